@@ -1,0 +1,55 @@
+# make demo | test | lint | bench | slow | parity | clean. Needs Python 3.11 or later; PYTHON=... chooses one.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test lint bench slow parity clean
+
+demo: $(VENV)/.run
+	$(BIN)/truedraw generate --compare --seed 7 --temperature 0.7 --max-tokens 200 --chat \
+	  "Tell me a short story about a lighthouse keeper who talks to the sea."
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.run
+	$(BIN)/truedraw bench
+
+slow: $(VENV)/.test
+	$(BIN)/python -m pytest -m slow
+
+parity: $(VENV)/.parity
+	$(BIN)/python -m pytest -m parity
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache src/*.egg-info
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "truedraw needs Python 3.11 or later; name one with make PYTHON=/path/to/python" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: pyproject.toml | $(BIN)/python
+	$(PIP) install -e .
+	@touch $@
+
+$(VENV)/.test: pyproject.toml | $(BIN)/python
+	$(PIP) install -e '.[test]'
+	@touch $@ $(VENV)/.run
+
+$(VENV)/.lint: pyproject.toml | $(VENV)/.test
+	$(PIP) install -e '.[lint]'
+	@touch $@
+
+$(VENV)/.parity: pyproject.toml | $(VENV)/.test
+	$(PIP) install -e '.[reference]'
+	@touch $@

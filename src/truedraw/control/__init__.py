@@ -1,0 +1,1 @@
+"""How much to draft, decided before a draft is drawn."""

@@ -1,0 +1,1 @@
+"""Drafters, one a file, same names in the same order."""

@@ -1,0 +1,73 @@
+"""Prompt lookup: what followed the last time the text ended like this (Saxena 2023; Yang et al., 2304.04487).
+
+The longest suffix of `prompt_lookup_max` down to `prompt_lookup_min` tokens that stood in the text before is looked
+up, its most recent place wins, and the tokens after that place are the draft. Every token is certain (q None), so it
+is accepted with probability p(x).
+
+The index maps an n-gram to the position after its latest occurrence. A token adds one entry for each n, a look-up
+reads one entry for each n: both cost O(1), whatever the length of the text. A copy that reaches the end of the text
+goes on reading what it wrote itself, so a period shorter than the budget is drafted in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from truedraw.errors import BadParameter
+from truedraw.protocol import NOTHING, Law, Proposal, Randomness, Scores
+
+
+class NgramState:
+    """protocol.DraftState: the text and its index."""
+
+    def __init__(self, shortest: int, longest: int) -> None:
+        self._lengths = range(longest, shortest - 1, -1)
+        self._text: list[int] = []
+        self._after: dict[tuple[int, ...], int] = {}
+
+    def commit(self, tokens: Sequence[int], scores: Scores | None = None) -> None:
+        """Append, and enter each n-gram that now has a successor."""
+        for token in tokens:
+            end = len(self._text)
+            for n in self._lengths:
+                if n <= end:
+                    self._after[tuple(self._text[end - n :])] = end
+            self._text.append(token)
+
+    def continuation(self, budget: int) -> list[int]:
+        """At most `budget` tokens that followed the longest known suffix; empty where none is known."""
+        for n in self._lengths:
+            start = self._after.get(tuple(self._text[-n:])) if n <= len(self._text) else None
+            if start is not None:
+                return self._copy(start, budget)
+        return []
+
+    def _copy(self, start: int, budget: int) -> list[int]:
+        period = len(self._text) - start
+        return [self._text[start + step % period] for step in range(budget)]
+
+
+class NgramDrafter:
+    """protocol.Drafter by prompt lookup. The names and defaults are vLLM's."""
+
+    def __init__(self, prompt_lookup_min: int = 2, prompt_lookup_max: int = 5) -> None:
+        if not 1 <= prompt_lookup_min <= prompt_lookup_max:
+            raise BadParameter(
+                "prompt_lookup_min",
+                f"got {prompt_lookup_min} with prompt_lookup_max {prompt_lookup_max}; give 1 <= min <= max",
+            )
+        self._lengths = (prompt_lookup_min, prompt_lookup_max)
+
+    def open(self, tokens: Sequence[int], law: Law) -> NgramState:
+        """An index over the prompt."""
+        state = NgramState(*self._lengths)
+        state.commit(tokens)
+        return state
+
+    def propose(
+        self, states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]
+    ) -> list[Proposal]:
+        """One chain of certain tokens a state."""
+        drafts = (state.continuation(budget) if budget else [] for state, budget in zip(states, budgets, strict=True))
+        return [Proposal.chain(draft) if draft else NOTHING for draft in drafts]

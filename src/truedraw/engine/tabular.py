@@ -1,0 +1,80 @@
+"""An exact toy model over a few tokens: the law of the next token is looked up in a table.
+
+The keys of the table are the last `order` tokens; a context that is not in the table (the first tokens have too short
+a one) uses the row of its longest known suffix, down to the empty one. Logits are log(probability), so softmax gives
+the table back to rounding error, zeros included, and every law of truedraw can be enumerated on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from truedraw import protocol
+from truedraw.errors import BadParameter, BadPrompt
+from truedraw.protocol import ROOT, Scores, Work
+
+Context = tuple[int, ...]
+
+
+class TabularSequence:
+    """protocol.Sequence without a cache: the text is all there is."""
+
+    def __init__(self, tokens: Sequence[int]) -> None:
+        self._tokens = list(tokens)
+
+    @property
+    def tokens(self) -> Sequence[int]:
+        """The committed text."""
+        return self._tokens
+
+    def commit(self, tokens: Sequence[int]) -> None:
+        """Append."""
+        self._tokens.extend(tokens)
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+
+class TabularEngine:
+    """protocol.Engine over a table of probabilities {context: [vocab]}, the empty context included."""
+
+    def __init__(self, table: Mapping[Context, Sequence[float]], context_length: int = 1 << 20) -> None:
+        if () not in table:
+            raise BadParameter("table", "it has no row for the empty context (); every table needs one")
+        self.vocab_size = len(table[()])
+        self.context_length = context_length
+        self._order = max(map(len, table))
+        with np.errstate(divide="ignore"):
+            self._logits = {context: np.log(np.asarray(row, dtype=np.float64)) for context, row in table.items()}
+
+    def open(self, tokens: Sequence[int]) -> TabularSequence:
+        """Start a text; raises BadPrompt where it is empty or holds an id outside the vocabulary."""
+        if not tokens or not all(0 <= token < self.vocab_size for token in tokens):
+            raise BadPrompt(f"got tokens {list(tokens)}; give at least one id from 0 to {self.vocab_size - 1}")
+        return TabularSequence(tokens)
+
+    def fork(self, sequence: protocol.Sequence, n: int) -> list[protocol.Sequence]:
+        """n copies."""
+        return [TabularSequence(sequence.tokens) for _ in range(n)]
+
+    def forward(self, works: Sequence[Work]) -> list[Scores]:
+        """Look every node up; logits are float64 here, so that laws stay exact."""
+        return [Scores(self._rows(work)) for work in works]
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+    def _rows(self, work: Work) -> Any:
+        contexts = [tuple(work.sequence.tokens)[-self._order :] if self._order else ()]
+        for token, parent in zip(work.proposal.tokens.tolist(), work.proposal.parents.tolist(), strict=True):
+            before = contexts[0] if parent == ROOT else contexts[1 + parent]
+            contexts.append((*before, token)[-self._order :] if self._order else ())
+        return np.stack([self._lookup(context) for context in contexts])  # [1 + nodes, vocab]
+
+    def _lookup(self, context: Context) -> Any:
+        while context not in self._logits:
+            context = context[1:]
+        return self._logits[context]

@@ -1,0 +1,64 @@
+"""Every error that truedraw raises on purpose.
+
+TruedrawError
+├── BadInput               what the caller gave cannot be used (also a ValueError); the command line exits with 2
+│   ├── BadParameter       a sampling or speculation parameter: `.parameter` names it
+│   ├── BadPrompt          an empty prompt, or one longer than the model's context
+│   ├── BadFile            a file that is missing, unreadable, or not what it should be
+│   │   └── BadModelFile   a model file that is broken, truncated or incomplete
+│   ├── UnknownModel       a name that is neither in the catalogue, nor a path, nor on the hub
+│   ├── UnsupportedModel   an architecture or a tokenizer that no engine here can run
+│   └── UnknownName        a drafter, verifier or engine that is not registered
+├── PullError              a model could not be fetched: no network, no space, wrong checksum
+└── EngineError            the engine cannot do what was asked: out of pages, a closed sequence
+
+A message says what was given, what is allowed and what to do.
+"""
+
+
+class TruedrawError(Exception):
+    """The root: catch this to catch everything truedraw raises on purpose."""
+
+
+class BadInput(TruedrawError, ValueError):
+    """What the caller gave cannot be used."""
+
+
+class BadParameter(BadInput):
+    """A parameter outside its range; `parameter` is its public name."""
+
+    def __init__(self, parameter: str, message: str) -> None:
+        super().__init__(f"{parameter}: {message}")
+        self.parameter = parameter
+
+
+class BadPrompt(BadInput):
+    """A prompt that cannot be continued."""
+
+
+class BadFile(BadInput):
+    """A file that is missing, unreadable, or not what it should be."""
+
+
+class BadModelFile(BadFile):
+    """A model file that is broken, truncated or incomplete."""
+
+
+class UnknownModel(BadInput):
+    """A model name that resolves to nothing."""
+
+
+class UnsupportedModel(BadInput):
+    """An architecture or a tokenizer that no engine here can run."""
+
+
+class UnknownName(BadInput):
+    """A name that the registry does not hold."""
+
+
+class PullError(TruedrawError):
+    """A model could not be fetched; the cache is as it was before."""
+
+
+class EngineError(TruedrawError):
+    """The engine cannot do what was asked."""

@@ -1,0 +1,1 @@
+"""The round loop, and the face that users see."""

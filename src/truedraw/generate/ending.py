@@ -1,0 +1,39 @@
+"""When a text ends. The rules look at what verification kept; they never reach into verification itself."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+
+class Reader(Protocol):
+    """Turns tokens into text as they come."""
+
+    def push(self, token: int) -> bool:
+        """Take one token; True where a stop string has just been completed."""
+        ...
+
+
+class Ending:
+    """End tokens, stop strings and the token limit of one text."""
+
+    def __init__(self, end_ids: Collection[int], max_tokens: int, reader: Reader | None = None) -> None:
+        self._end_ids = frozenset(end_ids)
+        self._reader = reader
+        self.room = max_tokens
+        """Tokens that may still be emitted."""
+
+    def cut(self, tokens: Sequence[int]) -> tuple[tuple[int, ...], str | None]:
+        """The tokens of a round up to the end of the text, end token included, and the reason if it ends there."""
+        for count, token in enumerate(tokens, start=1):
+            self.room -= 1
+            if reason := self._reason(token):
+                return tuple(tokens[:count]), reason
+        return tuple(tokens), None
+
+    def _reason(self, token: int) -> str | None:
+        if token in self._end_ids:
+            return "stop"
+        if self._reader is not None and self._reader.push(token):
+            return "stop"
+        return None if self.room else "length"

@@ -1,0 +1,121 @@
+"""One run over one prompt: prepared here, moved by the loop, read from outside while it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+from truedraw.generate.ending import Ending
+from truedraw.generate.loop import Parts, Sample, rounds
+from truedraw.generate.reader import TextReader
+from truedraw.generate.result import Choice, Result
+from truedraw.generate.speculation import Speculation
+from truedraw.protocol import NOTHING, Engine, Origin, Round, Work
+from truedraw.sampling.law import SamplingLaw
+from truedraw.sampling.params import SamplingParams
+from truedraw.sampling.randomness import PhiloxRandomness, fresh_seed
+from truedraw.stats.summary import summary
+from truedraw.text import Tokenizer
+
+INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of a sample's text and where its last token came from."""
+
+    sample: int
+    text: str
+    origin: Origin
+
+
+class Generation:
+    """Iterate it for the rounds, or `pieces()` for the text; `result()` is what there is so far, at any time."""
+
+    def __init__(
+        self, name: str, engine: Engine, tokenizer: Tokenizer, prompt: Sequence[int], params: SamplingParams,
+        spec: Speculation,
+    ) -> None:  # fmt: skip
+        self._name, self._prompt, self._params = name, tuple(prompt), params
+        self._started, self._ended = perf_counter(), 0.0
+        self._rounds: list[Round] = []
+        self._readers = [TextReader(tokenizer, params.stop) for _ in range(params.n)]
+        self._parts = Parts(engine, spec.drafter(), spec.verifier(params.seed), spec.controller())
+        self._end_ids = {*params.stop_token_ids, *(() if params.ignore_eos else tokenizer.eos_ids)}
+        self._run = self._go()
+
+    def __iter__(self) -> Iterator[list[Round]]:
+        return self._run
+
+    def pieces(self) -> Iterator[Piece]:
+        """The text as it comes, in pieces of whole characters; pieces of several samples are interleaved."""
+        shown = [0] * self._params.n
+        for step in self:
+            for done in step:
+                fresh = self._readers[done.sample].pieces[shown[done.sample] :]
+                shown[done.sample] += len(fresh)
+                origins = (*done.origins, done.origins[-1])  # what was held back comes with the last token
+                for text, origin in zip(fresh, origins, strict=False):
+                    if text:
+                        yield Piece(done.sample, text, origin)
+
+    def result(self) -> Result:
+        """The samples so far; those that have not ended are marked "interrupted"."""
+        seconds = (self._ended or perf_counter()) - self._started
+        choices = tuple(self._choice(index, seconds) for index in range(self._params.n))
+        return Result(self._name, self._prompt, self._params.seed, choices, summary(self._rounds, seconds))
+
+    def close(self) -> None:
+        """Stop early: what was held back joins the text, and the pages are free again."""
+        self._run.close()
+
+    def _go(self) -> Generator[list[Round]]:
+        samples = self._open()
+        try:
+            for step in rounds(self._parts, samples):
+                self._rounds += step
+                for done in step:
+                    if done.finish_reason:
+                        self._readers[done.sample].finish()
+                yield step
+        finally:
+            self._ended = perf_counter()
+            for sample in samples:
+                self._readers[sample.index].finish()
+                sample.sequence.close()
+
+    def _open(self) -> list[Sample]:
+        engine, n = self._parts.engine, self._params.n
+        first = engine.open(self._prompt)
+        if n > 1:
+            engine.forward([Work(first, NOTHING)])  # computes the prompt once, so that the forks share its pages
+        law, seed = SamplingLaw(self._params), self._params.seed
+        seed = fresh_seed() if seed is None else seed
+        room = min(self._params.max_tokens, engine.context_length - len(self._prompt))
+        return [
+            Sample(
+                index=index,
+                law=law,
+                randomness=PhiloxRandomness(seed, index),
+                ending=Ending(self._end_ids, room, self._readers[index]),
+                sequence=sequence,
+                draft=self._parts.drafter.open(self._prompt, law),
+            )
+            for index, sequence in enumerate([first, *engine.fork(first, n - 1)])
+        ]
+
+    def _choice(self, index: int, seconds: float) -> Choice:
+        mine = [r for r in self._rounds if r.sample == index]
+        reason = mine[-1].finish_reason if mine else None
+        return Choice(
+            index=index,
+            text=self._readers[index].text,
+            tokens=tuple(t for r in mine for t in r.tokens),
+            origins=tuple(o for r in mine for o in r.origins),
+            logprobs=tuple(x for r in mine for x in r.logprobs),
+            sampling_logprobs=tuple(x for r in mine for x in r.sampling_logprobs),
+            pieces=tuple(self._readers[index].pieces),
+            finish_reason=reason or INTERRUPTED,
+            stats=summary(mine, seconds if self._params.n == 1 else None),
+        )

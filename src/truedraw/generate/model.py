@@ -1,0 +1,126 @@
+"""The face that users see: a loaded model, and what can be asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from truedraw.errors import BadPrompt
+from truedraw.generate.generation import Generation, Piece
+from truedraw.generate.result import Result
+from truedraw.generate.speculation import Speculation, speculation
+from truedraw.models.catalogue import DEFAULT_MODEL
+from truedraw.models.toy import TOY_MODEL, TOY_TABLE, toy_text
+from truedraw.protocol import Engine
+from truedraw.sampling.params import SamplingParams, sampling_params
+from truedraw.sampling.randomness import warm_up
+from truedraw.text import Tokenizer
+
+Prompt = str | Sequence[int]
+Spec = Speculation | Mapping[str, Any] | str | bool | None
+
+
+class Model:
+    """An engine, its tokenizer and the model's own sampling defaults. Use it in a `with` block, or call close()."""
+
+    def __init__(
+        self, name: str, engine: Engine, tokenizer: Tokenizer, defaults: Mapping[str, Any] | None = None
+    ) -> None:
+        self.name, self.engine, self.tokenizer = name, engine, tokenizer
+        self._defaults = dict(defaults or {})
+        warm_up()
+
+    def generate(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
+                 **sampling: Any) -> Result:  # fmt: skip
+        """Samples of one prompt, a text or token ids.
+
+        Parameters as SamplingParams (given whole, or by name); `speculative` is a method's name, a mapping like
+        vLLM's speculative config, or False for plain sampling. Raises BadInput naming what is wrong.
+        """
+        run = self.start(prompt, params, speculative=speculative, **sampling)
+        for _ in run:
+            pass
+        return run.result()
+
+    def stream(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
+               **sampling: Any) -> Iterator[Piece]:  # fmt: skip
+        """The same as it comes, in pieces of text."""
+        return self.start(prompt, params, speculative=speculative, **sampling).pieces()
+
+    def start(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
+              **sampling: Any) -> Generation:  # fmt: skip
+        """The same as a run that can be read while it goes, and whose result so far survives an interruption."""
+        given = params if params is not None and not sampling else sampling_params(sampling, self._defaults)
+        if params is not None and sampling:
+            raise TypeError(f"give either SamplingParams or {', '.join(sampling)} by name, not both")
+        ids = self._ids(prompt)
+        return Generation(self.name, self.engine, self.tokenizer, ids, given, speculation(speculative))
+
+    def chat_prompt(self, messages: Sequence[Mapping[str, Any]]) -> list[int]:
+        """Token ids of a conversation by the model's chat template; messages have "role" and "content"."""
+        return self.tokenizer.encode(self.tokenizer.chat(messages), add_special=False)
+
+    def close(self) -> None:
+        """Free the engine."""
+        self.engine.close()
+
+    def __enter__(self) -> Model:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _ids(self, prompt: Prompt) -> list[int]:
+        ids = self._encoded(prompt)
+        vocab, context = self.engine.vocab_size, self.engine.context_length
+        if not ids:
+            raise BadPrompt("the prompt is empty; give at least one character or one token")
+        if not all(isinstance(i, int) and 0 <= i < vocab for i in ids):
+            raise BadPrompt(f"the prompt holds something else than token ids from 0 to {vocab - 1}")
+        if len(ids) >= context:
+            raise BadPrompt(
+                f"the prompt has {len(ids)} tokens and the model's context {context}; "
+                f"shorten it to {context - 1} tokens, so that there is room for one more"
+            )
+        return ids
+
+    def _encoded(self, prompt: Prompt) -> list[int]:
+        if isinstance(prompt, str):
+            return self.tokenizer.encode(prompt) if prompt else []
+        return list(prompt)
+
+
+def load(
+    name: str | Path = DEFAULT_MODEL,
+    *,
+    numerics: str = "invariant",
+    weights: str = "auto",
+    threads: int | None = None,
+    cache: Path | None = None,
+    progress: Callable[[str, int, int | None], None] | None = None,
+    **engine_options: Any,
+) -> Model:
+    """Open a model: a name of the catalogue, a GGUF file, a Hugging Face or OpenVINO folder, "org/name" on the hub.
+
+    numerics: "invariant" (fast, and bit-identical for a row however it was computed) or "reference" (float32
+    throughout). weights: "auto", "stored" or "int8". `cache` is the folder for fetched and converted models.
+    "tabular" is a toy that needs no file. Raises UnknownModel, UnsupportedModel, BadModelFile or PullError.
+    """
+    if str(name) == TOY_MODEL:
+        from truedraw.engine.tabular import TabularEngine
+
+        text = toy_text()
+        return Model(TOY_MODEL, TabularEngine(TOY_TABLE), Tokenizer(text.load_tokenizer(), eos_ids=text.eos_ids))
+    from truedraw.engine.openvino import OpenVINOEngine
+    from truedraw.models import open_checkpoint
+
+    checkpoint = open_checkpoint(name, cache=cache, progress=progress)
+    tokenizer = Tokenizer.of(checkpoint)
+    engine = OpenVINOEngine.load(
+        checkpoint, numerics=numerics, weights=weights, threads=threads, cache=cache, **engine_options
+    )
+    return Model(checkpoint.name, engine, tokenizer, checkpoint.sampling_defaults)

@@ -1,0 +1,33 @@
+"""Tokens of one sample to text as they come, up to a stop string."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from truedraw.text import Detokenizer, StopStrings, Tokenizer
+
+
+class TextReader:
+    """ending.Reader: `pieces` holds what each token added to the text; a token that adds nothing yet adds ""."""
+
+    def __init__(self, tokenizer: Tokenizer, stop: Sequence[str]) -> None:
+        self._detokenizer = Detokenizer(tokenizer, continues=True)
+        self._stops = StopStrings(stop)
+        self._finished = False
+        self.pieces: list[str] = []
+
+    def push(self, token: int) -> bool:
+        """Take one token; True where a stop string has just been completed."""
+        self.pieces.append(self._stops.push(self._detokenizer.push(token)))
+        return self._stops.stopped_by is not None
+
+    def finish(self) -> None:
+        """No token comes any more: what was held back belongs to the text. Calling it twice is harmless."""
+        if self._stops.stopped_by is None and not self._finished:
+            self._finished = True
+            self.pieces.append(self._stops.push(self._detokenizer.flush()) + self._stops.flush())
+
+    @property
+    def text(self) -> str:
+        """All of it so far."""
+        return "".join(self.pieces)

@@ -1,0 +1,80 @@
+"""What a run hands back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from truedraw.protocol import Origin
+from truedraw.stats.summary import Stats
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One sample. `tokens`, `origins`, `logprobs` and `sampling_logprobs` run in parallel; the text has no end token.
+
+    logprobs: natural log of the model's own probability of each token. sampling_logprobs: of the law that was
+    sampled, after temperature and truncation. finish_reason: "stop", "length" or "interrupted".
+    """
+
+    index: int
+    text: str
+    tokens: tuple[int, ...]
+    origins: tuple[Origin, ...]
+    logprobs: tuple[float, ...]
+    sampling_logprobs: tuple[float, ...]
+    pieces: tuple[str, ...]  # of the text, one a token, then what was held back at the end
+    finish_reason: str
+    stats: Stats
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "index": self.index,
+            "text": self.text,
+            "token_ids": list(self.tokens),
+            "origins": list(self.origins),
+            "logprobs": list(self.logprobs),
+            "sampling_logprobs": list(self.sampling_logprobs),
+            "finish_reason": self.finish_reason,
+            "stats": self.stats.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The samples of one prompt and what they cost together."""
+
+    model: str
+    prompt_tokens: tuple[int, ...]
+    seed: int | None  # None where none was given
+    choices: tuple[Choice, ...]
+    stats: Stats
+
+    @property
+    def text(self) -> str:
+        """The first sample's text."""
+        return self.choices[0].text
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "model": self.model,
+            "prompt_tokens": len(self.prompt_tokens),
+            "seed": self.seed,
+            "choices": [choice.to_dict() for choice in self.choices],
+            "stats": self.stats.to_dict(),
+        }
+
+    def to_pandas(self) -> Any:
+        """One row a token, as a pandas DataFrame; needs pandas."""
+        import pandas as pd
+
+        names = ("tokens", "origins", "logprobs", "sampling_logprobs")
+        frames = [pd.DataFrame({"sample": c.index, **{n: getattr(c, n) for n in names}}) for c in self.choices]
+        return pd.concat(frames, ignore_index=True)
+
+    def _repr_html_(self) -> str:
+        from truedraw.generate.html import to_html
+
+        return to_html(self)

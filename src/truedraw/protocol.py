@@ -1,0 +1,307 @@
+"""READ FIRST. The records that travel between the stages, and the contracts of the stages. No logic.
+
+Words: the *target* is the model whose samples are wanted; a *drafter* is anything that guesses; its guess is a
+*proposal*, a tree of draft tokens (a chain is the usual tree); a *verifier* is the acceptance rule, never a model;
+a *round* is one proposal, one pass of the target and one verdict; a round ends with a *residual* token (the
+correction after a rejection) or a *bonus* token (everything was kept). p is the target's law and q the draft's, both
+after every transform (penalties, mask, temperature, truncation). *Exact* means: keeps the law p.
+
+    prompt -> tokens -> [ propose -> score -> transform -> verify -> commit ]* -> tokens -> text
+
+Everything is batch first: one sequence is a batch of one. Three cases need no code of their own: a draft that is
+*certain* of its token has the law None, *greedy* sampling is a one-hot law, and *plain* sampling is an empty proposal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Sequence as Seq
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Logits = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+ROOT = -1
+"""The parent of a draft token that follows the committed text directly."""
+
+Origin = Literal["draft", "residual", "bonus", "plain"]
+"""Where a token came from: an accepted draft, the end of a round after or without a rejection, or plain sampling."""
+
+
+# ---------------------------------------------------------------------------------------------------- randomness
+
+
+class Purpose(IntEnum):
+    """What a number is drawn for. Draws of different purpose are independent, whatever else they share."""
+
+    TARGET = 0  # coupled verification: the noise of a position, shared by everyone who draws that position
+    DRAFT = 1
+    ACCEPT = 2
+    RESIDUAL = 3
+
+
+class Randomness(Protocol):
+    """All chance of one sample, injected, so that a test can walk every branch of the code that uses it.
+
+    A draw is named, not ordered: (purpose, position, node) and the sample's own (seed, index) determine its outcome.
+    `position` is an absolute position in the text (prompt included). Under coupled verification it is the position
+    the token takes. Under the p/q rules it is the length of the committed text at the start of the round, which
+    no two rounds share, and `node` counts inside the round.
+    """
+
+    def choose(self, weights: Floats, purpose: Purpose, position: int, node: int = 0) -> int:
+        """An index drawn with probability weights / sum(weights); weights [vocab] >= 0, sum > 0."""
+        ...
+
+    def accept(self, p: float, q: float, purpose: Purpose, position: int, node: int = 0) -> bool:
+        """True with probability min(1, p / q); never where p is 0; q > 0."""
+        ...
+
+
+# --------------------------------------------------------------------------------------------------------- drafts
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A tree of draft tokens in topological order: a parent stands before its children, siblings in their order."""
+
+    tokens: Ints  # [n]
+    parents: Ints  # [n]; ROOT (-1) = follows the committed text, else the index of an earlier node
+    laws: tuple[
+        Floats | None, ...
+    ]  # n times: q of node i given its parent and its earlier siblings [vocab]; None = certain
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @classmethod
+    def chain(cls, tokens: Iterable[int], laws: Seq[Floats | None] | None = None) -> Proposal:
+        """Each token follows the one before; without laws every token is certain (a point mass)."""
+        ids = np.asarray(list(tokens), dtype=np.int64)
+        given = (None,) * len(ids) if laws is None else tuple(laws)
+        return cls(ids, np.arange(-1, len(ids) - 1, dtype=np.int64), given)
+
+
+NOTHING = Proposal.chain(())
+"""The empty proposal: its round is one step of plain sampling."""
+
+
+@runtime_checkable
+class DraftState(Protocol):
+    """A drafter's memory of one text."""
+
+    def commit(self, tokens: Seq[int], scores: Scores) -> None:
+        """Append `tokens`, the end of a round, to the text; `scores` is what the target said in that round."""
+        ...
+
+
+@runtime_checkable
+class Drafter(Protocol):
+    """Guesses. May look at anything except the value of a token it is about to drop (algorithm L2)."""
+
+    def open(self, tokens: Seq[int], law: Law) -> DraftState:
+        """Start on a text; `law` is the sampling law of the target, for drafters that apply it to their own logits."""
+        ...
+
+    def propose(self, states: Seq[DraftState], budgets: Seq[int], randomness: Seq[Randomness]) -> list[Proposal]:
+        """One proposal a state, of at most `budget` draft tokens; the empty one is always allowed."""
+        ...
+
+
+# --------------------------------------------------------------------------------------------------------- engine
+
+
+@runtime_checkable
+class Sequence(Protocol):
+    """One text and its pages in an engine's cache."""
+
+    @property
+    def tokens(self) -> Seq[int]:
+        """The committed text, prompt included."""
+        ...
+
+    def commit(self, tokens: Seq[int]) -> None:
+        """Append. The cache keeps its longest agreeing prefix; the rest is recomputed with the next pass."""
+        ...
+
+    def close(self) -> None:
+        """Give the pages back. Closing twice is harmless."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One sequence's part in a pass."""
+
+    sequence: Sequence
+    proposal: Proposal = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What the target says of one work: row 0 follows the committed text, row 1 + i follows draft node i."""
+
+    logits: Logits  # [1 + nodes, vocab]
+    hidden: NDArray[np.float32] | None = None  # [1 + nodes, layers, width], where the engine was asked for it
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Runs a model over many texts at once."""
+
+    vocab_size: int
+    context_length: int  # tokens a text can have at most
+
+    def open(self, tokens: Seq[int]) -> Sequence:
+        """Start a text of at least one token; nothing is computed yet."""
+        ...
+
+    def fork(self, sequence: Sequence, n: int) -> list[Sequence]:
+        """n further texts equal to `sequence`; pages are shared and copied only when written."""
+        ...
+
+    def forward(self, works: Seq[Work]) -> list[Scores]:
+        """ONE pass for all works (long uncached text is computed in chunks before it)."""
+        ...
+
+    def close(self) -> None:
+        """Free everything."""
+        ...
+
+
+# ---------------------------------------------------------------------------------------------------------- law
+
+
+class Law(Protocol):
+    """The target's sampling law: logits and the text before them -> p."""
+
+    def __call__(self, logits: Logits, prefix: Seq[int]) -> Floats:
+        """p [vocab], sums to 1; `logits` [vocab]; `prefix` is the whole text before the token, drafts included."""
+        ...
+
+
+class Rows(Protocol):
+    """The target's p at every node of a proposal, transformed when first looked at."""
+
+    def __getitem__(self, row: int) -> Floats:
+        """p [vocab] after the committed text (row 0) or after draft node i (row 1 + i)."""
+        ...
+
+
+# ----------------------------------------------------------------------------------------------------- verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a verifier decided: the accepted drafts, then one token drawn from the target (or its residual)."""
+
+    tokens: tuple[int, ...]  # num_accepted + 1
+    num_accepted: int
+    rejected: bool  # True: the last token is a residual token; False: a bonus token, or plain
+
+
+@runtime_checkable
+class Verifier(Protocol):
+    """An acceptance rule: numbers in, verdict out; no model, no state."""
+
+    exact: ClassVar[bool]
+    """Whether the emitted text has exactly the target's law."""
+    coupled: ClassVar[bool]
+    """Whether every token is a function of its own law and the noise of its own position alone."""
+
+    def __call__(self, proposal: Proposal, rows: Rows, randomness: Randomness, position: int) -> Verdict:
+        """`position` is the length of the committed text: the absolute position of the first token decided here."""
+        ...
+
+
+# ------------------------------------------------------------------------------------------------------ control
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a reader may want to know of one round of one sample; every statistic is computed from these."""
+
+    sample: int
+    tokens: tuple[int, ...]  # what was committed, after the stop rules
+    origins: tuple[Origin, ...]
+    logprobs: tuple[float, ...]  # natural log of the model's probability, before the transforms
+    sampling_logprobs: tuple[float, ...]  # natural log of p, after them
+    drafted: int
+    accepted: int  # as the verifier counted, the stop rules not applied
+    draft_seconds: float = 0.0  # the round's share of its batch
+    engine_seconds: float = 0.0
+    seconds: float = 0.0
+    finish_reason: str | None = None  # "stop", "length" or "interrupted" in the sample's last round
+
+
+class Controller(Protocol):
+    """How much to draft, decided before the drafts are drawn."""
+
+    def budget(self, rooms: Seq[int]) -> list[int]:
+        """Draft tokens for each running sample, at most its `room`; 0 means plain sampling."""
+        ...
+
+    def observe(self, rounds: Seq[Round]) -> None:
+        """Learn from what happened."""
+        ...
+
+
+# ------------------------------------------------------------------------------------------------- model on disk
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """What an engine must know to build the graph of a decoder-only transformer."""
+
+    architecture: str  # "llama", "qwen2" or "qwen3"
+    vocab_size: int
+    context_length: int
+    hidden_size: int
+    intermediate_size: int
+    num_layers: int
+    num_heads: int
+    num_kv_heads: int
+    head_dim: int
+    rms_norm_eps: float
+    rope_theta: float
+    rope_scaling: dict[str, Any] | None  # as in config.json, None = plain RoPE
+    tie_embeddings: bool
+    qkv_bias: bool  # qwen2
+    qk_norm: bool  # qwen3
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A weight matrix as its file stores it, where integer kernels can hold it exactly: scale * (codes - zero)."""
+
+    codes: NDArray[Any]  # [out, in], int8 or uint8 values
+    scales: NDArray[np.float32]  # [out, groups]
+    zero: int  # 0 or 8
+    bits: int  # 4 or 8
+
+
+class Weights(Protocol):
+    """The tensors of a model by their Hugging Face names, rows = output features, rotary layout as in Hugging Face."""
+
+    def names(self) -> list[str]:
+        """For instance "model.layers.0.self_attn.q_proj.weight", "model.embed_tokens.weight"."""
+        ...
+
+    def dense(self, name: str) -> NDArray[np.float32]:
+        """The tensor dequantised to float32; raises BadModelFile where the file lacks it."""
+        ...
+
+    def packed(self, name: str) -> Packed | None:
+        """The tensor as stored, or None where it is stored in another form."""
+        ...
+
+    def stored_as(self, name: str) -> str:
+        """ "F32", "F16", "BF16", "Q4_1", ..."""
+        ...

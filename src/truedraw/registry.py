@@ -1,0 +1,47 @@
+"""Names of parts and where they live, imported when first used.
+
+A plug-in adds a name through the entry-point groups "truedraw.drafters", "truedraw.verifiers" and
+"truedraw.engines" of its own package; a built-in name cannot be replaced.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from truedraw.errors import UnknownName
+
+BUILT_IN: dict[str, dict[str, str]] = {
+    "engines": {
+        "openvino": "truedraw.engine.openvino:OpenVINOEngine",
+        "tabular": "truedraw.engine.tabular:TabularEngine",
+    },
+    "drafters": {
+        "none": "truedraw.draft.none:NoDrafter",
+        "ngram": "truedraw.draft.ngram:NgramDrafter",
+    },
+    "verifiers": {
+        "token": "truedraw.verify.token:TokenVerifier",
+        "coupled": "truedraw.verify.coupled:CoupledVerifier",
+    },
+}
+
+
+def names(kind: str) -> list[str]:
+    """The registered names of one kind ("engines", "drafters" or "verifiers"), plug-ins last."""
+    built_in = BUILT_IN[kind]
+    return [
+        *built_in,
+        *sorted(p.name for p in entry_points(group=f"truedraw.{kind}") if p.name not in built_in),
+    ]
+
+
+def find(kind: str, name: str) -> Any:
+    """The class behind a name; raises UnknownName with the list of valid ones."""
+    if name in BUILT_IN[kind]:
+        module, _, attribute = BUILT_IN[kind][name].partition(":")
+        return getattr(import_module(module), attribute)
+    for point in entry_points(group=f"truedraw.{kind}", name=name):
+        return point.load()
+    raise UnknownName(f"no {kind[:-1]} is called {name!r}; choose one of: {', '.join(names(kind))}")

@@ -1,0 +1,1 @@
+"""Logits to p in one documented order, and the randomness that draws from p."""

@@ -1,0 +1,66 @@
+"""The chance of one sample: every draw is a pure function of (seed, sample, position, node, purpose).
+
+Nothing depends on the order of calls, so the text cannot depend on what was drafted, on the batch, or on how often a
+draw was repeated. Layout of the Philox counter, four words of 32 bits: (index of the vocabulary, 4 to a block;
+position; sample; purpose and node). The key is the seed.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+import numpy as np
+
+from truedraw.errors import BadParameter
+from truedraw.protocol import Floats, Purpose
+
+SEED_BITS = 64
+NODE_BITS = 24  # of the last counter word; purposes take the bits above, bit 31 belongs to the race
+COIN_BITS = 53  # of a double's mantissa
+
+
+class PhiloxRandomness:
+    """protocol.Randomness for sample number `sample` of the run called `seed`."""
+
+    def __init__(self, seed: int, sample: int = 0) -> None:
+        check_seed(seed)
+        self._key = np.array([seed & 0xFFFFFFFF, seed >> 32], dtype=np.uint64)
+        self._sample = sample
+
+    def choose(self, weights: Floats, purpose: Purpose, position: int, node: int = 0) -> int:
+        """An index drawn by an exponential race, see sampling/race.py."""
+        from truedraw.sampling.race import race
+
+        winner = race(weights, self._counter(purpose, position, node), self._key)
+        if winner < 0:
+            raise ValueError("nothing to choose from: no weight is positive")
+        return int(winner)
+
+    def accept(self, p: float, q: float, purpose: Purpose, position: int, node: int = 0) -> bool:
+        """u q < p with u uniform on [0, 1): no division, and p = 0 is never accepted."""
+        from truedraw.sampling.philox import block
+
+        high, low, *_ = block(self._counter(purpose, position, node), self._key)
+        u = ((int(high) << 32 | int(low)) >> (64 - COIN_BITS)) * 2.0**-COIN_BITS
+        return u * q < p
+
+    def _counter(self, purpose: Purpose, position: int, node: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+        return np.array([0, position, self._sample, purpose << NODE_BITS | node], dtype=np.uint64)
+
+
+def check_seed(seed: int) -> None:
+    """Raises BadParameter unless 0 <= seed < 2**64."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << SEED_BITS:
+        raise BadParameter("seed", f"got {seed!r}; give a whole number from 0 to 2**64 - 1, or leave it out")
+
+
+def fresh_seed() -> int:
+    """A seed from the operating system's entropy."""
+    return secrets.randbits(SEED_BITS)
+
+
+def warm_up() -> None:
+    """Load the compiled kernels, so that the first token does not wait for them."""
+    draw = PhiloxRandomness(0)
+    draw.choose(np.ones(1), Purpose.TARGET, 0)
+    draw.accept(1.0, 1.0, Purpose.ACCEPT, 0)

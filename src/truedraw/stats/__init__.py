@@ -1,0 +1,1 @@
+"""Rounds to numbers: every statistic is computed from what the loop yields."""

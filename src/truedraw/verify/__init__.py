@@ -1,0 +1,1 @@
+"""Acceptance rules, one a file: numbers in, verdict out; no model, no state."""

@@ -1,0 +1,43 @@
+"""The toy engine: its softmax gives the table back, along chains and trees."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from known_laws import lookup, random_table
+from truedraw.engine.tabular import TabularEngine
+from truedraw.errors import BadParameter, BadPrompt
+from truedraw.protocol import ROOT, Proposal, Work
+from truedraw.sampling.law import softmax
+
+
+def test_every_node_of_a_tree_sees_its_own_path() -> None:
+    table = random_table(3, 3, 1, zeros=0.3)
+    engine = TabularEngine(table)
+    sequence = engine.open([0, 2])
+    tree = Proposal(np.array([1, 2, 0, 1]), np.array([ROOT, ROOT, 0, 2]), (None,) * 4)
+    rows = engine.forward([Work(sequence, tree)])[0].logits
+    paths = [[], [1], [2], [1, 0], [1, 0, 1]]
+    for row, path in zip(rows, paths, strict=True):
+        assert softmax(row, 1.0) == pytest.approx(lookup(table, [0, 2, *path]), abs=1e-15)
+
+
+def test_forks_go_their_own_ways() -> None:
+    engine = TabularEngine(random_table(3, 2, 2))
+    first = engine.open([0])
+    (second,) = engine.fork(first, 1)
+    first.commit([1])
+    second.commit([2, 2])
+    assert (list(first.tokens), list(second.tokens)) == ([0, 1], [0, 2, 2])
+
+
+@pytest.mark.parametrize("tokens", [[], [3], [-1]])
+def test_a_bad_text_is_refused(tokens) -> None:
+    with pytest.raises(BadPrompt):
+        TabularEngine(random_table(3, 0, 0)).open(tokens)
+
+
+def test_a_table_needs_a_row_for_the_empty_context() -> None:
+    with pytest.raises(BadParameter, match="empty context"):
+        TabularEngine({(0,): [1.0]})

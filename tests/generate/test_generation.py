@@ -1,0 +1,166 @@
+"""Runs over the toy model as users start them: seeds, stops, limits, streams, interruptions, bad input."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from truedraw import Model, SamplingParams, load
+from truedraw.errors import BadParameter, BadPrompt, UnknownName
+from truedraw.generate.generation import INTERRUPTED
+
+PROMPT = "the cat sat ran dog sat ran"
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return load("tabular")
+
+
+def texts(result) -> list[tuple[int, ...]]:
+    return [choice.tokens for choice in result.choices]
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.7, 1.0, 2.0])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_seed_gives_the_same_text_with_any_speculation(model: Model, seed: int, temperature: float) -> None:
+    settings = {"seed": seed, "temperature": temperature, "n": 3, "ignore_eos": True, "max_tokens": 40}
+    plain = model.generate(PROMPT, speculative=False, **settings)
+    assert plain.stats.drafted == 0
+    for tokens in (1, 2, 7):
+        spec = {"num_speculative_tokens": tokens, "prompt_lookup_min": 1, "adaptive": False}
+        fast = model.generate(PROMPT, speculative=spec, **settings)
+        assert texts(fast) == texts(plain)
+        assert [c.text for c in fast.choices] == [c.text for c in plain.choices]
+        assert fast.choices[0].logprobs == plain.choices[0].logprobs
+        assert fast.stats.accepted > 0
+
+
+def test_samples_and_runs_without_a_seed_differ(model: Model) -> None:
+    result = model.generate(PROMPT, n=4, max_tokens=40, ignore_eos=True)
+    again = model.generate(PROMPT, n=4, max_tokens=40, ignore_eos=True)
+    assert len({*texts(result), *texts(again)}) == 8
+    assert result.seed is None
+
+
+def test_a_sample_does_not_depend_on_how_many_there_are(model: Model) -> None:
+    many = model.generate(PROMPT, seed=1, n=5)
+    assert texts(many)[:2] == texts(model.generate(PROMPT, seed=1, n=2))
+
+
+def test_an_end_token_ends_the_text_and_is_not_part_of_it(model: Model) -> None:
+    choice = model.generate(PROMPT, seed=3, max_tokens=200).choices[0]
+    assert choice.finish_reason == "stop"
+    assert choice.tokens[-1] in model.tokenizer.eos_ids
+    assert "." not in choice.text
+    assert set(choice.tokens[:-1]).isdisjoint(model.tokenizer.eos_ids)
+
+
+def test_stop_tokens_and_limits(model: Model) -> None:
+    stopped = model.generate(PROMPT, seed=3, ignore_eos=True, stop_token_ids=[2], max_tokens=200).choices[0]
+    assert stopped.tokens.index(2) == len(stopped.tokens) - 1
+    limited = model.generate(PROMPT, seed=3, ignore_eos=True, max_tokens=17).choices[0]
+    assert (len(limited.tokens), limited.finish_reason) == (17, "length")
+
+
+@pytest.mark.parametrize("spec", [False, {"num_speculative_tokens": 6, "prompt_lookup_min": 1}])
+def test_a_stop_string_across_tokens_ends_the_text_before_it(model: Model, spec) -> None:
+    settings = {"seed": 5, "ignore_eos": True, "max_tokens": 300, "speculative": spec}
+    free = model.generate(PROMPT, **settings).text
+    stop = "at ran"
+    choice = model.generate(PROMPT, stop=[stop, "never"], **settings).choices[0]
+    assert choice.text == free[: free.index(stop)]
+    assert choice.finish_reason == "stop"
+    assert "".join(choice.pieces) == choice.text
+
+
+def test_the_stream_is_the_text(model: Model) -> None:
+    run = model.start(PROMPT, seed=9, n=3, ignore_eos=True, max_tokens=50, stop="unseen")
+    streamed = {0: "", 1: "", 2: ""}
+    for piece in run.pieces():
+        streamed[piece.sample] += piece.text
+    assert list(streamed.values()) == [choice.text for choice in run.result().choices]
+
+
+def test_an_interrupted_run_keeps_its_text(model: Model) -> None:
+    whole = model.generate(PROMPT, seed=9, ignore_eos=True, max_tokens=50)
+    run = model.start(PROMPT, seed=9, ignore_eos=True, max_tokens=50)
+    for _, _ in zip(range(5), run, strict=False):
+        assert whole.text.startswith(run.result().text)
+    run.close()
+    choice = run.result().choices[0]
+    assert choice.finish_reason == INTERRUPTED
+    assert 5 <= len(choice.tokens) < 50
+    assert whole.text.startswith(choice.text)
+
+
+def test_the_statistics_are_the_rounds(model: Model) -> None:
+    run = model.start(PROMPT, seed=2, n=2, ignore_eos=True, max_tokens=60)
+    rounds = [done for step in run for done in step]
+    stats = run.result().stats
+    assert stats.rounds == len(rounds)
+    assert stats.tokens == sum(len(done.tokens) for done in rounds) == 120
+    assert stats.accepted == sum(done.accepted for done in rounds)
+    assert stats.acceptance_rate == stats.accepted / stats.drafted
+    assert stats.seconds >= stats.engine_seconds + stats.draft_seconds
+    assert sum(choice.stats.tokens for choice in run.result().choices) == stats.tokens
+
+
+def test_the_result_as_json_and_html(model: Model) -> None:
+    result = model.generate(PROMPT, seed=2, temperature=0.0, max_tokens=12, ignore_eos=True)
+    data = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    choice = data["choices"][0]
+    assert len(choice["token_ids"]) == len(choice["origins"]) == len(choice["logprobs"]) == 12
+    assert choice["sampling_logprobs"] == [0.0] * 12
+    assert all(x <= 0 and math.isfinite(x) for x in choice["logprobs"])
+    assert all(f">{piece}<" in result._repr_html_() for piece in result.choices[0].pieces if piece)
+
+
+@pytest.mark.parametrize("prompt", ["", []])
+def test_an_empty_prompt_is_refused(model: Model, prompt) -> None:
+    with pytest.raises(BadPrompt, match="empty"):
+        model.generate(prompt)
+
+
+@pytest.mark.parametrize("prompt", [[99], [-1], ["the"], [0.5]])
+def test_a_prompt_of_other_things_than_ids_is_refused(model: Model, prompt) -> None:
+    with pytest.raises(BadPrompt, match="token ids"):
+        model.generate(prompt)
+
+
+def test_a_prompt_that_fills_the_context_is_refused(model: Model) -> None:
+    short = load("tabular")
+    short.engine.context_length = 10
+    with pytest.raises(BadPrompt, match="10"):
+        short.generate([0] * 10)
+    result = short.generate([0] * 8, ignore_eos=True, max_tokens=50)
+    assert (len(result.choices[0].tokens), result.choices[0].finish_reason) == (2, "length")
+
+
+@pytest.mark.parametrize(
+    ("spec", "error"),
+    [
+        ({"method": "psychic"}, UnknownName),
+        ({"num_speculative_tokens": -1}, BadParameter),
+        ({"num_speculative_tokens": "5"}, BadParameter),
+        ({"tokens": 5}, BadParameter),
+        ({"adaptive": 1}, BadParameter),
+        ({"prompt_lookup_min": 3, "prompt_lookup_max": 2}, BadParameter),
+        ({"method": "none", "prompt_lookup_max": 2}, BadParameter),
+        ({"rejection_sample_method": "sometimes"}, UnknownName),
+    ],
+)
+def test_a_bad_speculative_config_is_refused(model: Model, spec, error) -> None:
+    with pytest.raises(error):
+        model.generate(PROMPT, speculative=spec)
+
+
+def test_parameters_come_whole_or_by_name(model: Model) -> None:
+    params = SamplingParams(seed=4, max_tokens=5)
+    assert texts(model.generate(PROMPT, params)) == texts(model.generate(PROMPT, seed=4, max_tokens=5))
+    with pytest.raises(TypeError, match="not both"):
+        model.generate(PROMPT, params, top_k=3)
+    with pytest.raises(BadParameter, match="tempreature"):
+        model.generate(PROMPT, tempreature=3)
