@@ -1,0 +1,106 @@
+"""truedraw models: list, pull, show."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from truedraw.models import Progress, open_checkpoint
+from truedraw.models.catalogue import DEFAULT_MODEL
+
+app = typer.Typer(help="List, fetch and describe models.", no_args_is_help=True)
+
+UNITS = ("B", "kB", "MB", "GB", "TB")
+THOUSAND = 1000
+
+Name = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A catalogue name, a GGUF file, a model folder, or org/name.")
+]
+Cache = Annotated[
+    Path | None, typer.Option(help="Folder for fetched models.", envvar="TRUEDRAW_CACHE", file_okay=False)
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON value on stdout.")]
+
+
+@app.command("list")
+def list_models(cache: Cache = None, as_json: Json = False) -> None:
+    """The models that a name stands for, and which are fetched."""
+    from truedraw.models.describe import known_models
+
+    models = known_models(cache)
+    if as_json:
+        typer.echo(json.dumps(models))
+        return
+    for model in models:
+        state = "fetched" if model["path"] else "not fetched"
+        typer.echo(f"{model['name']}  {_size(model['size_bytes'])}  {state}  {model['summary']}")
+
+
+@app.command()
+def pull(model: Name = DEFAULT_MODEL, cache: Cache = None, as_json: Json = False) -> None:
+    """Fetch a model, unless it is there, and print where it lies."""
+    with progress_bar() as progress:
+        path = open_checkpoint(model, cache=cache, progress=progress).path
+    typer.echo(json.dumps({"name": model, "path": str(path)}) if as_json else str(path))
+
+
+@app.command()
+def show(model: Name = DEFAULT_MODEL, cache: Cache = None, as_json: Json = False) -> None:
+    """What a model is: architecture, size, quantisation, tokenizer, licence."""
+    from truedraw.models.describe import describe
+
+    with progress_bar() as progress:
+        facts = describe(open_checkpoint(model, cache=cache, progress=progress))
+    if as_json:
+        typer.echo(json.dumps(facts))
+        return
+    width = max(map(len, facts))
+    for key, value in facts.items():
+        typer.echo(f"{key.replace('_', ' '):<{width}}  {_readable(key, value)}")
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """A bar on stderr that appears with the first step, on a terminal only, and is gone afterwards."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    tasks: dict[str, Any] = {}
+
+    def report(what: str, done: int, total: int | None) -> None:
+        if not tasks:
+            bar.start()
+        if what not in tasks:
+            tasks[what] = bar.add_task(what)
+        bar.update(tasks[what], completed=done, total=total)
+
+    try:
+        yield report
+    finally:
+        bar.stop()
+
+
+def _readable(key: str, value: Any) -> str:
+    if key in ("size_bytes", "parameters") and value is not None:
+        return f"{_size(value) if key == 'size_bytes' else format(value, ',')}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {entry}" for name, entry in value.items()) or "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "-" if value is None else str(value)
+
+
+def _size(num_bytes: float) -> str:
+    for unit in UNITS[:-1]:
+        if num_bytes < THOUSAND:
+            return f"{num_bytes:.0f} {unit}"
+        num_bytes /= THOUSAND
+    return f"{num_bytes:.1f} {UNITS[-1]}"

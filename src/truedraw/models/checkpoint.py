@@ -1,0 +1,45 @@
+"""The record of a model on disk, whatever its form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from truedraw.protocol import ModelConfig, Weights
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+Kind = Literal["gguf", "huggingface", "openvino"]
+Progress = Callable[[str, int, int | None], None]
+"""Called with (what is happening, units done, units in all or None): bytes while fetching and verifying."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextParts:
+    """What a checkpoint says of its text: the tokenizer, the special tokens, the chat template."""
+
+    load_tokenizer: Callable[[], Tokenizer] = field(repr=False)  # builds when called; BadModelFile, UnsupportedModel
+    chat_template: str | None = None  # jinja source
+    bos_id: int | None = None
+    eos_ids: tuple[int, ...] = ()  # any of them ends a text
+    pad_id: int | None = None
+    description: str = ""  # for people, "byte-level BPE (smollm)"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A model that was found and checked: the files are complete, no weight is in memory yet."""
+
+    name: str  # as it was asked for
+    path: Path  # the GGUF file or the folder
+    kind: Kind
+    config: ModelConfig
+    weights: Weights | None  # None: an OpenVINO IR folder, whose graph holds them
+    text: TextParts
+    fingerprint: str  # of the contents, 32 hexadecimal digits; the same for the same files wherever they lie
+    size_bytes: int
+    sampling_defaults: dict[str, Any] = field(default_factory=dict)  # of generation_config.json
+    licence: str | None = None

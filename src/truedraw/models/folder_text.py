@@ -1,0 +1,102 @@
+"""The text side of a folder: tokenizer.json, chat template, special tokens, defaults."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from truedraw.errors import BadModelFile, UnsupportedModel
+from truedraw.models.checkpoint import TextParts
+from truedraw.models.fields import read_json, read_json_if_there
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+SAMPLING_KEYS = (
+    "temperature",
+    "top_k",
+    "top_p",
+    "min_p",
+    "typical_p",
+    "epsilon_cutoff",
+    "eta_cutoff",
+    "repetition_penalty",
+)
+
+
+def folder_text(folder: Path, config: dict[str, Any]) -> TextParts:
+    """`config` is config.json's content; raises BadModelFile and UnsupportedModel."""
+    if not (folder / "tokenizer.json").is_file():
+        raise UnsupportedModel(f"{folder} has no tokenizer.json; save one with transformers' fast tokenizer")
+    tokenizer = read_json_if_there(folder / "tokenizer_config.json")
+    generation = read_json_if_there(folder / "generation_config.json")
+    special = _SpecialIds(tokenizer, generation, config)
+    return TextParts(
+        load_tokenizer=partial(load_tokenizer, folder / "tokenizer.json"),
+        chat_template=_chat_template(folder, tokenizer),
+        bos_id=next(iter(special.ids("bos")), None),
+        eos_ids=special.ids("eos"),
+        pad_id=next(iter(special.ids("pad")), None),
+        description="tokenizer.json",
+    )
+
+
+def load_tokenizer(path: Path) -> Tokenizer:
+    """Parse the file; raises BadModelFile."""
+    from tokenizers import Tokenizer
+
+    read_json(path)  # names a broken encoding or syntax better than the parser behind it
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:  # the package raises bare Exception
+        raise BadModelFile(f"{path} is not a tokenizer: {error}") from error
+
+
+def sampling_defaults(folder: Path) -> dict[str, Any]:
+    """The numbers of generation_config.json that a request falls back to."""
+    values = read_json_if_there(folder / "generation_config.json")
+    return {key: values[key] for key in SAMPLING_KEYS if isinstance(values.get(key), int | float)}
+
+
+class _SpecialIds:
+    """Where a folder names its special tokens: by id in two files, by text in a third."""
+
+    def __init__(self, tokenizer: dict[str, Any], generation: dict[str, Any], config: dict[str, Any]) -> None:
+        self.tokenizer = tokenizer
+        self.sources = (generation, config)
+
+    def ids(self, kind: str) -> tuple[int, ...]:
+        """All of them: chat models often end a turn with another token than a document."""
+        found: list[int] = []
+        for source in self.sources:
+            value = source.get(f"{kind}_token_id")
+            found += [i for i in (value if isinstance(value, list) else [value]) if isinstance(i, int)]
+        return tuple(dict.fromkeys(found + self._by_text(f"{kind}_token")))
+
+    def _by_text(self, key: str) -> list[int]:
+        token = self.tokenizer.get(key)
+        text = token.get("content") if isinstance(token, dict) else token
+        added = self.tokenizer.get("added_tokens_decoder")
+        if text is None or not isinstance(added, dict):
+            return []
+        return [
+            int(i)
+            for i, entry in added.items()
+            if i.isdigit() and isinstance(entry, dict) and entry.get("content") == text
+        ]
+
+
+def _chat_template(folder: Path, tokenizer: dict[str, Any]) -> str | None:
+    """chat_template.jinja first; of several named templates the default one."""
+    file = folder / "chat_template.jinja"
+    if file.exists():
+        try:
+            return file.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadModelFile(f"{file} cannot be read as UTF-8 text: {error}") from error
+    template = tokenizer.get("chat_template")
+    if isinstance(template, list):
+        named = {entry.get("name"): entry.get("template") for entry in template if isinstance(entry, dict)}
+        template = named.get("default")
+    return template if isinstance(template, str) else None

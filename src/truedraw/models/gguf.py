@@ -1,0 +1,58 @@
+"""A GGUF file as a checkpoint."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from truedraw.models.checkpoint import Checkpoint, TextParts
+from truedraw.models.fingerprint import fingerprint
+from truedraw.models.gguf_config import gguf_config
+from truedraw.models.gguf_file import GGUFFile, read_gguf
+from truedraw.models.gguf_tokenizer import build_tokenizer, check_tokenizer, describe_tokenizer
+from truedraw.models.gguf_weights import GGUFWeights
+
+ENDINGS = ("<|endoftext|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|end|>")
+"""Control tokens that end a text whatever the metadata say, as llama.cpp has it."""
+CONTROL = 3  # the token type of control tokens
+
+
+def open_gguf(name: str, path: Path) -> Checkpoint:
+    """Read the head, check that everything is there; raises BadModelFile or UnsupportedModel."""
+    file = read_gguf(path)
+    config = gguf_config(file)
+    return Checkpoint(
+        name=name,
+        path=path,
+        kind="gguf",
+        config=config,
+        weights=GGUFWeights(file, config),
+        text=_text(file),
+        fingerprint=fingerprint([path]),
+        size_bytes=path.stat().st_size,
+        licence=file.metadata.get("general.license"),
+    )
+
+
+def _text(file: GGUFFile) -> TextParts:
+    check_tokenizer(file)
+    metadata = file.metadata
+    return TextParts(
+        load_tokenizer=partial(build_tokenizer, file),
+        chat_template=metadata.get("tokenizer.chat_template"),
+        bos_id=metadata.get("tokenizer.ggml.bos_token_id"),
+        eos_ids=_eos_ids(file),
+        pad_id=metadata.get("tokenizer.ggml.padding_token_id"),
+        description=describe_tokenizer(file),
+    )
+
+
+def _eos_ids(file: GGUFFile) -> tuple[int, ...]:
+    keys = [f"tokenizer.ggml.{kind}_token_id" for kind in ("eos", "eot", "eom")]
+    named = [file.metadata[key] for key in keys if key in file.metadata]
+    tokens = file.metadata.get("tokenizer.ggml.tokens", [])
+    types = file.metadata.get("tokenizer.ggml.token_type", [])
+    known = [
+        i for i, (token, kind) in enumerate(zip(tokens, types, strict=False)) if kind == CONTROL and token in ENDINGS
+    ]
+    return tuple(dict.fromkeys(named + known))

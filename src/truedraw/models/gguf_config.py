@@ -1,0 +1,91 @@
+"""GGUF metadata -> ModelConfig, refusing what an engine's graph would not honour."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from truedraw.errors import BadModelFile, UnsupportedModel
+from truedraw.models.fields import Fields
+from truedraw.models.gguf_file import GGUFFile
+from truedraw.models.layout import ARCHITECTURES
+from truedraw.models.rope import llama3_from_factors
+from truedraw.protocol import ModelConfig
+
+DEFAULT_ROPE_THETA = 10_000.0  # what llama.cpp assumes where the file is silent
+NEVER = (
+    "expert_count",
+    "attention.scale",
+    "logit_scale",
+    "embedding_scale",
+    "residual_scale",
+    "attention.max_alibi_bias",
+)
+"""Metadata keys that change the computation in a way no graph here has; absent or zero is fine."""
+
+
+def gguf_config(file: GGUFFile) -> ModelConfig:
+    """The config; raises UnsupportedModel or BadModelFile."""
+    architecture = file.metadata.get("general.architecture")
+    if architecture not in ARCHITECTURES:
+        raise UnsupportedModel(
+            f"{file.path} has the architecture {architecture!r}; supported: {', '.join(ARCHITECTURES)}"
+        )
+    fields = Fields(file.path, file.metadata, f"{architecture}.")
+    _refuse_the_rest(fields)
+    hidden, heads = fields.positive("embedding_length"), fields.positive("attention.head_count")
+    return ModelConfig(
+        architecture=architecture,
+        vocab_size=_vocab_size(file),
+        context_length=fields.positive("context_length"),
+        hidden_size=hidden,
+        intermediate_size=fields.positive("feed_forward_length"),
+        num_layers=fields.positive("block_count"),
+        num_heads=heads,
+        num_kv_heads=fields.positive("attention.head_count_kv", heads),
+        head_dim=_head_dim(fields, hidden // heads),
+        rms_norm_eps=fields.number("attention.layer_norm_rms_epsilon"),
+        rope_theta=fields.number("rope.freq_base", DEFAULT_ROPE_THETA),
+        rope_scaling=_rope_scaling(file, fields),
+        tie_embeddings="output.weight" not in file.tensors,
+        qkv_bias=architecture == "qwen2",
+        qk_norm=architecture == "qwen3",
+    )
+
+
+def _vocab_size(file: GGUFFile) -> int:
+    if "token_embd.weight" not in file.tensors:
+        raise BadModelFile(f"{file.path} has no tensor token_embd.weight; the file is incomplete, fetch it again")
+    return file.tensors["token_embd.weight"].shape[0]
+
+
+def _head_dim(fields: Fields, default: int) -> int:
+    head_dim = fields.positive("attention.key_length", default)
+    for key in ("attention.value_length", "rope.dimension_count"):
+        if fields.positive(key, head_dim) != head_dim:
+            raise UnsupportedModel(
+                f"{fields.where}: {key} is {fields.get(key)}, unlike the head size {head_dim}; "
+                "only full rotary heads with keys and values of one size can be run"
+            )
+    return head_dim
+
+
+def _refuse_the_rest(fields: Fields) -> None:
+    for key in NEVER:
+        fields.refuse(key)
+    window = fields.get("attention.sliding_window")
+    if window and window < fields.positive("context_length"):
+        raise UnsupportedModel(f"{fields.where}: a sliding window of {window} tokens is not supported")
+
+
+def _rope_scaling(file: GGUFFile, fields: Fields) -> dict[str, Any] | None:
+    """As config.json would say it; a table of frequency factors must be Llama 3's."""
+    kind, factor = fields.get("rope.scaling.type"), fields.get("rope.scaling.factor", 1.0)
+    if kind not in (None, "none", "linear"):
+        raise UnsupportedModel(f"{fields.where}: rope scaling {kind!r} is not supported; linear and llama3 are")
+    if "rope_freqs.weight" in file.tensors:
+        factors = file.raw("rope_freqs.weight").view("<f4").reshape(-1)
+        theta = fields.number("rope.freq_base", DEFAULT_ROPE_THETA)
+        return llama3_from_factors(fields.where, factors, theta)
+    if kind == "linear" and factor != 1.0:
+        return {"rope_type": "linear", "factor": float(factor)}
+    return None

@@ -1,0 +1,83 @@
+"""Reading values of the GGUF container one after the other; knows nothing of models."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+SCALARS = {
+    0: "<B",
+    1: "<b",
+    2: "<H",
+    3: "<h",
+    4: "<I",
+    5: "<i",
+    6: "<f",
+    7: "<?",
+    10: "<Q",
+    11: "<q",
+    12: "<d",
+}
+STRING, ARRAY = 8, 9
+LENGTH = struct.Struct("<Q")
+MAX_ARRAY_DEPTH = 8  # arrays of arrays are legal; nothing real nests deeper than one
+
+
+class Cursor:
+    """A position in a mapped file. Raises ValueError or struct.error where the file makes no sense."""
+
+    def __init__(self, data: mmap.mmap, position: int) -> None:
+        self.data = data
+        self.position = position
+
+    def scalar(self, layout: str) -> Any:
+        """One number, in the notation of struct."""
+        (value,) = struct.unpack_from(layout, self.data, self.position)
+        self.position += struct.calcsize(layout)
+        return value
+
+    def count(self, least_bytes: int) -> int:
+        """How many things follow, of `least_bytes` each at least, which the rest of the file can hold."""
+        count = int(self.scalar("<Q"))
+        if count * least_bytes > len(self.data) - self.position:
+            raise ValueError(f"{count} entries at byte {self.position} of {len(self.data)}")
+        return count
+
+    def string(self) -> str:
+        """Text with its length before it."""
+        (size,) = LENGTH.unpack_from(self.data, self.position)
+        start = self.position + LENGTH.size
+        if start + size > len(self.data):
+            raise ValueError(f"a text of {size} bytes at byte {start} of {len(self.data)}")
+        self.position = start + size
+        return self.data[start : self.position].decode("utf-8")
+
+    def pair(self) -> tuple[str, Any]:
+        """A metadata key and its value."""
+        return self.string(), self._value(self.scalar("<I"))
+
+    def _value(self, kind: int, depth: int = 0) -> Any:
+        if kind in SCALARS:
+            return self.scalar(SCALARS[kind])
+        if kind == STRING:
+            return self.string()
+        if kind == ARRAY and depth < MAX_ARRAY_DEPTH:
+            return self._array(depth + 1)
+        raise ValueError(f"value type {kind} at byte {self.position}")
+
+    def _array(self, depth: int) -> list[Any]:
+        kind = self.scalar("<I")
+        if kind in SCALARS:
+            return self._numbers(np.dtype(SCALARS[kind]))
+        read: Callable[[], Any] = self.string if kind == STRING else lambda: self._value(kind, depth)
+        return [read() for _ in range(self.count(least_bytes=LENGTH.size))]
+
+    def _numbers(self, dtype: np.dtype[Any]) -> list[Any]:
+        end = self.count(dtype.itemsize) * dtype.itemsize + self.position
+        values = np.frombuffer(self.data[self.position : end], dtype)
+        self.position = end
+        return list(values.tolist())

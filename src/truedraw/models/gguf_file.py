@@ -1,0 +1,125 @@
+"""The GGUF container: header, metadata and where each tensor lies. Reads only the head of the file.
+
+Layout (GGUF specification, versions 2 and 3, little endian): magic, version, number of tensors, number of
+key-value pairs, the pairs, the tensor table, padding to the alignment, the data. The reader of the `gguf`
+package takes two seconds for the vocabulary of a small model; this one takes a tenth of one and says what is
+broken.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.errors import BadModelFile, UnsupportedModel
+from truedraw.models.gguf_cursor import Cursor
+
+MAGIC = b"GGUF"
+VERSIONS = (2, 3)
+ALIGNMENT = 32  # bytes, where the metadata are silent
+MAX_DIMENSIONS = 4  # of a ggml tensor
+LEAST_PAIR_BYTES, LEAST_TENSOR_BYTES = 13, 24  # an empty name and the smallest entry
+
+Line = tuple[str, tuple[int, ...], int, int]
+"""Name, shape, type number, offset within the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorInfo:
+    """One line of the tensor table."""
+
+    name: str
+    shape: tuple[int, ...]  # rows first, as numpy has it
+    type_name: str  # "F32", "Q4_1", ...
+    offset: int  # bytes from the start of the file
+    num_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class GGUFFile:
+    """What the head of a GGUF file says."""
+
+    path: Path
+    metadata: dict[str, Any] = field(repr=False)
+    tensors: dict[str, TensorInfo] = field(repr=False)
+
+    def raw(self, name: str) -> NDArray[np.uint8]:
+        """The bytes of a tensor, [rows, bytes of a row], mapped for as long as the array lives."""
+        info = self.tensors[name]
+        rows = int(np.prod(info.shape[:-1], dtype=np.int64))
+        shape = (rows, info.num_bytes // rows)
+        return np.memmap(self.path, np.uint8, mode="r", offset=info.offset, shape=shape)
+
+
+def read_gguf(path: Path) -> GGUFFile:
+    """Read the head and check that every tensor lies inside the file.
+
+    Raises BadModelFile, and UnsupportedModel for one part of several.
+    """
+    try:
+        with path.open("rb") as file:
+            start = file.read(len(MAGIC))
+            if start != MAGIC:
+                raise BadModelFile(f"{path} is not a GGUF file: it starts with {start!r}; give a .gguf file")
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                metadata, tensors = _head(Cursor(data, len(MAGIC)))
+    except OSError as error:
+        raise BadModelFile(f"{path} cannot be read: {error.strerror or error}") from error
+    except (struct.error, ValueError) as error:
+        if isinstance(error, BadModelFile):
+            raise
+        raise BadModelFile(f"{path} is broken or truncated: {error}; fetch it again") from error
+    if metadata.get("split.count", 1) != 1:
+        raise UnsupportedModel(f"{path} is one part of several; join them with llama-gguf-split --merge")
+    return GGUFFile(path, metadata, tensors)
+
+
+def _head(cursor: Cursor) -> tuple[dict[str, Any], dict[str, TensorInfo]]:
+    version = cursor.scalar("<I")
+    if version not in VERSIONS:
+        raise ValueError(f"version {version}, where 2 and 3 (little endian) can be read")
+    num_tensors, num_pairs = cursor.count(LEAST_TENSOR_BYTES), cursor.count(LEAST_PAIR_BYTES)
+    metadata = dict(cursor.pair() for _ in range(num_pairs))
+    lines = [_line(cursor) for _ in range(num_tensors)]
+    alignment = metadata.get("general.alignment", ALIGNMENT)
+    if not isinstance(alignment, int) or alignment < 1:
+        raise ValueError(f"alignment {alignment!r}")
+    start = -(-cursor.position // alignment) * alignment
+    return metadata, {line[0]: _placed(line, start, len(cursor.data)) for line in lines}
+
+
+def _line(cursor: Cursor) -> Line:
+    name, dimensions = cursor.string(), cursor.scalar("<I")
+    if not 1 <= dimensions <= MAX_DIMENSIONS:
+        raise ValueError(f"tensor {name!r} has {dimensions} dimensions")
+    shape = tuple(cursor.scalar("<Q") for _ in range(dimensions))[::-1]
+    return name, shape, cursor.scalar("<I"), cursor.scalar("<Q")
+
+
+def _placed(line: Line, start: int, file_bytes: int) -> TensorInfo:
+    name, shape, kind, offset = line
+    type_name, block_values, block_bytes = _storage(name, kind)
+    if min(shape) < 1 or shape[-1] % block_values:
+        raise ValueError(f"tensor {name!r} has the shape {list(shape)} in {type_name}")
+    num_bytes = math.prod(shape) // block_values * block_bytes
+    if start + offset + num_bytes > file_bytes:
+        raise ValueError(f"tensor {name!r} ends at byte {start + offset + num_bytes} of {file_bytes}")
+    return TensorInfo(name, shape, type_name, start + offset, num_bytes)
+
+
+def _storage(name: str, kind: int) -> tuple[str, int, int]:
+    """Type name, values in a block, bytes of a block."""
+    from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
+
+    try:
+        known = GGMLQuantizationType(kind)
+    except ValueError:
+        raise ValueError(f"tensor {name!r} has type {kind}, which the installed gguf package lacks") from None
+    return (known.name, *GGML_QUANT_SIZES[known])

@@ -1,0 +1,128 @@
+"""The tensors of a GGUF file under their Hugging Face names, dequantised when asked for."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.errors import BadModelFile, UnsupportedModel
+from truedraw.models.gguf_file import GGUFFile
+from truedraw.models.layout import EMBEDDING, HEAD, Shape, check_tensors
+from truedraw.protocol import ModelConfig, Packed
+
+OUTER = {"token_embd.weight": EMBEDDING, "output_norm.weight": "model.norm.weight", "output.weight": HEAD}
+INNER = {
+    "attn_norm": "input_layernorm",
+    "attn_q": "self_attn.q_proj",
+    "attn_k": "self_attn.k_proj",
+    "attn_v": "self_attn.v_proj",
+    "attn_q_norm": "self_attn.q_norm",
+    "attn_k_norm": "self_attn.k_norm",
+    "attn_output": "self_attn.o_proj",
+    "ffn_norm": "post_attention_layernorm",
+    "ffn_gate": "mlp.gate_proj",
+    "ffn_up": "mlp.up_proj",
+    "ffn_down": "mlp.down_proj",
+}
+ELSEWHERE = ("rope_freqs.weight",)
+"""Tensors that the config speaks of already."""
+GROUP = 32  # values a block of Q8_0 and Q4_0
+ROWS_AT_ONCE = 2048  # rows dequantised in one go: the temporary copies stay small beside the tensor itself
+
+
+def hugging_face_name(name: str) -> str:
+    """The name a tensor has in Hugging Face; an unknown one stays as it is."""
+    block = re.fullmatch(r"blk\.(\d+)\.(\w+)\.(weight|bias)", name)
+    if block and block[2] in INNER:
+        return f"model.layers.{block[1]}.{INNER[block[2]]}.{block[3]}"
+    return OUTER.get(name, name)
+
+
+class GGUFWeights:
+    """Implements protocol.Weights; nothing is read before it is asked for, and nothing is kept."""
+
+    def __init__(self, file: GGUFFile, config: ModelConfig) -> None:
+        self._file = file
+        self._config = config
+        self._stored = {hugging_face_name(name): name for name in file.tensors if name not in ELSEWHERE}
+        check_tensors(file.path, config, {name: self._shape(name) for name in self._stored})
+        for type_name in {self.stored_as(name) for name in self._stored}:
+            _check_type(file, type_name)
+
+    def names(self) -> list[str]:
+        """Hugging Face names; no head where it is tied to the embedding."""
+        return list(self._stored)
+
+    def stored_as(self, name: str) -> str:
+        """The ggml type."""
+        return self._file.tensors[self._find(name)].type_name
+
+    def dense(self, name: str) -> NDArray[np.float32]:
+        """Dequantised by the gguf package, [out, in] or [size]."""
+        from gguf.constants import GGMLQuantizationType
+        from gguf.quants import dequantize
+
+        data, shape = self._rows(name), self._shape(name)
+        kind = GGMLQuantizationType[self.stored_as(name)]
+        result = np.empty((len(data), shape[-1]), np.float32)
+        for start in range(0, len(data), ROWS_AT_ONCE):
+            some = np.ascontiguousarray(data[start : start + ROWS_AT_ONCE])
+            result[start : start + ROWS_AT_ONCE] = dequantize(some, kind)
+        return result.reshape(shape)
+
+    def packed(self, name: str) -> Packed | None:
+        """Q8_0 (int8, zero 0) and Q4_0 (0..15, zero 8) in groups of 32 along the input."""
+        kind = self.stored_as(name)
+        if kind not in ("Q8_0", "Q4_0"):
+            return None
+        data = self._rows(name)
+        blocks = data.reshape(len(data), self._shape(name)[-1] // GROUP, -1)  # [out, groups, bytes of a block]
+        scales = np.ascontiguousarray(blocks[:, :, :2]).view("<f2")[:, :, 0].astype(np.float32)
+        if kind == "Q8_0":
+            return Packed(np.ascontiguousarray(blocks[:, :, 2:]).view(np.int8).reshape(len(data), -1), scales, 0, 8)
+        halves = np.concatenate([blocks[:, :, 2:] & 0x0F, blocks[:, :, 2:] >> 4], axis=2)
+        return Packed(halves.reshape(len(data), -1), scales, 8, 4)
+
+    def _find(self, name: str) -> str:
+        if name not in self._stored:
+            raise BadModelFile(f"{self._file.path} has no tensor {name!r}")
+        return self._stored[name]
+
+    def _shape(self, name: str) -> Shape:
+        return self._file.tensors[self._find(name)].shape
+
+    def _rows(self, name: str) -> NDArray[np.uint8]:
+        """Raw rows [out, bytes], rotary rows in Hugging Face's order."""
+        data = self._file.raw(self._find(name))
+        order = self._rotary_order(name)
+        return data if order is None else data[order]
+
+    def _rotary_order(self, name: str) -> NDArray[np.int64] | None:
+        """Where each row of Q or K stands in the file.
+
+        Converters of the llama architecture turn the two halves of a head into neighbouring pairs, as ggml
+        rotates them; Hugging Face rotates halves. The other architectures are stored as they are.
+        """
+        part = re.search(r"self_attn\.([qk])_proj", name)
+        if part is None or self._config.architecture != "llama":
+            return None
+        heads = self._config.num_heads if part[1] == "q" else self._config.num_kv_heads
+        rows = np.arange(heads * self._config.head_dim).reshape(heads, self._config.head_dim // 2, 2)
+        return rows.swapaxes(1, 2).reshape(-1)
+
+
+def _check_type(file: GGUFFile, type_name: str) -> None:
+    """Refuse a type the gguf package has no arithmetic for, before any long work."""
+    from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
+    from gguf.quants import dequantize
+
+    kind = GGMLQuantizationType[type_name]
+    try:
+        dequantize(np.zeros((1, GGML_QUANT_SIZES[kind][1]), np.uint8), kind)
+    except NotImplementedError:
+        raise UnsupportedModel(
+            f"{file.path} holds tensors stored as {type_name}, which the installed gguf package cannot read; "
+            "convert the file, for instance to Q8_0"
+        ) from None

@@ -1,0 +1,32 @@
+"""A Hugging Face folder (config.json, *.safetensors, tokenizer.json) as a checkpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from truedraw.models.checkpoint import Checkpoint
+from truedraw.models.fields import Fields, read_json
+from truedraw.models.fingerprint import fingerprint
+from truedraw.models.folder_text import folder_text, sampling_defaults
+from truedraw.models.huggingface_config import huggingface_config
+from truedraw.models.safetensors_weights import SafetensorsWeights, weight_files
+
+
+def open_huggingface(name: str, folder: Path) -> Checkpoint:
+    """Read the settings, check that every tensor is there; raises BadModelFile or UnsupportedModel."""
+    values = read_json(folder / "config.json")
+    config = huggingface_config(Fields(folder / "config.json", values))
+    weights = SafetensorsWeights(folder, config)
+    files = [*weight_files(folder), folder / "config.json"]
+    return Checkpoint(
+        name=name,
+        path=folder,
+        kind="huggingface",
+        config=config,
+        weights=weights,
+        text=folder_text(folder, values),
+        fingerprint=fingerprint(files),
+        size_bytes=sum(file.stat().st_size for file in files),
+        sampling_defaults=sampling_defaults(folder),
+        licence=values.get("license"),
+    )

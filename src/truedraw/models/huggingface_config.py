@@ -1,0 +1,100 @@
+"""config.json -> ModelConfig, refusing what an engine's graph would not honour."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from truedraw.errors import BadModelFile, UnsupportedModel
+from truedraw.models.fields import Fields
+from truedraw.models.layout import ARCHITECTURES
+from truedraw.protocol import ModelConfig
+
+CLASSES = {
+    "LlamaForCausalLM": "llama",
+    "MistralForCausalLM": "llama",  # the same graph once the sliding window is off, which is checked
+    "Qwen2ForCausalLM": "qwen2",
+    "Qwen3ForCausalLM": "qwen3",
+}
+DEFAULT_ROPE_THETA = 10_000.0  # of transformers, for a config that is silent
+DEFAULT_EPS = 1e-6
+LLAMA3_KEYS = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
+
+
+def huggingface_config(fields: Fields) -> ModelConfig:
+    """The config; raises UnsupportedModel or BadModelFile."""
+    kind = _class(fields)
+    architecture = CLASSES[kind]
+    _refuse_the_rest(fields, kind)
+    hidden, heads = fields.positive("hidden_size"), fields.positive("num_attention_heads")
+    kv_heads = fields.positive("num_key_value_heads", heads)
+    return ModelConfig(
+        architecture=architecture,
+        vocab_size=fields.positive("vocab_size"),
+        context_length=fields.positive("max_position_embeddings"),
+        hidden_size=hidden,
+        intermediate_size=fields.positive("intermediate_size"),
+        num_layers=fields.positive("num_hidden_layers"),
+        num_heads=heads,
+        num_kv_heads=kv_heads,
+        head_dim=fields.positive("head_dim", _default_head_dim(architecture, hidden, heads)),
+        rms_norm_eps=fields.number("rms_norm_eps", DEFAULT_EPS),
+        rope_theta=_rope_theta(fields),
+        rope_scaling=_rope_scaling(fields),
+        tie_embeddings=bool(fields.get("tie_word_embeddings", False)),
+        qkv_bias=architecture == "qwen2",
+        qk_norm=architecture == "qwen3",
+    )
+
+
+def _class(fields: Fields) -> str:
+    named = fields.get("architectures", [])
+    found = [kind for kind in named if kind in CLASSES] if isinstance(named, list) else []
+    if not found:
+        raise UnsupportedModel(
+            f"{fields.where} is of the class {named!r}; supported: {', '.join(CLASSES)} "
+            f"(architectures {', '.join(ARCHITECTURES)})"
+        )
+    return str(found[0])
+
+
+def _default_head_dim(architecture: str, hidden: int, heads: int) -> int:
+    return 128 if architecture == "qwen3" else hidden // heads  # as transformers has it
+
+
+def _refuse_the_rest(fields: Fields, kind: str) -> None:
+    fields.refuse("hidden_act", (None, "silu"))
+    fields.refuse("partial_rotary_factor", (None, 1, 1.0))
+    for key in ("mlp_bias", "use_sliding_window", "quantization_config"):
+        fields.refuse(key)
+    if kind != "Qwen2ForCausalLM":  # whose projections have their fixed set of biases
+        fields.refuse("attention_bias")
+    if "sliding_attention" in fields.get("layer_types", []):
+        raise UnsupportedModel(f"{fields.where}: layers with sliding attention are not supported")
+    window = fields.get("sliding_window")
+    if kind == "MistralForCausalLM" and window and window < fields.positive("max_position_embeddings"):
+        raise UnsupportedModel(f"{fields.where}: a sliding window of {window} tokens is not supported")
+
+
+def _rope(fields: Fields) -> Fields:
+    """`rope_parameters` of newer files, `rope_scaling` of older ones."""
+    value = fields.get("rope_parameters", fields.get("rope_scaling", {}))
+    if not isinstance(value, dict):
+        raise BadModelFile(f"{fields.where}: the rope settings are {value!r}, not an object")
+    return Fields(fields.where, value)
+
+
+def _rope_theta(fields: Fields) -> float:
+    return _rope(fields).number("rope_theta", fields.get("rope_theta", DEFAULT_ROPE_THETA))
+
+
+def _rope_scaling(fields: Fields) -> dict[str, Any] | None:
+    rope = _rope(fields)
+    rope.refuse("partial_rotary_factor", (None, 1, 1.0))
+    kind = rope.get("rope_type", rope.get("type", "default"))
+    if kind == "default":
+        return None
+    if kind == "linear":
+        return {"rope_type": kind, "factor": rope.number("factor")}
+    if kind == "llama3":
+        return {"rope_type": kind} | {key: rope.number(key) for key in LLAMA3_KEYS}
+    raise UnsupportedModel(f"{fields.where}: rope scaling {kind!r} is not supported; linear and llama3 are")

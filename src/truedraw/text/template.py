@@ -1,0 +1,65 @@
+"""Chat templates: jinja2 in a sandbox, with the helpers that Hugging Face templates expect."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NoReturn
+
+from jinja2 import TemplateError, nodes
+from jinja2.ext import Extension
+from jinja2.parser import Parser
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from truedraw.errors import BadInput
+
+Clock = Callable[[], datetime]
+
+
+class GenerationTag(Extension):
+    """{% generation %} ... {% endgeneration %} marks words for training; here it is transparent."""
+
+    tags = {"generation"}  # noqa: RUF012 - jinja2 declares it so
+
+    def parse(self, parser: Parser) -> list[nodes.Node]:
+        """The statements between the two tags."""
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
+class ChatTemplate:
+    """A compiled template; raises BadInput where it does not compile."""
+
+    def __init__(self, source: str, now: Clock = datetime.now) -> None:
+        environment = ImmutableSandboxedEnvironment(
+            trim_blocks=True, lstrip_blocks=True, extensions=[GenerationTag, "jinja2.ext.loopcontrols"]
+        )
+        environment.filters["tojson"] = _to_json
+        environment.globals["raise_exception"] = _raise
+        environment.globals["strftime_now"] = lambda layout: now().strftime(layout)
+        try:
+            self._template = environment.from_string(source)
+        except TemplateError as error:
+            raise BadInput(f"the model's chat template is broken: {error}") from error
+
+    def render(self, messages: Sequence[Mapping[str, Any]], variables: Mapping[str, Any]) -> str:
+        """The text of a conversation; raises BadInput with what the template complained of."""
+        for i, message in enumerate(messages):
+            if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
+                raise BadInput(f"message {i} is {message!r}; a message is an object with role and content")
+        if not messages:
+            raise BadInput("the conversation is empty; give at least one message with role and content")
+        try:
+            return self._template.render({**variables, "messages": [dict(message) for message in messages]})
+        except Exception as error:  # a template can fail in any way, and it came with the model
+            raise BadInput(f"the model's chat template refused the conversation: {error}") from error
+
+
+def _to_json(value: Any, ensure_ascii: bool = False, indent: int | None = None, **options: Any) -> str:
+    """Plain JSON: jinja2's own filter escapes characters for HTML."""
+    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, **options)
+
+
+def _raise(message: str) -> NoReturn:
+    raise TemplateError(message)

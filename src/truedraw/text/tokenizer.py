@@ -1,0 +1,128 @@
+"""One tokenizer for every kind of model file: text to ids, ids to bytes and text, chats to text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from truedraw.errors import BadInput
+from truedraw.models import Checkpoint
+from truedraw.text.token_bytes import byte_table, decoding_rule
+
+if TYPE_CHECKING:
+    import tokenizers
+
+    from truedraw.text.template import ChatTemplate
+
+
+class Tokenizer:
+    """Ids and text of one model.
+
+    Text is defined by bytes: a sequence of ids stands for the bytes of its tokens, one after the other, read
+    as UTF-8. So text can be streamed token by token and equals the text of the whole.
+    """
+
+    def __init__(
+        self,
+        tokenizer: tokenizers.Tokenizer,
+        *,
+        eos_ids: Iterable[int] = (),
+        bos_id: int | None = None,
+        pad_id: int | None = None,
+        chat_template: str | None = None,
+    ) -> None:
+        rule = decoding_rule(tokenizer)
+        self._tokenizer = tokenizer
+        self._bytes = byte_table(tokenizer, rule.to_bytes)
+        self._special = {i for i, token in tokenizer.get_added_tokens_decoder().items() if token.special}
+        self._chat_template = chat_template
+        self._rendered: ChatTemplate | None = None
+        self.drops_first_space = rule.drops_first_space
+        self.eos_ids = tuple(eos_ids)
+        self.bos_id = bos_id
+        self.pad_id = pad_id
+
+    @classmethod
+    def of(cls, checkpoint: Checkpoint) -> Tokenizer:
+        """The checkpoint's own; raises BadModelFile and UnsupportedModel."""
+        parts = checkpoint.text
+        return cls(
+            parts.load_tokenizer(),
+            eos_ids=parts.eos_ids,
+            bos_id=parts.bos_id,
+            pad_id=parts.pad_id,
+            chat_template=parts.chat_template,
+        )
+
+    @property
+    def vocab_size(self) -> int:
+        """Ids that stand for something; a model may have more rows than that."""
+        return len(self._bytes)
+
+    @property
+    def has_chat_template(self) -> bool:
+        """Whether `chat` works."""
+        return self._chat_template is not None
+
+    def encode(self, text: str, add_special: bool = True) -> list[int]:
+        """Ids of a text; `add_special` frames it as the model was trained (a BOS token, for many nothing).
+
+        Control tokens written out in the text become those tokens. A lone surrogate, which is no character,
+        becomes U+FFFD. Where a vocabulary lacks a byte (SmolLM2 lacks a few control characters), that byte is
+        left out, as the model's own tokenizer does.
+        """
+        clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return list(self._tokenizer.encode(clean, add_special_tokens=add_special).ids)
+
+    def decode(self, ids: Iterable[int], *, skip_special: bool = True, continues: bool = False) -> str:
+        """The text of ids, bytes that are not UTF-8 replaced by U+FFFD.
+
+        `skip_special` leaves control tokens out. `continues` says that text stands before, so that a leading
+        space belongs to the text.
+        """
+        hidden = self._special if skip_special else ()
+        data = b"".join(self.token_bytes(i) for i in ids if i not in hidden)
+        if self.drops_first_space and not continues:
+            data = data.removeprefix(b" ")
+        return data.decode("utf-8", "replace")
+
+    def token_bytes(self, token: int) -> bytes:
+        """The raw bytes of one token, perhaps a part of a character; nothing for a row without a token."""
+        if token < 0:
+            raise BadInput(f"a token id is {token}; ids count from 0")
+        return self._bytes[token] if token < len(self._bytes) else b""
+
+    def is_special(self, token: int) -> bool:
+        """Whether it is a control token, which no reader wants to see."""
+        return token in self._special
+
+    def token_id(self, token: str) -> int | None:
+        """The id of a token by its written form, for instance "<|im_end|>"."""
+        return self._tokenizer.token_to_id(token)
+
+    def chat(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        add_generation_prompt: bool = True,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        **variables: Any,
+    ) -> str:
+        """The text of a conversation by the model's own template; encode it with add_special=False.
+
+        A message has "role" and "content". `variables` go to the template as they are. Raises BadInput.
+        """
+        if self._chat_template is None:
+            raise BadInput("the model has no chat template; give a plain prompt, or choose an instruct model")
+        if self._rendered is None:
+            from truedraw.text.template import ChatTemplate
+
+            self._rendered = ChatTemplate(self._chat_template)
+        names = {
+            "bos_token": self._text(self.bos_id),
+            "eos_token": self._text(next(iter(self.eos_ids), None)),
+        }
+        given = {"tools": tools, "add_generation_prompt": add_generation_prompt, **names, **variables}
+        return self._rendered.render(messages, given)
+
+    def _text(self, token: int | None) -> str:
+        return "" if token is None else self.token_bytes(token).decode("utf-8", "replace")

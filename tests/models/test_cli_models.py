@@ -1,0 +1,53 @@
+"""truedraw models: list, pull, show."""
+
+import json
+
+import pytest
+from tiny_models import random_tensors, tiny_config, write_gguf
+from typer.testing import CliRunner
+
+from truedraw.cli.models import app
+from truedraw.errors import UnknownModel
+
+
+@pytest.fixture
+def model(tmp_path):
+    return write_gguf(tmp_path / "m.gguf", tiny_config(), random_tensors(tiny_config()))
+
+
+def run(*arguments):
+    done = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
+    assert done.exit_code == 0
+    return done
+
+
+def test_show_for_people_and_programs(model, tmp_path):
+    facts = json.loads(run("show", model, "--json", "--cache", tmp_path).stdout)
+    assert (facts["architecture"], facts["kind"], facts["path"]) == ("llama", "gguf", str(model))
+    said = run("show", model, "--cache", tmp_path)
+    assert "byte-level BPE (smollm)" in said.stdout
+    assert "F32 20" in said.stdout
+    assert said.stderr == ""
+
+
+def test_list(tmp_path):
+    assert "smollm2-135m  98 MB  not fetched" in run("list", "--cache", tmp_path).stdout
+    (entry,) = json.loads(run("list", "--json", "--cache", tmp_path).stdout)
+    assert (entry["name"], entry["path"], entry["licence"]) == ("smollm2-135m", None, "Apache-2.0")
+
+
+def test_the_cache_has_an_environment_twin(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRUEDRAW_CACHE", str(tmp_path))
+    folder = tmp_path / "models" / "org--name"
+    folder.mkdir(parents=True)
+    assert "org/name" in run("list").stdout
+
+
+def test_pull_of_what_is_there_prints_its_path(model):
+    assert run("pull", model).stdout == f"{model}\n"
+    assert json.loads(run("pull", model, "--json").stdout)["path"] == str(model)
+
+
+def test_errors_are_left_to_the_main_command():
+    with pytest.raises(UnknownModel, match="did you mean"):
+        CliRunner().invoke(app, ["show", "smollm2"], catch_exceptions=False)

@@ -1,0 +1,278 @@
+"""Hugging Face and OpenVINO folders."""
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+from tiny_models import random_tensors, tiny_config, write_folder, write_openvino
+
+from truedraw.errors import BadModelFile, UnsupportedModel
+from truedraw.models import open_checkpoint
+
+LLAMA3 = {
+    "rope_type": "llama3",
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 64,
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_folder(tmp_path / "m", tiny_config(), random_tensors(tiny_config()))
+
+
+def change(folder, **values):
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+@pytest.mark.parametrize("architecture", ["llama", "qwen2", "qwen3"])
+@pytest.mark.parametrize("tied", [True, False])
+def test_weights_and_config_come_back(tmp_path, architecture, tied):
+    config = tiny_config(architecture, tie_embeddings=tied)
+    tensors = random_tensors(config)
+    checkpoint = open_checkpoint(write_folder(tmp_path / "m", config, tensors))
+    assert checkpoint.kind == "huggingface"
+    assert checkpoint.config == config
+    assert set(checkpoint.weights.names()) == set(tensors)
+    for name, tensor in tensors.items():
+        np.testing.assert_array_equal(checkpoint.weights.dense(name), tensor)
+        assert checkpoint.weights.packed(name) is None
+        assert checkpoint.weights.stored_as(name) == "F32"
+
+
+def test_half_precision(folder):
+    tensors = {name: tensor.astype(np.float16) for name, tensor in random_tensors(tiny_config()).items()}
+    save_file(tensors, folder / "model.safetensors")
+    weights = open_checkpoint(folder).weights
+    np.testing.assert_array_equal(weights.dense("model.norm.weight"), tensors["model.norm.weight"].astype(np.float32))
+    assert weights.stored_as("model.norm.weight") == "F16"
+
+
+def test_bfloat16_without_torch(folder):
+    """bfloat16 is the upper half of float32."""
+    tensors = random_tensors(tiny_config())
+    upper = {name: (tensor.view(np.uint32) >> 16).astype(np.uint16) for name, tensor in tensors.items()}
+    save_file(upper, folder / "model.safetensors")
+    _rename_dtype(folder / "model.safetensors", b'"U16"', b'"BF16"')
+    weights = open_checkpoint(folder).weights
+    for name, tensor in tensors.items():
+        expected = (tensor.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
+        np.testing.assert_array_equal(weights.dense(name), expected)
+        assert weights.stored_as(name) == "BF16"
+
+
+def test_shards(folder):
+    tensors = random_tensors(tiny_config())
+    (folder / "model.safetensors").unlink()
+    names = sorted(tensors)
+    table = {name: f"model-0000{1 + i % 2}-of-00002.safetensors" for i, name in enumerate(names)}
+    for shard in set(table.values()):
+        save_file({name: tensors[name] for name in names if table[name] == shard}, folder / shard)
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": table}))
+    weights = open_checkpoint(folder).weights
+    for name in names:
+        np.testing.assert_array_equal(weights.dense(name), tensors[name])
+    (folder / "model-00002-of-00002.safetensors").unlink()
+    with pytest.raises(BadModelFile, match="lacks model-00002-of-00002"):
+        open_checkpoint(folder)
+
+
+@pytest.mark.parametrize("name", ["../m.safetensors", "/etc/passwd", 7])
+def test_an_index_may_not_lead_elsewhere(folder, name):
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": name}}))
+    with pytest.raises(BadModelFile, match="weight_map"):
+        open_checkpoint(folder)
+
+
+def test_a_tied_head_that_is_stored_is_ignored(folder):
+    tensors = random_tensors(tiny_config())
+    save_file({**tensors, "lm_head.weight": tensors["model.embed_tokens.weight"] * 2}, folder / "model.safetensors")
+    assert "lm_head.weight" not in open_checkpoint(folder).weights.names()
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"rope_scaling": {"type": "linear", "factor": 2}}, {"rope_type": "linear", "factor": 2.0}),
+        ({"rope_scaling": LLAMA3}, LLAMA3),
+        ({"rope_scaling": {"rope_type": "default"}}, None),
+        ({"rope_parameters": {"rope_type": "default", "rope_theta": 10000.0}}, None),
+        ({"rope_parameters": {**LLAMA3, "rope_theta": 10000.0}}, LLAMA3),
+    ],
+)
+def test_rope_scaling(folder, given, expected):
+    change(folder, **given)
+    config = open_checkpoint(folder).config
+    assert config.rope_scaling == expected
+    assert config.rope_theta == 10000.0
+
+
+def test_rope_theta_of_newer_files(folder):
+    change(folder, rope_parameters={"rope_type": "default", "rope_theta": 5e5})
+    assert open_checkpoint(folder).config.rope_theta == 5e5
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"architectures": ["Gemma3ForCausalLM"]},
+        {"architectures": None},
+        {"architectures": ["MistralForCausalLM"], "sliding_window": 32},
+        {"hidden_act": "gelu"},
+        {"mlp_bias": True},
+        {"attention_bias": True},
+        {"use_sliding_window": True},
+        {"layer_types": ["full_attention", "sliding_attention"]},
+        {"rope_scaling": {"rope_type": "yarn", "factor": 4}},
+        {"rope_scaling": {"rope_type": "dynamic", "factor": 4}},
+        {"partial_rotary_factor": 0.5},
+        {"quantization_config": {"quant_method": "gptq"}},
+    ],
+)
+def test_what_no_graph_honours_is_refused(folder, values):
+    change(folder, **values)
+    with pytest.raises(UnsupportedModel, match=r"config\.json"):
+        open_checkpoint(folder)
+
+
+def test_mistral_without_a_window_is_llama(folder):
+    change(folder, architectures=["MistralForCausalLM"], sliding_window=None)
+    assert open_checkpoint(folder).config.architecture == "llama"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"hidden_size": 0},
+        {"num_hidden_layers": "two"},
+        {"vocab_size": None},
+        {"rms_norm_eps": -1},
+        {"num_attention_heads": True},
+        {"rope_scaling": "linear"},
+        {"rope_scaling": {"rope_type": "linear"}},
+    ],
+)
+def test_senseless_values_are_named(folder, values):
+    change(folder, **values)
+    with pytest.raises(BadModelFile, match=r"config\.json"):
+        open_checkpoint(folder)
+
+
+@pytest.mark.parametrize("values", [{"num_key_value_heads": 3}, {"head_dim": 15}])
+def test_heads_that_cannot_be_shared(folder, values):
+    change(folder, **values)
+    with pytest.raises(BadModelFile, match="share evenly"):
+        open_checkpoint(folder)
+
+
+@pytest.mark.parametrize("content", [b'{"a": "\xff\xfe"}', b"{", b"[1]", b"", b"[" * 100_000])
+@pytest.mark.parametrize("name", ["config.json", "generation_config.json", "tokenizer_config.json"])
+def test_broken_json(folder, name, content):
+    (folder / name).write_bytes(content)
+    with pytest.raises(BadModelFile, match=name):
+        open_checkpoint(folder)
+
+
+def test_json_that_is_not_utf8_is_called_so(folder):
+    (folder / "config.json").write_bytes(b'{"a": "\xe9"}')
+    with pytest.raises(BadModelFile, match=r"not UTF-8 text \(byte 7\)"):
+        open_checkpoint(folder)
+
+
+def test_truncated_safetensors(folder):
+    path = folder / "model.safetensors"
+    whole = path.read_bytes()
+    for size in [0, 4, 8, 100, 2000, len(whole) // 2, len(whole) - 1]:
+        path.write_bytes(whole[:size])
+        with pytest.raises(BadModelFile, match=r"model\.safetensors"):
+            open_checkpoint(folder)
+
+
+def test_missing_pieces(folder, tmp_path):
+    tensors = random_tensors(tiny_config())
+    del tensors["model.layers.0.mlp.up_proj.weight"]
+    save_file(tensors, folder / "model.safetensors")
+    with pytest.raises(BadModelFile, match=r"lacks model\.layers\.0\.mlp\.up_proj\.weight"):
+        open_checkpoint(folder)
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(BadModelFile, match=r"no \*\.safetensors"):
+        open_checkpoint(folder)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadModelFile, match="neither config"):
+        open_checkpoint(tmp_path / "empty")
+
+
+def test_a_folder_without_tokenizer(folder):
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(UnsupportedModel, match=r"no tokenizer\.json"):
+        open_checkpoint(folder)
+
+
+def test_another_dtype_is_refused(folder):
+    tensors = {name: tensor.astype(np.float64) for name, tensor in random_tensors(tiny_config()).items()}
+    save_file(tensors, folder / "model.safetensors")
+    with pytest.raises(UnsupportedModel, match="F64; supported: F32, F16, BF16"):
+        open_checkpoint(folder)
+
+
+def test_text_side(folder):
+    (folder / "generation_config.json").write_text(
+        json.dumps({"temperature": 0.6, "top_p": 0.9, "do_sample": True, "eos_token_id": [2, 0]})
+    )
+    added = {"0": {"content": "<|endoftext|>"}, "2": {"content": "<|im_end|>"}}
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps(
+            {
+                "chat_template": [{"name": "tool_use", "template": "T"}, {"name": "default", "template": "D"}],
+                "pad_token": "<|endoftext|>",
+                "eos_token": {"content": "<|im_end|>"},
+                "added_tokens_decoder": added,
+            }
+        )
+    )
+    checkpoint = open_checkpoint(folder)
+    assert checkpoint.sampling_defaults == {"temperature": 0.6, "top_p": 0.9}
+    assert (checkpoint.text.eos_ids, checkpoint.text.bos_id, checkpoint.text.pad_id) == ((2, 0), 1, 0)
+    assert checkpoint.text.chat_template == "D"
+    (folder / "chat_template.jinja").write_text("J")
+    assert open_checkpoint(folder).text.chat_template == "J"
+
+
+# --------------------------------------------------------------------------------------------------- OpenVINO
+
+
+def test_an_openvino_folder(tmp_path):
+    checkpoint = open_checkpoint(write_openvino(tmp_path / "ir", tiny_config()))
+    assert (checkpoint.kind, checkpoint.weights) == ("openvino", None)
+    assert checkpoint.config.context_length == 128
+    assert checkpoint.text.load_tokenizer().encode("hello").ids
+
+
+@pytest.mark.parametrize("name", ["openvino_model.bin", "config.json"])
+def test_an_openvino_folder_must_be_complete(tmp_path, name):
+    folder = write_openvino(tmp_path / "ir", tiny_config())
+    (folder / name).unlink()
+    with pytest.raises(BadModelFile, match=f"lacks {name}"):
+        open_checkpoint(folder)
+
+
+def test_truncated_openvino_files(tmp_path):
+    with pytest.raises(BadModelFile, match="63 bytes of at least 64"):
+        open_checkpoint(write_openvino(tmp_path / "ir", tiny_config(), bin_bytes=63))
+    folder = write_openvino(tmp_path / "ir", tiny_config())
+    graph = folder / "openvino_model.xml"
+    graph.write_text(graph.read_text()[:-10])
+    with pytest.raises(BadModelFile, match="not a whole OpenVINO graph"):
+        open_checkpoint(folder)
+
+
+def _rename_dtype(path, old, new):
+    """Rewrite the header with another dtype name."""
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    header = data[8 : 8 + size].replace(old, new)
+    path.write_bytes(len(header).to_bytes(8, "little") + header + data[8 + size :])

@@ -1,0 +1,233 @@
+"""GGUF files: names, layout, quantisation, rope, and every way in which one can be broken."""
+
+import gguf
+import numpy as np
+import pytest
+from tiny_models import GGUFOptions, as_converted, random_tensors, tiny_config, write_gguf
+
+from truedraw.errors import BadModelFile, UnsupportedModel
+from truedraw.models import open_checkpoint
+from truedraw.models.rope import inverse_frequencies, llama3_factors
+
+LLAMA3 = {
+    "rope_type": "llama3",
+    "factor": 32.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8192,
+}
+
+
+@pytest.fixture
+def config():
+    return tiny_config()
+
+
+@pytest.fixture
+def tensors(config):
+    return random_tensors(config)
+
+
+@pytest.mark.parametrize("architecture", ["llama", "qwen2", "qwen3"])
+@pytest.mark.parametrize("tied", [True, False])
+def test_unquantised_weights_come_back_bit_for_bit(tmp_path, architecture, tied):
+    config = tiny_config(architecture, tie_embeddings=tied)
+    tensors = random_tensors(config)
+    checkpoint = open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors))
+    assert checkpoint.kind == "gguf"
+    assert set(checkpoint.weights.names()) == set(tensors)
+    for name, tensor in tensors.items():
+        np.testing.assert_array_equal(checkpoint.weights.dense(name), tensor, err_msg=name)
+        assert checkpoint.weights.dense(name).dtype == np.float32
+    found = checkpoint.config
+    assert (found.architecture, found.tie_embeddings) == (architecture, tied)
+    assert (found.num_heads, found.num_kv_heads, found.head_dim) == (4, 2, 16)
+    assert found.rms_norm_eps == pytest.approx(1e-5)
+
+
+@pytest.mark.parametrize("kind", ["Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "F16", "BF16"])
+def test_quantised_weights_equal_the_gguf_package(tmp_path, config, tensors, kind):
+    """Rows do not depend on each other, so quantising in Hugging Face's order gives the same numbers."""
+    weights = open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors, GGUFOptions(kind=kind))).weights
+    number = gguf.GGMLQuantizationType[kind]
+    for name in ("model.layers.1.self_attn.q_proj.weight", "model.layers.0.mlp.down_proj.weight"):
+        expected = gguf.quants.dequantize(gguf.quants.quantize(tensors[name], number), number)
+        np.testing.assert_array_equal(weights.dense(name), expected)
+        assert weights.stored_as(name) == kind
+        assert (weights.packed(name) is not None) == (kind in ("Q8_0", "Q4_0"))
+
+
+@pytest.mark.parametrize(("kind", "bits", "zero"), [("Q8_0", 8, 0), ("Q4_0", 4, 8)])
+def test_packed_is_dense(tmp_path, config, tensors, kind, bits, zero):
+    weights = open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors, GGUFOptions(kind=kind))).weights
+    for name in ("model.layers.0.self_attn.k_proj.weight", "model.embed_tokens.weight"):
+        packed = weights.packed(name)
+        assert (packed.bits, packed.zero) == (bits, zero)
+        assert packed.scales.shape == (packed.codes.shape[0], packed.codes.shape[1] // 32)
+        values = (packed.codes.astype(np.float32) - zero) * np.repeat(packed.scales, 32, axis=1)
+        np.testing.assert_array_equal(values, weights.dense(name))
+    assert weights.packed("model.norm.weight") is None
+
+
+def test_the_rotary_rows_of_llama_move_and_no_others(config, tensors):
+    q, v = "model.layers.0.self_attn.q_proj.weight", "model.layers.0.self_attn.v_proj.weight"
+    assert not np.array_equal(as_converted(q, tensors[q], config), tensors[q])
+    assert np.array_equal(as_converted(v, tensors[v], config), tensors[v])
+
+
+def test_large_matrices_are_dequantised_in_parts(tmp_path, monkeypatch, config, tensors):
+    monkeypatch.setattr("truedraw.models.gguf_weights.ROWS_AT_ONCE", 7)
+    weights = open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors)).weights
+    for name, tensor in tensors.items():
+        np.testing.assert_array_equal(weights.dense(name), tensor, err_msg=name)
+
+
+def test_a_missing_name_is_an_error(tmp_path, config, tensors):
+    weights = open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors)).weights
+    for ask in (weights.dense, weights.packed, weights.stored_as):
+        with pytest.raises(BadModelFile, match=r"no tensor 'lm_head\.weight'"):
+            ask("lm_head.weight")
+
+
+def test_the_fingerprint_is_of_the_contents(tmp_path, config, tensors):
+    one = open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors)).fingerprint
+    (tmp_path / "elsewhere").mkdir()
+    assert open_checkpoint(write_gguf(tmp_path / "elsewhere" / "m.gguf", config, tensors)).fingerprint == one
+    other = random_tensors(config, seed=1)
+    assert open_checkpoint(write_gguf(tmp_path / "elsewhere" / "m.gguf", config, other)).fingerprint != one
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_versions_that_can_be_read(tmp_path, config, tensors, version):
+    path = write_gguf(tmp_path / "m.gguf", config, tensors)
+    _patch(path, 4, version.to_bytes(4, "little"))
+    assert open_checkpoint(path).config.num_layers == 2
+
+
+# ------------------------------------------------------------------------------------------------------- rope
+
+
+def test_linear_rope_scaling(tmp_path, config, tensors):
+    metadata = {"llama.rope.scaling.type": "linear", "llama.rope.scaling.factor": 4.0}
+    found = open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors, GGUFOptions(metadata=metadata)))
+    assert found.config.rope_scaling == {"rope_type": "linear", "factor": 4.0}
+    plain = inverse_frequencies(config)
+    np.testing.assert_allclose(inverse_frequencies(found.config), plain / 4)
+    np.testing.assert_allclose(plain, 10000.0 ** (-np.arange(8) / 8))
+
+
+def test_llama3_factors_are_recognised(tmp_path, tensors):
+    config = tiny_config(rope_theta=500000.0)
+    factors = llama3_factors(inverse_frequencies(config), LLAMA3).astype(np.float32)
+    assert factors[0] == 1
+    assert factors[-1] == 32
+    options = GGUFOptions(extra={"rope_freqs.weight": factors})
+    found = open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors, options))
+    assert found.config.rope_scaling == LLAMA3
+    assert "rope_freqs.weight" not in found.weights.names()
+
+
+def test_other_factors_are_refused(tmp_path, config, tensors):
+    options = GGUFOptions(extra={"rope_freqs.weight": np.linspace(1, 3, 8, dtype=np.float32)})
+    with pytest.raises(UnsupportedModel, match="not the table of a Llama 3"):
+        open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors, options))
+
+
+# -------------------------------------------------------------------------------------------------- bad files
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ({"llama.rope.scaling.type": "yarn"}, "yarn"),
+        ({"llama.expert_count": 8}, "expert_count"),
+        ({"llama.attention.sliding_window": 64}, "sliding window of 64"),
+        ({"llama.rope.dimension_count": 8}, "full rotary"),
+        ({"llama.attention.scale": 0.5}, "attention.scale"),
+        ({"split.count": 3}, "one part of several"),
+    ],
+)
+def test_what_no_graph_honours_is_refused(tmp_path, config, tensors, metadata, message):
+    with pytest.raises(UnsupportedModel, match=message):
+        open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors, GGUFOptions(metadata=metadata)))
+
+
+def test_another_architecture_is_refused_with_the_list(tmp_path, config, tensors):
+    options = GGUFOptions(architecture="gemma3")
+    with pytest.raises(UnsupportedModel, match=r"'gemma3'; supported: llama, qwen2, qwen3"):
+        open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors, options))
+
+
+def test_a_missing_tensor_is_named(tmp_path, config, tensors):
+    options = GGUFOptions(without=("blk.1.ffn_up.weight",))
+    with pytest.raises(BadModelFile, match=r"lacks model\.layers\.1\.mlp\.up_proj\.weight"):
+        open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors, options))
+
+
+def test_a_tensor_that_would_be_left_out_is_refused(tmp_path, config, tensors):
+    options = GGUFOptions(extra={"blk.0.attn_output.bias": np.zeros(64, np.float32)})
+    with pytest.raises(UnsupportedModel, match=r"self_attn\.o_proj\.bias"):
+        open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors, options))
+
+
+def test_a_tensor_of_another_shape_is_refused(tmp_path, config, tensors):
+    tensors["model.layers.0.mlp.up_proj.weight"] = np.zeros((95, 64), np.float32)
+    with pytest.raises(BadModelFile, match=r"up_proj\.weight \[95, 64\] \(expected \[96, 64\]\)"):
+        open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors))
+
+
+def test_every_truncation_is_noticed_at_once(tmp_path, config, tensors):
+    whole = write_gguf(tmp_path / "m.gguf", config, tensors).read_bytes()
+    cut = tmp_path / "cut.gguf"
+    for size in [0, 3, 4, 8, 16, 23, 24, 40, 100, 1000, 5000, 9000, len(whole) // 2, len(whole) - 1]:
+        cut.write_bytes(whole[:size])
+        with pytest.raises(BadModelFile, match=r"cut\.gguf"):
+            open_checkpoint(cut)
+
+
+def test_damaged_heads_never_escape_as_other_errors(tmp_path, config, tensors):
+    """Any byte of the head may be wrong: either the file still opens or one of our errors says why."""
+    whole = bytearray(write_gguf(tmp_path / "m.gguf", config, tensors).read_bytes())
+    rng = np.random.default_rng(5)
+    bad, refused = tmp_path / "bad.gguf", 0
+    for position in rng.integers(4, 2500, size=150):
+        damaged = bytearray(whole)
+        damaged[position] ^= int(rng.integers(1, 256))
+        bad.write_bytes(damaged)
+        try:
+            open_checkpoint(bad)
+        except (BadModelFile, UnsupportedModel):
+            refused += 1
+    assert refused > 30
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 a zip file", b"GGUF" + bytes(60), b"\xff" * 64])
+def test_other_files_are_not_models(tmp_path, content):
+    path = tmp_path / "m.gguf"
+    path.write_bytes(content)
+    with pytest.raises(BadModelFile, match=r"m\.gguf"):
+        open_checkpoint(path)
+
+
+def test_an_unknown_tensor_type_is_named(tmp_path, config, tensors):
+    path = write_gguf(tmp_path / "m.gguf", config, tensors)
+    name = b"output_norm.weight"
+    position = path.read_bytes().index(name) + len(name) + 4 + 8  # one dimension: its count, its size, the type
+    _patch(path, position, (250).to_bytes(4, "little"))
+    with pytest.raises(BadModelFile, match="type 250"):
+        open_checkpoint(path)
+
+
+@pytest.mark.parametrize("key", ["block_count", "embedding_length", "attention.head_count"])
+def test_zero_sizes_are_refused(tmp_path, config, tensors, key):
+    path = write_gguf(tmp_path / "m.gguf", config, tensors)
+    full = f"llama.{key}".encode()
+    _patch(path, path.read_bytes().index(full) + len(full) + 4, bytes(4))
+    with pytest.raises(BadModelFile, match=f"{key} is 0"):
+        open_checkpoint(path)
+
+
+def _patch(path, position, data):
+    content = bytearray(path.read_bytes())
+    content[position : position + len(data)] = data
+    path.write_bytes(content)

@@ -1,0 +1,82 @@
+"""Chat templates: the helpers that published ones use, the sandbox, the errors."""
+
+from datetime import datetime
+
+import pytest
+
+from truedraw.errors import BadInput
+from truedraw.text import Tokenizer
+from truedraw.text.template import ChatTemplate
+
+HI = [{"role": "user", "content": "hi <b> & 'é'"}]
+
+
+def render(source, messages=HI, **variables):
+    return ChatTemplate(source, now=lambda: datetime(2031, 5, 7)).render(messages, variables)
+
+
+def test_the_tokenizer_renders_its_template(byte_level):
+    assert byte_level.has_chat_template
+    assert byte_level.chat([{"role": "user", "content": "hello"}]) == "<|im_start|>user\nhello<|im_end|>\n"
+
+
+def test_variables(byte_level):
+    tokenizer = Tokenizer(
+        byte_level._tokenizer,
+        bos_id=1,
+        eos_ids=(2, 0),
+        chat_template="{{ bos_token }}{{ eos_token }}{{ add_generation_prompt }}{{ tools }}{{ thinking }}",
+    )
+    said = tokenizer.chat(HI, add_generation_prompt=False, tools=[{"a": 1}], thinking="x")
+    assert said == "<|im_start|><|im_end|>False[{'a': 1}]x"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("{{ messages[0].content }}", HI[0]["content"]),  # nothing is escaped
+        ("{{ messages | tojson }}", '[{"role": "user", "content": "hi <b> & \'é\'"}]'),
+        ("{{ [1] | tojson(indent=1) }}", "[\n 1\n]"),
+        ("{{ strftime_now('%d %b %Y') }}", "07 May 2031"),
+        ("{% generation %}a{% endgeneration %}b", "ab"),
+        ("{% for i in range(9) %}{% if i == 2 %}{% break %}{% endif %}{{ i }}{% endfor %}", "01"),
+        ("  {% if true %}\n  x\n  {% endif %}\n", "  x\n"),  # trim_blocks and lstrip_blocks
+        ("{{ undefined_thing }}|", "|"),
+        ("{% set ns = namespace(n=1) %}{% set ns.n = 2 %}{{ ns.n }}", "2"),
+    ],
+)
+def test_what_published_templates_use(source, expected):
+    assert render(source) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("{{ raise_exception('roles must alternate') }}", "roles must alternate"),
+        ("{{ messages[0].content + 1 }}", "refused the conversation"),
+        ("{{ messages.append(1) }}", "refused the conversation"),
+        ("{{ ''.__class__.__mro__ }}", "refused the conversation"),
+        ("{{ undefined_thing.x }}", "undefined"),
+        ("{% for i in range(10**9) %}{% endfor %}", "refused the conversation"),
+        ("{% include 'x' %}", "refused the conversation"),
+    ],
+)
+def test_templates_that_fail(source, message):
+    with pytest.raises(BadInput, match=message):
+        render(source)
+
+
+def test_a_template_that_does_not_compile():
+    with pytest.raises(BadInput, match="chat template is broken"):
+        ChatTemplate("{% if %}")
+
+
+@pytest.mark.parametrize("messages", [[], ["hi"], [{"content": "x"}], [{"role": 3}], [None]])
+def test_conversations_that_are_none(messages):
+    with pytest.raises(BadInput, match=r"role and content"):
+        render("x", messages)
+
+
+def test_a_model_without_template(byte_level):
+    with pytest.raises(BadInput, match="no chat template"):
+        Tokenizer(byte_level._tokenizer).chat(HI)

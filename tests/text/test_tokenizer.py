@@ -1,0 +1,243 @@
+"""Ids and text: round trips, raw bytes, the tables of GGUF files, parity with transformers."""
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sentence_piece import tokenizer_of
+from tiny_models import MERGES, SPECIAL, GGUFOptions, byte_tokens, random_tensors, tiny_config, write_folder, write_gguf
+from tokenizers import Tokenizer as Raw
+from tokenizers import decoders
+from tokenizers import models as kinds
+
+from truedraw.errors import BadInput, BadModelFile, UnsupportedModel
+from truedraw.models import open_checkpoint
+from truedraw.models.gguf_file import GGUFFile
+from truedraw.models.gguf_tokenizer import build_tokenizer
+from truedraw.text import Tokenizer
+
+ODD = [
+    "",
+    " ",
+    "hello world 1212",
+    "  two  spaces   three\n\n\nlines\t\ttabs \r\n",
+    "family 👨‍👩‍👧‍👦 flag 🏳️‍🌈 skin 👍🏽",
+    "e\u0301 vs é, n\u0303, \u0335\u0336",
+    "שלום עולם مرحبا بالعالم",
+    "漢字かな交じり文 한국어",
+    "x\u00a0y\u2009z\u3000w\u200b",
+    "١٢٣ ४५६ ½ ² Ⅷ 3.14159 1e-10 0x7F",
+    "don't I'LL WE'VE can’t",
+    "\x00\x07\x1b[0m\x7f",
+    "<|im_start|>user\nhello<|im_end|>",
+    "𝔘𝔫𝔦𝔠𝔬𝔡𝔢 \U0010ffff \uffff",
+    "a" * 300,
+]
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_byte_level_round_trip(byte_level, text):
+    ids = byte_level.encode(text)
+    assert byte_level.decode(ids, skip_special=False) == text
+    assert b"".join(map(byte_level.token_bytes, ids)) == text.encode()
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_sentence_piece_round_trip(pieces, text):
+    assert pieces.decode(pieces.encode(text)) == text
+
+
+@given(st.text())
+def test_any_text_comes_back(byte_level, pieces, text):
+    assert byte_level.decode(byte_level.encode(text), skip_special=False) == text
+    if "<" not in text:  # a written control token stands apart, with its own first space
+        assert pieces.decode(pieces.encode(text)) == text
+
+
+def test_lone_surrogates_become_replacement_characters(byte_level):
+    assert byte_level.decode(byte_level.encode("a\ud800b")) == "a\ufffdb"
+    assert byte_level.decode(byte_level.encode("\ud83d\ude00")) == "😀"  # a pair is a character
+
+
+def test_control_tokens_are_found_in_text_and_hidden_in_output(byte_level):
+    ids = byte_level.encode("<|im_start|>hello<|im_end|>")
+    assert ids == [1, byte_level.token_id("hello"), 2]
+    assert byte_level.decode(ids) == "hello"
+    assert [byte_level.is_special(i) for i in ids] == [True, False, True]
+    assert byte_level.token_bytes(2) == b"<|im_end|>"
+
+
+def test_every_byte_has_its_token(byte_level, pieces):
+    found = {byte_level.token_bytes(i) for i in range(byte_level.vocab_size)}
+    assert {bytes([byte]) for byte in range(256)} <= found
+    assert [pieces.token_bytes(3 + byte) for byte in range(256)] == [bytes([byte]) for byte in range(256)]
+
+
+def test_ids_without_a_token(byte_level):
+    assert byte_level.token_bytes(byte_level.vocab_size + 5) == b""
+    with pytest.raises(BadInput, match="count from 0"):
+        byte_level.token_bytes(-1)
+
+
+def test_a_half_character_is_replaced(byte_level):
+    ids = byte_level.encode("é")
+    assert byte_level.decode(ids[:1]) == "\ufffd"
+
+
+def test_sentence_piece_merges_by_score(pieces):
+    names = {i: name for name, i in pieces._tokenizer.get_vocab().items()}
+    assert [names[i] for i in pieces.encode("hello world", add_special=False)] == ["▁hello", "▁wor", "ld"]
+    assert pieces.encode("hello")[0] == 1  # BOS, which this family adds unless the file says no
+    assert [names[i] for i in pieces.encode("é", add_special=False)] == ["▁", "<0xC3>", "<0xA9>"]
+
+
+def test_sentence_piece_space_before_a_text(pieces, tmp_path):
+    world = pieces.encode("world", add_special=False)
+    assert pieces.decode(world) == "world"
+    assert pieces.decode(world, continues=True) == " world"
+    bare = tokenizer_of(tmp_path / "m.gguf", add_space_prefix=False, add_bos_token=False)
+    assert bare.decode(bare.encode(" world")) == " world"
+    assert 1 not in bare.encode("world")
+
+
+@pytest.mark.parametrize(
+    ("pre", "text", "words"),
+    [
+        ("smollm", "ab 123", ["ab", "Ġ", "1", "2", "3"]),
+        ("gpt-2", "ab 123's", ["ab", "Ġ123", "'s"]),
+        ("llama-bpe", "ab 12345\n\nc", ["ab", "Ġ", "123", "45", "ĊĊ", "c"]),
+        ("qwen2", "ab 123 I'LL", ["ab", "Ġ", "1", "2", "3", "ĠI", "'LL"]),
+        ("default", "a+b 1234", ["a", "+", "b", "Ġ", "123", "4"]),
+    ],
+)
+def test_word_rules(tmp_path, pre, text, words):
+    tokenizer = build_tokenizer(GGUFFile(tmp_path, _bpe_metadata(pre=pre), {}))
+    found = [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(text)]
+    assert found == words
+
+
+def test_llama3_takes_whole_words_and_adds_bos(tmp_path):
+    table = _bpe_metadata(pre="llama-bpe", merges=["h e"])  # "hello" is a token that no merges reach
+    assert build_tokenizer(GGUFFile(tmp_path, table, {})).encode("hello").tokens == ["<|im_start|>", "hello"]
+    other = build_tokenizer(GGUFFile(tmp_path, _bpe_metadata(pre="gpt-2", merges=["h e"]), {}))
+    assert other.encode("hello").tokens == ["he", "l", "l", "o"]
+
+
+def test_qwen2_composes_characters(tmp_path):
+    tokenizer = Tokenizer(build_tokenizer(GGUFFile(tmp_path, _bpe_metadata(pre="qwen2"), {})))
+    assert tokenizer.decode(tokenizer.encode("e\u0301")) == "é"
+
+
+def test_user_defined_tokens_are_seen(tmp_path):
+    types = [3, 3, 4] + [1] * (len(byte_tokens()) - 3)
+    tokenizer = Tokenizer(build_tokenizer(GGUFFile(tmp_path, _bpe_metadata(token_type=types), {})))
+    assert tokenizer.encode("a<|im_end|>") == [tokenizer.token_id("a"), 2]
+    assert tokenizer.decode([2]) == "<|im_end|>"
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "message"),
+    [
+        ({"model": "t5"}, UnsupportedModel, "'t5'; supported: gpt2, llama"),
+        ({"pre": "tekken"}, UnsupportedModel, "'tekken'; supported: default, gpt-2, smollm"),
+        ({"tokens": None}, BadModelFile, "no tokenizer.ggml.tokens"),
+        ({"merges": ["h"]}, BadModelFile, "'h' is not a merge"),
+        ({"merges": ["zz yy"]}, BadModelFile, "broken vocabulary"),
+        ({"tokens": ["a", "a"]}, BadModelFile, "a token twice"),
+        ({"eos_token_id": 10**6}, BadModelFile, "eos_token_id is 1000000"),
+        ({"model": "llama"}, BadModelFile, "no tokenizer.ggml.scores"),
+        ({"model": "llama", "scores": [1.0]}, BadModelFile, "1 scores for"),
+    ],
+)
+def test_broken_tables(tmp_path, changes, kind, message):
+    with pytest.raises(kind, match=message):
+        build_tokenizer(GGUFFile(tmp_path, _bpe_metadata(**changes), {}))
+
+
+def test_an_unknown_word_rule_is_refused_when_the_file_is_opened(tmp_path):
+    options = GGUFOptions(pre="tekken")
+    with pytest.raises(UnsupportedModel, match="tekken"):
+        open_checkpoint(write_gguf(tmp_path / "m.gguf", tiny_config(), random_tensors(tiny_config()), options))
+
+
+def test_folder_and_gguf_agree(tmp_path):
+    tensors = random_tensors(tiny_config())
+    one = Tokenizer.of(open_checkpoint(write_gguf(tmp_path / "m.gguf", tiny_config(), tensors)))
+    two = Tokenizer.of(open_checkpoint(write_folder(tmp_path / "m", tiny_config(), tensors)))
+    assert (one.eos_ids, one.bos_id) == ((2, 0), 1)
+    for text in ODD:
+        assert one.encode(text) == two.encode(text)
+
+
+def test_a_broken_tokenizer_json(tmp_path):
+    folder = write_folder(tmp_path / "m", tiny_config(), random_tensors(tiny_config()))
+    for content in (b'{"a": 1}', b"{", b'"\xff"'):
+        (folder / "tokenizer.json").write_bytes(content)
+        with pytest.raises(BadModelFile, match=r"tokenizer\.json"):
+            Tokenizer.of(open_checkpoint(folder))
+
+
+@pytest.mark.parametrize("decoder", [None, decoders.WordPiece(), decoders.CTC()])
+def test_other_decoders_are_refused(decoder):
+    raw = Raw(kinds.BPE())
+    if decoder is not None:
+        raw.decoder = decoder
+    with pytest.raises(UnsupportedModel, match="decoder"):
+        Tokenizer(raw)
+
+
+@pytest.mark.model
+def test_smollm2_ids():
+    """Ids that llama.cpp and transformers give for the same file."""
+    tokenizer = Tokenizer.of(open_checkpoint("smollm2-135m"))
+    assert tokenizer.encode("Hello world 123") == [19556, 905, 216, 33, 34, 35]
+    assert tokenizer.encode("<|im_start|>user\nhi<|im_end|>\n") == [1, 4093, 198, 6004, 2, 198]
+    for text in ODD:
+        kept = text.translate(dict.fromkeys(map(ord, "\x07\x1b\x00\x7f\U0010ffff")))  # some bytes have no token
+        assert tokenizer.decode(tokenizer.encode(kept), skip_special=False) == kept
+
+
+@pytest.mark.parity
+@pytest.mark.model
+def test_parity_with_transformers():
+    """Same file, same ids. transformers forgets that this family sets digits apart; the model's own file does so."""
+    transformers = pytest.importorskip("transformers")
+    from tokenizers import pre_tokenizers
+
+    checkpoint = open_checkpoint("smollm2-135m")
+    ours, path = Tokenizer.of(checkpoint), Path(checkpoint.path)
+    theirs = transformers.AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
+    theirs.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    )
+    for text in ODD + _random_texts(2000):
+        ids = theirs.encode(text)
+        assert ours.encode(text) == ids
+        assert ours.decode(ids, skip_special=False) == theirs.decode(ids, clean_up_tokenization_spaces=False)
+        assert ours.decode(ids) == theirs.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]
+    for prompt in (True, False):
+        expected = theirs.apply_chat_template(messages, tokenize=False, add_generation_prompt=prompt)
+        assert ours.chat(messages, add_generation_prompt=prompt) == expected
+
+
+def _random_texts(count):
+    rng = random.Random(0)
+    spans = [(0x20, 0x7F), (0, 0x3000), (0x3000, 0xD800), (0x1F300, 0x1FB00)]
+    return ["".join(chr(rng.randrange(*rng.choice(spans))) for _ in range(rng.randrange(1, 40))) for _ in range(count)]
+
+
+def _bpe_metadata(**changes):
+    tokens = byte_tokens()
+    values = {
+        "model": "gpt2",
+        "pre": "smollm",
+        "tokens": tokens,
+        "token_type": [3 if token in SPECIAL else 1 for token in tokens],
+        "merges": list(MERGES),
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+    }
+    return {f"tokenizer.ggml.{key}": value for key, value in (values | changes).items()}
