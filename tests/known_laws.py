@@ -112,6 +112,8 @@ class TableState:
 
     def commit(self, tokens: Sequence[int], scores: Scores) -> None:
         self.text.extend(tokens)
+        for token in tokens:
+            self.law = self.law.after(token)
 
 
 class TableDrafter:
@@ -141,7 +143,10 @@ class TableDrafter:
         from truedraw.protocol import Work
 
         logits = self.engine.forward([Work(self.engine.open(text))])[0].logits[0]
-        return state.law(logits, text)
+        law = state.law
+        for token in text[len(state.text) :]:
+            law = law.after(token)
+        return law(logits)
 
 
 DISJOINT = Scenario("disjoint supports", {(): [0.5, 0.5, 0, 0]}, {(): [0, 0, 0.5, 0.5]})

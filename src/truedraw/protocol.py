@@ -106,7 +106,7 @@ class Drafter(Protocol):
     """Guesses. May look at anything except the value of a token it is about to drop (algorithm L2)."""
 
     def open(self, tokens: Seq[int], law: Law) -> DraftState:
-        """Start on a text; `law` is the sampling law of the target, for drafters that apply it to their own logits."""
+        """Start on a text; `law` is the target's after it, for drafters that apply it to their own logits."""
         ...
 
     def propose(self, states: Seq[DraftState], budgets: Seq[int], randomness: Seq[Randomness]) -> list[Proposal]:
@@ -179,10 +179,14 @@ class Engine(Protocol):
 
 
 class Law(Protocol):
-    """The target's sampling law: logits and the text before them -> p."""
+    """The target's sampling law at one place of a text. It never changes: the law one token later is another object."""
 
-    def __call__(self, logits: Logits, prefix: Seq[int]) -> Floats:
-        """p [vocab], sums to 1; `logits` [vocab]; `prefix` is the whole text before the token, drafts included."""
+    def __call__(self, logits: Logits) -> Floats:
+        """p [vocab], sums to 1, from the logits [vocab] at this place."""
+        ...
+
+    def after(self, token: int) -> Law:
+        """The law once `token` stands here; drafts that may be rejected are tried out in this way."""
         ...
 
 

@@ -50,7 +50,7 @@ class Skewed(TokenVerifier):
         return rows[node]
 
     def accepts(self, p, q, token, randomness, position, node):
-        return randomness.accept(p[token], q[token], Purpose.ACCEPT, position, node)
+        return randomness.accept(p[token], 1.0 if q is None else q[token], Purpose.ACCEPT, position, node)
 
     def left(self, p, q, token, rows, node):
         return residual(p, q, token)

@@ -36,7 +36,7 @@ def test_the_law_is_its_definition(weights, temperature, k, mass, ratio, typical
     weights = [w / sum(weights) for w in weights]
     params = SamplingParams(temperature=temperature, top_k=k, top_p=mass, min_p=ratio, typical_p=typical)
     with np.errstate(divide="ignore"):
-        p = SamplingLaw(params)(np.log(np.array(weights)), ())
+        p = SamplingLaw(params)(np.log(np.array(weights)))
     assert p.sum() == pytest.approx(1)
     edges = itertools.product((-CLOSE, 0, CLOSE), repeat=3)  # a sum that lands on the mass may round to either side
     laws = [transformed(weights, temperature, max(k, 0), mass + a, min(ratio + b, 1), typical + c) for a, b, c in edges]
@@ -59,14 +59,14 @@ def test_nucleus_and_typical_sets_on_long_rows(size: int, temperature: float) ->
 def test_equal_candidates_are_cut_by_id() -> None:
     flat = np.zeros(6, dtype=np.float32)
     for params in ({"top_k": 2}, {"top_p": 0.32}, {"typical_p": 0.32}):
-        assert np.flatnonzero(SamplingLaw(SamplingParams(**params))(flat, ())).tolist() == [0, 1]
-    assert SamplingLaw(SamplingParams(temperature=0))(flat, ()).tolist() == [1, 0, 0, 0, 0, 0]
+        assert np.flatnonzero(SamplingLaw(SamplingParams(**params))(flat)).tolist() == [0, 1]
+    assert SamplingLaw(SamplingParams(temperature=0))(flat).tolist() == [1, 0, 0, 0, 0, 0]
 
 
 @pytest.mark.parametrize("row", [[1e30, 0, -1e30], [-1e-40, 0, 1e-40], [-np.inf, 3, -np.inf], [5.0, 5.0, -np.inf]])
 @pytest.mark.parametrize("temperature", [1e-300, 0.01, 1.0, 1e300])
 def test_extreme_rows_have_a_law(row, temperature) -> None:
-    p = SamplingLaw(SamplingParams(temperature=temperature, top_p=0.9))(np.array(row, dtype=np.float32), ())
+    p = SamplingLaw(SamplingParams(temperature=temperature, top_p=0.9))(np.array(row, dtype=np.float32))
     assert p.sum() == pytest.approx(1)
     assert (p[np.isneginf(row)] == 0).all()
 
@@ -74,7 +74,7 @@ def test_extreme_rows_have_a_law(row, temperature) -> None:
 @pytest.mark.parametrize("row", [[np.nan, 1.0], [np.inf, 1.0], [-np.inf, -np.inf]])
 def test_rows_without_a_law_are_refused(row) -> None:
     with pytest.raises(EngineError, match="logits"):
-        SamplingLaw(SamplingParams())(np.array(row, dtype=np.float32), ())
+        SamplingLaw(SamplingParams())(np.array(row, dtype=np.float32))
 
 
 def test_log_probability_is_of_the_untransformed_law() -> None:

@@ -40,6 +40,7 @@ class Generation:
         self._name, self._prompt, self._params = name, tuple(prompt), params
         self._started, self._ended = perf_counter(), 0.0
         self._rounds: list[Round] = []
+        self._interrupted = False
         self._readers = [TextReader(tokenizer, params.stop) for _ in range(params.n)]
         self._parts = Parts(engine, spec.drafter(), spec.verifier(params.seed), spec.controller())
         self._end_ids = {*params.stop_token_ids, *(() if params.ignore_eos else tokenizer.eos_ids)}
@@ -66,6 +67,10 @@ class Generation:
         choices = tuple(self._choice(index, seconds) for index in range(self._params.n))
         return Result(self._name, self._prompt, self._params.seed, choices, summary(self._rounds, seconds))
 
+    def interrupt(self) -> None:
+        """End after the round that is being computed; a signal handler or another thread may call it."""
+        self._interrupted = True
+
     def close(self) -> None:
         """Stop early: what was held back joins the text, and the pages are free again."""
         self._run.close()
@@ -79,6 +84,8 @@ class Generation:
                     if done.finish_reason:
                         self._readers[done.sample].finish()
                 yield step
+                if self._interrupted:
+                    break
         finally:
             self._ended = perf_counter()
             for sample in samples:

@@ -59,11 +59,11 @@ def rounds(parts: Parts, samples: Sequence[Sample]) -> Iterator[list[p.Round]]:
 
 def advance(verifier: p.Verifier, sample: Sample, proposal: p.Proposal, scores: p.Scores) -> p.Round:
     """Verify one sample's proposal and commit what was kept."""
-    text = sample.sequence.tokens
-    rows = LawRows(sample.law, text, proposal, scores)
-    verdict = verifier(proposal, rows, sample.randomness, len(text))
+    rows = LawRows(sample.law, proposal, scores)
+    verdict = verifier(proposal, rows, sample.randomness, len(sample.sequence.tokens))
     kept, sample.finish_reason = sample.ending.cut(verdict.tokens)
     logprobs, sampling_logprobs = rows.logprobs(kept)
+    sample.law = rows.law_after(kept)
     sample.sequence.commit(kept)
     sample.draft.commit(kept, scores)
     return p.Round(

@@ -52,11 +52,15 @@ class Model:
     def start(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
               **sampling: Any) -> Generation:  # fmt: skip
         """The same as a run that can be read while it goes, and whose result so far survives an interruption."""
-        given = params if params is not None and not sampling else sampling_params(sampling, self._defaults)
         if params is not None and sampling:
             raise TypeError(f"give either SamplingParams or {', '.join(sampling)} by name, not both")
+        given = self.params(**sampling) if params is None else params
         ids = self._ids(prompt)
         return Generation(self.name, self.engine, self.tokenizer, ids, given, speculation(speculative))
+
+    def params(self, **sampling: Any) -> SamplingParams:
+        """Sampling parameters by name, with the model's own defaults below them."""
+        return sampling_params(sampling, self._defaults)
 
     def chat_prompt(self, messages: Sequence[Mapping[str, Any]]) -> list[int]:
         """Token ids of a conversation by the model's chat template; messages have "role" and "content"."""

@@ -7,7 +7,7 @@ function for plain and speculative sampling, and one row at a time, so a row's p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -27,13 +27,17 @@ class SamplingLaw:
         self._temperature = params.temperature
         self._truncations = truncations(params)
 
-    def __call__(self, logits: Logits, prefix: Sequence[int]) -> Floats:
+    def __call__(self, logits: Logits) -> Floats:
         """p [vocab] float64 of one row of logits [vocab]; raises EngineError on NaN or where nothing is possible."""
         p = softmax(logits, self._temperature)
         for truncation in self._truncations:
             np.multiply(p, truncation(p), out=p)
             p /= p.sum()
         return p
+
+    def after(self, token: int) -> SamplingLaw:
+        """The same: none of these parameters looks at the text."""
+        return self
 
 
 def truncations(params: SamplingParams) -> list[Truncation]:
