@@ -163,7 +163,7 @@ class Engine(Protocol):
         ...
 
     def fork(self, sequence: Sequence, n: int) -> list[Sequence]:
-        """n further texts equal to `sequence`; pages are shared and copied only when written."""
+        """n further texts equal to `sequence`, its text computed first; pages are shared and copied only when written."""
         ...
 
     def forward(self, works: Seq[Work]) -> list[Scores]:

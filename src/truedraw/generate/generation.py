@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from truedraw.generate.ending import Ending
-from truedraw.generate.loop import Parts, Sample, rounds
+from truedraw.generate.loop import Parts, Sample, Stopwatch, rounds
 from truedraw.generate.reader import TextReader
 from truedraw.generate.result import Choice, Result
 from truedraw.generate.speculation import Speculation
-from truedraw.protocol import NOTHING, Engine, Origin, Round, Work
+from truedraw.protocol import Engine, Origin, Round
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness, fresh_seed
-from truedraw.stats.summary import summary
+from truedraw.stats.summary import Stats, summary
 from truedraw.text import Tokenizer
 
 INTERRUPTED = "interrupted"
@@ -37,8 +37,9 @@ class Generation:
         self, name: str, engine: Engine, tokenizer: Tokenizer, prompt: Sequence[int], params: SamplingParams,
         spec: Speculation,
     ) -> None:  # fmt: skip
-        self._name, self._prompt, self._params = name, tuple(prompt), params
+        self._name, self._prompt, self.params = name, tuple(prompt), params
         self._started, self._ended = perf_counter(), 0.0
+        self._fork_seconds = 0.0  # the engine's time to compute the prompt, where samples share it
         self._rounds: list[Round] = []
         self._interrupted = False
         self._readers = [TextReader(tokenizer, params.stop) for _ in range(params.n)]
@@ -51,7 +52,7 @@ class Generation:
 
     def pieces(self) -> Iterator[Piece]:
         """The text as it comes, in pieces of whole characters; pieces of several samples are interleaved."""
-        shown = [0] * self._params.n
+        shown = [0] * self.params.n
         for step in self:
             for done in step:
                 fresh = self._readers[done.sample].pieces[shown[done.sample] :]
@@ -64,12 +65,15 @@ class Generation:
     def result(self) -> Result:
         """The samples so far; those that have not ended are marked "interrupted"."""
         seconds = (self._ended or perf_counter()) - self._started
-        choices = tuple(self._choice(index, seconds) for index in range(self._params.n))
-        return Result(self._name, self._prompt, self._params.seed, choices, summary(self._rounds, seconds))
+        choices = tuple(self._choice(index, seconds) for index in range(self.params.n))
+        return Result(self._name, self._prompt, self.params.seed, choices, self._stats(seconds))
 
     def interrupt(self) -> None:
         """End after the round that is being computed; a signal handler or another thread may call it."""
         self._interrupted = True
+
+    def _stats(self, seconds: float) -> Stats:
+        return summary(self._rounds, seconds, self._fork_seconds)
 
     def close(self) -> None:
         """Stop early: what was held back joins the text, and the pages are free again."""
@@ -93,13 +97,14 @@ class Generation:
                 sample.sequence.close()
 
     def _open(self) -> list[Sample]:
-        engine, n = self._parts.engine, self._params.n
+        engine, n = self._parts.engine, self.params.n
+        clock = Stopwatch()
         first = engine.open(self._prompt)
-        if n > 1:
-            engine.forward([Work(first, NOTHING)])  # computes the prompt once, so that the forks share its pages
-        law, seed = SamplingLaw(self._params), self._params.seed
+        sequences = [first, *engine.fork(first, n - 1)]
+        self._fork_seconds = clock.lap()
+        law, seed = SamplingLaw(self.params), self.params.seed
         seed = fresh_seed() if seed is None else seed
-        room = min(self._params.max_tokens, engine.context_length - len(self._prompt))
+        room = min(self.params.max_tokens, engine.context_length - len(self._prompt))
         return [
             Sample(
                 index=index,
@@ -109,7 +114,7 @@ class Generation:
                 sequence=sequence,
                 draft=self._parts.drafter.open(self._prompt, law),
             )
-            for index, sequence in enumerate([first, *engine.fork(first, n - 1)])
+            for index, sequence in enumerate(sequences)
         ]
 
     def _choice(self, index: int, seconds: float) -> Choice:
@@ -124,5 +129,5 @@ class Generation:
             sampling_logprobs=tuple(x for r in mine for x in r.sampling_logprobs),
             pieces=tuple(self._readers[index].pieces),
             finish_reason=reason or INTERRUPTED,
-            stats=summary(mine, seconds if self._params.n == 1 else None),
+            stats=summary(mine, seconds if self.params.n == 1 else None),
         )

@@ -33,12 +33,15 @@ class Stats:
         return asdict(self)
 
 
-def summary(rounds: Iterable[Round], seconds: float | None = None) -> Stats:
-    """Stats of rounds of one or many samples; `seconds` is the wall time where it is known better than their sum."""
+def summary(rounds: Iterable[Round], seconds: float | None = None, engine_seconds: float = 0.0) -> Stats:
+    """Stats of rounds of one or many samples.
+
+    `seconds` is the wall time where it is known better than their sum; `engine_seconds` is added to the rounds' own.
+    """
     done = list(rounds)
     tokens, drafted = sum(len(r.tokens) for r in done), sum(r.drafted for r in done)
     accepted = sum(r.accepted for r in done)
-    engine, draft = sum(r.engine_seconds for r in done), sum(r.draft_seconds for r in done)
+    engine, draft = engine_seconds + sum(r.engine_seconds for r in done), sum(r.draft_seconds for r in done)
     total = sum(r.seconds for r in done) if seconds is None else seconds
     return Stats(
         rounds=len(done),
