@@ -23,16 +23,17 @@ def reference_race(weights: np.ndarray, counter: tuple[int, int, int], key: tupl
     times = {}
     for i, weight in enumerate(weights.tolist()):
         if weight > 0:
+            place, lane = 512 * (i // 2048) + i % 512, i % 2048 // 512
             words = [
-                block(np.array([i // 4, *counter[:2], counter[2] | flag], np.uint64), np.array(key, np.uint64))
+                block(np.array([place, *counter[:2], counter[2] | flag], np.uint64), np.array(key, np.uint64))
                 for flag in (0, 1 << 31)
             ]
-            t = (words[0][i % 4] + (words[1][i % 4] + 0.5) * 2.0**-32) * 2.0**-32
+            t = (words[0][lane] + (words[1][lane] + 0.5) * 2.0**-32) * 2.0**-32
             times[i] = -math.log1p(-t) / weight
     return min(times, key=lambda i: (times[i], i))
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 4096, 5001])
+@pytest.mark.parametrize("size", [1, 2, 5, 4096, 5001, 7777])
 @pytest.mark.parametrize("sparse", [0.0, 0.9])
 def test_the_race_finds_the_first_clock_to_ring(size: int, sparse: float) -> None:
     rng = np.random.default_rng(size)
