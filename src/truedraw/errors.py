@@ -9,6 +9,7 @@ TruedrawError
 │   ├── UnknownModel       a name that is neither in the catalogue, nor a path, nor on the hub
 │   ├── UnsupportedModel   an architecture or a tokenizer that no engine here can run
 │   └── UnknownName        a drafter, verifier or engine that is not registered
+├── BadProposal            a drafter handed over what no rule can verify (also a ValueError): an illegal law or tree
 ├── PullError              a model could not be fetched: no network, no space, wrong checksum
 └── EngineError            the engine cannot do what was asked: out of pages, a closed sequence
 
@@ -54,6 +55,10 @@ class UnsupportedModel(BadInput):
 
 class UnknownName(BadInput):
     """A name that the registry does not hold."""
+
+
+class BadProposal(TruedrawError, ValueError):
+    """A proposal that breaks its contract: a law that is no probability vector, a tree out of order, an unknown id."""
 
 
 class PullError(TruedrawError):

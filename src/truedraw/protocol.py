@@ -163,7 +163,7 @@ class Engine(Protocol):
         ...
 
     def fork(self, sequence: Sequence, n: int) -> list[Sequence]:
-        """n further texts equal to `sequence`, its text computed first; pages are shared and copied only when written."""
+        """n further texts equal to `sequence`, which is computed first; pages are shared, and copied when written."""
         ...
 
     def forward(self, works: Seq[Work]) -> list[Scores]:
@@ -221,6 +221,14 @@ class Verifier(Protocol):
 
     def __call__(self, proposal: Proposal, rows: Rows, randomness: Randomness, position: int) -> Verdict:
         """`position` is the length of the committed text: the absolute position of the first token decided here."""
+        ...
+
+
+class Observer(Protocol):
+    """Watches verdicts while they are made, for statistics that need the laws; it changes nothing."""
+
+    def __call__(self, sample: int, proposal: Proposal, rows: Rows, verdict: Verdict) -> None:
+        """One round of sample number `sample`; the stop rules have not been applied to the verdict."""
         ...
 
 

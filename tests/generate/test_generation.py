@@ -147,6 +147,8 @@ def test_a_prompt_that_fills_the_context_is_refused(model: Model) -> None:
         ({"num_speculative_tokens": "5"}, BadParameter),
         ({"tokens": 5}, BadParameter),
         ({"adaptive": 1}, BadParameter),
+        ({"method": []}, BadParameter),
+        ({"rejection_sample_method": 3}, BadParameter),
         ({"prompt_lookup_min": 3, "prompt_lookup_max": 2}, BadParameter),
         ({"method": "none", "prompt_lookup_max": 2}, BadParameter),
         ({"rejection_sample_method": "sometimes"}, UnknownName),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from generate.real_model import (
     PROMPTS,
     REPETITIVE,
@@ -14,7 +15,6 @@ from generate.real_model import (
     smallest_visible_tv,
     uniform_p_value,
 )
-
 from truedraw import Model, load
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.registry import BUILT_IN

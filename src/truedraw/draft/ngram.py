@@ -49,9 +49,9 @@ class NgramState:
 
 
 class NgramDrafter:
-    """protocol.Drafter by prompt lookup. The names and defaults are vLLM's."""
+    """protocol.Drafter by prompt lookup; the names are vLLM's."""
 
-    def __init__(self, prompt_lookup_min: int = 2, prompt_lookup_max: int = 5) -> None:
+    def __init__(self, prompt_lookup_min: int = 1, prompt_lookup_max: int = 4) -> None:
         if not 1 <= prompt_lookup_min <= prompt_lookup_max:
             raise BadParameter(
                 "prompt_lookup_min",

@@ -35,6 +35,7 @@ class Parts:
     drafter: p.Drafter
     verifier: p.Verifier
     controller: p.Controller
+    observer: p.Observer | None = None
 
 
 def rounds(parts: Parts, samples: Sequence[Sample]) -> Iterator[list[p.Round]]:
@@ -50,17 +51,19 @@ def rounds(parts: Parts, samples: Sequence[Sample]) -> Iterator[list[p.Round]]:
             [p.Work(sample.sequence, proposal) for sample, proposal in zip(running, proposals, strict=True)]
         )
         engine_seconds = clock.lap()
-        done = [advance(parts.verifier, *each) for each in zip(running, proposals, scores, strict=True)]
+        done = [advance(parts, *each) for each in zip(running, proposals, scores, strict=True)]
         shares = (draft_seconds / len(running), engine_seconds / len(running), clock.total() / len(running))
         done = [replace(r, draft_seconds=shares[0], engine_seconds=shares[1], seconds=shares[2]) for r in done]
         parts.controller.observe(done)
         yield done
 
 
-def advance(verifier: p.Verifier, sample: Sample, proposal: p.Proposal, scores: p.Scores) -> p.Round:
+def advance(parts: Parts, sample: Sample, proposal: p.Proposal, scores: p.Scores) -> p.Round:
     """Verify one sample's proposal and commit what was kept."""
     rows = LawRows(sample.law, proposal, scores)
-    verdict = verifier(proposal, rows, sample.randomness, len(sample.sequence.tokens))
+    verdict = parts.verifier(proposal, rows, sample.randomness, len(sample.sequence.tokens))
+    if parts.observer is not None:
+        parts.observer(sample.index, proposal, rows, verdict)
     kept, sample.finish_reason = sample.ending.cut(verdict.tokens)
     logprobs, sampling_logprobs = rows.logprobs(kept)
     sample.law = rows.law_after(kept)

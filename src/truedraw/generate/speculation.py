@@ -38,6 +38,10 @@ class Speculation:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
                 raise BadParameter(name, f"got {value!r}; give a whole number, 0 or more")
+        for name in ("method", "rejection_sample_method"):
+            value = getattr(self, name)
+            if not isinstance(value, str) and not (value is None and name != "method"):
+                raise BadParameter(name, f"got {value!r}; give a name")
         if not isinstance(self.adaptive, bool):
             raise BadParameter("adaptive", f"got {self.adaptive!r}; give true or false")
         if self.method != LOOKUP and (self.prompt_lookup_min or self.prompt_lookup_max):

@@ -1,0 +1,1 @@
+"""Paired measurements: plain and speculative sampling of the same prompts, interleaved in one run."""

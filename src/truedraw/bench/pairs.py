@@ -1,0 +1,88 @@
+"""The interleaved measurement: every prompt plainly and speculatively, one right after the other, through one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from truedraw.bench.prompts import Prompt
+from truedraw.errors import BadPrompt
+from truedraw.generate.model import Model
+from truedraw.generate.result import Result
+from truedraw.generate.speculation import Speculation
+from truedraw.sampling.params import SamplingParams
+from truedraw.stats.summary import Stats
+
+WARM_UP_TOKENS = 16  # enough for every kernel and every row count to have run once
+PLAIN = Speculation(method="none")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A prompt as the model gets it."""
+
+    category: str
+    tokens: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One prompt with one seed, sampled in both ways."""
+
+    task: int  # which prompt, from 0
+    category: str
+    plain: Stats
+    speculative: Stats
+    identical: bool  # token for token
+
+
+@dataclass(frozen=True, slots=True)
+class Arms:
+    """What is compared: `speculation` with plain sampling, both by `params`, which has a seed."""
+
+    model: Model
+    params: SamplingParams
+    speculation: Speculation
+
+    def pair(self, tokens: str | Sequence[int], plain_first: bool) -> tuple[Result, Result]:
+        """(plain, speculative), run in the order asked for."""
+        order = (PLAIN, self.speculation) if plain_first else (self.speculation, PLAIN)
+        first, second = (self.model.generate(tokens, self.params, speculative=arm) for arm in order)
+        return (first, second) if plain_first else (second, first)
+
+    def warm_up(self, tokens: str | Sequence[int]) -> None:
+        """Run both once, unmeasured."""
+        short = replace(self.params, max_tokens=min(WARM_UP_TOKENS, self.params.max_tokens))
+        replace(self, params=short).pair(tokens, plain_first=True)
+
+
+def tasks(model: Model, prompts: Sequence[Prompt], raw: bool = False) -> list[Task]:
+    """Prompts as token ids, in the model's chat template where it has one; raises BadPrompt naming the line."""
+    chat = model.tokenizer.has_chat_template and not raw
+    return [Task(prompt.category, _tokens(model, prompt, chat)) for prompt in prompts]
+
+
+def pairs(arms: Arms, todo: Sequence[Task], repeats: int = 1) -> Iterator[Pair]:
+    """A B, B A, A B and so on, so that a machine that slows down favours nobody; every repeat has its own seed."""
+    arms.warm_up(todo[0].tokens)
+    for count, (repeat, (index, task)) in enumerate(product(range(repeats), enumerate(todo))):
+        seeded = replace(arms, params=replace(arms.params, seed=(arms.params.seed or 0) + repeat))
+        plain, speculative = seeded.pair(task.tokens, plain_first=count % 2 == 0)
+        yield Pair(index, task.category, plain.stats, speculative.stats, same_tokens(plain, speculative))
+
+
+def same_tokens(one: Result, other: Result) -> bool:
+    """Whether two results hold the same texts, token for token."""
+    return [choice.tokens for choice in one.choices] == [choice.tokens for choice in other.choices]
+
+
+def _tokens(model: Model, prompt: Prompt, chat: bool) -> tuple[int, ...]:
+    message = {"role": "user", "content": prompt.text}
+    ids = model.chat_prompt([message]) if chat else model.tokenizer.encode(prompt.text)
+    if not 0 < len(ids) < model.engine.context_length:
+        raise BadPrompt(
+            f"the prompt in line {prompt.line} has {len(ids)} tokens; "
+            f"this model takes 1 to {model.engine.context_length - 1}"
+        )
+    return tuple(ids)

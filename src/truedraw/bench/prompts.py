@@ -1,0 +1,93 @@
+"""Prompts to measure on, from JSON lines."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NoReturn
+
+from truedraw.errors import BadFile
+
+UNCATEGORISED = "other"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A text to continue, and the kind of text it is."""
+
+    text: str
+    category: str
+    line: int  # in its file, from 1
+
+
+def read_prompts(path: Path | None = None, limit: int | None = None, per_category: int | None = None) -> list[Prompt]:
+    """The prompts of a file, or our own: the first `per_category` of each category, of those the first `limit`.
+
+    A line is an object with `prompt` (text) or, as in Spec-Bench, `turns` (texts, of which the first counts), and
+    perhaps `category`. Empty lines are skipped. Raises BadFile with the line's number.
+    """
+    name = "the built-in prompts" if path is None else str(path)
+    prompts = list(parse(_lines(path), name))
+    if not prompts:
+        raise BadFile(f"{name} holds no prompt; give one JSON object a line")
+    return list(_first(prompts, per_category))[:limit]
+
+
+def parse(lines: Iterable[bytes], name: str) -> Iterator[Prompt]:
+    """The prompts of raw lines; `name` is the file's, for messages."""
+    for number, line in enumerate(lines, start=1):
+        text = _decoded(line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line, name, number)
+        if text.strip():
+            yield _prompt(text, name, number)
+
+
+def _lines(path: Path | None) -> list[bytes]:
+    source = files("truedraw.bench") / "prompts.jsonl" if path is None else path
+    try:
+        return source.read_bytes().splitlines()
+    except OSError as error:
+        raise BadFile(f"{path} cannot be read: {error.strerror}; give a file with one JSON object a line") from error
+
+
+def _first(prompts: Iterable[Prompt], per_category: int | None) -> Iterator[Prompt]:
+    seen: Counter[str] = Counter()
+    for prompt in prompts:
+        seen[prompt.category] += 1
+        if per_category is None or seen[prompt.category] <= per_category:
+            yield prompt
+
+
+def _decoded(line: bytes, name: str, number: int) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        _bad(name, number, f"byte {error.start + 1} is not UTF-8; save the file as UTF-8")
+
+
+def _prompt(line: str, name: str, number: int) -> Prompt:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        _bad(name, number, f"not JSON ({error}); give one JSON object a line")
+    if not isinstance(entry, dict):
+        _bad(name, number, f"got {line.strip()[:40]!r}; give a JSON object with prompt or turns")
+    text, category = _text(entry), entry.get("category", UNCATEGORISED)
+    if not isinstance(text, str) or not text:
+        _bad(name, number, "no prompt; give prompt (a text) or turns (a list that starts with a text)")
+    if not isinstance(category, str) or not category:
+        _bad(name, number, f"category is {category!r}; give a text, or leave it out")
+    return Prompt(text, category, number)
+
+
+def _text(entry: dict[str, Any]) -> Any:
+    turns = entry.get("turns")
+    return entry.get("prompt", turns[0] if isinstance(turns, list) and turns else None)
+
+
+def _bad(name: str, number: int, problem: str) -> NoReturn:
+    raise BadFile(f"{name}, line {number}: {problem}")

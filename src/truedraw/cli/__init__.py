@@ -1,0 +1,1 @@
+"""The command line: one file a verb. Text goes to stdout, everything about it to stderr."""

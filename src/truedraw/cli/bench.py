@@ -1,0 +1,166 @@
+"""truedraw bench: what speculation gains on many prompts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from truedraw.cli.flags import CountFlags, ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
+from truedraw.cli.grouping import flag, with_flags
+from truedraw.cli.interrupt import EXIT_CODE
+from truedraw.errors import BadParameter
+
+if TYPE_CHECKING:
+    from truedraw.bench.pairs import Arms, Pair, Task
+
+PANEL = "Measurement"
+MAX_TOKENS = 128  # unless told otherwise: long enough for drafts to repeat something, short enough for many prompts
+SEED = 0
+EPILOG = """Examples:
+
+truedraw bench --temperature 0.7
+
+truedraw bench --prompts questions.jsonl --per-category 10 --repeats 2 --json > result.json
+
+truedraw bench --batch-sizes 1,8,64 --max-tokens 64 --limit 4
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class BenchFlags:
+    """What only this verb has."""
+
+    prompts: Annotated[
+        Path | None,
+        flag(
+            "--prompts",
+            metavar="FILE",
+            help="JSON lines with prompt or turns, and category; a small set of our own if not given.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    limit: Annotated[int | None, flag("--limit", help="Prompts at most.", min=1, rich_help_panel=PANEL)] = None
+    per_category: Annotated[
+        int | None, flag("--per-category", help="Prompts of each category at most.", min=1, rich_help_panel=PANEL)
+    ] = None
+    repeats: Annotated[
+        int, flag("--repeats", help="Pairs a prompt, each with its own seed.", min=1, rich_help_panel=PANEL)
+    ] = 1
+    raw: Annotated[
+        bool, flag("--raw", help="Continue prompts as they are, without a chat template.", rich_help_panel=PANEL)
+    ] = False
+    batch_sizes: Annotated[
+        str | None,
+        flag(
+            "--batch-sizes",
+            metavar="N,N,...",
+            help="Also measure so many samples of the first prompt at once, plainly.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+
+
+@with_flags
+def bench(
+    own: BenchFlags,
+    count: CountFlags,
+    model: ModelFlags,
+    sampling: SamplingFlags,
+    spec: SpeculationFlags,
+    output: OutputFlags,
+) -> None:
+    """Measure plain against speculative sampling, pair by pair.
+
+    Every prompt is sampled in both ways, one right after the other, with the same seed (0 if not given) and 128 tokens
+    at most if not told otherwise. A table goes to stderr (not with --json), one JSON object to stdout. ctrl-C reports
+    the pairs so far.
+    """
+    from truedraw.bench.pairs import Arms, tasks
+    from truedraw.bench.prompts import read_prompts
+    from truedraw.cli.options import opened, speculation_of
+    from truedraw.sampling.params import sampling_params
+
+    given = {"max_tokens": MAX_TOKENS, "seed": SEED, **sampling.given(), **count.given()}
+    sampling_params(given)  # what is wrong should be said before the model is loaded
+    sizes, speculation = sizes_of(own.batch_sizes), speculation_of(spec)
+    prompts = read_prompts(own.prompts, own.limit, own.per_category)
+    with opened(model) as loaded:
+        arms = Arms(loaded, loaded.params(**given), speculation)
+        todo = tasks(loaded, prompts, own.raw)
+        done, complete = _measured(arms, todo, own.repeats)
+        batch = _batch(arms, todo[0], sizes, own.repeats) if complete else []
+        conditions = _conditions(arms, model)
+    if done:
+        _print({**_report(done), "batch": batch, "complete": complete, "repeats": own.repeats, **conditions}, output)
+    if not complete:
+        raise typer.Exit(EXIT_CODE)
+
+
+def sizes_of(text: str | None) -> list[int]:
+    """Whole numbers from 1 out of "1,8,64"; raises BadParameter."""
+    parts = text.split(",") if text else []
+    if not all(part.strip().isascii() and part.strip().isdigit() and int(part) > 0 for part in parts):
+        raise BadParameter("--batch-sizes", f"got {text!r}; give whole numbers from 1, as in 1,8,64")
+    return [int(part) for part in parts]
+
+
+def _measured(arms: Arms, todo: Sequence[Task], repeats: int) -> tuple[list[Pair], bool]:
+    """The pairs, and whether they are all there."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from truedraw.bench.pairs import pairs
+
+    console = Console(stderr=True)
+    done: list[Pair] = []
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("pairs", total=len(todo) * repeats)
+        try:
+            for pair in pairs(arms, todo, repeats):
+                done.append(pair)
+                bar.advance(task)
+        except KeyboardInterrupt:
+            return done, False
+    return done, True
+
+
+def _batch(arms: Arms, task: Task, sizes: Sequence[int], repeats: int) -> list[dict[str, float]]:
+    from truedraw.bench.batch import batch_speeds
+
+    if not sizes:
+        return []
+    return [asdict(speed) for speed in batch_speeds(arms.model, task.tokens, arms.params, sizes, repeats)]
+
+
+def _report(done: Sequence[Pair]) -> dict[str, Any]:
+    from truedraw.bench.report import report
+
+    return report(done)
+
+
+def _conditions(arms: Arms, flags: ModelFlags) -> dict[str, Any]:
+    from truedraw.bench.provenance import machine, settings
+
+    invariance = getattr(arms.model.engine, "invariance", None)
+    return {
+        "model": arms.model.name,
+        "numerics": flags.numerics,
+        "invariant": None if invariance is None else invariance.holds,
+        "weights": flags.weights,
+        "threads": flags.threads,
+        **settings(arms.params, arms.speculation),
+        **machine(),
+    }
+
+
+def _print(found: dict[str, Any], output: OutputFlags) -> None:
+    from truedraw.cli.table import print_table
+
+    if output.stats and not output.json:
+        print_table(found, output.color)
+    typer.echo(json.dumps(found, allow_nan=False))

@@ -1,0 +1,70 @@
+"""truedraw chat: a conversation."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from truedraw.cli.flags import ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
+from truedraw.cli.grouping import flag, with_flags
+
+EPILOG = """Examples:
+
+truedraw chat --system "You answer in one sentence."
+
+printf 'My name is Ada.\\nWhat is my name?\\n' | truedraw chat --json
+"""
+HELP = "/reset starts anew, /exit or ctrl-D leaves, ctrl-C stops an answer, /help shows this"
+LEAVE, RESET, SHOW_HELP = "/exit", "/reset", "/help"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatFlags:
+    """What only this verb has."""
+
+    system: Annotated[str | None, flag("--system", help="System prompt.")] = None
+
+
+@with_flags
+def chat(
+    own: ChatFlags, model: ModelFlags, sampling: SamplingFlags, spec: SpeculationFlags, output: OutputFlags
+) -> None:
+    """Talk with an instruct model.
+
+    ctrl-C stops an answer and keeps what was said of it; /help lists the commands. From a pipe, every line is one
+    turn. An answer may fill the model's context unless --max-tokens is given; --json prints one object a turn.
+    """
+    from truedraw.cli.conversation import Conversation
+    from truedraw.cli.options import opened, speculation_of
+    from truedraw.cli.stdin import lines
+    from truedraw.cli.turns import talk
+    from truedraw.sampling.params import sampling_params
+
+    sampling_params(sampling.given())  # what is wrong should be said before the model is loaded
+    speculation, at_terminal = speculation_of(spec), sys.stdin.isatty() and sys.stdout.isatty()
+    with opened(model) as loaded:
+        conversation = Conversation(loaded, sampling.given(), speculation, own.system)
+        if at_terminal:
+            typer.echo(f"{loaded.name}: {HELP}", err=True)
+        talk(conversation, typed() if at_terminal else lines(), output, at_terminal)
+
+
+def typed() -> Iterator[str]:
+    """Lines from a terminal, with editing where Python has readline."""
+    with suppress(ImportError):
+        import readline  # noqa: F401 - importing it gives input() its editing and history
+    while True:
+        try:
+            yield input("> ")
+        except EOFError:
+            typer.echo()
+            return
+        except KeyboardInterrupt:
+            typer.echo(f"\n{HELP}", err=True)
+        except UnicodeDecodeError:
+            typer.echo("that was not UTF-8; set the terminal to UTF-8", err=True)

@@ -1,0 +1,138 @@
+"""The flags that verbs share. None everywhere means: not given, the model's own or our default applies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from truedraw.cli.config import from_file
+from truedraw.cli.grouping import flag
+from truedraw.models.catalogue import DEFAULT_MODEL
+
+MODEL, SAMPLING, SPECULATION, OUTPUT = "Model", "Sampling", "Speculation", "Output"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFlags:
+    """Which model, and how it computes."""
+
+    model: Annotated[
+        str, flag("--model", "-m", help="Catalogue name, GGUF file, model folder or org/name.", rich_help_panel=MODEL)
+    ] = DEFAULT_MODEL
+    numerics: Annotated[
+        Literal["invariant", "reference"],
+        flag("--numerics", help="invariant: fast, same bits in any batch. reference: float32.", rich_help_panel=MODEL),
+    ] = "invariant"
+    weights: Annotated[
+        Literal["auto", "stored", "int8"],
+        flag("--weights", help="As stored in the file, int8, or the better of them.", rich_help_panel=MODEL),
+    ] = "auto"
+    threads: Annotated[
+        int | None, flag("--threads", help="Threads; all cores if not given.", min=1, rich_help_panel=MODEL)
+    ] = None
+    cache: Annotated[
+        Path | None,
+        flag("--cache", help="Folder for fetched models.", file_okay=False, rich_help_panel=MODEL),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingFlags:
+    """The law, and where texts end; names and ranges of SamplingParams."""
+
+    temperature: Annotated[
+        float | None, flag("--temperature", "-t", help="0 takes the likeliest token.", rich_help_panel=SAMPLING)
+    ] = None
+    top_k: Annotated[int | None, flag("--top-k", help="Tokens kept; 0 keeps all.", rich_help_panel=SAMPLING)] = None
+    top_p: Annotated[float | None, flag("--top-p", help="Mass kept, in (0, 1].", rich_help_panel=SAMPLING)] = None
+    min_p: Annotated[
+        float | None, flag("--min-p", help="Share of the likeliest token's mass, 0 to 1.", rich_help_panel=SAMPLING)
+    ] = None
+    typical_p: Annotated[
+        float | None, flag("--typical-p", help="Typical mass kept, in (0, 1].", rich_help_panel=SAMPLING)
+    ] = None
+    max_tokens: Annotated[int | None, flag("--max-tokens", help="New tokens at most.", rich_help_panel=SAMPLING)] = None
+    seed: Annotated[
+        int | None, flag("--seed", help="Same seed, same text, whatever is drafted.", rich_help_panel=SAMPLING)
+    ] = None
+    stop: Annotated[
+        list[str] | None,
+        flag("--stop", help="Text that ends it and is left out; repeatable.", rich_help_panel=SAMPLING),
+    ] = None
+    stop_token_ids: Annotated[
+        list[int] | None,
+        flag("--stop-token-ids", help="Token that ends it; repeatable.", rich_help_panel=SAMPLING),
+    ] = None
+    ignore_eos: Annotated[
+        bool, flag("--ignore-eos", help="The model's end token does not end it.", rich_help_panel=SAMPLING)
+    ] = False
+
+    def given(self) -> dict[str, Any]:
+        """The parameters that were given, for SamplingParams."""
+        values = {name: getattr(self, name) for name in self.__slots__}
+        return {
+            name: value for name, value in values.items() if value is not None and value is not False and value != []
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CountFlags:
+    """How many samples of a prompt."""
+
+    n: Annotated[
+        int | None, flag("--n", "-n", help="Samples of the prompt, computed together.", rich_help_panel=SAMPLING)
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """As SamplingFlags.given."""
+        return {} if self.n is None else {"n": self.n}
+
+
+@dataclass(frozen=True, slots=True)
+class SpeculationFlags:
+    """What to speculate with."""
+
+    spec_method: Annotated[
+        str | None,
+        flag(
+            "--spec-method",
+            help="Who drafts: a drafter's name, as ngram; none is plain sampling.",
+            rich_help_panel=SPECULATION,
+        ),
+    ] = None
+    spec_tokens: Annotated[
+        int | None, flag("--spec-tokens", help="Draft tokens a round at most.", rich_help_panel=SPECULATION)
+    ] = None
+    speculative_config: Annotated[
+        str | None,
+        flag(
+            "--speculative-config",
+            metavar="JSON",
+            help='Everything at once, as in vLLM: {"method": "ngram", "num_speculative_tokens": 5}.',
+            rich_help_panel=SPECULATION,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFlags:
+    """What is printed, and how."""
+
+    json: Annotated[bool, flag("--json", help="One JSON object on stdout.", rich_help_panel=OUTPUT)] = False
+    color: Annotated[
+        Literal["auto", "always", "never"],
+        flag("--color", help="Tokens coloured by origin; auto: on a terminal.", rich_help_panel=OUTPUT),
+    ] = "auto"
+    stats: Annotated[bool, flag("--stats/--no-stats", help="Statistics on stderr.", rich_help_panel=OUTPUT)] = True
+    config: Annotated[
+        Path | None,
+        flag(
+            "--config",
+            help="TOML file with values for flags.",
+            metavar="FILE",
+            callback=from_file,
+            is_eager=True,
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None

@@ -1,0 +1,136 @@
+"""truedraw generate: samples of one prompt."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from truedraw.cli.colour import legend, painter, wants_colour, write
+from truedraw.cli.flags import OUTPUT, CountFlags, ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
+from truedraw.cli.grouping import flag, with_flags
+from truedraw.cli.interrupt import EXIT_CODE
+from truedraw.errors import BadParameter
+
+if TYPE_CHECKING:
+    from truedraw.generate.generation import Generation
+    from truedraw.generate.model import Model
+    from truedraw.generate.result import Result
+    from truedraw.generate.speculation import Speculation
+    from truedraw.sampling.params import SamplingParams
+
+EPILOG = """Examples:
+
+truedraw generate "Once upon a time" --temperature 0.8 --seed 7
+
+truedraw generate --chat "Name three rivers." --json
+
+truedraw generate -m ./model.gguf -n 8 --null - < prompt.txt
+
+Every flag has a twin in the environment: --max-tokens is TRUEDRAW_MAX_TOKENS. (TRUEDRAW_STOP holds one text a line.)
+"""
+
+Prompt = Annotated[
+    str, typer.Argument(metavar="PROMPT", help="The text to continue; - reads it from stdin.", show_default=False)
+]
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateFlags:
+    """What only this verb has."""
+
+    chat: Annotated[
+        bool, flag("--chat", help="Put the prompt into the model's chat template, as a user's question.")
+    ] = False
+    compare: Annotated[
+        bool, flag("--compare", help="Afterwards measure the same plainly, and print what speculation gained.")
+    ] = False
+    null: Annotated[
+        bool, flag("--null", "-0", help="End each text with a NUL instead of a line break.", rich_help_panel=OUTPUT)
+    ] = False
+
+
+@with_flags
+def generate(
+    prompt: Prompt,
+    own: GenerateFlags,
+    count: CountFlags,
+    model: ModelFlags,
+    sampling: SamplingFlags,
+    spec: SpeculationFlags,
+    output: OutputFlags,
+) -> None:
+    """Continue a prompt, with exactly the model's distribution.
+
+    The prompt is continued as it is; --chat asks it as a question. The text goes to stdout as it comes, statistics
+    to stderr. With --n, each text is printed when complete. ctrl-C keeps the text so far.
+    """
+    from truedraw.cli.options import opened, speculation_of
+    from truedraw.cli.showing import was_interrupted
+    from truedraw.cli.stdin import prompt_text
+    from truedraw.sampling.params import sampling_params
+
+    if own.null and output.json:
+        raise BadParameter("--null", "with --json there are no texts to end; give one of them")
+    given = sampling.given() | count.given()
+    sampling_params(given)  # what is wrong should be said before the model is loaded
+    text, speculation = prompt_text(prompt), speculation_of(spec)
+    with opened(model) as loaded:
+        ids = loaded.chat_prompt([{"role": "user", "content": text}]) if own.chat and text else text
+        params = _seeded(loaded.params(**given), own.compare)
+        result = _shown(loaded.start(ids, params, speculative=speculation), own, output)
+        compare = own.compare and not was_interrupted(result)
+        gain = _gain(loaded, ids, params, speculation) if compare else None
+    _print_rest(result, gain, output)
+    if was_interrupted(result) or (compare and gain is None):
+        raise typer.Exit(EXIT_CODE)
+
+
+def _seeded(params: SamplingParams, compare: bool) -> SamplingParams:
+    """A comparison needs a seed, so that both ways draw the same text."""
+    from truedraw.sampling.randomness import fresh_seed
+
+    return replace(params, seed=fresh_seed()) if compare and params.seed is None else params
+
+
+def _shown(run: Generation, own: GenerateFlags, output: OutputFlags) -> Result:
+    from truedraw.cli.showing import finished, listed, streamed
+
+    if output.json:
+        return finished(run)
+    if wants_colour(output.color, sys.stdout) and output.stats:
+        typer.echo(legend(), err=True, color=True)
+    paint, end = painter(output.color, sys.stdout), "\0" if own.null else "\n"
+    if len(run.result().choices) > 1:
+        return listed(run, paint, end)
+    result = streamed(run, paint)
+    write(end)
+    return result
+
+
+def _gain(
+    model: Model, prompt: str | Sequence[int], params: SamplingParams, spec: Speculation
+) -> dict[str, Any] | None:
+    """What speculation gained, measured; None where ctrl-C ended the measurement."""
+    from truedraw.bench.gain import measure
+
+    try:
+        return measure(model, prompt, params, spec)
+    except KeyboardInterrupt:
+        return None
+
+
+def _print_rest(result: Result, gain: dict[str, Any] | None, output: OutputFlags) -> None:
+    from truedraw.cli.statistics import block, gained
+
+    if output.json:
+        extra = {} if gain is None else {"comparison": gain}
+        typer.echo(json.dumps({**result.to_dict(), **extra}, allow_nan=False))
+    if output.stats:
+        typer.echo(block(result), err=True)
+    if gain is not None:
+        typer.echo(gained(gain), err=True)

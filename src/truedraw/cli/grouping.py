@@ -1,0 +1,70 @@
+"""Groups of flags as dataclasses, so that verbs share them and take them as one value each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from inspect import Parameter, Signature
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import typer
+
+from truedraw.cli.pipe import quiet_pipe
+
+ENVIRONMENT = "TRUEDRAW_"
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A mark on a field: the option's names, its help, and what else typer should know."""
+
+    names: tuple[str, ...]
+    help: str
+    more: dict[str, Any]
+
+
+def flag(*names: str, help: str, **more: Any) -> Flag:
+    """An option; its environment twin is TRUEDRAW_ and the first name in capitals."""
+    return Flag(names, help, more)
+
+
+def with_flags(verb: Callable[..., None]) -> Callable[..., None]:
+    """A command for typer: each of the verb's parameters that is a dataclass becomes one option a field."""
+    hints = get_type_hints(verb, include_extras=True)
+    hints.pop("return", None)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+
+    def command(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        with quiet_pipe():
+            verb(**values)
+
+    plain = [
+        Parameter(name, Parameter.KEYWORD_ONLY, annotation=hint) for name, hint in hints.items() if name not in groups
+    ]
+    options = [_parameter(*each) for group in groups.values() for each in _options(group)]
+    command.__name__, command.__doc__ = verb.__name__, verb.__doc__
+    command.__signature__ = Signature([*plain, *options])  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in (*plain, *options)}
+    return command
+
+
+def environment_name(option: str) -> str:
+    """TRUEDRAW_MAX_TOKENS for --max-tokens; --on/--off is named after the first."""
+    return ENVIRONMENT + option.partition("/")[0].lstrip("-").replace("-", "_").upper()
+
+
+def _options(group: Any) -> list[tuple[str, Any, Any]]:
+    hints = get_type_hints(group, include_extras=True)
+    return [(field.name, hints[field.name], field.default) for field in fields(group)]
+
+
+def _parameter(name: str, hint: Any, default: Any) -> Parameter:
+    if get_origin(hint) is not Annotated:
+        raise TypeError(f"the field {name} needs Annotated[..., flag(...)]")
+    kind, mark = get_args(hint)
+    option = typer.Option(
+        *mark.names, help=mark.help, envvar=environment_name(mark.names[0]), show_envvar=False, **mark.more
+    )
+    return Parameter(name, Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option], default=default)

@@ -1,0 +1,89 @@
+"""The console script: verbs, errors and exit codes.
+
+0 done, 1 a check that failed, 2 bad use (one line on stderr, never a traceback), 130 ended by ctrl-C.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from truedraw import TruedrawError, __version__
+from truedraw.cli import bench, chat, generate, models
+from truedraw.cli.interrupt import EXIT_CODE as INTERRUPTED
+from truedraw.cli.pipe import quiet_pipe
+
+BAD_USE = 2
+PROGRAM = "truedraw"
+
+app = typer.Typer(
+    help="Samples from a language model, sooner than the model alone, with exactly the model's distribution.",
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+app.command(epilog=generate.EPILOG)(generate.generate)
+app.command(epilog=chat.EPILOG)(chat.chat)
+app.command(epilog=bench.EPILOG)(bench.bench)
+app.add_typer(models.app, name="models")
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """What stands before a verb."""
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def command() -> Any:
+    """The whole command line as typer's command object."""
+    whole = typer.main.get_command(app)
+    for verb in getattr(whole, "commands", {}).values():
+        for option in verb.params:
+            if option.name == "stop":  # texts may hold blanks, at which lists in the environment are split
+                option.split_envvar_value = str.splitlines
+    return whole
+
+
+def run(args: Sequence[str]) -> int:
+    """The exit code."""
+    try:
+        code = command().main(args=list(args), prog_name=PROGRAM, standalone_mode=False)
+        with quiet_pipe():
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except (TruedrawError, typer.TyperException) as error:
+        return _complain(error)
+    return code if isinstance(code, int) else 0
+
+
+def main() -> None:
+    """The console script."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that is not UTF-8 shows ? instead of failing
+    sys.exit(run(sys.argv[1:]))
+
+
+def _complain(error: TruedrawError | typer.TyperException) -> int:
+    said = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+    if type(error).__name__ == "NoArgsIsHelpError":  # a group without a verb: its help is the message
+        typer.echo(said, err=True)
+        return BAD_USE
+    typer.echo(f"{PROGRAM}: error: {' '.join(said.split())}{_given(error)}", err=True)
+    return BAD_USE
+
+
+def _given(error: Exception) -> str:
+    """The value that typer could not convert, which its own message leaves out."""
+    details = getattr(error.__cause__, "errors", None)
+    return f" (got {details()[0]['input']!r})" if callable(details) else ""

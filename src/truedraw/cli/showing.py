@@ -1,0 +1,65 @@
+"""Runs to stdout."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from truedraw.cli.colour import Paint, write
+from truedraw.cli.interrupt import interruptible
+
+if TYPE_CHECKING:
+    from truedraw.generate.generation import Generation
+    from truedraw.generate.result import Choice, Result
+
+INTERRUPTED = "interrupted"
+
+
+def finished(run: Generation) -> Result:
+    """Run it in silence, to its end or the first ctrl-C."""
+    with interruptible(run):
+        for _ in run:
+            pass
+    return run.result()
+
+
+def streamed(run: Generation, paint: Paint) -> Result:
+    """Write the first sample's text as it comes; what was written is the result's text, interrupted or not."""
+    shown = 0
+    with interruptible(run):
+        for piece in run.pieces():
+            write(paint(piece.text, piece.origin))
+            shown += len(piece.text)
+    result = run.result()
+    write(paint(result.text[shown:], "plain"))
+    return result
+
+
+def listed(run: Generation, paint: Paint, end: str) -> Result:
+    """Write each sample when it and all before it are complete, so that the order does not depend on speed."""
+    done: set[int] = set()
+    shown = 0
+    with interruptible(run):
+        for step in run:
+            done |= {each.sample for each in step if each.finish_reason}
+            while shown in done:
+                _write_sample(run.result().choices[shown], paint, end)
+                shown += 1
+    result = run.result()
+    for choice in result.choices[shown:]:
+        _write_sample(choice, paint, end)
+    return result
+
+
+def was_interrupted(result: Result) -> bool:
+    """Whether ctrl-C ended one of its samples."""
+    return any(choice.finish_reason == INTERRUPTED for choice in result.choices)
+
+
+def _write_sample(choice: Choice, paint: Paint, end: str) -> None:
+    typer.echo(f"==> sample {choice.index}, {len(choice.tokens)} tokens, {choice.finish_reason} <==", err=True)
+    sys.stderr.flush()
+    origins = [*choice.origins, *choice.origins[-1:]]  # what was held back comes with the last token
+    write("".join(paint(text, origin) for text, origin in zip(choice.pieces, origins, strict=False)) + end)

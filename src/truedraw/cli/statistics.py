@@ -1,0 +1,60 @@
+"""Statistics for people, on stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from truedraw.generate.result import Result
+from truedraw.stats.summary import Stats
+
+UNKNOWN = "–"
+
+
+def block(result: Result) -> str:
+    """A few lines on a finished or interrupted run."""
+    stats = result.stats
+    samples = f" in {len(result.choices)} samples" if len(result.choices) > 1 else ""
+    lines = [
+        f"{len(result.prompt_tokens)} tokens of prompt, {stats.tokens} new{samples} in {stats.seconds:.2f} s: "
+        f"{number(stats.tokens_per_second, '.1f')} tokens/s",
+        f"{stats.rounds} rounds, {number(stats.tokens_per_round, '.2f')} tokens a round; {drafts(stats)}",
+        f"time: engine {share(stats.engine_seconds, stats)}, draft {share(stats.draft_seconds, stats)}, "
+        f"other {share(stats.other_seconds, stats)}",
+    ]
+    return "\n".join(lines)
+
+
+def line(stats: Stats) -> str:
+    """The same in one line, for a conversation."""
+    return (
+        f"[{stats.tokens} tokens, {number(stats.tokens_per_second, '.1f')} tokens/s, "
+        f"{number(stats.tokens_per_round, '.2f')} a round]"
+    )
+
+
+def drafts(stats: Stats) -> str:
+    """How drafting went."""
+    if not stats.drafted:
+        return "nothing drafted"
+    return f"{stats.accepted} of {stats.drafted} drafts accepted ({number(stats.acceptance_rate, '.0%')})"
+
+
+def share(seconds: float, stats: Stats) -> str:
+    """Of the whole time."""
+    return f"{seconds / stats.seconds:.1%}" if stats.seconds else UNKNOWN
+
+
+def number(value: float | None, layout: str) -> str:
+    """A number, or a dash where there is none."""
+    return UNKNOWN if value is None else format(value, layout)
+
+
+def gained(gain: Mapping[str, Any]) -> str:
+    """What speculation gained, measured."""
+    same = "all texts are identical, token for token" if gain["identical_texts"] else "the texts differ"
+    return (
+        f"what speculation gained: {gain['speedup']:.2f} times the tokens/s "
+        f"({gain['plain_tokens_per_second']:.1f} plain, {gain['tokens_per_second']:.1f} speculative; "
+        f"{gain['runs']} interleaved runs of each, seed {gain['seed']})\n{same}"
+    )

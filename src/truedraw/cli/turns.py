@@ -1,0 +1,62 @@
+"""The turns of a conversation, from lines to answers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+
+import typer
+
+from truedraw.cli.chat import HELP, LEAVE, RESET, SHOW_HELP
+from truedraw.cli.colour import painter, write
+from truedraw.cli.conversation import Conversation
+from truedraw.cli.flags import OutputFlags
+from truedraw.cli.interrupt import EXIT_CODE
+from truedraw.cli.showing import finished, streamed, was_interrupted
+from truedraw.cli.statistics import line as statistics_line
+from truedraw.errors import BadPrompt
+from truedraw.generate.result import Result
+
+
+def talk(conversation: Conversation, lines: Iterable[str], output: OutputFlags, at_terminal: bool) -> None:
+    """Answer line after line. A person may go on after a full context or a ctrl-C; a script is told and ends."""
+    for line in lines:
+        if line.strip() == LEAVE:
+            return
+        if not line.strip() or _is_command(conversation, line.strip()):
+            continue
+        try:
+            result = turn(conversation, line, output)
+        except BadPrompt as error:
+            if not at_terminal:
+                raise
+            typer.echo(str(error), err=True)
+            continue
+        if was_interrupted(result) and not at_terminal:
+            raise typer.Exit(EXIT_CODE)
+
+
+def turn(conversation: Conversation, question: str, output: OutputFlags) -> Result:
+    """One question and its answer, remembered and printed."""
+    run = conversation.ask(question)
+    result = finished(run) if output.json else streamed(run, painter(output.color, sys.stdout))
+    conversation.remember(question, result)
+    write(json.dumps(result.to_dict(), allow_nan=False) + "\n" if output.json else "\n")
+    if output.stats:
+        typer.echo(statistics_line(result.stats), err=True)
+    if conversation.is_full(result):
+        typer.echo("the model's context is full; /reset starts anew", err=True)
+    return result
+
+
+def _is_command(conversation: Conversation, word: str) -> bool:
+    """Obey /reset and /help; a lone word that looks like a command is one that does not exist."""
+    if not word.startswith("/") or len(word.split()) > 1:
+        return False
+    if word == RESET:
+        conversation.reset()
+        typer.echo("a new conversation", err=True)
+    else:
+        typer.echo(HELP if word == SHOW_HELP else f"no command is called {word}: {HELP}", err=True)
+    return True

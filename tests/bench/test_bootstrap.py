@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+
+from truedraw.bench.bootstrap import Interval, median_interval
+
+
+def test_the_median_and_an_interval_around_it():
+    found = median_interval([3.0, 1.0, 2.0, 5.0, 4.0])
+    assert found.median == 3.0
+    assert 1.0 <= found.low < 3.0 < found.high <= 5.0
+
+
+def test_equal_values_leave_nothing_open():
+    assert median_interval([1.5] * 7) == Interval(1.5, 1.5, 1.5)
+
+
+def test_one_value_says_nothing_of_its_spread():
+    assert median_interval([2.0]).to_dict() == {"median": 2.0, "low": None, "high": None}
+
+
+def test_two_values_have_the_interval_that_can_be_written_down():
+    # The resampled median is 0, 1/2 or 1 with probability 1/4, 1/2, 1/4: both tails hold more than 2.5 %.
+    assert median_interval([0.0, 1.0]) == Interval(0.5, 0.0, 1.0)
+
+
+def test_a_lower_level_gives_a_narrower_interval():
+    values = np.random.default_rng(5).normal(size=40).tolist()
+    wide, narrow = median_interval(values, level=0.99), median_interval(values, level=0.5)
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+def test_it_is_repeatable_and_depends_on_the_values_alone():
+    values = [0.9, 1.1, 1.3, 0.8, 1.05, 1.2]
+    assert median_interval(values) == median_interval(values) == median_interval(values, seed=0)
+
+
+@pytest.mark.parametrize("count", [9, 40])
+def test_the_interval_holds_the_truth_about_as_often_as_it_says(count):
+    """Of 200 samples of a known law at 95 %, coverage below 178 has a probability under 1e-4 if it is 95 %."""
+    random = np.random.default_rng(count)
+    held = 0
+    for _ in range(200):
+        found = median_interval(random.normal(loc=1.0, size=count).tolist())
+        held += found.low <= 1.0 <= found.high
+    assert held >= 178

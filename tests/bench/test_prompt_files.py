@@ -1,0 +1,72 @@
+import json
+from collections import Counter
+
+import pytest
+
+from truedraw.bench.prompts import Prompt, parse, read_prompts
+from truedraw.errors import BadFile
+
+
+def write(path, *entries):
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
+    return path
+
+
+def test_prompt_and_category(tmp_path):
+    file = write(tmp_path / "p.jsonl", {"prompt": "Grüße\n\u2028!", "category": "a", "id": 7}, {"prompt": "x"})
+    assert read_prompts(file) == [Prompt("Grüße\n\u2028!", "a", 1), Prompt("x", "other", 2)]
+
+
+def test_spec_bench_has_turns_and_the_first_counts(tmp_path):
+    file = write(tmp_path / "q.jsonl", {"question_id": 81, "category": "writing", "turns": ["Compose.", "Rewrite."]})
+    assert read_prompts(file) == [Prompt("Compose.", "writing", 1)]
+
+
+def test_empty_lines_a_byte_order_mark_and_windows_line_ends(tmp_path):
+    file = tmp_path / "p.jsonl"
+    file.write_bytes(b'\xef\xbb\xbf{"prompt": "one"}\r\n\r\n   \n{"prompt": "two"}')
+    assert [(prompt.text, prompt.line) for prompt in read_prompts(file)] == [("one", 1), ("two", 4)]
+
+
+def test_limits(tmp_path):
+    file = write(tmp_path / "p.jsonl", *({"prompt": f"{c}{i}", "category": c} for c in "ab" for i in range(5)))
+    assert [p.text for p in read_prompts(file, limit=3)] == ["a0", "a1", "a2"]
+    assert [p.text for p in read_prompts(file, per_category=2)] == ["a0", "a1", "b0", "b1"]
+    assert [p.text for p in read_prompts(file, limit=3, per_category=2)] == ["a0", "a1", "b0"]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b"{", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b'"text"', "give a JSON object"),
+        (b"{}", "no prompt"),
+        (b'{"prompt": ""}', "no prompt"),
+        (b'{"prompt": 3}', "no prompt"),
+        (b'{"turns": []}', "no prompt"),
+        (b'{"turns": "text"}', "no prompt"),
+        (b'{"turns": [null]}', "no prompt"),
+        (b'{"prompt": "x", "category": 1}', "category is 1"),
+        (b'{"prompt": "caf\xe9"}', "byte 16 is not UTF-8"),
+    ],
+)
+def test_a_broken_line_is_named(line, problem):
+    with pytest.raises(BadFile, match=f"given.jsonl, line 2: .*{problem}"):
+        list(parse([b'{"prompt": "fine"}', line], "given.jsonl"))
+
+
+def test_files_that_are_none(tmp_path):
+    (tmp_path / "empty").write_bytes(b"\n\n")
+    for name, problem in (("missing", "cannot be read"), ("", "cannot be read"), ("empty", "holds no prompt")):
+        with pytest.raises(BadFile, match=problem):
+            read_prompts(tmp_path / name)
+
+
+def test_our_own_set():
+    prompts = read_prompts()
+    counts = Counter(prompt.category for prompt in prompts)
+    assert len(prompts) >= 16
+    assert len(counts) >= 4
+    assert all(count >= 2 for count in counts.values())
+    assert min(len(prompt.text) for prompt in prompts if prompt.category == "summary") > 1500

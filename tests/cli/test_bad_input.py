@@ -1,0 +1,112 @@
+"""One clear line on stderr, exit code 2, nothing on stdout."""
+
+import subprocess
+import sys
+
+import pytest
+
+TOY = ("-m", "tabular")
+
+
+def assert_refused(done, *words):
+    assert done.code == 2
+    assert done.out == ""
+    (line,) = done.err.splitlines()
+    assert line.startswith("truedraw: error: ")
+    for word in words:
+        assert word in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["hi", "-m", "smollm2-135"], ["'smollm2-135'", "did you mean smollm2-135m"]),
+        (["hi", "-m", "no/such/file.gguf"], ["no/such/file.gguf"]),
+        (["", *TOY], ["prompt is empty"]),
+        (["hi", *TOY, "--temperature", "-1"], ["temperature", "-1", "0 or more"]),
+        (["hi", *TOY, "--temperature", "nan"], ["temperature", "nan"]),
+        (["hi", *TOY, "--temperature", "inf"], ["temperature", "inf"]),
+        (["hi", *TOY, "--temperature", "hot"], ["--temperature", "'hot'"]),
+        (["hi", *TOY, "--top-p", "0"], ["top_p", "above 0"]),
+        (["hi", *TOY, "--top-p", "1.1"], ["top_p", "1.1"]),
+        (["hi", *TOY, "--min-p", "2"], ["min_p"]),
+        (["hi", *TOY, "--typical-p", "0"], ["typical_p"]),
+        (["hi", *TOY, "--top-k", "-5"], ["top_k", "-5"]),
+        (["hi", *TOY, "--top-k", "2.5"], ["--top-k", "2.5"]),
+        (["hi", *TOY, "--max-tokens", "0"], ["max_tokens"]),
+        (["hi", *TOY, "-n", "0"], ["n:", "1 or more"]),
+        (["hi", *TOY, "--seed", "-1"], ["seed", "-1"]),
+        (["hi", *TOY, "--seed", str(2**64)], ["seed"]),
+        (["hi", *TOY, "--stop", ""], ["stop"]),
+        (["hi", *TOY, "--stop-token-ids", "-3"], ["stop_token_ids"]),
+        (["hi", *TOY, "--threads", "0"], ["--threads"]),
+        (["hi", *TOY, "--numerics", "fast"], ["--numerics", "invariant"]),
+        (["hi", *TOY, "--color", "pink"], ["--color", "always"]),
+        (["hi", *TOY, "--temprature", "1"], ["--temprature", "--temperature"]),
+        (["hi", *TOY, "--json", "--null"], ["--null", "--json"]),
+        (["hi", *TOY, "--spec-method", "oracle"], ["'oracle'", "ngram"]),
+        (["hi", *TOY, "--spec-tokens", "-2"], ["num_speculative_tokens", "-2"]),
+        (["hi", *TOY, "--speculative-config", "{"], ["--speculative-config", "not JSON"]),
+        (["hi", *TOY, "--speculative-config", "[" * 10_000], ["--speculative-config", "not JSON"]),
+        (["hi", *TOY, "--speculative-config", "[]"], ["give an object"]),
+        (["hi", *TOY, "--speculative-config", '{"speed": 9}'], ["speed", "num_speculative_tokens"]),
+        (["hi", *TOY, "--speculative-config", '{"method": []}'], ["method"]),
+        (["hi", *TOY, "--speculative-config", '{"method": "none", "method": "ngram"}'], ["'method'", "twice"]),
+        (["hi", *TOY, "--speculative-config", '{"method": "none"}', "--spec-method", "ngram"], ["contradicts"]),
+        (["hi", *TOY, "--speculative-config", '{"num_speculative_tokens": 2}', "--spec-tokens", "3"], ["contradicts"]),
+        ([*TOY], ["PROMPT"]),
+        (["hi", "there", *TOY], ["there"]),
+    ],
+)
+def test_generate(cli, arguments, words):
+    assert_refused(cli("generate", *arguments), *words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--prompts", "missing.jsonl"], ["missing.jsonl", "cannot be read"]),
+        (["--repeats", "0"], ["--repeats"]),
+        (["--limit", "0"], ["--limit"]),
+        (["--batch-sizes", "1,x"], ["--batch-sizes", "1,x"]),
+        (["--batch-sizes", "0"], ["--batch-sizes"]),
+        (["--batch-sizes", "²"], ["--batch-sizes"]),
+        (["--top-p", "0"], ["top_p"]),
+    ],
+)
+def test_bench(cli, arguments, words):
+    assert_refused(cli("bench", *TOY, *arguments), *words)
+
+
+def test_a_verb_that_does_not_exist(cli):
+    assert_refused(cli("genrate", "hi"), "genrate")
+
+
+@pytest.mark.parametrize("data", [b"not a model", b"", b"GGUF", b"GGUF\x03\x00\x00\x00" + b"\xff" * 64])
+def test_a_broken_model_file(cli, tmp_path, data):
+    (tmp_path / "broken.gguf").write_bytes(data)
+    assert_refused(cli("generate", "hi", "-m", tmp_path / "broken.gguf", "--cache", tmp_path / "c"), "broken.gguf")
+
+
+def test_an_empty_model_folder(cli, tmp_path):
+    assert_refused(cli("models", "show", tmp_path, "--cache", tmp_path / "c"), "config.json")
+
+
+def test_prompts_that_are_not_utf8(cli, tmp_path):
+    assert_refused(cli("generate", "-", *TOY, stdin=b"caf\xe9"), "stdin", "byte 4 is 0xe9", "UTF-8")
+    assert_refused(cli("generate", b"caf\xe9".decode(errors="surrogateescape"), *TOY), "not UTF-8")
+    (tmp_path / "p.jsonl").write_bytes(b'{"prompt": "fine"}\n{"prompt": "caf\xe9"}\n')
+    assert_refused(cli("bench", *TOY, "--prompts", tmp_path / "p.jsonl"), "p.jsonl, line 2", "UTF-8")
+
+
+def test_an_empty_prompt_on_stdin(cli):
+    assert_refused(cli("generate", "-", *TOY, stdin=b""), "prompt is empty")
+
+
+def test_as_a_process_there_is_no_traceback_either():
+    done = subprocess.run(
+        [sys.executable, "-m", "truedraw", "generate", b"caf\xe9", "-m", "tabular"], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"truedraw: error: the prompt is not UTF-8")
+    assert done.stderr.count(b"\n") == 1

@@ -1,0 +1,42 @@
+import json
+
+FAST = ("-m", "tabular", "--max-tokens", 12, "--ignore-eos")
+
+
+def test_the_last_line_is_one_object(cli, tmp_path):
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text(
+        '{"prompt": "the cat", "category": "cats"}\n'
+        '{"turns": ["the dog", "and?"], "category": "dogs"}\n'
+        '{"prompt": "the dog sat", "category": "dogs"}\n'
+    )
+    done = cli("bench", *FAST, "--prompts", prompts, "--repeats", 2, "--batch-sizes", "2,4")
+    assert done.code == 0
+    found = json.loads(done.out.splitlines()[-1])
+    assert {*found["speedup"]} == {"median", "low", "high"}
+    assert found["speedup"]["low"] <= found["speedup"]["median"] <= found["speedup"]["high"]
+    assert {name: section["prompts"] for name, section in found["by_category"].items()} == {"cats": 1, "dogs": 2}
+    assert found["identical_texts"] == {"count": 6, "of": 6}
+    assert [speed["n"] for speed in found["batch"]] == [1, 2, 4]
+    assert (found["sampling"]["seed"], found["sampling"]["max_tokens"]) == (0, 12)
+    assert (found["model"], found["complete"], found["repeats"]) == ("tabular", True, 2)
+    assert {"cpu", "versions", "numerics", "weights", "threads", "overhead_fraction"} <= {*found}
+    assert "2 dogs" in done.err
+    assert "4 at once" in done.err
+
+
+def test_json_alone_is_quiet(cli):
+    done = cli("bench", *FAST, "--limit", 1, "--json")
+    assert done.err == ""
+    assert json.loads(done.out)["prompts"] == 1
+
+
+def test_flags_reach_the_measurement(cli):
+    done = cli(
+        "bench", *FAST, "--limit", 2, "--json", "--spec-method", "none", "--temperature", 0.5, "-n", 2, "--seed", 9
+    )
+    found = json.loads(done.out)
+    assert found["acceptance_rate"] is None
+    assert (found["sampling"]["temperature"], found["sampling"]["n"], found["sampling"]["seed"]) == (0.5, 2, 9)
+    assert found["speculation"]["method"] == "none"
+    assert found["tokens_per_round"] == 1.0

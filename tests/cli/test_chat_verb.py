@@ -1,0 +1,125 @@
+import json
+import signal
+
+import pytest
+
+from truedraw.cli import chat
+from truedraw.cli.conversation import Conversation
+from truedraw.cli.flags import OutputFlags
+from truedraw.cli.turns import talk
+from truedraw.engine.tabular import TabularEngine
+from truedraw.errors import BadPrompt
+from truedraw.generate.model import Model
+from truedraw.generate.speculation import Speculation
+from truedraw.models.toy import TOY_TABLE, toy_text
+from truedraw.text import Tokenizer
+
+TEMPLATE = "{% for message in messages %}{{ message.role }}:{{ message.content }};{% endfor %}"
+QUIET = OutputFlags(stats=False)
+
+
+def instruct(context_length=10_000):
+    text = toy_text()
+    tokenizer = Tokenizer(text.load_tokenizer(), eos_ids=text.eos_ids, chat_template=TEMPLATE)
+    return Model("toy", TabularEngine(TOY_TABLE, context_length), tokenizer)
+
+
+def conversation(context_length=10_000, system=None, **sampling):
+    return Conversation(instruct(context_length), {"seed": 3, **sampling}, Speculation(), system)
+
+
+def test_what_was_said_is_remembered_and_answered(capsys):
+    talked = conversation(system="Be brief.")
+    talk(talked, ["the cat", "", "  ", "the dog"], QUIET, at_terminal=False)
+    answers = capsys.readouterr().out.splitlines()
+    assert [message["role"] for message in talked.messages] == ["system", "user", "assistant", "user", "assistant"]
+    assert [message["content"] for message in talked.messages[1::2]] == ["the cat", "the dog"]
+    assert [message["content"] for message in talked.messages[2::2]] == answers
+
+
+def test_the_model_reads_the_whole_conversation():
+    talked = conversation()
+    first = talked.ask("the cat").result()
+    talked.remember("the cat", first)
+    assert len(talked.ask("the cat").result().prompt_tokens) > len(first.prompt_tokens)
+
+
+def test_commands(capsys):
+    talked = conversation(system="Be brief.")
+    talk(talked, ["the cat", "/help", "/rest", "/reset", "/exit", "never"], QUIET, at_terminal=False)
+    said = capsys.readouterr().err
+    assert talked.messages == [{"role": "system", "content": "Be brief."}]
+    assert chat.HELP in said
+    assert "no command is called /rest" in said
+    assert "a new conversation" in said
+
+
+def test_a_line_that_only_begins_like_a_command_is_a_question():
+    talked = conversation()
+    talk(talked, ["/home is where the cat sat"], QUIET, at_terminal=False)
+    assert talked.messages[0]["content"] == "/home is where the cat sat"
+
+
+def test_json_is_one_object_a_turn(capsys):
+    talk(conversation(), ["the cat", "the dog"], OutputFlags(json=True, stats=False), at_terminal=False)
+    turns = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [turn["choices"][0]["finish_reason"] for turn in turns] == ["stop", "stop"]
+
+
+def test_a_full_context_is_told_and_not_remembered(capsys):
+    talked = conversation(context_length=12, ignore_eos=True)
+    talk(talked, ["a", "a", "/reset", "a"], QUIET, at_terminal=True)
+    said = capsys.readouterr().err
+    assert "the model's context is full; /reset starts anew" in said
+    assert "tokens and the model's context 12; /reset starts anew" in said
+    assert len(talked.messages) == 2
+    with pytest.raises(BadPrompt, match="the model's context 12"):
+        talk(conversation(context_length=12, ignore_eos=True), ["a", "a"], QUIET, at_terminal=False)
+
+
+def test_an_answer_that_is_interrupted_is_kept_as_far_as_it_came(capsys, monkeypatch):
+    forward, count = TabularEngine.forward, [0]
+
+    def counted(self, works):
+        count[0] += 1
+        if count[0] == 6:
+            signal.raise_signal(signal.SIGINT)
+        return forward(self, works)
+
+    monkeypatch.setattr(TabularEngine, "forward", counted)
+    talked = conversation(ignore_eos=True, max_tokens=40)
+    talk(talked, ["the cat", "the dog"], QUIET, at_terminal=True)
+    first, second = capsys.readouterr().out.splitlines()
+    assert len(first) < len(second)
+    assert [message["content"] for message in talked.messages[1::2]] == [first, second]
+
+
+def test_the_verb_reads_a_pipe(cli, monkeypatch):
+    monkeypatch.setattr("truedraw.generate.model.load", lambda *_, **__: instruct())
+    done = cli("chat", "--seed", 3, "--json", "--system", "Be brief.", stdin="the cat\r\nthe dög\n".encode())
+    assert done.code == 0
+    assert len(done.out.splitlines()) == 2
+    assert done.err.count("tokens/s") == 2
+    refused = cli("chat", stdin=b"fine\ncaf\xe9\n")
+    assert refused.code == 2
+    assert "line 2 of stdin is not UTF-8" in refused.err
+
+
+def test_a_model_without_a_template(cli):
+    done = cli("chat", "-m", "tabular", stdin=b"hello\n")
+    assert (done.code, done.out) == (2, "")
+    assert "no chat template" in done.err
+
+
+def test_typed_lines(monkeypatch, capsys):
+    typed = iter(["hello", KeyboardInterrupt(), "again", EOFError()])
+
+    def answer(prompt):
+        said = next(typed)
+        if isinstance(said, BaseException):
+            raise said
+        return said
+
+    monkeypatch.setattr("builtins.input", answer)
+    assert list(chat.typed()) == ["hello", "again"]
+    assert chat.HELP in capsys.readouterr().err

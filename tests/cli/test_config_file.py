@@ -1,0 +1,85 @@
+import json
+
+import pytest
+
+TOY = 'model = "tabular"\njson = true\nignore-eos = true\n'
+
+
+@pytest.fixture
+def config(tmp_path):
+    def write(text):
+        path = tmp_path / "truedraw.toml"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def tokens(done):
+    assert done.code == 0, done.err
+    return json.loads(done.out)["stats"]["tokens"]
+
+
+def test_flag_before_environment_before_file_before_default(cli, config, monkeypatch):
+    path = config(TOY + "max_tokens = 3\n")
+    assert tokens(cli("generate", "the", "--config", path)) == 3
+    monkeypatch.setenv("TRUEDRAW_MAX_TOKENS", "4")
+    assert tokens(cli("generate", "the", "--config", path)) == 4
+    assert tokens(cli("generate", "the", "--config", path, "--max-tokens", 5)) == 5
+
+
+def test_the_file_itself_can_be_named_in_the_environment(cli, config, monkeypatch):
+    monkeypatch.setenv("TRUEDRAW_CONFIG", str(config(TOY + "max-tokens = 6\n")))
+    assert tokens(cli("generate", "the")) == 6
+
+
+def test_a_verbs_own_table_counts_before_the_top(cli, config):
+    path = config(TOY + "max-tokens = 3\n[generate]\nmax-tokens = 9\n[bench]\nlimit = 1\n")
+    assert tokens(cli("generate", "the", "--config", path)) == 9
+    bench = cli("bench", "--config", path)
+    assert (json.loads(bench.out)["prompts"], json.loads(bench.out)["sampling"]["max_tokens"]) == (1, 3)
+
+
+def test_lists_and_single_values(cli, config):
+    for stop in ('" sat"', '[" sat", " ran"]'):
+        done = cli("generate", "the cat", "--config", config(TOY + f"stop = {stop}\nmax-tokens = 500\n"))
+        assert json.loads(done.out)["choices"][0]["finish_reason"] == "stop"
+    done = cli("generate", "the cat", "--config", config(TOY + "stop-token-ids = [3, 4]\nseed = 1\n"))
+    assert json.loads(done.out)["choices"][0]["token_ids"][-1] in (3, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("temprature = 1", ["'temprature'", "temperature, "]),
+        ("[generate]\nlimit = 3", ["generate", "'limit'"]),
+        ("[bench]\nspeed = 3", ["bench", "'speed'", "repeats"]),
+        ("[models]\nx = 3", ["models", "'x'"]),
+        ("config = 'other.toml'", ["'config'"]),
+        ("generate = 3", ["generate is 3"]),
+        ("temperature = true", ["temperature is True", "a number"]),
+        ("temperature = [1]", ["temperature is [1]"]),
+        ("temperature = 2020-01-01", ["temperature"]),
+        ("temperature = 'hot'", ["--temperature", "'hot'"]),
+        ("temperature = nan", ["temperature", "nan"]),
+        ("max-tokens = 2.5", ["--max-tokens", "2.5"]),
+        ("json = 'yes'", ["json is 'yes'", "true or false"]),
+        ("stop = [1, true]", ["stop is [1, True]"]),
+        ("numerics = 'fast'", ["--numerics"]),
+        ("temperature = ", ["is not TOML"]),
+        (b"model = 'caf\xe9'", ["not UTF-8"]),
+    ],
+)
+def test_bad_files(cli, config, text, words):
+    done = cli("generate", "the", "-m", "tabular", "--config", config(text))
+    assert (done.code, done.out) == (2, "")
+    (line,) = done.err.splitlines()
+    for word in words:
+        assert word in line
+
+
+def test_a_file_that_is_missing(cli, tmp_path):
+    for path in (tmp_path / "missing.toml", tmp_path):
+        done = cli("generate", "the", "-m", "tabular", "--config", path)
+        assert done.code == 2
+        assert "cannot be read" in done.err

@@ -1,0 +1,58 @@
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from truedraw import __version__
+from truedraw.cli.main import command
+from truedraw.cli.options import notice_invariance
+from truedraw.engine.tabular import TabularEngine
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def cli_page():
+    spec = importlib.util.spec_from_file_location("cli_page", ROOT / "tools" / "cli_page.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_of_the_command_line_is_current():
+    page = cli_page()
+    assert page.PAGE.read_text(encoding="utf-8") == page.page(), "run: python tools/cli_page.py"
+
+
+@pytest.mark.parametrize("verb", ["generate", "chat", "bench"])
+def test_every_flag_has_an_environment_twin_and_a_help(verb):
+    options = [each for each in command().commands[verb].params if each.param_type_name == "option"]
+    assert len(options) > 15
+    for option in options:
+        longest = max(option.opts, key=len)
+        assert option.envvar == "TRUEDRAW_" + longest.lstrip("-").replace("-", "_").upper()
+        assert option.help
+
+
+def test_help_and_version(cli):
+    assert cli("--version").out == f"{__version__}\n"
+    whole = cli().out
+    for verb in ("generate", "chat", "bench", "models"):
+        assert verb in whole
+        help_page = cli(verb, "--help")
+        assert (help_page.code, help_page.err) == (0, "")
+        assert "Usage: truedraw" in help_page.out
+    assert cli("models").code == 2
+
+
+def test_a_machine_that_cannot_keep_its_bits_equal_is_told_so(capsys):
+    from truedraw.engine.openvino import InvarianceReport
+
+    engine = TabularEngine({(): [0.5, 0.5]})
+    notice_invariance(engine)
+    engine.invariance = InvarianceReport(True, 0.0, 0.0, 9, ())
+    notice_invariance(engine)
+    assert capsys.readouterr().err == ""
+    engine.invariance = InvarianceReport(False, 0.3, 0.0123, 9, ("tree", "chain of 3"))
+    notice_invariance(engine)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "total variation up to 0.01; tree, chain of 3" in line

@@ -1,0 +1,58 @@
+"""Writes docs/cli.md from the command line itself: python tools/cli_page.py. A test checks that the page is current."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from inspect import cleandoc
+from pathlib import Path
+from typing import Any
+
+from truedraw.cli.main import command
+
+PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
+HEAD = """# Command line
+
+Text goes to stdout, everything about it to stderr. Exit codes: 0 done, 1 a check that failed, 2 bad use, 130 ended by
+ctrl-C. A flag counts before its twin in the environment, that before the file of `--config`, that before the default.
+This page is written by `python tools/cli_page.py`.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join([HEAD, *(part for path, verb in verbs("truedraw", command()) for part in section(path, verb))])
+
+
+def verbs(path: str, group: Any) -> Iterator[tuple[str, Any]]:
+    """(words to type, command) of every command that does something itself."""
+    for name, verb in group.commands.items():
+        if hasattr(verb, "commands"):
+            yield from verbs(f"{path} {name}", verb)
+        else:
+            yield f"{path} {name}", verb
+
+
+def section(path: str, verb: Any) -> Iterator[str]:
+    """A heading, the help and a table of flags."""
+    arguments = [each for each in verb.params if each.param_type_name == "argument"]
+    yield f"## {' '.join([path, *(str(each.metavar or each.name).upper() for each in arguments)])}\n"
+    yield cleandoc(verb.help or "") + "\n"
+    yield from (f"* `{each.metavar or each.name}`: {each.help}" for each in arguments)
+    yield "\n| flag | environment | meaning |\n|---|---|---|"
+    yield from (row(each) for each in verb.params if each.param_type_name == "option")
+    yield ""
+    if examples := [line for line in (verb.epilog or "").splitlines() if line.startswith(("truedraw", "printf"))]:
+        yield "\n".join(["```sh", *examples, "```", ""])
+
+
+def row(option: Any) -> str:
+    """One flag."""
+    names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
+    default = option.default
+    told = f" Default: {default}." if isinstance(default, str | int) and not isinstance(default, bool) else ""
+    environment = f"`{option.envvar}`" if option.envvar else ""
+    return f"| {names} | {environment} | {str(option.help).replace('|', '&#124;')}{told} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
