@@ -1,0 +1,1 @@
+"""Engines: they run a target over many texts at once (protocol.Engine)."""

@@ -1,0 +1,70 @@
+"""From a checkpoint to a compiled graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from truedraw.engine.openvino.graph import build
+from truedraw.engine.openvino.ir import read_ir
+from truedraw.engine.openvino.numerics import Numerics
+from truedraw.engine.openvino.store import MappedConstants, open_stored
+from truedraw.engine.openvino.weights import WEIGHTS, ConvertedConstants
+from truedraw.errors import BadParameter
+from truedraw.models import Checkpoint
+
+STORE_VERSION = 1  # part of the key of stored constants: raise it when their form or their stacking changes
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to compile."""
+
+    arithmetic: Numerics
+    policy: str  # how constants are kept, see weights.py
+    hidden_layers: tuple[int, ...] = ()
+    threads: int | None = None
+
+
+def weights_policy(weights: str, arithmetic: Numerics) -> str:
+    """How constants are kept; reference arithmetic holds float32 unless int8 is asked for by name."""
+    if weights not in WEIGHTS:
+        raise BadParameter("weights", f"{weights!r} is not one of {', '.join(WEIGHTS)}")
+    return "float32" if arithmetic.name == "reference" and weights != "int8" else weights
+
+
+def compile_checkpoint(checkpoint: Checkpoint, options: Options, folder: Path) -> tuple[Any, MappedConstants | None]:
+    """(compiled model, the constants whose memory it shares: keep them as long as the model)."""
+    import openvino as ov
+
+    _check(checkpoint, options)
+    properties = options.arithmetic.properties(options.threads)
+    if checkpoint.weights is None:
+        return ov.Core().compile_model(read_ir(checkpoint), "CPU", properties), None
+    constants = _constants(checkpoint, options.policy, folder)
+    model = build(checkpoint.config, constants, options.hidden_layers)
+    return ov.Core().compile_model(model, "CPU", properties), constants
+
+
+def _constants(checkpoint: Checkpoint, policy: str, folder: Path) -> MappedConstants:
+    assert checkpoint.weights is not None
+    parts = [checkpoint.fingerprint, policy, str(STORE_VERSION)]
+    key = sha256("\0".join(parts).encode()).hexdigest()[:32]
+    return open_stored(folder, key, checkpoint.config, ConvertedConstants(checkpoint.weights, policy))
+
+
+def _check(checkpoint: Checkpoint, options: Options) -> None:
+    ready_made = checkpoint.weights is None
+    if ready_made and options.hidden_layers:
+        raise BadParameter(
+            "hidden_layers", "an OpenVINO IR folder does not name its layers; open a GGUF file or a model folder"
+        )
+    if ready_made and options.policy in ("int8", "stored"):
+        raise BadParameter("weights", "an OpenVINO IR folder is run as it is; only auto is possible")
+    layers = checkpoint.config.num_layers
+    if any(not 0 <= layer < layers for layer in options.hidden_layers):
+        raise BadParameter("hidden_layers", f"{options.hidden_layers} are not all among 0 to {layers - 1}")
+    if options.threads is not None and options.threads < 1:
+        raise BadParameter("threads", f"{options.threads} is not a number of threads; give 1 or more")

@@ -1,0 +1,84 @@
+"""Ready-made OpenVINO IR folders: a stateful language model becomes a paged one with our look-ups between rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from truedraw.engine.openvino.graph import ROW_INPUTS
+from truedraw.engine.openvino.nodes import named, parameter, take_rows
+from truedraw.engine.openvino.paging import PAGED, SHARED
+from truedraw.errors import UnsupportedModel
+from truedraw.models import Checkpoint
+from truedraw.models.openvino_ir import GRAPH
+
+FED = {"input_ids", "position_ids", *(name for name, _, _ in SHARED), *ROW_INPUTS}
+
+
+def read_ir(checkpoint: Checkpoint) -> Any:
+    """The paged model of the folder, with the inputs and the output of graph.build, but position_ids for cos, sin.
+
+    Raises UnsupportedModel where the folder holds no decoder that can be paged.
+    """
+    import openvino as ov
+    from openvino._offline_transformations import paged_attention_transformation
+
+    model = ov.Core().read_model(checkpoint.path / GRAPH)
+    try:
+        paged_attention_transformation(model, allow_qq_bias=True)
+    except RuntimeError as error:
+        raise UnsupportedModel(
+            f"{checkpoint.path} cannot be run page by page ({str(error).splitlines()[-1]}); "
+            "export it as a stateful text-generation model"
+        ) from error
+    _check_inputs(checkpoint, model)
+    _look_up_rows(checkpoint, model)
+    model.validate_nodes_and_infer_types()
+    return model
+
+
+def _check_inputs(checkpoint: Checkpoint, model: Any) -> None:
+    names = {port.get_any_name() for port in model.inputs}
+    strange = sorted(name for name in names - FED if "_cache." not in name)
+    if strange or "input_ids" not in names or not any("_cache." in name for name in names):
+        raise UnsupportedModel(
+            f"{checkpoint.path} is not a plain stateful language model: "
+            + (f"its inputs {', '.join(strange)} are unknown" if strange else "it has no input_ids or no cache")
+            + "; export it for text generation with a cache"
+        )
+
+
+def _look_up_rows(checkpoint: Checkpoint, model: Any) -> None:
+    """Add attention_rows and back_rows around every attention node, logit_rows before the head."""
+    rows = {name: parameter(name, [-1], np.int32) for name in ROW_INPUTS}
+    for node in [node for node in model.get_ops() if node.get_type_name() == PAGED]:
+        for port in range(3):  # q, k, v
+            node.input(port).replace_source_output(_taken(node.input_value(port), rows["attention_rows"]))
+        users = list(node.output(0).get_target_inputs())
+        back = _taken(node.output(0), rows["back_rows"])
+        for user in users:
+            user.replace_source_output(back)
+    head = _head(checkpoint, model)
+    head.input(0).replace_source_output(_taken(head.input_value(0), rows["logit_rows"]))
+    model.add_parameters(list(rows.values()))
+
+
+def _taken(output: Any, rows: Any) -> Any:
+    return take_rows(output, rows).output(0)
+
+
+def _head(checkpoint: Checkpoint, model: Any) -> Any:
+    """The last MatMul before the output, which is named `logits`."""
+    result = model.output("logits") if "logits" in _output_names(model) else model.outputs[0]
+    node = result.get_node().input_value(0).get_node()
+    named(node, "logits")
+    while node.get_type_name() != "MatMul":
+        if node.get_input_size() == 0:
+            raise UnsupportedModel(f"{checkpoint.path} does not end in a matrix product that gives logits")
+        node = node.input_value(0).get_node()
+    return node
+
+
+def _output_names(model: Any) -> set[str]:
+    return {name for port in model.outputs for name in port.get_names()}

@@ -1,0 +1,151 @@
+"""The few node shapes a decoder is made of, in the patterns that the runtime fuses into single kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from truedraw.engine.openvino.weights import Matrix
+from truedraw.protocol import Logits
+
+Node = Any  # openvino.Node or one of its outputs: openvino has no usable annotations
+INNER_AXIS = 3  # of [rows, heads, 1, head_dim]; rotary fusion wants it counted from the front
+
+
+def constant(value: Any, dtype: Any) -> Node:
+    """A constant of any shape."""
+    from openvino import opset13 as op
+
+    return op.constant(np.asarray(value, dtype=dtype))
+
+
+def integers(*values: int) -> Node:
+    """An int64 vector, as shapes and axes are given."""
+    return constant(values, np.int64)
+
+
+def parameter(name: str, shape: list[int], dtype: Any) -> Node:
+    """A named input; -1 is a size that varies."""
+    from openvino import opset13 as op
+
+    node = op.parameter(shape, dtype)
+    return named(node, name)
+
+
+def named(node: Node, name: str) -> Node:
+    """The node, its first output found under `name` in the compiled model."""
+    node.set_friendly_name(name)
+    node.output(0).get_tensor().set_names({name})
+    return node
+
+
+def take_rows(x: Node, rows: Node) -> Node:
+    """x[rows] along the first axis."""
+    from openvino import opset13 as op
+
+    return op.gather(x, rows, constant(0, np.int64))
+
+
+def stored(matrix: Matrix) -> Node:
+    """The constant as it is kept: [out, in], or [out, groups, in / groups] where groups share a scale.
+
+    It shares the memory of the matrix, which must stay alive as long as the graph.
+    """
+    import openvino as ov
+
+    bits = {np.dtype(np.uint8): ov.Type.u4, np.dtype(np.uint16): ov.Type.bf16}
+    values = np.ascontiguousarray(matrix.values)
+    kind = bits.get(values.dtype) or ov.Type(values.dtype)
+    return ov.op.Constant(ov.Tensor(values, ov.Shape(grouped_shape(matrix)), kind))
+
+
+def grouped_shape(matrix: Matrix) -> tuple[int, ...]:
+    """[out, in] for one scale a row or none, else [out, groups, in / groups]."""
+    out, width = len(matrix.values), matrix.width
+    groups = 1 if matrix.scales is None else matrix.scales.shape[1]
+    return (out, width) if groups == 1 else (out, groups, width // groups)
+
+
+def dequantised(matrix: Matrix, held: Node) -> Node:
+    """[out, in] float32 as the kernels' fusion expects it: convert, subtract the zero, scale, reshape."""
+    from openvino import opset13 as op
+
+    if matrix.values.dtype == np.float32:
+        return held
+    wide = op.convert(held, "f32")
+    if matrix.scales is None:
+        return wide
+    if matrix.zero:
+        wide = op.subtract(wide, op.convert(_zeros(matrix), "f32"))
+    return _scaled(matrix, wide, constant(_scales(matrix), np.float32))
+
+
+def _zeros(matrix: Matrix) -> Node:
+    """Zero points of 4 bits, one a group [out, groups, 1]: the fast kernels want them in the type of the codes."""
+    import openvino as ov
+
+    assert matrix.scales is not None
+    zeros = ov.Tensor(ov.Type.u4, ov.Shape((*matrix.scales.shape, 1)))  # owns its memory
+    zeros.data[...] = matrix.zero << 4 | matrix.zero
+    return ov.op.Constant(zeros)
+
+
+def _scales(matrix: Matrix) -> Logits:
+    """Scales that broadcast against `stored`."""
+    assert matrix.scales is not None
+    return matrix.scales if matrix.scales.shape[1] == 1 else matrix.scales[:, :, None]
+
+
+def _scaled(matrix: Matrix, wide: Node, scales: Node) -> Node:
+    from openvino import opset13 as op
+
+    product = op.multiply(wide, scales)
+    if len(grouped_shape(matrix)) == 2:
+        return product
+    return op.reshape(product, integers(-1, matrix.width), False)
+
+
+def looked_up(matrix: Matrix, held: Node, ids: Node) -> Node:
+    """Rows of the table, dequantised after the look-up, [rows, in] float32."""
+    from openvino import opset13 as op
+
+    rows = take_rows(held, ids)
+    wide = rows if matrix.values.dtype == np.float32 else op.convert(rows, "f32")
+    if matrix.scales is None:
+        return wide
+    return _scaled(matrix, wide, take_rows(constant(_scales(matrix), np.float32), ids))
+
+
+def linear(x: Node, weight: Node) -> Node:
+    """x [rows, in] times weight [out, in] transposed."""
+    from openvino import opset13 as op
+
+    return op.matmul(x, weight, False, True)
+
+
+def split(x: Node, sizes: list[int]) -> list[Node]:
+    """x [rows, sum(sizes)] cut into parts [rows, size]."""
+    from openvino import opset13 as op
+
+    return list(op.variadic_split(x, constant(1, np.int64), integers(*sizes)).outputs())
+
+
+def rms_norm(x: Node, gain: Logits, eps: float) -> Node:
+    """x / sqrt(mean(x^2) + eps) * gain over the last axis."""
+    from openvino import opset13 as op
+
+    mean = op.reduce_mean(op.power(x, constant(2.0, np.float32)), integers(-1), True)
+    root = op.sqrt(op.add(mean, constant(eps, np.float32)))
+    return op.multiply(op.multiply(x, op.divide(constant(1.0, np.float32), root)), constant(gain, np.float32))
+
+
+def rotate(x: Node, cos: Node, sin: Node, head_dim: int) -> Node:
+    """Rotary positions, halves of a head paired: x [rows, heads, 1, head_dim]; cos, sin [rows, 1, 1, head_dim]."""
+    from openvino import opset13 as op
+
+    half = integers(head_dim // 2, head_dim // 2)
+    halves = op.variadic_split(x, constant(INNER_AXIS, np.int64), half)
+    minus = op.multiply(halves.output(1), constant(-1.0, np.float32))
+    turned = op.concat([minus, halves.output(0)], -1)
+    return op.add(op.multiply(x, cos), op.multiply(turned, sin))

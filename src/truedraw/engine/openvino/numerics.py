@@ -1,0 +1,53 @@
+"""The two arithmetics an engine can be loaded with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from truedraw.errors import BadParameter
+
+NumericsName = Literal["invariant", "reference"]
+
+
+@dataclass(frozen=True, slots=True)
+class Numerics:
+    """How the kernels compute.
+
+    `invariant` is the fast arithmetic in the setting where the order of summation does not depend on what else is
+    in the pass: activations quantised to int8 in groups of 32, a 16-bit cache, never a sequence with one row, and no
+    tree masks.
+    An 8-bit cache would leave traces of rejected drafts, and other group sizes are either less accurate or, at 0,
+    choose another kernel for few rows than for many.
+    """
+
+    name: NumericsName
+    inference: str  # precision of everything that is not quantised
+    cache: str  # precision of keys and values
+    group: int  # activations that share an int8 scale; 0 = activations are not quantised
+    unrolled: bool  # trees path by path, see parts.scored: behind a mask a node's sums run over other slots
+
+    def properties(self, threads: int | None) -> dict[str, Any]:
+        """Settings for compiling; without `threads` the runtime uses every core."""
+        chosen = {} if threads is None else {"INFERENCE_NUM_THREADS": threads}
+        return {
+            "INFERENCE_PRECISION_HINT": self.inference,
+            "KV_CACHE_PRECISION": self.cache,
+            "DYNAMIC_QUANTIZATION_GROUP_SIZE": self.group,
+            "PERFORMANCE_HINT": "LATENCY",
+            "NUM_STREAMS": 1,
+            **chosen,
+        }
+
+
+NUMERICS = {
+    "invariant": Numerics("invariant", "bf16", "f16", 32, unrolled=True),
+    "reference": Numerics("reference", "f32", "f32", 0, unrolled=False),
+}
+
+
+def numerics(name: str) -> Numerics:
+    """The arithmetic of that name; raises BadParameter."""
+    if name not in NUMERICS:
+        raise BadParameter("numerics", f"{name!r} is not one of {', '.join(NUMERICS)}")
+    return NUMERICS[name]

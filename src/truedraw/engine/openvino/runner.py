@@ -1,0 +1,48 @@
+"""A compiled graph with its cache bound: arrays in, logits out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.engine.openvino.batch import Batch
+from truedraw.engine.openvino.pages import PagePool, make_pool
+from truedraw.engine.openvino.rotary import RotaryTable
+from truedraw.protocol import Logits, ModelConfig
+
+
+class Runner:
+    """Runs batches. The arrays it returns are the graph's own output buffers: the next run overwrites them.
+
+    `keep` is whatever owns memory that the compiled model shares.
+    """
+
+    def __init__(self, compiled: Any, config: ModelConfig, cache_bytes: int, keep: object = None) -> None:
+        self._keep = keep
+        ports = [port for port in compiled.inputs if "_cache." in port.get_any_name()]
+        self.pool: PagePool
+        self.pool, self._tensors = make_pool(ports, cache_bytes)
+        self._inputs = {port.get_any_name() for port in compiled.inputs} - set(self._tensors)
+        self._rotary = RotaryTable(config) if "cos" in self._inputs else None
+        self._has_hidden = len(compiled.outputs) > 1
+        self._request = compiled.create_infer_request()
+        for name, tensor in self._tensors.items():
+            self._request.set_tensor(name, tensor)
+
+    def run(self, batch: Batch) -> tuple[Logits, NDArray[np.float32] | None]:
+        """(logits [logit rows, vocab], hidden [logit rows, layers, width] or None)."""
+        feeds = batch.feeds()
+        if self._rotary is not None:
+            attention_positions = feeds["position_ids"][feeds["attention_rows"]]
+            feeds["cos"], feeds["sin"] = self._rotary.rows(attention_positions)
+        given = {name: array for name, array in feeds.items() if name in self._inputs}
+        # Shared in both directions, always: copying in one pass and sharing in the next breaks on resizing.
+        self._request.infer(given, share_inputs=True, share_outputs=True)
+        logits = self._output("logits")
+        hidden = self._output("hidden") if self._has_hidden else None
+        return logits.reshape(-1, logits.shape[-1]), hidden
+
+    def _output(self, name: str) -> NDArray[np.float32]:
+        return np.asarray(self._request.get_tensor(name).data)

@@ -1,0 +1,159 @@
+"""Does a row's law depend on what else is in the pass? Asked once a machine, answered bit for bit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from truedraw.protocol import Ints, Logits, Proposal, Work
+
+if TYPE_CHECKING:
+    from truedraw.engine.openvino.compiling import Options
+    from truedraw.engine.openvino.engine import OpenVINOEngine
+    from truedraw.models import Checkpoint
+
+TEXT_TOKENS = 96  # three pages deep
+DRAFT_TOKENS = 31  # so that the widest pass has 32 rows
+MULTIPLIER, OFFSET = 7919, 31  # a text without meaning that visits the whole vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class InvarianceReport:
+    """What the test found; differences are between logits of the same row computed in two ways."""
+
+    holds: bool  # every bit was equal
+    largest_difference: float
+    largest_tv: float  # total variation between the two laws at temperature 1
+    rows: int  # compared
+    differing: tuple[str, ...]  # the ways of computing that changed something
+
+
+def check_invariance(engine: OpenVINOEngine) -> InvarianceReport:
+    """Compare a text's rows, computed one a pass, with the same rows in chains, trees, ragged batches and chunks."""
+    with np.errstate(over="ignore"):
+        tokens = (np.arange(TEXT_TOKENS + DRAFT_TOKENS) * MULTIPLIER + OFFSET) % engine.vocab_size
+    length = min(len(tokens), engine.context_length - 1)
+    drafts = min(DRAFT_TOKENS, length // 2)
+    text, draft = tokens[: length - drafts].tolist(), tokens[length - drafts : length]
+    one_by_one = _one_by_one(engine, text, draft)
+    differences = {name: _difference(one_by_one[: len(rows)], rows) for name, rows in _ways(engine, text, draft)}
+    return InvarianceReport(
+        holds=all(largest == 0 for largest, _, _ in differences.values()),
+        largest_difference=max(largest for largest, _, _ in differences.values()),
+        largest_tv=max(tv for _, tv, _ in differences.values()),
+        rows=sum(count for _, _, count in differences.values()),
+        differing=tuple(name for name, (largest, _, _) in differences.items() if largest > 0),
+    )
+
+
+def _one_by_one(engine: OpenVINOEngine, text: list[int], draft: Ints) -> Logits:
+    """Row i follows text and the first i draft tokens, [1 + drafts, vocab]: plain decoding."""
+    sequence = engine.open(text)
+    rows = []
+    for token in [*draft.tolist(), None]:
+        rows.append(engine.forward([Work(sequence)])[0].logits[0].copy())
+        if token is not None:
+            sequence.commit([token])
+    sequence.close()
+    return np.stack(rows)
+
+
+def _ways(engine: OpenVINOEngine, text: list[int], draft: Ints) -> Iterator[tuple[str, Logits]]:
+    """Names and rows, in the order of `_one_by_one`, of other ways to compute the same."""
+    for length in (1, 3, 7, len(draft)):
+        yield f"chain of {length}", _scores(engine, text, Proposal.chain(draft[:length]))
+    branching, path = forked_chain(draft[:8], engine.vocab_size)
+    yield "tree", _scores(engine, text, branching)[path]
+    yield "ragged batch", _scores(engine, text, Proposal.chain(draft[:5]), others=7)
+    yield "tree in a ragged batch", _scores(engine, text, branching, others=3)[path]
+    for rows in (1, 7, 32):
+        yield f"chunks of {rows}", _scores(engine, text, Proposal.chain(draft[:2]), chunk_rows=rows)
+
+
+def forked_chain(draft: Ints, vocab_size: int) -> tuple[Proposal, Ints]:
+    """A tree in which a second chain of other tokens is woven between the draft; rows of the draft's path."""
+    tokens = np.stack([(draft + 1) % vocab_size, draft], axis=1).ravel()
+    parents = np.arange(-2, len(tokens) - 2)
+    parents[:2] = -1
+    return Proposal(tokens, parents, (None,) * len(tokens)), np.arange(0, len(tokens) + 1, 2)
+
+
+def _scores(
+    engine: OpenVINOEngine, text: list[int], proposal: Proposal, others: int = 0, chunk_rows: int = 0
+) -> Logits:
+    """All rows of the proposal after the text, [1 + nodes, vocab], beside `others` short texts."""
+    sequence = engine.open(text[: chunk_rows or len(text)])
+    for start in range(chunk_rows, len(text), chunk_rows or 1) if chunk_rows else ():
+        engine.forward([Work(sequence)])
+        sequence.commit(text[start : start + chunk_rows])
+    beside = [engine.open(text[:size]) for size in range(1, others + 1)]
+    works = [*(Work(other) for other in beside), Work(sequence, proposal)]
+    rows = engine.forward(works)[-1].logits.copy()
+    for each in (sequence, *beside):
+        each.close()
+    return rows
+
+
+def _difference(a: Logits, b: Logits) -> tuple[float, float, int]:
+    """(largest difference, largest total variation, rows)."""
+    return float(np.abs(a - b).max()), float((np.abs(_softmax(a) - _softmax(b)).sum(-1) / 2).max()), len(a)
+
+
+def _softmax(logits: Logits) -> Logits:
+    powers = np.exp(logits - logits.max(-1, keepdims=True))
+    return np.asarray(powers / powers.sum(-1, keepdims=True))
+
+
+def check_once(engine: OpenVINOEngine, checkpoint: Checkpoint, options: Options, folder: Path) -> InvarianceReport:
+    """The recorded result for this machine, model and way of computing, or a fresh one, which is recorded."""
+    file = folder / f"invariance-{_key(checkpoint, options)}.json"
+    try:
+        return _read(file)
+    except (OSError, ValueError, TypeError, KeyError):
+        report = check_invariance(engine)
+        _write(file, report)
+        return report
+
+
+def _read(file: Path) -> InvarianceReport:
+    values = json.loads(file.read_text())
+    return InvarianceReport(**{**values, "differing": tuple(values["differing"])})
+
+
+def _write(file: Path, report: InvarianceReport) -> None:
+    """Whole or not at all; a folder that cannot be written only means that the test is repeated."""
+    fresh = file.with_suffix(".part")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        fresh.write_text(json.dumps(asdict(report)))
+        fresh.replace(file)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+
+
+def _key(checkpoint: Checkpoint, options: Options) -> str:
+    import openvino as ov
+
+    core = ov.Core()
+    machine = [
+        core.get_property("CPU", "FULL_DEVICE_NAME"),
+        *core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"),
+        _processor_flags(),
+    ]
+    parts = [*machine, ov.__version__, checkpoint.fingerprint, repr(options)]
+    return sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def _processor_flags() -> str:
+    """What the kernels choose by; empty where the system does not tell."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return ""
+    return next((line for line in lines if line.startswith("flags")), "")

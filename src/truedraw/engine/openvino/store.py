@@ -1,0 +1,158 @@
+"""Converted constants on disk: whole or absent, checked when opened, mapped rather than read."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import shutil
+import threading
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.engine.openvino.weights import Constants, Matrix, stacks, vectors
+from truedraw.errors import EngineError
+from truedraw.models.cache import staging
+from truedraw.protocol import ModelConfig
+
+DATA, INDEX = "constants.bin", "index.json"
+ALIGNMENT = 64  # bytes: a cache line, as the kernels like it
+BLOCK_BYTES = 1 << 20
+FORGET_SECONDS = 0.002  # pause between two sweeps: a few tens of megabytes are mapped in at most
+
+
+class MappedConstants:
+    """Implements weights.Constants over a file that the system may drop from memory and read again at any time."""
+
+    def __init__(self, entry: Path) -> None:
+        self._index = json.loads((entry / INDEX).read_text())["arrays"]
+        with (entry / DATA).open("rb") as file:
+            # A private mapping: the runtime wants writable memory, and nothing writes.
+            self._memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+
+    def matrix(self, names: tuple[str, ...]) -> Matrix | None:
+        """See Constants."""
+        key = "+".join(names)
+        if f"{key}:values" not in self._index:
+            return None
+        scales = self._array(f"{key}:scales") if f"{key}:scales" in self._index else None
+        return Matrix(self._array(f"{key}:values"), scales, self._index[f"{key}:values"]["zero"])
+
+    def vector(self, name: str) -> NDArray[np.float32]:
+        """See Constants."""
+        return self._array(f"{name}:values")
+
+    def _array(self, key: str) -> NDArray[Any]:
+        at = self._index[key]
+        count = int(np.prod(at["shape"]))
+        return np.frombuffer(self._memory, at["dtype"], count, at["offset"]).reshape(at["shape"])
+
+    def forget(self) -> None:
+        """Let go of what is resident; it comes back from the file where it is touched again."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._memory.madvise(mmap.MADV_DONTNEED)
+
+    @contextmanager
+    def forgetting(self) -> Iterator[None]:
+        """Keep letting go while the runtime repacks the constants, so that not both copies are resident."""
+        done = threading.Event()
+
+        def sweep() -> None:
+            while not done.wait(FORGET_SECONDS):
+                self.forget()
+
+        thread = threading.Thread(target=sweep, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+            self.forget()
+
+
+def open_stored(folder: Path, key: str, config: ModelConfig, source: Constants) -> MappedConstants:
+    """The constants kept under `key`, converted from `source` and written first where missing or damaged.
+
+    Raises EngineError where they cannot be written; then nothing is left behind.
+    """
+    entry = folder / key
+    if not whole(entry):
+        with _disk_errors(folder), staging(folder, key) as corner:
+            if not whole(entry):  # another process may have been faster
+                _write(corner / key, config, source)
+                shutil.rmtree(entry, ignore_errors=True)
+                os.replace(corner / key, entry)
+    return MappedConstants(entry)
+
+
+def whole(entry: Path) -> bool:
+    """Whether the data are what was once written there; under a tenth of a second for 135 MB."""
+    try:
+        index = json.loads((entry / INDEX).read_text())
+        return bool(index["crc"] == _crc(entry / DATA) and index["bytes"] == (entry / DATA).stat().st_size)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _write(entry: Path, config: ModelConfig, source: Constants) -> None:
+    """One stack after the other, so that memory holds one at a time."""
+    entry.mkdir()
+    index: dict[str, Any] = {}
+    with (entry / DATA).open("wb") as file:
+        for names in stacks(config):
+            _write_stack(file, index, names, source)
+        for name in vectors(config):
+            _write_array(file, index, f"{name}:values", source.vector(name), 0)
+        size = file.tell()
+    index = {"bytes": size, "crc": _crc(entry / DATA), "arrays": index}
+    (entry / INDEX).write_text(json.dumps(index))
+
+
+def _write_stack(file: IO[bytes], index: dict[str, Any], names: tuple[str, ...], source: Constants) -> None:
+    """The stack, or its matrices one by one where their forms differ."""
+    matrix = source.matrix(names)
+    if matrix is None:
+        for name in names:
+            _write_stack(file, index, (name,), source)
+        return
+    key = "+".join(names)
+    _write_array(file, index, f"{key}:values", matrix.values, matrix.zero)
+    if matrix.scales is not None:
+        _write_array(file, index, f"{key}:scales", matrix.scales, 0)
+
+
+def _write_array(file: IO[bytes], index: dict[str, Any], key: str, array: NDArray[Any], zero: int) -> None:
+    file.write(bytes(-file.tell() % ALIGNMENT))
+    index[key] = {
+        "offset": file.tell(),
+        "dtype": array.dtype.str,
+        "shape": list(array.shape),
+        "zero": zero,
+    }
+    file.write(np.ascontiguousarray(array).data)
+
+
+def _crc(path: Path) -> int:
+    value = 0
+    with path.open("rb") as file:
+        while block := file.read(BLOCK_BYTES):
+            value = zlib.crc32(block, value)
+    return value
+
+
+@contextmanager
+def _disk_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise EngineError(
+            f"the converted weights could not be stored in {folder}: {error.strerror or error}; "
+            "free some space or choose another cache folder"
+        ) from error

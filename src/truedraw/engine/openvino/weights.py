@@ -1,0 +1,144 @@
+"""Weights -> what constants hold: int8 a channel, codes as stored where integer kernels take them, or floats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.models.layout import EMBEDDING, expected_shapes
+from truedraw.protocol import ModelConfig, Packed, Weights
+
+WeightsName = Literal["auto", "int8", "stored"]
+WEIGHTS: tuple[WeightsName, ...] = ("auto", "int8", "stored")
+INT8_MAX = 127  # symmetric: -128 is not used
+ROWS_AT_ONCE = 4096  # output rows quantised in one go, so that temporary copies stay small
+STACKED = (
+    ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
+    ("mlp.gate_proj", "mlp.up_proj"),
+)
+"""Matrices that read the same rows: one product instead of several is about a twentieth of a pass faster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A weight matrix in the form in which a constant holds it: scales * (values - zero), or the values alone."""
+
+    values: NDArray[Any]
+    """[out, in] int8, float16, float32 or uint16 (the bits of bfloat16); [out, in / 2] uint8: two codes of 4 bits a
+    byte, the first in the low half."""
+    scales: NDArray[np.float32] | None = None  # [out, groups]
+    zero: int = 0
+
+    @property
+    def width(self) -> int:
+        """Input features."""
+        return int(self.values.shape[1]) * (2 if self.values.dtype == np.uint8 else 1)
+
+    @property
+    def form(self) -> tuple[object, ...]:
+        """Matrices of one form can be stacked."""
+        return self.values.dtype, None if self.scales is None else self.scales.shape[1], self.zero
+
+
+class Constants(Protocol):
+    """Where a graph gets its constants from."""
+
+    def matrix(self, names: tuple[str, ...]) -> Matrix | None:
+        """The matrices stacked along their outputs, or None where they are kept in different forms."""
+        ...
+
+    def vector(self, name: str) -> NDArray[np.float32]:
+        """A gain or a bias [size]."""
+        ...
+
+
+class ConvertedConstants:
+    """Constants made from a model's weights when asked for; nothing is kept.
+
+    `policy` is "float32", "int8", "stored" or "auto". "auto" keeps Q8_0 and Q4_0 as stored, whose kernels run at
+    the speed of int8 a channel or above it, and turns every other type into int8: half-precision kernels take
+    about a third longer for a pass of a few rows, and no exact kernel for Q4_1 runs at speed.
+    """
+
+    def __init__(self, weights: Weights, policy: str) -> None:
+        self._weights, self._policy = weights, policy
+
+    def matrix(self, names: tuple[str, ...]) -> Matrix | None:
+        """See Constants."""
+        parts = [self._read(name) for name in names]
+        if len({part.form for part in parts}) > 1:
+            return None
+        return _stack(parts)
+
+    def vector(self, name: str) -> NDArray[np.float32]:
+        """See Constants."""
+        return self._weights.dense(name)
+
+    def _read(self, name: str) -> Matrix:
+        if self._policy == "float32":
+            return Matrix(self._weights.dense(name))
+        packed = self._weights.packed(name) if self._policy in ("auto", "stored") else None
+        if packed is not None:
+            return from_packed(packed, wide=name == EMBEDDING)
+        if self._policy == "stored":
+            return _half(self._weights.dense(name), self._weights.stored_as(name))
+        return quantise(self._weights.dense(name))
+
+
+def stacks(config: ModelConfig) -> Iterator[tuple[str, ...]]:
+    """The matrices of a model as the graph asks for them: first together, then each one that stands alone."""
+    together = {
+        f"model.layers.{layer}.{part}.weight": tuple(f"model.layers.{layer}.{name}.weight" for name in group)
+        for layer in range(config.num_layers)
+        for group in STACKED
+        for part in group
+    }
+    matrices = [name for name, shape in expected_shapes(config).items() if len(shape) == 2]
+    yield from dict.fromkeys(together.get(name, (name,)) for name in matrices)
+
+
+def vectors(config: ModelConfig) -> list[str]:
+    """Gains and biases."""
+    return [name for name, shape in expected_shapes(config).items() if len(shape) == 1]
+
+
+def _stack(parts: list[Matrix]) -> Matrix:
+    if len(parts) == 1:
+        return parts[0]
+    scales = [part.scales for part in parts if part.scales is not None]
+    values = np.concatenate([part.values for part in parts])
+    return Matrix(values, np.concatenate(scales) if scales else None, parts[0].zero)
+
+
+def from_packed(packed: Packed, *, wide: bool = False) -> Matrix:
+    """Codes as stored; `wide`: 4 bits as 8, exactly, because rows of a 4-bit constant cannot be looked up."""
+    if packed.bits == 8 or wide:
+        return Matrix(packed.codes.astype(np.int8) - np.int8(packed.zero), packed.scales)
+    codes = packed.codes.astype(np.uint8, copy=False)
+    return Matrix(codes[:, ::2] | codes[:, 1::2] << 4, packed.scales, packed.zero)
+
+
+def _half(values: NDArray[np.float32], stored: str) -> Matrix:
+    """F16, BF16 and F32 as they are; a quantised type that no fast kernel holds becomes float16."""
+    if stored == "F32":
+        return Matrix(values)
+    if stored == "BF16":
+        return Matrix((values.view(np.uint32) >> 16).astype(np.uint16))
+    return Matrix(values.astype(np.float16))
+
+
+def quantise(values: NDArray[np.float32]) -> Matrix:
+    """Symmetric int8 with one scale an output row, rounded to nearest."""
+    codes = np.empty(values.shape, np.int8)
+    scales = np.empty((len(values), 1), np.float32)
+    for start in range(0, len(values), ROWS_AT_ONCE):
+        some = values[start : start + ROWS_AT_ONCE]
+        largest = np.abs(some).max(axis=1, keepdims=True)
+        scale = np.where(largest == 0, 1, largest / INT8_MAX).astype(np.float32)
+        codes[start : start + ROWS_AT_ONCE] = np.rint(some / scale)
+        scales[start : start + ROWS_AT_ONCE] = scale
+    return Matrix(codes, scales)

@@ -1,0 +1,180 @@
+"""Invariant arithmetic on the real model: a row's logits are the same bits however it was computed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.prose import PROSE
+from truedraw.engine.openvino import OpenVINOEngine, check_invariance
+from truedraw.models import open_checkpoint
+from truedraw.protocol import Proposal, Work
+
+pytestmark = pytest.mark.model
+
+DEPTH = 500  # tokens before the rows that are compared
+ROWS = 64
+
+
+@pytest.fixture(scope="module")
+def checkpoint():
+    return open_checkpoint("smollm2-135m")
+
+
+@pytest.fixture(scope="module")
+def tokens(checkpoint):
+    ids = checkpoint.text.load_tokenizer().encode(PROSE).ids
+    assert len(ids) > DEPTH + ROWS
+    return ids
+
+
+@pytest.fixture(scope="module")
+def engine(checkpoint):
+    loaded = OpenVINOEngine.load(checkpoint)
+    if loaded.invariance is None or not loaded.invariance.holds:
+        pytest.skip(f"this processor's kernels are not invariant: {loaded.invariance}")
+    yield loaded
+    loaded.close()
+
+
+@pytest.fixture(scope="module")
+def plain(engine, tokens):
+    """Row i follows DEPTH + i tokens, each from a pass of its own: plain decoding."""
+    return decoded(engine, tokens[:DEPTH], tokens[DEPTH : DEPTH + ROWS - 1])
+
+
+def decoded(engine, text, following):
+    sequence = engine.open(text)
+    rows = []
+    for token in [*following, None]:
+        rows.append(engine.forward([Work(sequence)])[0].logits[0].copy())
+        if token is not None:
+            sequence.commit([token])
+    sequence.close()
+    return np.stack(rows)
+
+
+def chain(engine, text, draft):
+    sequence = engine.open(text)
+    logits = engine.forward([Work(sequence, Proposal.chain(draft))])[0].logits.copy()
+    sequence.close()
+    return logits
+
+
+def test_every_row_count_of_a_chain(engine, tokens, plain):
+    base = engine.open(tokens[:DEPTH])
+    for rows in range(1, ROWS + 1):
+        (sequence,) = engine.fork(base, 1)
+        logits = engine.forward([Work(sequence, Proposal.chain(tokens[DEPTH : DEPTH + rows - 1]))])[0].logits
+        np.testing.assert_array_equal(logits, plain[:rows], err_msg=f"{rows} rows")
+        sequence.close()
+    base.close()
+
+
+@pytest.mark.parametrize("depth", [1, 2, 31, 32, 33, 100, 400])
+def test_shallow_texts_too(engine, tokens, depth):
+    following = tokens[depth : depth + 8]
+    one_by_one = decoded(engine, tokens[:depth], following)
+    np.testing.assert_array_equal(chain(engine, tokens[:depth], following), one_by_one)
+
+
+def test_speculation_with_rejections(engine, tokens, plain):
+    rng = np.random.default_rng(2)
+    sequence, at = engine.open(tokens[:DEPTH]), 0
+    while at < ROWS - 8:
+        length, accepted = sorted(rng.integers(0, 7, 2).tolist(), reverse=True)
+        draft = np.array(tokens[DEPTH + at : DEPTH + at + length], np.int64)
+        draft[accepted:] = rng.integers(0, engine.vocab_size, length - accepted)
+        logits = engine.forward([Work(sequence, Proposal.chain(draft))])[0].logits
+        np.testing.assert_array_equal(logits[: accepted + 1], plain[at : at + accepted + 1])
+        sequence.commit(tokens[DEPTH + at : DEPTH + at + accepted + 1])
+        at += accepted + 1
+    sequence.close()
+
+
+@pytest.mark.parametrize("branches", [2, 3, 7])
+def test_tree_nodes(engine, tokens, plain, branches):
+    """Several chains woven into one tree; each in turn is the true continuation."""
+    rng = np.random.default_rng(branches)
+    length = 8
+    for true in range(branches):
+        drafts = rng.integers(0, engine.vocab_size, (length, branches))
+        drafts[:, true] = tokens[DEPTH : DEPTH + length]
+        parents = np.maximum(np.arange(length * branches) - branches, -1)
+        tree = Proposal(drafts.ravel(), parents, (None,) * drafts.size)
+        sequence = engine.open(tokens[:DEPTH])
+        logits = engine.forward([Work(sequence, tree)])[0].logits
+        np.testing.assert_array_equal(logits[0], plain[0])
+        np.testing.assert_array_equal(logits[1 + true :: branches], plain[1 : 1 + length])
+        sequence.commit([*tokens[DEPTH : DEPTH + 5]])
+        np.testing.assert_array_equal(engine.forward([Work(sequence)])[0].logits[0], plain[5])
+        sequence.close()
+
+
+def test_forks(engine, tokens, plain):
+    parent = engine.open(tokens[: DEPTH - 9])
+    children = engine.fork(parent, 5)
+    for child in children:
+        child.commit(tokens[DEPTH - 9 : DEPTH])
+    parent.commit([1, 2, 3])
+    works = [Work(each, Proposal.chain(tokens[DEPTH : DEPTH + size])) for size, each in enumerate(children)]
+    for size, scores in enumerate(engine.forward([Work(parent), *works])[1:]):
+        np.testing.assert_array_equal(scores.logits, plain[: size + 1])
+    for each in (parent, *children):
+        each.close()
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 2, 7, 8, 31, 64, 250, 1024])
+def test_chunked_prompts(engine, tokens, plain, chunk_rows, monkeypatch):
+    monkeypatch.setattr("truedraw.engine.openvino.engine.CHUNK_ROWS", chunk_rows)
+    np.testing.assert_array_equal(chain(engine, tokens[:DEPTH], tokens[DEPTH : DEPTH + 3]), plain[:4])
+
+
+@pytest.mark.parametrize("others", [1, 11, 63])
+def test_ragged_batches(engine, tokens, plain, others):
+    rng = np.random.default_rng(others)
+    beside = [engine.open(tokens[:size]) for size in rng.integers(1, 90, others)]
+    sequence = engine.open(tokens[:DEPTH])
+    for step in range(4):
+        works = [Work(other, Proposal.chain(rng.integers(0, 1000, rng.integers(0, 5)))) for other in beside]
+        works.insert(int(rng.integers(0, others + 1)), Work(sequence, Proposal.chain(tokens[DEPTH + step : DEPTH + 6])))
+        scores = engine.forward(works)
+        mine = next(s for s, work in zip(scores, works, strict=True) if work.sequence is sequence)
+        np.testing.assert_array_equal(mine.logits, plain[step:7])
+        for work in works:
+            work.sequence.commit([tokens[DEPTH + step]])
+    for each in (sequence, *beside):
+        each.close()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_threads(checkpoint, tokens, plain, threads):
+    other = OpenVINOEngine.load(checkpoint, threads=threads)
+    assert other.invariance.holds
+    np.testing.assert_array_equal(decoded(other, tokens[:DEPTH], tokens[DEPTH : DEPTH + 3]), plain[:4])
+    np.testing.assert_array_equal(chain(other, tokens[:DEPTH], tokens[DEPTH : DEPTH + 31]), plain[:32])
+    other.close()
+
+
+def test_hidden_states(checkpoint, tokens):
+    other = OpenVINOEngine.load(checkpoint, hidden_layers=(3, 29))
+    one_by_one = []
+    sequence = other.open(tokens[:DEPTH])
+    for token in tokens[DEPTH : DEPTH + 6]:
+        one_by_one.append(other.forward([Work(sequence)])[0].hidden[0].copy())
+        sequence.commit([token])
+    fresh = other.open(tokens[:DEPTH])
+    hidden = other.forward([Work(fresh, Proposal.chain(tokens[DEPTH : DEPTH + 5]))])[0].hidden
+    np.testing.assert_array_equal(hidden, np.stack(one_by_one))
+    other.close()
+
+
+def test_the_check_finds_a_lone_row(engine, monkeypatch):
+    """A negative control: with the lone-row kernel let in, the self-test must fail."""
+    assert check_invariance(engine).holds
+    monkeypatch.setattr("truedraw.engine.openvino.parts.LONE_ROWS", 1)
+    report = check_invariance(engine)
+    assert not report.holds
+    assert report.largest_difference > 0
+    assert report.largest_tv > 1e-4
+    assert "chain of 7" in report.differing

@@ -1,0 +1,263 @@
+"""Pages that run out, contexts that end, engines that are closed, settings that make no sense."""
+
+from __future__ import annotations
+
+import errno
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.decoder import PLAIN, Decoder, RandomWeights, expected_rows, tiny_checkpoint, tiny_engine, tv
+from truedraw.engine.openvino import OpenVINOEngine
+from truedraw.engine.openvino.pages import PageMemory, PagePool
+from truedraw.engine.openvino.store import DATA, INDEX
+from truedraw.errors import BadParameter, BadPrompt, EngineError, UnsupportedModel
+from truedraw.protocol import NOTHING, Proposal, Work
+
+PAGE_BYTES = 2 * 2 * PLAIN.num_kv_heads * 32 * PLAIN.head_dim * 4  # layers, keys and values, heads, slots, float32
+TEXT = np.random.default_rng(1).integers(0, PLAIN.vocab_size, 160).tolist()
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module")
+def small(cache):
+    """Room for four pages beside the scratch page."""
+    return tiny_engine(cache, cache_bytes=5 * PAGE_BYTES)
+
+
+def test_out_of_pages_says_what_to_raise_and_changes_nothing(small):
+    sequences = [small.open(TEXT[:40]) for _ in range(3)]
+    first_two = [Work(sequence) for sequence in sequences[:2]]
+    before = [scores.logits.copy() for scores in small.forward(first_two)]
+    with pytest.raises(EngineError, match="cache_bytes") as caught:
+        small.forward([Work(sequences[2])])
+    assert re.search(
+        rf"2 more are needed and 0 of 5 are free.* {5 * PAGE_BYTES} .* {7 * PAGE_BYTES}$", str(caught.value)
+    )
+    after = [scores.logits for scores in small.forward(first_two)]
+    np.testing.assert_allclose(before, after, atol=1e-4)
+    sequences[0].close()
+    expected = expected_rows(Decoder(PLAIN, RandomWeights(PLAIN)), TEXT[:40], NOTHING)
+    assert tv(small.forward([Work(sequences[2])])[0].logits, expected) < 1e-4
+    for sequence in sequences:
+        sequence.close()
+        sequence.close()
+    assert small._pool.num_free == 4
+
+
+def test_a_raised_cache_suffices(cache):
+    engine = tiny_engine(cache, cache_bytes=7 * PAGE_BYTES)
+    assert len(engine.forward([Work(engine.open(TEXT[:40])) for _ in range(3)])) == 3
+
+
+def test_forks_count_each_shared_page_once(small):
+    parent = small.open(TEXT[:33])
+    children = small.fork(parent, 2)
+    assert small._pool.num_free == 3  # one page of 32 cached tokens, shared by three
+    small.forward([Work(each) for each in (parent, *children)])
+    assert small._pool.num_free == 0
+    for each in (parent, *children):
+        each.close()
+    assert small._pool.num_free == 4
+
+
+def test_writing_to_a_shared_page_copies_it_but_for_its_last_holder():
+    memory = PageMemory([(1, 2, 4), (3, 2, 8)], 4, 4)
+    pool = PagePool(4, 2, memory)
+    mine: list[int] = []
+    pool.reserve([(mine, 0, 2)])
+    memory.tensors[0][mine[0]] = 7
+    yours = list(mine)
+    pool.share(yours)
+    pool.reserve([(mine, 1, 2), (yours, 1, 2)])
+    assert mine != yours
+    assert (memory.tensors[0][mine[0]] == 7).all()
+    assert (memory.tensors[0][yours[0]] == 7).all()
+    assert pool.num_free == 1
+
+
+def test_a_branch_shares_whole_pages_and_copies_the_slots_before_it():
+    memory = PageMemory([(1, 2, 4), (3, 2, 8)], 4, 6)
+    pool = PagePool(6, 2, memory)
+    pages: list[int] = []
+    pool.reserve([(pages, 0, 4)])
+    memory.tensors[1][pages] = 7
+    branch = pool.branch(pages, 3, 5)
+    assert branch[0] == pages[0]
+    assert not {*branch[1:]} & {*pages}
+    assert (memory.tensors[1][branch[1], :, 0] == 7).all()
+    assert (memory.tensors[1][branch[1], :, 1] == 0).all()
+    other = pool.branch(pages, 4, 6)
+    with pytest.raises(EngineError, match="1 more"):
+        pool.branch(pages, 4, 6)
+    for each in (branch, pages, other):
+        pool.release(each)
+    assert pool.num_free == 5
+
+
+def test_a_cache_without_a_page(cache):
+    with pytest.raises(BadParameter, match=f"at least {2 * PAGE_BYTES}"):
+        tiny_engine(cache, cache_bytes=PAGE_BYTES)
+
+
+def test_the_context_can_be_filled_to_its_last_token(cache):
+    engine = tiny_engine(cache)
+    limit = PLAIN.context_length
+    sequence = engine.open(TEXT[: limit - 2])
+    scores = engine.forward([Work(sequence, Proposal.chain([1, 2]))])[0]
+    sequence.commit([1, 2])
+    again = engine.forward([Work(sequence)])[0]
+    np.testing.assert_allclose(again.logits[0], scores.logits[2], atol=1e-4)
+    with pytest.raises(EngineError, match=f"{limit + 1} tokens is longer .* {limit}"):
+        sequence.commit([1])
+    assert len(sequence.tokens) == limit
+    with pytest.raises(EngineError, match="draft less"):
+        engine.forward([Work(sequence, Proposal.chain([1]))])
+
+
+def test_wide_trees_may_have_more_nodes_than_the_context_has_room(cache):
+    engine = tiny_engine(cache)
+    sequence = engine.open(TEXT[: PLAIN.context_length - 1])
+    siblings = Proposal(np.arange(9), np.full(9, -1), (None,) * 9)
+    assert engine.forward([Work(sequence, siblings)])[0].logits.shape == (10, PLAIN.vocab_size)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "error"), [([], BadPrompt), ([0] * 161, BadPrompt), ([96], EngineError), ([-1], EngineError)]
+)
+def test_prompts_that_cannot_be_opened(small, tokens, error):
+    with pytest.raises(error):
+        small.open(tokens)
+
+
+@pytest.mark.parametrize(
+    "proposal",
+    [
+        Proposal(np.array([1, 2]), np.array([1, -1]), (None, None)),
+        Proposal(np.array([1]), np.array([0]), (None,)),
+        Proposal(np.array([1]), np.array([-2]), (None,)),
+        Proposal(np.array([1, 2]), np.array([-1]), (None, None)),
+        Proposal.chain([96]),
+    ],
+)
+def test_proposals_that_are_no_trees_of_tokens(small, proposal):
+    sequence = small.open([1, 2])
+    with pytest.raises(EngineError):
+        small.forward([Work(sequence, proposal)])
+
+
+def test_strangers_and_doubles_in_a_pass(small, cache):
+    other = tiny_engine(cache)
+    with pytest.raises(EngineError, match="opened it"):
+        small.forward([Work(other.open([1]))])
+    sequence = small.open([1])
+    with pytest.raises(EngineError, match="only once"):
+        small.forward([Work(sequence), Work(sequence)])
+    sequence.close()
+
+
+def test_closed_texts_and_engines(cache):
+    engine = tiny_engine(cache)
+    sequence = engine.open([1])
+    sequence.close()
+    for use in (
+        lambda: sequence.commit([1]),
+        lambda: engine.fork(sequence, 1),
+        lambda: engine.forward([Work(sequence)]),
+    ):
+        with pytest.raises(EngineError, match="closed"):
+            use()
+    engine.close()
+    engine.close()
+    with pytest.raises(EngineError, match="closed"):
+        engine.open([1])
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"numerics": "fast"}, "invariant, reference"),
+        ({"weights": "int4"}, "auto, int8, stored"),
+        ({"hidden_layers": (2,)}, "0 to 1"),
+        ({"threads": 0}, "1 or more"),
+    ],
+)
+def test_settings_out_of_range(tmp_path, options, named):
+    with pytest.raises(BadParameter, match=named):
+        tiny_engine(tmp_path, **options)
+
+
+def test_another_architecture(tmp_path):
+    with pytest.raises(UnsupportedModel, match="llama, qwen2, qwen3"):
+        tiny_engine(tmp_path, replace(PLAIN, architecture="mamba"), RandomWeights(PLAIN))
+
+
+class NoWeights:
+    """Weights that must not be read."""
+
+    def __getattr__(self, name):
+        raise AssertionError(f"{name} was asked for")
+
+
+def law(checkpoint, cache):
+    engine = OpenVINOEngine.load(checkpoint, numerics="reference", cache=cache, cache_bytes=8 << 20)
+    logits = engine.forward([Work(engine.open(TEXT[:9]))])[0].logits.copy()
+    engine.close()
+    return logits
+
+
+def test_a_second_start_reads_the_converted_weights_only(tmp_path):
+    first = law(tiny_checkpoint(), tmp_path)
+    second = law(replace(tiny_checkpoint(), weights=NoWeights()), tmp_path)
+    np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "no index", "bad index"])
+def test_damaged_converted_weights_are_converted_again(tmp_path, damage):
+    first = law(tiny_checkpoint(), tmp_path)
+    (data,) = tmp_path.rglob(DATA)
+    index = data.parent / INDEX
+    content = bytearray(data.read_bytes())
+    if damage == "truncated":
+        data.write_bytes(content[:-100])
+    elif damage == "flipped":
+        content[1000] ^= 1
+        data.write_bytes(content)
+    elif damage == "no index":
+        index.unlink()
+    else:
+        index.write_text('["not", "an", "index"')
+    np.testing.assert_array_equal(law(tiny_checkpoint(), tmp_path), first)
+
+
+def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("truedraw.engine.openvino.store._write_array", full)
+    with pytest.raises(EngineError, match=r"No space left on device; free some space"):
+        law(tiny_checkpoint(), tmp_path)
+    assert not list(tmp_path.rglob(DATA))
+    monkeypatch.undo()
+    law(tiny_checkpoint(), tmp_path)
+
+
+def test_unrolled_trees_give_their_pages_back(cache):
+    engine = tiny_engine(cache, numerics="invariant", cache_bytes=8 * PAGE_BYTES)  # 16 pages of 16-bit values
+    sequence = engine.open(TEXT[:40])
+    siblings = Proposal(np.arange(5), np.full(5, -1), (None,) * 5)
+    free = engine._pool.num_free
+    engine.forward([Work(sequence, siblings)])
+    assert free - engine._pool.num_free == 2
+    wide = Proposal(np.arange(20), np.full(20, -1), (None,) * 20)
+    with pytest.raises(EngineError, match="cache_bytes"):
+        engine.forward([Work(sequence, wide)])
+    assert free - engine._pool.num_free == 2
+    sequence.close()
+    assert engine._pool.num_free == free

@@ -1,0 +1,80 @@
+"""The self-test of invariance is recorded; row counts stay where they are while that is cheap."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from engine.decoder import PLAIN, RandomWeights, tiny_checkpoint, tiny_engine
+from truedraw.engine.openvino import InvarianceReport, OpenVINOEngine
+from truedraw.engine.openvino.row_counts import RowCounts, rounded
+
+
+def loaded(cache, **options):
+    return OpenVINOEngine.load(tiny_checkpoint(), cache=cache, cache_bytes=8 << 20, **options)
+
+
+def record(cache):
+    (file,) = cache.rglob("invariance-*.json")
+    return file
+
+
+def test_the_reference_arithmetic_is_not_tested(tmp_path):
+    assert tiny_engine(tmp_path).invariance is None
+
+
+def test_the_result_is_recorded_and_read_again(tmp_path):
+    first = loaded(tmp_path).invariance
+    assert isinstance(first, InvarianceReport)
+    assert first.rows > 60
+    assert first.holds == (first.largest_difference == 0) == (first.largest_tv == 0) == (not first.differing)
+    values = json.loads(record(tmp_path).read_text())
+    record(tmp_path).write_text(json.dumps({**values, "holds": False, "differing": ["tree"]}))
+    second = loaded(tmp_path).invariance
+    assert second == replace(first, holds=False, differing=("tree",))
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"holds": true}', "null"])
+def test_a_damaged_record_is_written_anew(tmp_path, content):
+    first = loaded(tmp_path).invariance
+    record(tmp_path).write_text(content)
+    assert loaded(tmp_path).invariance == first
+    assert json.loads(record(tmp_path).read_text())["rows"] == first.rows
+
+
+def test_other_threads_are_another_record(tmp_path):
+    loaded(tmp_path, threads=1)
+    loaded(tmp_path, threads=2)
+    assert len(list(tmp_path.rglob("invariance-*.json"))) == 2
+
+
+def test_a_model_with_hardly_any_context_can_be_loaded(tmp_path):
+    config = replace(PLAIN, context_length=16)
+    engine = tiny_engine(tmp_path, config, RandomWeights(config), numerics="invariant")
+    assert engine.invariance is not None
+
+
+def test_row_counts_on_the_ladder():
+    assert [rounded(n) for n in (1, 2, 3, 6, 7, 9, 24, 25, 64, 65)] == [2, 2, 4, 6, 8, 12, 24, 32, 64, 72]
+
+
+def test_few_rows_keep_the_largest_recent_count():
+    counts = RowCounts()
+    assert [counts.choose(n) for n in (1, 6, 2, 1, 5)] == [2, 6, 6, 6, 6]
+    assert [counts.choose(1) for _ in range(20)][-1] == 2
+
+
+def test_a_prompt_does_not_widen_what_follows():
+    counts = RowCounts()
+    assert counts.choose(200) == 200
+    assert counts.choose(1) == 2
+
+
+def test_wide_passes_are_held_within_a_third():
+    counts = RowCounts()
+    assert counts.choose(64) == 64
+    assert counts.choose(50) == 64
+    assert counts.choose(40) == 56  # of the 50 before it
+    assert counts.choose(20) == 24
