@@ -1,0 +1,1 @@
+"""Tools for proving that an engine, a drafter or a verifier keeps its contract."""

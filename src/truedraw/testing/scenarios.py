@@ -1,0 +1,177 @@
+"""Scenarios whose law is known: tables of a target and a draft, a drafter over a table, and the law by definition."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from truedraw.engine.tabular import Context, TabularEngine
+from truedraw.protocol import DraftState, Floats, Law, Proposal, Purpose, Randomness, Scores, Work
+
+Table = Mapping[Context, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A target, a draft that differs from it, and how to sample. `oracle` says p of a row by definition."""
+
+    name: str
+    target: Table
+    draft: Table
+    params: Mapping[str, Any] = field(default_factory=dict)
+    draft_tokens: int = 3
+    max_tokens: int = 4
+    end_ids: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def random_table(vocab: int, order: int, seed: int, zeros: float = 0.0) -> Table:
+    """A table over all contexts of up to `order` tokens; a share `zeros` of its entries is 0."""
+    rng = np.random.default_rng(seed)
+    contexts: list[Context] = [()]
+    for _ in range(order):
+        contexts += [(*c, t) for c in contexts for t in range(vocab) if (*c, t) not in contexts]
+    return {context: random_row(rng, vocab, zeros) for context in contexts}
+
+
+def random_row(rng: np.random.Generator, vocab: int, zeros: float) -> list[float]:
+    """Probabilities [vocab] of which a share `zeros` is 0; one of them never is."""
+    weights = rng.dirichlet(np.full(vocab, 0.7)) * (rng.random(vocab) >= zeros)
+    weights[int(rng.integers(vocab))] += 0.05
+    return normalised(weights.tolist())
+
+
+def lookup(table: Table, text: Sequence[int]) -> Sequence[float]:
+    """The row of the longest suffix of `text` that the table holds."""
+    longest = max(map(len, table))
+    for n in range(min(longest, len(text)), -1, -1):
+        row = table.get(tuple(text[len(text) - n :]))
+        if row is not None:
+            return row
+    raise AssertionError("a table without a row for ()")
+
+
+def transformed(row: Sequence[float], temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0,
+                min_p: float = 0.0, typical_p: float = 1.0) -> list[float]:  # fmt: skip
+    """p by the definitions, in plain Python: the independent twin of truedraw.sampling."""
+    if temperature == 0:
+        first = row.index(max(row))
+        return [float(i == first) for i in range(len(row))]
+    p = normalised([w ** (1 / temperature) if w else 0.0 for w in row])
+    if top_k > 0:
+        ranked = sorted(range(len(p)), key=lambda i: (-p[i], i))[:top_k]
+        p = normalised([w if i in ranked else 0.0 for i, w in enumerate(p)])
+    if top_p < 1 - 2e-9:
+        p = normalised(until(p, [-w for w in p], top_p))
+    if min_p > 0:
+        p = normalised([w if w >= min_p * max(p) else 0.0 for w in p])
+    if typical_p < 1 - 2e-9:
+        entropy = -math.fsum(w * math.log(w) for w in p if w)
+        p = normalised(until(p, [abs(-math.log(w) - entropy) if w else math.inf for w in p], typical_p))
+    return p
+
+
+def until(p: list[float], key: list[float], mass: float) -> list[float]:
+    """The entries of smallest key whose sum reaches `mass`, the others 0; ties go to the lower index."""
+    kept, total = set(), 0.0
+    for i in sorted(range(len(p)), key=lambda i: (key[i], i)):
+        kept.add(i)
+        total += p[i]
+        if total >= mass:
+            break
+    return [w if i in kept else 0.0 for i, w in enumerate(p)]
+
+
+def normalised(weights: list[float]) -> list[float]:
+    """Divided by their sum."""
+    total = math.fsum(weights)
+    return [w / total for w in weights]
+
+
+def text_law(scenario: Scenario, prompt: Sequence[int]) -> dict[tuple[int, ...], float]:
+    """The law of the emitted text by definition: draw from the target until an end token or the limit."""
+    law: dict[tuple[int, ...], float] = {}
+    open_texts: list[tuple[tuple[int, ...], float]] = [((), 1.0)]
+    while open_texts:
+        text, weight = open_texts.pop()
+        if len(text) == scenario.max_tokens or (text and text[-1] in scenario.end_ids):
+            law[text] = law.get(text, 0.0) + weight
+            continue
+        p = transformed(lookup(scenario.target, [*prompt, *text]), **scenario.params)
+        open_texts += [((*text, token), weight * w) for token, w in enumerate(p) if w > 0]
+    return law
+
+
+class TableState:
+    """protocol.DraftState over a table."""
+
+    def __init__(self, tokens: Sequence[int], law: Law) -> None:
+        self.text, self.law = list(tokens), law
+
+    def commit(self, tokens: Sequence[int], scores: Scores) -> None:
+        """Append, and move the law on."""
+        self.text.extend(tokens)
+        for token in tokens:
+            self.law = self.law.after(token)
+
+
+class TableDrafter:
+    """A drafter that samples a chain from its own table, under the same transforms as the target."""
+
+    def __init__(self, table: Table) -> None:
+        self.engine = TabularEngine(table)
+
+    def open(self, tokens: Sequence[int], law: Law) -> TableState:
+        """The text and the target's law after it."""
+        return TableState(tokens, law)
+
+    def propose(
+        self, states: Sequence[DraftState], budgets: Sequence[int], randomness: Sequence[Randomness]
+    ) -> list[Proposal]:
+        """A chain of exactly `budget` tokens a state."""
+        return [self.chain(*each) for each in zip(states, budgets, randomness, strict=True)]
+
+    def chain(self, state: Any, budget: int, randomness: Randomness) -> Proposal:
+        """Each token drawn from the table's row after the one before."""
+        tokens: list[int] = []
+        laws: list[Floats] = []
+        for node in range(budget):
+            q = self.law_after(state, [*state.text, *tokens])
+            tokens.append(randomness.choose(q, Purpose.DRAFT, len(state.text), node))
+            laws.append(q)
+        return Proposal.chain(tokens, laws)
+
+    def law_after(self, state: Any, text: list[int]) -> Floats:
+        """q [vocab] after `text`, which begins with the state's own."""
+        logits = self.engine.forward([Work(self.engine.open(text))])[0].logits[0]
+        law: Law = state.law
+        for token in text[len(state.text) :]:
+            law = law.after(token)
+        return law(logits)
+
+
+DISJOINT = Scenario("disjoint supports", {(): [0.5, 0.5, 0, 0]}, {(): [0, 0, 0.5, 0.5]})
+ZEROS = Scenario("zeros in p", random_table(3, 1, 3, zeros=0.5), random_table(3, 1, 4))
+SCENARIOS = [
+    Scenario("two tokens, draft of four", random_table(2, 2, 1), random_table(2, 1, 2), draft_tokens=4, max_tokens=5),
+    Scenario("three tokens, cold", random_table(3, 1, 5), random_table(3, 1, 6), {"temperature": 0.6}),
+    Scenario("three tokens, hot, end of text", random_table(3, 1, 7), random_table(3, 1, 8), {"temperature": 1.7},
+             end_ids=(1,)),
+    Scenario("four tokens, top_k", random_table(4, 1, 9), random_table(4, 0, 10), {"top_k": 2}),
+    Scenario("three tokens, top_p", random_table(3, 1, 11), random_table(3, 1, 12), {"top_p": 0.8}),
+    Scenario("four tokens, min_p, short draft", random_table(4, 1, 13), random_table(4, 1, 14), {"min_p": 0.3},
+             draft_tokens=1, max_tokens=3),
+    Scenario("three tokens, typical_p", random_table(3, 1, 15), random_table(3, 1, 16), {"typical_p": 0.7}),
+    Scenario("greedy", random_table(3, 1, 17), random_table(3, 1, 18), {"temperature": 0.0}),
+    Scenario("limit inside a draft", random_table(3, 1, 19), random_table(3, 1, 20), draft_tokens=4, max_tokens=2),
+    Scenario("draft equal to target", random_table(3, 1, 21), random_table(3, 1, 21)),
+    Scenario("certain target", {(): [0, 1, 0]}, {(): [0.2, 0.5, 0.3]}),
+    DISJOINT,
+    ZEROS,
+]  # fmt: skip
