@@ -24,7 +24,11 @@ Name = Annotated[
 Cache = Annotated[
     Path | None, typer.Option(help="Folder for fetched models.", envvar="TRUEDRAW_CACHE", file_okay=False)
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON value on stdout.")]
+Measure = Annotated[
+    bool,
+    typer.Option("--measure", help="Measure how far the computed law is from float32 (loads the model four times)."),
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON value on stdout.", envvar="TRUEDRAW_JSON")]
 
 
 @app.command("list")
@@ -50,12 +54,17 @@ def pull(model: Name = DEFAULT_MODEL, cache: Cache = None, as_json: Json = False
 
 
 @app.command()
-def show(model: Name = DEFAULT_MODEL, cache: Cache = None, as_json: Json = False) -> None:
+def show(model: Name = DEFAULT_MODEL, cache: Cache = None, measure: Measure = False, as_json: Json = False) -> None:
     """What a model is: architecture, size, quantisation, tokenizer, licence."""
     from truedraw.models.describe import describe
 
     with progress_bar() as progress:
-        facts = describe(open_checkpoint(model, cache=cache, progress=progress))
+        checkpoint = open_checkpoint(model, cache=cache, progress=progress)
+    facts = describe(checkpoint)
+    if measure:
+        from truedraw.bench.distance import distances
+
+        facts["distance_from_reference"] = distances(checkpoint, cache)
     if as_json:
         typer.echo(json.dumps(facts))
         return
@@ -93,6 +102,10 @@ def _readable(key: str, value: Any) -> str:
         return f"{_size(value) if key == 'size_bytes' else format(value, ',')}"
     if isinstance(value, dict):
         return ", ".join(f"{name} {entry}" for name, entry in value.items()) or "-"
+    if key == "distance_from_reference":
+        return "; ".join(
+            f"weights {row['weights']}: mean TV {row['mean_tv']:.4f}, largest {row['largest_tv']:.3f}" for row in value
+        )
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "-" if value is None else str(value)

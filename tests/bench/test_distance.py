@@ -1,0 +1,32 @@
+"""The distance of the computed law from its reference."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from known_laws import lookup, random_table
+from typer.testing import CliRunner
+
+from truedraw.bench.distance import ROWS, ROWS_AT_ONCE, logits, softmax
+from truedraw.cli.models import app
+from truedraw.engine.tabular import TabularEngine
+
+
+def test_the_rows_of_a_long_text_are_those_of_its_prefixes() -> None:
+    table = random_table(3, 2, 8)
+    text = np.random.default_rng(0).integers(0, 3, 2 * ROWS_AT_ONCE + 7).tolist()
+    rows = softmax(np.concatenate(list(logits(TabularEngine(table), text))))
+    assert len(rows) == len(text) - 1
+    for place, row in enumerate(rows):
+        assert row == pytest.approx(lookup(table, text[: place + 1]))
+
+
+@pytest.mark.model
+def test_show_measures_every_form_of_the_weights() -> None:
+    result = CliRunner().invoke(app, ["show", "--measure", "--json"])
+    found = {row["weights"]: row for row in json.loads(result.stdout)["distance_from_reference"]}
+    assert {row["rows"] for row in found.values()} == {ROWS}
+    assert 0 < found["stored"]["mean_tv"] < found["int8"]["mean_tv"] < 0.1
+    assert all(row["mean_tv"] <= row["largest_tv"] < 0.3 for row in found.values())
