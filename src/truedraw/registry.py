@@ -22,7 +22,12 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "ngram": "truedraw.draft.ngram:NgramDrafter",
     },
     "verifiers": {
+        "traversal": "truedraw.verify.traversal:TraversalVerifier",
         "token": "truedraw.verify.token:TokenVerifier",
+        "block": "truedraw.verify.block:BlockVerifier",
+        "recursive": "truedraw.verify.recursive:RecursiveVerifier",
+        "kseq": "truedraw.verify.kseq:KSeqVerifier",
+        "multipath": "truedraw.verify.multipath:MultipathVerifier",
         "coupled": "truedraw.verify.coupled:CoupledVerifier",
     },
 }

@@ -20,7 +20,8 @@ OFF = "none"
 class Speculation:
     """method: a registered drafter. num_speculative_tokens: draft tokens a round, 0 = plain sampling.
 
-    rejection_sample_method: a registered verifier; None takes "coupled" where a seed is given and "token" otherwise.
+    rejection_sample_method: a registered verifier; None takes "coupled" where a seed is given, otherwise "traversal",
+    the rule that keeps the most.
     adaptive: draft only while it pays by the run's own measurements; False drafts in every round.
     prompt_lookup_min, prompt_lookup_max: tokens of a suffix to look up, for the method ngram.
     Raises BadParameter and UnknownName.
@@ -58,7 +59,7 @@ class Speculation:
 
     def verifier(self, seed: int | None) -> Verifier:
         """The acceptance rule for a run with or without a seed."""
-        by_seed = "token" if seed is None else "coupled"
+        by_seed = "traversal" if seed is None else "coupled"
         verifier: Verifier = find("verifiers", self.rejection_sample_method or by_seed)()
         return verifier
 

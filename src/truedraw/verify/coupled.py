@@ -11,31 +11,28 @@ from __future__ import annotations
 from typing import ClassVar
 
 from truedraw.protocol import ROOT, Proposal, Purpose, Randomness, Rows, Verdict
+from truedraw.verify.proposals import check_tree, children
 
 
 class CoupledVerifier:
-    """protocol.Verifier for every shape of proposal."""
+    """protocol.Verifier for every tree; the laws of its drafts are not looked at. Raises BadProposal on a bad tree."""
 
     exact: ClassVar[bool] = True
     coupled: ClassVar[bool] = True
 
     def __call__(self, proposal: Proposal, rows: Rows, randomness: Randomness, position: int) -> Verdict:
-        """Walks down from the committed text while the target's own token has a node."""
-        node = ROOT
+        """Walks down from the committed text while the target's own token has a node.
+
+        `here` holds every node that spells the text so far: equal siblings are one prefix with several subtrees.
+        """
+        check_tree(proposal)
+        tree, ids = children(proposal), proposal.tokens.tolist()
+        here = [ROOT]
         drawn: tuple[int, ...] = ()
         while True:
-            token = randomness.choose(rows[1 + node], Purpose.TARGET, position + len(drawn))
+            token = randomness.choose(rows[1 + here[0]], Purpose.TARGET, position + len(drawn))
             drawn = (*drawn, token)
-            below = children(proposal, node)
-            if token not in below:
+            below = [child for node in here for child in tree[node]]
+            here = [child for child in below if ids[child] == token]
+            if not here:
                 return Verdict(drawn, len(drawn) - 1, rejected=bool(below))
-            node = below[token]
-
-
-def children(proposal: Proposal, node: int) -> dict[int, int]:
-    """Token -> node for the children of a node; of equal siblings the first."""
-    below: dict[int, int] = {}
-    for child, (token, parent) in enumerate(zip(proposal.tokens.tolist(), proposal.parents.tolist(), strict=True)):
-        if parent == node:
-            below.setdefault(token, child)
-    return below

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
-from truedraw.protocol import Floats, Proposal, Purpose, Randomness, Rows, Verdict
-
-SMALLEST_MASS = 1e-300  # of a residual that can still be drawn from; below it only rounding is left
+from truedraw.protocol import Proposal, Randomness, Rows, Verdict
+from truedraw.verify.draws import Draws
+from truedraw.verify.proposals import check, check_chain
+from truedraw.verify.residual import residual
 
 
 class TokenVerifier:
-    """protocol.Verifier for chains whose draft tokens have a law or are certain; raises ValueError on other trees."""
+    """protocol.Verifier for chains whose draft tokens have a law or are certain.
+
+    Raises BadInput on other trees and BadProposal on an illegal law; both are ValueErrors.
+    """
 
     exact: ClassVar[bool] = True
     coupled: ClassVar[bool] = False
@@ -26,29 +28,15 @@ class TokenVerifier:
     def __call__(self, proposal: Proposal, rows: Rows, randomness: Randomness, position: int) -> Verdict:
         """Coins and residuals are named by the round's first position and the place in the chain."""
         check_chain(proposal)
+        check(proposal, rows)
+        draws = Draws(randomness, position)
         kept: tuple[int, ...] = ()
         for node, (token, q) in enumerate(zip(proposal.tokens.tolist(), proposal.laws, strict=True)):
             p = rows[node]
-            if not randomness.accept(p[token], 1.0 if q is None else q[token], Purpose.ACCEPT, position, node):
-                correction = randomness.choose(residual(p, q, token), Purpose.RESIDUAL, position, node)
-                return Verdict((*kept, correction), node, rejected=True)
+            if not draws.keep(p[token], 1.0 if q is None else q[token], node):
+                return Verdict((*kept, draws.after(residual(p, q, token), node - 1)), node, rejected=True)
             kept = (*kept, token)
-        bonus = randomness.choose(rows[len(kept)], Purpose.RESIDUAL, position, len(kept))
-        return Verdict((*kept, bonus), len(kept), rejected=False)
+        return Verdict((*kept, draws.after(rows[len(kept)], len(kept) - 1)), len(kept), rejected=False)
 
 
-def residual(p: Floats, q: Floats | None, token: int) -> Floats:
-    """(p - q)+ [vocab], not normalised; q None stands for the point mass at `token`.
-
-    Where rounding leaves nothing of it, p was equal to q up to rounding and p itself is returned.
-    """
-    left = p.copy() if q is None else np.maximum(p - q, 0.0)
-    if q is None:
-        left[token] = 0.0
-    return left if left.sum() > SMALLEST_MASS else p
-
-
-def check_chain(proposal: Proposal) -> None:
-    """Raises ValueError unless every draft token follows the one before."""
-    if not np.array_equal(proposal.parents, np.arange(-1, len(proposal) - 1)):
-        raise ValueError(f"this rule verifies chains; the proposal's parents are {proposal.parents.tolist()}")
+__all__ = ["TokenVerifier", "residual"]

@@ -1,0 +1,26 @@
+"""The names of the draws of one round under the p/q rules, in one place, so that no two can be the same.
+
+Every draft node can be tested by one coin, and one token can be drawn after every node and after the committed text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from truedraw.protocol import Floats, Purpose, Randomness
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """The randomness of the round that starts at `position`, the length of the committed text."""
+
+    randomness: Randomness
+    position: int
+
+    def keep(self, p: float, q: float, node: int) -> bool:
+        """The coin of a draft node: True with probability min(1, p / q)."""
+        return self.randomness.accept(float(p), float(q), Purpose.ACCEPT, self.position, node)
+
+    def after(self, weights: Floats, node: int) -> int:
+        """The token after a draft node, or after the committed text (ROOT), drawn from weights [vocab]."""
+        return self.randomness.choose(weights, Purpose.RESIDUAL, self.position, 1 + node)

@@ -1,0 +1,80 @@
+"""What every rule asks of a proposal before it believes it, and the shapes that some rules are limited to."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from truedraw.errors import BadInput, BadProposal
+from truedraw.protocol import ROOT, Floats, Proposal, Rows
+
+SUM_TOLERANCE = 1e-6  # of a law's sum: float32 softmax over 1e5 entries stays inside, a forgotten mask does not
+
+
+def check(proposal: Proposal, rows: Rows) -> None:
+    """Raises BadProposal unless the tree is in topological order and every law is a law over the target's vocabulary.
+
+    Two passes over each law [vocab]: its sum and its least entry, either of which a NaN spoils.
+    """
+    check_tree(proposal)
+    vocab = len(rows[0]) if len(proposal) else 0
+    for node, (token, law) in enumerate(zip(proposal.tokens.tolist(), proposal.laws, strict=True)):
+        if not 0 <= token < vocab:
+            raise BadProposal(f"draft node {node} is token {token}; the target's tokens are 0 to {vocab - 1}")
+        if law is not None:
+            check_law(law, vocab, token, node)
+
+
+def check_tree(proposal: Proposal) -> None:
+    """Raises BadProposal unless every node has a parent that stands before it, and a law or None."""
+    n = len(proposal)
+    if len(proposal.parents) != n or len(proposal.laws) != n:
+        raise BadProposal(
+            f"{n} draft tokens came with {len(proposal.parents)} parents and {len(proposal.laws)} laws; give one each"
+        )
+    for node, parent in enumerate(proposal.parents.tolist()):
+        if not ROOT <= parent < node:
+            raise BadProposal(f"draft node {node} has parent {parent}; a parent is -1 or an earlier node")
+
+
+def check_law(law: Floats, vocab: int, token: int, node: int) -> None:
+    """Raises BadProposal unless `law` [vocab] is a probability vector under which `token` can be drawn."""
+    if law.shape != (vocab,):
+        raise BadProposal(f"the law of draft node {node} has shape {law.shape}; the target's vocabulary is ({vocab},)")
+    with np.errstate(invalid="ignore"):  # infinities of both signs: the sum is NaN, and refused below
+        least, total = float(law.min()), float(law.sum(dtype=np.float64))
+    if not (least >= 0.0 and abs(total - 1.0) <= SUM_TOLERANCE):
+        raise BadProposal(
+            f"the law of draft node {node} sums to {total} and its least entry is {least}; "
+            f"give probabilities, not below 0 and with a sum of 1 to within {SUM_TOLERANCE}"
+        )
+    if not law[token] > 0.0:
+        raise BadProposal(
+            f"the law of draft node {node} gives its own token {token} probability 0; "
+            "report the very law that the token was drawn from, or None for a certain token"
+        )
+
+
+def children(proposal: Proposal) -> dict[int, list[int]]:
+    """Node (ROOT included) -> its children in their order."""
+    below: dict[int, list[int]] = {node: [] for node in range(ROOT, len(proposal))}
+    for child, parent in enumerate(proposal.parents.tolist()):
+        below[parent].append(child)
+    return below
+
+
+def check_chain(proposal: Proposal) -> None:
+    """Raises BadInput unless every draft token follows the one before."""
+    if not np.array_equal(proposal.parents, np.arange(-1, len(proposal) - 1)):
+        raise BadInput(
+            f"this rule verifies chains; the proposal's parents are {proposal.parents.tolist()}. "
+            'Draft a chain, or verify with "traversal", which takes every tree'
+        )
+
+
+def dense(law: Floats | None, vocab: int, token: int) -> Floats:
+    """The law [vocab] itself, or the point mass that None stands for."""
+    if law is not None:
+        return law
+    point = np.zeros(vocab)
+    point[token] = 1.0
+    return point

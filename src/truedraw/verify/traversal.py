@@ -1,0 +1,151 @@
+"""Traversal verification, for trees of every shape: the one rule of which the others are special cases.
+
+Weng et al., 2505.12398, NeurIPS 2025, from the leaves to the root; here for children that may each come from another
+source. On a chain it is block verification (2403.10444), at depth one recursive rejection (2305.09781, 2402.14160).
+
+State of a node n on the path under test: a weight w (1 at the root), P, what is left of p at n, and children not yet
+tried. To try child x_j, drawn from Q_j given the children before it, is to go down with the weight
+min(1, w P(x_j) / Q_j(x_j)). A node with nothing left to try is kept with probability w, the root always: its path is
+the accepted text, and the next token is drawn from P. Where it is not kept, its parent goes on with
+
+    R = (w P - Q_j)+,   Z = sum(R),   w <- Z / (Z + 1 - w)  (1 where 0 / 0),   P <- R / Z
+
+Why it is exact, one child at a time: given n, child y is kept, or something below it, with mass
+Q(y) min(1, w P(y) / Q(y)) = min(Q(y), w P(y)), in all w - Z. If that fails, n goes on with the weight Z / (1 - w + Z),
+and 1 - w + Z is the chance of failing: n is kept with w - Z + Z = w, and y follows with
+min(Q(y), w P(y)) + (w P(y) - Q(y))+ = w P(y). By induction from the leaves the text that follows the root has the law
+p. Only the law of a child given everything drawn before it enters, so a node may have sampled children, with or
+without replacement, from several models, and certain ones (Q a point mass), and its subtrees may differ in shape.
+Whether a node is drafted may depend on the other tokens of the tree, never on its own.
+
+Free continuation. A subtree of certain drafts only is not tried but left for the end: when the token drawn after the
+kept path has a node, the next token is drawn from p there, and so on down. A fresh draw from p is exact whatever was
+looked at before. For certain drafts this keeps as many tokens as trying them and costs no pass over the vocabulary;
+after sampled siblings (Hu et al., 2502.18779: one sample outside the top tokens, then the top tokens) it keeps more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from truedraw.protocol import ROOT, Floats, Proposal, Randomness, Rows, Verdict
+from truedraw.verify.draws import Draws
+from truedraw.verify.proposals import check, children
+from truedraw.verify.residual import SMALLEST_MASS, excess
+
+
+class TraversalVerifier:
+    """protocol.Verifier for every tree; raises BadProposal, a ValueError, on an illegal law or tree.
+
+    Siblings are tried in their order, sampled ones before certain ones. Equal prefixes may be repeated, but a drafter
+    does better to draw siblings below one node. A vector [vocab] is held for each node of one path, and computed
+    for each child that fails.
+    """
+
+    exact: ClassVar[bool] = True
+    coupled: ClassVar[bool] = False
+
+    def __call__(self, proposal: Proposal, rows: Rows, randomness: Randomness, position: int) -> Verdict:
+        """One coin a node at most, and draws only after the accepted text."""
+        check(proposal, rows)
+        return Traversal(proposal, rows, Draws(randomness, position)).verdict()
+
+
+@dataclass(slots=True)
+class Stop:
+    """A node on the path under test. Its weight is min(1, top / bottom), kept as a ratio for its coin."""
+
+    node: int
+    waiting: list[int]  # children to try, in order
+    top: float = 1.0
+    bottom: float = 1.0
+    left: Floats | None = None  # P [vocab]; None: still the target's row
+
+    @property
+    def weight(self) -> float:
+        """w."""
+        return 1.0 if self.top >= self.bottom else self.top / self.bottom
+
+
+class Traversal:
+    """One round."""
+
+    def __init__(self, proposal: Proposal, rows: Rows, draws: Draws) -> None:
+        self.proposal, self.rows, self.draws = proposal, rows, draws
+        self.tokens: list[int] = proposal.tokens.tolist()
+        self.tree = children(proposal)
+        self.tried = worth_trying(proposal)
+        self.path = [self.stop(ROOT)]
+
+    def verdict(self) -> Verdict:
+        """Down along untried children, a coin at the end of the path, up where it fails."""
+        while True:
+            last = self.path[-1]
+            if last.waiting and last.top > 0.0:
+                self.path.append(self.down(last, last.waiting.pop(0)))
+            elif last.node == ROOT or self.draws.keep(last.top, last.bottom, last.node):
+                return self.ending()
+            else:
+                self.path.pop()
+                self.failed(self.path[-1], last.node)
+
+    def stop(self, node: int) -> Stop:
+        """Sampled children before certain ones: what is sampled is best compared with the whole of p."""
+        tried = [child for child in self.tree[node] if self.tried[child]]
+        return Stop(node, sorted(tried, key=lambda child: self.proposal.laws[child] is None))
+
+    def p(self, stop: Stop) -> Floats:
+        """P [vocab]."""
+        return self.rows[1 + stop.node] if stop.left is None else stop.left
+
+    def down(self, parent: Stop, child: int) -> Stop:
+        """The child, with its weight."""
+        token, q = self.tokens[child], self.proposal.laws[child]
+        stop = self.stop(child)
+        stop.top = parent.weight * float(self.p(parent)[token])
+        stop.bottom = 1.0 if q is None else float(q[token])
+        return stop
+
+    def failed(self, parent: Stop, child: int) -> None:
+        """What is left at the parent after a child."""
+        weight = parent.weight
+        left, total = excess(weight, self.p(parent), self.proposal.laws[child], self.tokens[child])
+        parent.top, parent.bottom = total, total + 1.0 - weight
+        if parent.bottom == 0.0:
+            parent.top = parent.bottom = 1.0
+        if total > SMALLEST_MASS:
+            left /= total
+            parent.left = left
+
+    def ending(self) -> Verdict:
+        """The accepted text, one token, and on through whatever nodes spell it."""
+        text = [self.tokens[stop.node] for stop in self.path[1:]]
+        weights = self.p(self.path[-1])
+        here = self.spelling(text)
+        node = self.path[-1].node
+        while True:
+            text.append(self.draws.after(weights, node))
+            below = [child for same in here for child in self.tree[same]]
+            here = [child for child in below if self.tokens[child] == text[-1]]
+            if not here:
+                return Verdict(tuple(text), len(text) - 1, rejected=bool(below))
+            node = here[0]
+            weights = self.rows[1 + node]
+
+    def spelling(self, text: list[int]) -> list[int]:
+        """Every node whose path spells `text`: equal siblings are one prefix."""
+        here = [ROOT]
+        for token in text:
+            here = [child for node in here for child in self.tree[node] if self.tokens[child] == token]
+        return here
+
+
+def worth_trying(proposal: Proposal) -> list[bool]:
+    """Whether a node's subtree holds a sampled draft, itself included; the others wait for the free continuation."""
+    tried = [law is not None for law in proposal.laws]
+    for node in range(len(proposal) - 1, -1, -1):
+        parent = int(proposal.parents[node])
+        if tried[node] and parent != ROOT:
+            tried[parent] = True
+    return tried
