@@ -15,8 +15,8 @@ test: $(VENV)/.test
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/.lint
-	$(BIN)/ruff check src tests tools
-	$(BIN)/ruff format --check src tests tools
+	$(BIN)/ruff check src tests tools attacks
+	$(BIN)/ruff format --check src tests tools attacks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

@@ -30,8 +30,9 @@ Ints = NDArray[np.int64]
 ROOT = -1
 """The parent of a draft token that follows the committed text directly."""
 
-Origin = Literal["draft", "residual", "bonus", "plain"]
-"""Where a token came from: an accepted draft, the end of a round after or without a rejection, or plain sampling."""
+Origin = Literal["draft", "residual", "bonus", "plain", "forced"]
+"""Where a token came from: an accepted draft, the end of a round after or without a rejection, plain sampling, or the
+law itself, which allowed no other token there (a grammar)."""
 
 
 # ---------------------------------------------------------------------------------------------------- randomness
@@ -44,6 +45,8 @@ class Purpose(IntEnum):
     DRAFT = 1
     ACCEPT = 2
     RESIDUAL = 3
+    XTC = 4  # part of the law: one coin a position, looked at as often as the law is, always the same
+    AUDIT = 5  # whether a draft that need not be verified is verified after all
 
 
 class Randomness(Protocol):
@@ -98,6 +101,15 @@ class DraftState(Protocol):
 
     def commit(self, tokens: Seq[int], scores: Scores) -> None:
         """Append `tokens`, the end of a round, to the text; `scores` is what the target said in that round."""
+        ...
+
+
+@runtime_checkable
+class LooksAhead(Protocol):
+    """A draft state that can also guess behind tokens which are certain to come but not yet scored. Optional."""
+
+    def ahead(self, tokens: Seq[int]) -> DraftState:
+        """The state of the text with `tokens` behind it, for one proposal; this state stays as it is."""
         ...
 
 
@@ -185,8 +197,16 @@ class Law(Protocol):
         """p [vocab], sums to 1, from the logits [vocab] at this place."""
         ...
 
-    def after(self, token: int) -> Law:
-        """The law once `token` stands here; drafts that may be rejected are tried out in this way."""
+    def after(self, token: int, p: Floats | None = None) -> Law:
+        """The law once `token` stands here; drafts that may be rejected are tried out in this way.
+
+        `p` [vocab] is what this law said here, for a law that carries it on (mirostat). A drafter that cannot know it
+        may leave it out: its own law is then a guess, as all of it is.
+        """
+        ...
+
+    def forced(self, limit: int) -> Seq[int]:
+        """At most `limit` tokens that must come here whatever the logits are, as far as that is known; mostly none."""
         ...
 
 
@@ -224,6 +244,27 @@ class Verifier(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """How far from the target's law a lossy rule may have taken the tokens of a run."""
+
+    rule: str
+    settings: dict[str, float]
+    tokens: int  # decided by the rule; the stop rules have not been applied
+    tv_per_token: float | None  # upper bound of the mean total variation a token; None: no useful bound exists
+    meaning: str  # what the bound says, in words
+    details: dict[str, float] = field(default_factory=dict)
+
+
+@runtime_checkable
+class LossyVerifier(Verifier, Protocol):
+    """A rule whose `exact` is False. It tells what it did; what it tells never changes what it does."""
+
+    def loss(self) -> Loss:
+        """Of all verdicts of this object so far."""
+        ...
+
+
 class Observer(Protocol):
     """Watches verdicts while they are made, for statistics that need the laws; it changes nothing."""
 
@@ -246,6 +287,7 @@ class Round:
     sampling_logprobs: tuple[float, ...]  # natural log of p, after them
     drafted: int
     accepted: int  # as the verifier counted, the stop rules not applied
+    forced: int = 0  # tokens among `tokens` that had to come; neither drafted nor accepted counts them
     draft_seconds: float = 0.0  # the round's share of its batch
     engine_seconds: float = 0.0
     seconds: float = 0.0

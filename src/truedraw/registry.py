@@ -1,7 +1,8 @@
 """Names of parts and where they live, imported when first used.
 
 A plug-in adds a name through the entry-point groups "truedraw.drafters", "truedraw.verifiers" and
-"truedraw.engines" of its own package; a built-in name cannot be replaced.
+"truedraw.engines" of its own package; a built-in name cannot be replaced. Rules that do not keep the target's law have
+a table of their own ("truedraw.lossy_verifiers"), so that no list and no look-up of verifiers can meet them.
 """
 
 from __future__ import annotations
@@ -30,11 +31,16 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "multipath": "truedraw.verify.multipath:MultipathVerifier",
         "coupled": "truedraw.verify.coupled:CoupledVerifier",
     },
+    "lossy_verifiers": {
+        "lenient": "truedraw.verify.lossy.lenient:LenientVerifier",
+        "typical": "truedraw.verify.lossy.typical:TypicalVerifier",
+        "skip": "truedraw.verify.lossy.skip:SkipVerifier",
+    },
 }
 
 
 def names(kind: str) -> list[str]:
-    """The registered names of one kind ("engines", "drafters" or "verifiers"), plug-ins last."""
+    """The registered names of one kind, a key of BUILT_IN; plug-ins last."""
     built_in = BUILT_IN[kind]
     return [
         *built_in,
@@ -49,4 +55,4 @@ def find(kind: str, name: str) -> Any:
         return getattr(import_module(module), attribute)
     for point in entry_points(group=f"truedraw.{kind}", name=name):
         return point.load()
-    raise UnknownName(f"no {kind[:-1]} is called {name!r}; choose one of: {', '.join(names(kind))}")
+    raise UnknownName(f"no {kind[:-1].replace('_', ' ')} is called {name!r}; choose one of: {', '.join(names(kind))}")

@@ -6,9 +6,9 @@ import json
 
 import numpy as np
 import pytest
-from known_laws import lookup, random_table
 from typer.testing import CliRunner
 
+from known_laws import lookup, random_table
 from truedraw.bench.distance import ROWS, ROWS_AT_ONCE, logits, softmax
 from truedraw.cli.models import app
 from truedraw.engine.tabular import TabularEngine

@@ -49,7 +49,7 @@ def test_json_is_one_strict_object_with_everything(cli):
     assert choice["logprobs"] == pytest.approx(choice["sampling_logprobs"])
     assert {*result["stats"]} == {
         "rounds", "drafted", "accepted", "acceptance_rate", "tokens_per_round", "tokens", "seconds",
-        "tokens_per_second", "engine_seconds", "draft_seconds", "other_seconds",
+        "tokens_per_second", "engine_seconds", "draft_seconds", "other_seconds", "forced",
     }  # fmt: skip
 
 

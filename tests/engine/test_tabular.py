@@ -7,7 +7,7 @@ import pytest
 
 from known_laws import lookup, random_table
 from truedraw.engine.tabular import TabularEngine
-from truedraw.errors import BadParameter, BadPrompt
+from truedraw.errors import BadParameter, BadPrompt, EngineError
 from truedraw.protocol import ROOT, Proposal, Work
 from truedraw.sampling.law import softmax
 
@@ -36,6 +36,15 @@ def test_forks_go_their_own_ways() -> None:
 def test_a_bad_text_is_refused(tokens) -> None:
     with pytest.raises(BadPrompt):
         TabularEngine(random_table(3, 0, 0)).open(tokens)
+
+
+def test_a_text_past_the_context_is_refused() -> None:
+    engine = TabularEngine(random_table(3, 0, 0), context_length=3)
+    sequence = engine.open([0, 1, 2])
+    engine.forward([Work(sequence)])
+    sequence.commit([0])
+    with pytest.raises(EngineError, match="context of 3"):
+        engine.forward([Work(sequence)])
 
 
 def test_a_table_needs_a_row_for_the_empty_context() -> None:

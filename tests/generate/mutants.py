@@ -11,6 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attacks.argmax_match import ArgmaxMatch
+from attacks.best_of_two_drafts import RetriesUnlikelyDrafts
+from attacks.dropped_by_its_own_confidence import DropsByOwnConfidence
+from attacks.greedy_draft_as_sample import GreedyWithSoftmaxLaw
+from attacks.residual_from_p import ResidualFromP
+from attacks.row_of_the_rejected_draft import ResidualOfNextRow
+from attacks.skewed import Skewed
+from attacks.stale_cache import StaleCache
+from attacks.target_before_truncation import UntransformedTarget
+from attacks.unmasked_bonus import UntransformedBonus
 from enumeration import SampleWalker, Walker
 from generate.runs import run
 from known_laws import Scenario, TableDrafter
@@ -18,7 +28,6 @@ from truedraw.draft.ngram import NgramDrafter
 from truedraw.engine.tabular import TabularEngine, TabularSequence
 from truedraw.generate.ending import Ending
 from truedraw.protocol import Proposal, Purpose, Verdict
-from truedraw.sampling.law import softmax
 from truedraw.verify.coupled import CoupledVerifier
 from truedraw.verify.token import TokenVerifier, residual
 
@@ -43,40 +52,6 @@ def with_drafter(drafter) -> Runner:
     return lambda scenario, walker: run(scenario, walker, TokenVerifier(), drafter(scenario.draft))[0]
 
 
-class Skewed(TokenVerifier):
-    """Token-wise verification with one piece at a time replaced."""
-
-    def p_of(self, rows, node, proposal):
-        return rows[node]
-
-    def accepts(self, p, q, token, randomness, position, node):
-        return randomness.accept(p[token], 1.0 if q is None else q[token], Purpose.ACCEPT, position, node)
-
-    def left(self, p, q, token, rows, node):
-        return residual(p, q, token)
-
-    def bonus(self, rows, node):
-        return rows[node]
-
-    def __call__(self, proposal, rows, randomness, position):
-        kept = ()
-        for node, (token, q) in enumerate(zip(proposal.tokens.tolist(), proposal.laws, strict=True)):
-            p = self.p_of(rows, node, proposal)
-            if not self.accepts(p, q, token, randomness, position, node):
-                weights = self.left(p, q, token, rows, node)
-                return Verdict(
-                    (*kept, randomness.choose(weights, Purpose.RESIDUAL, position, node)), node, rejected=True
-                )
-            kept = (*kept, token)
-        last = randomness.choose(self.bonus(rows, len(kept)), Purpose.RESIDUAL, position, len(kept))
-        return Verdict((*kept, last), len(kept), rejected=False)
-
-
-class ResidualFromP(Skewed):
-    def left(self, p, q, token, rows, node):
-        return p
-
-
 class ResidualFromQ(Skewed):
     def left(self, p, q, token, rows, node):
         return np.maximum(q - p, 0) if np.maximum(q - p, 0).sum() else p
@@ -89,19 +64,9 @@ class ResidualForgetsOnlyTheToken(Skewed):
         return residual(p, None, token)
 
 
-class ResidualOfNextRow(Skewed):
-    def left(self, p, q, token, rows, node):
-        return residual(rows[node + 1], q, token)
-
-
 class RowsShiftedByOne(Skewed):
     def p_of(self, rows, node, proposal):
         return rows[node + 1]
-
-
-class ArgmaxMatch(Skewed):
-    def accepts(self, p, q, token, randomness, position, node):
-        return token == int(p.argmax())
 
 
 class AcceptsByProbabilityAlone(Skewed):
@@ -122,16 +87,6 @@ class SharpenedQ(Skewed):
     def accepts(self, p, q, token, randomness, position, node):
         sharp = q**2 / (q**2).sum()
         return randomness.accept(p[token], sharp[token], Purpose.ACCEPT, position, node)
-
-
-class UntransformedBonus(Skewed):
-    def bonus(self, rows, node):
-        return softmax(rows._logits[node], 1.0)
-
-
-class UntransformedTarget(Skewed):
-    def p_of(self, rows, node, proposal):
-        return softmax(rows._logits[node], 1.0)
 
 
 class CoinOfTheDraft(Skewed):
@@ -162,74 +117,12 @@ class EmitsTheDraftUncoupled(CoupledVerifier):
         return super().__call__(proposal, rows, randomness, position)
 
 
-class DropsByOwnConfidence(TableDrafter):
-    """Cuts the chain before a drawn token that its law found unlikely: biased, algorithm L2."""
-
-    def chain(self, state, budget, randomness):
-        proposal = super().chain(state, budget, randomness)
-        chances = [law[token] for law, token in zip(proposal.laws, proposal.tokens, strict=True)]
-        count = next((i for i, chance in enumerate(chances) if chance < HALF), len(chances))
-        return Proposal.chain(proposal.tokens[:count].tolist(), proposal.laws[:count])
-
-
-class GreedyWithSoftmaxLaw(TableDrafter):
-    """Drafts the argmax and reports the softmax as its law."""
-
-    def chain(self, state, budget, randomness):
-        tokens, laws = [], []
-        for _ in range(budget):
-            q = self.law_after(state, [*state.text, *tokens])
-            tokens.append(int(q.argmax()))
-            laws.append(q)
-        return Proposal.chain(tokens, laws)
-
-
-class RetriesUnlikelyDrafts(TableDrafter):
-    """Draws twice and keeps the likelier token, reporting the law of one draw."""
-
-    def chain(self, state, budget, randomness):
-        if not budget:
-            return Proposal.chain(())
-        q = self.law_after(state, state.text)
-        pair = [randomness.choose(q, Purpose.DRAFT, len(state.text), node) for node in (0, 1)]
-        return Proposal.chain([max(pair, key=lambda token: q[token])], [q])
-
-
 class LawOfAnotherContext(TableDrafter):
     """q of the round's first position, reported for every position."""
 
     def chain(self, state, budget, randomness):
         proposal = super().chain(state, budget, randomness)
         return Proposal.chain(proposal.tokens.tolist(), [proposal.laws[0]] * budget) if budget else proposal
-
-
-class StaleSequence(TabularSequence):
-    """The cache keeps rejected drafts: the model conditions on what it was once shown."""
-
-    def __init__(self, tokens):
-        super().__init__(tokens)
-        self.shown = list(tokens)
-
-    def commit(self, tokens):
-        self.shown.append(tokens[-1])
-        super().commit(tokens)
-
-
-class StaleCache(TabularEngine):
-    def open(self, tokens):
-        return StaleSequence(tokens)
-
-    def forward(self, works):
-        scores = super().forward([_Shown(work) for work in works])
-        for work in works:
-            work.sequence.shown += work.proposal.tokens.tolist()
-        return scores
-
-
-class _Shown:
-    def __init__(self, work):
-        self.proposal = work.proposal
-        self.sequence = TabularSequence(work.sequence.shown)
 
 
 class ContextLateByOne(TabularEngine):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from known_laws import random_table
 
+from known_laws import random_table
 from truedraw.engine.tabular import TabularEngine
 from truedraw.generate.rows import LawRows
 from truedraw.protocol import ROOT, Proposal, Work

@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import asdict, replace
 
 import pytest
 
 from truedraw.errors import BadParameter
 from truedraw.sampling.params import SamplingParams, sampling_params
+from truedraw.sampling.step import at
 
 BAD = [
     ("temperature", -0.1), ("temperature", math.nan), ("temperature", math.inf), ("temperature", "hot"),
     ("temperature", True), ("top_k", -2), ("top_k", 1.5), ("top_p", 0), ("top_p", 1.1), ("top_p", math.nan),
     ("min_p", -0.1), ("min_p", 2), ("typical_p", 0.0), ("n", 0), ("max_tokens", 0), ("stop", ("",)), ("stop", (3,)),
-    ("stop_token_ids", (-1,)), ("ignore_eos", "yes"), ("seed", -5), ("seed", 2**64),
+    ("stop_token_ids", (-1,)), ("ignore_eos", "yes"), ("seed", -5), ("seed", 2**64), ("stop", 5),
+    ("stop_token_ids", "1"),
+    ("repetition_penalty", 0), ("repetition_penalty", 101), ("presence_penalty", 2.1), ("frequency_penalty", math.nan),
+    ("no_repeat_ngram", -1), ("no_repeat_ngram", 2.5), ("logit_bias", [1, 2]), ("logit_bias", {"a": 1}),
+    ("logit_bias", {-1: 1}), ("logit_bias", {1: math.inf}), ("logit_bias", {1: "2"}), ("bad_words", "word"),
+    ("bad_words", [""]), ("bad_words", [" "]), ("bad_words", [[]]), ("bad_words", [[-1]]), ("bad_words", [3]),
+    ("allowed_token_ids", []), ("allowed_token_ids", [1.5]), ("min_tokens", -1), ("min_tokens", 257),
+    ("epsilon_cutoff", 1.1), ("eta_cutoff", -0.1), ("top_n_sigma", -0.5), ("xtc_probability", 1.01),
+    ("xtc_threshold", 0), ("xtc_threshold", 0.3), ("dynatemp_range", -1), ("dynatemp_exponent", 0),
+    ("dynatemp_exponent", 2), ("mirostat", 1), ("mirostat", True), ("mirostat", "2"), ("mirostat_tau", 0),
+    ("mirostat_tau", 3), ("mirostat_eta", 0.2), ("schedule", [1]), ("schedule", {"n": [[0, 1]]}),
+    ("schedule", {"temperature": []}), ("schedule", {"temperature": 1}), ("schedule", {"temperature": [[0]]}),
+    ("schedule", {"temperature": [[0, -1]]}), ("schedule", {"temperature": [[5, 1], [5, 2]]}),
+    ("schedule", {"top_k": [[0, 0]]}), ("schedule", {"temperature": [[-1, 1]]}), ("sampler_order", "alphabetical"),
+    ("sampler_order", ["top_kk"]), ("sampler_order", ["top_k", "top_k"]), ("sampler_order", ["top_k", "penalties"]),
+    ("sampler_order", 7),
 ]  # fmt: skip
+
+CONTRADICTIONS = [
+    ("min_tokens", {"min_tokens": 9, "max_tokens": 8}),
+    ("top_p", {"mirostat": 2, "top_p": 0.9}),
+    ("xtc_probability", {"mirostat": 2, "xtc_probability": 0.1}),
+    ("min_p", {"mirostat": 2, "schedule": {"min_p": [[0, 0.1]]}}),
+    ("temperature", {"temperature": 0.5, "schedule": {"temperature": [[0, 1]]}}),
+    ("sampler_order", {"sampler_order": ["top_k"], "temperature": 0.5}),
+    ("sampler_order", {"sampler_order": ["top_k"], "schedule": {"top_p": [[0, 0.5]]}}),
+    ("sampler_order", {"sampler_order": ["mirostat", "temperature"], "mirostat": 2}),
+]
 
 
 @pytest.mark.parametrize(("name", "value"), BAD)
@@ -38,3 +67,47 @@ def test_the_request_comes_before_the_models_defaults() -> None:
 
 def test_one_stop_string_may_stand_alone() -> None:
     assert SamplingParams(stop="END").stop == ("END",)
+
+
+@pytest.mark.parametrize(("name", "given"), CONTRADICTIONS)
+def test_what_cannot_stand_together_is_refused_by_name(name, given) -> None:
+    with pytest.raises(BadParameter, match=name) as caught:
+        SamplingParams(**given)
+    assert caught.value.parameter == name
+
+
+def test_a_model_default_gives_way_to_what_contradicts_it() -> None:
+    defaults = {"temperature": 0.6, "top_p": 0.9, "top_k": 40, "repetition_penalty": 1.1, "no_repeat_ngram_size": 4}
+    steered = sampling_params({"mirostat": 2}, defaults)
+    assert (steered.temperature, steered.top_p, steered.top_k) == (0.6, 1.0, 0)
+    cooling = sampling_params({"schedule": {"temperature": [[0, 1.2], [9, 0.7]]}}, defaults)
+    assert (cooling.temperature, cooling.top_p) == (1.0, 0.9)
+    ordered = sampling_params({"sampler_order": ["top_k", "temperature"]}, defaults)
+    assert (ordered.temperature, ordered.top_p, ordered.top_k, ordered.repetition_penalty) == (0.6, 1.0, 40, 1.1)
+    assert ordered.no_repeat_ngram == 4
+
+
+def test_the_other_name_of_a_parameter_is_known_and_both_at_once_are_refused() -> None:
+    assert sampling_params({"no_repeat_ngram_size": 3}).no_repeat_ngram == 3
+    with pytest.raises(BadParameter, match="twice"):
+        sampling_params({"no_repeat_ngram_size": 3, "no_repeat_ngram": 3})
+
+
+def test_lists_and_json_keys_are_taken_as_they_come() -> None:
+    params = SamplingParams(
+        logit_bias={"12": -100, 3: 1}, bad_words=["no", [4, 5]], allowed_token_ids=[3, 12], sampler_order=["penalties"],
+    )  # fmt: skip
+    assert params.logit_bias == {12: -100.0, 3: 1.0}
+    assert params.bad_words == ("no", (4, 5))
+    assert params.allowed_token_ids == (3, 12)
+    assert replace(params, seed=1) == replace(params, seed=1)
+    assert hash(params) == hash(replace(params))
+    assert json.loads(json.dumps(asdict(params)))["bad_words"] == ["no", [4, 5]]
+    assert SamplingParams(logit_bias=None, bad_words=None, schedule=None) == SamplingParams()
+
+
+@pytest.mark.parametrize(
+    ("generated", "value"), [(0, 1.2), (2, 1.2), (4, 1.2), (5, 1.0), (7, 0.6), (10, 0.9), (99, 0.9)]
+)
+def test_a_schedule_is_straight_between_its_points(generated, value) -> None:
+    assert at(((4, 1.2), (7, 0.6), (10, 0.9)), generated) == pytest.approx(value)

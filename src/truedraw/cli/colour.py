@@ -10,8 +10,8 @@ from typing import Literal, TextIO
 Paint = Callable[[str, str], str]
 """(text, origin) -> what to write."""
 
-ANSI = {"draft": "32", "bonus": "34", "residual": "38;5;208"}
-"""Green, blue and orange as parameters of the terminal's colour sequence; plain tokens keep the terminal's colour."""
+ANSI = {"draft": "32", "bonus": "34", "residual": "38;5;208", "forced": "35"}
+"""Green, blue, orange, magenta as parameters of the terminal's colour sequence; plain tokens keep its own colour."""
 RESET = "\x1b[0m"
 CONTROLS = (
     {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}

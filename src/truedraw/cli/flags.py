@@ -8,9 +8,12 @@ from typing import Annotated, Any, Literal
 
 from truedraw.cli.config import from_file
 from truedraw.cli.grouping import flag
+from truedraw.cli.sampling_flags import SAMPLING, SamplingFlags
 from truedraw.models.catalogue import DEFAULT_MODEL
 
-MODEL, SAMPLING, SPECULATION, OUTPUT = "Model", "Sampling", "Speculation", "Output"
+MODEL, SPECULATION, OUTPUT = "Model", "Speculation", "Output"
+
+__all__ = ["OUTPUT", "CountFlags", "ModelFlags", "OutputFlags", "SamplingFlags", "SpeculationFlags"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,45 +38,20 @@ class ModelFlags:
         Path | None,
         flag("--cache", help="Folder for fetched models.", file_okay=False, rich_help_panel=MODEL),
     ] = None
-
-
-@dataclass(frozen=True, slots=True)
-class SamplingFlags:
-    """The law, and where texts end; names and ranges of SamplingParams."""
-
-    temperature: Annotated[
-        float | None, flag("--temperature", "-t", help="0 takes the likeliest token.", rich_help_panel=SAMPLING)
+    amateur: Annotated[
+        str | None,
+        flag("--amateur", help="A worse model to sample in contrast to: contrastive decoding.", rich_help_panel=MODEL),
     ] = None
-    top_k: Annotated[int | None, flag("--top-k", help="Tokens kept; 0 keeps all.", rich_help_panel=SAMPLING)] = None
-    top_p: Annotated[float | None, flag("--top-p", help="Mass kept, in (0, 1].", rich_help_panel=SAMPLING)] = None
-    min_p: Annotated[
-        float | None, flag("--min-p", help="Share of the likeliest token's mass, 0 to 1.", rich_help_panel=SAMPLING)
+    contrastive_alpha: Annotated[
+        float | None,
+        flag(
+            "--contrastive-alpha", help="Share of the likeliest token's mass, 0.1 if not given.", rich_help_panel=MODEL
+        ),
     ] = None
-    typical_p: Annotated[
-        float | None, flag("--typical-p", help="Typical mass kept, in (0, 1].", rich_help_panel=SAMPLING)
+    contrastive_beta: Annotated[
+        float | None,
+        flag("--contrastive-beta", help="How strong the contrast is, 0.5 if not given.", rich_help_panel=MODEL),
     ] = None
-    max_tokens: Annotated[int | None, flag("--max-tokens", help="New tokens at most.", rich_help_panel=SAMPLING)] = None
-    seed: Annotated[
-        int | None, flag("--seed", help="Same seed, same text, whatever is drafted.", rich_help_panel=SAMPLING)
-    ] = None
-    stop: Annotated[
-        list[str] | None,
-        flag("--stop", help="Text that ends it and is left out; repeatable.", rich_help_panel=SAMPLING),
-    ] = None
-    stop_token_ids: Annotated[
-        list[int] | None,
-        flag("--stop-token-ids", help="Token that ends it; repeatable.", rich_help_panel=SAMPLING),
-    ] = None
-    ignore_eos: Annotated[
-        bool, flag("--ignore-eos", help="The model's end token does not end it.", rich_help_panel=SAMPLING)
-    ] = False
-
-    def given(self) -> dict[str, Any]:
-        """The parameters that were given, for SamplingParams."""
-        values = {name: getattr(self, name) for name in self.__slots__}
-        return {
-            name: value for name, value in values.items() if value is not None and value is not False and value != []
-        }
 
 
 @dataclass(frozen=True, slots=True)

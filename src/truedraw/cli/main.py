@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from truedraw import TruedrawError, __version__
-from truedraw.cli import bench, chat, generate, models
+from truedraw.cli import bench, chat, check, generate, models
 from truedraw.cli.interrupt import EXIT_CODE as INTERRUPTED
 from truedraw.cli.pipe import quiet_pipe
 
@@ -28,6 +28,7 @@ app = typer.Typer(
 app.command(epilog=generate.EPILOG)(generate.generate)
 app.command(epilog=chat.EPILOG)(chat.chat)
 app.command(epilog=bench.EPILOG)(bench.bench)
+app.command(epilog=check.EPILOG)(check.check)
 app.add_typer(models.app, name="models")
 
 

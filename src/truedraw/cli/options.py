@@ -31,6 +31,9 @@ def opened(flags: ModelFlags) -> Iterator[Model]:
             threads=flags.threads,
             cache=flags.cache,
             progress=progress,
+            amateur=flags.amateur,
+            contrastive_alpha=flags.contrastive_alpha,
+            contrastive_beta=flags.contrastive_beta,
         )
     with model:
         notice_invariance(model.engine)

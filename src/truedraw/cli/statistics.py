@@ -18,11 +18,23 @@ def block(result: Result) -> str:
     lines = [
         f"{len(result.prompt_tokens)} tokens of prompt, {stats.tokens} new{samples} in {stats.seconds:.2f} s: "
         f"{number(stats.tokens_per_second, '.1f')} tokens/s",
-        f"{stats.rounds} rounds, {number(stats.tokens_per_round, '.2f')} tokens a round; {drafts(stats)}",
+        f"{stats.rounds} rounds, {number(stats.tokens_per_round, '.2f')} tokens a round; "
+        f"{drafts(stats)}{forced(stats)}",
         f"time: engine {share(stats.engine_seconds, stats)}, draft {share(stats.draft_seconds, stats)}, "
         f"other {share(stats.other_seconds, stats)}",
+        *notices(result),
     ]
     return "\n".join(lines)
+
+
+def notices(result: Result) -> list[str]:
+    """One line where the texts do not have the model's distribution."""
+    loss = result.loss
+    if loss is None:
+        return []
+    settings = ", ".join(f"{name} {value:g}" for name, value in loss.settings.items())
+    bound = "" if loss.tv_per_token is None else f"total variation a token at most {loss.tv_per_token:.2g}; "
+    return [f"LOSSY, not the model's distribution ({loss.rule}, {settings}): {bound}{loss.meaning}"]
 
 
 def line(stats: Stats) -> str:
@@ -38,6 +50,11 @@ def drafts(stats: Stats) -> str:
     if not stats.drafted:
         return "nothing drafted"
     return f"{stats.accepted} of {stats.drafted} drafts accepted ({number(stats.acceptance_rate, '.0%')})"
+
+
+def forced(stats: Stats) -> str:
+    """What a grammar left no choice about."""
+    return f"; {stats.forced} tokens forced" if stats.forced else ""
 
 
 def share(seconds: float, stats: Stats) -> str:

@@ -15,6 +15,7 @@ from truedraw.cli.flags import OutputFlags
 from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.showing import finished, streamed, was_interrupted
 from truedraw.cli.statistics import line as statistics_line
+from truedraw.cli.statistics import notices
 from truedraw.errors import BadPrompt
 from truedraw.generate.result import Result
 
@@ -44,7 +45,7 @@ def turn(conversation: Conversation, question: str, output: OutputFlags) -> Resu
     conversation.remember(question, result)
     write(json.dumps(result.to_dict(), allow_nan=False) + "\n" if output.json else "\n")
     if output.stats:
-        typer.echo(statistics_line(result.stats), err=True)
+        typer.echo("\n".join([statistics_line(result.stats), *notices(result)]), err=True)
     if conversation.is_full(result):
         typer.echo("the model's context is full; /reset starts anew", err=True)
     return result

@@ -1,7 +1,7 @@
 """Draft as much as pays: by measured cost and measured acceptance, plain sampling always being one of the choices.
 
-For every draft length k that is worth a look, the tokens of a round are 1 + f (s_1 + ... + s_k), where f is the share of
-rounds for which the drafter finds something and s_j the chance that its first j tokens are all kept; the cost of a
+For every draft length k that is worth a look, the tokens of a round are 1 + f (s_1 + ... + s_k), where f is the share
+of rounds for which the drafter finds something and s_j the chance that its first j tokens are all kept; the cost of a
 round is that of a pass over its rows. The length with most tokens a cost is taken (renewal reward). Everything is
 estimated from earlier rounds, so a decision never looks at a token whose fate it decides, and the law is untouched.
 

@@ -43,6 +43,12 @@ class NgramState:
                 return self._copy(start, budget)
         return []
 
+    def ahead(self, tokens: Sequence[int]) -> NgramState:
+        """protocol.LooksAhead: the same index, which the tokens have not entered yet, after a longer text."""
+        state = NgramState(self._lengths[-1], self._lengths[0])
+        state._text, state._after = [*self._text, *tokens], self._after
+        return state
+
     def _copy(self, start: int, budget: int) -> list[int]:
         period = len(self._text) - start
         return [self._text[start + step % period] for step in range(budget)]

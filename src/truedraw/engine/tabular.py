@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from truedraw import protocol
-from truedraw.errors import BadParameter, BadPrompt
+from truedraw.errors import BadParameter, BadPrompt, EngineError
 from truedraw.protocol import ROOT, Scores, Work
 
 Context = tuple[int, ...]
@@ -61,7 +61,9 @@ class TabularEngine:
         return [TabularSequence(sequence.tokens) for _ in range(n)]
 
     def forward(self, works: Sequence[Work]) -> list[Scores]:
-        """Look every node up; logits are float64 here, so that laws stay exact."""
+        """Look every node up; logits are float64 here, so that laws stay exact. Raises EngineError past the context."""
+        if any(len(work.sequence.tokens) > self.context_length for work in works):
+            raise EngineError(f"a text is longer than the context of {self.context_length}; stop at the context length")
         return [Scores(self._rows(work)) for work in works]
 
     def close(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 
 from truedraw.generate.ending import Ending
@@ -11,12 +12,15 @@ from truedraw.generate.loop import Parts, Sample, Stopwatch, rounds
 from truedraw.generate.reader import TextReader
 from truedraw.generate.result import Choice, Result
 from truedraw.generate.speculation import Speculation
-from truedraw.protocol import Engine, Origin, Round
+from truedraw.generate.spelling import spelling
+from truedraw.protocol import Engine, LossyVerifier, Origin, Randomness, Round
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness, fresh_seed
+from truedraw.sampling.step import Opening
 from truedraw.stats.summary import Stats, summary
 from truedraw.text import Tokenizer
+from truedraw.text.guided import masks
 
 INTERRUPTED = "interrupted"
 
@@ -45,6 +49,10 @@ class Generation:
         self._readers = [TextReader(tokenizer, params.stop) for _ in range(params.n)]
         self._parts = Parts(engine, spec.drafter(), spec.verifier(params.seed), spec.controller())
         self._end_ids = {*params.stop_token_ids, *(() if params.ignore_eos else tokenizer.eos_ids)}
+        seed = fresh_seed() if params.seed is None else params.seed
+        self._chances = [PhiloxRandomness(seed, index) for index in range(params.n)]
+        self._masks = masks(params, tokenizer, engine.vocab_size)
+        self._laws = [SamplingLaw(params, self._opening(tokenizer, chance)) for chance in self._chances]
         self._run = self._go()
 
     def __iter__(self) -> Iterator[list[Round]]:
@@ -66,7 +74,9 @@ class Generation:
         """The samples so far; those that have not ended are marked "interrupted"."""
         seconds = (self._ended or perf_counter()) - self._started
         choices = tuple(self._choice(index, seconds) for index in range(self.params.n))
-        return Result(self._name, self._prompt, self.params.seed, choices, self._stats(seconds))
+        rule = self._parts.verifier
+        loss = rule.loss() if isinstance(rule, LossyVerifier) else None
+        return Result(self._name, self._prompt, self.params.seed, choices, self._stats(seconds), loss)
 
     def interrupt(self) -> None:
         """End after the round that is being computed; a signal handler or another thread may call it."""
@@ -102,20 +112,24 @@ class Generation:
         first = engine.open(self._prompt)
         sequences = [first, *engine.fork(first, n - 1)]
         self._fork_seconds = clock.lap()
-        law, seed = SamplingLaw(self.params), self.params.seed
-        seed = fresh_seed() if seed is None else seed
         room = min(self.params.max_tokens, engine.context_length - len(self._prompt))
         return [
             Sample(
                 index=index,
-                law=law,
-                randomness=PhiloxRandomness(seed, index),
+                law=self._laws[index],
+                randomness=self._chances[index],
                 ending=Ending(self._end_ids, room, self._readers[index]),
                 sequence=sequence,
-                draft=self._parts.drafter.open(self._prompt, law),
+                draft=self._parts.drafter.open(self._prompt, self._laws[index]),
             )
             for index, sequence in enumerate(sequences)
         ]
+
+    def _opening(self, tokenizer: Tokenizer, chance: Randomness) -> Opening:
+        """Where the law of a sample starts."""
+        encode = partial(spelling, tokenizer)
+        vocab = self._parts.engine.vocab_size
+        return Opening(self._prompt, vocab, tuple(self._end_ids), chance, encode, self._masks)
 
     def _choice(self, index: int, seconds: float) -> Choice:
         mine = [r for r in self._rounds if r.sample == index]
@@ -130,4 +144,5 @@ class Generation:
             pieces=tuple(self._readers[index].pieces),
             finish_reason=reason or INTERRUPTED,
             stats=summary(mine, seconds if self.params.n == 1 else None),
+            exact=self._parts.verifier.exact,
         )

@@ -7,7 +7,8 @@ from itertools import zip_longest
 
 from truedraw.generate.result import Choice, Result
 
-BACKGROUNDS = {"draft": "#c8f0c8", "bonus": "#cfe3ff", "residual": "#ffe0c0", "plain": "transparent"}
+BACKGROUNDS = {"draft": "#c8f0c8", "bonus": "#cfe3ff", "residual": "#ffe0c0", "plain": "transparent",
+               "forced": "#e4d8f4"}  # fmt: skip
 """Background colours by origin: dark text on each has a contrast above 12 to 1."""
 
 
@@ -16,7 +17,9 @@ def to_html(result: Result) -> str:
     legend = " ".join(_span(origin, origin) for origin in BACKGROUNDS)
     texts = "".join(f"<p>{_text(choice)}</p>" for choice in result.choices)
     rate = result.stats.tokens_per_round
-    return f"<div>{texts}<small>{legend} · {'–' if rate is None else f'{rate:.2f}'} tokens a round</small></div>"
+    mark = "" if result.exact else " · <b>lossy: not the model's distribution</b>"
+    round_length = "–" if rate is None else f"{rate:.2f}"
+    return f"<div>{texts}<small>{legend} · {round_length} tokens a round{mark}</small></div>"
 
 
 def _text(choice: Choice) -> str:

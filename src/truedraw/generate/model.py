@@ -29,7 +29,7 @@ class Model:
         self, name: str, engine: Engine, tokenizer: Tokenizer, defaults: Mapping[str, Any] | None = None
     ) -> None:
         self.name, self.engine, self.tokenizer = name, engine, tokenizer
-        self._defaults = dict(defaults or {})
+        self.defaults = dict(defaults or {})
         warm_up()
 
     def generate(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
@@ -60,7 +60,7 @@ class Model:
 
     def params(self, **sampling: Any) -> SamplingParams:
         """Sampling parameters by name, with the model's own defaults below them."""
-        return sampling_params(sampling, self._defaults)
+        return sampling_params(sampling, self.defaults)
 
     def chat_prompt(self, messages: Sequence[Mapping[str, Any]]) -> list[int]:
         """Token ids of a conversation by the model's chat template; messages have "role" and "content"."""
@@ -98,7 +98,7 @@ class Model:
         return list(prompt)
 
 
-def load(
+def load(  # noqa: PLR0913 - what can be said of a model, all but the first by name
     name: str | Path = DEFAULT_MODEL,
     *,
     numerics: str = "invariant",
@@ -106,14 +106,47 @@ def load(
     threads: int | None = None,
     cache: Path | None = None,
     progress: Callable[[str, int, int | None], None] | None = None,
+    amateur: str | Path | None = None,
+    contrastive_alpha: float | None = None,
+    contrastive_beta: float | None = None,
     **engine_options: Any,
 ) -> Model:
     """Open a model: a name of the catalogue, a GGUF file, a Hugging Face or OpenVINO folder, "org/name" on the hub.
 
     numerics: "invariant" (fast, and bit-identical for a row however it was computed) or "reference" (float32
     throughout). weights: "auto", "stored" or "int8". `cache` is the folder for fetched and converted models.
-    "tabular" is a toy that needs no file. Raises UnknownModel, UnsupportedModel, BadModelFile or PullError.
+    "tabular" is a toy that needs no file. `amateur` names a second model over the same vocabulary: the law is then
+    the contrast of the two, of the given alpha (0.1) and beta (0.5), see contrast.py. Raises UnknownModel,
+    UnsupportedModel, BadModelFile, PullError or BadParameter.
     """
+    from truedraw.generate.contrast import check_contrast, contrast
+
+    strength = check_contrast(amateur, contrastive_alpha, contrastive_beta)
+    options: dict[str, Any] = {
+        "numerics": numerics,
+        "weights": weights,
+        "threads": threads,
+        "cache": cache,
+        "progress": progress,
+    }
+    model = open_model(name, **options, **engine_options)
+    if amateur is None:
+        return model
+    try:
+        return contrast(model, open_model(amateur, **options), *strength)
+    except BaseException:
+        model.close()
+        raise
+
+
+def open_model(
+    name: str | Path,
+    *,
+    cache: Path | None = None,
+    progress: Callable[[str, int, int | None], None] | None = None,
+    **engine_options: Any,
+) -> Model:
+    """One model by its name; options as for `load`."""
     if str(name) == TOY_MODEL:
         from truedraw.engine.tabular import TabularEngine
 
@@ -124,7 +157,5 @@ def load(
 
     checkpoint = open_checkpoint(name, cache=cache, progress=progress)
     tokenizer = Tokenizer.of(checkpoint)
-    engine = OpenVINOEngine.load(
-        checkpoint, numerics=numerics, weights=weights, threads=threads, cache=cache, **engine_options
-    )
+    engine = OpenVINOEngine.load(checkpoint, cache=cache, **engine_options)
     return Model(checkpoint.name, engine, tokenizer, checkpoint.sampling_defaults)

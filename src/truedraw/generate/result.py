@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from truedraw.protocol import Origin
+from truedraw.protocol import Loss, Origin
 from truedraw.stats.summary import Stats
 
 
@@ -26,6 +26,7 @@ class Choice:
     pieces: tuple[str, ...]  # of the text, one a token, then what was held back at the end
     finish_reason: str
     stats: Stats
+    exact: bool  # whether the rule it was drawn with keeps the model's distribution
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -37,6 +38,7 @@ class Choice:
             "logprobs": list(self.logprobs),
             "sampling_logprobs": list(self.sampling_logprobs),
             "finish_reason": self.finish_reason,
+            "exact": self.exact,
             "stats": self.stats.to_dict(),
         }
 
@@ -50,6 +52,12 @@ class Result:
     seed: int | None  # None where none was given
     choices: tuple[Choice, ...]
     stats: Stats
+    loss: Loss | None = None  # of a lossy rule, which has to be asked for; None: the model's own distribution
+
+    @property
+    def exact(self) -> bool:
+        """Whether these are samples of the model's own distribution, as far as the rules go."""
+        return self.loss is None
 
     @property
     def text(self) -> str:
@@ -62,6 +70,8 @@ class Result:
             "model": self.model,
             "prompt_tokens": len(self.prompt_tokens),
             "seed": self.seed,
+            "exact": self.exact,
+            **({} if self.loss is None else {"lossy": asdict(self.loss)}),
             "choices": [choice.to_dict() for choice in self.choices],
             "stats": self.stats.to_dict(),
         }

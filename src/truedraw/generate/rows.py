@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from truedraw.protocol import Floats, Law, Proposal, Scores
+from truedraw.protocol import ROOT, Floats, Law, Proposal, Scores
 from truedraw.sampling.law import log_probability
 
 
@@ -25,7 +25,8 @@ class LawRows:
 
     def law_after(self, tokens: Sequence[int]) -> Law:
         """The law once the tokens of a verdict stand there."""
-        return self._law(self._rows_of(tokens)[-1]).after(tokens[-1])
+        row = self._rows_of(tokens)[-1]
+        return self._law(row).after(tokens[-1], self[row])
 
     def logprobs(self, tokens: Sequence[int]) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Natural logs of the probabilities of an emitted text, before and after the transforms."""
@@ -35,13 +36,13 @@ class LawRows:
 
     def _law(self, row: int) -> Law:
         if row not in self._laws:
-            parent, token = self._proposal.parents[row - 1], self._proposal.tokens[row - 1]
-            self._laws[row] = self._law(1 + int(parent)).after(int(token))
+            above, token = 1 + int(self._proposal.parents[row - 1]), int(self._proposal.tokens[row - 1])
+            self._laws[row] = self._law(above).after(token, self[above])
         return self._laws[row]
 
     def _rows_of(self, tokens: Sequence[int]) -> list[int]:
-        rows = [0]
-        for token in tokens[:-1]:
-            below = (self._proposal.parents == rows[-1] - 1) & (self._proposal.tokens == token)
-            rows.append(1 + int(np.flatnonzero(below)[0]))
+        rows, here = [0], np.array([ROOT])
+        for token in tokens[:-1]:  # equal siblings are one text: any of them may have the next node below it
+            here = np.flatnonzero(np.isin(self._proposal.parents, here) & (self._proposal.tokens == token))
+            rows.append(1 + int(here[0]))
         return rows

@@ -9,6 +9,7 @@ from typing import Any
 from truedraw.control.fixed import FixedController
 from truedraw.control.payoff import PayoffController
 from truedraw.errors import BadParameter
+from truedraw.generate.fence import rule
 from truedraw.protocol import Controller, Drafter, Verifier
 from truedraw.registry import find
 
@@ -22,14 +23,18 @@ class Speculation:
 
     rejection_sample_method: a registered verifier; None takes "coupled" where a seed is given, otherwise "traversal",
     the rule that keeps the most.
+    allow_lossy: lets rejection_sample_method name a rule that does not keep the model's distribution; results are then
+    marked. lossy_options: settings of such a rule.
     adaptive: draft only while it pays by the run's own measurements; False drafts in every round.
     prompt_lookup_min, prompt_lookup_max: tokens of a suffix to look up, for the method ngram.
     Raises BadParameter and UnknownName.
     """
 
     method: str = LOOKUP
-    num_speculative_tokens: int = 5
+    num_speculative_tokens: int = 7
     rejection_sample_method: str | None = None
+    allow_lossy: bool = False
+    lossy_options: Mapping[str, float] | None = None
     adaptive: bool = True
     prompt_lookup_min: int | None = None
     prompt_lookup_max: int | None = None
@@ -43,8 +48,11 @@ class Speculation:
             value = getattr(self, name)
             if not isinstance(value, str) and not (value is None and name != "method"):
                 raise BadParameter(name, f"got {value!r}; give a name")
-        if not isinstance(self.adaptive, bool):
-            raise BadParameter("adaptive", f"got {self.adaptive!r}; give true or false")
+        for name in ("adaptive", "allow_lossy"):
+            if not isinstance(getattr(self, name), bool):
+                raise BadParameter(name, f"got {getattr(self, name)!r}; give true or false")
+        if not isinstance(self.lossy_options, Mapping | None):
+            raise BadParameter("lossy_options", f"got {self.lossy_options!r}; give names and numbers")
         if self.method != LOOKUP and (self.prompt_lookup_min or self.prompt_lookup_max):
             raise BadParameter("prompt_lookup_min", f"only the method {LOOKUP} looks up, not {self.method}")
         self.drafter()
@@ -60,8 +68,7 @@ class Speculation:
     def verifier(self, seed: int | None) -> Verifier:
         """The acceptance rule for a run with or without a seed."""
         by_seed = "traversal" if seed is None else "coupled"
-        verifier: Verifier = find("verifiers", self.rejection_sample_method or by_seed)()
-        return verifier
+        return rule(self.rejection_sample_method or by_seed, self.allow_lossy, self.lossy_options)
 
     def controller(self) -> Controller:
         """How much to draft."""

@@ -1,76 +1,63 @@
-"""Logits to p, in the order that defines the law: temperature, top_k, top_p, min_p, typical_p.
+"""Logits to p. A law is a tuple of steps, each of which knows its place in the text; sampling/order.py has their order.
 
-Every truncation reads the law that the one before left, renormalised (the order of vLLM and Hugging Face). One
-function for plain and speculative sampling, and one row at a time, so a row's p cannot depend on its neighbours.
+One function for plain and speculative sampling, and one row at a time, so a row's p depends on its own text alone.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
-from truedraw.errors import EngineError
 from truedraw.protocol import Floats, Logits
-from truedraw.sampling import truncate
+from truedraw.sampling.grammar import Grammar
 from truedraw.sampling.params import SamplingParams
-
-Truncation = Callable[[Floats], truncate.Mask]
+from truedraw.sampling.row import Row, one_hot
+from truedraw.sampling.step import Fixed, Opening, Step
+from truedraw.sampling.steps import steps
 
 
 class SamplingLaw:
-    """protocol.Law for one set of parameters."""
+    """protocol.Law for one set of parameters, at one place of a text.
 
-    def __init__(self, params: SamplingParams) -> None:
-        self._temperature = params.temperature
-        self._truncations = truncations(params)
+    Parameters that look at the text need the `opening`; raises BadParameter where one does not fit the vocabulary.
+    """
+
+    __slots__ = ("_moves", "_steps")
+
+    def __init__(self, params: SamplingParams, opening: Opening | None = None) -> None:
+        self._steps: tuple[Step, ...] = steps(params, opening or Opening())
+        self._moves = not all(isinstance(step, Fixed) for step in self._steps)
 
     def __call__(self, logits: Logits) -> Floats:
-        """p [vocab] float64 of one row of logits [vocab]; raises EngineError on NaN or where nothing is possible."""
-        p = softmax(logits, self._temperature)
-        for truncation in self._truncations:
-            np.multiply(p, truncation(p), out=p)
-            p /= p.sum()
-        return p
+        """p [vocab] float64 of one row of logits [vocab].
 
-    def after(self, token: int) -> SamplingLaw:
-        """The same: none of these parameters looks at the text."""
-        return self
+        Raises EngineError on NaN or where the model allows nothing, BadParameter where the parameters leave nothing.
+        """
+        row = Row(logits)
+        for step in self._steps:
+            step(row)
+        return row.p
 
+    def after(self, token: int, p: Floats | None = None) -> SamplingLaw:
+        """The law once `token` stands here, in O(1); `p` as in protocol.Law."""
+        if not self._moves:
+            return self
+        law = SamplingLaw.__new__(SamplingLaw)
+        law._steps, law._moves = tuple(step.after(token, p) for step in self._steps), True
+        return law
 
-def truncations(params: SamplingParams) -> list[Truncation]:
-    """The truncations that are switched on, in their order."""
-    steps: list[tuple[bool, Truncation]] = [
-        (params.top_k > 0, partial(truncate.top_k, k=params.top_k)),
-        (params.top_p < 1.0, partial(truncate.top_p, mass=params.top_p)),
-        (params.min_p > 0.0, partial(truncate.min_p, ratio=params.min_p)),
-        (params.typical_p < 1.0, partial(truncate.typical_p, mass=params.typical_p)),
-    ]
-    return [step for on, step in steps if on]
+    def forced(self, limit: int) -> tuple[int, ...]:
+        """As protocol.Law: what a grammar leaves no choice about."""
+        grammars = (step for step in self._steps if isinstance(step, Grammar))
+        return next((grammar.forced(limit) for grammar in grammars), ())
 
 
 def softmax(logits: Logits, temperature: float) -> Floats:
     """softmax(logits / temperature) in float64; temperature 0 is its limit, one-hot at the first of the largest."""
-    top = logits.max()
-    if not np.isfinite(top):
-        raise EngineError(f"the model's logits are unusable: their largest is {top}; the model file may be damaged")
-    if temperature == 0:
-        return one_hot(int(logits.argmax()), logits.size)
-    p: Floats = np.subtract(logits, top, dtype=np.float64)
-    with np.errstate(over="ignore"):  # a tiny temperature sends the quotient to -inf, which is what is meant
-        p /= temperature
-    np.exp(p, out=p)
-    p /= p.sum()
-    return p
-
-
-def one_hot(token: int, vocab_size: int) -> Floats:
-    """The law of certainty."""
-    p = np.zeros(vocab_size)
-    p[token] = 1.0
-    return p
+    row = Row(logits)
+    row.temper(temperature)
+    return row.p
 
 
 def log_probability(logits: Logits, token: int) -> float:
@@ -78,3 +65,6 @@ def log_probability(logits: Logits, token: int) -> float:
     shifted = logits - logits.max()
     chosen = float(shifted[token])
     return chosen - math.log(float(np.exp(shifted, out=shifted).sum()))
+
+
+__all__ = ["SamplingLaw", "log_probability", "one_hot", "softmax"]

@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from truedraw.errors import BadParameter
+from truedraw.sampling.contradictions import check_together, overruled
+from truedraw.sampling.grammar import PARAMETERS as GRAMMARS
+from truedraw.sampling.grammar import check_grammar, schema_text
+from truedraw.sampling.order import DEFAULT_ORDER
 from truedraw.sampling.randomness import check_seed
+from truedraw.sampling.ranges import RANGES, a_list, biases, check_number, ids, strings, words
+from truedraw.sampling.schedules import Points, schedules
+
+ALIASES = {"no_repeat_ngram_size": "no_repeat_ngram"}
+"""Names by which others know our parameters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplingParams:
-    """The law to sample from and when to stop. Raises BadParameter naming the first parameter out of range.
+    """The law to sample from and when to stop. Raises BadParameter naming the first parameter that cannot be.
 
-    temperature: >= 0; 0 takes the likeliest token. top_k: tokens kept, 0 or -1 = all. top_p, typical_p: mass kept, in
-    (0, 1]. min_p: likelihood relative to the likeliest token, in [0, 1]. n: samples of each prompt. max_tokens: new
-    tokens at most. stop: strings that end the text and are not part of it. stop_token_ids: tokens that end it, beside
-    the model's own. ignore_eos: the model's own end tokens do not end it. seed: 0 to 2**64 - 1; the same seed gives
-    the same text, whatever is drafted; None = a new one every time.
+    The law, in its order (what each step does, and whose definition it is, stands in its file in sampling/):
+
+    logit_bias: {token id: number added to its logit}. repetition_penalty: 0.01 to 100, on tokens of prompt and output.
+    presence_penalty, frequency_penalty: -2 to 2, on tokens of the output. allowed_token_ids: the only possible tokens.
+    min_tokens: no end token before that many. bad_words: token id sequences, or strings, that never come about.
+    no_repeat_ngram: no sequence of that many tokens comes twice; 0 = off. temperature: >= 0; 0 takes the likeliest
+    token. dynatemp_range, dynatemp_exponent: the temperature follows the entropy within +- range. top_n_sigma: logits
+    within so many standard deviations of the largest. top_k: tokens kept, 0 or -1 = all. top_p, typical_p: mass kept,
+    in (0, 1]. min_p: likelihood relative to the likeliest token, in [0, 1]. epsilon_cutoff, eta_cutoff: the least
+    probability kept, fixed or by entropy. xtc_probability, xtc_threshold: how often all but the least likely of the
+    tokens above the threshold are dropped. mirostat: 2 = steer the surprise to mirostat_tau bits with the rate
+    mirostat_eta, in place of every truncation. schedule: {parameter: [[tokens, value], ...]}, see schedules.py.
+    grammar (Lark or GBNF), json_schema (a mapping, or JSON), regex: at most one; only tokens that keep the text inside
+    it are possible, and it ends where that may end, see grammar.py. Any JSON object: json_schema={"type": "object"}.
+    sampler_order: "huggingface", "vllm", "llama.cpp" or a list of step names, see order.py.
+
+    The end. max_tokens: new tokens at most. stop: strings that end the text and are not part of it. stop_token_ids:
+    tokens that end it, beside the model's own. ignore_eos: the model's own end tokens do not end it.
+
+    The draws. n: samples of each prompt. seed: 0 to 2**64 - 1; the same seed gives the same text, whatever is drafted;
+    None = a new one every time.
     """
 
     temperature: float = 1.0
@@ -27,6 +51,29 @@ class SamplingParams:
     top_p: float = 1.0
     min_p: float = 0.0
     typical_p: float = 1.0
+    epsilon_cutoff: float = 0.0
+    eta_cutoff: float = 0.0
+    top_n_sigma: float = 0.0
+    xtc_probability: float = 0.0
+    xtc_threshold: float = 0.1
+    dynatemp_range: float = 0.0
+    dynatemp_exponent: float = 1.0
+    mirostat: int = 0
+    mirostat_tau: float = 5.0
+    mirostat_eta: float = 0.1
+    repetition_penalty: float = 1.0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    no_repeat_ngram: int = 0
+    logit_bias: Mapping[int, float] = field(default_factory=dict, hash=False)
+    bad_words: tuple[str | tuple[int, ...], ...] = ()
+    allowed_token_ids: tuple[int, ...] | None = None
+    min_tokens: int = 0
+    grammar: str | None = None
+    json_schema: str | Mapping[str, Any] | None = None
+    regex: str | None = None
+    schedule: Mapping[str, Points] = field(default_factory=dict, hash=False)
+    sampler_order: str | tuple[str, ...] = DEFAULT_ORDER
     n: int = 1
     max_tokens: int = 256
     stop: tuple[str, ...] = ()
@@ -35,52 +82,66 @@ class SamplingParams:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
-        object.__setattr__(self, "stop", stop)
-        object.__setattr__(self, "stop_token_ids", tuple(self.stop_token_ids or ()))
-        self._check_numbers()
-        self._check_stops()
-
-    def _check_numbers(self) -> None:
-        _number("temperature", self.temperature, 0.0, math.inf, "0 or more")
-        _number("top_p", self.top_p, 0.0, 1.0, "above 0, at most 1", open_low=True)
-        _number("min_p", self.min_p, 0.0, 1.0, "from 0 to 1")
-        _number("typical_p", self.typical_p, 0.0, 1.0, "above 0, at most 1", open_low=True)
-        _whole("top_k", self.top_k, -1, "0 or more; 0 and -1 keep all tokens")
-        _whole("n", self.n, 1, "1 or more")
-        _whole("max_tokens", self.max_tokens, 1, "1 or more")
-        if self.seed is not None:
-            check_seed(self.seed)
-
-    def _check_stops(self) -> None:
-        for text in self.stop:
-            if not isinstance(text, str) or not text:
-                raise BadParameter("stop", f"got {text!r}; give strings of at least one character")
-        for token in self.stop_token_ids:
-            _whole("stop_token_ids", token, 0, "token ids, 0 or more")
+        for name in RANGES:
+            check_number(name, getattr(self, name))
+        self._set_lists()
         if not isinstance(self.ignore_eos, bool):
             raise BadParameter("ignore_eos", f"got {self.ignore_eos!r}; give true or false")
+        if self.seed is not None:
+            check_seed(self.seed)
+        self._set_grammar()
+        check_together({each.name: getattr(self, each.name) for each in fields(self)})
+
+    def _set_lists(self) -> None:
+        """Lists become tuples, so that nobody changes them later."""
+        order, allowed = self.sampler_order, self.allowed_token_ids
+        checked = {
+            "logit_bias": biases(self.logit_bias),
+            "bad_words": words(self.bad_words),
+            "allowed_token_ids": None if allowed is None else ids("allowed_token_ids", allowed),
+            "schedule": schedules(self.schedule),
+            "sampler_order": order if isinstance(order, str) else a_list("sampler_order", order),
+            "stop": strings("stop", self.stop),
+            "stop_token_ids": ids("stop_token_ids", self.stop_token_ids),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    def _set_grammar(self) -> None:
+        """The schema becomes JSON text; what is there must compile."""
+        if self.json_schema is not None:
+            object.__setattr__(self, "json_schema", schema_text(self.json_schema))
+        for name in GRAMMARS:
+            text = getattr(self, name)
+            if text is not None:
+                if not isinstance(text, str):
+                    raise BadParameter(name, f"got {text!r}; give a text")
+                check_grammar(name, text)
 
 
 def sampling_params(given: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> SamplingParams:
     """SamplingParams from names and values; None = not given; `defaults` (the model's own) apply below `given`.
 
-    Raises BadParameter with the list of valid names where one is unknown.
+    A default that contradicts what was given is left out. Raises BadParameter with the list of valid names where one
+    is unknown.
     """
-    valid = [field.name for field in fields(SamplingParams)]
-    for name in given:
+    valid = [each.name for each in fields(SamplingParams)]
+    request = _by_our_names(given)
+    for name in request:
         if name not in valid:
             raise BadParameter(name, f"no such sampling parameter; valid ones are {', '.join(valid)}")
-    below = {name: value for name, value in (defaults or {}).items() if name in valid and value is not None}
-    return SamplingParams(**{**below, **{name: value for name, value in given.items() if value is not None}})
+    gone = overruled(request)
+    below = {name: value for name, value in _by_our_names(defaults or {}).items() if name in valid and name not in gone}
+    return SamplingParams(**{**below, **request})
 
 
-def _number(name: str, value: object, low: float, high: float, allowed: str, open_low: bool = False) -> None:
-    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if not number or not low <= value <= high or (open_low and value == low):  # type: ignore[operator]
-        raise BadParameter(name, f"got {value!r}; give a number {allowed}")
-
-
-def _whole(name: str, value: object, low: int, allowed: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < low:
-        raise BadParameter(name, f"got {value!r}; give a whole number, {allowed}")
+def _by_our_names(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is None; raises BadParameter where a parameter was given under two names."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        ours = ALIASES.get(name, name)
+        if value is not None and ours in found:
+            raise BadParameter(ours, f"given twice: {name} is another name for it")
+        if value is not None:
+            found[ours] = value
+    return found

@@ -13,7 +13,8 @@ class Stats:
     """Counts and times of some rounds. The end tokens of a text count as tokens; times are in seconds.
 
     acceptance_rate = accepted / drafted, None where nothing was drafted; tokens_per_round counts the residual or
-    bonus token; other_seconds is everything but the engine and the drafter.
+    bonus token; other_seconds is everything but the engine and the drafter; forced tokens had to come (a grammar), and
+    count neither as drafted nor as accepted.
     """
 
     rounds: int
@@ -27,6 +28,7 @@ class Stats:
     engine_seconds: float
     draft_seconds: float
     other_seconds: float
+    forced: int = 0
 
     def to_dict(self) -> dict[str, int | float | None]:
         """By name, for JSON."""
@@ -55,6 +57,7 @@ def summary(rounds: Iterable[Round], seconds: float | None = None, engine_second
         engine_seconds=engine,
         draft_seconds=draft,
         other_seconds=max(total - engine - draft, 0.0),
+        forced=sum(r.forced for r in done),
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from truedraw.engine.tabular import Context, TabularEngine
 from truedraw.protocol import DraftState, Floats, Law, Proposal, Purpose, Randomness, Scores, Work
+from truedraw.sampling.step import Step
 
 Table = Mapping[Context, Sequence[float]]
 
@@ -26,6 +27,7 @@ class Scenario:
     draft_tokens: int = 3
     max_tokens: int = 4
     end_ids: tuple[int, ...] = ()
+    masks: tuple[Step, ...] = ()  # further steps of the law, a grammar's for instance
 
     def __str__(self) -> str:
         return self.name
@@ -119,6 +121,13 @@ class TableState:
         self.text.extend(tokens)
         for token in tokens:
             self.law = self.law.after(token)
+
+    def ahead(self, tokens: Sequence[int]) -> TableState:
+        """protocol.LooksAhead: a table needs no scores."""
+        state = TableState([*self.text, *tokens], self.law)
+        for token in tokens:
+            state.law = state.law.after(token)
+        return state
 
 
 class TableDrafter:

@@ -37,6 +37,7 @@ class Tokenizer:
         self._special = {i for i, token in tokenizer.get_added_tokens_decoder().items() if token.special}
         self._chat_template = chat_template
         self._rendered: ChatTemplate | None = None
+        self._guidance: dict[tuple[int, ...], Any] = {}
         self.drops_first_space = rule.drops_first_space
         self.eos_ids = tuple(eos_ids)
         self.bos_id = bos_id
@@ -99,6 +100,19 @@ class Tokenizer:
     def token_id(self, token: str) -> int | None:
         """The id of a token by its written form, for instance "<|im_end|>"."""
         return self._tokenizer.token_to_id(token)
+
+    def guidance(self, vocab_size: int, end_ids: Sequence[int]) -> Any:
+        """This tokenizer as an llguidance.LLTokenizer over `vocab_size` rows, made once for each set of end tokens."""
+        key = (vocab_size, *end_ids)
+        if key not in self._guidance:
+            from truedraw.text.guidance import guidance_tokenizer
+
+            self._guidance[key] = guidance_tokenizer(self, self._tokenizer, vocab_size, end_ids)
+        return self._guidance[key]
+
+    def same_ids(self, other: Tokenizer) -> bool:
+        """Whether every id stands for the same bytes in both, so that one model's laws speak of the other's tokens."""
+        return self._bytes == other._bytes and self._special == other._special
 
     def chat(
         self,

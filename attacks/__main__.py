@@ -1,0 +1,5 @@
+"""python -m attacks [--markdown] [NAME ...]."""
+
+from attacks.run import main
+
+main()

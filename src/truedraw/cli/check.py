@@ -1,0 +1,183 @@
+"""truedraw check: the certificate of exactness."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from truedraw.cli.flags import ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
+from truedraw.cli.grouping import flag, with_flags
+from truedraw.errors import BadFile, BadParameter
+
+if TYPE_CHECKING:
+    from truedraw.generate.model import Model
+    from truedraw.stats.check import Certificate, Settings, Subject
+
+PANEL = "Check"
+FAILED = 1  # exit code
+ALPHA, SAMPLES = 0.01, 16
+EPILOG = """Examples:
+
+truedraw check --temperature 0.7 --html report.html
+
+truedraw check --quick --spec-tokens 8 --json
+
+truedraw check -m ./model.gguf --prompts questions.jsonl --samples 64
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFlags:
+    """What only this verb has."""
+
+    prompts: Annotated[
+        Path | None,
+        flag(
+            "--prompts",
+            metavar="FILE",
+            help="JSON lines with prompt or turns, of which 16 are used; a small set of our own if not given.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    samples: Annotated[
+        int, flag("--samples", help="Texts of each prompt; four times as many halve the bias that is seen.",
+                  min=2, rich_help_panel=PANEL)
+    ] = SAMPLES  # fmt: skip
+    alpha: Annotated[
+        float,
+        flag("--alpha", help="Chance of a false alarm, all statistics together.", rich_help_panel=PANEL),
+    ] = ALPHA
+    quick: Annotated[
+        bool, flag("--quick", help="About a quarter of the work; sees larger biases only.", rich_help_panel=PANEL)
+    ] = False
+    html: Annotated[
+        Path | None,
+        flag("--html", metavar="FILE", help="Write a report with plots.", dir_okay=False, rich_help_panel=PANEL),
+    ] = None
+    raw: Annotated[
+        bool, flag("--raw", help="Continue prompts as they are, without a chat template.", rich_help_panel=PANEL)
+    ] = False
+
+
+@with_flags
+def check(
+    own: CheckFlags, model: ModelFlags, sampling: SamplingFlags, spec: SpeculationFlags, output: OutputFlags
+) -> None:
+    """Check that sampling is exact: this code, this model, this drafter, these parameters, on this machine.
+
+    The rules are enumerated, seeds compared, texts tested against a forward pass of their own, and the same tests
+    tried on planted bugs. Texts have a fixed length, --max-tokens or 32: neither end tokens nor --stop end them, for
+    texts selected by how they end would not follow the model. Everything follows from --seed (0 if not given) and can
+    be repeated. A table goes to stderr (not with --json), one JSON object to stdout. Exit code 1 when anything fails.
+    """
+    from truedraw.bench.prompts import read_prompts
+    from truedraw.cli.options import opened, speculation_of
+    from truedraw.sampling.params import sampling_params
+    from truedraw.stats.check import spread
+
+    settings, speculation = settings_of(own, sampling), speculation_of(spec)
+    sampling_params(sampling.given())  # what is wrong should be said before the model is loaded
+    prompts = spread(read_prompts(own.prompts), settings.prompts)
+    _check_folder(own.html)
+    with opened(model) as loaded:
+        from truedraw.bench.pairs import tasks
+        from truedraw.stats.check import Subject
+
+        texts = [task.tokens for task in tasks(loaded, prompts, own.raw)]
+        subject = Subject(loaded, loaded.params(**sampling.given()), speculation, texts)
+        certificate = _with_conditions(_checked(subject, settings, model), subject, settings, model)
+    if own.html is not None:
+        _write_report(certificate, own.html)
+    _print(certificate, output)
+    if not certificate.passed:
+        raise typer.Exit(FAILED)
+
+
+def settings_of(own: CheckFlags, sampling: SamplingFlags) -> Settings:
+    """Raises BadParameter for a parameter out of range or without a meaning here."""
+    from truedraw.stats.check import Settings, quick
+
+    if sampling.max_tokens is not None and sampling.max_tokens < 2:
+        raise BadParameter("max_tokens", f"got {sampling.max_tokens!r}; a check needs texts of at least 2 tokens")
+    wanted = Settings(alpha=own.alpha, samples=own.samples, seed=sampling.seed or 0)
+    if sampling.max_tokens is not None:
+        wanted = replace(wanted, length=sampling.max_tokens)
+    return quick(wanted) if own.quick else wanted
+
+
+def _checked(subject: Subject, settings: Settings, flags: ModelFlags) -> Certificate:
+    from rich.console import Console
+
+    from truedraw.stats.check import check as look
+
+    console = Console(stderr=True)
+    with console.status("checking") if console.is_terminal else nullcontext() as status:
+        tell = (lambda title: status.update(f"checking: {title}")) if status else str
+        return look(subject, settings, lambda: _reference(flags), tell)
+
+
+def _reference(flags: ModelFlags) -> Model:
+    from truedraw.generate.model import load
+
+    return load(
+        flags.model,
+        numerics="reference",
+        threads=flags.threads,
+        cache=flags.cache,
+        amateur=flags.amateur,
+        contrastive_alpha=flags.contrastive_alpha,
+        contrastive_beta=flags.contrastive_beta,
+    )
+
+
+def _with_conditions(found: Certificate, subject: Subject, settings: Settings, flags: ModelFlags) -> Certificate:
+    from dataclasses import asdict
+
+    from truedraw.bench.provenance import machine
+    from truedraw.bench.provenance import settings as sampled_with
+
+    conditions = {
+        **found.conditions,
+        **asdict(settings),
+        "prompts": len(subject.prompts),
+        "numerics": flags.numerics,
+        "weights": flags.weights,
+        **sampled_with(subject.params, subject.speculation),
+        **machine(),
+    }
+    return replace(found, conditions=conditions)
+
+
+def _check_folder(path: Path | None) -> None:
+    """A bad path is said before the work; raises BadFile."""
+    if path is not None and not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
+        raise BadFile(f"--html {path} cannot be written: give a file in a folder that exists and may be written to")
+
+
+def _write_report(certificate: Certificate, path: Path) -> None:
+    """Whole or not at all."""
+    from truedraw.stats.check.html import to_html
+
+    fresh = path.with_name(path.name + ".part")
+    try:
+        fresh.write_text(to_html(certificate), encoding="utf-8")
+        fresh.replace(path)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise BadFile(f"--html {path} cannot be written: {error.strerror}; give another file") from error
+
+
+def _print(certificate: Certificate, output: OutputFlags) -> None:
+    from truedraw.cli.certificate import print_certificate
+
+    if output.stats and not output.json:
+        print_certificate(certificate, output.color)
+    typer.echo(json.dumps(certificate.to_dict(), allow_nan=False, default=str))
+    sys.stdout.flush()

@@ -1,0 +1,31 @@
+"""Grammars and schemas on the command line: written out, or in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from truedraw.errors import BadFile
+
+LONGEST_NAME = 4096  # characters; file systems take no longer path
+
+
+def grammar_text(flag: str, value: str) -> str:
+    """The text of a grammar or schema; raises BadFile for a file that is missing or cannot be read as UTF-8.
+
+    A value that names a file is read. Otherwise one that could be a grammar (it has a rule's colon) or JSON (a brace,
+    true or false) is taken as it is.
+    """
+    path = Path(value)
+    if len(value) <= LONGEST_NAME and "\0" not in value and path.is_file():
+        return _read(flag, path)
+    written_out = ":" in value if flag == "--grammar" else value.strip().startswith(("{", "true", "false"))
+    if not written_out:
+        raise BadFile(f"{flag}: there is no file {value[:80]!r}, and it is not written out either; give one of the two")
+    return value
+
+
+def _read(flag: str, path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeError) as error:
+        raise BadFile(f"{flag}: {path} cannot be read as UTF-8 text ({error}); give another file") from error

@@ -1,0 +1,139 @@
+"""Contrastive decoding (Li et al., 2210.15097; O'Brien and Lewis, 2309.09117): an expert held against an amateur.
+
+    V(c) = {x : p_e(x | c) >= alpha max_y p_e(y | c)}
+    p(x | c)  proportional to  exp((1 + beta) log p_e(x | c) - beta log p_a(x | c))   on V(c), 0 elsewhere
+
+An engine over two engines whose logits are the contrasted scores, (1 + beta) z_e - beta z_a, -inf outside V: drafting,
+verification, seeds and batches work on them as on any model's. V is taken from the expert's own law; temperature,
+truncation and penalties come after. log-probabilities "of the model" are those of the contrasted law.
+
+The amateur is any engine over the same vocabulary, and scores every node of every proposal. Where it is the drafter's
+own model, hand in an engine that returns the rows computed while drafting; the amateur then costs nothing more
+(speculative contrastive decoding, Yuan et al., 2311.08981).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Seq
+from typing import Any
+
+import numpy as np
+
+from truedraw.errors import BadInput, BadParameter, EngineError
+from truedraw.protocol import Engine, Logits, Scores, Sequence, Work
+
+ALPHA, BETA = 0.1, 0.5
+"""Defaults: alpha of both papers; beta of the second one, whose form of the score this is."""
+
+
+class ContrastiveSequence:
+    """protocol.Sequence of one text in both engines."""
+
+    def __init__(self, expert: Sequence, amateur: Sequence) -> None:
+        self.expert, self.amateur = expert, amateur
+
+    @property
+    def tokens(self) -> Seq[int]:
+        """The committed text."""
+        return self.expert.tokens
+
+    def commit(self, tokens: Seq[int]) -> None:
+        """Append, in both."""
+        self.expert.commit(tokens)
+        self.amateur.commit(tokens)
+
+    def close(self) -> None:
+        """Free both."""
+        self.expert.close()
+        self.amateur.close()
+
+
+class ContrastiveEngine:
+    """protocol.Engine; owns both engines. `hidden` is the expert's.
+
+    Vocabularies may differ in rows that no token uses: the narrower one counts. Raises BadParameter for alpha outside
+    (0, 1] and beta below 0, and BadInput where both are one engine: an engine's scores last until its next pass.
+    """
+
+    def __init__(self, expert: Engine, amateur: Engine, alpha: float = ALPHA, beta: float = BETA) -> None:
+        check_strength(alpha, beta)
+        if expert is amateur:
+            raise BadInput("the expert and the amateur are one engine; load the amateur a second time")
+        self.expert, self.amateur, self.alpha, self.beta = expert, amateur, alpha, beta
+        self.vocab_size = min(expert.vocab_size, amateur.vocab_size)
+        self.context_length = min(expert.context_length, amateur.context_length)
+
+    @property
+    def invariance(self) -> Any:
+        """The report of the engine whose bits depend on the batch, if one has such a report, else the expert's."""
+        reports = [getattr(engine, "invariance", None) for engine in (self.expert, self.amateur)]
+        return next((report for report in reports if report is not None and not report.holds), reports[0])
+
+    @property
+    def numerics(self) -> str:
+        """The expert's."""
+        return str(getattr(self.expert, "numerics", ""))
+
+    def open(self, tokens: Seq[int]) -> ContrastiveSequence:
+        """Start a text in both."""
+        return ContrastiveSequence(self.expert.open(tokens), self.amateur.open(tokens))
+
+    def fork(self, sequence: Sequence, n: int) -> list[Sequence]:
+        """n further texts in both."""
+        own = _own(sequence)
+        pairs = zip(self.expert.fork(own.expert, n), self.amateur.fork(own.amateur, n), strict=True)
+        return [ContrastiveSequence(*pair) for pair in pairs]
+
+    def forward(self, works: Seq[Work]) -> list[Scores]:
+        """One pass of each engine for all works."""
+        owned = [(_own(work.sequence), work.proposal) for work in works]
+        experts = self.expert.forward([Work(own.expert, proposal) for own, proposal in owned])
+        amateurs = self.amateur.forward([Work(own.amateur, proposal) for own, proposal in owned])
+        return [
+            Scores(self._contrasted(expert.logits, amateur.logits), expert.hidden)
+            for expert, amateur in zip(experts, amateurs, strict=True)
+        ]
+
+    def close(self) -> None:
+        """Free both."""
+        self.expert.close()
+        self.amateur.close()
+
+    def _contrasted(self, expert: Logits, amateur: Logits) -> Logits:
+        vocab = self.vocab_size
+        return contrasted(expert[:, :vocab], amateur[:, :vocab], self.alpha, self.beta)
+
+
+def contrasted(expert: Logits, amateur: Logits, alpha: float, beta: float) -> Logits:
+    """Scores [rows, vocab] of two models' logits [rows, vocab], in the expert's precision; both stay as they are.
+
+    Raises EngineError where the amateur rules out what the expert finds plausible: its contrast would be infinite.
+    """
+    if beta == 0.0:
+        amateur = np.zeros((1, 1), dtype=expert.dtype)
+    floor = expert.max(axis=1, keepdims=True) + expert.dtype.type(np.log(alpha))
+    plausible = expert >= floor
+    scores = np.full_like(expert, -np.inf)
+    np.multiply(expert, 1.0 + beta, out=scores, where=plausible)
+    np.subtract(scores, beta * amateur, out=scores, where=plausible)
+    if np.isposinf(scores).any():
+        raise EngineError("the amateur gives probability 0 to a token that the expert finds plausible; take another")
+    return scores
+
+
+def check_strength(alpha: object, beta: object) -> None:
+    """Raises BadParameter."""
+    if not _is_number(alpha) or not 0.0 < alpha <= 1.0:  # type: ignore[operator]
+        raise BadParameter("contrastive_alpha", f"got {alpha!r}; give a number above 0, at most 1")
+    if not _is_number(beta) or not 0.0 <= beta < np.inf:  # type: ignore[operator]
+        raise BadParameter("contrastive_beta", f"got {beta!r}; give a finite number, 0 or more")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _own(sequence: Sequence) -> ContrastiveSequence:
+    if not isinstance(sequence, ContrastiveSequence):
+        raise EngineError("a sequence can only be run by the engine that opened it")
+    return sequence

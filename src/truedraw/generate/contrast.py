@@ -1,0 +1,34 @@
+"""Two loaded models as one whose law is their contrast (engine/contrastive.py says which law that is)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from truedraw.engine.contrastive import ALPHA, BETA, ContrastiveEngine, check_strength
+from truedraw.errors import BadParameter
+from truedraw.generate.model import Model
+
+
+def contrast(expert: Model, amateur: Model, alpha: float = ALPHA, beta: float = BETA) -> Model:
+    """A model with the expert's name, text and defaults; closing it closes both.
+
+    The amateur is a smaller or otherwise worse model. Raises BadParameter where the ids of the two mean other tokens.
+    """
+    if not expert.tokenizer.same_ids(amateur.tokenizer):
+        amateur.close()
+        raise BadParameter(
+            "amateur",
+            f"the vocabulary of {amateur.name} is not that of {expert.name}; take a model of the same family",
+        )
+    engine = ContrastiveEngine(expert.engine, amateur.engine, alpha, beta)
+    return Model(expert.name, engine, expert.tokenizer, expert.defaults)
+
+
+def check_contrast(amateur: str | Path | None, alpha: float | None, beta: float | None) -> tuple[float, float]:
+    """Alpha and beta, by default those of the papers; raises BadParameter, also where they are given for nothing."""
+    for name, value in (("contrastive_alpha", alpha), ("contrastive_beta", beta)):
+        if value is not None and amateur is None:
+            raise BadParameter(name, f"got {value!r}, but no amateur to contrast with; name one")
+    strength = ALPHA if alpha is None else alpha, BETA if beta is None else beta
+    check_strength(*strength)
+    return strength

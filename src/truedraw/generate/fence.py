@@ -1,0 +1,58 @@
+"""The fence around lossy rules: the one place that can let one in, and only by its name and on request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from inspect import signature
+from typing import Any
+
+from truedraw.errors import BadParameter, UnknownName
+from truedraw.protocol import LossyVerifier, Verifier
+from truedraw.registry import find, names
+
+
+def rule(name: str, allow_lossy: bool, options: Mapping[str, float] | None) -> Verifier:
+    """The acceptance rule of this name; `options` are the settings of a lossy one.
+
+    Raises UnknownName, and BadParameter for a lossy rule without `allow_lossy` or for options that do not fit.
+    """
+    kind = _kind(name, allow_lossy)
+    if kind.exact:
+        if options:
+            raise BadParameter("lossy_options", f"the rule {name} is exact and takes none; leave them out")
+        verifier: Verifier = kind()
+        return verifier
+    return _lossy(name, kind, dict(options or {}))
+
+
+def _kind(name: str, allow_lossy: bool) -> Any:
+    """The class; nothing of a lossy rule is imported unless it is allowed."""
+    try:
+        kind = find("verifiers", name)
+    except UnknownName:
+        if name not in names("lossy_verifiers"):
+            raise
+        _require(allow_lossy, name)
+        return find("lossy_verifiers", name)
+    _require(allow_lossy or kind.exact, name)
+    return kind
+
+
+def _require(allowed: bool, name: str) -> None:
+    if not allowed:
+        raise BadParameter(
+            "rejection_sample_method",
+            f"{name} does not keep the model's distribution; add allow_lossy: true if that is what you want, "
+            f"or choose one that does: {', '.join(names('verifiers'))}",
+        )
+
+
+def _lossy(name: str, kind: Any, options: dict[str, float]) -> Verifier:
+    valid = list(signature(kind).parameters)
+    for option in options:
+        if option not in valid:
+            raise BadParameter("lossy_options", f"{name} has no option {option!r}; valid ones are {', '.join(valid)}")
+    verifier = kind(**options)
+    if not isinstance(verifier, LossyVerifier):
+        raise BadParameter("rejection_sample_method", f"{name} says neither that it is exact nor what it loses")
+    return verifier

@@ -1,0 +1,47 @@
+"""Bans that need little or nothing of the text: allowed_token_ids and min_tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from truedraw.protocol import Floats, Ints
+from truedraw.sampling.params import SamplingParams
+from truedraw.sampling.row import Row
+from truedraw.sampling.step import Fixed, Opening, Step
+
+
+def allowed_token_ids(params: SamplingParams, opening: Opening) -> Step | None:
+    """Only these tokens are possible (vLLM); None where all are."""
+    if params.allowed_token_ids is None:
+        return None
+    ids = opening.ids("allowed_token_ids", params.allowed_token_ids)
+    return Fixed(partial(Row.ban_all_but, ids=ids, parameter="allowed_token_ids"))
+
+
+@dataclass(frozen=True, slots=True)
+class MinTokens:
+    """The tokens that end a text are impossible before it has min_tokens tokens (vLLM; Hugging Face's min_new_tokens).
+
+    These are the model's end tokens, unless ignore_eos, and stop_token_ids. A stop string may still end the text.
+    """
+
+    left: int
+    end_ids: Ints
+
+    def __call__(self, row: Row) -> None:
+        """Ban the ends while tokens are missing."""
+        if self.left > 0:
+            row.ban(self.end_ids, "min_tokens")
+
+    def after(self, token: int, p: Floats | None) -> MinTokens:
+        """One less is missing."""
+        return MinTokens(self.left - 1, self.end_ids) if self.left > 0 else self
+
+
+def min_tokens(params: SamplingParams, opening: Opening) -> Step | None:
+    """The step, None where it is off or nothing ends a text."""
+    if params.min_tokens == 0 or not opening.end_ids:
+        return None
+    known = tuple(token for token in opening.end_ids if token < opening.vocabulary())
+    return MinTokens(params.min_tokens, opening.ids("min_tokens", known))

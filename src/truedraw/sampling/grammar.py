@@ -1,0 +1,161 @@
+"""Guided generation: only tokens that keep the text inside a grammar are possible, and it ends where the grammar may.
+
+    p'(x | c) = p(x | c) m(x | c) / sum_y p(y | c) m(y | c),   m(x | c) = 1 where c x can still become a whole text
+
+The mask m is llguidance's (github.com/guidance-ai/llguidance), for a Lark or GBNF grammar, a JSON schema or a regular
+expression. This law is the target, by definition. It is not the model's law given that the text matches: that would
+weigh every token by the chance that the free model goes on to match, which nobody can compute.
+
+Where the grammar leaves only certain bytes, llguidance also asks for the tokens in which the model's own tokenizer
+would write them, so that one token is possible there: it is forced.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from truedraw.errors import BadParameter
+from truedraw.protocol import Floats
+from truedraw.sampling.row import Row
+from truedraw.sampling.step import Fixed, Step
+from truedraw.sampling.truncate import Mask
+
+PARAMETERS = ("grammar", "json_schema", "regex")
+"""At most one of them is given."""
+
+QUOTED = re.compile(r"\d+ \|")  # a line number and a line of the grammar
+
+
+class Matcher(Protocol):
+    """What is used of llguidance.LLMatcher: the state of a text in a grammar, changed by `consume_token`."""
+
+    def deep_copy(self) -> Matcher:
+        """Another matcher in the same state; costs no more than a method call."""
+        ...
+
+    def consume_token(self, sampled_token: int) -> bool:
+        """Go on by a token; False where it is illegal, and the matcher is of no use then."""
+        ...
+
+    def compute_bitmask(self) -> bytes:
+        """One bit a token, lowest first."""
+        ...
+
+    def is_error(self) -> bool:
+        """Whether the grammar got stuck."""
+        ...
+
+    def get_error(self) -> str:
+        """Why."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """The mask of one place. `matcher` is read and copied here, never moved on."""
+
+    parameter: str
+    matcher: Matcher
+    end_ids: frozenset[int]
+
+    def __call__(self, row: Row) -> None:
+        """Ban what is illegal."""
+        legal = self.legal(row.logits().size)
+        if 2 * np.count_nonzero(legal) < legal.size:
+            row.ban_all_but(np.flatnonzero(legal), self.parameter)
+        else:
+            row.ban(np.flatnonzero(~legal), self.parameter)
+
+    def legal(self, vocab_size: int | None = None) -> Mask:
+        """The mask [vocab_size]; raises BadParameter where the grammar is stuck, or too complex for llguidance."""
+        bits = np.frombuffer(self.matcher.compute_bitmask(), dtype=np.uint8)
+        if self.matcher.is_error():
+            raise stuck(self.parameter, self.matcher)
+        return np.unpackbits(bits, count=vocab_size, bitorder="little").view(np.bool_)
+
+    def after(self, token: int, p: Floats | None) -> Step:
+        """One token further. After an illegal token or the end nothing is banned: no text goes on there."""
+        matcher = self.matcher.deep_copy()
+        if token in self.end_ids or not matcher.consume_token(token):
+            return OVER
+        return Grammar(self.parameter, matcher, self.end_ids)
+
+    def forced(self, limit: int) -> tuple[int, ...]:
+        """At most `limit` tokens that must come next, the end token included."""
+        tokens: list[int] = []
+        here: Step = self
+        while len(tokens) < limit and isinstance(here, Grammar):
+            legal = here.legal()
+            if np.count_nonzero(legal) != 1:
+                break
+            tokens.append(int(legal.argmax()))
+            here = here.after(tokens[-1], None)
+        return tuple(tokens)
+
+
+def unchanged(row: Row) -> None:
+    """Ban nothing."""
+
+
+OVER = Fixed(unchanged)
+
+
+def opened(parameter: str, text: str, tokenizer: Any, end_ids: frozenset[int]) -> Grammar:
+    """The step before the first token; `tokenizer` is an llguidance.LLTokenizer. Raises BadParameter."""
+    from llguidance import LLMatcher
+
+    matcher = LLMatcher(tokenizer, definition(parameter, text), log_level=0)
+    if matcher.is_error():
+        raise BadParameter(parameter, f"it does not compile: {in_one_line(matcher.get_error())}")
+    grammar = Grammar(parameter, matcher, end_ids)
+    grammar.legal()
+    return grammar
+
+
+def check_grammar(parameter: str, text: str) -> None:
+    """Compile it without a model; raises BadParameter with llguidance's message."""
+    from llguidance import LLMatcher
+
+    if message := LLMatcher.validate_grammar(definition(parameter, text)):
+        raise BadParameter(parameter, f"it does not compile: {in_one_line(message)}")
+
+
+def definition(parameter: str, text: str) -> str:
+    """llguidance's own form of what the user wrote."""
+    from llguidance import grammar_from
+
+    forms: dict[str, Any] = {"grammar": "gbnf", "json_schema": "json_schema", "regex": "regex"}
+    try:
+        return grammar_from(forms[parameter], text)
+    except ValueError as error:
+        raise BadParameter(parameter, f"it does not compile: {in_one_line(str(error))}") from error
+
+
+def schema_text(schema: Any) -> str:
+    """JSON text of a schema given as a mapping, a boolean (both are schemas) or JSON; raises BadParameter."""
+    name = "json_schema"
+    try:
+        parsed = json.loads(schema) if isinstance(schema, str) else schema
+        if isinstance(parsed, Mapping | bool):
+            return json.dumps(dict(parsed) if isinstance(parsed, Mapping) else parsed, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadParameter(name, f"it is not JSON ({error}); give a schema as a mapping or as JSON text") from error
+    raise BadParameter(name, f'got {str(schema)[:80]!r}; give an object, for instance {{"type": "object"}}')
+
+
+def stuck(parameter: str, matcher: Matcher) -> BadParameter:
+    """The error of a matcher that has one."""
+    reason = in_one_line(matcher.get_error())
+    return BadParameter(parameter, f"no text can satisfy it here: {reason}; change the {parameter}")
+
+
+def in_one_line(message: str) -> str:
+    """llguidance's message without its internal state, the quoted source and the carets below that."""
+    lines = [line.strip() for line in message.partition("<state>")[0].splitlines()]
+    return " ".join(line for line in lines if line.strip("^ ") and not QUOTED.match(line))

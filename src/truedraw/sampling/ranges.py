@@ -1,0 +1,131 @@
+"""What values a sampling parameter may have, one by one. What may not stand together is in contradictions.py."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from truedraw.errors import BadParameter
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """An interval; `words` say it to a person."""
+
+    low: float
+    high: float
+    words: str
+    open_low: bool = False
+    also: tuple[float, ...] = ()  # values outside that mean "off"
+
+    def check(self, name: str, value: object) -> None:
+        """Raises BadParameter."""
+        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if number and value in self.also:
+            return
+        if not number or not self.low <= value <= self.high or (self.open_low and value == self.low):  # type: ignore[operator]
+            raise BadParameter(name, f"got {value!r}; give a number {self.words}")
+
+
+@dataclass(frozen=True, slots=True)
+class Wholes:
+    """Whole numbers from `low` on."""
+
+    low: int
+    words: str
+
+    def check(self, name: str, value: object) -> None:
+        """Raises BadParameter."""
+        if isinstance(value, bool) or not isinstance(value, int) or value < self.low:
+            raise BadParameter(name, f"got {value!r}; give a whole number, {self.words}")
+
+
+ANY = Numbers(-math.inf, math.inf, "that is finite")
+COUNT = Wholes(0, "0 or more; 0 turns it off")
+IDS = Wholes(0, "token ids, 0 or more")
+SHARE = Numbers(0.0, 1.0, "from 0 to 1")
+MASS = Numbers(0.0, 1.0, "above 0, at most 1", open_low=True)
+NOT_NEGATIVE = Numbers(0.0, math.inf, "0 or more")
+POSITIVE = Numbers(0.0, math.inf, "above 0", open_low=True)
+PENALTY = Numbers(-2.0, 2.0, "from -2 to 2")  # the OpenAI API's range
+REPETITION = Numbers(0.01, 100.0, "from 0.01 to 100; 1 turns it off")
+
+RANGES: dict[str, Numbers | Wholes] = {
+    "temperature": NOT_NEGATIVE,
+    "dynatemp_range": NOT_NEGATIVE,
+    "dynatemp_exponent": POSITIVE,
+    "top_k": Wholes(-1, "0 or more; 0 and -1 keep all tokens"),
+    "top_p": MASS,
+    "min_p": SHARE,
+    "typical_p": MASS,
+    "epsilon_cutoff": SHARE,
+    "eta_cutoff": SHARE,
+    "top_n_sigma": Numbers(0.0, math.inf, "above 0; 0 and -1 turn it off", also=(-1.0,)),
+    "xtc_probability": SHARE,
+    "xtc_threshold": MASS,
+    "mirostat_tau": POSITIVE,
+    "mirostat_eta": POSITIVE,
+    "repetition_penalty": REPETITION,
+    "presence_penalty": PENALTY,
+    "frequency_penalty": PENALTY,
+    "no_repeat_ngram": COUNT,
+    "min_tokens": COUNT,
+    "max_tokens": Wholes(1, "1 or more"),
+    "n": Wholes(1, "1 or more"),
+}
+
+
+def check_number(name: str, value: object) -> None:
+    """One value against its range; raises BadParameter."""
+    RANGES[name].check(name, value)
+
+
+def a_list(name: str, value: Any) -> tuple[Any, ...]:
+    """A tuple of a list, None = empty; raises BadParameter on a string or something that is no list."""
+    if value is None:
+        return ()
+    if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
+        raise BadParameter(name, f"got {value!r}; give a list")
+    return tuple(value)
+
+
+def ids(name: str, value: Any) -> tuple[int, ...]:
+    """Token ids; raises BadParameter."""
+    tokens = a_list(name, value)
+    for token in tokens:
+        IDS.check(name, token)
+    return tokens
+
+
+def biases(value: Any) -> dict[int, float]:
+    """{token id: bias}; ids may be written as strings, as JSON makes them. Raises BadParameter."""
+    name = "logit_bias"
+    if not hasattr(value or {}, "items"):
+        raise BadParameter(name, f"got {value!r}; give a mapping of token ids to numbers")
+    found: dict[int, float] = {}
+    for token, bias in (value or {}).items():
+        token_id = int(token) if isinstance(token, str) and token.isdecimal() else token
+        IDS.check(name, token_id)
+        ANY.check(name, bias)
+        found[token_id] = float(bias)
+    return found
+
+
+def words(value: Any) -> tuple[str | tuple[int, ...], ...]:
+    """Strings, or sequences of token ids; raises BadParameter."""
+    name = "bad_words"
+    found = tuple(word if isinstance(word, str) else ids(name, word) for word in a_list(name, value))
+    for word in found:
+        if not word or (isinstance(word, str) and not word.strip()):
+            raise BadParameter(name, f"got {word!r}; give words of at least one character or one token")
+    return found
+
+
+def strings(name: str, value: Any) -> tuple[str, ...]:
+    """One string or several, none empty; raises BadParameter."""
+    found = (value,) if isinstance(value, str) else a_list(name, value)
+    for text in found:
+        if not isinstance(text, str) or not text:
+            raise BadParameter(name, f"got {text!r}; give strings of at least one character")
+    return found

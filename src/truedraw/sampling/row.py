@@ -1,0 +1,121 @@
+"""One row on its way from logits to p. It is held in one form at a time, and changed in place by the steps of a law."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from truedraw.errors import BadParameter, EngineError
+from truedraw.protocol import Floats, Ints, Logits
+from truedraw.sampling.truncate import Mask
+
+
+class Row:
+    """Logits [vocab] or p [vocab], in float64. The model's own row is read and never written.
+
+    Logits and p turn into each other by exp and log, so logits are known up to a constant once p was asked for.
+    Raises EngineError where the model's row is NaN or allows nothing.
+    """
+
+    __slots__ = ("_bans", "_logits", "_lowered", "_p", "_raw", "_top")
+
+    def __init__(self, logits: Logits) -> None:
+        self._raw, self._top = logits, logits.max()
+        if not np.isfinite(self._top):
+            raise EngineError(
+                f"the model's logits are unusable: their largest is {self._top}; the model file may be damaged"
+            )
+        self._logits: Floats | None = None
+        self._lowered = False  # whether the largest logit is 0
+        self._p: Floats | None = None
+        self._bans: list[str] = []
+
+    @property
+    def p(self) -> Floats:
+        """The law [vocab] as it stands, sums to 1; change it only through `keep`."""
+        if self._p is None:
+            weights = self.lowered()
+            np.exp(weights, out=weights)
+            weights /= weights.sum()
+            return self._settle(weights)
+        return self._p
+
+    def logits(self) -> Floats:
+        """The logits [vocab], to be changed in place; -inf = impossible."""
+        if self._logits is None:
+            self._logits = self._raw.astype(np.float64) if self._p is None else _log(self._p)
+            self._p = None
+        self._lowered = False
+        return self._logits
+
+    def lowered(self) -> Floats:
+        """The logits [vocab] with their largest at 0; to be changed in place only where that stays so."""
+        if self._logits is None and self._p is None:
+            self._logits = np.subtract(self._raw, self._top, dtype=np.float64)
+        elif not self._lowered:
+            logits = self.logits()
+            logits -= self._largest(logits)
+        self._lowered = True
+        assert self._logits is not None
+        return self._logits
+
+    def keep(self, kept: Mask) -> None:
+        """Drop all other tokens from p and renormalise; `kept` [vocab] holds at least one possible token."""
+        p = self.p
+        np.multiply(p, kept, out=p)
+        p /= p.sum()
+
+    def ban(self, ids: Sequence[int] | Ints, parameter: str) -> None:
+        """Make tokens impossible, in the name of a parameter."""
+        self.logits()[ids] = -np.inf
+        self._bans.append(parameter)
+
+    def ban_all_but(self, ids: Ints, parameter: str) -> None:
+        """Make all other tokens impossible."""
+        logits = self.logits()
+        left = logits[ids]
+        logits.fill(-np.inf)
+        logits[ids] = left
+        self._bans.append(parameter)
+
+    def temper(self, temperature: float) -> None:
+        """Divide the logits; temperature 0 is the limit, certainty of the first of the likeliest tokens."""
+        if temperature == 0:
+            self._choose_the_likeliest()
+            return
+        logits = self.lowered()
+        with np.errstate(over="ignore"):  # a tiny temperature sends the quotient to -inf, which is what is meant
+            logits /= temperature
+
+    def _choose_the_likeliest(self) -> None:
+        untouched = self._raw if self._p is None and self._logits is None else None
+        values = self.lowered() if untouched is None else untouched
+        self._settle(one_hot(int(values.argmax()), values.size))
+
+    def _settle(self, p: Floats) -> Floats:
+        self._p, self._logits, self._lowered = p, None, False
+        return p
+
+    def _largest(self, logits: Floats) -> float:
+        top = float(logits.max())
+        if top > -np.inf:
+            return top
+        names = ", ".join(dict.fromkeys(self._bans)) or "logit_bias"
+        raise BadParameter(
+            names.split(", ")[-1],
+            f"no token may follow the text here: together, {names} and the model rule out all of them. Allow more",
+        )
+
+
+def one_hot(token: int, vocab_size: int) -> Floats:
+    """The law of certainty."""
+    p = np.zeros(vocab_size)
+    p[token] = 1.0
+    return p
+
+
+def _log(p: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        logits: Floats = np.log(p)
+    return logits

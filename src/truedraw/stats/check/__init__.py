@@ -1,0 +1,90 @@
+"""The certificate of exactness on a model, drafter and parameters of the user's own.
+
+(a) enumeration of the code as installed, (b) equal texts for equal seeds, (c) statistics on real text, (d) independence
+of samples, (e) the numbers of the engine on this machine, (f) the same statistics against planted bugs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from time import perf_counter
+
+from truedraw.generate.model import Model
+from truedraw.stats.check.controls import negative_controls
+from truedraw.stats.check.drawing import Recipe
+from truedraw.stats.check.enumerated import enumeration
+from truedraw.stats.check.hypotheses import Sample
+from truedraw.stats.check.machine import distance, invariance
+from truedraw.stats.check.real_text import findings, plots, sampled
+from truedraw.stats.check.records import Certificate, Finding, Section
+from truedraw.stats.check.seeds import seed_equality
+from truedraw.stats.check.settings import Settings, quick, spread
+from truedraw.stats.check.subject import Subject
+
+__all__ = ["Certificate", "Finding", "Section", "Settings", "Subject", "check", "quick", "spread"]
+
+Reference = Callable[[], Model]
+Tell = Callable[[str], object]
+
+TITLES = {
+    "a": "enumeration of the code as installed",
+    "b": "one seed, one text: speculative against plain",
+    "c": "statistics on real text",
+    "d": "independence of samples",
+    "e": "the engine's numbers on this machine",
+    "f": "planted bugs that the statistics must catch",
+}
+DISTANCE_TEXTS = 8  # texts on which numerics are compared
+
+
+def check(subject: Subject, settings: Settings, reference: Reference | None = None, tell: Tell = str) -> Certificate:
+    """All of it. `reference` opens the same model in reference numerics; `tell` hears what is being done."""
+    run, engine = _Run(tell), subject.model.engine
+    subject = replace(subject, prompts=spread(subject.prompts, settings.prompts))
+    subject.check_endless()
+    subject.check_room(settings.length)
+    exact = run.section("a", lambda: enumeration(settings.full_enumeration))
+    equal = run.section("b", lambda: seed_equality(subject, settings))
+    samples: list[Sample] = []
+    text = run.section("c", lambda: _on_real_text(subject, settings, samples))
+    joint = run.section("d", lambda: findings(samples, settings.alpha, subject.equal_bits)[1])
+    drawn = [sample.drawn for sample in samples[:DISTANCE_TEXTS]]
+    opened = reference if settings.reference else None
+    numbers = run.section("e", lambda: [invariance(engine), distance(subject.model, opened, drawn)])
+    planted = run.section("f", lambda: negative_controls(subject, settings))
+    sections = (exact, equal, text, joint, numbers, planted)
+    return Certificate(sections, {"model": subject.model.name, "alpha": settings.alpha}, plots(samples), run.seconds())
+
+
+def _on_real_text(subject: Subject, settings: Settings, samples: list[Sample]) -> list[Finding]:
+    """The findings of (c); what was drawn goes into `samples`."""
+    samples += draw_all(subject, settings)
+    return findings(samples, settings.alpha, subject.equal_bits)[0]
+
+
+def draw_all(subject: Subject, settings: Settings) -> list[Sample]:
+    """The texts that (c) and (d) look at: the rule that runs without a seed, with drafts in every round."""
+    tokens = subject.speculation.num_speculative_tokens
+    recipe = Recipe(
+        subject.law, subject.speculation.drafter, subject.speculation.verifier(None), tokens, settings.length
+    )
+    return [
+        sampled(subject.model.engine, recipe, prompt, settings.seed_of(index), settings.samples)
+        for index, prompt in enumerate(subject.prompts)
+    ]
+
+
+class _Run:
+    """Times the sections."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell, self._start = tell, perf_counter()
+
+    def section(self, key: str, look: Callable[[], Sequence[Finding]]) -> Section:
+        self._tell(TITLES[key])
+        start = perf_counter()
+        return Section(key, TITLES[key], tuple(look()), perf_counter() - start)
+
+    def seconds(self) -> float:
+        return perf_counter() - self._start

@@ -1,0 +1,80 @@
+"""(f) Negative controls: the statistics of this very run against planted bugs. What never rejects proves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from truedraw.draft.ngram import NgramDrafter
+from truedraw.protocol import Drafter, Engine
+from truedraw.stats.check.drawing import Recipe
+from truedraw.stats.check.enumerated import SMALL, distance_of
+from truedraw.stats.check.hypotheses import Sample, Test, holm, impossible, run_tests, smallest_visible
+from truedraw.stats.check.planted import BUGS, Bug, PlantedVerifier
+from truedraw.stats.check.real_text import sampled
+from truedraw.stats.check.records import Finding
+from truedraw.stats.check.self_draft import SelfDrafter
+from truedraw.stats.check.settings import POWER, Settings, spread
+from truedraw.stats.check.subject import Subject
+
+SUFFIXES = (1, 4)  # tokens that prompt lookup compares: short ones give many drafts
+DRAFT_TOKENS = 2  # short drafts give many rounds, and with them many corrections and bonus tokens
+
+
+def negative_controls(subject: Subject, settings: Settings) -> list[Finding]:
+    """One finding a bug; it fails where the bug is large enough to be seen, and is not."""
+    return [control(bug, subject, settings) for bug in BUGS[: settings.control_bugs]]
+
+
+def control(bug: Bug, subject: Subject, settings: Settings) -> Finding:
+    """Draw with the bug, look with the same statistics."""
+    recipe = Recipe(subject.law, lambda: _drafter(bug, subject.model.engine), PlantedVerifier(bug), DRAFT_TOKENS,
+                    settings.length, bug.chance)  # fmt: skip
+    prompts = spread(subject.prompts, settings.control_prompts)
+    samples = [
+        sampled(subject.model.engine, recipe, prompt, settings.seed_of(index), settings.control_samples, bug.distance)
+        for index, prompt in enumerate(prompts)
+    ]
+    return judged(bug, samples, run_tests(samples), settings.alpha)
+
+
+def judged(bug: Bug, samples: Sequence[Sample], tests: Sequence[Test], alpha: float) -> Finding:
+    """Caught, too small to be seen in so many tokens, or missed."""
+    tokens = sum(sample.places.size for sample in samples)
+    distance = float(np.concatenate([sample.places["distance"].ravel() for sample in samples]).mean())
+    visible = smallest_visible(tokens, len(tests), alpha, POWER)
+    best = min(range(len(tests)), key=lambda i: tests[i].p_value)
+    outside = impossible(samples)
+    p_value = 0.0 if outside else holm([test.p_value for test in tests])[best]
+    caught = p_value <= alpha
+    figures = {
+        "caught": caught,
+        "tv": distance,
+        "smallest_visible_tv": visible,
+        "p_value": p_value,
+        "by": f"{outside} tokens outside the law" if outside else tests[best].name,
+        "p_values": {test.name: test.p_value for test in tests},
+        "tokens": tokens,
+        "enumerated_tv": None if bug.shared else distance_of(PlantedVerifier(bug), _toy_drafter(bug), SMALL),
+    }
+    return Finding(bug.name, True if caught else None if distance < visible else False, _says(figures), figures)
+
+
+def _says(found: dict[str, object]) -> str:
+    size = f"TV {found['tv']:.3f} a token"
+    if found["caught"]:
+        return f"caught by {found['by']}, p = {found['p_value']:.1g} ({size})"
+    if found["tv"] < found["smallest_visible_tv"]:  # type: ignore[operator]
+        seen = found["enumerated_tv"]
+        besides = "" if seen is None else f"; enumeration sees it (TV {seen:.2g} on a toy)"
+        return f"too small for {found['tokens']} tokens ({size}, from {found['smallest_visible_tv']:.3f} on){besides}"
+    return f"NOT caught, p = {found['p_value']:.2g} ({size})"
+
+
+def _drafter(bug: Bug, engine: Engine) -> Drafter:
+    return NgramDrafter(*SUFFIXES) if bug.certain else SelfDrafter(engine)
+
+
+def _toy_drafter(bug: Bug) -> Drafter | None:
+    return NgramDrafter(1, 2) if bug.certain else None

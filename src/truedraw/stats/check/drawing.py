@@ -1,0 +1,100 @@
+"""Texts of fixed length from the production loop, with what was drafted at each place.
+
+Nothing ends a text but its length: were tokens selected by what a round did, or texts by how they ended, they would not
+follow p even under exact sampling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.control.fixed import FixedController
+from truedraw.generate.ending import Ending
+from truedraw.generate.loop import Parts, Sample, rounds
+from truedraw.protocol import Drafter, Engine, Law, Proposal, Randomness, Rows, Verdict, Verifier
+from truedraw.protocol import Sequence as Text
+from truedraw.sampling.randomness import PhiloxRandomness
+from truedraw.stats.leaning import Draft, places
+
+Chance = Callable[[int, int], Randomness]  # (seed, sample)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How texts are drawn."""
+
+    law: Callable[[Sequence[int], Randomness], Law]  # (prompt, the sample's randomness)
+    drafter: Callable[[], Drafter]
+    verifier: Verifier
+    draft_tokens: int
+    length: int  # tokens of each text
+    chance: Chance = PhiloxRandomness
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """The draft at one place. log_q [vocab] in half precision: that changes the event looked at, not its chance."""
+
+    token: int
+    log_q: NDArray[np.float16] | None  # None = certain
+
+    @classmethod
+    def of(cls, draft: Draft) -> Note:
+        """Keep a draft."""
+        with np.errstate(divide="ignore", over="ignore"):
+            log_q = None if draft.law is None else np.log(draft.law).astype(np.float16)
+        return cls(draft.token, log_q)
+
+
+@dataclass(slots=True)
+class Drawn:
+    """Some texts of one prompt, and protocol.Observer of their making."""
+
+    prompt: Sequence[int]
+    laws: list[Law]  # at the start of each text
+    texts: list[list[int]]
+    notes: dict[tuple[int, int], Note] = field(default_factory=dict)  # by (text, token of it)
+
+    def __call__(self, sample: int, proposal: Proposal, rows: Rows, verdict: Verdict) -> None:
+        """Note what had been drafted at the places that the verdict fills."""
+        text = self.texts[sample]
+        for _, token, draft in places(proposal, verdict.tokens):
+            if draft is not None:
+                self.notes[sample, len(text)] = Note.of(draft)
+            text.append(token)
+
+
+def draw(engine: Engine, recipe: Recipe, prompt: Sequence[int], seed: int, samples: int) -> Drawn:
+    """`samples` texts of one prompt, computed together."""
+    chances = [recipe.chance(seed, index) for index in range(samples)]
+    drawn = Drawn(prompt, [recipe.law(prompt, chance) for chance in chances], [[] for _ in chances])
+    controller = FixedController(recipe.draft_tokens)
+    parts = Parts(engine, recipe.drafter(), recipe.verifier, controller, drawn)
+    with forks(engine, prompt, samples) as sequences:
+        started = [
+            Sample(index, law, chance, Ending((), recipe.length), sequence, parts.drafter.open(list(prompt), law))
+            for index, (law, chance, sequence) in enumerate(zip(drawn.laws, chances, sequences, strict=True))
+        ]
+        with np.errstate(divide="ignore"):  # log 0, where a planted bug emits what p excludes
+            for _ in rounds(parts, started):
+                pass
+        getattr(parts.drafter, "close", lambda: None)()
+    drawn.texts = [text[: recipe.length] for text in drawn.texts]
+    return drawn
+
+
+@contextmanager
+def forks(engine: Engine, prompt: Sequence[int], count: int) -> Iterator[list[Text]]:
+    """`count` equal texts, closed in the end."""
+    first = engine.open(prompt)
+    sequences = [first, *engine.fork(first, count - 1)]
+    try:
+        yield sequences
+    finally:
+        for sequence in sequences:
+            sequence.close()

@@ -1,0 +1,143 @@
+"""The statistics: each is a p-value that is uniform, or larger, where every token follows p given what came before.
+
+A sum of terms with mean 0 given the past has the variance sum(Var), so each sum below is compared with the normal
+law; the terms are bounded or light-tailed and number in the thousands. Sources: Holm 1979 for the family; Ville 1939
+for the e-value; the conditional probability integral transform is Rosenblatt's, 1952.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from truedraw.protocol import Floats, Ints
+from truedraw.stats.check.drawing import Drawn
+from truedraw.stats.check.replay import Table, texts_law
+from truedraw.stats.evalue import RunningEvidence
+
+LEAST_VARIANCE = 5.0  # of a sum of coin tosses, below which a normal law is no description of it
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The texts of one call: places [texts, length], and p of the first token [vocab], empty where they share none."""
+
+    drawn: Drawn
+    places: Table
+    first: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """One hypothesis and what the data say."""
+
+    name: str
+    p_value: float
+    score: float  # standard deviations from what was expected, or the statistic named in `of`
+    count: int  # terms that could vary
+    joint: bool = False  # about several samples together
+
+
+def run_tests(samples: Sequence[Sample]) -> list[Test]:
+    """All statistics of some calls, in the order of the report."""
+    places = texts_law([sample.places for sample in samples])
+    drafted = places[places["drafted"]]
+    pits = [sample.places["pit"] for sample in samples]
+    return [
+        uniformity(places["pit"]),
+        neighbours(
+            "tokens that follow each other", [(s.places["pit"][:, :-1], s.places["pit"][:, 1:]) for s in samples]
+        ),
+        toward("text follows the draft", drafted["leant"], drafted["lean_chance"]),
+        toward("likeliest token", places["top"], places["top_chance"]),
+        z_test("log p + entropy", places["surprise"].sum(), places["surprise_variance"].sum(), len(places)),
+        running("running e-value", evidence(places)),
+        coincidences(samples),
+        neighbours("samples side by side", [(pit[:-1], pit[1:]) for pit in pits], joint=True),
+    ]
+
+
+def uniformity(pit: Floats) -> Test:
+    """Kolmogorov-Smirnov distance of the conditional probability integral transform from uniformity."""
+    from scipy import stats
+
+    found = stats.kstest(pit, "uniform")
+    return Test("uniformity (KS)", float(found.pvalue), float(found.statistic), len(pit))
+
+
+def toward(name: str, happened: Floats, chance: Floats) -> Test:
+    """Does an event happen as often as p says? chance is P(event) given the past."""
+    variance = float((chance * (1 - chance)).sum())
+    return z_test(name, float(happened.sum() - chance.sum()), variance, len(chance))
+
+
+def z_test(name: str, total: float, variance: float, count: int, joint: bool = False) -> Test:
+    """Two-sided; where there is too little chance for a verdict the p-value is 1."""
+    if not variance >= LEAST_VARIANCE:
+        return Test(name, 1.0, 0.0, count, joint)
+    score = float(total / math.sqrt(variance))
+    return Test(name, math.erfc(abs(score) / math.sqrt(2)), score, count, joint)
+
+
+def neighbours(name: str, pairs: Sequence[tuple[Floats, Floats]], joint: bool = False) -> Test:
+    """Correlation of uniform variables; products of centred neighbours are uncorrelated, each of variance 1/144."""
+    products = np.concatenate([((one - 0.5) * (other - 0.5)).ravel() for one, other in pairs])
+    return z_test(name, 12 * float(products.sum()), float(products.size), products.size, joint)
+
+
+def coincidences(samples: Sequence[Sample]) -> Test:
+    """Pairs of samples with the same first token, against sum(p^2) for each pair."""
+    parts = [_coincidence(np.bincount([text[0] for text in sample.drawn.texts]), sample.first) for sample in samples]
+    excess, variance, pairs = (sum(column) for column in zip(*parts, strict=True))
+    return z_test("equal first tokens", excess, variance, int(pairs), joint=True)
+
+
+def _coincidence(counts: Ints, p: Floats) -> tuple[float, float, float]:
+    """(excess, variance, pairs). Two pairs that share a sample are both equal with probability sum(p^3)."""
+    if not p.size:
+        return 0.0, 0.0, 0.0
+    n, squares, cubes = float(counts.sum()), float((p**2).sum()), float((p**3).sum())
+    pairs = n * (n - 1) / 2
+    variance = pairs * (squares - squares**2) + pairs * 2 * (n - 2) * (cubes - squares**2)
+    return float((counts * (counts - 1)).sum()) / 2 - pairs * squares, max(variance, 0.0), pairs
+
+
+def evidence(places: Table) -> RunningEvidence:
+    """The running e-value over places [places], one after the other."""
+    found = RunningEvidence()
+    for happened, chance in zip(places["leant"].tolist(), places["lean_chance"].tolist(), strict=True):
+        found.add(happened, chance)
+    return found
+
+
+def running(name: str, found: RunningEvidence) -> Test:
+    """Its largest value is an e-value at all times: 1 / it is a p-value."""
+    return Test(name, found.p_value, found.largest, found.count)
+
+
+def impossible(samples: Sequence[Sample]) -> int:
+    """Emitted tokens to which p gives no chance at all: one of them is enough."""
+    return sum(int((sample.places["chance"] <= 0).sum()) for sample in samples)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """p-values adjusted for their number: those at most alpha are rejected with a family error of alpha."""
+    adjusted, largest = [0.0] * len(p_values), 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted
+
+
+def smallest_visible(count: int, tests: int, alpha: float, power: float) -> float:
+    """Mean total variation a token that a directed test of this family finds with this power: d = z / (2 sqrt(N)).
+
+    An event of chance c has variance c (1 - c) <= 1/4; the first step of Holm's procedure rejects at alpha / tests.
+    """
+    from scipy import stats
+
+    z = float(stats.norm.isf(alpha / tests / 2) + stats.norm.isf(1 - power))
+    return z / (2 * math.sqrt(count)) if count else math.inf

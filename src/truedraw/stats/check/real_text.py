@@ -1,0 +1,98 @@
+"""(c) and (d) The statistics on texts of the model itself, drawn with the drafter and the rule that are asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from truedraw.protocol import Engine
+from truedraw.stats.check.drawing import Recipe, draw
+from truedraw.stats.check.hypotheses import Sample, Test, evidence, holm, impossible, run_tests, smallest_visible
+from truedraw.stats.check.records import Finding
+from truedraw.stats.check.replay import Distance, replay, texts_law
+from truedraw.stats.check.settings import POWER
+
+BINS = 20  # of the histogram of the transform
+CURVE = 120  # points of the plotted curves
+
+
+def no_bug(*_place: object) -> float:
+    """Nothing is planted: every token is drawn from p."""
+    return 0.0
+
+
+def sampled(
+    engine: Engine, recipe: Recipe, prompt: Sequence[int], seed: int, count: int, distance: Distance = no_bug
+) -> Sample:
+    """`count` texts of one prompt, drawn and seen again."""
+    drawn = draw(engine, recipe, prompt, seed, count)
+    places, first = replay(engine, drawn, seed, distance)
+    drawn.notes.clear()  # laws over the whole vocabulary, no longer needed
+    return Sample(drawn, places, first)
+
+
+def findings(samples: Sequence[Sample], alpha: float, equal_bits: bool = True) -> tuple[list[Finding], list[Finding]]:
+    """(on each text, on several samples together); one family of hypotheses."""
+    tests = run_tests(samples)
+    adjusted = holm([test.p_value for test in tests])
+    judged = [_finding(test, p, alpha) for test, p in zip(tests, adjusted, strict=True)]
+    single = [each for each, test in zip(judged, tests, strict=True) if not test.joint]
+    joint = [each for each, test in zip(judged, tests, strict=True) if test.joint]
+    return [_power(samples, len(tests), alpha), _possible(samples, equal_bits), *single], joint
+
+
+def plots(samples: Sequence[Sample]) -> dict[str, Any]:
+    """Series for the report: the transform's histogram, its distance from uniformity, the running e-value."""
+    places = texts_law([sample.places for sample in samples])
+    counts, _ = np.histogram(places["pit"], bins=BINS, range=(0, 1))
+    grid = np.linspace(0, 1, CURVE + 1)
+    gap = np.searchsorted(np.sort(places["pit"]), grid, side="right") / len(places) - grid
+    return {
+        "pit_counts": counts.tolist(),
+        "pit_gap": gap.round(6).tolist(),
+        "log10_e": _path(places),
+        "tokens": len(places),
+    }
+
+
+def _path(places: Any) -> list[float]:
+    steps = np.linspace(0, len(places), CURVE + 1).astype(int)
+    found = evidence(places[:0])
+    path = [0.0]
+    for start, end in pairwise(steps):
+        for happened, chance in zip(places["leant"][start:end], places["lean_chance"][start:end], strict=True):
+            found.add(bool(happened), float(chance))
+        path.append(round(float(np.log10(found.value)), 4))
+    return path
+
+
+def _power(samples: Sequence[Sample], tests: int, alpha: float) -> Finding:
+    tokens = sum(sample.places.size for sample in samples)
+    drafted = sum(int(sample.places["drafted"].sum()) for sample in samples)
+    visible = smallest_visible(tokens, tests, alpha, POWER)
+    says = (
+        f"{tokens} tokens, {drafted / tokens:.0%} of them with a draft: a bias along the drafts of TV {visible:.3f} a "
+        f"token is found with probability {POWER}"
+    )
+    figures = {"tokens": tokens, "drafted": drafted, "smallest_visible_tv": visible, "power": POWER, "tests": tests}
+    return Finding("what can be seen", None, says, figures)
+
+
+def _possible(samples: Sequence[Sample], equal_bits: bool) -> Finding:
+    """Without equal bits a token at the edge of a truncation may fall on its other side in the second pass."""
+    count = impossible(samples)
+    return Finding(
+        "no token outside the law",
+        None if count and not equal_bits else count == 0,
+        f"{count} tokens had probability 0",
+        {"impossible": count},
+    )
+
+
+def _finding(test: Test, adjusted: float, alpha: float) -> Finding:
+    says = f"p = {test.p_value:.3g}, adjusted {adjusted:.3g} (statistic {test.score:.3g} over {test.count})"
+    figures = {"p_value": test.p_value, "adjusted": adjusted, "statistic": test.score, "count": test.count}
+    return Finding(test.name, adjusted > alpha, says, figures)

@@ -1,0 +1,57 @@
+"""What a check hands back: findings in sections, and the numbers behind its plots."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. passed None: nothing was claimed, so nothing could fail."""
+
+    name: str
+    passed: bool | None
+    says: str  # one line for people
+    figures: dict[str, Any] = field(default_factory=dict)  # the same for programs
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One kind of evidence."""
+
+    key: str  # "a" to "f"
+    title: str
+    findings: tuple[Finding, ...]
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        """No finding failed."""
+        return all(finding.passed is not False for finding in self.findings)
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The whole of a check. `conditions` says of what and where; `plots` holds series for the report."""
+
+    sections: tuple[Section, ...]
+    conditions: dict[str, Any]
+    plots: dict[str, Any]
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        """No section failed."""
+        return all(section.passed for section in self.sections)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        sections = [{**asdict(section), "passed": section.passed} for section in self.sections]
+        return {
+            "passed": self.passed,
+            "sections": sections,
+            "plots": self.plots,
+            "seconds": self.seconds,
+            **self.conditions,
+        }

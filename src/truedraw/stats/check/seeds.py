@@ -1,0 +1,89 @@
+"""(b) With a seed the text is one and the same, speculative or plain: compared token by token on the user's model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from truedraw.generate.result import Result
+from truedraw.generate.speculation import Speculation
+from truedraw.protocol import Engine, Proposal, Work
+from truedraw.stats.check.drawing import forks
+from truedraw.stats.check.records import Finding
+from truedraw.stats.check.settings import Settings, spread
+from truedraw.stats.check.subject import Subject
+
+PLAIN = Speculation(method="none")
+SAMPLES = 4  # of each prompt, so that batches are compared too
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where two texts part: how far apart the logits of the two tokens are, in nats."""
+
+    prompt: int
+    sample: int
+    token: int
+    logit_margin: float
+
+
+def seed_equality(subject: Subject, settings: Settings) -> list[Finding]:
+    """One finding a draft length."""
+    prompts = spread(subject.prompts, settings.equality_prompts)
+    params = replace(subject.params, seed=settings.seed, n=SAMPLES, max_tokens=settings.equality_tokens,
+                     ignore_eos=True, stop=(), stop_token_ids=())  # fmt: skip
+    plain = [subject.model.generate(prompt, params, speculative=PLAIN) for prompt in prompts]
+    return [
+        _judged(subject, length, plain, [
+            subject.model.generate(prompt, params, speculative=_coupled(subject, length)) for prompt in prompts
+        ])
+        for length in draft_lengths(subject.speculation.num_speculative_tokens)
+    ]  # fmt: skip
+
+
+def draft_lengths(usual: int) -> list[int]:
+    """One token, the usual number and twice as many."""
+    return sorted({1, max(usual, 1), 2 * max(usual, 1)})
+
+
+def _coupled(subject: Subject, length: int) -> Speculation:
+    return replace(subject.drafting(length), rejection_sample_method="coupled")
+
+
+def _judged(subject: Subject, length: int, plain: Sequence[Result], fast: Sequence[Result]) -> Finding:
+    found = [
+        _difference(subject.model.engine, index, *pair) for index, pair in enumerate(zip(plain, fast, strict=True))
+    ]
+    differences = [each for group in found for each in group]
+    texts, tokens = sum(len(r.choices) for r in plain), sum(r.stats.tokens for r in plain)
+    accepted = sum(r.stats.accepted for r in fast)
+    figures: dict[str, float] = {"texts": texts, "tokens": tokens, "accepted": accepted, "different": len(differences)}
+    says = f"{texts} texts of {tokens} tokens identical ({accepted} drafts accepted)"
+    if differences:
+        first = min(differences, key=lambda each: each.token)
+        figures |= {"first_token": first.token, "logit_margin": first.logit_margin}
+        says = (
+            f"{len(differences)} of {texts} texts differ, the earliest at token {first.token}, where the logits of the "
+            f"two tokens are {first.logit_margin:.3g} apart"
+        )
+    return Finding(
+        f"{length} draft tokens", None if differences and not subject.equal_bits else not differences, says, figures
+    )
+
+
+def _difference(engine: Engine, prompt: int, plain: Result, fast: Result) -> list[Difference]:
+    """The first difference of every pair of texts that has one."""
+    found = []
+    for one, other in zip(plain.choices, fast.choices, strict=True):
+        places = [i for i, (a, b) in enumerate(zip(one.tokens, other.tokens, strict=False)) if a != b]
+        if places:
+            at = places[0]
+            margin = _margin(engine, [*plain.prompt_tokens, *one.tokens[:at]], one.tokens[at], other.tokens[at])
+            found.append(Difference(prompt, one.index, at, margin))
+    return found
+
+
+def _margin(engine: Engine, text: Sequence[int], one: int, other: int) -> float:
+    with forks(engine, text, 1) as sequences:
+        logits = engine.forward([Work(sequences[0], Proposal.chain(()))])[0].logits[0]
+        return float(abs(logits[one] - logits[other]))

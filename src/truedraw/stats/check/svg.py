@@ -1,0 +1,99 @@
+"""Small plots as inline SVG: bars and curves over a frame with a zero line, a few ticks and reference lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+WIDTH, HEIGHT = 420, 220  # of a plot, in pixels
+LEFT, RIGHT, TOP, BOTTOM = 52, 12, 12, 34  # margins
+ROW = 22  # height of a labelled bar
+LABELS = 240  # width of the labels of such bars
+NUMBERS = 70  # width of what stands behind a bar
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """From data to pixels."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+    def point(self, x: float, y: float) -> tuple[float, float]:
+        """Pixels of a point; values outside sit on the edge."""
+        across = _share(x, *self.x) * (WIDTH - LEFT - RIGHT) + LEFT
+        up = _share(y, *self.y) * (HEIGHT - TOP - BOTTOM) + BOTTOM
+        return round(across, 1), round(HEIGHT - up, 1)
+
+
+def _share(value: float, low: float, high: float) -> float:
+    return min(max((value - low) / (high - low), 0.0), 1.0) if high > low else 0.0
+
+
+def curve(axes: Axes, values: Sequence[float]) -> str:
+    """A line through values at equal distances over the whole x range."""
+    steps = max(len(values) - 1, 1)
+    xs = [axes.x[0] + (axes.x[1] - axes.x[0]) * i / steps for i in range(len(values))]
+    points = " ".join("{},{}".format(*axes.point(x, y)) for x, y in zip(xs, values, strict=True))
+    return f'<polyline class="curve" points="{points}"/>'
+
+
+def bars(axes: Axes, values: Sequence[float]) -> str:
+    """Bars from 0 that fill the x range."""
+    width = (axes.x[1] - axes.x[0]) / max(len(values), 1)
+    return "".join(_bar(axes, axes.x[0] + i * width, width, value) for i, value in enumerate(values))
+
+
+def _bar(axes: Axes, x: float, width: float, value: float) -> str:
+    (left, top), (right, bottom) = axes.point(x, value), axes.point(x + width, 0)
+    return (
+        f'<rect class="bar" x="{left}" y="{top}" width="{right - left - 1:.1f}" height="{max(bottom - top, 0):.1f}"/>'
+    )
+
+
+def level(axes: Axes, y: float, label: str = "", kind: str = "limit") -> str:
+    """A horizontal reference line."""
+    (left, height), (right, _) = axes.point(axes.x[0], y), axes.point(axes.x[1], y)
+    text = (
+        f'<text class="{kind}" x="{right}" y="{height - 4}" text-anchor="end">{escape(label)}</text>' if label else ""
+    )
+    return f'<line class="{kind}" x1="{left}" x2="{right}" y1="{height}" y2="{height}"/>{text}'
+
+
+def plot(axes: Axes, body: str, title: str, x_label: str) -> str:
+    """The whole picture; `title` is also read out."""
+    (left, bottom), (right, top) = axes.point(axes.x[0], axes.y[0]), axes.point(axes.x[1], axes.y[1])
+    ticks = "".join(
+        f'<text x="{left - 6}" y="{axes.point(axes.x[0], y)[1] + 4}" text-anchor="end">{y:.3g}</text>'
+        for y in (axes.y[0], (axes.y[0] + axes.y[1]) / 2, axes.y[1])
+    )
+    ends = "".join(
+        f'<text x="{x}" y="{bottom + 14}" text-anchor="{anchor}">{value:.5g}</text>'
+        for x, anchor, value in ((left, "start", axes.x[0]), (right, "end", axes.x[1]))
+    )
+    middle = f'<text x="{(left + right) / 2}" y="{bottom + 28}" text-anchor="middle">{escape(x_label)}</text>'
+    frame = f'<path class="frame" d="M{left},{top} V{bottom} H{right}"/>'
+    return _figure(title, WIDTH, HEIGHT, body + frame + ticks + ends + middle)
+
+
+def labelled_bars(rows: Sequence[tuple[str, float, str, str]], limit: float, title: str) -> str:
+    """Rows of (label, length 0 to 1, text behind it, class of the bar), and a vertical line at `limit`."""
+    room, height = WIDTH - NUMBERS, ROW * len(rows) + 8
+    parts = [
+        f'<text x="{LABELS - 8}" y="{ROW * i + 17}" text-anchor="end">{escape(label)}</text>'
+        f'<rect class="{kind}" x="{LABELS}" y="{ROW * i + 6}" width="{max(length * room, 1):.1f}" height="{ROW - 8}"/>'
+        f'<text x="{LABELS + length * room + 6:.1f}" y="{ROW * i + 17}">{escape(text)}</text>'
+        for i, (label, length, text, kind) in enumerate(rows)
+    ]
+    at = LABELS + limit * room
+    line = f'<line class="limit" x1="{at:.1f}" x2="{at:.1f}" y1="0" y2="{height}"/>'
+    return _figure(title, LABELS + WIDTH, height, "".join(parts) + line)
+
+
+def _figure(title: str, width: int, height: int, body: str) -> str:
+    name = escape(title, quote=True)
+    return (
+        f'<figure><svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
+        f'aria-label="{name}">{body}</svg><figcaption>{escape(title)}</figcaption></figure>'
+    )

@@ -1,0 +1,51 @@
+"""The event that nearly every bug of speculation leans towards or away from: that the text follows the draft.
+
+For a draft drawn from q the event is {x : p(x) > q(x)}, the tokens that corrections come from; for a certain draft it
+is the draft token itself. Both are known before the token is decided, so under exact sampling the event happens with
+exactly its probability under p, given everything before it. Other events of the same kind would be as valid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from truedraw.protocol import ROOT, Floats, Proposal, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What was drafted at one place: the first child's token and its law q [vocab], None = certain."""
+
+    token: int
+    law: Floats | None
+
+
+def event(p: Floats, draft: Draft, token: int) -> tuple[bool, float]:
+    """(whether it happened with `token`, its probability under p [vocab])."""
+    if draft.law is None:
+        return token == draft.token, float(p[draft.token])
+    above = p > draft.law
+    return bool(above[token]), float(p[above].sum())
+
+
+def places(proposal: Proposal, tokens: Sequence[int]) -> Iterator[tuple[int, int, Draft | None]]:
+    """(row, token, draft) for every token of a verdict; None where nothing was drafted.
+
+    Equal siblings are one text; the first of them stands for all.
+    """
+    here = np.array([ROOT])
+    for token in tokens:
+        below = np.flatnonzero(proposal.parents == here[0])
+        draft = Draft(int(proposal.tokens[below[0]]), proposal.laws[below[0]]) if below.size else None
+        yield 1 + int(here[0]), token, draft
+        here = np.flatnonzero(np.isin(proposal.parents, here) & (proposal.tokens == token))
+
+
+def observed(proposal: Proposal, rows: Rows, tokens: Sequence[int]) -> Iterator[tuple[bool, float]]:
+    """The events of a verdict; the rows are those that the verifier looked at."""
+    for row, token, draft in places(proposal, tokens):
+        if draft is not None:
+            yield event(rows[row], draft, token)

@@ -1,0 +1,74 @@
+"""An engine under test, and ways to look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from truedraw.errors import TruedrawError
+from truedraw.protocol import NOTHING, ROOT, Engine, Logits, Proposal, Work
+from truedraw.testing.checks import require
+
+TEXT_TOKENS = 37  # not a multiple of anything that pages are made of
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """An engine under test. `tolerance`: total variation allowed between two ways to compute a row; 0 = every bit."""
+
+    engine: Engine
+    tolerance: float
+
+    def text(self, length: int = TEXT_TOKENS, seed: int = 0) -> list[int]:
+        """Tokens without meaning."""
+        longest = max(min(length, self.engine.context_length - 12), 1)
+        ids = np.random.default_rng(seed).integers(0, self.engine.vocab_size, longest)
+        return [int(token) for token in ids]
+
+    def rows(self, text: Sequence[int], proposal: Proposal = NOTHING) -> Logits:
+        """The scores of a fresh text [1 + nodes, vocab]."""
+        sequence = self.engine.open(list(text))
+        logits = self.engine.forward([Work(sequence, proposal)])[0].logits.copy()
+        sequence.close()
+        return logits
+
+    def require_equal(self, found: Logits, expected: Logits, what: str) -> None:
+        """Raises AssertionError where rows differ by more than the tolerance."""
+        require(found.shape == expected.shape, f"{what}: logits {found.shape}, expected {expected.shape}")
+        if self.tolerance == 0:
+            require(
+                np.array_equal(found, expected), f"{what}: the logits differ, by TV {distance(found, expected):.3g}"
+            )
+        else:
+            wrong = distance(found, expected)
+            require(wrong <= self.tolerance, f"{what}: the laws differ by TV {wrong:.3g}, allowed is {self.tolerance}")
+
+
+def distance(a: Logits, b: Logits) -> float:
+    """The largest total variation between rows."""
+    return float(np.abs(_softmax(a) - _softmax(b)).sum(-1).max()) / 2
+
+
+def _softmax(logits: Logits) -> Any:
+    powers = np.exp(logits.astype(np.float64) - logits.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+@contextmanager
+def refused(what: str) -> Iterator[None]:
+    """Raises AssertionError where the block raises none of truedraw's errors."""
+    try:
+        yield
+    except TruedrawError:
+        return
+    raise AssertionError(f"{what} was accepted; raise one of truedraw.errors")
+
+
+def woven_tree(vocab_size: int) -> Proposal:
+    """Two floors and a half, siblings woven, with equal tokens on different paths."""
+    tokens = np.array([1, 0, 1, 0, 1, 0, 1]) % vocab_size
+    return Proposal(tokens, np.array([ROOT, ROOT, 0, 1, 1, 2, 4]), (None,) * 7)

@@ -1,0 +1,60 @@
+"""What a conformance suite is made of."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from truedraw.protocol import Drafter, Verifier
+from truedraw.testing.enumeration import law_of, total_variation
+from truedraw.testing.runs import PROMPT, first_round, run
+from truedraw.testing.scenarios import Scenario, text_law
+
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check, by name; calling it raises AssertionError with what was expected and what was found."""
+
+    name: str
+    run: Callable[[], None]
+
+    def __call__(self) -> None:
+        """Check it."""
+        self.run()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def require(condition: bool, otherwise: str) -> None:
+    """Raises AssertionError; unlike a bare assert it is never switched off."""
+    if not condition:
+        raise AssertionError(otherwise)
+
+
+def require_exact(scenario: Scenario, prompt: tuple[int, ...], verifier: Verifier, drafter: Drafter) -> None:
+    """The production loop with these parts emits the target's law: every branch, no tolerance but rounding."""
+    law = law_of(lambda walker: run(scenario, walker, verifier, drafter, prompt=prompt)[0])
+    _require_equal(scenario, law, text_law(scenario, prompt))
+
+
+def require_exact_round(scenario: Scenario, verifier: Verifier, drafter: Drafter) -> None:
+    """One round followed by fresh samples of the target has the target's law; such rounds compose."""
+    law = law_of(lambda walker: first_round(scenario, walker, verifier, drafter))
+    length = max(map(len, law))
+    filled: dict[tuple[int, ...], float] = defaultdict(float)
+    for tokens, weight in law.items():
+        rest = replace(scenario, max_tokens=length - len(tokens))
+        for more, chance in text_law(rest, (*PROMPT, *tokens)).items():
+            filled[tokens + more] += weight * chance
+    _require_equal(scenario, filled, text_law(replace(scenario, max_tokens=length), PROMPT))
+
+
+def _require_equal(
+    scenario: Scenario, law: Mapping[tuple[int, ...], float], expected: Mapping[tuple[int, ...], float]
+) -> None:
+    wrong = total_variation(law, expected)
+    require(wrong < ROUNDING, f"{scenario}: the emitted law is {wrong:.3g} away from the target's in total variation")

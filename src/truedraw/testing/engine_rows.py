@@ -1,0 +1,106 @@
+"""Checks of an engine: what a row is must not depend on how it was computed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from truedraw.protocol import ROOT, Proposal, Work
+from truedraw.testing.bench import Bench, refused, woven_tree
+from truedraw.testing.checks import require
+
+
+def sizes(bench: Bench) -> None:
+    """A row a node, finite somewhere, over the stated vocabulary."""
+    engine = bench.engine
+    require(engine.vocab_size > 1, f"vocab_size is {engine.vocab_size}")
+    require(engine.context_length > 1, f"context_length is {engine.context_length}")
+    logits = bench.rows(bench.text(), Proposal.chain([0, 1]))
+    require(logits.shape == (3, engine.vocab_size), f"2 draft tokens gave logits {logits.shape}")
+    require(bool(np.isfinite(logits.max(-1)).all()), "a row has no finite logit")
+    require(not np.isnan(logits).any(), "a row holds NaN")
+
+
+def bad_texts(bench: Bench) -> None:
+    """None, and ids outside the vocabulary."""
+    for text in ([], [-1], [bench.engine.vocab_size]):
+        with refused(f"the text {text}"):
+            bench.engine.open(text)
+
+
+def tokens(bench: Bench) -> None:
+    """What was opened and committed."""
+    text = bench.text(5)
+    sequence = bench.engine.open(text)
+    sequence.commit([1, 0])
+    found = list(sequence.tokens)
+    require(found == [*text, 1, 0], f"the text {text} and a commit of [1, 0] became {found}")
+    sequence.close()
+
+
+def empty(bench: Bench) -> None:
+    """Nothing in, nothing out."""
+    require(list(bench.engine.forward([])) == [], "a pass without work has scores")
+    sequence = bench.engine.open(bench.text(3))
+    require(list(bench.engine.fork(sequence, 0)) == [], "a fork into 0 texts gave some")
+    sequence.close()
+
+
+def twice(bench: Bench) -> None:
+    """A pass leaves no trace."""
+    sequence = bench.engine.open(bench.text())
+    first, second = (bench.engine.forward([Work(sequence)])[0].logits.copy() for _ in range(2))
+    bench.require_equal(second, first, "the second of two equal passes")
+    sequence.close()
+
+
+def chains(bench: Bench) -> None:
+    """Every row of a chain is the row of plain decoding."""
+    text, draft = bench.text(), bench.text(6, seed=1)
+    sequence = bench.engine.open(text)
+    rows = []
+    for token in [*draft, None]:
+        rows.append(bench.engine.forward([Work(sequence)])[0].logits[0].copy())
+        sequence.commit([] if token is None else [token])
+    sequence.close()
+    bench.require_equal(bench.rows(text, Proposal.chain(draft)), np.stack(rows), "a chain")
+
+
+def trees(bench: Bench) -> None:
+    """Every row of a tree is the row of its path as a chain."""
+    text, tree = bench.text(), woven_tree(bench.engine.vocab_size)
+    logits = bench.rows(text, tree)
+    for node in range(len(tree)):
+        path: list[int] = []
+        above = node
+        while above != ROOT:
+            path.insert(0, int(tree.tokens[above]))
+            above = int(tree.parents[above])
+        expected = bench.rows(text, Proposal.chain(path))[-1:]
+        bench.require_equal(logits[1 + node : 2 + node], expected, f"tree node {node}")
+
+
+def commits(bench: Bench) -> None:
+    """After a pass with drafts any text may be committed."""
+    text, draft = bench.text(), bench.text(5, seed=2)
+    other = (draft[2] + 1) % bench.engine.vocab_size
+    cases = {"all of a chain": draft, "a part of it": draft[:2], "a part and another token": [*draft[:2], other],
+             "another token": [(draft[0] + 1) % bench.engine.vocab_size], "more": [*draft, other]}  # fmt: skip
+    for name, tokens in cases.items():
+        sequence = bench.engine.open(text)
+        bench.engine.forward([Work(sequence, Proposal.chain(draft))])
+        sequence.commit(tokens)
+        found = bench.engine.forward([Work(sequence, Proposal.chain(draft[:2]))])[0].logits.copy()
+        sequence.close()
+        bench.require_equal(found, bench.rows([*text, *tokens], Proposal.chain(draft[:2])), f"a commit of {name}")
+    _commit_of_a_branch(bench, text)
+
+
+def _commit_of_a_branch(bench: Bench, text: list[int]) -> None:
+    tree = woven_tree(bench.engine.vocab_size)
+    sequence = bench.engine.open(text)
+    bench.engine.forward([Work(sequence, tree)])
+    branch = [int(tree.tokens[node]) for node in (1, 4, 6)]
+    sequence.commit(branch)
+    found = bench.engine.forward([Work(sequence)])[0].logits.copy()
+    sequence.close()
+    bench.require_equal(found, bench.rows([*text, *branch]), "a commit of a tree's side branch")

@@ -1,0 +1,51 @@
+"""The contract of an engine, as checks.
+
+@pytest.mark.parametrize("check", engine_checks(open_my_engine), ids=str)
+def test_my_engine(check):
+    check()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from truedraw.protocol import Engine
+from truedraw.testing import engine_rows as rows
+from truedraw.testing import engine_texts as texts
+from truedraw.testing.bench import Bench
+from truedraw.testing.checks import Check
+
+
+def engine_checks(make: Callable[[], Engine], tolerance: float = 0.0) -> list[Check]:
+    """Every check for the engine that `make` opens anew for each of them.
+
+    tolerance: greatest total variation between the laws of one row computed in two ways; 0 asks for equal bits, which
+    seeded texts that do not depend on the drafts need. Make the engine with a small cache: then pages that are not
+    given back are noticed.
+    """
+    checks: dict[str, Callable[[Bench], None]] = {
+        "sizes": rows.sizes,
+        "bad texts are refused": rows.bad_texts,
+        "a text keeps its tokens": rows.tokens,
+        "an empty pass": rows.empty,
+        "the same pass twice": rows.twice,
+        "chains equal plain decoding": rows.chains,
+        "trees equal their paths": rows.trees,
+        "commit by agreement": rows.commits,
+        "forks go their own ways": texts.forks,
+        "ragged batches": texts.ragged,
+        "long texts": texts.long,
+        "pages come back": texts.pages,
+        "the context's end": texts.context,
+        "closing twice": texts.closing,
+    }
+    return [Check(name, partial(_run, make, tolerance, look)) for name, look in checks.items()]
+
+
+def _run(make: Callable[[], Engine], tolerance: float, look: Callable[[Bench], None]) -> None:
+    engine = make()
+    try:
+        look(Bench(engine, tolerance))
+    finally:
+        engine.close()

@@ -1,0 +1,167 @@
+"""The contract of a verifier, as checks.
+
+@pytest.mark.parametrize("check", verifier_checks(MyVerifier), ids=str)
+def test_my_verifier(check):
+    check()
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from truedraw.draft.ngram import NgramDrafter
+from truedraw.draft.none import NoDrafter
+from truedraw.protocol import ROOT, Drafter, Proposal, Randomness, Rows, Verdict, Verifier
+from truedraw.sampling.randomness import PhiloxRandomness
+from truedraw.testing.checks import Check, require, require_exact, require_exact_round
+from truedraw.testing.enumeration import law_of, total_variation
+from truedraw.testing.runs import PROMPT, first_round, run
+from truedraw.testing.scenarios import SCENARIOS, Scenario, TableDrafter, random_table, text_law
+from truedraw.testing.short import shortened
+from truedraw.testing.trees import SHAPES, Shape, TreeDrafter
+
+REPEATING = (0, 1, 0, 0, 1)  # a prompt in which lookup finds something
+TREES = [
+    Scenario("three tokens", random_table(3, 1, 50), random_table(3, 1, 51), draft_tokens=4, max_tokens=5),
+    Scenario("zeros in p", random_table(3, 1, 52, zeros=0.5), random_table(3, 1, 53), draft_tokens=4, max_tokens=5),
+]
+PAIR = Scenario("pair", random_table(2, 1, 30), random_table(2, 1, 31), draft_tokens=2, max_tokens=2)
+MANY = Scenario("many", random_table(5, 1, 32), random_table(5, 1, 33), draft_tokens=7, max_tokens=60)
+BAD_LAWS = {
+    "a law that sums to 1.5": [0.5, 0.5, 0.5],
+    "a law with a negative entry": [1.5, -0.5, 0.0],
+    "a law with NaN": [0.5, float("nan"), 0.5],
+    "a law that excludes its own token": [0.0, 0.5, 0.5],
+    "a law over another vocabulary": [0.5, 0.5],
+}
+
+
+def verifier_checks(make: Callable[[], Verifier]) -> list[Check]:
+    """Every check for the rule that `make` returns. A rule may refuse trees other than chains with a ValueError.
+
+    A rule that says `exact` is enumerated over chains, certain drafts, no drafts and trees; one that says `coupled`
+    must emit the same text whatever is drafted; every other one must refuse a draft whose law is no law.
+    """
+    rule = make()
+    checks = [Check("declares what it is", partial(_declares, rule)), Check("verdicts", partial(_verdicts, make))]
+    if rule.exact:
+        checks += _exactness(make)
+    if rule.coupled:
+        return [*checks, Check("one seed, one text", partial(_one_text, make))]
+    return checks + [Check(f"refuses {name}", partial(_refuses, make, law)) for name, law in BAD_LAWS.items()]
+
+
+def _exactness(make: Callable[[], Verifier]) -> list[Check]:
+    short = [shortened(scenario) for scenario in SCENARIOS]
+    chains = [
+        Check(f"{kind}, {scenario}", partial(_exact, make, scenario, drafter))
+        for scenario in short
+        for kind, drafter in _drafters(scenario).items()
+    ]
+    trees = [
+        Check(f"{shape}, {scenario}", partial(_exact_or_refused, make, scenario, shape))
+        for scenario, shape in itertools.product(TREES, SHAPES)
+    ]
+    return [*chains, *trees, Check("samples are independent", partial(_independent, make))]
+
+
+def _declares(rule: Verifier) -> None:
+    for name in ("exact", "coupled"):
+        require(isinstance(getattr(rule, name, None), bool), f"a verifier has a class attribute {name}, True or False")
+
+
+def _drafters(scenario: Scenario) -> dict[str, Drafter]:
+    return {
+        "sampled chains": TableDrafter(scenario.draft),
+        "certain chains": NgramDrafter(1, 2),
+        "no drafts": NoDrafter(),
+    }
+
+
+def _exact(make: Callable[[], Verifier], scenario: Scenario, drafter: Drafter) -> None:
+    require_exact(scenario, REPEATING, make(), drafter)
+
+
+def _exact_or_refused(make: Callable[[], Verifier], scenario: Scenario, shape: Shape) -> None:
+    with suppress(ValueError):  # the rule says that it does not take this shape
+        require_exact_round(scenario, make(), TreeDrafter(scenario.draft, shape))
+
+
+def _independent(make: Callable[[], Verifier]) -> None:
+    rule = make()
+    joint = law_of(lambda walker: run(PAIR, walker, rule, n=2))
+    one = text_law(PAIR, PROMPT)
+    apart: dict[tuple[tuple[int, ...], ...], float] = {
+        (a, b): one[a] * one[b] for a, b in itertools.product(one, repeat=2)
+    }
+    wrong = total_variation(joint, apart)
+    require(wrong < 1e-12, f"two samples of one prompt are {wrong:.3g} away from independence in total variation")
+
+
+class _Watched:
+    """A rule whose verdicts are looked at."""
+
+    exact: ClassVar[bool] = False
+    coupled: ClassVar[bool] = False
+
+    def __init__(self, rule: Verifier) -> None:
+        self._rule = rule
+
+    def __call__(self, proposal: Proposal, rows: Rows, randomness: Randomness, position: int) -> Verdict:
+        before = [None if law is None else law.copy() for law in proposal.laws]
+        verdict = self._rule(proposal, rows, randomness, position)
+        for node, (law, old) in enumerate(zip(proposal.laws, before, strict=True)):
+            same = law is None or np.array_equal(law, np.asarray(old))
+            require(same, f"the verifier wrote into the law of draft node {node}")
+        _require_verdict(proposal, rows, verdict)
+        return verdict
+
+
+def _require_verdict(proposal: Proposal, rows: Rows, verdict: Verdict) -> None:
+    tokens, kept = verdict.tokens, verdict.num_accepted
+    require(len(tokens) == kept + 1, f"{kept} accepted drafts came with {len(tokens)} tokens; there is one more")
+    here = np.array([ROOT])
+    for token in tokens[:kept]:
+        here = np.flatnonzero(np.isin(proposal.parents, here) & (proposal.tokens == token))
+        require(here.size > 0, f"the accepted tokens {tokens[:kept]} are no path of the proposal")
+    chance = float(rows[1 + int(here[0])][tokens[-1]])
+    require(chance > 0, f"the last token {tokens[-1]} has probability 0 under the target")
+
+
+def _verdicts(make: Callable[[], Verifier]) -> None:
+    rule = _Watched(make())
+    for shape in SHAPES:
+        drafter = TreeDrafter(TREES[0].draft, shape)
+        with suppress(ValueError):
+            law_of(lambda walker, drafter=drafter: first_round(TREES[0], walker, rule, drafter))  # type: ignore[misc]
+    law_of(lambda walker: run(shortened(TREES[0]), walker, rule)[0])
+
+
+def _one_text(make: Callable[[], Verifier]) -> None:
+    drafter = TableDrafter(MANY.draft)
+    texts = {length: run(shortened(MANY, length, 60), _Seeded(), make(), drafter, n=2) for length in (0, 1, 3, 7)}
+    for length, text in texts.items():
+        require(text == texts[0], f"with {length} draft tokens the same noise gives another text than without drafts")
+
+
+class _Seeded:
+    """Real randomness, where an enumeration has its walker."""
+
+    def sample(self, index: int) -> PhiloxRandomness:
+        """By seed."""
+        return PhiloxRandomness(7, index)
+
+
+def _refuses(make: Callable[[], Verifier], law: list[float]) -> None:
+    proposal, rows = Proposal.chain([0], [np.array(law)]), [np.array([0.2, 0.3, 0.5])] * 2
+    try:
+        make()(proposal, rows, PhiloxRandomness(0), 3)
+    except ValueError:
+        return
+    raise AssertionError(f"the law {law} of a draft token 0 was accepted; raise BadProposal before anything is drawn")

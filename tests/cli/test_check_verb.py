@@ -1,0 +1,66 @@
+import json
+
+import pytest
+
+from truedraw.registry import BUILT_IN
+
+FAST = ("-m", "tabular", "--quick", "--raw", "--samples", 8)
+
+
+@pytest.fixture
+def prompts(tmp_path):
+    file = tmp_path / "prompts.jsonl"
+    file.write_text('{"prompt": "the cat sat"}\n{"prompt": "the dog ran"}\n')
+    return file
+
+
+def test_a_certificate_for_people_and_programs(cli, prompts, tmp_path):
+    page = tmp_path / "report.html"
+    done = cli("check", *FAST, "--prompts", prompts, "--html", page, "--temperature", 1.2, "--spec-tokens", 2)
+    assert done.code == 0
+    found = json.loads(done.out.splitlines()[-1])
+    assert found["passed"] is True
+    assert [section["key"] for section in found["sections"]] == list("abcdef")
+    assert (found["prompts"], found["alpha"], found["samples"]) == (2, 0.01, 8)
+    assert (found["sampling"]["temperature"], found["speculation"]["num_speculative_tokens"]) == (1.2, 2)
+    assert "nothing failed" in done.err
+    assert "planted bugs" in done.err
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_json_alone_is_quiet_and_can_be_repeated(cli, prompts):
+    runs = [cli("check", *FAST, "--prompts", prompts, "--json", "--seed", 5) for _ in range(2)]
+    assert runs[0].err == ""
+    one, other = (json.loads(run.out)["sections"][2]["findings"] for run in runs)
+    assert one == other
+
+
+def test_what_fails_is_told_by_the_exit_code(cli, prompts, monkeypatch):
+    monkeypatch.setitem(BUILT_IN["verifiers"], "planted", "generate.mutants:ArgmaxMatch")
+    done = cli("check", *FAST, "--prompts", prompts, "--speculative-config", '{"rejection_sample_method": "planted"}')
+    assert done.code == 1
+    assert json.loads(done.out.splitlines()[-1])["passed"] is False
+    assert "FAILED" in done.err
+    assert "refused" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--alpha", 0), "alpha"),
+        (("--alpha", "x"), "--alpha"),
+        (("--samples", 1), "--samples"),
+        (("--max-tokens", 1), "max_tokens"),
+        (("--html", "/no/such/folder/report.html"), "--html"),
+        (("--prompts", "/no/such/file"), "/no/such/file"),
+        (("--spec-method", "psychic"), "psychic"),
+        (("--temperature", -1), "temperature"),
+        (("--frobnicate",), "--frobnicate"),
+    ],
+)
+def test_bad_use_is_one_line(cli, arguments, said):
+    done = cli("check", "-m", "tabular", *arguments)
+    assert done.code == 2
+    assert done.out == ""
+    assert len(done.err.splitlines()) == 1
+    assert said in done.err

@@ -1,0 +1,60 @@
+"""Certain tokens in front of a proposal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from known_laws import TableDrafter, random_table
+from truedraw.draft.ngram import NgramDrafter
+from truedraw.draft.none import NoDrafter
+from truedraw.generate.certain import MOST, forced_tokens, join, propose
+from truedraw.protocol import NOTHING, ROOT, Proposal
+from truedraw.sampling.law import SamplingLaw
+from truedraw.sampling.params import SamplingParams
+from truedraw.testing.enumeration import Walker
+
+LAW = SamplingLaw(SamplingParams())
+
+
+def test_a_tree_hangs_at_the_end_of_the_chain() -> None:
+    law = np.full(3, 1 / 3)
+    tree = Proposal(np.array([2, 1, 0]), np.array([ROOT, ROOT, 1]), (law, None, law))
+    joined = join((7, 8), tree)
+    assert joined.tokens.tolist() == [7, 8, 2, 1, 0]
+    assert joined.parents.tolist() == [ROOT, 0, 1, 1, 3]
+    assert [given is None for given in joined.laws] == [True, True, False, True, False]
+    assert join((), tree) is tree
+    assert join((4,), NOTHING).parents.tolist() == [ROOT]
+
+
+def test_each_state_gets_its_own_certain_tokens() -> None:
+    drafter = NgramDrafter(1, 2)
+    states = [drafter.open([1, 2, 3, 1], LAW), drafter.open([1, 2, 3, 1], LAW), drafter.open([5, 6], LAW)]
+    proposals = propose(drafter, states, [2, 2, 2], [Walker().sample(i) for i in range(3)], [(2,), (), (9, 9)])
+    assert [proposal.tokens.tolist() for proposal in proposals] == [[2, 3, 1], [2, 3], [9, 9]]
+    assert states[0].continuation(2) == [2, 3]
+
+
+def test_a_state_that_cannot_look_ahead_drafts_nothing_behind() -> None:
+    drafter = NoDrafter()
+    (proposal,) = propose(drafter, [drafter.open([1], LAW)], [3], [Walker().sample(0)], [(1, 2)])
+    assert proposal.tokens.tolist() == [1, 2]
+
+
+def test_a_table_goes_on_from_the_longer_text() -> None:
+    drafter = TableDrafter(random_table(3, 1, 1))
+    state = drafter.open([0], LAW)
+    (proposal,) = propose(drafter, [state], [1], [Walker().sample(0)], [(2, 1)])
+    assert np.array_equal(proposal.laws[2], drafter.law_after(state, [0, 2, 1]))
+    assert state.text == [0]
+
+
+class Forcing:
+    def forced(self, limit):
+        return [1] * limit
+
+
+def test_forced_tokens_fit_the_text_and_share_the_pass() -> None:
+    assert forced_tokens([Forcing()], [3]) == [(1, 1, 1)]
+    assert [len(tokens) for tokens in forced_tokens([Forcing()] * 4, [99] * 4)] == [MOST // 4] * 4
+    assert forced_tokens([Forcing()] * 200, [0, *[5] * 199]) == [(), *[(1,)] * 199]

@@ -1,0 +1,152 @@
+"""The step of a grammar: what is legal, how it forks, where it ends, and grammars that cannot be."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import numpy as np
+import pytest
+
+from guided import END, TOKENS, legal_after, llguidance_step
+from truedraw.errors import BadParameter
+from truedraw.sampling.grammar import OVER
+from truedraw.sampling.law import SamplingLaw
+from truedraw.sampling.params import SamplingParams
+from truedraw.sampling.step import Opening
+
+A, B, C = 0, 1, 2
+
+
+def legal(step) -> list[int]:
+    return np.flatnonzero(step.legal(4)).tolist()
+
+
+def walk(step, tokens):
+    for token in tokens:
+        step = step.after(token, None)
+    return step
+
+
+def law_of(step, **params) -> SamplingLaw:
+    return SamplingLaw(SamplingParams(**params), Opening((A,), 4, (END,), masks=(step,)))
+
+
+@pytest.mark.parametrize(
+    ("regex", "text", "expected"),
+    [
+        ("a(b|c)", (), [A]),
+        ("a(b|c)", (A,), [B, C]),
+        ("a(b|c)", (A, C), [END]),
+        ("ab*", (A, B), [B, END]),
+        ("", (), [END]),
+    ],
+)
+def test_the_text_ends_where_the_grammar_may_and_must(regex: str, text, expected) -> None:
+    assert legal(walk(llguidance_step("regex", regex), text)) == expected
+
+
+@pytest.mark.parametrize("text", [(B,), (A, A), (A, B, B), (A, B, END)])
+def test_nothing_is_banned_where_no_text_can_go_on(text) -> None:
+    assert walk(llguidance_step("regex", "ab"), text) is OVER
+
+
+def test_a_fork_changes_nothing_and_a_mask_has_no_history() -> None:
+    """Branches opened in any order, masks and forced tokens asked for in between: always what a fresh text gives."""
+    root = llguidance_step("regex", "(ab|a(c|bb)+|b[abc]{2,5})+")
+    rng = random.Random(5)
+    nodes = [((), root)]
+    for _ in range(300):
+        text, step = rng.choice(nodes)
+        rng.choice([step.legal, lambda s=step: s.forced(5), lambda: None])()
+        token = rng.choice(legal(step))
+        if token != END:
+            nodes.append(((*text, token), step.after(token, None)))
+    assert max(len(text) for text, _ in nodes) > 6
+    for text, step in nodes:
+        assert set(legal(step)) == legal_after(root, text, 4)
+
+
+def test_forced_tokens_are_those_without_an_alternative() -> None:
+    step = llguidance_step("regex", "abc(a|b)c")
+    assert step.forced(9) == (A, B, C)
+    assert step.forced(2) == (A, B)
+    assert walk(step, (A, B, C)).forced(9) == ()
+    assert walk(step, (A, B, C, B)).forced(9) == (C, END)
+    assert law_of(step).forced(9) == (A, B, C)
+    assert SamplingLaw(SamplingParams()).forced(9) == ()
+
+
+def test_the_mask_stands_between_penalties_and_temperature() -> None:
+    logits = np.array([1.0, 0.5, 9.0, 3.0], dtype=np.float32)
+    law = law_of(llguidance_step("regex", "(a|b)+"), temperature=2.0, logit_bias={B: 2.0}, min_p=0.1)
+    expected = np.exp(np.array([0.5, 1.25]))
+    assert law(logits)[:2] == pytest.approx(expected / expected.sum(), abs=1e-12)
+    assert law(logits)[2:].tolist() == [0.0, 0.0]
+    assert law.after(B)(logits)[END] > 0
+
+
+def test_json_schemas_are_taken_as_mappings_and_as_text() -> None:
+    schema = {"type": "object", "properties": {"ü": {"enum": ["日本", "\U0001f40d"]}}}
+    texts = {SamplingParams(json_schema=given).json_schema for given in (schema, json.dumps(schema))}
+    assert [json.loads(text) for text in texts] == [schema]
+    assert SamplingParams(json_schema=True).json_schema == "true"
+
+
+@pytest.mark.parametrize(
+    ("given", "parameter", "words"),
+    [
+        ({"regex": "a("}, "regex", "unclosed group"),
+        ({"regex": 5}, "regex", "give a text"),
+        ({"regex": None, "json_schema": "{"}, "json_schema", "not JSON"),
+        ({"json_schema": "[1]"}, "json_schema", "give an object"),
+        ({"json_schema": {"type": {1, 2}}}, "json_schema", "not JSON"),
+        ({"json_schema": {"minimum": float("nan")}}, "json_schema", "not JSON"),
+        ({"json_schema": {"type": "wibble"}}, "json_schema", "wibble"),
+        ({"json_schema": {"$ref": "#/nowhere"}}, "json_schema", "nowhere"),
+        ({"json_schema": False}, "json_schema", "Unsatisfiable"),
+        ({"json_schema": {"type": "integer", "minimum": 5, "maximum": 3}}, "json_schema", "greater than maximum"),
+        ({"grammar": "start: other"}, "grammar", "other"),
+        ({"grammar": ""}, "grammar", "compile"),
+        ({"grammar": 'root ::= ("a"'}, "grammar", "compile"),
+        ({"grammar": 'start: "a"', "regex": "a"}, "regex", "grammar is given too"),
+        ({"json_schema": {}, "regex": "a"}, "regex", "json_schema is given too"),
+        ({"regex": "a", "ignore_eos": True}, "ignore_eos", "regex ends the text"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(given, parameter: str, words: str) -> None:
+    with pytest.raises(BadParameter, match=words) as error:
+        SamplingParams(**given)
+    assert error.value.parameter == parameter
+
+
+@pytest.mark.parametrize("regex", ["[a&&b]", "x+"])
+def test_a_grammar_that_forbids_everything_is_refused(regex: str) -> None:
+    with pytest.raises(BadParameter, match="no text can satisfy it") as error:
+        llguidance_step("regex", regex)
+    assert error.value.parameter == "regex"
+    assert "<state>" not in str(error.value)
+
+
+@pytest.mark.parametrize(("parameter", "others"), [("regex", {"allowed_token_ids": [B]}), ("regex", {"min_tokens": 3})])
+def test_parameters_that_leave_nothing_together_are_named(parameter: str, others) -> None:
+    law = law_of(llguidance_step(parameter, "a"), **others)
+    text = () if "allowed_token_ids" in others else (A,)
+    with pytest.raises(BadParameter, match=next(iter(others))) as error:
+        walk_law(law, text)(np.zeros(4, dtype=np.float32))
+    assert error.value.parameter == parameter
+
+
+def walk_law(law, tokens):
+    for token in tokens:
+        law = law.after(token)
+    return law
+
+
+def test_gbnf_and_lark_are_both_grammars() -> None:
+    gbnf = llguidance_step("grammar", 'root ::= "a" ("b" | root)')
+    lark = llguidance_step("grammar", 'start: "a" ("b" | start)')
+    for step in (gbnf, lark):
+        assert legal(step) == [A]
+        assert legal(walk(step, (A,))) == [A, B]
+    assert TOKENS[END] == b"<end>"

@@ -1,0 +1,116 @@
+"""The running e-value: mean exactly 1 under every exact rule, by enumeration; large under planted bugs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from generate.mutants import AcceptsByProbabilityAlone, ArgmaxMatch, ResidualFromP, ResidualFromQ
+from truedraw.control.fixed import FixedController
+from truedraw.draft.ngram import NgramDrafter
+from truedraw.engine.tabular import TabularEngine
+from truedraw.generate.ending import Ending
+from truedraw.generate.loop import Parts, Sample, rounds
+from truedraw.registry import find, names
+from truedraw.sampling.law import SamplingLaw
+from truedraw.sampling.params import SamplingParams
+from truedraw.sampling.randomness import PhiloxRandomness
+from truedraw.stats.evalue import ExactnessWatch, RunningEvidence
+from truedraw.testing.enumeration import law_of
+from truedraw.testing.runs import first_round
+from truedraw.testing.scenarios import Scenario, TableDrafter, random_table
+from truedraw.testing.trees import SHAPES, TreeDrafter
+from truedraw.verify.token import TokenVerifier
+
+EXACT = [name for name in names("verifiers") if find("verifiers", name).exact]
+SCENARIO = Scenario("three tokens", random_table(3, 1, 60), random_table(3, 1, 61), draft_tokens=2, max_tokens=3)
+LONG = Scenario("many tokens", random_table(6, 1, 62), random_table(6, 1, 63), draft_tokens=3, max_tokens=2000)
+
+
+def watched(scenario: Scenario, verifier, randomness, drafter=None) -> ExactnessWatch:
+    watch = ExactnessWatch()
+    parts = Parts(TabularEngine(scenario.target), drafter or TableDrafter(scenario.draft), verifier,
+                  FixedController(scenario.draft_tokens), watch)  # fmt: skip
+    law, prompt = SamplingLaw(SamplingParams(**scenario.params)), (0, 1, 0)
+    sample = Sample(0, law, randomness, Ending((), scenario.max_tokens), parts.engine.open(prompt),
+                    parts.drafter.open(prompt, law))  # fmt: skip
+    for _ in rounds(parts, [sample]):
+        pass
+    return watch
+
+
+def expectation(verifier, drafter=None) -> float:
+    law = law_of(lambda walker: watched(SCENARIO, verifier, walker.sample(0), drafter).evidence.value)
+    return math.fsum(value * weight for value, weight in law.items())
+
+
+@pytest.mark.parametrize("drafter", [None, NgramDrafter(1, 2)], ids=["sampled", "certain"])
+@pytest.mark.parametrize("verifier", EXACT)
+def test_its_mean_is_one_under_every_exact_rule(verifier: str, drafter) -> None:
+    assert expectation(find("verifiers", verifier)(), drafter) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_it_bets_on_something() -> None:
+    law = law_of(lambda walker: watched(SCENARIO, TokenVerifier(), walker.sample(0)).evidence.value)
+    assert len(law) > 4
+
+
+@pytest.mark.parametrize("bug", [ResidualFromP, ResidualFromQ, ArgmaxMatch, AcceptsByProbabilityAlone])
+def test_under_a_bug_its_mean_is_not_one_and_its_value_grows(bug) -> None:
+    assert abs(expectation(bug()) - 1) > 1e-3
+    assert watched(LONG, bug(), PhiloxRandomness(0)).evidence.alarm(1e-6)
+
+
+def test_exact_sampling_raises_no_alarm_over_many_texts() -> None:
+    """60 texts looked at after every token: at delta 0.05 at most 3 alarms are expected, 9 would be a wonder."""
+    short = Scenario("short", LONG.target, LONG.draft, draft_tokens=3, max_tokens=100)
+    alarms = [watched(short, TokenVerifier(), PhiloxRandomness(seed)).evidence.alarm(0.05) for seed in range(60)]
+    assert sum(alarms) < 9
+
+
+def coins(chance: float, true_chance: float, count: int) -> Iterator[tuple[bool, float]]:
+    rng = np.random.default_rng(1)
+    return ((bool(rng.random() < true_chance), chance) for _ in range(count))
+
+
+@pytest.mark.parametrize("true_chance", [0.2, 0.4])
+def test_a_bias_of_a_tenth_is_found_on_either_side(true_chance: float) -> None:
+    evidence = RunningEvidence()
+    for event in coins(0.3, true_chance, 1500):
+        evidence.add(*event)
+    assert evidence.p_value < 1e-6
+    assert evidence.count == 1500
+
+
+def test_what_is_certain_tells_nothing_and_overwhelming_evidence_stays_finite() -> None:
+    evidence = RunningEvidence()
+    evidence.add(True, 1.0)
+    evidence.add(False, 0.0)
+    assert evidence.value == 1.0
+    for _ in range(5000):
+        evidence.add(True, 0.01)
+    assert math.isfinite(evidence.value)
+    assert evidence.alarm(1e-300)
+
+
+TREE = Scenario("trees", random_table(3, 1, 64), random_table(3, 1, 65), draft_tokens=4, max_tokens=5)
+
+
+def value_of_a_round(rule, walker, drafter) -> float:
+    watch = ExactnessWatch()
+    first_round(TREE, walker, rule, drafter, watch)
+    return watch.evidence.value
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("verifier", EXACT)
+def test_its_mean_is_one_over_trees(verifier: str, shape) -> None:
+    rule, drafter = find("verifiers", verifier)(), TreeDrafter(TREE.draft, shape)
+    try:
+        law = law_of(lambda walker: value_of_a_round(rule, walker, drafter))
+    except ValueError:
+        return  # this rule takes no such tree
+    assert math.fsum(value * weight for value, weight in law.items()) == pytest.approx(1.0, abs=1e-12)

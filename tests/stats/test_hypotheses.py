@@ -1,0 +1,135 @@
+"""The statistics of a check: their laws under exact sampling, by enumeration where possible, else by simulation."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from truedraw.stats.check.drawing import Drawn, Note
+from truedraw.stats.check.hypotheses import (
+    Sample,
+    coincidences,
+    holm,
+    impossible,
+    run_tests,
+    smallest_visible,
+    z_test,
+)
+from truedraw.stats.check.replay import PLACE, _place, cell
+
+RNG = np.random.default_rng(8)
+P = np.array([0.05, 0.3, 0.3, 0.0, 0.2, 0.15])
+Q = np.array([0.0, 0.3, 0.1, 0.2, 0.25, 0.15])
+with np.errstate(divide="ignore"):
+    LOG_Q = np.log(Q).astype(np.float16)
+NOTES = {
+    "nothing drafted": None,
+    "certain": Note(1, None),
+    "unlikely and certain": Note(0, None),
+    "sampled": Note(2, LOG_Q),
+}
+
+
+@pytest.mark.parametrize("note", NOTES.values(), ids=NOTES)
+def test_the_cells_of_the_transform_partition_the_unit_interval(note) -> None:
+    """Then F(<x) + u p is uniform where x ~ p, exactly."""
+    cells = sorted({tuple(np.round(cell(P, note, token), 12)) for token in range(len(P)) if P[token] > 0})
+    end = 0.0
+    for below, mass in cells:
+        assert below == pytest.approx(end, abs=1e-9)
+        end = below + mass
+    assert end == pytest.approx(1.0)
+
+
+def test_the_transform_puts_drafts_at_its_ends() -> None:
+    assert cell(P, NOTES["certain"], 1) == (0.0, 0.3)
+    below, _ = cell(P, NOTES["sampled"], 0)  # q excludes it: p / q is infinite
+    assert below == pytest.approx(0.95)
+
+
+def texts(seed: int, count: int = 8, length: int = 24, bias: float = 0.0) -> Sample:
+    """Texts that follow rows of their own exactly, or lean towards the draft."""
+    rng = np.random.default_rng(seed)
+    first = rng.dirichlet(np.ones(6))
+    places = np.zeros((count, length), dtype=PLACE)
+    words = np.zeros((count, length), dtype=int)
+    for text, place in itertools.product(range(count), range(length)):
+        p = rng.dirichlet(np.ones(6)) if place else first
+        note = [None, Note(int(rng.integers(6)), None), Note(0, np.log(rng.dirichlet(np.ones(6))).astype(np.float16))][
+            int(rng.integers(3))
+        ]
+        drawn = int(rng.choice(6, p=p))
+        token = note.token if note and note.log_q is None and rng.random() < bias else drawn
+        words[text, place] = token
+        places[text, place] = (*_place(p, note, token, rng.random()), 0.0)
+    return Sample(Drawn((), [], words.tolist()), places, first)
+
+
+@pytest.fixture(scope="module")
+def exact_runs():
+    return [run_tests([texts(2 * seed), texts(2 * seed + 1)]) for seed in range(200)]
+
+
+@pytest.mark.parametrize("index", range(8))
+def test_p_values_under_exact_sampling_are_uniform_or_larger(exact_runs, index) -> None:
+    values = np.array([tests[index].p_value for tests in exact_runs])
+    if exact_runs[0][index].name == "running e-value":
+        assert all((values <= level).mean() <= level + 0.05 for level in (0.01, 0.05, 0.2))
+    else:
+        assert stats.kstest(values, "uniform").pvalue > 1e-3
+
+
+def test_a_lean_towards_the_draft_is_seen_by_those_who_look_for_it() -> None:
+    found = {test.name: test.p_value for test in run_tests([texts(seed, 16, 40, bias=0.25) for seed in range(4)])}
+    for name in ("text follows the draft", "uniformity (KS)", "log p + entropy", "running e-value"):
+        assert found[name] < 1e-4, found
+
+
+def test_coincidences_have_the_mean_and_the_variance_that_enumeration_gives() -> None:
+    p, n = np.array([0.5, 0.3, 0.2]), 4
+    pairs = {}
+    for tokens in itertools.product(range(3), repeat=n):
+        pairs[tokens] = (math.prod(p[list(tokens)]), sum(a == b for a, b in itertools.combinations(tokens, 2)))
+    mean = math.fsum(w * count for w, count in pairs.values())
+    variance = math.fsum(w * (count - mean) ** 2 for w, count in pairs.values())
+    many = 60  # equal calls, so that the sum varies enough for a verdict
+    tokens = (0, 0, 0, 1)
+    found = coincidences([Sample(Drawn((), [], [[t] for t in tokens]), np.zeros((n, 1), PLACE), p)] * many)
+    assert found.score == pytest.approx(many * (3 - mean) / math.sqrt(many * variance))
+    assert found.count == many * 6
+
+
+def test_texts_whose_first_laws_differ_have_no_coincidences_to_count() -> None:
+    sample = Sample(Drawn((), [], [[0], [0]]), np.zeros((2, 1), PLACE), np.zeros(0))
+    assert coincidences([sample]).p_value == 1.0
+
+
+def test_tokens_outside_the_law_are_counted() -> None:
+    sample = texts(0)
+    assert impossible([sample]) == 0
+    sample.places["chance"][0, :2] = 0.0
+    assert impossible([sample, texts(1)]) == 2
+
+
+def test_holm() -> None:
+    """Holm's own step-down: 4, 3, 2, 1 times the ordered values, never falling."""
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_the_smallest_visible_bias_agrees_with_its_formula_and_with_tossed_coins() -> None:
+    assert smallest_visible(1592, 1, 1e-6, 0.999) == pytest.approx(0.1, rel=2e-3)
+    bias, seen = smallest_visible(900, 8, 0.01, 0.99), 0
+    for _ in range(400):
+        heads = RNG.random(900) < 0.5 + bias
+        seen += z_test("coins", heads.sum() - 450.0, 225.0, 900).p_value <= 0.01 / 8
+    assert seen / 400 > 0.97
+
+
+def test_where_there_is_no_chance_there_is_no_verdict() -> None:
+    assert z_test("nothing", 3.0, 0.0, 10).p_value == 1.0

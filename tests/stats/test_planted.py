@@ -1,0 +1,50 @@
+"""Planted bugs: the distance they claim is the enumerated one, and without a bug nothing is planted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from truedraw.protocol import Proposal, Purpose
+from truedraw.stats.check.drawing import Note
+from truedraw.stats.check.enumerated import SMALL, distance_of
+from truedraw.stats.check.planted import BUGS, Bug, PlantedVerifier
+from truedraw.testing import law_of, total_variation
+
+P = np.array([0.1, 0.5, 0.25, 0.15])
+Q = np.array([0.4, 0.3, 0.2, 0.1])
+SINGLE = [bug for bug in (*BUGS, Bug("none")) if not bug.shared]
+
+
+def emitted(bug: Bug, certain: bool) -> dict:
+    def run(walker):
+        chance = walker.sample(0)
+        token = 0 if certain else chance.choose(Q, Purpose.DRAFT, 2, 0)
+        proposal = Proposal.chain([token], [None if certain else Q])
+        return PlantedVerifier(bug)(proposal, [P, P], chance, 2).tokens[0]
+
+    return law_of(run)
+
+
+@pytest.mark.parametrize("certain", [True, False], ids=["certain", "sampled"])
+@pytest.mark.parametrize("bug", SINGLE, ids=lambda bug: bug.name)
+def test_the_claimed_distance_is_the_enumerated_one(bug: Bug, certain: bool) -> None:
+    note = Note(0, None if certain else np.log(Q).astype(np.float16))
+    claimed = bug.distance(P, note)
+    assert claimed == pytest.approx(total_variation(emitted(bug, certain), dict(enumerate(P))), abs=1e-3)
+
+
+def test_the_bonus_row_and_shared_noise() -> None:
+    bonus = next(bug for bug in BUGS if "bonus" in bug.name)
+    drawn = law_of(lambda walker: PlantedVerifier(bonus)(Proposal.chain(()), [P], walker.sample(0), 2).tokens[0])
+    assert bonus.distance(P, None) == pytest.approx(total_variation(drawn, dict(enumerate(P))))
+    shared = next(bug for bug in BUGS if bug.shared)
+    pair = {(i, j): P[i] * P[j] for i in range(4) for j in range(4)}
+    assert shared.distance(P, None) == pytest.approx(total_variation({(i, i): P[i] for i in range(4)}, pair))
+
+
+@pytest.mark.parametrize("bug", SINGLE, ids=lambda bug: bug.name)
+def test_enumeration_sees_every_bug_and_nothing_without_one(bug: Bug) -> None:
+    found = distance_of(PlantedVerifier(bug), None, SMALL)
+    certain = found if bug.name == "none" or not bug.certain else distance_of(PlantedVerifier(bug), None, SMALL)
+    assert (max(found, certain) > 1e-4) == (bug.name != "none")

@@ -1,0 +1,240 @@
+"""The suites have teeth: a part that breaks its contract in one way fails, and names the check that fails."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from generate.mutants import (
+    AcceptsByProbabilityAlone,
+    ArgmaxMatch,
+    ContextLateByOne,
+    EmitsTheDraftUncoupled,
+    ResidualForgetsOnlyTheToken,
+    ResidualFromP,
+    RowsShiftedByOne,
+    StaleCache,
+)
+from truedraw.draft.ngram import NgramDrafter
+from truedraw.engine.tabular import TabularEngine, TabularSequence
+from truedraw.protocol import Proposal, Purpose, Verdict
+from truedraw.testing import TableDrafter, drafter_checks, engine_checks, random_table, verifier_checks
+from truedraw.verify.coupled import CoupledVerifier
+from truedraw.verify.token import TokenVerifier
+
+TABLE = random_table(4, 2, 1)
+DRAFT = random_table(3, 1, 2)
+
+
+def failing(checks) -> set[str]:
+    found = set()
+    for check in checks:
+        try:
+            check()
+        except Exception:
+            found.add(check.name)
+    return found
+
+
+class CountsOneTooMany(TokenVerifier):
+    def __call__(self, *args):
+        verdict = super().__call__(*args)
+        return Verdict(verdict.tokens, verdict.num_accepted + 1, verdict.rejected)
+
+
+class WritesIntoTheLaw(TokenVerifier):
+    def __call__(self, proposal, rows, randomness, position):
+        verdict = super().__call__(proposal, rows, randomness, position)
+        for law in proposal.laws:
+            if law is not None:
+                law[:] = 0.5
+        return verdict
+
+
+class BelievesEveryLaw(TokenVerifier):
+    def __call__(self, proposal, rows, randomness, position):
+        return Verdict((randomness.choose(rows[0], Purpose.RESIDUAL, position, 0),), 0, rejected=False)
+
+
+class NoiseOfTheRound(CoupledVerifier):
+    """Exact, but the noise belongs to the round and not to the position."""
+
+    def __call__(self, proposal, rows, randomness, position):
+        drawn = ()
+        while len(drawn) <= len(proposal):
+            drawn = (*drawn, randomness.choose(rows[len(drawn)], Purpose.TARGET, position, len(drawn)))
+            if len(drawn) > len(proposal) or drawn[-1] != proposal.tokens[len(drawn) - 1]:
+                return Verdict(drawn, len(drawn) - 1, rejected=True)
+        raise AssertionError
+
+
+class SaysNothingOfItself(TokenVerifier):
+    exact = "yes"
+
+
+VERIFIERS = {
+    ResidualFromP: "sampled chains",
+    ResidualForgetsOnlyTheToken: "sampled chains",
+    RowsShiftedByOne: "sampled chains",
+    ArgmaxMatch: "sampled chains",
+    AcceptsByProbabilityAlone: "sampled chains",
+    EmitsTheDraftUncoupled: "certain chains",
+    CountsOneTooMany: "verdicts",
+    WritesIntoTheLaw: "verdicts",
+    BelievesEveryLaw: "refuses",
+    NoiseOfTheRound: "one seed, one text",
+    SaysNothingOfItself: "declares",
+}
+
+
+@pytest.mark.parametrize("kind", VERIFIERS, ids=lambda kind: kind.__name__)
+def test_broken_verifiers(kind) -> None:
+    found = failing(check for check in verifier_checks(kind) if check.name.startswith(VERIFIERS[kind]))
+    assert found
+
+
+class Sampled(TableDrafter):
+    def __init__(self):
+        super().__init__(DRAFT)
+
+
+class BeyondTheBudget(Sampled):
+    def chain(self, state, budget, randomness):
+        return super().chain(state, budget + 1, randomness)
+
+
+class LawDoesNotSum(Sampled):
+    def chain(self, state, budget, randomness):
+        proposal = super().chain(state, budget, randomness)
+        return Proposal.chain(proposal.tokens.tolist(), [law * 0.9 for law in proposal.laws])
+
+
+class UnknownTokens(Sampled):
+    def chain(self, state, budget, randomness):
+        return Proposal.chain([3] * budget)
+
+
+class OwnChance(Sampled):
+    rng = np.random.default_rng()
+
+    def chain(self, state, budget, randomness):
+        return Proposal.chain(self.rng.integers(0, 3, budget).tolist())
+
+
+class ForgetsAState(Sampled):
+    def propose(self, states, budgets, randomness):
+        return super().propose(states, budgets, randomness)[:-1]
+
+
+class NoiseOfTheBatch(Sampled):
+    """The first state's chance serves all."""
+
+    def propose(self, states, budgets, randomness):
+        return super().propose(states, budgets, [randomness[0]] * len(states))
+
+
+class OneMemory(NgramDrafter):
+    """All texts share one index."""
+
+    def open(self, tokens, law):
+        self.shared = getattr(self, "shared", None) or super().open([], law)
+        self.shared.commit(tokens)
+        return self.shared
+
+
+class WrongLaw(Sampled):
+    """Drafts the likeliest token and reports the law it was not drawn from."""
+
+    def chain(self, state, budget, randomness):
+        tokens, laws = [], []
+        for _ in range(budget):
+            laws.append(self.law_after(state, [*state.text, *tokens]))
+            tokens.append(int(laws[-1].argmax()))
+        return Proposal.chain(tokens, laws)
+
+
+DRAFTERS = {
+    BeyondTheBudget: "budgets",
+    LawDoesNotSum: "legal proposals along a text",
+    UnknownTokens: "legal proposals along a text",
+    OwnChance: "chance is injected",
+    ForgetsAState: "budgets",
+    NoiseOfTheBatch: "ragged batches",
+    OneMemory: "states are apart",
+    WrongLaw: "exact law, plain",
+}
+
+
+@pytest.mark.parametrize("kind", DRAFTERS, ids=lambda kind: kind.__name__)
+def test_broken_drafters(kind) -> None:
+    assert DRAFTERS[kind] in failing(drafter_checks(kind))
+
+
+def test_a_sampled_drafter_that_is_right() -> None:
+    assert failing(drafter_checks(Sampled)) == set()
+
+
+class ForkSharesTheText(TabularEngine):
+    def fork(self, sequence, n):
+        return [sequence] * n
+
+
+class TreesAreChains(TabularEngine):
+    def _rows(self, work):
+        chain = Proposal.chain(work.proposal.tokens.tolist())
+        return super()._rows(type(work)(work.sequence, chain))
+
+
+class LosesACommit(TabularEngine):
+    """Keeps only as much of a commit as the last pass had drafted."""
+
+    def open(self, tokens):
+        return Forgetful(tokens)
+
+
+class Forgetful(TabularSequence):
+    def commit(self, tokens):
+        super().commit(tokens[:1])
+
+
+class LeaksBetweenTexts(TabularEngine):
+    """All rows of a pass move with the number of texts in it."""
+
+    def forward(self, works):
+        scores = super().forward(works)
+        return [type(each)(each.logits * (1 + 1e-9 * (len(works) - 1))) for each in scores]
+
+
+class RunsOut(TabularEngine):
+    """Ten texts at most, and closing gives none back."""
+
+    left = 10
+
+    def open(self, tokens):
+        self.left -= 1
+        if self.left < 0:
+            raise MemoryError
+        return super().open(tokens)
+
+
+class PastTheContext(TabularEngine):
+    def forward(self, works):
+        return [type(each)(each) for each in map(self._rows, works)]
+
+
+ENGINES = {
+    ForkSharesTheText: "forks go their own ways",
+    TreesAreChains: "trees equal their paths",
+    LosesACommit: "commit by agreement",
+    LeaksBetweenTexts: "ragged batches",
+    StaleCache: "commit by agreement",
+    RunsOut: "pages come back",
+    ContextLateByOne: "chains equal plain decoding",
+    PastTheContext: "the context's end",
+}
+
+
+@pytest.mark.parametrize("kind", ENGINES, ids=lambda kind: kind.__name__)
+def test_broken_engines(kind) -> None:
+    found = failing(engine_checks(lambda: kind(TABLE, context_length=64)))
+    assert ENGINES[kind] in found

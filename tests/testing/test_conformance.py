@@ -1,0 +1,72 @@
+"""Every registered engine, drafter and verifier keeps its contract."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.decoder import PLAIN, tiny_engine
+from truedraw import load
+from truedraw.engine.tabular import TabularEngine
+from truedraw.registry import find, names
+from truedraw.testing import drafter_checks, engine_checks, random_table, verifier_checks
+
+PLACE: dict = {}  # filled when the tests start; the checks are listed before
+ENGINES = {
+    "tabular": lambda: TabularEngine(random_table(4, 2, 1), context_length=64),
+    "openvino": lambda: tiny_engine(PLACE["cache"], cache_bytes=512 << 10),
+}
+TOLERANCE = {"tabular": 0.0, "openvino": 1e-4}  # float32 throughout, which does not promise equal bits
+
+
+@pytest.fixture(autouse=True, scope="module")
+def cache(tmp_path_factory):
+    PLACE["cache"] = tmp_path_factory.mktemp("converted")
+
+
+def drafters(name):
+    """The checks of a drafter that needs nothing but the text; one with a model is tested beside it."""
+    try:
+        find("drafters", name)()
+    except TypeError:
+        return []
+    return drafter_checks(find("drafters", name))
+
+
+def every(kind, checks):
+    return [pytest.param(check, id=f"{name}: {check}") for name in names(kind) for check in checks(name)]
+
+
+@pytest.mark.parametrize("check", every("verifiers", lambda name: verifier_checks(find("verifiers", name))))
+def test_verifiers(check) -> None:
+    check()
+
+
+@pytest.mark.parametrize("check", every("drafters", drafters))
+def test_drafters(check) -> None:
+    check()
+
+
+@pytest.mark.parametrize("check", drafter_checks(find("drafters", "ngram"), vocab_size=1000), ids=str)
+def test_a_drafter_over_a_large_vocabulary(check) -> None:
+    check()
+
+
+@pytest.mark.parametrize("check", every("engines", lambda name: engine_checks(ENGINES[name], TOLERANCE[name])))
+def test_engines(check) -> None:
+    check()
+
+
+def test_the_small_cache_notices_lost_pages() -> None:
+    """512 KiB hold fewer pages than the cycles of the suite would lose."""
+    engine = ENGINES["openvino"]()
+    pages_of_a_cycle = 3 * (37 // 32 + 1)
+    assert engine._pool.num_free < 40 * pages_of_a_cycle
+    assert PLAIN.context_length <= 4096
+    engine.close()
+
+
+@pytest.mark.slow
+@pytest.mark.model
+@pytest.mark.parametrize("check", engine_checks(lambda: load("smollm2-135m").engine), ids=str)
+def test_the_default_model_bit_for_bit(check) -> None:
+    check()

@@ -1,0 +1,96 @@
+"""The tokenizer handed to llguidance, of both families: masks follow the tokens' bytes, text is spelled right."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sentence_piece import tokenizer_of
+from tiny_models import byte_tokenizer
+
+from truedraw.errors import BadParameter
+from truedraw.sampling.grammar import OVER, opened
+from truedraw.sampling.params import SamplingParams
+from truedraw.text import Tokenizer
+from truedraw.text.guided import ends_of, masks
+
+ODD = [
+    "hello world",
+    " hello",
+    "  two spaces",
+    "naïve 日本 \U0001f40d",
+    "e\u0301\u200d\ufeff",
+    "<s></s>",
+    "\x00\x07",
+    "▁lo",
+]
+
+
+@pytest.fixture(params=["byte_level", "pieces", "pieces without a space"])
+def tokenizer(request, tmp_path) -> Tokenizer:
+    if request.param.endswith("space"):
+        return tokenizer_of(tmp_path / "m.gguf", add_space_prefix=False)
+    return request.getfixturevalue(request.param)
+
+
+def step_of(tokenizer: Tokenizer, parameter: str, text: str, extra_rows: int = 0):
+    rows = tokenizer.vocab_size + extra_rows
+    return opened(parameter, text, tokenizer.guidance(rows, tokenizer.eos_ids), frozenset(tokenizer.eos_ids))
+
+
+def legal(step, rows: int) -> set[int]:
+    return set(np.flatnonzero(step.legal(rows)).tolist())
+
+
+def test_the_mask_is_the_one_of_the_tokens_bytes(tokenizer: Tokenizer) -> None:
+    """Two tokens of the same bytes, as a SentencePiece letter and its byte, are both legal."""
+    step, rows = step_of(tokenizer, "regex", "[ helowrd]{2,40}x", 7), tokenizer.vocab_size + 7
+    expected = {
+        token
+        for token in range(tokenizer.vocab_size)
+        if not tokenizer.is_special(token) and (data := tokenizer.token_bytes(token)) and set(data) <= set(b" helowrd")
+    }
+    assert len(expected) > 7
+    assert legal(step, rows) == expected
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_text_that_must_come_is_spelled_in_bytes(tokenizer: Tokenizer, text: str) -> None:
+    """No space is put before it, and a control token's name is text."""
+    step, tokens = step_of(tokenizer, "grammar", f"start: {json.dumps(text)}"), []
+    while step is not OVER:
+        tokens.append(max(legal(step, tokenizer.vocab_size)))
+        step = step.after(tokens[-1], None)
+    assert tokens[-1] in tokenizer.eos_ids
+    assert b"".join(map(tokenizer.token_bytes, tokens[:-1])) == text.encode()
+
+
+def test_every_end_token_may_end(byte_level: Tokenizer) -> None:
+    ends = (2, 0)
+    step = opened("regex", "a?", byte_level.guidance(byte_level.vocab_size, ends), frozenset(ends))
+    found = legal(step, byte_level.vocab_size)
+    assert set(ends) <= found
+    assert 1 not in found
+
+
+def test_the_tokenizer_itself_stays_as_it_was(pieces: Tokenizer) -> None:
+    before = pieces.encode(" hello <s>")
+    pieces.guidance(pieces.vocab_size, pieces.eos_ids)
+    assert pieces.encode(" hello <s>") == before
+    assert pieces.guidance(pieces.vocab_size, (2,)) is pieces.guidance(pieces.vocab_size, (2,))
+
+
+def test_control_tokens_that_stop_are_ends_too(byte_level: Tokenizer) -> None:
+    text = byte_level.encode("a")[0]
+    assert ends_of(SamplingParams(stop_token_ids=[0, text, 2]), byte_level) == (2, 0)
+
+
+def test_a_model_without_an_end_token_needs_one() -> None:
+    bare = Tokenizer(byte_tokenizer())
+    with pytest.raises(BadParameter, match="stop_token_ids") as error:
+        masks(SamplingParams(regex="a"), bare, bare.vocab_size)
+    assert error.value.parameter == "regex"
+    (step,) = masks(SamplingParams(regex="a?", stop_token_ids=[1]), bare, bare.vocab_size)
+    assert 1 in legal(step, bare.vocab_size)
+    assert masks(SamplingParams(), bare, bare.vocab_size) == ()
