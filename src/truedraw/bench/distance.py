@@ -1,4 +1,4 @@
-"""How far the law of a model, as it is computed by default, is from its reference: float32 throughout, file as stored."""
+"""How far the law of a model as it is computed is from its reference: float32 throughout, the file as stored."""
 
 from __future__ import annotations
 
