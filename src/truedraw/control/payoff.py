@@ -119,7 +119,7 @@ class PayoffController:
         plain, short = self._seconds[0].value, self._seconds[self._shortest].value
         usual = table(self._shortest, samples) / table(0, samples)
         steeper = max(1.0, short / plain / usual / NOISE) if plain else 1.0
-        return plain * table(length, samples) / table(0, samples) * steeper ** math.log2(length + 1)
+        return plain * table(length, samples) / table(0, samples) * math.pow(steeper, math.log2(length + 1))
 
 
 def table(length: int, samples: int) -> float:
