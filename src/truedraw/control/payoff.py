@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from itertools import accumulate
 from operator import mul
 
@@ -101,12 +102,10 @@ class PayoffController:
         elif self._length == 0 and self._steps % PROBE_EVERY == 0:
             self._length = self._shortest
         else:
-            value = {length: self._gain(length) / self._cost(length, samples) for length in self._lengths}
+            gain = [1.0, *(1 + self._found.value * s for s in accumulate(self._acceptance.survival()))]
+            value = {length: gain[length] / self._cost(length, samples) for length in self._lengths}
             best = max(self._lengths, key=lambda length: value[length])
             self._length = best if value[best] > STEADY * value[self._length] else self._length
-
-    def _gain(self, length: int) -> float:
-        return 1 + self._found.value * sum(self._acceptance.survival()[:length])
 
     def _cost(self, length: int, samples: int) -> float:
         """Seconds of a round, the estimate giving way to what was measured."""
@@ -124,4 +123,9 @@ class PayoffController:
 
 def table(length: int, samples: int) -> float:
     """Passes of one row that a round of `samples` texts with `length` draft tokens each is worth."""
-    return float(np.interp(samples * (length + 1), ROWS, PASS))
+    return _interpolated(samples * (length + 1))
+
+
+@cache
+def _interpolated(rows: int) -> float:
+    return float(np.interp(rows, ROWS, PASS))

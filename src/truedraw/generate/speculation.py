@@ -72,6 +72,8 @@ class Speculation:
 
     def controller(self) -> Controller:
         """How much to draft."""
+        if self.method == OFF:
+            return FixedController(0)
         kind = PayoffController if self.adaptive else FixedController
         return kind(self.num_speculative_tokens)
 
