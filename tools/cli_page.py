@@ -26,10 +26,10 @@ def page() -> str:
 def verbs(path: str, group: Any) -> Iterator[tuple[str, Any]]:
     """(words to type, command) of every command that does something itself."""
     for name, verb in group.commands.items():
+        if not hasattr(verb, "commands") or verb.invoke_without_command:
+            yield f"{path} {name}", verb
         if hasattr(verb, "commands"):
             yield from verbs(f"{path} {name}", verb)
-        else:
-            yield f"{path} {name}", verb
 
 
 def section(path: str, verb: Any) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -110,3 +111,33 @@ def test_as_a_process_there_is_no_traceback_either():
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.startswith(b"truedraw: error: the prompt is not UTF-8")
     assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_under_stdout_is_one_line_and_exit_code_2() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "truedraw", "generate", "-m", "tabular", "the", "--no-stats"],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert "cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_toy_has_no_settings() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "truedraw", "generate", "-m", "tabular", "the", "--numerics", "reference"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "numerics" in done.stderr
+
+
+def test_a_stop_token_outside_the_vocabulary() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "truedraw", "generate", "-m", "tabular", "the", "--stop-token-ids", "99999"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "stop_token_ids" in done.stderr

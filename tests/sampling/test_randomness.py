@@ -15,22 +15,37 @@ from truedraw.sampling.race import race
 from truedraw.sampling.randomness import PhiloxRandomness, check_seed, fresh_seed
 
 TRIALS = 20_000
+FINE = 1 << 31
 ALPHA = 1e-4  # seeds are fixed: a p-value here is one number, looked at once
+
+
+def reference_clocks(size: int, counter: tuple[int, int, int], key: tuple[int, int]) -> np.ndarray:
+    """Every E_i, from the words that the layout names."""
+    found = {}
+
+    def word(place: int, lane: int, flag: int) -> int:
+        if (place, flag) not in found:
+            words = np.array([place, *counter[:2], counter[2] | flag], np.uint64)
+            found[place, flag] = block(words, np.array(key, np.uint64))
+        return int(found[place, flag][lane])
+
+    def clock(i: int) -> float:
+        span, place = 64 * (i // 2048) + i % 64, i % 2048 // 64
+        where = 16 * (span // 64) + span % 16, span % 64 // 16
+        coarse, fine = word(*where, 0), word(*where, FINE)
+        first = -math.log1p(-(coarse + (fine // 32 + 0.5) * 2.0**-27) * 2.0**-32) / 32
+        if place == fine % 32:
+            return first
+        where = 2**31 + 8 * span + place % 8, place // 8
+        return first - math.log1p(-(word(*where, 0) + (word(*where, FINE) + 0.5) * 2.0**-32) * 2.0**-32)
+
+    return np.array([clock(i) for i in range(size)])
 
 
 def reference_race(weights: np.ndarray, counter: tuple[int, int, int], key: tuple[int, int]) -> int:
     """argmin E_i / w_i with every clock computed."""
-    times = {}
-    for i, weight in enumerate(weights.tolist()):
-        if weight > 0:
-            place, lane = 512 * (i // 2048) + i % 512, i % 2048 // 512
-            words = [
-                block(np.array([place, *counter[:2], counter[2] | flag], np.uint64), np.array(key, np.uint64))
-                for flag in (0, 1 << 31)
-            ]
-            t = (words[0][lane] + (words[1][lane] + 0.5) * 2.0**-32) * 2.0**-32
-            times[i] = -math.log1p(-t) / weight
-    return min(times, key=lambda i: (times[i], i))
+    clocks = reference_clocks(weights.size, counter, key)
+    return int(np.argmin(np.divide(clocks, weights, where=weights > 0, out=np.full(weights.size, np.inf))))
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 4096, 5001, 7777])
@@ -43,6 +58,21 @@ def test_the_race_finds_the_first_clock_to_ring(size: int, sparse: float) -> Non
         counter = np.array([0, position, 3, 1], dtype=np.uint64)
         expected = reference_race(weights, (position, 3, 1), (11, 12))
         assert race(weights, counter, np.array([11, 12], dtype=np.uint64)) == expected
+
+
+def test_the_clocks_are_independent_and_exponential() -> None:
+    """Neighbours in the vocabulary, the places of a span (64 apart), and the same index at two positions."""
+    clocks = np.array([reference_clocks(2048 + 200, (position, 0, 0), (3, 4)) for position in range(40)])
+    assert stats.kstest(clocks.ravel(), "expon").pvalue > ALPHA
+    assert stats.kstest(clocks[:, :2048:64].min(axis=1) * 32, "expon").pvalue > ALPHA
+    uniform = -np.expm1(-clocks)
+    for one, other in (
+        (uniform[:, :-1], uniform[:, 1:]),
+        (uniform[:, :-64], uniform[:, 64:]),
+        (uniform[:-1], uniform[1:]),
+    ):
+        table = np.histogram2d(one.ravel(), other.ravel(), bins=6, range=((0, 1), (0, 1)))[0]
+        assert stats.chi2_contingency(table).pvalue > ALPHA
 
 
 def test_no_positive_weight_is_an_error_and_a_zero_is_never_drawn() -> None:

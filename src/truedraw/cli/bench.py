@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from truedraw.cli import bench_kernels
 from truedraw.cli.flags import CountFlags, ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.cli.interrupt import EXIT_CODE
+from truedraw.cli.sizes import sizes_of
 from truedraw.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -65,8 +67,14 @@ class BenchFlags:
     ] = None
 
 
+app = typer.Typer()
+app.command("kernels", epilog=bench_kernels.EPILOG)(bench_kernels.kernels)
+
+
+@app.callback(invoke_without_command=True, epilog=EPILOG)
 @with_flags
 def bench(
+    context: typer.Context,
     own: BenchFlags,
     count: CountFlags,
     model: ModelFlags,
@@ -80,6 +88,9 @@ def bench(
     at most if not told otherwise. A table goes to stderr (not with --json), one JSON object to stdout. ctrl-C reports
     the pairs so far.
     """
+    if context.invoked_subcommand is not None:
+        _nothing_before(context)
+        return
     from truedraw.bench.pairs import Arms, tasks
     from truedraw.bench.prompts import read_prompts
     from truedraw.cli.options import opened, speculation_of
@@ -87,7 +98,7 @@ def bench(
 
     given = {"max_tokens": MAX_TOKENS, "seed": SEED, **sampling.given(), **count.given()}
     sampling_params(given)  # what is wrong should be said before the model is loaded
-    sizes, speculation = sizes_of(own.batch_sizes), speculation_of(spec)
+    sizes, speculation = sizes_of("--batch-sizes", own.batch_sizes), speculation_of(spec)
     prompts = read_prompts(own.prompts, own.limit, own.per_category)
     with opened(model) as loaded:
         arms = Arms(loaded, loaded.params(**given), speculation)
@@ -101,12 +112,13 @@ def bench(
         raise typer.Exit(EXIT_CODE)
 
 
-def sizes_of(text: str | None) -> list[int]:
-    """Whole numbers from 1 out of "1,8,64"; raises BadParameter."""
-    parts = text.split(",") if text else []
-    if not all(part.strip().isascii() and part.strip().isdigit() and int(part) > 0 for part in parts):
-        raise BadParameter("--batch-sizes", f"got {text!r}; give whole numbers from 1, as in 1,8,64")
-    return [int(part) for part in parts]
+def _nothing_before(context: typer.Context) -> None:
+    """Raises BadParameter where flags stand before the verb below, which would not see them."""
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            flag_name, verb = "--" + name.replace("_", "-"), context.invoked_subcommand
+            raise BadParameter(flag_name, f"stands before {verb}, which has flags of its own; give them after it")
 
 
 def _measured(arms: Arms, todo: Sequence[Task], repeats: int) -> tuple[list[Pair], bool]:

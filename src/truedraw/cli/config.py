@@ -78,8 +78,6 @@ def _value(key: str, value: Any, option: Option, path: Path) -> Any:
 
 
 def _flags(command: Any) -> dict[str, Option]:
-    """A verb's options by parameter name; a group of verbs has none."""
-    if hasattr(command, "commands"):
-        return {}
+    """A verb's options by parameter name; a group of verbs may have none."""
     options = [each for each in command.params if each.param_type_name == "option"]
     return {each.name: each for each in options if each.name not in NOT_IN_A_FILE}

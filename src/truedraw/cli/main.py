@@ -14,7 +14,7 @@ import typer
 from truedraw import TruedrawError, __version__
 from truedraw.cli import bench, chat, check, generate, models
 from truedraw.cli.interrupt import EXIT_CODE as INTERRUPTED
-from truedraw.cli.pipe import quiet_pipe
+from truedraw.cli.pipe import quiet_pipe, stdout_to_nowhere
 
 BAD_USE = 2
 PROGRAM = "truedraw"
@@ -27,7 +27,7 @@ app = typer.Typer(
 )
 app.command(epilog=generate.EPILOG)(generate.generate)
 app.command(epilog=chat.EPILOG)(chat.chat)
-app.command(epilog=bench.EPILOG)(bench.bench)
+app.add_typer(bench.app, name="bench")
 app.command(epilog=check.EPILOG)(check.check)
 app.add_typer(models.app, name="models")
 
@@ -50,7 +50,7 @@ def command() -> Any:
     whole = typer.main.get_command(app)
     for verb in getattr(whole, "commands", {}).values():
         for option in verb.params:
-            if option.name == "stop":  # texts may hold blanks, at which lists in the environment are split
+            if option.name in ("stop", "bad_words"):  # a text may hold blanks, at which lists are split
                 option.split_envvar_value = str.splitlines
     return whole
 
@@ -65,6 +65,13 @@ def run(args: Sequence[str]) -> int:
         return INTERRUPTED
     except (TruedrawError, typer.TyperException) as error:
         return _complain(error)
+    except BrokenPipeError:
+        stdout_to_nowhere()
+        return 0
+    except OSError as error:  # every file that is read has its own error: this is the output, a full disk for instance
+        stdout_to_nowhere()
+        typer.echo(f"{PROGRAM}: error: the output cannot be written: {error.strerror or error}", err=True)
+        return BAD_USE
     return code if isinstance(code, int) else 0
 
 

@@ -14,4 +14,9 @@ def quiet_pipe() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        stdout_to_nowhere()
+
+
+def stdout_to_nowhere() -> None:
+    """What is still to be written, even at exit, is dropped."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 
+from truedraw.errors import BadParameter
 from truedraw.generate.ending import Ending
 from truedraw.generate.loop import Parts, Sample, Stopwatch, rounds
 from truedraw.generate.reader import TextReader
@@ -48,6 +49,11 @@ class Generation:
         self._interrupted = False
         self._readers = [TextReader(tokenizer, params.stop) for _ in range(params.n)]
         self._parts = Parts(engine, spec.drafter(), spec.verifier(params.seed), spec.controller())
+        for token in params.stop_token_ids:
+            if token >= engine.vocab_size:
+                raise BadParameter(
+                    "stop_token_ids", f"got {token}; the model's token ids are 0 to {engine.vocab_size - 1}"
+                )
         self._end_ids = {*params.stop_token_ids, *(() if params.ignore_eos else tokenizer.eos_ids)}
         seed = fresh_seed() if params.seed is None else params.seed
         self._chances = [PhiloxRandomness(seed, index) for index in range(params.n)]

@@ -7,13 +7,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from truedraw.errors import BadPrompt
+from truedraw.errors import BadParameter, BadPrompt
 from truedraw.generate.generation import Generation, Piece
 from truedraw.generate.result import Result
 from truedraw.generate.speculation import Speculation, speculation
 from truedraw.models.catalogue import DEFAULT_MODEL
 from truedraw.models.toy import TOY_MODEL, TOY_TABLE, toy_text
 from truedraw.protocol import Engine
+from truedraw.registry import find
 from truedraw.sampling.params import SamplingParams, sampling_params
 from truedraw.sampling.randomness import warm_up
 from truedraw.text import Tokenizer
@@ -144,18 +145,27 @@ def open_model(
     *,
     cache: Path | None = None,
     progress: Callable[[str, int, int | None], None] | None = None,
+    engine: str = "openvino",
     **engine_options: Any,
 ) -> Model:
-    """One model by its name; options as for `load`."""
+    """One model by its name; options as for `load`. `engine` is a registered one that has a `load` like OpenVINO's."""
     if str(name) == TOY_MODEL:
+        _refuse_options(engine_options)
         from truedraw.engine.tabular import TabularEngine
 
         text = toy_text()
         return Model(TOY_MODEL, TabularEngine(TOY_TABLE), Tokenizer(text.load_tokenizer(), eos_ids=text.eos_ids))
-    from truedraw.engine.openvino import OpenVINOEngine
     from truedraw.models import open_checkpoint
 
     checkpoint = open_checkpoint(name, cache=cache, progress=progress)
     tokenizer = Tokenizer.of(checkpoint)
-    engine = OpenVINOEngine.load(checkpoint, cache=cache, **engine_options)
-    return Model(checkpoint.name, engine, tokenizer, checkpoint.sampling_defaults)
+    loaded = find("engines", engine).load(checkpoint, cache=cache, **engine_options)
+    return Model(checkpoint.name, loaded, tokenizer, checkpoint.sampling_defaults)
+
+
+def _refuse_options(given: Mapping[str, Any]) -> None:
+    """The toy has nothing to set: raises BadParameter for anything but the defaults."""
+    usual = {"numerics": "invariant", "weights": "auto", "threads": None}
+    for option, value in given.items():
+        if option not in usual or value != usual[option]:
+            raise BadParameter(option, f"got {value!r}, but the model {TOY_MODEL!r} is a table and has no such setting")

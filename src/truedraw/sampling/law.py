@@ -5,10 +5,6 @@ One function for plain and speculative sampling, and one row at a time, so a row
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-
 from truedraw.protocol import Floats, Logits
 from truedraw.sampling.grammar import Grammar
 from truedraw.sampling.params import SamplingParams
@@ -61,10 +57,10 @@ def softmax(logits: Logits, temperature: float) -> Floats:
 
 
 def log_probability(logits: Logits, token: int) -> float:
-    """Natural log of softmax(logits)[token], before any transform, to float32 precision."""
-    shifted = logits - logits.max()
-    chosen = float(shifted[token])
-    return chosen - math.log(float(np.exp(shifted, out=shifted).sum()))
+    """Natural log of softmax(logits)[token], before any transform."""
+    from truedraw.sampling.kernels.softmax import log_normaliser
+
+    return float(logits[token]) - float(log_normaliser(logits))
 
 
 __all__ = ["SamplingLaw", "log_probability", "one_hot", "softmax"]

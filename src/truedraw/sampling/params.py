@@ -70,7 +70,7 @@ class SamplingParams:
     allowed_token_ids: tuple[int, ...] | None = None
     min_tokens: int = 0
     grammar: str | None = None
-    json_schema: str | Mapping[str, Any] | None = None
+    json_schema: str | bool | Mapping[str, Any] | None = None
     regex: str | None = None
     schedule: Mapping[str, Points] = field(default_factory=dict, hash=False)
     sampler_order: str | tuple[str, ...] = DEFAULT_ORDER

@@ -20,18 +20,18 @@ COIN_BITS = 53  # of a double's mantissa
 
 
 class PhiloxRandomness:
-    """protocol.Randomness for sample number `sample` of the run called `seed`."""
+    """protocol.Randomness for sample number `sample` of the run called `seed`; `key` [2] is the seed's two words."""
 
     def __init__(self, seed: int, sample: int = 0) -> None:
         check_seed(seed)
-        self._key = np.array([seed & 0xFFFFFFFF, seed >> 32], dtype=np.uint64)
+        self.key = np.array([seed & 0xFFFFFFFF, seed >> 32], dtype=np.uint64)
         self._sample = sample
 
     def choose(self, weights: Floats, purpose: Purpose, position: int, node: int = 0) -> int:
         """An index drawn by an exponential race, see sampling/race.py."""
         from truedraw.sampling.race import race
 
-        winner = race(weights, self._counter(purpose, position, node), self._key)
+        winner = race(weights, self.counter(purpose, position, node), self.key)
         if winner < 0:
             raise ValueError("nothing to choose from: no weight is positive")
         return int(winner)
@@ -40,11 +40,12 @@ class PhiloxRandomness:
         """u q < p with u uniform on [0, 1): no division, and p = 0 is never accepted."""
         from truedraw.sampling.philox import block
 
-        high, low, *_ = block(self._counter(purpose, position, node), self._key)
+        high, low, *_ = block(self.counter(purpose, position, node), self.key)
         u = ((int(high) << 32 | int(low)) >> (64 - COIN_BITS)) * 2.0**-COIN_BITS
         return u * q < p
 
-    def _counter(self, purpose: Purpose, position: int, node: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    def counter(self, purpose: Purpose, position: int, node: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+        """The words [4] that name a draw."""
         return np.array([0, position, self._sample, purpose << NODE_BITS | node], dtype=np.uint64)
 
 
@@ -60,7 +61,12 @@ def fresh_seed() -> int:
 
 
 def warm_up() -> None:
-    """Load the compiled kernels, so that the first token does not wait for them."""
+    """Load the compiled kernels that every text needs, so that the first token does not wait for them."""
+    from truedraw.sampling.kernels.softmax import log_normaliser, softmax_into
+
+    logits = np.zeros(1, dtype=np.float32)
+    softmax_into(logits, 1.0, np.empty(1))
+    log_normaliser(logits)
     draw = PhiloxRandomness(0)
     draw.choose(np.ones(1), Purpose.TARGET, 0)
     draw.accept(1.0, 1.0, Purpose.ACCEPT, 0)

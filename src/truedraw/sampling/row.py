@@ -18,7 +18,7 @@ class Row:
     Raises EngineError where the model's row is NaN or allows nothing.
     """
 
-    __slots__ = ("_bans", "_logits", "_lowered", "_p", "_raw", "_top")
+    __slots__ = ("_bans", "_logits", "_lowered", "_p", "_raw", "_temperature", "_top")
 
     def __init__(self, logits: Logits) -> None:
         self._raw, self._top = logits, logits.max()
@@ -27,6 +27,7 @@ class Row:
                 f"the model's logits are unusable: their largest is {self._top}; the model file may be damaged"
             )
         self._logits: Floats | None = None
+        self._temperature = 1.0  # by which the model's row is still to be divided
         self._lowered = False  # whether the largest logit is 0
         self._p: Floats | None = None
         self._bans: list[str] = []
@@ -34,25 +35,23 @@ class Row:
     @property
     def p(self) -> Floats:
         """The law [vocab] as it stands, sums to 1; change it only through `keep`."""
-        if self._p is None:
-            weights = self.lowered()
-            np.exp(weights, out=weights)
-            weights /= weights.sum()
-            return self._settle(weights)
-        return self._p
+        return self._softmax() if self._p is None else self._p
 
     def logits(self) -> Floats:
         """The logits [vocab], to be changed in place; -inf = impossible."""
-        if self._logits is None:
+        if self._untouched and self._temperature != 1.0:
+            self.lowered()
+        elif self._logits is None:
             self._logits = self._raw.astype(np.float64) if self._p is None else _log(self._p)
             self._p = None
+        assert self._logits is not None
         self._lowered = False
         return self._logits
 
     def lowered(self) -> Floats:
         """The logits [vocab] with their largest at 0; to be changed in place only where that stays so."""
-        if self._logits is None and self._p is None:
-            self._logits = np.subtract(self._raw, self._top, dtype=np.float64)
+        if self._untouched:
+            self._logits = _divide(np.subtract(self._raw, self._top, dtype=np.float64), self._temperature)
         elif not self._lowered:
             logits = self.logits()
             logits -= self._largest(logits)
@@ -62,9 +61,9 @@ class Row:
 
     def keep(self, kept: Mask) -> None:
         """Drop all other tokens from p and renormalise; `kept` [vocab] holds at least one possible token."""
-        p = self.p
-        np.multiply(p, kept, out=p)
-        p /= p.sum()
+        from truedraw.sampling.kernels.softmax import keep
+
+        keep(self.p, kept)
 
     def ban(self, ids: Sequence[int] | Ints, parameter: str) -> None:
         """Make tokens impossible, in the name of a parameter."""
@@ -83,14 +82,28 @@ class Row:
         """Divide the logits; temperature 0 is the limit, certainty of the first of the likeliest tokens."""
         if temperature == 0:
             self._choose_the_likeliest()
-            return
-        logits = self.lowered()
-        with np.errstate(over="ignore"):  # a tiny temperature sends the quotient to -inf, which is what is meant
-            logits /= temperature
+        elif self._untouched and self._temperature == 1.0:
+            self._temperature = temperature
+        else:
+            _divide(self.lowered(), temperature)
+
+    @property
+    def _untouched(self) -> bool:
+        return self._p is None and self._logits is None
+
+    def _softmax(self) -> Floats:
+        from truedraw.sampling.kernels.softmax import softmax_here, softmax_into
+
+        if self._logits is None:
+            p = np.empty(self._raw.shape)
+            softmax_into(self._raw, self._temperature, p)
+            return self._settle(p)
+        if softmax_here(self._logits) == -np.inf:
+            self._largest(self._logits)
+        return self._settle(self._logits)
 
     def _choose_the_likeliest(self) -> None:
-        untouched = self._raw if self._p is None and self._logits is None else None
-        values = self.lowered() if untouched is None else untouched
+        values = self._raw if self._untouched else self.lowered()
         self._settle(one_hot(int(values.argmax()), values.size))
 
     def _settle(self, p: Floats) -> Floats:
@@ -113,6 +126,12 @@ def one_hot(token: int, vocab_size: int) -> Floats:
     p = np.zeros(vocab_size)
     p[token] = 1.0
     return p
+
+
+def _divide(logits: Floats, temperature: float) -> Floats:
+    with np.errstate(over="ignore"):  # a tiny temperature sends the quotient to -inf, which is what is meant
+        logits /= temperature
+    return logits
 
 
 def _log(p: Floats) -> Floats:

@@ -22,17 +22,16 @@ SMALLEST = float(np.finfo(np.float64).tiny)
 
 def top_k(p: Floats, k: int) -> Mask:
     """The k likeliest tokens (Fan et al., 1805.04833)."""
-    if k >= p.size:
-        return np.asarray(p > 0)
-    edge = np.partition(p, p.size - k)[p.size - k]
-    kept = p > edge
-    kept[np.flatnonzero(p == edge)[: k - np.count_nonzero(kept)]] = True
-    return np.asarray(kept & (p > 0))
+    from truedraw.sampling.kernels.edges import top_k_mask
+
+    return np.asarray(top_k_mask(p, k))
 
 
 def top_p(p: Floats, mass: float) -> Mask:
     """The fewest likeliest tokens whose mass reaches `mass` (nucleus sampling, Holtzman et al., 1904.09751)."""
-    return _until(-p, p, mass)
+    from truedraw.sampling.kernels.edges import top_p_mask
+
+    return np.asarray(top_p_mask(p, mass))
 
 
 def min_p(p: Floats, ratio: float) -> Mask:

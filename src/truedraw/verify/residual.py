@@ -14,13 +14,14 @@ SMALLEST_MASS = 1e-300  # of a residual that can still be drawn from; below it o
 
 def excess(weight: float, p: Floats, q: Floats | None, token: int) -> tuple[Floats, float]:
     """(weight p - q)+ [vocab] and its sum; q None stands for the point mass at `token`."""
-    left: Floats = np.multiply(p, weight, dtype=np.float64)
     if q is None:
+        left: Floats = np.multiply(p, weight, dtype=np.float64)
         left[token] = max(left[token] - 1.0, 0.0)
-    else:
-        np.subtract(left, q, out=left)
-        np.maximum(left, 0.0, out=left)
-    return left, float(left.sum())
+        return left, float(left.sum())
+    from truedraw.sampling.kernels.softmax import excess_into
+
+    left = np.empty(p.shape)
+    return left, float(excess_into(weight, p, q, left))
 
 
 def residual(p: Floats, q: Floats | None, token: int) -> Floats:

@@ -1,0 +1,64 @@
+"""The kernel benchmark as a table for people."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from truedraw.cli.colour import wants_colour
+from truedraw.cli.statistics import UNKNOWN
+
+OTHERS = ("numpy", "torch")
+COLUMNS = ("µs a row", "passes", "numpy (95 %)", "torch (95 %)")
+
+
+def print_kernels(found: Mapping[str, Any], color: Literal["auto", "always", "never"]) -> None:
+    """A row a case and how far the goals are met; to stderr."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(stderr=True, no_color=not wants_colour(color, sys.stderr), highlight=False)
+    title = f"fused kernels on {found['threads']} thread(s), and how many times longer others take"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
+    for name in ("work", *COLUMNS):
+        table.add_column(name, no_wrap=True)
+    for shape in dict.fromkeys(map(shape_of, found["cases"])):
+        table.add_section()
+        table.add_row(shape)
+        for case in found["cases"]:
+            if shape_of(case) == shape:
+                table.add_row(case["work"], *cells(case))
+    console.print(table)
+    console.print("\n".join(remarks(found)))
+
+
+def shape_of(case: Mapping[str, Any]) -> str:
+    """The rows of a case."""
+    return f"{case['rows']} x {case['vocab_size']}"
+
+
+def cells(case: Mapping[str, Any]) -> list[str]:
+    """One case."""
+    own, passes = case["microseconds_per_row"]["kernel"]["median"], case["passes"]["median"]
+    return [f"{own:.1f}", f"{passes:.1f}", *(gain(case["speedup_over"].get(name)) for name in OTHERS)]
+
+
+def gain(ratio: Mapping[str, float | None] | None) -> str:
+    """A ratio and its interval."""
+    if ratio is None:
+        return UNKNOWN
+    ends = "" if ratio["low"] is None else f" ({ratio['low']:.1f}–{ratio['high']:.1f})"
+    return f"{ratio['median']:.1f}{ends}"
+
+
+def remarks(found: Mapping[str, Any]) -> list[str]:
+    """The goals, and who was not there."""
+    gains, passes = found["goals"]["speedup_over_numpy"], found["goals"]["passes_of_temperature_alone"]
+    return [
+        f"over numpy step by step: {gains['least']:.1f} to {gains['most']:.1f} times; goal {gains['goal']:g}",
+        f"temperature alone, in passes over the row: {passes['least']:.1f} to {passes['most']:.1f}, "
+        f"goal {passes['goal']:g}",
+        f"torch: {found['torch']}",
+    ]

@@ -1,0 +1,140 @@
+"""The kernels over many rows at once, and on several threads where that pays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.errors import EngineError
+from truedraw.protocol import Floats, Ints, Logits, Purpose
+from truedraw.sampling.kernels.draw import Edits, Scratch, Transform, draw_row
+from truedraw.sampling.kernels.judge import judge_row
+from truedraw.sampling.philox import Words
+from truedraw.sampling.randomness import PhiloxRandomness
+
+MIN_ROWS = 8  # of a thread: for fewer, waking it costs about as much as it saves
+
+
+class Names(NamedTuple):
+    """The names of the draws of some rows."""
+
+    counters: Words  # [rows, 4]
+    keys: Words  # [rows, 2]
+
+
+class RowEdits(NamedTuple):
+    """Edits of many rows; those of row r stand from offsets[r] to offsets[r + 1]. No offsets: nothing is edited."""
+
+    offsets: Ints  # [rows + 1] or [0]
+    edits: Edits
+
+
+UNEDITED = RowEdits(np.empty(0, np.int64), Edits(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0)))
+
+
+def names(randomness: Sequence[PhiloxRandomness], purpose: Purpose, positions: Sequence[int]) -> Names:
+    """Those under which the samples' own randomness would draw, one sample and one position a row, node 0."""
+    counters = [one.counter(purpose, place, 0) for one, place in zip(randomness, positions, strict=True)]
+    return Names(np.array(counters), np.array([one.key for one in randomness]))
+
+
+class RowKernels:
+    """Draws and judges rows of one vocabulary, with memory of its own; so it serves one caller at a time.
+
+    A row's result is the same alone, in any batch, and on any number of threads. Close it, or use it in a `with` block.
+    """
+
+    def __init__(self, vocab_size: int, threads: int = 1) -> None:
+        self._scratch = [
+            Scratch(np.empty(vocab_size), np.empty(vocab_size), np.empty(vocab_size, np.int64)) for _ in range(threads)
+        ]
+        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+
+    def draw(
+        self, logits: Logits, how: Transform, named: Names, edits: RowEdits | None = None, logprobs: bool = False
+    ) -> tuple[Ints, Floats]:
+        """Tokens [rows] drawn from logits [rows, vocab], and the logs of their probabilities, NaN if not asked for.
+
+        The draws are those that PhiloxRandomness.choose makes under these names. Raises EngineError where a row has no
+        law: NaN, or nothing possible.
+        """
+        job = (how, UNEDITED if edits is None else edits, named, logprobs)
+        tokens, logs = np.empty(len(logits), np.int64), np.empty(len(logits))
+
+        def some(low: int, high: int, scratch: Scratch) -> None:
+            bad = draw_rows(logits, job, (low, high), scratch, (tokens, logs))
+            if bad >= 0:
+                raise EngineError(
+                    f"row {bad} has no law: its largest logit is {logits[bad].max()}, or the edits rule out all tokens"
+                )
+
+        self._each(len(logits), some)
+        return tokens, logs
+
+    def judge(self, p: Floats, q: Floats, tokens: Ints, coins: Names, draws: Names) -> tuple[Ints, NDArray[np.bool_]]:
+        """Token-wise verification of one draft token a row: what stands there in the end, and whether it is the draft.
+
+        p, q [rows, vocab]; tokens [rows] drawn from q.
+        """
+        verdicts = np.empty(len(p), np.int64)
+
+        def some(low: int, high: int, _: Scratch) -> None:
+            judge_rows((p, q), tokens, (coins, draws), (low, high), verdicts)
+
+        self._each(len(p), some)
+        return np.where(verdicts < 0, -1 - verdicts, verdicts), verdicts >= 0
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def __enter__(self) -> RowKernels:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _each(self, rows: int, some: Callable[[int, int, Scratch], None]) -> None:
+        """Run `some` over all rows, in as many parts as pay; the caller's thread does the first."""
+        parts = max(1, min(len(self._scratch), rows // MIN_ROWS))
+        ends = [rows * k // parts for k in range(parts + 1)]
+        todo = list(zip(ends[:-1], ends[1:], self._scratch[:parts], strict=True))
+        others = [] if self._pool is None else [self._pool.submit(some, *part) for part in todo[1:]]
+        some(*todo[0])
+        for other in others:
+            other.result()
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def draw_rows(logits, job, part, scratch, out):  # type: ignore[no-untyped-def]
+    """Rows part[0] to part[1] of a batch; returns the first without a law, -1 if all have one."""
+    how, edits, named, wanted = job
+    tokens, logs = out
+    every = edits.edits
+    for row in range(part[0], part[1]):
+        first, last = (edits.offsets[row], edits.offsets[row + 1]) if edits.offsets.shape[0] > 0 else (0, 0)
+        own = Edits(every.ids[first:last], every.before[first:last], every.factor[first:last], every.after[first:last])
+        chance = (named.counters[row], named.keys[row], wanted)
+        tokens[row], logs[row] = draw_row(logits[row], how, own, chance, scratch)
+        if tokens[row] < 0:
+            return row
+    return -1
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def judge_rows(laws, tokens, named, part, out):  # type: ignore[no-untyped-def]
+    """Rows part[0] to part[1] of a batch."""
+    p, q = laws
+    coins, draws = named
+    for row in range(part[0], part[1]):
+        coin, draw = (coins.counters[row], coins.keys[row]), (draws.counters[row], draws.keys[row])
+        out[row] = judge_row(p[row], q[row], tokens[row], coin, draw)

@@ -1,0 +1,62 @@
+"""exp for x <= 0, without branches and calls, so that a loop around it becomes vector instructions.
+
+x = n ln 2 + r with |r| <= ln 2 / 2; exp(r) is its Taylor polynomial, whose remainder is below 2**-57; 2**n is put
+together from its bits, in two factors, because n reaches -1076 where results are subnormal. The error is below one
+unit in the last place. Range reduction in two steps: Cody and Waite, Software Manual for the Elementary Functions
+(1980).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+
+from truedraw.sampling.kernels.bits import bits, double, fma
+
+LOG2_E = 1 / math.log(2)
+LN2 = float.fromhex("0x1.62e42fefa39efp-1")
+LN2_REST = float.fromhex("0x1.abc9e3b39803fp-56")  # ln 2 - LN2
+ROUNDER = 1.5 * 2.0**52  # x + ROUNDER has the integer nearest to x in its low bits
+ROUNDER_BITS = int(np.float64(ROUNDER).view(np.int64))
+EXPONENT_BIAS = 1023
+MANTISSA_BITS = 52
+LOWEST = -746.0  # exp of this is 0, as of everything below
+C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1 / math.factorial(k) for k in range(2, 14))
+
+
+@numba.njit(error_model="numpy")
+def exp(x):  # type: ignore[no-untyped-def]
+    """e**x of one float64 x <= 0; 0 at -inf. NaN is for the caller to refuse."""
+    x = max(x, LOWEST)
+    shifted = fma(x, LOG2_E, ROUNDER)
+    n = shifted - ROUNDER
+    r = fma(n, -LN2_REST, fma(n, -LN2, x))
+    y = fma(r, C13, C12)
+    y = fma(y, r, C11)
+    y = fma(y, r, C10)
+    y = fma(y, r, C9)
+    y = fma(y, r, C8)
+    y = fma(y, r, C7)
+    y = fma(y, r, C6)
+    y = fma(y, r, C5)
+    y = fma(y, r, C4)
+    y = fma(y, r, C3)
+    y = fma(y, r, C2)
+    y = fma(fma(y, r, 1.0), r, 1.0)
+    whole = bits(shifted) - ROUNDER_BITS
+    half = whole >> 1
+    return y * power_of_two(half) * power_of_two(whole - half)
+
+
+@numba.njit(error_model="numpy")
+def power_of_two(n):  # type: ignore[no-untyped-def]
+    """2.0**n for -1022 <= n <= 1023."""
+    return double((n + EXPONENT_BIAS) << MANTISSA_BITS)
+
+
+@numba.njit(error_model="numpy")
+def weight(logit, top, coldness):  # type: ignore[no-untyped-def]
+    """exp((logit - top) coldness): a token's weight beside the likeliest one's, which is 1; coldness = 1 / T."""
+    return exp((np.float64(logit) - top) * coldness)

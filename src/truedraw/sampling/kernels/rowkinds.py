@@ -1,0 +1,95 @@
+"""Rows whose weights are computed when they are looked at, so that no array of weights is ever written.
+
+A row is an array of weights [n] itself, or one of the kinds below. Its *value* at an index is what is read there, a
+logit or a weight; a weight grows with its value, so the largest value of a span has the largest weight.
+"""
+
+# ruff: noqa: ARG001, ARG005 - numba matches the arguments of overloads by name
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numba.extending import overload
+
+from truedraw.protocol import Floats, Logits
+from truedraw.sampling.kernels.bits import bits
+from truedraw.sampling.kernels.exponential import EXPONENT_BIAS, LOG2_E, MANTISSA_BITS, weight
+
+UNIT = 2.0**-MANTISSA_BITS
+SAG = 0.0861  # of log2 below 1 + log2 at most, between two powers of two: a line in place of the curve
+
+
+class Tempered(NamedTuple):
+    """Weights exp((logits - top) coldness); values are logits."""
+
+    logits: Logits | Floats  # [n]
+    top: float
+    coldness: float  # 1 / temperature
+
+
+class Excess(NamedTuple):
+    """Weights (share p - q)+, what is left of p after a draft; values are weights."""
+
+    p: Floats  # [n]
+    q: Floats  # [n]
+    share: float
+
+
+@numba.njit(error_model="numpy")
+def left(share, p, q):  # type: ignore[no-untyped-def]
+    """What is left of a weight after a draft."""
+    return max(share * p - q, 0.0)
+
+
+def value_at(row: Any, i: Any) -> Any:
+    """The value of index i >= 0. For compiled code only, as all three.
+
+    Indices are read as unsigned, since numba's support of negative ones keeps a loop from becoming vector instructions.
+    """
+    raise NotImplementedError
+
+
+def weight_of(row: Any, value: Any) -> Any:
+    """The weight that belongs to a value."""
+    raise NotImplementedError
+
+
+def log2_above(row: Any, value: Any) -> Any:
+    """A number at least as large as log2 of that weight, and not much larger."""
+    raise NotImplementedError
+
+
+@overload(value_at)
+def _value_at(row, i):  # type: ignore[no-untyped-def]
+    if _kind(row) is Tempered:
+        return lambda row, i: row.logits[np.uint64(i)]
+    if _kind(row) is Excess:
+        return lambda row, i: left(row.share, row.p[np.uint64(i)], row.q[np.uint64(i)])
+    return lambda row, i: row[np.uint64(i)]
+
+
+@overload(weight_of)
+def _weight_of(row, value):  # type: ignore[no-untyped-def]
+    if _kind(row) is Tempered:
+        return lambda row, value: weight(value, row.top, row.coldness)
+    return lambda row, value: value
+
+
+@overload(log2_above)
+def _log2_above(row, value):  # type: ignore[no-untyped-def]
+    if _kind(row) is Tempered:
+        return lambda row, value: (np.float64(value) - row.top) * row.coldness * LOG2_E
+    return lambda row, value: log2_below(value) + SAG
+
+
+@numba.njit(error_model="numpy")
+def log2_below(x):  # type: ignore[no-untyped-def]
+    """log2 of x >= 0 or at most SAG less: the exponent and, linearly, the mantissa; about -1023 at 0."""
+    return np.float64(bits(x)) * UNIT - EXPONENT_BIAS
+
+
+def _kind(row: Any) -> Any:
+    return getattr(row, "instance_class", None)

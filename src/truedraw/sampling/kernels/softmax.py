@@ -1,0 +1,119 @@
+"""Logits to p, and the normaliser alone, in one pass of exp after one pass for the largest logit.
+
+p is within a few units in the last place of its definition, relative, however small it is. Sums run in the order of the
+processor's vectors, which is the same for every row.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from truedraw.protocol import Floats, Logits
+from truedraw.sampling.kernels.exponential import weight
+from truedraw.sampling.kernels.rowkinds import left
+from truedraw.sampling.kernels.spans import largest, maxima, num_spans
+
+LARGEST = np.finfo(np.float64).max
+
+
+@numba.njit(error_model="numpy")
+def coldness_of(temperature):  # type: ignore[no-untyped-def]
+    """1 / temperature, finite."""
+    return min(1.0 / temperature, LARGEST)
+
+
+@numba.njit(error_model="numpy")
+def top_of(values):  # type: ignore[no-untyped-def]
+    """The largest of the values [n], NaN where one is NaN."""
+    tops = np.empty(num_spans(values.shape[0]), dtype=values.dtype)
+    nan = maxima(values, values.shape[0], -np.inf, tops)
+    return np.nan if nan else np.float64(largest(tops))
+
+
+@numba.njit(error_model="numpy", fastmath={"reassoc"})
+def total_weight(values, top, coldness):  # type: ignore[no-untyped-def]
+    """The sum of the weights."""
+    total = 0.0
+    for i in range(values.shape[0]):
+        total += weight(values[i], top, coldness)
+    return total
+
+
+@numba.njit(error_model="numpy", fastmath={"reassoc"})
+def weights_into(values, top, coldness, out):  # type: ignore[no-untyped-def]
+    """out [n], which is not the values' own memory: the weights; returns their sum."""
+    total = 0.0
+    for i in range(values.shape[0]):
+        w = weight(values[i], top, coldness)
+        out[i] = w
+        total += w
+    return total
+
+
+@numba.njit(error_model="numpy", fastmath={"reassoc"})
+def weights_here(values, top, coldness):  # type: ignore[no-untyped-def]
+    """The same in place: two arrays that are one would be read and written one by one."""
+    total = 0.0
+    for i in range(values.shape[0]):
+        w = weight(values[i], top, coldness)
+        values[i] = w
+        total += w
+    return total
+
+
+@numba.njit(error_model="numpy")
+def scale(x, factor):  # type: ignore[no-untyped-def]
+    """x [n] times a number, in place."""
+    for i in range(x.shape[0]):
+        x[i] *= factor
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def softmax_into(logits: Logits | Floats, temperature: float, out: Floats) -> float:
+    """out [n], other memory: softmax(logits [n] / temperature), temperature > 0.
+
+    Returns the largest logit; where that is NaN or infinite there is no law, and `out` is not written.
+    """
+    top = top_of(logits)
+    if np.isfinite(top):
+        scale(out, 1.0 / weights_into(logits, top, coldness_of(temperature), out))
+    return float(top)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def softmax_here(logits: Floats) -> float:
+    """softmax_into at temperature 1, in place."""
+    top = top_of(logits)
+    if np.isfinite(top):
+        scale(logits, 1.0 / weights_here(logits, top, 1.0))
+    return float(top)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def log_normaliser(logits: Logits | Floats) -> float:
+    """log(sum(exp(logits [n]))); NaN or infinite where the largest logit is."""
+    top = top_of(logits)
+    return float(top + np.log(total_weight(logits, top, 1.0)) if np.isfinite(top) else top)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})  # type: ignore[untyped-decorator]
+def keep(p: Floats, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
+    """p [n] in place: 0 where not kept [n], and normalised; returns the mass that was kept."""
+    total = 0.0
+    for i in range(p.shape[0]):
+        p[i] = p[i] if kept[i] else 0.0
+        total += p[i]
+    scale(p, 1.0 / total)
+    return total
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})  # type: ignore[untyped-decorator]
+def excess_into(share: float, p: Floats, q: Floats, out: Floats) -> float:
+    """out [n]: (share p - q)+, p and q [n]; returns its sum."""
+    total = 0.0
+    for i in range(p.shape[0]):
+        rest = left(share, p[i], q[i])
+        out[i] = rest
+        total += rest
+    return total

@@ -1,0 +1,81 @@
+"""The kernel benchmark compares like with like, and says what it did."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from truedraw.bench import kernels as measure
+from truedraw.bench.kernel_arms import RESIDUAL, WORKS, draw_arms, numpy_draw, numpy_judge, residual_arms
+from truedraw.bench.kernel_rows import laws, made_up_rows
+from truedraw.bench.kernels import Case, Plan, kernel_report, measured
+from truedraw.sampling.kernels.batch import RowKernels
+
+VOCAB = 700
+SMALL = Plan(vocab_sizes=(VOCAB,), row_counts=(1, 3), repeats=2, cold_bytes=1)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return made_up_rows(40, VOCAB, total_bytes=1)
+
+
+@pytest.mark.parametrize("work", WORKS, ids=lambda work: work.name)
+def test_numpy_and_the_kernel_draw_from_one_law(work, rows) -> None:
+    """The tokens differ, as they are drawn in different ways; the log probability of one token does not."""
+    with RowKernels(VOCAB) as kernels:
+        asked = type(work)(work.name, work.how, work.edited, logprobs=True)
+        tokens, logs = draw_arms(asked, rows, kernels)["kernel"](0)
+    edits = rows if work.edited else None
+    seen = 0
+    for u in np.linspace(0.01, 0.99, 60):
+        others, expected = numpy_draw(rows.at(0), work.how, np.full(40, u), edits)
+        same = others == tokens
+        np.testing.assert_allclose(logs[same], expected[same], atol=1e-9)
+        seen += same.sum()
+    assert seen > 20
+
+
+def test_numpy_and_the_kernel_judge_alike(rows) -> None:
+    p, q, tokens = laws(rows.at(0))
+    np.testing.assert_allclose([p.sum(axis=1), q.sum(axis=1)], 1)
+    sure = numpy_judge((p, q, tokens), np.zeros(40))
+    assert (sure == tokens).all()
+    ends = numpy_judge((p, q, tokens), np.full(40, 0.9999))
+    assert (p[np.arange(40), ends] > q[np.arange(40), ends])[ends != tokens].all()
+    with RowKernels(VOCAB) as kernels:
+        ends, kept = residual_arms(rows, kernels)["kernel"](0)
+    assert (ends[kept] == tokens[kept]).all()
+    assert (p[np.arange(40), ends] > q[np.arange(40), ends])[~kept].all()
+
+
+def test_everyone_is_called_in_turn_on_rows_not_just_seen() -> None:
+    calls: list[tuple[str, int]] = []
+    arms = {name: lambda call, name=name: calls.append((name, call)) for name in ("kernel", "numpy", "pass")}
+    seconds = measured(arms, repeats=4)
+    assert [name for name, _ in calls] == ["kernel", "numpy", "pass"] * (4 + measure.WARM_UP)
+    assert [call for _, call in calls] == list(range(1, len(calls) + 1))
+    assert {name: len(times) for name, times in seconds.items()} == dict.fromkeys(arms, 4)
+
+
+def test_ratios_are_of_neighbouring_calls() -> None:
+    """A machine that gets slower half-way does not change them."""
+    case = Case(WORKS[0].name, 10, 2, {"kernel": [1, 10, 1], "numpy": [6, 60, 6], "pass": [0.5, 5, 0.5]})
+    found = kernel_report([case], SMALL)
+    (told,) = found["cases"]
+    assert told["speedup_over"] == {"numpy": {"median": 6, "low": 6, "high": 6}}
+    assert told["passes"]["median"] == 2
+    assert told["microseconds_per_row"]["kernel"]["median"] == 5e5
+    assert found["goals"]["speedup_over_numpy"] == {"goal": 5.0, "least": 6, "most": 6}
+    assert found["goals"]["passes_of_temperature_alone"] == {"goal": 1.5, "least": 2, "most": 2}
+
+
+def test_without_torch_it_says_so(monkeypatch) -> None:
+    monkeypatch.setattr("truedraw.bench.kernel_arms.torch_version", lambda: None)
+    monkeypatch.setattr(measure, "torch_version", lambda: None)
+    done = list(measure.cases(SMALL))
+    assert [(case.work, case.rows) for case in done] == [
+        (name, count) for count in (1, 3) for name in (*(work.name for work in WORKS), RESIDUAL)
+    ]
+    assert all({*case.seconds} == {"kernel", "numpy", "pass"} for case in done)
+    assert kernel_report(done, SMALL)["torch"] == "not installed, so not measured"

@@ -1,0 +1,265 @@
+"""The kernels against float64 references over rows that break careless code, and against each other, bit for bit."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from truedraw.errors import EngineError
+from truedraw.protocol import Purpose
+from truedraw.sampling.kernels.batch import Names, RowEdits, RowKernels, names
+from truedraw.sampling.kernels.draw import Edits, Transform
+from truedraw.sampling.kernels.edges import top_k_mask, top_p_mask
+from truedraw.sampling.kernels.softmax import excess_into, keep, log_normaliser, softmax_into, weights_into
+from truedraw.sampling.race import race
+from truedraw.sampling.randomness import PhiloxRandomness
+
+INF = np.inf
+RELATIVE = 1e-12  # the promised accuracy of every p
+SUBNORMAL = np.finfo(np.float64).smallest_normal
+SIZES = (1, 2, 63, 64, 65, 2047, 2048, 2049, 5000, 49152)
+
+
+def rows() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(7)
+    found = {f"normal {size}": rng.normal(0, 3, size) for size in SIZES}
+    banned = rng.normal(0, 3, 5000)
+    banned[rng.random(5000) < 0.99] = -INF
+    return found | {
+        "flat": np.zeros(5003),  # no truncation below lands between two of its tokens
+        "three values": rng.choice([-2.0, 0.0, 3.5], 5000),
+        "one-hot": np.where(np.arange(5000) == 4321, 0, -INF),
+        "nearly one-hot": np.where(np.arange(3000) == 17, 100.0, -100.0),
+        "banned": banned,
+        "huge range": rng.normal(0, 1e30, 3000),
+        "wide range": np.linspace(-800, 0, 4096),
+        "tiny logits": rng.normal(0, 1e-40, 3001),
+        "peaked": np.concatenate(([12.0, 11.5], rng.normal(-5, 2, 3000))),
+    }
+
+
+ROWS = {name: row.astype(np.float32) for name, row in rows().items()}
+
+
+def law(logits: np.ndarray, how: Transform, edits: Edits | None = None) -> np.ndarray:
+    """The definition, step by step, with sorting and in extended precision."""
+    z = logits.astype(np.longdouble)
+    for token, before, factor, after in zip(*edits, strict=True) if edits else ():
+        value = z[token] + before
+        z[token] = (value / factor if value > 0 else value * factor) + after
+    z -= z.max()
+    if how.temperature == 0:
+        return np.eye(1, z.size, int(z.argmax()))[0]
+    with np.errstate(over="ignore", under="ignore"):
+        p = np.exp(z / how.temperature).astype(np.float64).astype(np.longdouble)
+    p /= p.sum()
+    order = np.argsort(-p, kind="stable")
+    if 0 < how.top_k < p.size:
+        p[order[how.top_k :]] = 0
+        p /= p.sum()
+    if how.top_p < 1:
+        p[order[int(np.argmax(np.cumsum(p[order]) >= how.top_p)) + 1 :]] = 0
+        p /= p.sum()
+    p[p < how.min_p * p.max()] = 0
+    return (p / p.sum()).astype(np.float64)
+
+
+def named(rows: int, seed: int = 3, position: int = 5, purpose: Purpose = Purpose.TARGET) -> Names:
+    return names([PhiloxRandomness(seed, sample) for sample in range(rows)], purpose, [position] * rows)
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    with RowKernels(49152) as found:
+        yield found
+
+
+def own(kernels: RowKernels, size: int) -> RowKernels:
+    return kernels if size == 49152 else RowKernels(size)
+
+
+def test_exp_is_exp_to_the_last_places() -> None:
+    """Against extended precision, from 1 down through the subnormal numbers to 0."""
+    x = np.concatenate(
+        [np.linspace(-750, 0, 200_003), -np.logspace(-300, 2.87, 50_001), [-0.0, -INF, -745.13, -745.14]]
+    )
+    found = np.empty(x.size)
+    weights_into(x, 0.0, 1.0, found)
+    exact = np.exp(x.astype(np.longdouble))
+    units = np.abs(found - exact) / np.spacing(exact.astype(np.float64))
+    assert units.max() < 1
+    assert found[-4:].tolist() == [1.0, 0.0, 2.0**-1074, 0.0]
+
+
+@pytest.mark.parametrize("temperature", [1e-300, 0.05, 0.7, 1.0, 3.0, 1e300])
+@pytest.mark.parametrize("name", ROWS)
+def test_softmax_and_its_normaliser(name: str, temperature: float) -> None:
+    logits = ROWS[name]
+    expected = law(logits, Transform(temperature))
+    p = np.empty(logits.size)
+    assert softmax_into(logits, temperature, p) == logits.max()
+    normal = expected > SUBNORMAL * 1e10
+    np.testing.assert_allclose(p[normal], expected[normal], rtol=RELATIVE)
+    np.testing.assert_allclose(p[~normal], expected[~normal], atol=SUBNORMAL * 1e10, rtol=0)
+    z = logits.astype(np.longdouble)
+    assert log_normaliser(logits) == pytest.approx(float(z.max() + np.log(np.exp(z - z.max()).sum())), rel=RELATIVE)
+
+
+@pytest.mark.parametrize("bad", [np.nan, -np.nan, INF])
+@pytest.mark.parametrize("place", [0, 700, 4999])
+def test_a_row_without_a_law_is_refused(bad: float, place: int) -> None:
+    row = np.zeros(5000, dtype=np.float32)
+    row[place] = bad
+    assert not np.isfinite(softmax_into(row, 1.0, np.empty(5000)))
+    assert not np.isfinite(log_normaliser(row))
+    with pytest.raises(EngineError, match="row 1"):
+        RowKernels(5000).draw(np.stack([np.zeros_like(row), row]), Transform(), named(2))
+    with pytest.raises(EngineError, match="row 0"):
+        RowKernels(9).draw(np.full((1, 9), -INF, np.float32), Transform(), named(1))
+
+
+HOWS = [
+    Transform(),
+    Transform(temperature=0.0),
+    Transform(temperature=0.3),
+    Transform(top_k=1),
+    Transform(top_k=40, temperature=1.3),
+    Transform(top_k=3000),
+    Transform(top_p=0.9),
+    Transform(top_p=0.2, temperature=2.0),
+    Transform(min_p=0.02),
+    Transform(min_p=1.0),
+    Transform(top_p=0.97, min_p=0.001),
+    Transform(temperature=0.8, top_k=50, top_p=0.95, min_p=0.05),
+    Transform(temperature=1e-200, top_p=0.5),
+]
+
+
+@pytest.mark.parametrize("how", HOWS, ids=str)
+@pytest.mark.parametrize("name", ROWS)
+def test_a_draw_is_the_race_over_the_law(name: str, how: Transform, kernels) -> None:
+    """The same clocks decide, whether p was written down or not; and the logarithm is that of p."""
+    logits = ROWS[name]
+    p = law(logits, how)
+    batch = np.repeat(logits[None], 6, axis=0)
+    tokens, logs = own(kernels, logits.size).draw(batch, how, named(6), logprobs=True)
+    expected = [race(p, *each) for each in zip(*named(6), strict=True)]
+    assert tokens.tolist() == expected
+    np.testing.assert_allclose(logs, np.log(p[tokens]), atol=1e-9)
+
+
+@pytest.mark.parametrize("how", HOWS, ids=str)
+def test_edits_change_single_logits(how: Transform) -> None:
+    rng = np.random.default_rng(5)
+    logits = rng.normal(0, 3, (5, 3000)).astype(np.float32)
+    ids = rng.permutation(3000)[:400]
+    every = Edits(
+        ids,
+        rng.choice([0.0, -2.0, 1.5], 400),
+        rng.choice([1.0, 1.3], 400),
+        rng.choice([0.0, -0.7, -INF], 400, p=[0.4, 0.4, 0.2]),
+    )
+    offsets = np.array([0, 100, 100, 250, 390, 400])
+    before = logits.copy()
+    tokens, logs = RowKernels(3000).draw(logits, how, named(5), RowEdits(offsets, every), logprobs=True)
+    assert (logits == before).all()
+    for row, (low, high) in enumerate(pairwise(offsets)):
+        p = law(logits[row], how, Edits(*(part[low:high] for part in every)))
+        assert tokens[row] == race(p, named(5).counters[row], named(5).keys[row])
+        assert logs[row] == pytest.approx(np.log(p[tokens[row]]), abs=1e-9)
+
+
+@pytest.mark.parametrize("how", HOWS, ids=str)
+def test_a_row_is_the_same_alone_in_a_batch_and_on_threads(how: Transform) -> None:
+    logits = np.random.default_rng(9).normal(0, 3, (40, 4500)).astype(np.float32)
+    name = named(40)
+    with RowKernels(4500, threads=3) as wide, RowKernels(4500) as narrow:
+        tokens, logs = wide.draw(logits, how, name, logprobs=True)
+        for row in (0, 13, 39):
+            alone = narrow.draw(
+                logits[row : row + 1], how, Names(*(part[row : row + 1] for part in name)), logprobs=True
+            )
+            assert (tokens[row], logs[row]) == (alone[0][0], alone[1][0])
+        again = narrow.draw(logits[::-1].copy(), how, Names(*(part[::-1].copy() for part in name)), logprobs=True)
+    assert (again[0][::-1] == tokens).all()
+    assert (again[1][::-1] == logs).all()
+
+
+def reference_mask(weights: np.ndarray, count: int) -> np.ndarray:
+    mask = np.zeros(weights.size, dtype=bool)
+    mask[np.argsort(-weights, kind="stable")[:count]] = True
+    return mask & (weights > 0)
+
+
+dyadic = st.lists(st.sampled_from([0, 1, 1, 2, 3, 8, 64]), min_size=1, max_size=700).filter(any)
+
+
+@settings(max_examples=300, deadline=None)
+@given(dyadic, st.integers(1, 800), st.integers(1, 64))
+def test_edges_are_those_of_a_stable_sort(counts, k, share) -> None:
+    """Sums of these weights are exact, so a mass that is met exactly has one answer."""
+    weights = np.array(counts, dtype=np.float64) / 1024
+    mass = weights.sum() * share / 64
+    needed = int(np.argmax(np.cumsum(np.sort(weights)[::-1]) >= mass)) + 1
+    assert (top_p_mask(weights, mass) == reference_mask(weights, needed)).all()
+    assert (top_k_mask(weights, k) == reference_mask(weights, k)).all()
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_edges_on_long_rows(name: str) -> None:
+    p = law(ROWS[name], Transform())
+    total = np.cumsum(np.sort(p)[::-1])
+    for mass in (1e-6, 0.31, 0.9, 0.9999):
+        kept = top_p_mask(p, mass)
+        needed = int(np.argmax(total >= mass)) + 1
+        assert abs(int(kept.sum()) - min(needed, int((p > 0).sum()))) <= (abs(total - mass) < 1e-12).sum()
+        assert (kept == reference_mask(p, int(kept.sum()))).all()
+    for k in (1, 2, 127, 128, 129, 1000, p.size - 1, p.size, p.size + 5):
+        assert (top_k_mask(p, max(k, 1)) == reference_mask(p, max(k, 1))).all()
+
+
+def test_a_mass_that_rounding_never_reaches_keeps_everything() -> None:
+    p = np.full(1000, 0.1 / 100)
+    assert top_p_mask(p, 1.5).all()
+
+
+def test_keep_and_excess() -> None:
+    rng = np.random.default_rng(2)
+    p, q = rng.dirichlet(np.full(5000, 0.1), 2)
+    kept = rng.random(5000) < 0.3
+    expected = np.where(kept, p, 0) / p[kept].sum()
+    cut = p.copy()
+    assert keep(cut, kept) == pytest.approx(p[kept].sum(), rel=RELATIVE)
+    np.testing.assert_allclose(cut, expected, rtol=RELATIVE)
+    left = np.empty(5000)
+    assert excess_into(0.7, p, q, left) == pytest.approx(np.maximum(0.7 * p - q, 0).sum(), rel=RELATIVE)
+    assert (left == np.maximum(0.7 * p - q, 0)).all()
+
+
+def test_judging_is_the_token_verifier_row_by_row() -> None:
+    rng = np.random.default_rng(4)
+    p, q = rng.dirichlet(np.full(3000, 0.2), 60), rng.dirichlet(np.full(3000, 0.2), 60)
+    q[50:] = p[50:]
+    tokens = np.array([rng.choice(3000, p=row) for row in 0.5 * (q + p)])
+    coins, draws = named(60, purpose=Purpose.ACCEPT), named(60, purpose=Purpose.RESIDUAL)
+    with RowKernels(3000, threads=2) as kernels:
+        ends, accepted = kernels.judge(p, q, tokens, coins, draws)
+    for row in range(60):
+        chance = PhiloxRandomness(3, row)
+        kept = chance.accept(p[row, tokens[row]], q[row, tokens[row]], Purpose.ACCEPT, 5)
+        assert accepted[row] == kept
+        left = np.maximum(p[row] - q[row], 0)
+        assert ends[row] == (tokens[row] if kept else chance.choose(left, Purpose.RESIDUAL, 5))
+    assert accepted[50:].all()
+    assert 0 < accepted[:50].sum() < 50
+
+
+def test_a_rejection_that_leaves_nothing_draws_from_p() -> None:
+    p = np.array([[0.0, 0.25, 0.75]])
+    ends, accepted = RowKernels(3).judge(p, p, np.array([0]), named(1), named(1))
+    assert not accepted[0]
+    assert ends[0] == race(p[0], named(1).counters[0], named(1).keys[0])
