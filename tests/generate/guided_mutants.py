@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generate.law_mutants import without
+from generate.law_mutants import FrozenOverTheWindow, without
 from known_laws import TableDrafter
 from truedraw.generate.rows import LawRows
 from truedraw.protocol import Proposal
@@ -44,17 +44,8 @@ class UnmaskedBonusRow(LawRows):
         return law
 
 
-class FirstMaskForAll(LawRows):
+class FirstMaskForAll(FrozenOverTheWindow):
     """The drafted tokens do not move the grammar: every row is masked like the first."""
-
-    def _law(self, row):
-        return self._laws[0]
-
-    def law_after(self, tokens):
-        law = self._laws[0]
-        for row, token in zip(self._rows_of(tokens), tokens, strict=True):
-            law = law.after(token, self[row])
-        return law
 
 
 class SharedMatcher(Grammar):

@@ -9,6 +9,7 @@ from functools import partial
 from truedraw.errors import BadParameter, BadPrompt
 from truedraw.generate.model import Model
 from truedraw.generate.speculation import Speculation
+from truedraw.generate.spelling import spelling
 from truedraw.protocol import Law, Randomness
 from truedraw.sampling.grammar import PARAMETERS as GRAMMARS
 from truedraw.sampling.law import SamplingLaw
@@ -34,7 +35,7 @@ class Subject:
         """The target's law at the start of a text; the sample's own randomness is for laws that toss coins."""
         tokenizer, params = self.model.tokenizer, self.params
         ends = {*params.stop_token_ids, *(() if params.ignore_eos else tokenizer.eos_ids)}
-        encode = partial(tokenizer.encode, add_special=False)
+        encode = partial(spelling, tokenizer)
         vocab_size = self.model.engine.vocab_size
         return SamplingLaw(params, Opening(tuple(prompt), vocab_size, tuple(sorted(ends)), randomness, encode))
 
