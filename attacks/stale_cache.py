@@ -23,8 +23,8 @@ class StaleCache(TabularEngine):
     def open(self, tokens):
         return StaleSequence(tokens)
 
-    def forward(self, works):
-        scores = super().forward([_Shown(work) for work in works])
+    def forward(self, works, fills=()):
+        scores = super().forward([_Shown(work) for work in works], fills)
         for work in works:
             work.sequence.shown += work.proposal.tokens.tolist()
         return scores

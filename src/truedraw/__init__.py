@@ -11,22 +11,27 @@ from typing import TYPE_CHECKING, Any
 from truedraw.errors import TruedrawError
 
 if TYPE_CHECKING:
+    from truedraw.generate.batch import Batch
     from truedraw.generate.generation import Generation, Piece
     from truedraw.generate.model import Model, load
+    from truedraw.generate.request import Request
     from truedraw.generate.result import Choice, Result
     from truedraw.generate.speculation import Speculation
     from truedraw.sampling.params import SamplingParams
 
 __version__ = "0.1.0"
 __all__ = [
-    "Choice", "Generation", "Model", "Piece", "Result", "SamplingParams", "Speculation", "TruedrawError", "load",
+    "Batch", "Choice", "Generation", "Model", "Piece", "Request", "Result", "SamplingParams", "Speculation",
+    "TruedrawError", "load",
 ]  # fmt: skip
 
 _HOMES = {
+    "Batch": "truedraw.generate.batch",
     "Choice": "truedraw.generate.result",
     "Generation": "truedraw.generate.generation",
     "Model": "truedraw.generate.model",
     "Piece": "truedraw.generate.generation",
+    "Request": "truedraw.generate.request",
     "Result": "truedraw.generate.result",
     "SamplingParams": "truedraw.sampling.params",
     "Speculation": "truedraw.generate.speculation",

@@ -1,6 +1,6 @@
 """python -m truedraw."""
 
-from truedraw.cli.main import main
+from truedraw.cli.start import main
 
 if __name__ == "__main__":
     main()

@@ -11,7 +11,8 @@ TruedrawError
 │   └── UnknownName        a drafter, verifier or engine that is not registered
 ├── BadProposal            a drafter handed over what no rule can verify (also a ValueError): an illegal law or tree
 ├── PullError              a model could not be fetched: no network, no space, wrong checksum
-└── EngineError            the engine cannot do what was asked: out of pages, a closed sequence
+└── EngineError            the engine cannot do what was asked: a closed sequence, an unknown token
+    └── OutOfPages         the cache has no room for a pass: fewer or shorter texts at once, or more memory
 
 A message says what was given, what is allowed and what to do.
 """
@@ -67,3 +68,7 @@ class PullError(TruedrawError):
 
 class EngineError(TruedrawError):
     """The engine cannot do what was asked."""
+
+
+class OutOfPages(EngineError):
+    """The cache has no room for a pass; nothing was changed."""

@@ -138,8 +138,17 @@ class Sequence(Protocol):
         """The committed text, prompt included."""
         ...
 
+    @property
+    def num_uncached(self) -> int:
+        """Rows of text that the next pass must compute: at least 1, the last token, whose logits are wanted."""
+        ...
+
     def commit(self, tokens: Seq[int]) -> None:
         """Append. The cache keeps its longest agreeing prefix; the rest is recomputed with the next pass."""
+        ...
+
+    def evict(self) -> None:
+        """Give the pages back and keep the text, which is recomputed when it is run again. Changes no logits."""
         ...
 
     def close(self) -> None:
@@ -153,6 +162,14 @@ class Work:
 
     sequence: Sequence
     proposal: Proposal = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """Text to compute beside a pass, so that a long prompt need not hold up the texts that are being written."""
+
+    sequence: Sequence
+    count: int  # of its next uncached tokens, fewer than num_uncached: the last token's logits are a Work's
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +195,15 @@ class Engine(Protocol):
         """n further texts equal to `sequence`, which is computed first; pages are shared, and copied when written."""
         ...
 
-    def forward(self, works: Seq[Work]) -> list[Scores]:
-        """ONE pass for all works (long uncached text is computed in chunks before it)."""
+    def fits(self, works: Seq[Work], fills: Seq[Fill] = ()) -> bool:
+        """Whether the cache has room for such a pass, with what nobody uses any more given up for it."""
+        ...
+
+    def forward(self, works: Seq[Work], fills: Seq[Fill] = ()) -> list[Scores]:
+        """ONE pass for all works and fills (a work's long uncached text is computed in chunks before it).
+
+        Raises OutOfPages, and changes nothing, where the cache has no room for it.
+        """
         ...
 
     def close(self) -> None:
@@ -215,6 +239,16 @@ class Rows(Protocol):
 
     def __getitem__(self, row: int) -> Floats:
         """p [vocab] after the committed text (row 0) or after draft node i (row 1 + i)."""
+        ...
+
+
+class DrawingRows(Rows, Protocol):
+    """Rows that can draw without writing p down. Optional; verify/draws.py and verify/proposals.py ask for it."""
+
+    vocab_size: int
+
+    def draw(self, row: int, randomness: Randomness, purpose: Purpose, position: int, node: int = 0) -> int:
+        """randomness.choose(self[row], purpose, position, node): the same token, perhaps sooner."""
         ...
 
 
@@ -280,7 +314,7 @@ class Observer(Protocol):
 class Round:
     """What a reader may want to know of one round of one sample; every statistic is computed from these."""
 
-    sample: int
+    sample: int  # its number, which no two running samples share
     tokens: tuple[int, ...]  # what was committed, after the stop rules
     origins: tuple[Origin, ...]
     logprobs: tuple[float, ...]  # natural log of the model's probability, before the transforms
@@ -291,14 +325,18 @@ class Round:
     draft_seconds: float = 0.0  # the round's share of its batch
     engine_seconds: float = 0.0
     seconds: float = 0.0
+    pass_rows: int = 0  # rows of the pass that scored it, those of all texts: what its seconds were spent on
     finish_reason: str | None = None  # "stop", "length" or "interrupted" in the sample's last round
 
 
 class Controller(Protocol):
     """How much to draft, decided before the drafts are drawn."""
 
-    def budget(self, rooms: Seq[int]) -> list[int]:
-        """Draft tokens for each running sample, at most its `room`; 0 means plain sampling."""
+    def budget(self, rooms: Seq[int], samples: Seq[int]) -> list[int]:
+        """Draft tokens for each running sample, at most its `room`; 0 means plain sampling.
+
+        `samples` are their numbers, as Round.sample will have them.
+        """
         ...
 
     def observe(self, rounds: Seq[Round]) -> None:

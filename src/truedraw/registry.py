@@ -21,6 +21,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
     "drafters": {
         "none": "truedraw.draft.none:NoDrafter",
         "ngram": "truedraw.draft.ngram:NgramDrafter",
+        "suffix": "truedraw.draft.suffix:SuffixDrafter",
+        "model": "truedraw.draft.model:ModelDrafter",
     },
     "verifiers": {
         "traversal": "truedraw.verify.traversal:TraversalVerifier",

@@ -9,6 +9,7 @@ from truedraw.bench import kernels as measure
 from truedraw.bench.kernel_arms import RESIDUAL, WORKS, draw_arms, numpy_draw, numpy_judge, residual_arms
 from truedraw.bench.kernel_rows import laws, made_up_rows
 from truedraw.bench.kernels import Case, Plan, kernel_report, measured
+from truedraw.cli.kernel_table import print_kernels
 from truedraw.sampling.kernels.batch import RowKernels
 
 VOCAB = 700
@@ -31,7 +32,7 @@ def test_numpy_and_the_kernel_draw_from_one_law(work, rows) -> None:
     for u in np.linspace(0.01, 0.99, 60):
         others, expected = numpy_draw(rows.at(0), work.how, np.full(40, u), edits)
         same = others == tokens
-        np.testing.assert_allclose(logs[same], expected[same], atol=1e-9)
+        np.testing.assert_allclose(logs[same, 0], expected[same], atol=1e-9)
         seen += same.sum()
     assert seen > 20
 
@@ -79,3 +80,20 @@ def test_without_torch_it_says_so(monkeypatch) -> None:
     ]
     assert all({*case.seconds} == {"kernel", "numpy", "pass"} for case in done)
     assert kernel_report(done, SMALL)["torch"] == "not installed, so not measured"
+
+
+def test_the_table_fits_eighty_columns(capsys, monkeypatch) -> None:
+    """With everyone there and long numbers, no name is cut and no line wraps."""
+    monkeypatch.setenv("COLUMNS", "80")
+    seconds = {"kernel": [9e-5, 1e-4, 1.1e-4] * 5, "pass": [1e-5] * 15}
+    others = {"numpy": [0.02, 0.012, 0.011] * 5, "torch": [0.0996, 0.2, 0.03] * 5}
+    done = [Case(work.name, 151936, 64, {**seconds, **others}) for work in WORKS]
+    report = {**kernel_report(done, Plan()), "torch": "2.0"}
+    print_kernels(report, "never")
+    shown = capsys.readouterr().err.splitlines()
+    assert max(map(len, shown)) <= 80
+    for work in WORKS:
+        (line,) = [line for line in shown if line.strip().startswith(f"{work.name}  ")]
+        assert line.count("–") == 2
+        assert "…" not in line
+    assert len(shown) <= len(WORKS) + 9

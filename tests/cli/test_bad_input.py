@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from truedraw.errors import OutOfPages
+
 TOY = ("-m", "tabular")
 
 
@@ -23,6 +25,11 @@ def assert_refused(done, *words):
     [
         (["hi", "-m", "smollm2-135"], ["'smollm2-135'", "did you mean smollm2-135m"]),
         (["hi", "-m", "no/such/file.gguf"], ["no/such/file.gguf"]),
+        (["hi", "-m", ""], ["name is empty", "smollm2-135m"]),
+        (["hi", "-m", "/dev/null"], ["/dev/null", "neither a file nor a folder"]),
+        (["hi", "-m", "/dev/null/x.gguf"], ["/dev/null/x.gguf"]),
+        (["hi", *TOY, "--cache-bytes", "lots"], ["--cache-bytes", "'lots'", "512M"]),
+        (["hi", *TOY, "--cache-bytes", "1G"], ["cache_bytes", "no such setting"]),
         (["", *TOY], ["prompt is empty"]),
         (["hi", *TOY, "--temperature", "-1"], ["temperature", "-1", "0 or more"]),
         (["hi", *TOY, "--temperature", "nan"], ["temperature", "nan"]),
@@ -33,6 +40,7 @@ def assert_refused(done, *words):
         (["hi", *TOY, "--min-p", "2"], ["min_p"]),
         (["hi", *TOY, "--typical-p", "0"], ["typical_p"]),
         (["hi", *TOY, "--top-k", "-5"], ["top_k", "-5"]),
+        (["hi", *TOY, "--top-k", "-2"], ["top_k", "-2", "0 and -1 keep all"]),
         (["hi", *TOY, "--top-k", "2.5"], ["--top-k", "2.5"]),
         (["hi", *TOY, "--max-tokens", "0"], ["max_tokens"]),
         (["hi", *TOY, "-n", "0"], ["n:", "1 or more"]),
@@ -77,6 +85,14 @@ def test_generate(cli, arguments, words):
 )
 def test_bench(cli, arguments, words):
     assert_refused(cli("bench", *TOY, *arguments), *words)
+
+
+def test_an_engine_without_room_names_the_flag(cli, monkeypatch):
+    def full(*_args, **_more):
+        raise OutOfPages("the cache is out of pages: raise cache_bytes")
+
+    monkeypatch.setattr("truedraw.generate.model.load", full)
+    assert_refused(cli("generate", "hi", *TOY), "out of pages", "--cache-bytes")
 
 
 def test_a_verb_that_does_not_exist(cli):

@@ -80,11 +80,11 @@ def test_a_full_context_is_told_and_not_remembered(capsys):
 def test_an_answer_that_is_interrupted_is_kept_as_far_as_it_came(capsys, monkeypatch):
     forward, count = TabularEngine.forward, [0]
 
-    def counted(self, works):
+    def counted(self, *works):
         count[0] += 1
         if count[0] == 6:
             signal.raise_signal(signal.SIGINT)
-        return forward(self, works)
+        return forward(self, *works)
 
     monkeypatch.setattr(TabularEngine, "forward", counted)
     talked = conversation(ignore_eos=True, max_tokens=40)

@@ -1,10 +1,20 @@
 import json
+import sys
+from functools import cache
 
 import pytest
 
 from truedraw.registry import BUILT_IN
+from truedraw.stats.check.enumerated import enumeration
 
 FAST = ("-m", "tabular", "--quick", "--raw", "--samples", 8)
+known_enumeration = cache(enumeration)
+
+
+@pytest.fixture(autouse=True)
+def enumerated_once(monkeypatch):
+    """The same code has the same law in every test."""
+    monkeypatch.setattr(sys.modules["truedraw.stats.check"], "enumeration", known_enumeration)
 
 
 @pytest.fixture
@@ -44,6 +54,17 @@ def test_what_fails_is_told_by_the_exit_code(cli, prompts, monkeypatch):
     assert "refused" in done.err
 
 
+def test_a_draft_model_and_a_grammar_are_checked(cli, prompts):
+    knobs = '{"draft_temperature": 0.5, "draft_siblings": 2}'
+    done = cli("check", *FAST, "--prompts", prompts, "--spec-model", "tabular", "--spec-tokens", 2,
+               "--speculative-config", knobs, "--regex", "[a-z ]{12,300}")  # fmt: skip
+    assert done.code == 0
+    found = json.loads(done.out.splitlines()[-1])
+    assert found["speculation"] | {"method": "model", "model": "tabular", "draft_siblings": 2} == found["speculation"]
+    assert found["sampling"]["regex"]
+    assert "inside the grammar" in done.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -54,6 +75,10 @@ def test_what_fails_is_told_by_the_exit_code(cli, prompts, monkeypatch):
         (("--html", "/no/such/folder/report.html"), "--html"),
         (("--prompts", "/no/such/file"), "/no/such/file"),
         (("--spec-method", "psychic"), "psychic"),
+        (("--spec-method", "model"), "--spec-model"),
+        (("--spec-method", "none", "--spec-tokens", 3), "num_speculative_tokens"),
+        (("--spec-model", "tabular", "--spec-method", "ngram"), "does not use model"),
+        (("--regex", "("), "regex"),
         (("--temperature", -1), "temperature"),
         (("--frobnicate",), "--frobnicate"),
     ],

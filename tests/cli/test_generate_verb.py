@@ -1,4 +1,8 @@
+import io
 import json
+import re
+import subprocess
+import sys
 
 import pytest
 
@@ -82,6 +86,39 @@ def test_a_prompt_from_stdin_loses_one_line_break(cli):
     assert json.loads(two.out)["prompt_tokens"] > json.loads(given.out)["prompt_tokens"]
 
 
+def test_what_editors_put_around_a_text_is_no_part_of_it(cli, monkeypatch):
+    from truedraw.cli.stdin import lines, prompt_text
+
+    def read(data, reader):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+        return reader()
+
+    for data, text in (
+        (b"\xef\xbb\xbfthe dog\r\n", "the dog"),
+        (b"the dog\r\nthe cat\r\n\r\n", "the dog\r\nthe cat\r\n"),  # the user's own line breaks stay
+        (b"the dog\r", "the dog\r"),
+        (b"the \xef\xbb\xbfdog", "the \ufeffdog"),
+    ):
+        assert read(data, lambda: prompt_text("-")) == text
+    assert read(b"\xef\xbb\xbfone\r\n\xef\xbb\xbftwo\n", lambda: list(lines())) == ["one", "\ufefftwo"]
+
+
+def test_one_token_is_no_plural(cli):
+    done = cli("generate", "the", *TOY, "--max-tokens", 1)
+    assert "1 token of prompt, 1 new in" in done.err
+    assert "1 round, 1.00 tokens a round" in done.err
+    assert "sample 0, 1 token, length" in cli("generate", "the", *TOY, "--max-tokens", 1, "-n", 2).err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="start and memory are read from /proc")
+def test_start_and_memory_are_printed_with_the_statistics():
+    command = [sys.executable, "-m", "truedraw", "generate", "the", *TOY, "--max-tokens", "3"]
+    last = subprocess.run(command, capture_output=True, text=True, check=True).stderr.splitlines()[-1]
+    start, memory = re.fullmatch(r"start (\d+\.\d) s, peak memory (\d+) MB", last).groups()
+    assert 0 < float(start) < 300
+    assert 30 < int(memory) < 3000
+
+
 @pytest.mark.parametrize(
     "prompt", ["\N{GRINNING FACE}\u200d\ufe0f", "e\u0301\u0000\u2028", "\u202eמה", "\ud7ff\U0010ffff"]
 )
@@ -128,3 +165,12 @@ def test_every_flag_has_its_twin(cli, monkeypatch):
     stopped = json.loads(cli("generate", "the cat", "--max-tokens", 99, "--seed", 1).out)["choices"][0]
     assert stopped["finish_reason"] == "stop"
     assert " sat" not in stopped["text"]
+
+
+def test_the_best_of_more_come_last_and_the_likeliest_first(cli):
+    found = toy(n=2, best_of=9, max_tokens=12)
+    done = cli("generate", "the cat", *TOY, "--max-tokens", 12, "-n", 2, "--best-of", 9, "--null")
+    assert done.out == "".join(choice.text + "\0" for choice in found.choices)
+    one = cli("generate", "the cat", *TOY, "--max-tokens", 12, "--best-of", 9)
+    assert one.out == found.text + "\n"
+    assert "108 new" in one.err

@@ -21,11 +21,11 @@ def interrupted(monkeypatch):
     """The signal comes during the twelfth pass."""
     forward, count = TabularEngine.forward, [0]
 
-    def counted(self, works):
+    def counted(self, *works):
         count[0] += 1
         if count[0] == PASSES:
             signal.raise_signal(signal.SIGINT)
-        return forward(self, works)
+        return forward(self, *works)
 
     monkeypatch.setattr(TabularEngine, "forward", counted)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 
 import numpy as np
 import pytest
 
+from engine.decoder import tiny_engine
 from enumeration import law_of, total_variation
 from generate.runs import PROMPT, run
 from known_laws import Scenario, lookup, normalised, random_table, text_law
@@ -14,13 +16,14 @@ from truedraw import Model, load
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.engine.contrastive import ContrastiveEngine, contrasted
 from truedraw.engine.tabular import TabularEngine
-from truedraw.errors import BadInput, BadParameter, EngineError
+from truedraw.errors import BadInput, BadParameter, EngineError, OutOfPages
 from truedraw.generate.contrast import contrast
-from truedraw.protocol import Work
+from truedraw.protocol import Fill, Work
 from truedraw.registry import find
 from truedraw.sampling.law import softmax
 from truedraw.testing import engine_checks
 
+ROOM = 32 << 10  # bytes of a page of the tiny model
 EXPERT, AMATEUR = random_table(3, 1, 50), random_table(3, 2, 51)
 ZEROS = random_table(4, 1, 52, zeros=0.4), random_table(4, 1, 53)
 
@@ -137,3 +140,39 @@ def test_one_engine_cannot_be_both() -> None:
     engine = TabularEngine(EXPERT)
     with pytest.raises(BadInput, match="one engine"):
         ContrastiveEngine(engine, engine)
+
+
+def test_fills_and_evictions_reach_both_engines() -> None:
+    engine = contrast_engine()
+    sequence = engine.open([0, 1, 2, 0])
+    engine.forward([], [Fill(sequence, 2)])
+    assert (sequence.expert.num_uncached, sequence.amateur.num_uncached) == (2, 2)
+    sequence.amateur.evict()
+    assert sequence.num_uncached == 4
+    engine.forward([], [Fill(sequence, 3)])
+    assert (sequence.expert.num_uncached, sequence.amateur.num_uncached) == (1, 1)
+    sequence.evict()
+    assert (sequence.expert.num_uncached, sequence.amateur.num_uncached) == (4, 4)
+    with pytest.raises(EngineError, match="fewer tokens"):
+        engine.forward([], [Fill(sequence, 4)])
+
+
+@pytest.mark.parametrize("narrow", ["expert", "amateur"])
+def test_one_engine_without_room_stops_both(tmp_path, narrow: str) -> None:
+    room = {"expert": 16 * ROOM, "amateur": 16 * ROOM, narrow: 4 * ROOM}
+    with contextlib.ExitStack() as stack:
+        engines = [tiny_engine(tmp_path, cache_bytes=room[name]) for name in ("expert", "amateur")]
+        engine = ContrastiveEngine(*engines)
+        stack.callback(engine.close)
+        short, long = engine.open([1, 2, 3]), engine.open([5] * 120)
+        assert engine.fits([Work(short)])
+        assert not engine.fits([Work(short), Work(long)])
+        with pytest.raises(OutOfPages):
+            engine.forward([Work(short), Work(long)])
+        with pytest.raises(OutOfPages):
+            engine.fork(long, 2)
+        assert (short.num_uncached, long.num_uncached) == (3, 120)
+        assert [each.cache_use().pages_held for each in engines] == [0, 0]
+        before = engine.forward([Work(short)])[0].logits.copy()
+        short.evict()
+        assert (engine.forward([Work(short)])[0].logits == before).all()

@@ -8,7 +8,7 @@ import pytest
 from engine.prose import PROSE
 from truedraw.engine.openvino import OpenVINOEngine, check_invariance
 from truedraw.models import open_checkpoint
-from truedraw.protocol import Proposal, Work
+from truedraw.protocol import Fill, Proposal, Work
 
 pytestmark = pytest.mark.model
 
@@ -30,7 +30,7 @@ def tokens(checkpoint):
 
 @pytest.fixture(scope="module")
 def engine(checkpoint):
-    loaded = OpenVINOEngine.load(checkpoint)
+    loaded = OpenVINOEngine.load(checkpoint, prefix_cache_bytes=0)
     if loaded.invariance is None or not loaded.invariance.holds:
         pytest.skip(f"this processor's kernels are not invariant: {loaded.invariance}")
     yield loaded
@@ -147,9 +147,26 @@ def test_ragged_batches(engine, tokens, plain, others):
         each.close()
 
 
+def test_found_and_filled_prompts(checkpoint, tokens, plain):
+    """Pages of another text, the rest in pieces beside a text that goes on, and all of it again after an eviction."""
+    other = OpenVINOEngine.load(checkpoint)
+    beside, first = other.open(tokens[:40]), other.open(tokens[: DEPTH - 100])
+    other.forward([Work(first)])
+    first.close()
+    sequence = other.open(tokens[:DEPTH])
+    assert sequence.num_uncached == DEPTH - (DEPTH - 101) // 32 * 32
+    for count in (1, 50, sequence.num_uncached - 52):
+        other.forward([Work(beside, Proposal.chain([1, 2]))], [Fill(sequence, count)])
+    for _ in range(2):
+        logits = other.forward([Work(beside), Work(sequence, Proposal.chain(tokens[DEPTH : DEPTH + 3]))])[1].logits
+        np.testing.assert_array_equal(logits, plain[:4])
+        sequence.evict()
+    other.close()
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_threads(checkpoint, tokens, plain, threads):
-    other = OpenVINOEngine.load(checkpoint, threads=threads)
+    other = OpenVINOEngine.load(checkpoint, threads=threads, prefix_cache_bytes=0)
     assert other.invariance.holds
     np.testing.assert_array_equal(decoded(other, tokens[:DEPTH], tokens[DEPTH : DEPTH + 3]), plain[:4])
     np.testing.assert_array_equal(chain(other, tokens[:DEPTH], tokens[DEPTH : DEPTH + 31]), plain[:32])
@@ -157,7 +174,7 @@ def test_threads(checkpoint, tokens, plain, threads):
 
 
 def test_hidden_states(checkpoint, tokens):
-    other = OpenVINOEngine.load(checkpoint, hidden_layers=(3, 29))
+    other = OpenVINOEngine.load(checkpoint, hidden_layers=(3, 29), prefix_cache_bytes=0)
     one_by_one = []
     sequence = other.open(tokens[:DEPTH])
     for token in tokens[DEPTH : DEPTH + 6]:

@@ -11,19 +11,19 @@ from openvino import opset13 as op
 from tokenizers import Tokenizer, models
 
 from engine.decoder import PLAIN, Decoder, RandomWeights, expected_rows, random_tree, tv
-from engine.stateful_ir import write_ir
+from truedraw.bench.peers.exported import write_ir
 from truedraw.engine.openvino import OpenVINOEngine
 from truedraw.errors import BadParameter, UnsupportedModel
 from truedraw.models import open_checkpoint
 from truedraw.protocol import Proposal, Work
 
-CONFIG = replace(PLAIN, num_kv_heads=4)
+CONFIG = PLAIN
 TEXT = np.random.default_rng(3).integers(0, CONFIG.vocab_size, 120).tolist()
 
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory):
-    folder = write_ir(tmp_path_factory.mktemp("ir") / "model", CONFIG, RandomWeights(CONFIG))
+    folder = write_ir(tmp_path_factory.mktemp("ir") / "model", CONFIG, RandomWeights(CONFIG), int8=False)
     Tokenizer(models.WordLevel({"a": 0}, unk_token="a")).save(str(folder / "tokenizer.json"))
     return open_checkpoint(folder)
 

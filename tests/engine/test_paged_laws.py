@@ -31,8 +31,11 @@ def cache(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=["masked", "unrolled"])
 def engine(request, cache):
-    """The reference arithmetic masks trees, the invariant one unrolls them: both ways are right in float32."""
-    loaded = tiny_engine(cache)
+    """The reference arithmetic masks trees, the invariant one unrolls them: both ways are right in float32.
+
+    Texts are computed, not found: test_prefixes.py finds them.
+    """
+    loaded = tiny_engine(cache, prefix_cache_bytes=0)
     loaded._arithmetic = replace(loaded._arithmetic, unrolled=request.param == "unrolled")
     yield loaded
     loaded.close()

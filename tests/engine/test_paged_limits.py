@@ -11,9 +11,10 @@ import pytest
 
 from engine.decoder import PLAIN, Decoder, RandomWeights, expected_rows, tiny_checkpoint, tiny_engine, tv
 from truedraw.engine.openvino import OpenVINOEngine
-from truedraw.engine.openvino.pages import PageMemory, PagePool
+from truedraw.engine.openvino.page_memory import PageMemory
+from truedraw.engine.openvino.pages import Claim, PagePool
 from truedraw.engine.openvino.store import DATA, INDEX
-from truedraw.errors import BadParameter, BadPrompt, EngineError, UnsupportedModel
+from truedraw.errors import BadParameter, BadPrompt, EngineError, OutOfPages, UnsupportedModel
 from truedraw.protocol import NOTHING, Proposal, Work
 
 PAGE_BYTES = 2 * 2 * PLAIN.num_kv_heads * 32 * PLAIN.head_dim * 4  # layers, keys and values, heads, slots, float32
@@ -27,15 +28,15 @@ def cache(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def small(cache):
-    """Room for four pages beside the scratch page."""
-    return tiny_engine(cache, cache_bytes=5 * PAGE_BYTES)
+    """Room for four pages beside the scratch page, which no text shares with another."""
+    return tiny_engine(cache, cache_bytes=5 * PAGE_BYTES, prefix_cache_bytes=0)
 
 
 def test_out_of_pages_says_what_to_raise_and_changes_nothing(small):
     sequences = [small.open(TEXT[:40]) for _ in range(3)]
     first_two = [Work(sequence) for sequence in sequences[:2]]
     before = [scores.logits.copy() for scores in small.forward(first_two)]
-    with pytest.raises(EngineError, match="cache_bytes") as caught:
+    with pytest.raises(OutOfPages, match="cache_bytes") as caught:
         small.forward([Work(sequences[2])])
     assert re.search(
         rf"2 more are needed and 0 of 5 are free.* {5 * PAGE_BYTES} .* {7 * PAGE_BYTES}$", str(caught.value)
@@ -71,11 +72,12 @@ def test_writing_to_a_shared_page_copies_it_but_for_its_last_holder():
     memory = PageMemory([(1, 2, 4), (3, 2, 8)], 4, 4)
     pool = PagePool(4, 2, memory)
     mine: list[int] = []
-    pool.reserve([(mine, 0, 2)])
+    pool.reserve([Claim(mine, 0, 2)])
     memory.tensors[0][mine[0]] = 7
     yours = list(mine)
     pool.share(yours)
-    pool.reserve([(mine, 1, 2), (yours, 1, 2)])
+    assert pool.missing([Claim(mine, 1, 2), Claim(yours, 1, 2)]) == 1
+    pool.reserve([Claim(mine, 1, 2), Claim(yours, 1, 2)])
     assert mine != yours
     assert (memory.tensors[0][mine[0]] == 7).all()
     assert (memory.tensors[0][yours[0]] == 7).all()
@@ -86,7 +88,7 @@ def test_a_branch_shares_whole_pages_and_copies_the_slots_before_it():
     memory = PageMemory([(1, 2, 4), (3, 2, 8)], 4, 6)
     pool = PagePool(6, 2, memory)
     pages: list[int] = []
-    pool.reserve([(pages, 0, 4)])
+    pool.reserve([Claim(pages, 0, 4)])
     memory.tensors[1][pages] = 7
     branch = pool.branch(pages, 3, 5)
     assert branch[0] == pages[0]
@@ -94,7 +96,7 @@ def test_a_branch_shares_whole_pages_and_copies_the_slots_before_it():
     assert (memory.tensors[1][branch[1], :, 0] == 7).all()
     assert (memory.tensors[1][branch[1], :, 1] == 0).all()
     other = pool.branch(pages, 4, 6)
-    with pytest.raises(EngineError, match="1 more"):
+    with pytest.raises(OutOfPages, match="1 more"):
         pool.branch(pages, 4, 6)
     for each in (branch, pages, other):
         pool.release(each)
@@ -186,6 +188,7 @@ def test_closed_texts_and_engines(cache):
         ({"weights": "int4"}, "auto, int8, stored"),
         ({"hidden_layers": (2,)}, "0 to 1"),
         ({"threads": 0}, "1 or more"),
+        ({"prefix_cache_bytes": -1}, "0 switches it off"),
     ],
 )
 def test_settings_out_of_range(tmp_path, options, named):
@@ -256,7 +259,7 @@ def test_unrolled_trees_give_their_pages_back(cache):
     engine.forward([Work(sequence, siblings)])
     assert free - engine._pool.num_free == 2
     wide = Proposal(np.arange(20), np.full(20, -1), (None,) * 20)
-    with pytest.raises(EngineError, match="cache_bytes"):
+    with pytest.raises(OutOfPages, match="cache_bytes"):
         engine.forward([Work(sequence, wide)])
     assert free - engine._pool.num_free == 2
     sequence.close()

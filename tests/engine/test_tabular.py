@@ -8,7 +8,7 @@ import pytest
 from known_laws import lookup, random_table
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadParameter, BadPrompt, EngineError
-from truedraw.protocol import ROOT, Proposal, Work
+from truedraw.protocol import ROOT, Fill, Proposal, Work
 from truedraw.sampling.law import softmax
 
 
@@ -50,3 +50,19 @@ def test_a_text_past_the_context_is_refused() -> None:
 def test_a_table_needs_a_row_for_the_empty_context() -> None:
     with pytest.raises(BadParameter, match="empty context"):
         TabularEngine({(0,): [1.0]})
+
+
+def test_it_counts_what_a_cache_would_hold() -> None:
+    engine = TabularEngine(random_table(3, 1, 0))
+    sequence = engine.open([0, 1, 2, 0, 1])
+    assert engine.forward([], [Fill(sequence, 2)]) == []
+    assert sequence.num_uncached == 3
+    engine.forward([Work(sequence, Proposal.chain([1, 2]))])
+    sequence.commit([1, 2, 0])
+    assert sequence.num_uncached == 1
+    (twin,) = engine.fork(sequence, 1)
+    sequence.evict()
+    assert (sequence.num_uncached, twin.num_uncached) == (8, 1)
+    for count in (0, 8):
+        with pytest.raises(EngineError, match="fewer tokens"):
+            engine.forward([], [Fill(sequence, count)])

@@ -82,15 +82,15 @@ def without(law: SamplingLaw, *kinds: str) -> SamplingLaw:
     """The same law with some of its steps left out."""
     bare = SamplingLaw.__new__(SamplingLaw)
     bare._steps = tuple(step for step in law._steps if type(step).__name__ not in kinds)
-    bare._moves = law._moves
+    bare._moves, bare._names, bare._order, bare.transform = law._moves, law._names, law._order, None
     return bare
 
 
 class TargetWithoutPenalties(LawRows):
     """The penalties are applied on the draft's side only."""
 
-    def __init__(self, law, proposal, scores):
-        super().__init__(without(law, "Penalties"), proposal, scores)
+    def __init__(self, law, proposal, scores, draws):
+        super().__init__(without(law, "Penalties"), proposal, scores, draws)
         self._whole = law
 
     def law_after(self, tokens):
@@ -112,8 +112,8 @@ def min_p(params, opening):
 class TargetWithoutMinP(LawRows):
     """min_p is honoured in plain rounds and by the drafter, and ignored where a draft is verified."""
 
-    def __init__(self, law, proposal, scores):
-        super().__init__(without(law, "MinP") if len(proposal) else law, proposal, scores)
+    def __init__(self, law, proposal, scores, draws):
+        super().__init__(without(law, "MinP") if len(proposal) else law, proposal, scores, draws)
         self._whole = law
 
     def law_after(self, tokens):

@@ -15,10 +15,8 @@ from known_laws import Scenario, TableDrafter, random_table
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.draft.none import NoDrafter
 from truedraw.errors import BadParameter
-from truedraw.generate.ending import Ending
-from truedraw.generate.loop import rounds
 from truedraw.registry import find
-from truedraw.testing.runs import PROMPT, parts_of, run, started
+from truedraw.testing.runs import PROMPT, rounds_of_one, run
 
 ROUNDING = 1e-12
 VISIBLE = 1e-3
@@ -128,9 +126,7 @@ CHOICE_BEHIND = scenario(
 
 def finished(case: Scenario, drafter=None):
     """All rounds of one sample on the first branch."""
-    parts = parts_of(case, find("verifiers", "token")(), drafter)
-    sample = started(parts, case, Walker(), 0, PROMPT, Ending)
-    return [step[0] for step in rounds(parts, [sample])]
+    return [step[0] for step in rounds_of_one(case, Walker(), find("verifiers", "token")(), drafter)]
 
 
 def test_forced_tokens_cost_one_pass_together_and_count_as_nobodys_drafts() -> None:

@@ -30,6 +30,17 @@ def test_paths_that_do_not_exist(name):
         open_checkpoint(name)
 
 
+@pytest.mark.parametrize("name", ["", "  "])
+def test_no_name_at_all(name):
+    with pytest.raises(UnknownModel, match="name is empty; the catalogue has smollm2-135m"):
+        open_checkpoint(name)
+
+
+def test_what_is_neither_a_file_nor_a_folder():
+    with pytest.raises(BadFile, match="/dev/null is neither a file nor a folder"):
+        open_checkpoint("/dev/null")
+
+
 def test_strings_and_paths_name_the_same_model(model):
     assert open_checkpoint(str(model)).fingerprint == open_checkpoint(model).fingerprint
     assert open_checkpoint(model).name == str(model)

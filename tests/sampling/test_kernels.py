@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from truedraw.errors import EngineError
 from truedraw.protocol import Purpose
 from truedraw.sampling.kernels.batch import Names, RowEdits, RowKernels, names
-from truedraw.sampling.kernels.draw import Edits, Transform
+from truedraw.sampling.kernels.draw import Edits
 from truedraw.sampling.kernels.edges import top_k_mask, top_p_mask
 from truedraw.sampling.kernels.softmax import excess_into, keep, log_normaliser, softmax_into, weights_into
 from truedraw.sampling.race import race
 from truedraw.sampling.randomness import PhiloxRandomness
+from truedraw.sampling.transform import Transform
 
 INF = np.inf
 RELATIVE = 1e-12  # the promised accuracy of every p
@@ -149,7 +150,8 @@ def test_a_draw_is_the_race_over_the_law(name: str, how: Transform, kernels) -> 
     tokens, logs = own(kernels, logits.size).draw(batch, how, named(6), logprobs=True)
     expected = [race(p, *each) for each in zip(*named(6), strict=True)]
     assert tokens.tolist() == expected
-    np.testing.assert_allclose(logs, np.log(p[tokens]), atol=1e-9)
+    np.testing.assert_allclose(logs[:, 0], np.log(p[tokens]), atol=1e-9)
+    np.testing.assert_allclose(logs[:, 1], np.log(law(logits, Transform())[tokens]), atol=1e-9)
 
 
 @pytest.mark.parametrize("how", HOWS, ids=str)
@@ -170,7 +172,8 @@ def test_edits_change_single_logits(how: Transform) -> None:
     for row, (low, high) in enumerate(pairwise(offsets)):
         p = law(logits[row], how, Edits(*(part[low:high] for part in every)))
         assert tokens[row] == race(p, named(5).counters[row], named(5).keys[row])
-        assert logs[row] == pytest.approx(np.log(p[tokens[row]]), abs=1e-9)
+        raw = law(logits[row], Transform())
+        assert logs[row] == pytest.approx(np.log([p[tokens[row]], raw[tokens[row]]]), abs=1e-9)
 
 
 @pytest.mark.parametrize("how", HOWS, ids=str)
@@ -183,7 +186,7 @@ def test_a_row_is_the_same_alone_in_a_batch_and_on_threads(how: Transform) -> No
             alone = narrow.draw(
                 logits[row : row + 1], how, Names(*(part[row : row + 1] for part in name)), logprobs=True
             )
-            assert (tokens[row], logs[row]) == (alone[0][0], alone[1][0])
+            assert (tokens[row], *logs[row]) == (alone[0][0], *alone[1][0])
         again = narrow.draw(logits[::-1].copy(), how, Names(*(part[::-1].copy() for part in name)), logprobs=True)
     assert (again[0][::-1] == tokens).all()
     assert (again[1][::-1] == logs).all()

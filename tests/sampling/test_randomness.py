@@ -15,31 +15,30 @@ from truedraw.sampling.race import race
 from truedraw.sampling.randomness import PhiloxRandomness, check_seed, fresh_seed
 
 TRIALS = 20_000
-FINE = 1 << 31
+LATER = 1 << 31
 ALPHA = 1e-4  # seeds are fixed: a p-value here is one number, looked at once
 
 
 def reference_clocks(size: int, counter: tuple[int, int, int], key: tuple[int, int]) -> np.ndarray:
-    """Every E_i, from the words that the layout names."""
-    found = {}
+    """Every E_i, from the words that the layout names: the first arrival at the place of i."""
+    clocks = np.full(-(-size // 2048) * 2048, np.inf)
+    for span in range(clocks.size // 32):
+        own = clocks[2048 * (span // 64) + span % 64 :][: 31 * 64 + 1 : 64]
+        time, arrival = 0.0, 0
+        while np.isinf(own).any():
+            words = noise(span + (arrival // 2 << 18), counter, key, LATER)[2 * (arrival % 2) :]
+            if arrival == 0:
+                words[0] = noise(16 * (span // 64) + span % 16, counter, key)[span % 64 // 16]
+            time += -math.log1p(-(words[0] + (words[1] // 32 + 0.5) * 2.0**-27) * 2.0**-32) / 32
+            own[words[1] % 32] = min(own[words[1] % 32], time)
+            arrival += 1
+    return clocks[:size]
 
-    def word(place: int, lane: int, flag: int) -> int:
-        if (place, flag) not in found:
-            words = np.array([place, *counter[:2], counter[2] | flag], np.uint64)
-            found[place, flag] = block(words, np.array(key, np.uint64))
-        return int(found[place, flag][lane])
 
-    def clock(i: int) -> float:
-        span, place = 64 * (i // 2048) + i % 64, i % 2048 // 64
-        where = 16 * (span // 64) + span % 16, span % 64 // 16
-        coarse, fine = word(*where, 0), word(*where, FINE)
-        first = -math.log1p(-(coarse + (fine // 32 + 0.5) * 2.0**-27) * 2.0**-32) / 32
-        if place == fine % 32:
-            return first
-        where = 2**31 + 8 * span + place % 8, place // 8
-        return first - math.log1p(-(word(*where, 0) + (word(*where, FINE) + 0.5) * 2.0**-32) * 2.0**-32)
-
-    return np.array([clock(i) for i in range(size)])
+def noise(place: int, counter: tuple[int, int, int], key: tuple[int, int], flag: int = 0) -> list[int]:
+    """The four words of a block."""
+    words = np.array([place, *counter[:2], counter[2] | flag], np.uint64)
+    return [int(word) for word in block(words, np.array(key, np.uint64))]
 
 
 def reference_race(weights: np.ndarray, counter: tuple[int, int, int], key: tuple[int, int]) -> int:
@@ -58,6 +57,25 @@ def test_the_race_finds_the_first_clock_to_ring(size: int, sparse: float) -> Non
         counter = np.array([0, position, 3, 1], dtype=np.uint64)
         expected = reference_race(weights, (position, 3, 1), (11, 12))
         assert race(weights, counter, np.array([11, 12], dtype=np.uint64)) == expected
+
+
+@pytest.mark.parametrize("exponent", [-1000, -500, 500, 900, 1017])
+def test_a_common_factor_changes_nothing(exponent) -> None:
+    """Up to weights whose sum is infinite."""
+    rng = np.random.default_rng(1)
+    key = np.array([11, 12], dtype=np.uint64)
+    for position in range(20):
+        weights = rng.integers(0, 64, 3000).astype(np.float64)
+        counter = np.array([0, position, 3, 1], dtype=np.uint64)
+        assert race(np.ldexp(weights, exponent), counter, key) == race(weights, counter, key)
+
+
+def test_one_possible_index_among_many_is_found() -> None:
+    for place in (0, 63, 64, 2047, 2048, 99_999):
+        weights = np.zeros(100_000)
+        weights[place] = 1e-300
+        draw = PhiloxRandomness(2)
+        assert {draw.choose(weights, Purpose.TARGET, position) for position in range(20)} == {place}
 
 
 def test_the_clocks_are_independent_and_exponential() -> None:

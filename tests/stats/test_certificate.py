@@ -13,20 +13,22 @@ import numpy as np
 import pytest
 
 from truedraw import load
+from truedraw.draft.none import NoDrafter
 from truedraw.engine.tabular import TabularEngine
-from truedraw.errors import BadParameter, BadPrompt
+from truedraw.errors import BadFile, BadParameter, BadPrompt
 from truedraw.generate.speculation import speculation
 from truedraw.models.toy import TOY_TABLE
-from truedraw.protocol import Scores
+from truedraw.protocol import Proposal, Purpose, Scores
 from truedraw.registry import BUILT_IN
 from truedraw.stats.check import Finding, Settings, Subject, check, quick, spread
 from truedraw.stats.check.controls import judged
-from truedraw.stats.check.enumerated import enumeration
+from truedraw.stats.check.enumerated import SHORT, distance_of, enumeration
 from truedraw.stats.check.html import to_html
 from truedraw.stats.check.hypotheses import Test as Hypothesis
 from truedraw.stats.check.planted import BUGS
 from truedraw.stats.check.self_draft import SelfDrafter
 from truedraw.testing import drafter_checks, random_table
+from truedraw.verify.token import TokenVerifier
 
 SMALL = quick(Settings(samples=12, seed=1))
 PROMPTS = [[0, 1, 3, 5, 0, 1], [0, 2, 4, 5]]
@@ -45,7 +47,7 @@ known_enumeration = cache(enumeration)
 @pytest.fixture(autouse=True)
 def enumerated_once(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """The same code has the same law in every test, but for the one that plants a rule."""
-    if "a_rule_with_a_bug" not in request.node.name:
+    if "a_rule_with_a_bug" not in request.node.name and "lies" not in request.node.name:
         monkeypatch.setattr(sys.modules["truedraw.stats.check"], "enumeration", known_enumeration)
 
 
@@ -125,10 +127,10 @@ def test_a_rule_with_a_bug_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 class NoisyRows(TabularEngine):
     """A row's logits depend on how many rows are computed with it."""
 
-    def forward(self, works):
+    def forward(self, works, fills=()):
         shift = sum(len(work.proposal) for work in works)
         noise = np.random.default_rng(shift).normal(size=self.vocab_size) * 0.3 * (shift > 0)
-        return [Scores(scores.logits + noise) for scores in super().forward(works)]
+        return [Scores(scores.logits + noise) for scores in super().forward(works, fills)]
 
 
 def test_an_engine_whose_rows_depend_on_their_company_breaks_seed_equality() -> None:
@@ -190,9 +192,103 @@ def test_the_largest_seed() -> None:
     assert Settings(seed=2**64 - 1).seed_of(1) == 0
 
 
-def test_a_grammar_would_end_the_texts() -> None:
-    with pytest.raises(BadParameter, match="fixed length"):
-        check(subject(regex="the cat"), SMALL)
+MODEL_DRAFTS = [
+    {"draft_temperature": 0.6, "draft_top_k": 3, "rejection_sample_method": "block"},
+    {"draft_siblings": 2, "draft_entropy_k": 1.5, "draft_stop_below": 0.3},
+    {"draft_sample_method": "greedy"},
+]
+
+
+@pytest.mark.parametrize("knobs", MODEL_DRAFTS, ids=str)
+def test_a_draft_model_and_its_knobs_are_covered(knobs) -> None:
+    spec = {"model": "tabular", "num_speculative_tokens": 3, **knobs}
+    found = check(subject(spec, temperature=1.3), SMALL)
+    assert found.passed
+    sections = by_key(found)
+    assert sections["c"].findings[0].figures["drafted"] > 500
+    assert all(finding.figures["accepted"] > 0 for finding in sections["b"].findings)
+    laws = {finding.name: finding.figures["laws"] for finding in sections["a"].findings}
+    plain = {finding.name: finding.figures["laws"] for finding in known_enumeration(False)}
+    assert all(laws[name] > plain[name] for name in laws)
+
+
+def test_a_draft_model_that_lies_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its tokens are drawn from the sharpened law and reported with the other one."""
+    monkeypatch.setattr("truedraw.draft.growing.Draws.token", sharper)
+    sections = by_key(check(subject({"model": "tabular", "num_speculative_tokens": 2}), SMALL))
+    assert not sections["a"].passed
+    assert not sections["c"].passed
+
+
+def sharper(self, q, depth, node):
+    return self._randomness.choose(q**3, Purpose.DRAFT, self._position, node), q
+
+
+def test_a_drafter_that_is_given_up_fails_its_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(BUILT_IN["drafters"], "wild", f"{__name__}:Wild")
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
+    found = by_key(check(subject("wild"), SMALL))["c"]
+    assert not found.passed
+    (finding,) = [finding for finding in found.findings if finding.passed is False]
+    assert finding.name == "the drafter"
+    assert "draft node 0 is token 99" in finding.says
+
+
+class Wild(NoDrafter):
+    def propose(self, states, budgets, randomness):
+        return [Proposal.chain([99]) for _ in states]
+
+
+def test_drafts_that_no_rule_can_verify_have_no_law() -> None:
+    assert distance_of(TokenVerifier(), Wild, SHORT[0]) == 1.0
+
+
+def test_plain_sampling_can_be_checked_too() -> None:
+    found = check(subject({"method": "none"}), SMALL)
+    assert found.passed
+    assert [finding.name for finding in by_key(found)["b"].findings] == ["0 draft tokens"]
+
+
+REGEX = r"[a-z ]{12,300}"  # three words at least
+GRAMMARS = [
+    (None, {"regex": REGEX}),
+    (
+        {"model": "tabular", "draft_temperature": 0.7},
+        {"grammar": f"start: /{REGEX}/", "temperature": 1.4, "top_k": 3},
+    ),
+]
+
+
+@pytest.mark.parametrize(("spec", "params"), GRAMMARS, ids=["regex, lookup", "grammar, draft model"])
+def test_a_grammar_is_part_of_the_law_that_is_checked(spec, params) -> None:
+    found = check(subject(spec, **params), SMALL)
+    assert found.passed
+    finding = next(each for each in by_key(found)["c"].findings if each.name == "inside the grammar")
+    assert 100 < finding.figures["inside"] < finding.figures["tokens"]
+    assert finding.figures["ended"] > 0
+
+
+def test_a_round_that_forgets_the_grammar_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bonus row of a fully accepted draft is drawn without the mask."""
+    monkeypatch.setitem(BUILT_IN["verifiers"], "planted", f"{__name__}:FreeBonus")
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
+    found = by_key(check(subject({"rejection_sample_method": "planted", "prompt_lookup_min": 1}, regex=REGEX), SMALL))
+    assert not found["c"].passed
+
+
+class FreeBonus(TokenVerifier):
+    def __call__(self, proposal, rows, randomness, position):
+        verdict = super().__call__(proposal, rows, randomness, position)
+        if verdict.rejected or not verdict.num_accepted:
+            return verdict
+        free = np.full(len(rows[0]), 1.0)
+        last = randomness.choose(free, Purpose.RESIDUAL, position, 1000)
+        return replace(verdict, tokens=(*verdict.tokens[:-1], last))
+
+
+def test_a_draft_model_that_cannot_be_is_said_before_the_work() -> None:
+    with pytest.raises(BadFile, match="no/such"):
+        check(subject({"model": "no/such.gguf"}), SMALL)
 
 
 def test_a_context_too_short_for_the_texts() -> None:

@@ -13,7 +13,8 @@ from truedraw.control.fixed import FixedController
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.engine.tabular import TabularEngine
 from truedraw.generate.ending import Ending
-from truedraw.generate.loop import Parts, Sample, rounds
+from truedraw.generate.loop import rounds
+from truedraw.generate.sample import Parts, Sample, Together
 from truedraw.registry import find, names
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
@@ -32,12 +33,12 @@ LONG = Scenario("many tokens", random_table(6, 1, 62), random_table(6, 1, 63), d
 
 def watched(scenario: Scenario, verifier, randomness, drafter=None) -> ExactnessWatch:
     watch = ExactnessWatch()
-    parts = Parts(TabularEngine(scenario.target), drafter or TableDrafter(scenario.draft), verifier,
-                  FixedController(scenario.draft_tokens), watch)  # fmt: skip
+    engine = TabularEngine(scenario.target)
+    parts = Parts(drafter or TableDrafter(scenario.draft), verifier, watch)
     law, prompt = SamplingLaw(SamplingParams(**scenario.params)), (0, 1, 0)
-    sample = Sample(0, law, randomness, Ending((), scenario.max_tokens), parts.engine.open(prompt),
+    sample = Sample(0, parts, law, randomness, Ending((), scenario.max_tokens), engine.open(prompt),
                     parts.drafter.open(prompt, law))  # fmt: skip
-    for _ in rounds(parts, [sample]):
+    for _ in rounds(engine, FixedController(scenario.draft_tokens), Together([sample])):
         pass
     return watch
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.decoder import PLAIN, tiny_engine
+from engine.pages import exact_engine, recorded
 from truedraw import load
 from truedraw.engine.tabular import TabularEngine
 from truedraw.registry import find, names
@@ -54,6 +55,13 @@ def test_a_drafter_over_a_large_vocabulary(check) -> None:
 @pytest.mark.parametrize("check", every("engines", lambda name: engine_checks(ENGINES[name], TOLERANCE[name])))
 def test_engines(check) -> None:
     check()
+
+
+@pytest.mark.parametrize("idle", [0, 3], ids=["nothing is found", "little is found"])
+@pytest.mark.parametrize("name", [check.name for check in engine_checks(ENGINES["tabular"])])
+def test_the_paged_engine_bit_for_bit(name, idle, cache) -> None:
+    checks = engine_checks(lambda: exact_engine(recorded(PLACE["cache"]), pages=16, idle=idle))
+    next(check for check in checks if check.name == name)()
 
 
 def test_the_small_cache_notices_lost_pages() -> None:

@@ -16,8 +16,9 @@ import numpy as np
 from truedraw.bench.kernel_rows import EDITS, Rows, laws
 from truedraw.protocol import Floats, Ints, Logits, Purpose
 from truedraw.sampling.kernels.batch import RowEdits, RowKernels, names
-from truedraw.sampling.kernels.draw import Edits, Transform
+from truedraw.sampling.kernels.draw import Edits
 from truedraw.sampling.randomness import PhiloxRandomness
+from truedraw.sampling.transform import Transform
 
 Arm = Callable[[int], object]
 """One call on the batch of a number."""
@@ -35,24 +36,26 @@ class Work:
 
 WORKS = (
     Work("temperature", Transform(temperature=0.8)),
-    Work("temperature, logprob", Transform(temperature=0.8), logprobs=True),
+    Work("temperature, logprobs", Transform(temperature=0.8), logprobs=True),
     Work("top_k 50", Transform(temperature=0.8, top_k=50)),
     Work("top_p 0.95", Transform(temperature=0.8, top_p=0.95)),
     Work("min_p 0.05", Transform(temperature=0.8, min_p=0.05)),
     Work("edits, top_k, top_p, min_p", Transform(0.8, 50, 0.95, 0.05), edited=True, logprobs=True),
 )
 RESIDUAL = "acceptance and residual"
+CHANCES = 101  # names of noise in turn: with always the same one the processor learns to foresee every branch
 LAWS_OF_LOGITS = 4  # p and q in float64 take as much memory as so many batches of logits
 
 
 def draw_arms(work: Work, rows: Rows, kernels: RowKernels) -> dict[str, Arm]:
     """Everyone's way of drawing a token from each row; and one pass over the row, for comparison."""
     batch = len(rows.uniforms)
-    named = names([PhiloxRandomness(0, sample) for sample in range(batch)], Purpose.TARGET, [0] * batch)
+    samples = [PhiloxRandomness(0, sample) for sample in range(batch)]
+    chances = [names(samples, Purpose.TARGET, [place] * batch) for place in range(CHANCES)]
     edits = _edits(rows) if work.edited else None
     given = rows if work.edited else None
     arms: dict[str, Arm] = {
-        "kernel": lambda call: kernels.draw(rows.at(call), work.how, named, edits, work.logprobs),
+        "kernel": lambda call: kernels.draw(rows.at(call), work.how, chances[call % CHANCES], edits, work.logprobs),
         "numpy": lambda call: numpy_draw(rows.at(call), work.how, rows.uniforms, given),
         "pass": lambda call: rows.at(call).max(axis=1),
     }
@@ -67,9 +70,12 @@ def residual_arms(rows: Rows, kernels: RowKernels) -> dict[str, Arm]:
     batch = len(rows.uniforms)
     pairs = [laws(logits) for logits in rows.logits[: max(2, len(rows.logits) // LAWS_OF_LOGITS)]]
     samples = [PhiloxRandomness(0, sample) for sample in range(batch)]
-    coins, draws = (names(samples, purpose, [0] * batch) for purpose in (Purpose.ACCEPT, Purpose.RESIDUAL))
+    coins, draws = (
+        [names(samples, purpose, [place] * batch) for place in range(CHANCES)]
+        for purpose in (Purpose.ACCEPT, Purpose.RESIDUAL)
+    )
     arms: dict[str, Arm] = {
-        "kernel": lambda call: kernels.judge(*pairs[call % len(pairs)], coins, draws),
+        "kernel": lambda call: kernels.judge(*pairs[call % len(pairs)], coins[call % CHANCES], draws[call % CHANCES]),
         "numpy": lambda call: numpy_judge(pairs[call % len(pairs)], rows.uniforms),
         "pass": lambda call: [law.max(axis=1) for law in pairs[call % len(pairs)][:2]],
     }

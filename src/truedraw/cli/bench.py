@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truedraw.cli import bench_kernels
+from truedraw.cli import bench_kernels, bench_many, bench_memory, bench_reuse
 from truedraw.cli.flags import CountFlags, ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.cli.interrupt import EXIT_CODE
@@ -68,7 +68,13 @@ class BenchFlags:
 
 
 app = typer.Typer()
-app.command("kernels", epilog=bench_kernels.EPILOG)(bench_kernels.kernels)
+for verb, module in (
+    (bench_kernels.kernels, bench_kernels),
+    (bench_many.many, bench_many),
+    (bench_reuse.reuse, bench_reuse),
+    (bench_memory.memory, bench_memory),
+):
+    app.command(verb.__name__, epilog=module.EPILOG)(verb)
 
 
 @app.callback(invoke_without_command=True, epilog=EPILOG)
@@ -100,7 +106,7 @@ def bench(
     sampling_params(given)  # what is wrong should be said before the model is loaded
     sizes, speculation = sizes_of("--batch-sizes", own.batch_sizes), speculation_of(spec)
     prompts = read_prompts(own.prompts, own.limit, own.per_category)
-    with opened(model) as loaded:
+    with opened(model, apart=True) as loaded:
         arms = Arms(loaded, loaded.params(**given), speculation)
         todo = tasks(loaded, prompts, own.raw)
         done, complete = _measured(arms, todo, own.repeats)
@@ -157,14 +163,13 @@ def _report(done: Sequence[Pair]) -> dict[str, Any]:
 
 def _conditions(arms: Arms, flags: ModelFlags) -> dict[str, Any]:
     from truedraw.bench.provenance import machine, settings
+    from truedraw.cli.options import computed_with
 
     invariance = getattr(arms.model.engine, "invariance", None)
     return {
         "model": arms.model.name,
-        "numerics": flags.numerics,
+        **computed_with(flags),
         "invariant": None if invariance is None else invariance.holds,
-        "weights": flags.weights,
-        "threads": flags.threads,
         **settings(arms.params, arms.speculation),
         **machine(),
     }

@@ -29,6 +29,8 @@ truedraw check --temperature 0.7 --html report.html
 
 truedraw check --quick --spec-tokens 8 --json
 
+truedraw check --spec-model ./small.gguf --speculative-config '{"draft_temperature": 0.8}'
+
 truedraw check -m ./model.gguf --prompts questions.jsonl --samples 64
 """
 
@@ -74,7 +76,8 @@ def check(
 
     The rules are enumerated, seeds compared, texts tested against a forward pass of their own, and the same tests
     tried on planted bugs. Texts have a fixed length, --max-tokens or 32: neither end tokens nor --stop end them, for
-    texts selected by how they end would not follow the model. Everything follows from --seed (0 if not given) and can
+    texts selected by how they end would not follow the model; behind the end of a grammar they go on freely. A draft
+    model and its settings are part of what is checked. Everything follows from --seed (0 if not given) and can
     be repeated. A table goes to stderr (not with --json), one JSON object to stdout. Exit code 1 when anything fails.
     """
     from truedraw.bench.prompts import read_prompts

@@ -34,6 +34,15 @@ class ModelFlags:
     threads: Annotated[
         int | None, flag("--threads", help="Threads; all cores if not given.", min=1, rich_help_panel=MODEL)
     ] = None
+    cache_bytes: Annotated[
+        str | None,
+        flag(
+            "--cache-bytes",
+            metavar="SIZE",
+            help="Memory for the texts being written, as 512M or 2G; used as they grow.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None
     cache: Annotated[
         Path | None,
         flag("--cache", help="Folder for fetched models.", file_okay=False, rich_help_panel=MODEL),
@@ -62,9 +71,15 @@ class CountFlags:
         int | None, flag("--n", "-n", help="Samples of the prompt, computed together.", rich_help_panel=SAMPLING)
     ] = None
 
+    best_of: Annotated[
+        int | None,
+        flag("--best-of", help="Draw so many and keep the --n likeliest a token.", rich_help_panel=SAMPLING),
+    ] = None
+
     def given(self) -> dict[str, Any]:
         """As SamplingFlags.given."""
-        return {} if self.n is None else {"n": self.n}
+        values = {"n": self.n, "best_of": self.best_of}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +91,14 @@ class SpeculationFlags:
         flag(
             "--spec-method",
             help="Who drafts: a drafter's name, as ngram; none is plain sampling.",
+            rich_help_panel=SPECULATION,
+        ),
+    ] = None
+    spec_model: Annotated[
+        str | None,
+        flag(
+            "--spec-model",
+            help="A smaller model with the same tokenizer drafts: name, file or folder as for --model.",
             rich_help_panel=SPECULATION,
         ),
     ] = None

@@ -14,6 +14,8 @@ from truedraw.cli.colour import legend, painter, wants_colour, write
 from truedraw.cli.flags import OUTPUT, CountFlags, ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.cli.interrupt import EXIT_CODE
+from truedraw.cli.offline import job_of, refuse_without_input, run_job
+from truedraw.cli.record_files import FileFlags
 from truedraw.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -31,11 +33,14 @@ truedraw generate --chat "Name three rivers." --json
 
 truedraw generate -m ./model.gguf -n 8 --null - < prompt.txt
 
+truedraw generate --input prompts.jsonl --output samples.jsonl --seed 1
+
 Every flag has a twin in the environment: --max-tokens is TRUEDRAW_MAX_TOKENS. (TRUEDRAW_STOP holds one text a line.)
 """
 
 Prompt = Annotated[
-    str, typer.Argument(metavar="PROMPT", help="The text to continue; - reads it from stdin.", show_default=False)
+    str | None,
+    typer.Argument(metavar="PROMPT", help="The text to continue; - reads it from stdin.", show_default=False),
 ]
 
 
@@ -49,6 +54,10 @@ class GenerateFlags:
     compare: Annotated[
         bool, flag("--compare", help="Afterwards measure the same plainly, and print what speculation gained.")
     ] = False
+    input: Annotated[
+        str | None,
+        flag("--input", "-i", metavar="FILE", help="Many prompts instead, a JSON object a line; - reads stdin."),
+    ] = None
     null: Annotated[
         bool, flag("--null", "-0", help="End each text with a NUL instead of a line break.", rich_help_panel=OUTPUT)
     ] = False
@@ -56,36 +65,70 @@ class GenerateFlags:
 
 @with_flags
 def generate(
-    prompt: Prompt,
     own: GenerateFlags,
+    files: FileFlags,
     count: CountFlags,
     model: ModelFlags,
     sampling: SamplingFlags,
     spec: SpeculationFlags,
     output: OutputFlags,
+    prompt: Prompt = None,
 ) -> None:
     """Continue a prompt, with exactly the model's distribution.
 
     The prompt is continued as it is; --chat asks it as a question. The text goes to stdout as it comes, statistics
-    to stderr. With --n, each text is printed when complete. ctrl-C keeps the text so far.
+    to stderr. With --n, each text is printed when complete. ctrl-C keeps the text so far. Of stdin, a byte order mark
+    and the last line break are dropped; other line breaks stay as they are.
+
+    --input FILE takes many prompts, one a line: {"prompt": text or token ids} or {"messages": [...]}, with "id" (or
+    "custom_id"), "speculative" and any sampling parameter where wanted. Results go to --output FILE, a line each, in
+    order of completion, with the number of their line and its seed; an error stays beside its line. A line without a
+    seed has one made of --seed and its number: the first 8 bytes of the SHA-256 of "SEED:LINE"; with it,
+    `truedraw generate --seed` writes the same text. Killed and run again, it goes on where it was. The exit code is 0
+    when every line was tried, even where some failed.
     """
+    if own.input is not None:
+        _check_offline(own, prompt)
+        run_job(job_of(own.input, files, own.chat, (count, model, sampling, spec)), output)
+        return
+    refuse_without_input(files)
+    if prompt is None:
+        raise BadParameter("PROMPT", "give a text to continue, - for stdin, or --input FILE with many prompts")
+    _one(prompt, own, (count, model, sampling, spec), output)
+
+
+def _check_offline(own: GenerateFlags, prompt: str | None) -> None:
+    """Raises BadParameter for what has no meaning with many prompts."""
+    for name, given in (("PROMPT", prompt is not None), ("--null", own.null), ("--compare", own.compare)):
+        if given:
+            raise BadParameter(name, "goes with one prompt, and --input reads many from a file; give one of them")
+
+
+def _one(
+    prompt: str, own: GenerateFlags, flags: tuple[CountFlags, ModelFlags, SamplingFlags, SpeculationFlags],
+    output: OutputFlags,
+) -> None:  # fmt: skip
+    """One prompt's samples."""
     from truedraw.cli.options import opened, speculation_of
+    from truedraw.cli.resources import process_seconds
     from truedraw.cli.showing import was_interrupted
     from truedraw.cli.stdin import prompt_text
     from truedraw.sampling.params import sampling_params
 
     if own.null and output.json:
         raise BadParameter("--null", "with --json there are no texts to end; give one of them")
+    count, model, sampling, spec = flags
     given = sampling.given() | count.given()
     sampling_params(given)  # what is wrong should be said before the model is loaded
     text, speculation = prompt_text(prompt), speculation_of(spec)
-    with opened(model) as loaded:
+    with opened(model, apart=own.compare) as loaded:
+        start_seconds = process_seconds()
         ids = loaded.chat_prompt([{"role": "user", "content": text}]) if own.chat and text else text
         params = _seeded(loaded.params(**given), own.compare)
         result = _shown(loaded.start(ids, params, speculative=speculation), own, output)
         compare = own.compare and not was_interrupted(result)
         gain = _gain(loaded, ids, params, speculation) if compare else None
-    _print_rest(result, gain, output)
+    _print_rest(result, gain, output, start_seconds)
     if was_interrupted(result) or (compare and gain is None):
         raise typer.Exit(EXIT_CODE)
 
@@ -105,7 +148,7 @@ def _shown(run: Generation, own: GenerateFlags, output: OutputFlags) -> Result:
     if wants_colour(output.color, sys.stdout) and output.stats:
         typer.echo(legend(), err=True, color=True)
     paint, end = painter(output.color, sys.stdout), "\0" if own.null else "\n"
-    if len(run.result().choices) > 1:
+    if run.params.n > 1:
         return listed(run, paint, end)
     result = streamed(run, paint)
     write(end)
@@ -124,13 +167,14 @@ def _gain(
         return None
 
 
-def _print_rest(result: Result, gain: dict[str, Any] | None, output: OutputFlags) -> None:
+def _print_rest(result: Result, gain: dict[str, Any] | None, output: OutputFlags, start_seconds: float | None) -> None:
+    from truedraw.cli.resources import used
     from truedraw.cli.statistics import block, gained
 
     if output.json:
         extra = {} if gain is None else {"comparison": gain}
         typer.echo(json.dumps({**result.to_dict(), **extra}, allow_nan=False))
     if output.stats:
-        typer.echo(block(result), err=True)
+        typer.echo("\n".join(filter(None, [block(result), used(start_seconds)])), err=True)
     if gain is not None:
         typer.echo(gained(gain), err=True)

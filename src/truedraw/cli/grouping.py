@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
@@ -29,21 +29,30 @@ def flag(*names: str, help: str, **more: Any) -> Flag:
 
 
 def with_flags(verb: Callable[..., None]) -> Callable[..., None]:
-    """A command for typer: each of the verb's parameters that is a dataclass becomes one option a field."""
+    """A command for typer: each of the verb's parameters that is a dataclass becomes one option a field.
+
+    Where two of them have a field of one name, the first one has the flag, and the other one its default.
+    """
     hints = get_type_hints(verb, include_extras=True)
     hints.pop("return", None)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
 
     def command(**values: Any) -> None:
         for name, group in groups.items():
-            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+            mine = [field.name for field in fields(group) if field.name in values]
+            values[name] = group(**{field: values.pop(field) for field in mine})
         with quiet_pipe():
             verb(**values)
 
+    given = signature(verb).parameters
     plain = [
-        Parameter(name, Parameter.KEYWORD_ONLY, annotation=hint) for name, hint in hints.items() if name not in groups
+        Parameter(name, Parameter.KEYWORD_ONLY, annotation=hint, default=given[name].default)
+        for name, hint in hints.items()
+        if name not in groups
     ]
-    options = [_parameter(*each) for group in groups.values() for each in _options(group)]
+    described = {each[0]: each for group in reversed(groups.values()) for each in _options(group)}
+    in_order = dict.fromkeys(field.name for group in groups.values() for field in fields(group))
+    options = [_parameter(*described[name]) for name in in_order]
     command.__name__, command.__doc__ = verb.__name__, verb.__doc__
     command.__signature__ = Signature([*plain, *options])  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in (*plain, *options)}

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Protocol
 
-EXIT_CODE = 128 + signal.SIGINT
-"""Of a command that ctrl-C ended, as shells count."""
+from truedraw.cli.start import INTERRUPTED as EXIT_CODE
+
+__all__ = ["EXIT_CODE", "Interruptible", "interruptible"]
 
 
 class Interruptible(Protocol):

@@ -10,6 +10,7 @@ from truedraw.cli.colour import wants_colour
 from truedraw.cli.statistics import UNKNOWN
 
 OTHERS = ("numpy", "torch")
+ROUND = 99.95  # from here on without decimals
 COLUMNS = ("µs a row", "passes", "numpy (95 %)", "torch (95 %)")
 
 
@@ -22,7 +23,8 @@ def print_kernels(found: Mapping[str, Any], color: Literal["auto", "always", "ne
     console = Console(stderr=True, no_color=not wants_colour(color, sys.stderr), highlight=False)
     title = f"fused kernels on {found['threads']} thread(s), and how many times longer others take"
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
-    for name in ("work", *COLUMNS):
+    table.add_column("work", overflow="fold")
+    for name in COLUMNS:
         table.add_column(name, no_wrap=True)
     for shape in dict.fromkeys(map(shape_of, found["cases"])):
         table.add_section()
@@ -49,8 +51,15 @@ def gain(ratio: Mapping[str, float | None] | None) -> str:
     """A ratio and its interval."""
     if ratio is None:
         return UNKNOWN
-    ends = "" if ratio["low"] is None else f" ({ratio['low']:.1f}–{ratio['high']:.1f})"
-    return f"{ratio['median']:.1f}{ends}"
+    ends = "" if ratio["low"] is None else f" ({times(ratio['low'])}–{times(ratio['high'])})"
+    return f"{times(ratio['median'])}{ends}"
+
+
+def times(ratio: float | None) -> str:
+    """A ratio in at most four characters, so that the table fits 80 columns."""
+    if ratio is None:
+        return UNKNOWN
+    return f"{ratio:.1f}" if ratio < ROUND else f"{ratio:.0f}"
 
 
 def remarks(found: Mapping[str, Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The console script: verbs, errors and exit codes.
+"""The command line: verbs, errors and exit codes.
 
 0 done, 1 a check that failed, 2 bad use (one line on stderr, never a traceback), 130 ended by ctrl-C.
 """
@@ -12,9 +12,10 @@ from typing import Annotated, Any
 import typer
 
 from truedraw import TruedrawError, __version__
-from truedraw.cli import bench, chat, check, generate, models
-from truedraw.cli.interrupt import EXIT_CODE as INTERRUPTED
+from truedraw.cli import bench, chat, check, generate, models, sweep
 from truedraw.cli.pipe import quiet_pipe, stdout_to_nowhere
+from truedraw.cli.start import INTERRUPTED
+from truedraw.errors import OutOfPages
 
 BAD_USE = 2
 PROGRAM = "truedraw"
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 app.command(epilog=generate.EPILOG)(generate.generate)
 app.command(epilog=chat.EPILOG)(chat.chat)
+app.command(epilog=sweep.EPILOG)(sweep.sweep)
 app.add_typer(bench.app, name="bench")
 app.command(epilog=check.EPILOG)(check.check)
 app.add_typer(models.app, name="models")
@@ -75,19 +77,13 @@ def run(args: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def main() -> None:
-    """The console script."""
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")  # a terminal that is not UTF-8 shows ? instead of failing
-    sys.exit(run(sys.argv[1:]))
-
-
 def _complain(error: TruedrawError | typer.TyperException) -> int:
     said = error.format_message() if isinstance(error, typer.TyperException) else str(error)
     if type(error).__name__ == "NoArgsIsHelpError":  # a group without a verb: its help is the message
         typer.echo(said, err=True)
         return BAD_USE
-    typer.echo(f"{PROGRAM}: error: {' '.join(said.split())}{_given(error)}", err=True)
+    flag = " (the flag is --cache-bytes)" if isinstance(error, OutOfPages) else ""
+    typer.echo(f"{PROGRAM}: error: {' '.join(said.split())}{_given(error)}{flag}", err=True)
     return BAD_USE
 
 

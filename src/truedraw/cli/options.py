@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from truedraw.cli.flags import ModelFlags, SpeculationFlags
+from truedraw.cli.sizes import bytes_of
 from truedraw.errors import BadParameter
+from truedraw.models.toy import TOY_MODEL
 
 if TYPE_CHECKING:
     from truedraw.generate.model import Model
@@ -18,11 +20,17 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def opened(flags: ModelFlags) -> Iterator[Model]:
-    """The model, fetched with a progress bar if need be; says so where this machine cannot keep its bits equal."""
+def opened(flags: ModelFlags, *, apart: bool = False) -> Iterator[Model]:
+    """The model, fetched with a progress bar if need be; says so where this machine cannot keep its bits equal.
+
+    `apart`: one run finds nothing that another has computed, as a comparison of their times needs it.
+    """
     from truedraw.cli.models import progress_bar
     from truedraw.generate.model import load
 
+    memory = {} if flags.cache_bytes is None else {"cache_bytes": bytes_of("--cache-bytes", flags.cache_bytes)}
+    if apart and flags.model != TOY_MODEL:
+        memory["prefix_cache_bytes"] = 0
     with progress_bar() as progress:
         model = load(
             flags.model,
@@ -34,10 +42,23 @@ def opened(flags: ModelFlags) -> Iterator[Model]:
             amateur=flags.amateur,
             contrastive_alpha=flags.contrastive_alpha,
             contrastive_beta=flags.contrastive_beta,
+            **memory,
         )
     with model:
         notice_invariance(model.engine)
         yield model
+
+
+def computed_with(flags: ModelFlags) -> dict[str, Any]:
+    """How the model computes, for a report; None where it has no such setting."""
+    is_table = flags.model == TOY_MODEL
+    return {name: None if is_table else getattr(flags, name) for name in ("numerics", "weights", "threads")}
+
+
+def law_of(flags: ModelFlags) -> dict[str, Any]:
+    """What of the model's flags decides which texts come out."""
+    names = ("model", "numerics", "weights", "amateur", "contrastive_alpha", "contrastive_beta")
+    return {name: getattr(flags, name) for name in names}
 
 
 def notice_invariance(engine: Any) -> None:
@@ -59,6 +80,7 @@ def speculation_of(flags: SpeculationFlags) -> Speculation:
     config = _parsed(flags.speculative_config)
     for flag, key, value in (
         ("--spec-method", "method", flags.spec_method),
+        ("--spec-model", "model", flags.spec_model),
         ("--spec-tokens", "num_speculative_tokens", flags.spec_tokens),
     ):
         if value is not None and config.setdefault(key, value) != value:

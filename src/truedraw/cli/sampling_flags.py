@@ -30,7 +30,9 @@ class SamplingFlags:
     temperature: Annotated[
         float | None, flag("--temperature", "-t", help="0 takes the likeliest token.", rich_help_panel=SAMPLING)
     ] = None
-    top_k: Annotated[int | None, flag("--top-k", help="Tokens kept; 0 keeps all.", rich_help_panel=SAMPLING)] = None
+    top_k: Annotated[
+        int | None, flag("--top-k", help="Tokens kept; 0 and -1 both keep all.", rich_help_panel=SAMPLING)
+    ] = None
     top_p: Annotated[float | None, flag("--top-p", help="Mass kept, in (0, 1].", rich_help_panel=SAMPLING)] = None
     min_p: Annotated[
         float | None, flag("--min-p", help="Share of the likeliest token's mass, 0 to 1.", rich_help_panel=SAMPLING)

@@ -9,6 +9,7 @@ import typer
 
 from truedraw.cli.colour import Paint, write
 from truedraw.cli.interrupt import interruptible
+from truedraw.cli.statistics import counted
 
 if TYPE_CHECKING:
     from truedraw.generate.generation import Generation
@@ -38,13 +39,16 @@ def streamed(run: Generation, paint: Paint) -> Result:
 
 
 def listed(run: Generation, paint: Paint, end: str) -> Result:
-    """Write each sample when it and all before it are complete, so that the order does not depend on speed."""
+    """Write each sample when it and all before it are complete, so that the order does not depend on speed.
+
+    Where the best of more are wanted, nobody knows them before the end; the best comes first then.
+    """
     done: set[int] = set()
-    shown = 0
+    shown, all_wanted = 0, run.params.best_of in (None, run.params.n)
     with interruptible(run):
         for step in run:
             done |= {each.sample for each in step if each.finish_reason}
-            while shown in done:
+            while all_wanted and shown in done:
                 _write_sample(run.result().choices[shown], paint, end)
                 shown += 1
     result = run.result()
@@ -59,7 +63,8 @@ def was_interrupted(result: Result) -> bool:
 
 
 def _write_sample(choice: Choice, paint: Paint, end: str) -> None:
-    typer.echo(f"==> sample {choice.index}, {len(choice.tokens)} tokens, {choice.finish_reason} <==", err=True)
+    length = counted(len(choice.tokens), "token")
+    typer.echo(f"==> sample {choice.index}, {length}, {choice.finish_reason} <==", err=True)
     sys.stderr.flush()
     origins = [*choice.origins, *choice.origins[-1:]]  # what was held back comes with the last token
     write("".join(paint(text, origin) for text, origin in zip(choice.pieces, origins, strict=False)) + end)

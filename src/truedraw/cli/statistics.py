@@ -11,14 +11,20 @@ from truedraw.stats.summary import Stats
 UNKNOWN = "–"
 
 
+def counted(number: int, noun: str) -> str:
+    """ "1 token", "2 tokens"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def block(result: Result) -> str:
     """A few lines on a finished or interrupted run."""
     stats = result.stats
     samples = f" in {len(result.choices)} samples" if len(result.choices) > 1 else ""
+    prompt = counted(len(result.prompt_tokens), "token")
     lines = [
-        f"{len(result.prompt_tokens)} tokens of prompt, {stats.tokens} new{samples} in {stats.seconds:.2f} s: "
+        f"{prompt} of prompt, {stats.tokens} new{samples} in {stats.seconds:.2f} s: "
         f"{number(stats.tokens_per_second, '.1f')} tokens/s",
-        f"{stats.rounds} rounds, {number(stats.tokens_per_round, '.2f')} tokens a round; "
+        f"{counted(stats.rounds, 'round')}, {number(stats.tokens_per_round, '.2f')} tokens a round; "
         f"{drafts(stats)}{forced(stats)}",
         f"time: engine {share(stats.engine_seconds, stats)}, draft {share(stats.draft_seconds, stats)}, "
         f"other {share(stats.other_seconds, stats)}",
@@ -28,19 +34,22 @@ def block(result: Result) -> str:
 
 
 def notices(result: Result) -> list[str]:
-    """One line where the texts do not have the model's distribution."""
+    """One line where a drafter failed, and one where the texts do not have the model's distribution."""
     loss = result.loss
+    failed = (
+        [] if result.fallback is None else [f"drafting was given up, the text is plain sampling: {result.fallback}"]
+    )
     if loss is None:
-        return []
+        return failed
     settings = ", ".join(f"{name} {value:g}" for name, value in loss.settings.items())
     bound = "" if loss.tv_per_token is None else f"total variation a token at most {loss.tv_per_token:.2g}; "
-    return [f"LOSSY, not the model's distribution ({loss.rule}, {settings}): {bound}{loss.meaning}"]
+    return [*failed, f"LOSSY, not the model's distribution ({loss.rule}, {settings}): {bound}{loss.meaning}"]
 
 
 def line(stats: Stats) -> str:
     """The same in one line, for a conversation."""
     return (
-        f"[{stats.tokens} tokens, {number(stats.tokens_per_second, '.1f')} tokens/s, "
+        f"[{counted(stats.tokens, 'token')}, {number(stats.tokens_per_second, '.1f')} tokens/s, "
         f"{number(stats.tokens_per_round, '.2f')} a round]"
     )
 
@@ -49,12 +58,12 @@ def drafts(stats: Stats) -> str:
     """How drafting went."""
     if not stats.drafted:
         return "nothing drafted"
-    return f"{stats.accepted} of {stats.drafted} drafts accepted ({number(stats.acceptance_rate, '.0%')})"
+    return f"{stats.accepted} of {counted(stats.drafted, 'draft')} accepted ({number(stats.acceptance_rate, '.0%')})"
 
 
 def forced(stats: Stats) -> str:
     """What a grammar left no choice about."""
-    return f"; {stats.forced} tokens forced" if stats.forced else ""
+    return f"; {counted(stats.forced, 'token')} forced" if stats.forced else ""
 
 
 def share(seconds: float, stats: Stats) -> str:

@@ -1,4 +1,4 @@
-"""Text from outside, which must be UTF-8."""
+"""Text from outside, which must be UTF-8. A byte order mark at its very beginning is no part of it."""
 
 from __future__ import annotations
 
@@ -7,18 +7,26 @@ from collections.abc import Iterator
 
 from truedraw.errors import BadPrompt
 
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
 
 def prompt_text(argument: str) -> str:
-    """The argument, or all of stdin for "-" (one final line break dropped, as a shell would); raises BadPrompt."""
+    """The argument, or all of stdin for "-"; raises BadPrompt.
+
+    Of stdin, one final line break is dropped, as a shell would, whether it is \\n or \\r\\n. All others are the user's
+    text and stay what they are.
+    """
     if argument == "-":
-        return decoded(sys.stdin.buffer.read(), "the prompt on stdin").removesuffix("\n")
+        text = decoded(sys.stdin.buffer.read().removeprefix(BYTE_ORDER_MARK), "the prompt on stdin")
+        return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
     return decoded(argument.encode(errors="surrogateescape"), "the prompt")
 
 
 def lines() -> Iterator[str]:
     """The lines of stdin as they come, without line breaks; raises BadPrompt."""
     for number, line in enumerate(iter(sys.stdin.buffer.readline, b""), start=1):
-        yield decoded(line, f"line {number} of stdin").rstrip("\r\n")
+        text = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
+        yield decoded(text, f"line {number} of stdin").rstrip("\r\n")
 
 
 def decoded(data: bytes, what: str) -> str:

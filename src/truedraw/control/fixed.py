@@ -13,7 +13,7 @@ class FixedController:
     def __init__(self, num_speculative_tokens: int) -> None:
         self._tokens = num_speculative_tokens
 
-    def budget(self, rooms: Sequence[int]) -> list[int]:
+    def budget(self, rooms: Sequence[int], samples: Sequence[int]) -> list[int]:
         """The number, or less where the text has less room left."""
         return [min(self._tokens, room) for room in rooms]
 

@@ -14,13 +14,14 @@ own model, hand in an engine that returns the rows computed while drafting; the 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Sequence as Seq
 from typing import Any
 
 import numpy as np
 
-from truedraw.errors import BadInput, BadParameter, EngineError
-from truedraw.protocol import Engine, Logits, Scores, Sequence, Work
+from truedraw.errors import BadInput, BadParameter, EngineError, TruedrawError
+from truedraw.protocol import Engine, Fill, Logits, Scores, Sequence, Work
 
 ALPHA, BETA = 0.1, 0.5
 """Defaults: alpha of both papers; beta of the second one, whose form of the score this is."""
@@ -37,10 +38,20 @@ class ContrastiveSequence:
         """The committed text."""
         return self.expert.tokens
 
+    @property
+    def num_uncached(self) -> int:
+        """Of the engine that has more to compute."""
+        return max(self.expert.num_uncached, self.amateur.num_uncached)
+
     def commit(self, tokens: Seq[int]) -> None:
         """Append, in both."""
         self.expert.commit(tokens)
         self.amateur.commit(tokens)
+
+    def evict(self) -> None:
+        """Give the pages back, in both."""
+        self.expert.evict()
+        self.amateur.evict()
 
     def close(self) -> None:
         """Free both."""
@@ -76,19 +87,32 @@ class ContrastiveEngine:
 
     def open(self, tokens: Seq[int]) -> ContrastiveSequence:
         """Start a text in both."""
-        return ContrastiveSequence(self.expert.open(tokens), self.amateur.open(tokens))
+        expert = self.expert.open(tokens)
+        try:
+            return ContrastiveSequence(expert, self.amateur.open(tokens))
+        except TruedrawError:
+            expert.close()
+            raise
 
     def fork(self, sequence: Sequence, n: int) -> list[Sequence]:
         """n further texts in both."""
         own = _own(sequence)
+        if n > 0 and own.num_uncached > 1:
+            self.forward([], [Fill(own, own.num_uncached - 1)])  # so that neither runs out of room after the other
         pairs = zip(self.expert.fork(own.expert, n), self.amateur.fork(own.amateur, n), strict=True)
         return [ContrastiveSequence(*pair) for pair in pairs]
 
-    def forward(self, works: Seq[Work]) -> list[Scores]:
-        """One pass of each engine for all works."""
-        owned = [(_own(work.sequence), work.proposal) for work in works]
-        experts = self.expert.forward([Work(own.expert, proposal) for own, proposal in owned])
-        amateurs = self.amateur.forward([Work(own.amateur, proposal) for own, proposal in owned])
+    def fits(self, works: Seq[Work], fills: Seq[Fill] = ()) -> bool:
+        """Whether both have room."""
+        return all(engine.fits(*passes) for engine, passes in self._passes(works, fills))
+
+    def forward(self, works: Seq[Work], fills: Seq[Fill] = ()) -> list[Scores]:
+        """One pass of each engine for all works and fills; none of either where one of them has no room."""
+        passes = self._passes(works, fills)
+        for engine, (its_works, its_fills) in passes:
+            if not engine.fits(its_works, its_fills):
+                engine.forward(its_works, its_fills)  # raises, with what it lacks
+        experts, amateurs = [engine.forward(its_works, its_fills) for engine, (its_works, its_fills) in passes]
         return [
             Scores(self._contrasted(expert.logits, amateur.logits), expert.hidden)
             for expert, amateur in zip(experts, amateurs, strict=True)
@@ -98,6 +122,19 @@ class ContrastiveEngine:
         """Free both."""
         self.expert.close()
         self.amateur.close()
+
+    def _passes(self, works: Seq[Work], fills: Seq[Fill]) -> list[tuple[Engine, tuple[list[Work], list[Fill]]]]:
+        """The pass of each engine."""
+        owned = [(_own(work.sequence), work.proposal) for work in works]
+        filled = [(_own(fill.sequence), fill.count) for fill in fills]
+        if any(not 1 <= count < own.num_uncached for own, count in filled):
+            raise EngineError("a fill has fewer tokens than its text has uncached ones, and at least 1")
+        experts = [Work(own.expert, proposal) for own, proposal in owned]
+        amateurs = [Work(own.amateur, proposal) for own, proposal in owned]
+        return [
+            (self.expert, (experts, _fills((own.expert, count) for own, count in filled))),
+            (self.amateur, (amateurs, _fills((own.amateur, count) for own, count in filled))),
+        ]
 
     def _contrasted(self, expert: Logits, amateur: Logits) -> Logits:
         vocab = self.vocab_size
@@ -131,6 +168,12 @@ def check_strength(alpha: object, beta: object) -> None:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _fills(wanted: Iterable[tuple[Sequence, int]]) -> list[Fill]:
+    """As much of each as this engine still has to compute: it may have found more of the text than the other one."""
+    most = [(sequence, min(count, sequence.num_uncached - 1)) for sequence, count in wanted]
+    return [Fill(sequence, count) for sequence, count in most if count > 0]
 
 
 def _own(sequence: Sequence) -> ContrastiveSequence:

@@ -14,25 +14,40 @@ import numpy as np
 
 from truedraw import protocol
 from truedraw.errors import BadParameter, BadPrompt, EngineError
-from truedraw.protocol import ROOT, Scores, Work
+from truedraw.protocol import ROOT, Fill, Scores, Work
 
 Context = tuple[int, ...]
 
 
 class TabularSequence:
-    """protocol.Sequence without a cache: the text is all there is."""
+    """protocol.Sequence without a cache: the text is all there is.
 
-    def __init__(self, tokens: Sequence[int]) -> None:
+    It counts what a cache would hold, so that fills and evictions go the same way as on a real engine.
+    """
+
+    def __init__(self, tokens: Sequence[int], cached: int = 0) -> None:
         self._tokens = list(tokens)
+        self.cached = cached
 
     @property
     def tokens(self) -> Sequence[int]:
         """The committed text."""
         return self._tokens
 
+    @property
+    def num_uncached(self) -> int:
+        """Tokens that no pass has covered since they were opened or evicted, at least 1."""
+        return max(1, len(self._tokens) - self.cached)
+
     def commit(self, tokens: Sequence[int]) -> None:
-        """Append."""
+        """Append; behind a text that is covered, all but the last token is, as after drafts that were kept."""
+        if self.cached == len(self._tokens):
+            self.cached += max(0, len(tokens) - 1)
         self._tokens.extend(tokens)
+
+    def evict(self) -> None:
+        """Forget that the text was covered."""
+        self.cached = 0
 
     def close(self) -> None:
         """Nothing to free."""
@@ -58,13 +73,29 @@ class TabularEngine:
 
     def fork(self, sequence: protocol.Sequence, n: int) -> list[protocol.Sequence]:
         """n copies."""
-        return [TabularSequence(sequence.tokens) for _ in range(n)]
+        if n > 0:
+            _cover(sequence, max(1, len(sequence.tokens) - 1))
+        return [TabularSequence(sequence.tokens, getattr(sequence, "cached", 0)) for _ in range(n)]
 
-    def forward(self, works: Sequence[Work]) -> list[Scores]:
-        """Look every node up; logits are float64 here, so that laws stay exact. Raises EngineError past the context."""
+    def fits(self, works: Sequence[Work], fills: Sequence[Fill] = ()) -> bool:
+        """Always: a table needs no cache."""
+        return True
+
+    def forward(self, works: Sequence[Work], fills: Sequence[Fill] = ()) -> list[Scores]:
+        """Look every node up; logits are float64 here, so that laws stay exact.
+
+        Raises EngineError past the context, and for a fill that leaves no token for a work.
+        """
         if any(len(work.sequence.tokens) > self.context_length for work in works):
             raise EngineError(f"a text is longer than the context of {self.context_length}; stop at the context length")
-        return [Scores(self._rows(work)) for work in works]
+        if any(not 1 <= fill.count < fill.sequence.num_uncached for fill in fills):
+            raise EngineError("a fill has fewer tokens than its text has uncached ones, and at least 1")
+        scores = [Scores(self._rows(work)) for work in works]
+        for work in works:
+            _cover(work.sequence, len(work.sequence.tokens))
+        for fill in fills:
+            _cover(fill.sequence, len(fill.sequence.tokens) - fill.sequence.num_uncached + fill.count)
+        return scores
 
     def close(self) -> None:
         """Nothing to free."""
@@ -80,3 +111,9 @@ class TabularEngine:
         while context not in self._logits:
             context = context[1:]
         return self._logits[context]
+
+
+def _cover(sequence: protocol.Sequence, count: int) -> None:
+    """The first `count` tokens, or more, are computed."""
+    if isinstance(sequence, TabularSequence):
+        sequence.cached = max(sequence.cached, count)

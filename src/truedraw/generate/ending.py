@@ -13,6 +13,10 @@ class Reader(Protocol):
         """Take one token; True where a stop string has just been completed."""
         ...
 
+    def finish(self) -> None:
+        """No token comes any more. Calling it twice is harmless."""
+        ...
+
 
 class Ending:
     """End tokens, stop strings and the token limit of one text."""
@@ -30,6 +34,11 @@ class Ending:
             if reason := self._reason(token):
                 return tuple(tokens[:count]), reason
         return tuple(tokens), None
+
+    def finish(self) -> None:
+        """The text ends here, whether or not its rules say so."""
+        if self._reader is not None:
+            self._reader.finish()
 
     def _reason(self, token: int) -> str | None:
         if token in self._end_ids:

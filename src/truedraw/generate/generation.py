@@ -1,27 +1,18 @@
-"""One run over one prompt: prepared here, moved by the loop, read from outside while it goes."""
+"""One run over one prompt, read from outside while it goes: alone, or as one job among many."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
-from time import perf_counter
+from dataclasses import dataclass, replace
 
-from truedraw.errors import BadParameter
-from truedraw.generate.ending import Ending
-from truedraw.generate.loop import Parts, Sample, Stopwatch, rounds
+from truedraw.errors import TruedrawError
+from truedraw.generate.job import Job
 from truedraw.generate.reader import TextReader
 from truedraw.generate.result import Choice, Result
-from truedraw.generate.speculation import Speculation
-from truedraw.generate.spelling import spelling
-from truedraw.protocol import Engine, LossyVerifier, Origin, Randomness, Round
-from truedraw.sampling.law import SamplingLaw
+from truedraw.generate.scheduler import Scheduler
+from truedraw.protocol import LossyVerifier, Origin, Round
 from truedraw.sampling.params import SamplingParams
-from truedraw.sampling.randomness import PhiloxRandomness, fresh_seed
-from truedraw.sampling.step import Opening
 from truedraw.stats.summary import Stats, summary
-from truedraw.text import Tokenizer
-from truedraw.text.guided import masks
 
 INTERRUPTED = "interrupted"
 
@@ -36,109 +27,104 @@ class Piece:
 
 
 class Generation:
-    """Iterate it for the rounds, or `pieces()` for the text; `result()` is what there is so far, at any time."""
+    """Iterate it for the rounds, or `pieces()` for the text; `result()` is what there is so far, at any time.
+
+    Where several share a scheduler, iterating one moves all of them. `error` says why a run could not go on: iterating
+    it raises the error at the end, and the texts keep what they have.
+    """
 
     def __init__(
-        self, name: str, engine: Engine, tokenizer: Tokenizer, prompt: Sequence[int], params: SamplingParams,
-        spec: Speculation,
+        self, name: str, params: SamplingParams, job: Job, readers: Sequence[TextReader], scheduler: Scheduler, *,
+        alone: bool = True,
     ) -> None:  # fmt: skip
-        self._name, self._prompt, self.params = name, tuple(prompt), params
-        self._started, self._ended = perf_counter(), 0.0
-        self._fork_seconds = 0.0  # the engine's time to compute the prompt, where samples share it
-        self._rounds: list[Round] = []
-        self._interrupted = False
-        self._readers = [TextReader(tokenizer, params.stop) for _ in range(params.n)]
-        self._parts = Parts(engine, spec.drafter(), spec.verifier(params.seed), spec.controller())
-        for token in params.stop_token_ids:
-            if token >= engine.vocab_size:
-                raise BadParameter(
-                    "stop_token_ids", f"got {token}; the model's token ids are 0 to {engine.vocab_size - 1}"
-                )
-        self._end_ids = {*params.stop_token_ids, *(() if params.ignore_eos else tokenizer.eos_ids)}
-        seed = fresh_seed() if params.seed is None else params.seed
-        self._chances = [PhiloxRandomness(seed, index) for index in range(params.n)]
-        self._masks = masks(params, tokenizer, engine.vocab_size)
-        self._laws = [SamplingLaw(params, self._opening(tokenizer, chance)) for chance in self._chances]
+        self.params = params
+        self._name, self._job, self._readers, self._scheduler, self._alone = name, job, readers, scheduler, alone
         self._run = self._go()
+
+    @property
+    def error(self) -> TruedrawError | None:
+        """Why it ended early, None where it did not, or because of an interruption."""
+        return self._job.error
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will come."""
+        return self._job.ended_at is not None
 
     def __iter__(self) -> Iterator[list[Round]]:
         return self._run
 
     def pieces(self) -> Iterator[Piece]:
-        """The text as it comes, in pieces of whole characters; pieces of several samples are interleaved."""
-        shown = [0] * self.params.n
-        for step in self:
-            for done in step:
-                fresh = self._readers[done.sample].pieces[shown[done.sample] :]
-                shown[done.sample] += len(fresh)
-                origins = (*done.origins, done.origins[-1])  # what was held back comes with the last token
-                for text, origin in zip(fresh, origins, strict=False):
-                    if text:
-                        yield Piece(done.sample, text, origin)
+        """The text as it comes, in pieces of whole characters; pieces of several samples are interleaved.
+
+        With `best_of` nobody knows before the end which samples are wanted: all of it comes then.
+        """
+        if len(self._readers) > self.params.n:
+            return self._pieces_of_the_best()
+        return self._pieces_as_they_come()
 
     def result(self) -> Result:
         """The samples so far; those that have not ended are marked "interrupted"."""
-        seconds = (self._ended or perf_counter()) - self._started
-        choices = tuple(self._choice(index, seconds) for index in range(self.params.n))
-        rule = self._parts.verifier
+        by_sample: list[list[Round]] = [[] for _ in self._readers]
+        for each in self._job.rounds:
+            by_sample[each.sample - self._job.first].append(each)
+        choices = [self._choice(index, mine) for index, mine in enumerate(by_sample)]
+        rule, fault = self._job.parts.verifier, getattr(self._job.parts.drafter, "fault", None)
         loss = rule.loss() if isinstance(rule, LossyVerifier) else None
-        return Result(self._name, self._prompt, self.params.seed, choices, self._stats(seconds), loss)
+        best = tuple(best_first(choices)[: self.params.n]) if len(choices) > self.params.n else tuple(choices)
+        return Result(self._name, self._job.prompt, self.params.seed, best, self._stats(), loss, fault)
 
-    def interrupt(self) -> None:
-        """End after the round that is being computed; a signal handler or another thread may call it."""
-        self._interrupted = True
+    def cancel(self) -> None:
+        """End after the pass that is being computed; a signal handler or another thread may call it."""
+        self._scheduler.cancel(self._job)
 
-    def _stats(self, seconds: float) -> Stats:
-        return summary(self._rounds, seconds, self._fork_seconds)
+    interrupt = cancel
 
     def close(self) -> None:
         """Stop early: what was held back joins the text, and the pages are free again."""
         self._run.close()
+        if self._alone:
+            self._scheduler.close()
+        else:
+            self.cancel()
 
     def _go(self) -> Generator[list[Round]]:
-        samples = self._open()
+        rounds, shown = self._job.rounds, 0
         try:
-            for step in rounds(self._parts, samples):
-                self._rounds += step
-                for done in step:
-                    if done.finish_reason:
-                        self._readers[done.sample].finish()
-                yield step
-                if self._interrupted:
-                    break
+            while shown < len(rounds) or (not self.ended and self._scheduler.step()):
+                if shown < len(rounds):
+                    fresh, shown = rounds[shown:], len(rounds)
+                    yield [self._own(each) for each in fresh]
         finally:
-            self._ended = perf_counter()
-            for sample in samples:
-                self._readers[sample.index].finish()
-                sample.sequence.close()
+            if self._alone:
+                self._scheduler.close()
+        if self.error is not None:
+            raise self.error
 
-    def _open(self) -> list[Sample]:
-        engine, n = self._parts.engine, self.params.n
-        clock = Stopwatch()
-        first = engine.open(self._prompt)
-        sequences = [first, *engine.fork(first, n - 1)]
-        self._fork_seconds = clock.lap()
-        room = min(self.params.max_tokens, engine.context_length - len(self._prompt))
-        return [
-            Sample(
-                index=index,
-                law=self._laws[index],
-                randomness=self._chances[index],
-                ending=Ending(self._end_ids, room, self._readers[index]),
-                sequence=sequence,
-                draft=self._parts.drafter.open(self._prompt, self._laws[index]),
-            )
-            for index, sequence in enumerate(sequences)
-        ]
+    def _own(self, done: Round) -> Round:
+        """With the sample's number among those of this run."""
+        return replace(done, sample=done.sample - self._job.first) if self._job.first else done
 
-    def _opening(self, tokenizer: Tokenizer, chance: Randomness) -> Opening:
-        """Where the law of a sample starts."""
-        encode = partial(spelling, tokenizer)
-        vocab = self._parts.engine.vocab_size
-        return Opening(self._prompt, vocab, tuple(self._end_ids), chance, encode, self._masks)
+    def _stats(self) -> Stats:
+        return summary(self._job.rounds, self._job.seconds, self._job.fill_seconds)
 
-    def _choice(self, index: int, seconds: float) -> Choice:
-        mine = [r for r in self._rounds if r.sample == index]
+    def _pieces_as_they_come(self) -> Iterator[Piece]:
+        shown = [0] * len(self._readers)
+        for step in self:
+            for done in step:
+                first = shown[done.sample]
+                end = None if done.finish_reason else first + len(done.tokens)
+                fresh = self._readers[done.sample].pieces[first:end]
+                shown[done.sample] += len(fresh)
+                yield from pieces_of(done.sample, fresh, done.origins)
+
+    def _pieces_of_the_best(self) -> Iterator[Piece]:
+        for _ in self:
+            pass
+        for choice in self.result().choices:
+            yield from pieces_of(choice.index, choice.pieces, choice.origins)
+
+    def _choice(self, index: int, mine: list[Round]) -> Choice:
         reason = mine[-1].finish_reason if mine else None
         return Choice(
             index=index,
@@ -149,6 +135,18 @@ class Generation:
             sampling_logprobs=tuple(x for r in mine for x in r.sampling_logprobs),
             pieces=tuple(self._readers[index].pieces),
             finish_reason=reason or INTERRUPTED,
-            stats=summary(mine, seconds if self.params.n == 1 else None),
-            exact=self._parts.verifier.exact,
+            stats=summary(mine, self._job.seconds if len(self._readers) == 1 else None),
+            exact=self._job.parts.verifier.exact,
         )
+
+
+def pieces_of(sample: int, texts: Sequence[str], origins: Sequence[Origin]) -> Iterator[Piece]:
+    """Texts of tokens; what was held back to the end comes with the last token."""
+    for text, origin in zip(texts, (*origins, *origins[-1:]), strict=False):
+        if text:
+            yield Piece(sample, text, origin)
+
+
+def best_first(choices: Sequence[Choice]) -> list[Choice]:
+    """By the model's mean log probability a token, the highest first; samples that have not ended come last."""
+    return sorted(choices, key=lambda choice: (choice.finish_reason == INTERRUPTED, -choice.mean_logprob))

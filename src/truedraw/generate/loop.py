@@ -1,83 +1,82 @@
 """Speculative sampling, the whole of it: propose, score, transform, verify, commit, until every text has ended.
 
-Plain sampling is the same loop with empty proposals. One target pass serves every running sample of a round.
+Plain sampling is the same loop with empty proposals. One target pass serves everyone whose turn it is; who that is, a
+schedule says: generate/scheduler.py, or all samples together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator
 from time import perf_counter
 
 from truedraw import protocol as p
-from truedraw.generate.certain import forced_tokens, propose
-from truedraw.generate.ending import Ending
+from truedraw.errors import OutOfPages
+from truedraw.generate.guesses import guess
 from truedraw.generate.rows import LawRows
+from truedraw.generate.sample import Parts, Sample, Schedule, Together, Turn
+from truedraw.sampling.drawing import RowDraws
+
+__all__ = ["Parts", "Sample", "Schedule", "Stopwatch", "Together", "Turn", "rounds"]
 
 
-@dataclass(slots=True)
-class Sample:
-    """One text on its way: what its next round needs."""
-
-    index: int
-    law: p.Law
-    randomness: p.Randomness
-    ending: Ending
-    sequence: p.Sequence
-    draft: p.DraftState
-    finish_reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The stages of a run, chosen once."""
-
-    engine: p.Engine
-    drafter: p.Drafter
-    verifier: p.Verifier
-    controller: p.Controller
-    observer: p.Observer | None = None
-
-
-def rounds(parts: Parts, samples: Sequence[Sample]) -> Iterator[list[p.Round]]:
-    """Run every sample to its end; yields one Round for each sample that was running, round by round."""
-    while running := [sample for sample in samples if sample.finish_reason is None]:
+def rounds(engine: p.Engine, controller: p.Controller, schedule: Schedule) -> Generator[list[p.Round]]:
+    """Turn by turn, one Round of each sample that was scored; none where the pass computed nothing but prompts."""
+    draws = RowDraws()
+    while (turn := schedule.turn()) is not None:
         clock = Stopwatch()
-        proposals, forced = guesses(parts, running)
-        draft_seconds = clock.lap()
-        scores = parts.engine.forward(
-            [p.Work(sample.sequence, proposal) for sample, proposal in zip(running, proposals, strict=True)]
-        )
-        engine_seconds = clock.lap()
-        done = [advance(parts, *each) for each in zip(running, proposals, scores, forced, strict=True)]
-        shares = (draft_seconds / len(running), engine_seconds / len(running), clock.total() / len(running))
-        done = [replace(r, draft_seconds=shares[0], engine_seconds=shares[1], seconds=shares[2]) for r in done]
-        parts.controller.observe(done)
+        if turn.scores is None:
+            guess(controller, schedule, turn)
+            turn.draft_seconds = clock.lap()
+            turn.scores = score(engine, schedule, turn)
+            turn.engine_seconds = clock.lap()
+        done = verify(schedule, turn, draws)
+        if done:
+            controller.observe(done)
         yield done
 
 
-def guesses(parts: Parts, running: Sequence[Sample]) -> tuple[list[p.Proposal], list[int]]:
-    """One proposal a sample, and how many tokens at its beginning are forced."""
-    rooms = [sample.ending.room - 1 for sample in running]
-    certain = forced_tokens([sample.law for sample in running], rooms)
-    budgets = parts.controller.budget([room - len(tokens) for room, tokens in zip(rooms, certain, strict=True)])
-    states, chances = [sample.draft for sample in running], [sample.randomness for sample in running]
-    return propose(parts.drafter, states, budgets, chances, certain), [len(tokens) for tokens in certain]
+def score(engine: p.Engine, schedule: Schedule, turn: Turn) -> list[p.Scores]:
+    """What the target says of every proposal, in one pass; while it has no room for all, somebody has to wait."""
+    while turn.samples or turn.fills:
+        works = [p.Work(sample.sequence, sample.proposal or p.NOTHING) for sample in turn.samples]
+        turn.rows = sum(work.sequence.num_uncached + len(work.proposal) for work in works)
+        turn.rows += sum(fill.count for fill in turn.fills)
+        try:
+            return engine.forward(works, turn.fills)
+        except OutOfPages as error:
+            schedule.make_room(turn, error)
+    return []
 
 
-def advance(parts: Parts, sample: Sample, proposal: p.Proposal, scores: p.Scores, forced: int = 0) -> p.Round:
-    """Verify one sample's proposal, which begins with `forced` tokens that must come, and commit what was kept."""
-    rows = LawRows(sample.law, proposal, scores)
-    verdict = parts.verifier(proposal, rows, sample.randomness, len(sample.sequence.tokens))
-    if parts.observer is not None:
-        parts.observer(sample.index, proposal, rows, verdict)
+def verify(schedule: Schedule, turn: Turn, draws: RowDraws) -> list[p.Round]:
+    """Advance every sample by its scores."""
+    done = []
+    for sample, scores in zip(turn.samples, turn.scores or (), strict=True):
+        try:
+            done.append(advance(sample, scores, turn, draws))
+        except Exception as error:  # whatever a plug-in's verifier or observer raises concerns its own job
+            schedule.failed(sample, error)
+    return done
+
+
+def advance(sample: Sample, scores: p.Scores, turn: Turn, draws: RowDraws) -> p.Round:
+    """Verify one sample's proposal and commit what was kept."""
+    clock, share = Stopwatch(), 1 / len(turn.samples)
+    proposal, forced = sample.proposal or p.NOTHING, sample.forced
+    rows = LawRows(sample.law, proposal, scores, draws)
+    verdict = sample.parts.verifier(proposal, rows, sample.randomness, len(sample.sequence.tokens))
+    if sample.parts.observer is not None:
+        sample.parts.observer(sample.number, proposal, rows, verdict)
     kept, sample.finish_reason = sample.ending.cut(verdict.tokens)
     logprobs, sampling_logprobs = rows.logprobs(kept)
-    sample.law = rows.law_after(kept)
+    sample.law, sample.proposal, sample.forced = rows.law_after(kept), None, 0
+    if sample.trail is not None:
+        known = None if turn.rows == 0 or scores.hidden is not None else rows.logits(kept)
+        sample.trail.follow(kept, known, sampling_logprobs)
     sample.sequence.commit(kept)
     sample.draft.commit(kept, scores)
     return p.Round(
-        sample=sample.index,
+        sample=sample.number,
         tokens=kept,
         origins=origins(proposal, verdict, forced)[: len(kept)],
         logprobs=logprobs,
@@ -85,6 +84,10 @@ def advance(parts: Parts, sample: Sample, proposal: p.Proposal, scores: p.Scores
         drafted=len(proposal) - forced,
         accepted=max(0, verdict.num_accepted - forced),
         forced=min(len(kept), forced),
+        draft_seconds=share * turn.draft_seconds,
+        engine_seconds=share * turn.engine_seconds,
+        seconds=share * (turn.draft_seconds + turn.engine_seconds) + clock.total(),
+        pass_rows=turn.rows,
         finish_reason=sample.finish_reason,
     )
 

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from truedraw.errors import BadParameter, BadPrompt
+from truedraw.errors import BadParameter, BadPrompt, TruedrawError
+from truedraw.generate.draft_model import DraftModels
 from truedraw.generate.generation import Generation, Piece
+from truedraw.generate.job import Job
+from truedraw.generate.planning import LIMITS, LOGITS_CACHE_BYTES, limits
+from truedraw.generate.preparing import Wish, prepare
+from truedraw.generate.request import Request
 from truedraw.generate.result import Result
+from truedraw.generate.scheduler import Scheduler
+from truedraw.generate.shared_drafters import SharedDrafters
 from truedraw.generate.speculation import Speculation, speculation
 from truedraw.models.catalogue import DEFAULT_MODEL
 from truedraw.models.toy import TOY_MODEL, TOY_TABLE, toy_text
-from truedraw.protocol import Engine
+from truedraw.protocol import Engine, Observer
 from truedraw.registry import find
 from truedraw.sampling.params import SamplingParams, sampling_params
 from truedraw.sampling.randomness import warm_up
 from truedraw.text import Tokenizer
+
+if TYPE_CHECKING:
+    from truedraw.generate.batch import Batch
 
 Prompt = str | Sequence[int]
 Spec = Speculation | Mapping[str, Any] | str | bool | None
@@ -31,6 +42,7 @@ class Model:
     ) -> None:
         self.name, self.engine, self.tokenizer = name, engine, tokenizer
         self.defaults = dict(defaults or {})
+        self.drafts = DraftModels(name, tokenizer, engine.vocab_size)
         warm_up()
 
     def generate(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
@@ -51,13 +63,60 @@ class Model:
         return self.start(prompt, params, speculative=speculative, **sampling).pieces()
 
     def start(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
-              **sampling: Any) -> Generation:  # fmt: skip
-        """The same as a run that can be read while it goes, and whose result so far survives an interruption."""
+              observer: Observer | None = None, **sampling: Any) -> Generation:  # fmt: skip
+        """The same as a run that can be read while it goes, and whose result so far survives an interruption.
+
+        `observer` sees every verdict while it is made, see protocol.Observer.
+        """
+        wish = self.wish(prompt, params, speculative=speculative, observer=observer, **sampling)
+        scheduler = Scheduler(self.engine, wish.speculation.controller())
+        run, job = self.run(wish, scheduler)
+        scheduler.add(job)
+        return run
+
+    def batch(self, *, max_running: int = LIMITS.max_running, max_rows: int = LIMITS.max_rows,
+              fill_rows: int = LIMITS.fill_rows, logits_cache_bytes: int = LOGITS_CACHE_BYTES) -> Batch:  # fmt: skip
+        """Many requests that share the model's passes, see batch.py.
+
+        max_running: samples at once. max_rows: rows of a pass for prompts where nothing is being written; fill_rows:
+        beside texts that are being written. logits_cache_bytes: memory for rows of logits that other samples may meet
+        again, 0 = none. Raises BadParameter.
+        """
+        from truedraw.generate.batch import Batch
+
+        return Batch(self, limits(max_running, max_rows, fill_rows), logits_cache_bytes)
+
+    def generate_many(
+        self,
+        requests: Iterable[Request],
+        *,
+        max_running: int = LIMITS.max_running,
+        logits_cache_bytes: int = LOGITS_CACHE_BYTES,
+    ) -> Iterator[tuple[Request, Result | TruedrawError]]:
+        """Each request with its result, or with what was wrong with it, in order of completion.
+
+        Requests are pulled as room becomes free, so there may be any number of them.
+        """
+        from truedraw.generate.batch import generate_many
+
+        batch = self.batch(max_running=max_running, logits_cache_bytes=logits_cache_bytes)
+        return generate_many(batch, requests)
+
+    def wish(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
+             observer: Observer | None = None, **sampling: Any) -> Wish:  # fmt: skip
+        """A request as it is understood; raises BadInput naming what is wrong."""
         if params is not None and sampling:
             raise TypeError(f"give either SamplingParams or {', '.join(sampling)} by name, not both")
         given = self.params(**sampling) if params is None else params
-        ids = self._ids(prompt)
-        return Generation(self.name, self.engine, self.tokenizer, ids, given, speculation(speculative))
+        return Wish(tuple(self._ids(prompt)), given, speculation(speculative), observer)
+
+    def run(self, wish: Wish, scheduler: Scheduler, shared: SharedDrafters | None = None) -> tuple[Generation, Job]:
+        """The run of a request, alone or with others, and its job, which has yet to be added to the scheduler.
+
+        Raises BadInput.
+        """
+        job, readers = prepare(wish, self.engine, self.tokenizer, self.drafts, shared)
+        return Generation(self.name, wish.params, job, readers, scheduler, alone=shared is None), job
 
     def params(self, **sampling: Any) -> SamplingParams:
         """Sampling parameters by name, with the model's own defaults below them."""
@@ -68,7 +127,8 @@ class Model:
         return self.tokenizer.encode(self.tokenizer.chat(messages), add_special=False)
 
     def close(self) -> None:
-        """Free the engine."""
+        """Free the engine, and those of draft models."""
+        self.drafts.close()
         self.engine.close()
 
     def __enter__(self) -> Model:
@@ -84,18 +144,21 @@ class Model:
         vocab, context = self.engine.vocab_size, self.engine.context_length
         if not ids:
             raise BadPrompt("the prompt is empty; give at least one character or one token")
-        if not all(isinstance(i, int) and 0 <= i < vocab for i in ids):
-            raise BadPrompt(f"the prompt holds something else than token ids from 0 to {vocab - 1}")
+        for token in ids:
+            if isinstance(token, bool) or not isinstance(token, Integral) or not 0 <= token < vocab:
+                raise BadPrompt(f"the prompt holds {token!r}; give text, or token ids from 0 to {vocab - 1}")
         if len(ids) >= context:
             raise BadPrompt(
                 f"the prompt has {len(ids)} tokens and the model's context {context}; "
                 f"shorten it to {context - 1} tokens, so that there is room for one more"
             )
-        return ids
+        return [int(token) for token in ids]
 
     def _encoded(self, prompt: Prompt) -> list[int]:
         if isinstance(prompt, str):
             return self.tokenizer.encode(prompt) if prompt else []
+        if isinstance(prompt, bytes | Mapping) or not isinstance(prompt, Iterable):
+            raise BadPrompt(f"the prompt is {prompt!r:.60}; give a text, or a list of token ids")
         return list(prompt)
 
 
@@ -131,13 +194,15 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
         "progress": progress,
     }
     model = open_model(name, **options, **engine_options)
-    if amateur is None:
-        return model
     try:
-        return contrast(model, open_model(amateur, **options), *strength)
+        whole = (
+            model if amateur is None else contrast(model, open_model(amateur, **options, **engine_options), *strength)
+        )
     except BaseException:
         model.close()
         raise
+    whole.drafts.options = options
+    return whole
 
 
 def open_model(
@@ -159,6 +224,7 @@ def open_model(
 
     checkpoint = open_checkpoint(name, cache=cache, progress=progress)
     tokenizer = Tokenizer.of(checkpoint)
+    warm_up()  # first, so that the compiler behind the kernels is let go of before the weights are in memory
     loaded = find("engines", engine).load(checkpoint, cache=cache, **engine_options)
     return Model(checkpoint.name, loaded, tokenizer, checkpoint.sampling_defaults)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -28,6 +29,11 @@ class Choice:
     stats: Stats
     exact: bool  # whether the rule it was drawn with keeps the model's distribution
 
+    @property
+    def mean_logprob(self) -> float:
+        """A token, by the model; minus infinity for no token at all."""
+        return sum(self.logprobs) / len(self.logprobs) if self.logprobs else -math.inf
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
@@ -53,6 +59,7 @@ class Result:
     choices: tuple[Choice, ...]
     stats: Stats
     loss: Loss | None = None  # of a lossy rule, which has to be asked for; None: the model's own distribution
+    fallback: str | None = None  # why drafting was given up on the way: what went wrong in the drafter
 
     @property
     def exact(self) -> bool:
@@ -72,6 +79,7 @@ class Result:
             "seed": self.seed,
             "exact": self.exact,
             **({} if self.loss is None else {"lossy": asdict(self.loss)}),
+            **({} if self.fallback is None else {"fallback": self.fallback}),
             "choices": [choice.to_dict() for choice in self.choices],
             "stats": self.stats.to_dict(),
         }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from truedraw.models.checkpoint import Checkpoint, TextParts
 from truedraw.models.fingerprint import fingerprint
@@ -11,6 +11,9 @@ from truedraw.models.gguf_config import gguf_config
 from truedraw.models.gguf_file import GGUFFile, read_gguf
 from truedraw.models.gguf_tokenizer import build_tokenizer, check_tokenizer, describe_tokenizer
 from truedraw.models.gguf_weights import GGUFWeights
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 ENDINGS = ("<|endoftext|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|end|>")
 """Control tokens that end a text whatever the metadata say, as llama.cpp has it."""
@@ -34,11 +37,23 @@ def open_gguf(name: str, path: Path) -> Checkpoint:
     )
 
 
+class _TokenizerOnce:
+    """Builds the tokenizer and lets go of the vocabulary it is built from; a second call reads the file again."""
+
+    def __init__(self, file: GGUFFile) -> None:
+        self._path = file.path
+        self._file: GGUFFile | None = file
+
+    def __call__(self) -> Tokenizer:
+        file, self._file = self._file or read_gguf(self._path), None
+        return build_tokenizer(file)
+
+
 def _text(file: GGUFFile) -> TextParts:
     check_tokenizer(file)
     metadata = file.metadata
     return TextParts(
-        load_tokenizer=partial(build_tokenizer, file),
+        load_tokenizer=_TokenizerOnce(file),
         chat_template=metadata.get("tokenizer.chat_template"),
         bos_id=metadata.get("tokenizer.ggml.bos_token_id"),
         eos_ids=_eos_ids(file),

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.errors import BadModelFile, UnsupportedModel
+from truedraw.models.ggml_types import Storage, storage_of
 from truedraw.models.gguf_cursor import Cursor
 
 MAGIC = b"GGUF"
@@ -114,12 +115,8 @@ def _placed(line: Line, start: int, file_bytes: int) -> TensorInfo:
     return TensorInfo(name, shape, type_name, start + offset, num_bytes)
 
 
-def _storage(name: str, kind: int) -> tuple[str, int, int]:
-    """Type name, values in a block, bytes of a block."""
-    from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
-
-    try:
-        known = GGMLQuantizationType(kind)
-    except ValueError:
-        raise ValueError(f"tensor {name!r} has type {kind}, which the installed gguf package lacks") from None
-    return (known.name, *GGML_QUANT_SIZES[known])
+def _storage(name: str, kind: int) -> Storage:
+    storage = storage_of(kind)
+    if storage is None:
+        raise ValueError(f"tensor {name!r} has type {kind}, which the installed gguf package lacks")
+    return storage

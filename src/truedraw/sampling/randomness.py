@@ -62,11 +62,14 @@ def fresh_seed() -> int:
 
 def warm_up() -> None:
     """Load the compiled kernels that every text needs, so that the first token does not wait for them."""
-    from truedraw.sampling.kernels.softmax import log_normaliser, softmax_into
+    from truedraw.sampling.kernels.batch import draw_one, law_into, memory
+    from truedraw.sampling.kernels.softmax import log_normaliser
+    from truedraw.sampling.transform import Transform
 
-    logits = np.zeros(1, dtype=np.float32)
-    softmax_into(logits, 1.0, np.empty(1))
-    log_normaliser(logits)
+    logits, how = np.zeros(1, dtype=np.float32), tuple(Transform())
     draw = PhiloxRandomness(0)
+    draw_one(logits, how, draw.counter(Purpose.TARGET, 0, 0), draw.key, memory(1))
+    law_into(logits, how, memory(1), np.empty(1))
+    log_normaliser(logits)
     draw.choose(np.ones(1), Purpose.TARGET, 0)
     draw.accept(1.0, 1.0, Purpose.ACCEPT, 0)

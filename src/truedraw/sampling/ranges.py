@@ -73,7 +73,10 @@ RANGES: dict[str, Numbers | Wholes] = {
     "min_tokens": COUNT,
     "max_tokens": Wholes(1, "1 or more"),
     "n": Wholes(1, "1 or more"),
+    "best_of": Wholes(1, "1 or more"),
 }
+OPTIONAL = ("best_of",)
+"""None leaves them out."""
 
 
 def check_number(name: str, value: object) -> None:

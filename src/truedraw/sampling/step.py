@@ -54,9 +54,10 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A step that is the same at every place."""
+    """A step that is the same at every place; `value` is its number, where a number is all there is to it."""
 
     change: Callable[[Row], None]
+    value: float | None = None
 
     def __call__(self, row: Row) -> None:
         """Change the row."""

@@ -25,11 +25,11 @@ from truedraw.sampling.xtc import xtc
 Builder = Callable[[SamplingParams, Opening], Step | None]
 
 
-def steps(params: SamplingParams, opening: Opening) -> tuple[Step, ...]:
-    """The steps that are switched on, in their order."""
-    first = [build(params, opening) for build in FIRST]
-    then = [STEPS[name](params, opening) for name in steps_of(params.sampler_order)]
-    return tuple(step for step in (*first, *opening.masks, *then) if step is not None)
+def steps(params: SamplingParams, opening: Opening) -> tuple[tuple[str, Step], ...]:
+    """(name, step) of the steps that are switched on, in their order; the name of those before the order is ""."""
+    first = [("", build(params, opening)) for build in FIRST] + [("", mask) for mask in opening.masks]
+    then = [(name, STEPS[name](params, opening)) for name in steps_of(params.sampler_order)]
+    return tuple((name, step) for name, step in (*first, *then) if step is not None)
 
 
 def number(name: str, change: Callable[[Row, float], None]) -> Builder:
@@ -39,7 +39,7 @@ def number(name: str, change: Callable[[Row, float], None]) -> Builder:
         if points := params.schedule.get(name):
             return Scheduled(change, points)
         value = getattr(params, name)
-        return None if value in OFF[name] else Fixed(lambda row: change(row, value))
+        return None if value in OFF[name] else Fixed(lambda row: change(row, value), value)
 
     return build
 

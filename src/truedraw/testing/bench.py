@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,12 +16,21 @@ from truedraw.testing.checks import require
 TEXT_TOKENS = 37  # not a multiple of anything that pages are made of
 
 
+class Rows(Protocol):
+    """Scores of fresh texts."""
+
+    def __call__(self, text: Sequence[int], proposal: Proposal = NOTHING) -> Logits:
+        """[1 + nodes, vocab]"""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Bench:
     """An engine under test. `tolerance`: total variation allowed between two ways to compute a row; 0 = every bit."""
 
     engine: Engine
     tolerance: float
+    make: Callable[[], Engine]  # another engine like it
 
     def text(self, length: int = TEXT_TOKENS, seed: int = 0) -> list[int]:
         """Tokens without meaning."""
@@ -31,10 +40,16 @@ class Bench:
 
     def rows(self, text: Sequence[int], proposal: Proposal = NOTHING) -> Logits:
         """The scores of a fresh text [1 + nodes, vocab]."""
-        sequence = self.engine.open(list(text))
-        logits = self.engine.forward([Work(sequence, proposal)])[0].logits.copy()
-        sequence.close()
-        return logits
+        return _rows(self.engine, text, proposal)
+
+    @contextmanager
+    def elsewhere(self) -> Iterator[Rows]:
+        """What `rows` does, on an engine of its own, which has seen none of the texts."""
+        engine = self.make()
+        try:
+            yield lambda text, proposal=NOTHING: _rows(engine, text, proposal)
+        finally:
+            engine.close()
 
     def require_equal(self, found: Logits, expected: Logits, what: str) -> None:
         """Raises AssertionError where rows differ by more than the tolerance."""
@@ -46,6 +61,13 @@ class Bench:
         else:
             wrong = distance(found, expected)
             require(wrong <= self.tolerance, f"{what}: the laws differ by TV {wrong:.3g}, allowed is {self.tolerance}")
+
+
+def _rows(engine: Engine, text: Sequence[int], proposal: Proposal) -> Logits:
+    sequence = engine.open(list(text))
+    logits = engine.forward([Work(sequence, proposal)])[0].logits.copy()
+    sequence.close()
+    return logits
 
 
 def distance(a: Logits, b: Logits) -> float:

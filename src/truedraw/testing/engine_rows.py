@@ -40,6 +40,7 @@ def tokens(bench: Bench) -> None:
 def empty(bench: Bench) -> None:
     """Nothing in, nothing out."""
     require(list(bench.engine.forward([])) == [], "a pass without work has scores")
+    require(bench.engine.fits([]), "a pass without work has no room")
     sequence = bench.engine.open(bench.text(3))
     require(list(bench.engine.fork(sequence, 0)) == [], "a fork into 0 texts gave some")
     sequence.close()

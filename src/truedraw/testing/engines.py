@@ -11,6 +11,9 @@ from collections.abc import Callable
 from functools import partial
 
 from truedraw.protocol import Engine
+from truedraw.testing import engine_fills as fills
+from truedraw.testing import engine_histories as histories
+from truedraw.testing import engine_room as room
 from truedraw.testing import engine_rows as rows
 from truedraw.testing import engine_texts as texts
 from truedraw.testing.bench import Bench
@@ -22,7 +25,7 @@ def engine_checks(make: Callable[[], Engine], tolerance: float = 0.0) -> list[Ch
 
     tolerance: greatest total variation between the laws of one row computed in two ways; 0 asks for equal bits, which
     seeded texts that do not depend on the drafts need. Make the engine with a small cache: then pages that are not
-    given back are noticed.
+    given back are noticed, and passes that have no room are tried. Some checks make a second engine beside the first.
     """
     checks: dict[str, Callable[[Bench], None]] = {
         "sizes": rows.sizes,
@@ -38,6 +41,13 @@ def engine_checks(make: Callable[[], Engine], tolerance: float = 0.0) -> list[Ch
         "long texts": texts.long,
         "pages come back": texts.pages,
         "the context's end": texts.context,
+        "uncached rows are counted": fills.uncached,
+        "fills beside other texts": fills.beside,
+        "bad fills are refused": fills.bad,
+        "evicted texts come back": room.evictions,
+        "equal beginnings": room.beginnings,
+        "a pass without room": room.full,
+        "any history": histories.check,
         "closing twice": texts.closing,
     }
     return [Check(name, partial(_run, make, tolerance, look)) for name, look in checks.items()]
@@ -46,6 +56,6 @@ def engine_checks(make: Callable[[], Engine], tolerance: float = 0.0) -> list[Ch
 def _run(make: Callable[[], Engine], tolerance: float, look: Callable[[Bench], None]) -> None:
     engine = make()
     try:
-        look(Bench(engine, tolerance))
+        look(Bench(engine, tolerance, make))
     finally:
         engine.close()

@@ -82,12 +82,12 @@ class SampleWalker:
         return bool(self._walker.draw((self._index, purpose, position, node), options))
 
 
-def law_of(run: Callable[[Walker], Outcome]) -> dict[Outcome, float]:
-    """The exact law of what `run` returns, over every branch of the walker it is given."""
+def law_of(run: Callable[[Walker], Outcome], kind: type[Walker] = Walker) -> dict[Outcome, float]:
+    """The exact law of what `run` returns, over every branch of the walker of this kind that it is given."""
     law: dict[Outcome, float] = defaultdict(float)
     scripts: list[tuple[int, ...]] = [()]
     while scripts:
-        walker = Walker(scripts.pop())
+        walker = kind(scripts.pop())
         outcome = run(walker)
         law[outcome] += walker.probability
         for step in range(len(walker.script), len(walker.taken)):

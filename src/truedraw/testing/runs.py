@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 from truedraw.control.fixed import FixedController
 from truedraw.engine.tabular import TabularEngine
 from truedraw.generate.ending import Ending
-from truedraw.generate.loop import Parts, Sample, rounds
-from truedraw.protocol import Drafter, Engine, Observer, Randomness, Verifier
+from truedraw.generate.loop import rounds
+from truedraw.generate.sample import Parts, Sample, Together
+from truedraw.protocol import Drafter, Engine, Observer, Randomness, Round, Verifier
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import sampling_params
 from truedraw.sampling.step import Opening
@@ -37,10 +38,11 @@ def run(
     ending: type[Ending] = Ending,
 ) -> tuple[tuple[int, ...], ...]:
     """The texts of n samples, as the production loop emits them on one branch."""
-    parts = parts_of(scenario, verifier, drafter, engine)
-    samples = [started(parts, scenario, walker, i, prompt, ending) for i in range(n)]
+    runs_on = engine or TabularEngine(scenario.target)
+    parts = parts_of(scenario, verifier, drafter)
+    samples = [started(parts, scenario, walker, i, runs_on, prompt, ending) for i in range(n)]
     texts: list[list[int]] = [[] for _ in samples]
-    for step in rounds(parts, samples):
+    for step in rounds(runs_on, FixedController(scenario.draft_tokens), Together(samples)):
         for done in step:
             texts[done.sample].extend(done.tokens)
     return tuple(tuple(text) for text in texts)
@@ -50,37 +52,40 @@ def first_round(
     scenario: Scenario, walker: Chance, verifier: Verifier, drafter: Drafter, observer: Observer | None = None
 ) -> tuple[int, ...]:
     """The tokens of the first round of one sample."""
-    parts = parts_of(scenario, verifier, drafter, observer=observer)
-    return next(rounds(parts, [started(parts, scenario, walker, 0, PROMPT, Ending)]))[0].tokens
+    return next(rounds_of_one(scenario, walker, verifier, drafter, observer))[0].tokens
+
+
+def rounds_of_one(
+    scenario: Scenario, walker: Chance, verifier: Verifier, drafter: Drafter | None = None,
+    observer: Observer | None = None,
+) -> Iterator[list[Round]]:  # fmt: skip
+    """The rounds of one sample."""
+    engine = TabularEngine(scenario.target)
+    sample = started(parts_of(scenario, verifier, drafter, observer), scenario, walker, 0, engine)
+    return rounds(engine, FixedController(scenario.draft_tokens), Together([sample]))
 
 
 def parts_of(
-    scenario: Scenario,
-    verifier: Verifier,
-    drafter: Drafter | None = None,
-    engine: Engine | None = None,
-    observer: Observer | None = None,
+    scenario: Scenario, verifier: Verifier, drafter: Drafter | None = None, observer: Observer | None = None
 ) -> Parts:
     """The stages of a run; without a drafter one that samples from the scenario's draft table."""
-    return Parts(
-        engine or TabularEngine(scenario.target),
-        drafter or TableDrafter(scenario.draft),
-        verifier,
-        FixedController(scenario.draft_tokens),
-        observer,
-    )
+    return Parts(drafter or TableDrafter(scenario.draft), verifier, observer)
 
 
-def started(parts: Parts, scenario: Scenario, walker: Chance, index: int, prompt: Sequence[int], ending: Any) -> Sample:
+def started(
+    parts: Parts, scenario: Scenario, walker: Chance, index: int, engine: Engine, prompt: Sequence[int] = PROMPT,
+    ending: type[Ending] = Ending,
+) -> Sample:  # fmt: skip
     """One sample, before its first round."""
     chance = walker.sample(index)
-    opening = Opening(tuple(prompt), parts.engine.vocab_size, scenario.end_ids, chance, masks=scenario.masks)
+    opening = Opening(tuple(prompt), engine.vocab_size, scenario.end_ids, chance, masks=scenario.masks)
     law = SamplingLaw(sampling_params(scenario.params), opening)
     return Sample(
-        index=index,
+        number=index,
+        parts=parts,
         law=law,
         randomness=chance,
         ending=ending(scenario.end_ids, scenario.max_tokens),
-        sequence=parts.engine.open(prompt),
+        sequence=engine.open(prompt),
         draft=parts.drafter.open(prompt, law),
     )

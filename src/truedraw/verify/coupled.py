@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from truedraw.protocol import ROOT, Proposal, Purpose, Randomness, Rows, Verdict
+from truedraw.verify.draws import draw
 from truedraw.verify.proposals import check_tree, children
 
 
@@ -30,7 +31,7 @@ class CoupledVerifier:
         here = [ROOT]
         drawn: tuple[int, ...] = ()
         while True:
-            token = randomness.choose(rows[1 + here[0]], Purpose.TARGET, position + len(drawn))
+            token = draw(rows, 1 + here[0], randomness, Purpose.TARGET, position + len(drawn))
             drawn = (*drawn, token)
             below = [child for node in here for child in tree[node]]
             here = [child for child in below if ids[child] == token]

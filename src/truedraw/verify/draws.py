@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from truedraw.protocol import Floats, Purpose, Randomness
+from truedraw.protocol import Floats, Purpose, Randomness, Rows
+
+
+def draw(rows: Rows, row: int, randomness: Randomness, purpose: Purpose, position: int, node: int = 0) -> int:
+    """The token that randomness.choose(rows[row], ...) draws; such rows as can do so draw it without writing p down."""
+    drawing = getattr(rows, "draw", None)
+    if drawing is None:
+        return randomness.choose(rows[row], purpose, position, node)
+    return int(drawing(row, randomness, purpose, position, node))
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +32,7 @@ class Draws:
     def after(self, weights: Floats, node: int) -> int:
         """The token after a draft node, or after the committed text (ROOT), drawn from weights [vocab]."""
         return self.randomness.choose(weights, Purpose.RESIDUAL, self.position, 1 + node)
+
+    def at(self, rows: Rows, node: int) -> int:
+        """The same from the target's own row there."""
+        return draw(rows, 1 + node, self.randomness, Purpose.RESIDUAL, self.position, 1 + node)

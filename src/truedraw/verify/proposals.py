@@ -15,8 +15,17 @@ def check(proposal: Proposal, rows: Rows) -> None:
 
     Two passes over each law [vocab]: its sum and its least entry, either of which a NaN spoils.
     """
+    check_for(proposal, vocabulary(rows) if len(proposal) else 0)
+
+
+def vocabulary(rows: Rows) -> int:
+    """Its size, without asking for a p where the rows know."""
+    return getattr(rows, "vocab_size", None) or len(rows[0])
+
+
+def check_for(proposal: Proposal, vocab: int) -> None:
+    """The same for a target of `vocab` tokens, whose rows are not known yet."""
     check_tree(proposal)
-    vocab = len(rows[0]) if len(proposal) else 0
     for node, (token, law) in enumerate(zip(proposal.tokens.tolist(), proposal.laws, strict=True)):
         if not 0 <= token < vocab:
             raise BadProposal(f"draft node {node} is token {token}; the target's tokens are 0 to {vocab - 1}")

@@ -121,17 +121,15 @@ class Traversal:
     def ending(self) -> Verdict:
         """The accepted text, one token, and on through whatever nodes spell it."""
         text = [self.tokens[stop.node] for stop in self.path[1:]]
-        weights = self.p(self.path[-1])
         here = self.spelling(text)
-        node = self.path[-1].node
+        node, left = self.path[-1].node, self.path[-1].left
         while True:
-            text.append(self.draws.after(weights, node))
+            text.append(self.draws.at(self.rows, node) if left is None else self.draws.after(left, node))
             below = [child for same in here for child in self.tree[same]]
             here = [child for child in below if self.tokens[child] == text[-1]]
             if not here:
                 return Verdict(tuple(text), len(text) - 1, rejected=bool(below))
-            node = here[0]
-            weights = self.rows[1 + node]
+            node, left = here[0], None
 
     def spelling(self, text: list[int]) -> list[int]:
         """Every node whose path spells `text`: equal siblings are one prefix."""

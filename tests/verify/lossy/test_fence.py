@@ -32,20 +32,21 @@ GUARDED = dedent("""
     from truedraw import load
     from truedraw.registry import names
 
-    def runs(model, **spec):
+    def runs(target, **spec):
         for seed in (None, 3):
-            config = {"adaptive": False, **spec}
-            assert model.generate("the cat", n=2, seed=seed, max_tokens=9, speculative=config).exact
+            assert target.generate("the cat", n=2, seed=seed, max_tokens=9, speculative=spec).exact
 
     with load("tabular") as model:
         model.generate("the cat", max_tokens=5)
-        runs(model)
-        runs(model, allow_lossy=True)
+        runs(model, adaptive=False)
+        runs(model, adaptive=False, allow_lossy=True)
         for name in names("verifiers"):
-            runs(model, rejection_sample_method=name)
-            runs(model, rejection_sample_method=name, allow_lossy=True)
-        for drafter in names("drafters"):
-            runs(model, method=drafter)
+            runs(model, rejection_sample_method=name, adaptive=False)
+            runs(model, rejection_sample_method=name, adaptive=False, allow_lossy=True)
+        runs(model, method="none")
+        runs(model, method="model", model="tabular", adaptive=False)
+        for drafter in set(names("drafters")) - {"none", "model"}:
+            runs(model, method=drafter, adaptive=False)
     assert not [name for name in sys.modules if "lossy" in name]
     try:
         load("tabular").generate("the", speculative={"rejection_sample_method": "skip", "allow_lossy": True})

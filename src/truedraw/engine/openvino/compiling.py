@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from truedraw.engine.code_pages import drop_code
 from truedraw.engine.openvino.graph import build
 from truedraw.engine.openvino.ir import read_ir
 from truedraw.engine.openvino.numerics import Numerics
@@ -45,7 +46,10 @@ def compile_checkpoint(checkpoint: Checkpoint, options: Options, folder: Path) -
         return ov.Core().compile_model(read_ir(checkpoint), "CPU", properties), None
     constants = _constants(checkpoint, options.policy, folder)
     model = build(checkpoint.config, constants, options.hidden_layers)
-    return ov.Core().compile_model(model, "CPU", properties), constants
+    compiled = ov.Core().compile_model(model, "CPU", properties)
+    constants.forget()
+    drop_code()  # before the constants are packed, which is when most memory is held
+    return compiled, constants
 
 
 def _constants(checkpoint: Checkpoint, policy: str, folder: Path) -> MappedConstants:

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from collections.abc import Sequence as Seq
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
-from truedraw.engine.openvino.batch import Batch
+from truedraw.engine.cache_use import CacheUse
 from truedraw.engine.openvino.compiling import Options, compile_checkpoint, weights_policy
 from truedraw.engine.openvino.numerics import Numerics
 from truedraw.engine.openvino.numerics import numerics as find_numerics
-from truedraw.engine.openvino.parts import Lane, Part, check_proposal, chunk, is_chain, scored
-from truedraw.engine.openvino.row_counts import RowCounts
+from truedraw.engine.openvino.passes import Passes
 from truedraw.engine.openvino.runner import Runner
 from truedraw.engine.openvino.selftest import InvarianceReport, check_once
-from truedraw.engine.openvino.sequence import PagedSequence, check_tokens
-from truedraw.errors import BadPrompt, EngineError
+from truedraw.engine.openvino.sequence import Limits, PagedSequence, check_tokens
+from truedraw.engine.openvino.tasks import Filling, Scoring, Task, check_fill, needs, unfinished
+from truedraw.engine.openvino.trees import check_proposal
+from truedraw.errors import BadPrompt, EngineError, OutOfPages
 from truedraw.models import Checkpoint
 from truedraw.models.cache import cache_root
-from truedraw.protocol import Logits, ModelConfig, Scores, Sequence, Work
+from truedraw.protocol import Fill, ModelConfig, Scores, Sequence, Work
 
 FOLDER = "converted"  # in the cache
-CHUNK_ROWS = 256  # uncached text computed in one pass
+CHUNK_ROWS = 256  # uncached text computed in one pass, beside the last tokens of the works and their drafts
 CACHE_BYTES = 2 << 30  # address space; memory is used as texts grow
+PREFIX_CACHE_BYTES = 256 << 20  # of these, at most, for texts that are closed: some ten thousand tokens of 135M
 
 
 class OpenVINOEngine:
@@ -42,9 +40,10 @@ class OpenVINOEngine:
         self.numerics = arithmetic.name
         self._arithmetic = arithmetic
         self.invariance: InvarianceReport | None = None
-        self._runner: Runner | None = runner
+        self._passes: Passes | None = Passes(runner)
         self._pool = runner.pool
-        self._row_counts = RowCounts()
+        self._limits = Limits(self.vocab_size, self.context_length)
+        self._asked = self._found = 0  # tokens, see CacheUse
 
     @classmethod
     def load(
@@ -56,20 +55,22 @@ class OpenVINOEngine:
         hidden_layers: tuple[int, ...] = (),
         threads: int | None = None,
         cache_bytes: int = CACHE_BYTES,
+        prefix_cache_bytes: int = PREFIX_CACHE_BYTES,
         cache: Path | None = None,
     ) -> OpenVINOEngine:
         """Convert (or find converted), compile, and test the invariance once a machine.
 
         weights: "auto", "int8" or "stored", see weights.py. hidden_layers: residual streams to return with every
-        score, the final norm's output behind them. threads: None is every core. cache: where converted weights and
-        test results are kept, None is the user's own folder. Raises UnsupportedModel, BadParameter, BadModelFile or
-        EngineError.
+        score, the final norm's output behind them. threads: None is every core. prefix_cache_bytes: what of cache_bytes
+        may stay with texts that are closed, for texts that begin like them; 0 = no text finds another's pages.
+        cache: where converted weights and test results are kept, None is the user's own folder. Raises
+        UnsupportedModel, BadParameter, BadModelFile or EngineError.
         """
         arithmetic = find_numerics(numerics)
         options = Options(arithmetic, weights_policy(weights, arithmetic), hidden_layers, threads)
         folder = cache_root(cache) / FOLDER
         compiled, constants = compile_checkpoint(checkpoint, options, folder)
-        runner = Runner(compiled, checkpoint.config, cache_bytes, keep=constants)
+        runner = Runner(compiled, checkpoint.config, (cache_bytes, prefix_cache_bytes), keep=constants)
         engine = cls(runner, checkpoint.config, arithmetic)
         with nullcontext() if constants is None else constants.forgetting():
             engine.warm_up()
@@ -77,8 +78,11 @@ class OpenVINOEngine:
             engine.invariance = check_once(engine, checkpoint, options, folder)
         return engine
 
-    def open(self, tokens: Seq[int]) -> PagedSequence:
-        """Start a text; raises BadPrompt for none or more tokens than the context, EngineError for unknown ones."""
+    def open(self, tokens: Seq[int], *, alone: bool = False) -> PagedSequence:
+        """Start a text; pages that hold its beginning are shared, unless it is to be `alone`.
+
+        Raises BadPrompt for no token or more than the context holds, EngineError for unknown ones.
+        """
         self._live()
         ids = [int(token) for token in tokens]
         if not ids:
@@ -88,50 +92,96 @@ class OpenVINOEngine:
                 f"the prompt has {len(ids)} tokens and the model's context holds {self.context_length}; shorten it"
             )
         check_tokens(ids, self.vocab_size)
-        return PagedSequence(ids, self._pool, self.vocab_size, self.context_length)
+        prefixes = self._pool.prefixes
+        sequence = PagedSequence(
+            ids, self._pool, self._limits, None if alone or not prefixes.max_idle else prefixes.root
+        )
+        self._asked += sequence.ask()
+        self._found += sequence.find()
+        return sequence
 
     def fork(self, sequence: Sequence, n: int) -> list[Sequence]:
-        """n further texts equal to `sequence`; what it lacks in the cache is computed first, once for all."""
-        self._live()
-        own = self._own(sequence)
-        if n > 0:
-            self._prefill([own])
+        """n further texts equal to `sequence`; what it lacks in the cache is computed first, once for all.
+
+        Raises OutOfPages, and changes nothing, where the cache has no room for that.
+        """
+        passes, own = self._live(), self._own(sequence)
+        if n > 0 and own.num_uncached > 1:
+            tasks = self._with_room([], [Fill(own, own.num_uncached - 1)])
+            passes.ahead(tasks, CHUNK_ROWS, leave=0)
         return [own.forked() for _ in range(n)]
 
-    def forward(self, works: Seq[Work]) -> list[Scores]:
-        """One pass for all works. The scores are views of the engine's buffers: the next forward overwrites them."""
+    def fits(self, works: Seq[Work], fills: Seq[Fill] = ()) -> bool:
+        """Whether `forward` would find the pages; raises EngineError where it would for another reason."""
         self._live()
-        if not works:
+        sequences = self._checked(works, fills)
+        found = [sequence.find() for sequence in sequences]
+        fits = self._pool.missing(*needs(self._tasks(works, fills))) <= self._pool.num_free
+        _lose(sequences, found)
+        return fits
+
+    def forward(self, works: Seq[Work], fills: Seq[Fill] = ()) -> list[Scores]:
+        """One pass for all works and fills; more than CHUNK_ROWS rows of uncached text are computed in passes before.
+
+        The scores are views of the engine's buffers: the next forward overwrites them. Raises OutOfPages, and
+        changes nothing, where the cache has no room for all of it, and EngineError for what no pass can do.
+        """
+        passes = self._live()
+        tasks = self._with_room(works, fills)
+        passes.ahead([task for task in tasks if task.unrolled], CHUNK_ROWS, leave=0)
+        passes.ahead(tasks, CHUNK_ROWS, leave=CHUNK_ROWS)
+        works_first = tasks[: len(works)] + unfinished(tasks[len(works) :])
+        if not works_first:
             return []
-        for work in works:
-            self._check(work)
-        self._prefill([self._own(work.sequence) for work in self._to_prefill(works)])
-        unrolled = self._arithmetic.unrolled
-        parts = [scored(self._own(work.sequence), work.proposal, unrolled=unrolled) for work in works]
-        batch, logits, hidden = self._run(parts)
-        for part in parts:
-            part.sequence.computed(len(part.sequence.tokens), part.drafted)
-        return [Scores(logits[rows], None if hidden is None else hidden[rows]) for rows in batch.places()]
+        places, logits, hidden = passes.run([task.part() for task in works_first])
+        return [Scores(logits[rows], None if hidden is None else hidden[rows]) for rows in places[: len(works)]]
+
+    def cache_use(self) -> CacheUse:
+        """How full the cache is, and how much text it has saved from being computed."""
+        pool = self._pool
+        idle = pool.prefixes.num_idle
+        return CacheUse(pool.num_pages, pool.num_free - idle, idle, pool.page_bytes, self._asked, self._found)
 
     def close(self) -> None:
         """Free everything; sequences that are still open can no longer be run."""
-        self._runner = None
+        self._passes = None
 
     def warm_up(self) -> None:
         """One plain pass over a text of one token: the runtime packs the constants now."""
-        sequence = self.open([0])
+        sequence = self.open([0], alone=True)
         self.forward([Work(sequence)])
         sequence.close()
 
-    def _check(self, work: Work) -> None:
-        length = len(self._own(work.sequence).tokens)
-        check_proposal(work.proposal, length, self.vocab_size, self.context_length)
+    def _with_room(self, works: Seq[Work], fills: Seq[Fill]) -> list[Task]:
+        """The checked tasks, their pages taken; text that others have computed since is found first."""
+        sequences = self._checked(works, fills)
+        self._asked += sum([sequence.ask() for sequence in sequences])
+        found = [sequence.find() for sequence in sequences]
+        tasks = self._tasks(works, fills)
+        try:
+            self._pool.reserve(*needs(tasks))
+        except OutOfPages:
+            _lose(sequences, found)
+            raise
+        self._found += sum(found)
+        return tasks
 
-    def _to_prefill(self, works: Seq[Work]) -> Seq[Work]:
-        """All of them where one pass would be too long; else trees to unroll, which repeat their text in every lane."""
-        if sum(self._own(work.sequence).num_uncached + len(work.proposal) for work in works) > CHUNK_ROWS:
-            return works
-        return [work for work in works if self._arithmetic.unrolled and not is_chain(work.proposal)]
+    def _checked(self, works: Seq[Work], fills: Seq[Fill]) -> list[PagedSequence]:
+        """Their sequences; raises EngineError for anything but pages."""
+        sequences = [self._own(work.sequence) for work in works] + [self._own(fill.sequence) for fill in fills]
+        if len(set(sequences)) < len(sequences):
+            raise EngineError("a sequence can stand in a pass only once; fork it")
+        for work in works:
+            check_proposal(work.proposal, len(work.sequence.tokens), self._limits)
+        for fill in fills:
+            check_fill(fill)
+        return sequences
+
+    def _tasks(self, works: Seq[Work], fills: Seq[Fill]) -> list[Task]:
+        """Of sequences that are checked; a fill that has found all it wanted is none any more."""
+        unrolled = self._arithmetic.unrolled
+        scorings = [Scoring(self._own(work.sequence), work.proposal, unrolled) for work in works]
+        return [*scorings, *unfinished([Filling(self._own(fill.sequence), fill.count) for fill in fills])]
 
     def _own(self, sequence: Sequence) -> PagedSequence:
         if not isinstance(sequence, PagedSequence) or sequence.pool is not self._pool:
@@ -139,52 +189,12 @@ class OpenVINOEngine:
         sequence.check_open()
         return sequence
 
-    def _prefill(self, sequences: Seq[PagedSequence]) -> None:
-        """Compute all text but each one's last token, several texts in a pass, CHUNK_ROWS rows at a time."""
-        while parts := _next_chunk(sequences):
-            self._run(parts)
-            for part in parts:
-                part.sequence.computed(part.sequence.cached + len(part.ids), [])
-
-    def _run(self, parts: list[Part]) -> tuple[Batch, Logits, NDArray[np.float32] | None]:
-        runner = self._live()
-        if len({id(part.sequence) for part in parts}) < len(parts):
-            raise EngineError("a sequence can stand in a pass only once; fork it")
-        self._pool.reserve([(part.sequence.pages, part.lanes[0].past, part.lanes[0].end) for part in parts])
-        side_lanes = [lane for part in parts for lane in part.lanes[1:]]
-        with self._side_pages(side_lanes):
-            for part in parts:
-                part.sequence.uncertain()
-            num_rows = self._row_counts.choose(sum(len(part.ids) for part in parts))
-            batch = Batch(parts, num_rows, self._pool.rows)
-            return batch, *runner.run(batch)
-
-    @contextmanager
-    def _side_pages(self, lanes: list[Lane]) -> Iterator[None]:
-        """Give each lane pages of its own, for as long as the pass takes."""
-        given: list[list[int]] = []
-        try:
-            for lane in lanes:
-                lane.pages = self._pool.branch(lane.pages, lane.past, lane.end)
-                given.append(lane.pages)
-            yield
-        finally:
-            for pages in given:
-                self._pool.release(pages)
-
-    def _live(self) -> Runner:
-        if self._runner is None:
+    def _live(self) -> Passes:
+        if self._passes is None:
             raise EngineError("the engine is closed; load the model again")
-        return self._runner
+        return self._passes
 
 
-def _next_chunk(sequences: Seq[PagedSequence]) -> list[Part]:
-    """Up to CHUNK_ROWS uncached rows, the first texts first."""
-    parts: list[Part] = []
-    room = CHUNK_ROWS
-    for sequence in sequences:
-        count = min(room, sequence.num_uncached - 1)
-        if count > 0:
-            parts.append(chunk(sequence, count))
-            room -= count
-    return parts
+def _lose(sequences: Seq[PagedSequence], found: Seq[int]) -> None:
+    for sequence, count in zip(sequences, found, strict=True):
+        sequence.lose(count)

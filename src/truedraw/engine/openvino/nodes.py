@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from truedraw.engine.openvino.weights import Matrix
 from truedraw.protocol import Logits
@@ -50,14 +51,20 @@ def take_rows(x: Node, rows: Node) -> Node:
 def stored(matrix: Matrix) -> Node:
     """The constant as it is kept: [out, in], or [out, groups, in / groups] where groups share a scale.
 
-    It shares the memory of the matrix, which must stay alive as long as the graph.
+    It shares the memory of the matrix, which must stay alive as long as the graph, as the scales do.
     """
     import openvino as ov
 
     bits = {np.dtype(np.uint8): ov.Type.u4, np.dtype(np.uint16): ov.Type.bf16}
-    values = np.ascontiguousarray(matrix.values)
-    kind = bits.get(values.dtype) or ov.Type(values.dtype)
-    return ov.op.Constant(ov.Tensor(values, ov.Shape(grouped_shape(matrix)), kind))
+    kind = bits.get(matrix.values.dtype) or ov.Type(matrix.values.dtype)
+    return _shared(matrix.values, grouped_shape(matrix), kind)
+
+
+def _shared(values: NDArray[Any], shape: tuple[int, ...], kind: Any) -> Node:
+    """A constant in the memory of an array, which must be contiguous to be shared."""
+    import openvino as ov
+
+    return ov.op.Constant(ov.Tensor(np.ascontiguousarray(values), ov.Shape(shape), kind))
 
 
 def grouped_shape(matrix: Matrix) -> tuple[int, ...]:
@@ -78,7 +85,7 @@ def dequantised(matrix: Matrix, held: Node) -> Node:
         return wide
     if matrix.zero:
         wide = op.subtract(wide, op.convert(_zeros(matrix), "f32"))
-    return _scaled(matrix, wide, constant(_scales(matrix), np.float32))
+    return _scaled(matrix, wide, _scales(matrix))
 
 
 def _zeros(matrix: Matrix) -> Node:
@@ -91,10 +98,13 @@ def _zeros(matrix: Matrix) -> Node:
     return ov.op.Constant(zeros)
 
 
-def _scales(matrix: Matrix) -> Logits:
+def _scales(matrix: Matrix) -> Node:
     """Scales that broadcast against `stored`."""
+    import openvino as ov
+
     assert matrix.scales is not None
-    return matrix.scales if matrix.scales.shape[1] == 1 else matrix.scales[:, :, None]
+    out, groups = matrix.scales.shape
+    return _shared(matrix.scales, (out, 1) if groups == 1 else (out, groups, 1), ov.Type.f32)
 
 
 def _scaled(matrix: Matrix, wide: Node, scales: Node) -> Node:
@@ -114,7 +124,7 @@ def looked_up(matrix: Matrix, held: Node, ids: Node) -> Node:
     wide = rows if matrix.values.dtype == np.float32 else op.convert(rows, "f32")
     if matrix.scales is None:
         return wide
-    return _scaled(matrix, wide, take_rows(constant(_scales(matrix), np.float32), ids))
+    return _scaled(matrix, wide, take_rows(_scales(matrix), ids))
 
 
 def linear(x: Node, weight: Node) -> Node:

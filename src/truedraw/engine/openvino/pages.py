@@ -1,97 +1,100 @@
-"""Pages of the cache: memory that costs nothing until it is written, and who holds which page."""
+"""Pages of the cache, and who holds which one."""
 
 from __future__ import annotations
 
-import mmap
 from collections import Counter
-from collections.abc import Iterable
 from collections.abc import Sequence as Seq
-from heapq import heapify, heappop, heappush
-from itertools import pairwise
-from typing import Any
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from truedraw.errors import BadParameter, EngineError
+from truedraw.engine.openvino.page_memory import PageMemory
+from truedraw.engine.openvino.prefixes import Block, Prefixes, Tokens
+from truedraw.errors import BadParameter, OutOfPages
 
 SCRATCH = 0
 """The page that padding rows write to; nobody reads it."""
 
 
-class PageMemory:
-    """Keys and values of all pages, one tensor a layer and kind, in one reservation of address space.
+class Claim(NamedTuple):
+    """Slots first .. end - 1 of a table of pages are to be written."""
 
-    `shapes` are those of one page in each tensor, [heads, slots, head_dim]. Physical memory is used when a page is
-    first written.
-    """
-
-    def __init__(self, shapes: Seq[tuple[int, int, int]], item_bytes: int, num_pages: int) -> None:
-        sizes = [int(np.prod(shape)) * item_bytes for shape in shapes]
-        self.page_bytes = sum(sizes)
-        whole = np.frombuffer(_reserve(self.page_bytes * num_pages), np.uint8)
-        starts = (np.cumsum([0, *sizes]) * num_pages).tolist()
-        self.tensors: list[NDArray[np.uint8]] = [
-            whole[start:end].reshape(num_pages, heads, slots, head_dim * item_bytes)
-            for (start, end), (heads, slots, head_dim) in zip(pairwise(starts), shapes, strict=True)
-        ]
-
-    def copy(self, source: int, target: int, slots: int) -> None:
-        """Copy the first slots of one page in every tensor."""
-        for tensor in self.tensors:
-            tensor[target, :, :slots] = tensor[source, :, :slots]
-
-
-def _reserve(num_bytes: int) -> mmap.mmap:
-    """Anonymous zeroed memory; huge pages off, since one would make 2 MiB resident for a page of a few KiB."""
-    if not hasattr(mmap, "MAP_ANONYMOUS"):  # Windows
-        return mmap.mmap(-1, num_bytes)
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
-    memory = mmap.mmap(-1, num_bytes, flags=flags)
-    if hasattr(mmap, "MADV_NOHUGEPAGE"):
-        try:
-            memory.madvise(mmap.MADV_NOHUGEPAGE)
-        except OSError:  # a kernel without huge pages
-            return memory
-    return memory
+    pages: list[int]
+    first: int
+    end: int
 
 
 class PagePool:
-    """Counts the holders of every page; a page is shared by forks until one of them writes to it."""
+    """Counts the holders of every page; a page is shared until one of its holders writes to it.
 
-    def __init__(self, num_pages: int, rows: int, memory: PageMemory) -> None:
+    A page that nobody holds is free, or idle (prefixes.py): an idle one is found by equal text, and becomes free
+    when another page is wanted.
+    """
+
+    def __init__(self, num_pages: int, rows: int, memory: PageMemory, max_idle: int = 0) -> None:
         self.rows = rows  # slots a page
+        self.page_bytes = memory.page_bytes
+        self.num_pages = num_pages - SCRATCH - 1
+        self.prefixes = Prefixes(max_idle)
         self._memory = memory
-        self._holders = np.zeros(num_pages, np.int64)
+        self._holders = [0] * num_pages
         self._free = list(range(SCRATCH + 1, num_pages))  # a heap: low pages first keeps touched memory small
-        heapify(self._free)
 
     @property
     def num_free(self) -> int:
-        """Pages that nobody holds."""
-        return len(self._free)
+        """Pages that nobody holds, the idle ones among them."""
+        return len(self._free) + self.prefixes.num_idle
 
-    def share(self, pages: Iterable[int]) -> None:
+    def share(self, pages: Seq[int]) -> None:
         """One more holder for each page."""
         for page in pages:
+            if not self._holders[page]:
+                self.prefixes.wake(page)
             self._holders[page] += 1
 
-    def release(self, pages: Iterable[int]) -> None:
-        """One holder fewer for each page."""
-        for page in pages:
+    def release(self, pages: Seq[int]) -> None:
+        """One holder fewer for each page of a table; the last page first, as prefixes.py wants it."""
+        for page in reversed(pages):
             self._holders[page] -= 1
-            if self._holders[page] == 0:
-                heappush(self._free, page)
+            if not self._holders[page]:
+                self._put_away(page)
 
-    def reserve(self, claims: Seq[tuple[list[int], int, int]]) -> None:
-        """Make slots first .. end - 1 of each claim (pages, first, end) writable and its holder's own.
+    def keep(self, above: Block, tokens: Tokens, page: int) -> Block:
+        """Let equal text find a full page of text below `above`, which will not be written any more.
 
-        The page lists are extended and shared pages replaced by copies; EngineError, and no change, where the
-        pages do not suffice.
+        Returns the block to hold from now on: where the same text had been computed before, that page, instead of
+        the given one, which is released.
         """
-        needed = self._needed(claims)
-        if needed > self.num_free:
-            raise EngineError(self._too_small(needed))
+        block = self.prefixes.add(above, tokens, page)
+        if block.page != page:
+            self.share([block.page])
+            self.release([page])
+        return block
+
+    def missing(self, claims: Seq[Claim], aside: int = 0) -> int:
+        """Pages that `reserve` would take for the claims and `aside` more: fresh ones, and copies of shared ones."""
+        rows, holders, prefixes = self.rows, self._holders, self.prefixes
+        fresh, shared = aside, []
+        for pages, first, end in claims:
+            needed = -(-end // rows)
+            fresh += max(0, needed - len(pages))
+            for page in pages[first // rows : needed]:
+                if holders[page] > 1 or page in prefixes:
+                    shared.append(page)
+        return fresh + sum(self._copies(page, writers) for page, writers in Counter(shared).items())
+
+    def reserve(self, claims: Seq[Claim], aside: int = 0) -> None:
+        """Make the claimed slots writable and their holder's own, and leave room for `aside` pages more.
+
+        The page lists are extended and shared pages replaced by copies; OutOfPages, and no change, where the pages
+        do not suffice.
+        """
+        missing = self.missing(claims, aside)
+        if missing > self.num_free:
+            raise OutOfPages(self._too_small(missing))
+        if missing == aside:
+            return
         for pages, first, end in claims:
             for index in range(first // self.rows, -(-end // self.rows)):
                 self._own(pages, index)
@@ -99,41 +102,44 @@ class PagePool:
     def branch(self, pages: list[int], first: int, end: int) -> list[int]:
         """A table equal to `pages` before slot `first`, with pages of its own from there to `end`.
 
-        Give them back with `release`; EngineError, and no change, where the pages do not suffice.
+        Give them back with `release`; OutOfPages, and no change, where the pages do not suffice.
         """
         shared, slots = divmod(first, self.rows)
         count = -(-end // self.rows) - shared
         if count > self.num_free:
-            raise EngineError(self._too_small(count))
+            raise OutOfPages(self._too_small(count))
         own = [self._take() for _ in range(count)]
         if slots:
             self._memory.copy(pages[shared], own[0], slots)
         self.share(pages[:shared])
         return [*pages[:shared], *own]
 
-    def _needed(self, claims: Seq[tuple[list[int], int, int]]) -> int:
-        fresh = sum(max(0, -(-end // self.rows) - len(pages)) for pages, _, end in claims)
-        written = Counter(
-            page
-            for pages, first, end in claims
-            for page in pages[first // self.rows : -(-end // self.rows)]
-            if self._holders[page] > 1
-        )
-        return fresh + sum(min(count, int(self._holders[page]) - 1) for page, count in written.items())
+    def _copies(self, page: int, writers: int) -> int:
+        """The last holder writes to the page itself, but never where others can find it."""
+        return writers if page in self.prefixes else min(writers, self._holders[page] - 1)
 
     def _own(self, pages: list[int], index: int) -> None:
         if index >= len(pages):
             pages.append(self._take())
-        elif self._holders[pages[index]] > 1:
+        elif self._holders[pages[index]] > 1 or pages[index] in self.prefixes:
             copy = self._take()
             self._memory.copy(pages[index], copy, self.rows)
             self.release([pages[index]])
             pages[index] = copy
 
     def _take(self) -> int:
-        page = heappop(self._free)
+        page = heappop(self._free) if self._free else self.prefixes.forget_oldest()
         self._holders[page] = 1
         return page
+
+    def _put_away(self, page: int) -> None:
+        prefixes = self.prefixes
+        if page not in prefixes:
+            heappush(self._free, page)
+            return
+        prefixes.rest(page)
+        if prefixes.num_idle > prefixes.max_idle:
+            heappush(self._free, prefixes.forget_oldest())
 
     def _too_small(self, needed: int) -> str:
         each, total = self._memory.page_bytes, len(self._holders)
@@ -145,10 +151,11 @@ class PagePool:
         )
 
 
-def make_pool(ports: Seq[Any], cache_bytes: int) -> tuple[PagePool, dict[str, Any]]:
+def make_pool(ports: Seq[Any], cache_bytes: int, prefix_cache_bytes: int = 0) -> tuple[PagePool, dict[str, Any]]:
     """The pool and the tensors to bind, by input name, for a compiled model's cache inputs.
 
-    A page is `rows` slots of every layer; raises BadParameter where cache_bytes holds fewer than two.
+    A page is `rows` slots of every layer; raises BadParameter where cache_bytes holds fewer than two, and where
+    prefix_cache_bytes is negative.
     """
     import openvino as ov
 
@@ -160,9 +167,12 @@ def make_pool(ports: Seq[Any], cache_bytes: int) -> tuple[PagePool, dict[str, An
         raise BadParameter(
             "cache_bytes", f"{cache_bytes} holds no page; at least {(SCRATCH + 2) * page_bytes} are needed"
         )
+    if prefix_cache_bytes < 0:
+        raise BadParameter("prefix_cache_bytes", f"{prefix_cache_bytes} is negative; 0 switches it off")
     memory = PageMemory(shapes, kind.size, num_pages)
     tensors = {
         port.get_any_name(): ov.Tensor(tensor, ov.Shape((num_pages, *shape)), kind)
         for port, shape, tensor in zip(ports, shapes, memory.tensors, strict=True)
     }
-    return PagePool(num_pages, shapes[0][1], memory), tensors
+    max_idle = min(prefix_cache_bytes // page_bytes, num_pages)
+    return PagePool(num_pages, shapes[0][1], memory, max_idle), tensors

@@ -16,14 +16,15 @@ from truedraw.protocol import Logits, ModelConfig
 class Runner:
     """Runs batches. The arrays it returns are the graph's own output buffers: the next run overwrites them.
 
-    `keep` is whatever owns memory that the compiled model shares.
+    cache_bytes: of all pages, and of those that may stay when their texts are closed. `keep` is whatever owns memory
+    that the compiled model shares.
     """
 
-    def __init__(self, compiled: Any, config: ModelConfig, cache_bytes: int, keep: object = None) -> None:
+    def __init__(self, compiled: Any, config: ModelConfig, cache_bytes: tuple[int, int], keep: object = None) -> None:
         self._keep = keep
         ports = [port for port in compiled.inputs if "_cache." in port.get_any_name()]
         self.pool: PagePool
-        self.pool, self._tensors = make_pool(ports, cache_bytes)
+        self.pool, self._tensors = make_pool(ports, *cache_bytes)
         self._inputs = {port.get_any_name() for port in compiled.inputs} - set(self._tensors)
         self._rotary = RotaryTable(config) if "cos" in self._inputs else None
         self._has_hidden = len(compiled.outputs) > 1

@@ -54,7 +54,7 @@ def check_invariance(engine: OpenVINOEngine) -> InvarianceReport:
 
 def _one_by_one(engine: OpenVINOEngine, text: list[int], draft: Ints) -> Logits:
     """Row i follows text and the first i draft tokens, [1 + drafts, vocab]: plain decoding."""
-    sequence = engine.open(text)
+    sequence = engine.open(text, alone=True)
     rows = []
     for token in [*draft.tolist(), None]:
         rows.append(engine.forward([Work(sequence)])[0].logits[0].copy())
@@ -88,11 +88,11 @@ def _scores(
     engine: OpenVINOEngine, text: list[int], proposal: Proposal, others: int = 0, chunk_rows: int = 0
 ) -> Logits:
     """All rows of the proposal after the text, [1 + nodes, vocab], beside `others` short texts."""
-    sequence = engine.open(text[: chunk_rows or len(text)])
+    sequence = engine.open(text[: chunk_rows or len(text)], alone=True)
     for start in range(chunk_rows, len(text), chunk_rows or 1) if chunk_rows else ():
         engine.forward([Work(sequence)])
         sequence.commit(text[start : start + chunk_rows])
-    beside = [engine.open(text[:size]) for size in range(1, others + 1)]
+    beside = [engine.open(text[:size], alone=True) for size in range(1, others + 1)]
     works = [*(Work(other) for other in beside), Work(sequence, proposal)]
     rows = engine.forward(works)[-1].logits.copy()
     for each in (sequence, *beside):

@@ -3,57 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Seq
+from typing import NamedTuple
 
 from truedraw.engine.openvino.pages import PagePool
+from truedraw.engine.openvino.prefixes import Block
 from truedraw.errors import EngineError
+
+
+class Limits(NamedTuple):
+    """What a text must keep to."""
+
+    vocab_size: int
+    length: int  # tokens
 
 
 class PagedSequence:
     """Implements protocol.Sequence.
 
     Slots 0 .. `cached` - 1 hold the text. After a pass the slots behind them hold the draft tokens that follow each
-    other as a chain; whatever of them is committed next need not be computed again.
+    other as a chain; whatever of them is committed next need not be computed again. Pages that are full of computed
+    text are left where equal texts find them, unless the text is to be `alone`; the page with the last token never
+    is, since that token's row is computed, and written, in every pass.
     """
 
-    def __init__(self, tokens: Seq[int], pool: PagePool, vocab_size: int, limit: int) -> None:
-        self._tokens = list(tokens)
+    def __init__(self, tokens: list[int], pool: PagePool, limits: Limits, block: Block | None) -> None:
+        self.tokens = tokens  # the committed text; read only
         self.pool = pool
-        self._vocab_size, self._limit = vocab_size, limit
+        self._limits = limits
+        self._block = block  # the deepest findable one that is held; None: alone
         self._drafted: list[int] = []  # tokens in the slots behind the text, while all of the text is cached
         self.cached = 0
         self.pages: list[int] = []
         self.closed = False
-
-    @property
-    def tokens(self) -> Seq[int]:
-        """The committed text; read only."""
-        return self._tokens
+        self._asked = 0  # tokens that have been counted as asked of the cache
 
     @property
     def num_uncached(self) -> int:
         """Rows of text in the next pass: at least the last token, whose logits are wanted."""
-        return max(1, len(self._tokens) - self.cached)
+        return max(1, len(self.tokens) - self.cached)
 
     def commit(self, tokens: Seq[int]) -> None:
         """Append `tokens`; raises EngineError beyond the context length, for an unknown token or once closed."""
         self.check_open()
         fresh = [int(token) for token in tokens]
-        if len(self._tokens) + len(fresh) > self._limit:
+        length = len(self.tokens)
+        if length + len(fresh) > self._limits.length:
             raise EngineError(
-                f"a text of {len(self._tokens) + len(fresh)} tokens is longer than the model's context of "
-                f"{self._limit}; stop at the context length"
+                f"a text of {length + len(fresh)} tokens is longer than the model's context of "
+                f"{self._limits.length}; stop at the context length"
             )
-        check_tokens(fresh, self._vocab_size)
-        agreed = common_prefix(fresh, self._drafted) if self.cached == len(self._tokens) else 0
-        self._tokens += fresh
-        self.cached += agreed
+        check_tokens(fresh, self._limits.vocab_size)
+        agreed = common_prefix(fresh, self._drafted) if self.cached == length else 0
+        self.tokens += fresh
         self._drafted = self._drafted[agreed:] if agreed == len(fresh) else []
+        self.cached += agreed
+        self._keep()
+
+    def evict(self) -> None:
+        """Give the pages back and keep the text; raises EngineError once closed."""
+        self.check_open()
+        self._give_back()
 
     def close(self) -> None:
         """Give the pages back; harmless when repeated."""
         if not self.closed:
-            self.pool.release(self.pages)
-            self.pages, self._drafted, self.cached, self.closed = [], [], 0, True
+            self._give_back()
+            self.closed = True
 
     def check_open(self) -> None:
         """Raises EngineError for a closed sequence."""
@@ -62,10 +77,43 @@ class PagedSequence:
 
     def forked(self) -> PagedSequence:
         """An equal sequence that shares the pages."""
-        twin = PagedSequence(self._tokens, self.pool, self._vocab_size, self._limit)
+        twin = PagedSequence(list(self.tokens), self.pool, self._limits, self._block)
         twin.cached, twin._drafted, twin.pages = self.cached, list(self._drafted), list(self.pages)
+        twin._asked = len(self.tokens)
         self.pool.share(twin.pages)
         return twin
+
+    def ask(self) -> int:
+        """Tokens that `find` would look for and that have not been counted yet; from now on they are."""
+        if self._block is None or len(self.pages) > self._block.depth:
+            return 0
+        count, self._asked = len(self.tokens) - self._asked, len(self.tokens)
+        return count
+
+    def find(self) -> int:
+        """Share the pages in which the cache still holds text that comes next; returns how many tokens they hold.
+
+        Nothing is looked for while a page is partly filled: what is in it would be lost.
+        """
+        block, rows = self._block, self.pool.rows
+        if block is None or len(self.pages) > block.depth:
+            return 0
+        before = block.depth
+        while (found := block.below.get(self._page_of_text(block.depth))) is not None:
+            self.pool.share([found.page])
+            self.pages.append(found.page)
+            block = found
+        self._block, self.cached = block, block.depth * rows
+        return (block.depth - before) * rows
+
+    def lose(self, count: int) -> None:
+        """Undo a `find` of `count` tokens."""
+        self.cached -= count
+        kept = len(self.pages) - count // self.pool.rows
+        self.pool.release(self.pages[kept:])
+        del self.pages[kept:]
+        while self._block is not None and self._block.depth > kept:
+            self._block = self._block.above
 
     def uncertain(self) -> None:
         """Forget the draft tokens in the cache: a pass is about to write there."""
@@ -74,6 +122,30 @@ class PagedSequence:
     def computed(self, end: int, drafted: list[int]) -> None:
         """A pass has filled the slots up to `end` with text, then with `drafted`, a chain of draft tokens."""
         self.cached, self._drafted = end, drafted
+        self._keep()
+
+    def _keep(self) -> None:
+        """Let equal texts find the pages that are full now."""
+        block, rows = self._block, self.pool.rows
+        if block is None:
+            return
+        full = min(self.cached, len(self.tokens) - 1) // rows
+        while block.depth < full:
+            index = block.depth
+            block = self.pool.keep(block, self._page_of_text(index), self.pages[index])
+            self.pages[index] = block.page
+        self._block = block
+
+    def _page_of_text(self, index: int) -> tuple[int, ...]:
+        """The tokens of a whole page, the text's last token not among them; else fewer, which no block has."""
+        rows = self.pool.rows
+        return tuple(self.tokens[index * rows : min((index + 1) * rows, len(self.tokens) - 1)])
+
+    def _give_back(self) -> None:
+        self.pool.release(self.pages)
+        self.pages, self._drafted, self.cached, self._asked = [], [], 0, 0
+        if self._block is not None:
+            self._block = self.pool.prefixes.root
 
 
 def common_prefix(a: Seq[int], b: Seq[int]) -> int:

@@ -1,8 +1,7 @@
 """One token from each row of logits: bias, penalties, temperature, truncation, softmax and race, fused.
 
-A row that is only tempered is read once, for the largest logit of every span; the race then looks at a few hundred of
-its logits. top_k and min_p need the same pass and the tokens above a floor. Only top_p, and a row that was edited,
-need every weight. The law is that of sampling/law.py in its default order.
+A row that is only tempered is read once, for the largest logit of every span; the race then looks at a few dozen of
+its logits. The law is that of sampling/law.py in its default order.
 """
 
 from __future__ import annotations
@@ -14,24 +13,22 @@ import numba
 import numpy as np
 
 from truedraw.protocol import Floats, Ints
-from truedraw.sampling.kernels.edges import BLOCK, BY_MASS, BY_NUMBER, EVERYTHING, edge, mass_from, select, tighter
-from truedraw.sampling.kernels.exponential import weight
+from truedraw.sampling.kernels.cutting import cut_logits, cut_weights, is_cut
+from truedraw.sampling.kernels.edges import BLOCK
 from truedraw.sampling.kernels.racing import run, run_few
 from truedraw.sampling.kernels.rowkinds import Tempered
-from truedraw.sampling.kernels.softmax import coldness_of, top_of, total_weight, weights_here, weights_into
+from truedraw.sampling.kernels.softmax import (
+    coldness_of,
+    scale,
+    top_of,
+    total_weight,
+    two_totals,
+    weights_here,
+    weights_into,
+)
 from truedraw.sampling.kernels.spans import largest, maxima, num_spans
 
-NOTHING = (-1, np.nan)  # the answer for a row without a law
-NEAR = 2.0**-36  # relative: logits so near to a floor may have the same weight as what lies above it
-
-
-class Transform(NamedTuple):
-    """What is done to logits, named and applied as in SamplingParams; 0 tokens, mass 1 and ratio 0 switch off."""
-
-    temperature: float = 1.0
-    top_k: int = 0
-    top_p: float = 1.0
-    min_p: float = 0.0
+NOTHING = (-1, np.nan, np.nan)  # the answer for a row without a law
 
 
 class Edits(NamedTuple):
@@ -43,46 +40,88 @@ class Edits(NamedTuple):
     after: Floats  # [edits]
 
 
-class Scratch(NamedTuple):
-    """Memory that one thread uses again and again, since fresh memory costs page faults."""
+@numba.njit(error_model="numpy")
+def draw_row(logits, how, edits, chance, scratch):  # type: ignore[no-untyped-def]
+    """(token, log of its probability under the transformed law, log of its softmax) of logits [n].
 
-    row: Floats  # [vocab]
-    weights: Floats  # [vocab]
-    ids: Ints  # [vocab]
+    NOTHING where there is no law. chance = (counter [4], key [2], whether logarithms are wanted; else they may be NaN).
+    """
+    if edits.ids.shape[0] > 0:
+        return draw_edited(logits, how, edits, chance, scratch)
+    n, wanted = logits.shape[0], chance[2]
+    tops = np.empty(num_spans(n), dtype=logits.dtype)
+    top = tops_of(logits, tops)
+    if not np.isfinite(top):
+        return NOTHING
+    tempered = Tempered(logits, top, coldness_of(how.temperature))
+    if how.temperature > 0.0 and not is_cut(how, n):
+        return draw_tempered(tempered, tops, chance)
+    if how.temperature == 0.0:
+        token, log = first_equal(logits, top), 0.0
+    else:
+        token, log = draw_listed(cut_logits(tempered, tops, how, scratch), chance, scratch, n)
+    return token, log, log_share(logits, top, token) if wanted else np.nan
 
 
 @numba.njit(error_model="numpy")
-def draw_row(logits, how, edits, chance, scratch):  # type: ignore[no-untyped-def]
-    """(token, log of its probability under the transformed law) of logits [n]; NOTHING where there is no law.
-
-    chance = (counter [4], key [2], whether the logarithm is wanted; else it may be NaN).
-    """
-    n, row, listed = logits.shape[0], scratch.row, -1
-    if edits.ids.shape[0] > 0:
-        edit(logits, edits, row)
-        top = top_of(row)
-        if not np.isfinite(top):
-            return NOTHING
-        if how.temperature == 0.0:
-            return first_equal(row, top), 0.0
-        total = weights_here(row, top, coldness_of(how.temperature))
+def draw_edited(logits, how, edits, chance, scratch):  # type: ignore[no-untyped-def]
+    """The same where there is something to edit."""
+    n, row, raw = logits.shape[0], scratch.row, np.nan
+    edit(logits, edits, row)
+    top = top_of(row)
+    if not np.isfinite(top):
+        return NOTHING
+    if how.temperature == 0.0:
+        token, log = first_equal(row, top), 0.0
     else:
-        tops = np.empty(num_spans(n), dtype=logits.dtype)
-        nan = maxima(logits, n, -np.inf, tops)
-        top = np.float64(largest(tops))
-        if nan or not np.isfinite(top):
-            return NOTHING
-        if how.temperature == 0.0:
-            return first_equal(logits, top), 0.0
-        tempered = Tempered(logits, top, coldness_of(how.temperature))
-        if not is_cut(how, n):
-            return draw_tempered(tempered, tops, chance)
-        floor, total = floor_of(tops, top, how, n), 0.0
-        if floor > -np.inf:
-            listed = list_above(tempered, floor, scratch)
+        total = weights_here(row, top, coldness_of(how.temperature))
+        if is_cut(how, n):
+            token, log = draw_listed(cut_weights(-1, how, scratch, n), chance, scratch, n)
         else:
-            total = weights_into(logits, top, tempered.coldness, row)
-    return draw_cut(listed, how, chance, scratch, n) if is_cut(how, n) else draw_weighted(row, total, chance)
+            token, log = draw_weighted(row, total, chance)
+    if chance[2]:
+        raw = log_share(logits, top_of(logits), token)
+    return token, log, raw
+
+
+@numba.njit(error_model="numpy")
+def log_share(logits, top, token):  # type: ignore[no-untyped-def]
+    """log(softmax(logits)[token]); `top` is the largest logit."""
+    return np.float64(logits[token]) - top - math.log(total_weight(logits, top, 1.0))
+
+
+@numba.njit(error_model="numpy")
+def law_row(logits, how, scratch, out):  # type: ignore[no-untyped-def]
+    """out [n], not the logits' memory: the law that draw_row draws from where nothing is edited.
+
+    scratch.row may be `out`. Returns the largest logit; where that is NaN or infinite, there is no law.
+    """
+    n = logits.shape[0]
+    tops = np.empty(num_spans(n), dtype=logits.dtype)
+    top = tops_of(logits, tops)
+    if not np.isfinite(top):
+        return top
+    tempered = Tempered(logits, top, coldness_of(how.temperature))
+    if how.temperature > 0.0 and not is_cut(how, n):
+        scale(out, 1.0 / weights_into(logits, top, tempered.coldness, out))
+        return top
+    if how.temperature == 0.0:
+        out[:] = 0.0
+        out[first_equal(logits, top)] = 1.0
+        return top
+    few = cut_logits(tempered, tops, how, scratch)
+    out[:] = 0.0
+    total = scratch.weights[:few].sum()
+    for k in range(few):
+        out[scratch.ids[k]] = scratch.weights[k] / total
+    return top
+
+
+@numba.njit(error_model="numpy")
+def tops_of(logits, tops):  # type: ignore[no-untyped-def]
+    """tops [spans]: the largest logits of the spans; returns the largest of all, NaN where one is NaN."""
+    nan = maxima(logits, logits.shape[0], -np.inf, tops)
+    return np.nan if nan else np.float64(largest(tops))
 
 
 @numba.njit(error_model="numpy")
@@ -97,11 +136,17 @@ def edit(logits, edits, out):  # type: ignore[no-untyped-def]
 
 @numba.njit(error_model="numpy")
 def draw_tempered(row, tops, chance):  # type: ignore[no-untyped-def]
-    """Of a Tempered row that nothing is cut from."""
+    """draw_row of a Tempered row that nothing is cut from."""
     counter, key, wanted = chance
     token = run(row, row.logits.shape[0], tops, counter, key)
-    total = total_weight(row.logits, row.top, row.coldness) if wanted else np.nan
-    return token, (np.float64(row.logits[token]) - row.top) * row.coldness - math.log(total)
+    if not wanted:
+        return token, np.nan, np.nan
+    z = np.float64(row.logits[token]) - row.top
+    if row.coldness == 1.0:
+        log = z - math.log(total_weight(row.logits, row.top, 1.0))
+        return token, log, log
+    total, plain = two_totals(row.logits, row.top, row.coldness)
+    return token, z * row.coldness - math.log(total), z - math.log(plain)
 
 
 @numba.njit(error_model="numpy")
@@ -115,86 +160,12 @@ def draw_weighted(weights, total, chance):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(error_model="numpy")
-def draw_cut(listed, how, chance, scratch, n):  # type: ignore[no-untyped-def]
-    """After the truncations, of the tokens listed in scratch, or of scratch.row where `listed` is negative.
-
-    The largest weight is 1.
-    """
+def draw_listed(few, chance, scratch, n):  # type: ignore[no-untyped-def]
+    """Of the first `few` tokens that are listed in scratch, of n."""
     counter, key, _ = chance
-    weights = scratch.row if listed < 0 else scratch.weights[:listed]
-    few = keep_few(weights, listed, cut_of(weights, how, n), scratch)
-    ids, kept = scratch.ids[:few], scratch.weights[:few]
-    k = run_few(ids, kept, n, counter, key)
-    return ids[k], math.log(kept[k] / kept.sum())
-
-
-@numba.njit(error_model="numpy")
-def is_cut(how, n):  # type: ignore[no-untyped-def]
-    """Whether a truncation is on."""
-    return 0 < how.top_k < n or how.top_p < 1.0 or how.min_p > 0.0
-
-
-@numba.njit(error_model="numpy")
-def cut_of(weights, how, n):  # type: ignore[no-untyped-def]
-    """The edge of all truncations together, each on what the ones before it left."""
-    cut = EVERYTHING
-    if 0 < how.top_k < n:
-        cut = edge(weights, np.float64(how.top_k), BY_NUMBER)
-    if how.top_p < 1.0:
-        value, ties = cut
-        mass = mass_from(weights, np.nextafter(value, np.inf))[0] + value * ties
-        cut = tighter(cut, edge(weights, how.top_p * mass, BY_MASS))
-    return tighter(cut, (how.min_p, n)) if how.min_p > 0.0 else cut
-
-
-@numba.njit(error_model="numpy")
-def floor_of(tops, top, how, n):  # type: ignore[no-untyped-def]
-    """A logit below which nothing is kept, -inf if not known: k spans' maxima are k tokens."""
-    coldness, floor = coldness_of(how.temperature), -np.inf
-    if 0 < how.top_k < n and how.top_k <= tops.shape[0]:
-        few = tops.astype(np.float64)
-        floor = select(few, few.shape[0], np.float64(how.top_k), 0.0, BY_NUMBER)[0]
-    elif how.top_p == 1.0 and how.top_k <= 0:
-        floor = top + math.log(how.min_p) / coldness
-    return floor - NEAR * (1.0 / coldness + abs(floor) + abs(top))
-
-
-@numba.njit(error_model="numpy")
-def list_above(row, floor, scratch):  # type: ignore[no-untyped-def]
-    """scratch.ids, scratch.weights [m]: the m tokens of a Tempered row whose logit is at least the floor."""
-    logits, count = row.logits, 0
-    for first in range(0, logits.shape[0], BLOCK):
-        block = logits[first : first + BLOCK]
-        hits = 0
-        for i in range(block.shape[0]):
-            hits += block[i] >= floor
-        if hits:
-            for i in range(block.shape[0]):
-                if block[i] >= floor:
-                    scratch.ids[count] = first + i
-                    scratch.weights[count] = weight(block[i], row.top, row.coldness)
-                    count += 1
-    return count
-
-
-@numba.njit(error_model="numpy")
-def keep_few(weights, listed, cut, scratch):  # type: ignore[no-untyped-def]
-    """scratch.ids, scratch.weights [m]: the m tokens that an edge keeps, in place where they are listed."""
-    value, ties = cut
-    count, left = 0, ties if value > 0.0 else 0
-    for first in range(0, weights.shape[0], BLOCK):
-        block = weights[first : first + BLOCK]
-        hits = 0
-        for i in range(block.shape[0]):
-            hits += block[i] >= value
-        if hits:
-            for i in range(block.shape[0]):
-                if block[i] > value or (block[i] == value and left > 0):
-                    left -= block[i] == value
-                    scratch.ids[count] = scratch.ids[first + i] if listed >= 0 else first + i
-                    scratch.weights[count] = block[i]
-                    count += 1
-    return count
+    weights = scratch.weights[:few]
+    k = run_few(scratch.ids[:few], weights, n, counter, key)
+    return scratch.ids[k], math.log(weights[k] / weights.sum())
 
 
 @numba.njit(error_model="numpy")

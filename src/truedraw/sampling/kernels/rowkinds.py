@@ -15,10 +15,12 @@ import numpy as np
 from numba.extending import overload
 
 from truedraw.protocol import Floats, Logits
-from truedraw.sampling.kernels.bits import bits
+from truedraw.sampling.kernels.bits import bits, double
 from truedraw.sampling.kernels.exponential import EXPONENT_BIAS, LOG2_E, MANTISSA_BITS, weight
 
 UNIT = 2.0**-MANTISSA_BITS
+PER_POWER = 2.0**MANTISSA_BITS
+LOWEST_POWER, HIGHEST_POWER = -1022.0, 1023.999  # of the doubles that have all their bits
 SAG = 0.0861  # of log2 below 1 + log2 at most, between two powers of two: a line in place of the curve
 
 
@@ -89,6 +91,12 @@ def _log2_above(row, value):  # type: ignore[no-untyped-def]
 def log2_below(x):  # type: ignore[no-untyped-def]
     """log2 of x >= 0 or at most SAG less: the exponent and, linearly, the mantissa; about -1023 at 0."""
     return np.float64(bits(x)) * UNIT - EXPONENT_BIAS
+
+
+@numba.njit(error_model="numpy")
+def power_above(x):  # type: ignore[no-untyped-def]
+    """2**x or up to a sixteenth more, a line in place of the curve; neither 0 nor infinite."""
+    return double(np.int64((min(max(x, LOWEST_POWER), HIGHEST_POWER) + EXPONENT_BIAS) * PER_POWER))
 
 
 def _kind(row: Any) -> Any:

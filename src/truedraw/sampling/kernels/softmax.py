@@ -10,7 +10,7 @@ import numba
 import numpy as np
 
 from truedraw.protocol import Floats, Logits
-from truedraw.sampling.kernels.exponential import weight
+from truedraw.sampling.kernels.exponential import summand, weight
 from truedraw.sampling.kernels.rowkinds import left
 from truedraw.sampling.kernels.spans import largest, maxima, num_spans
 
@@ -33,11 +33,22 @@ def top_of(values):  # type: ignore[no-untyped-def]
 
 @numba.njit(error_model="numpy", fastmath={"reassoc"})
 def total_weight(values, top, coldness):  # type: ignore[no-untyped-def]
-    """The sum of the weights."""
+    """The sum of the weights, to 1e-14."""
     total = 0.0
     for i in range(values.shape[0]):
-        total += weight(values[i], top, coldness)
+        total += summand((np.float64(values[i]) - top) * coldness)
     return total
+
+
+@numba.njit(error_model="numpy", fastmath={"reassoc"})
+def two_totals(values, top, coldness):  # type: ignore[no-untyped-def]
+    """The sums of the weights at a temperature and without one."""
+    total, plain = 0.0, 0.0
+    for i in range(values.shape[0]):
+        z = np.float64(values[i]) - top
+        total += summand(z * coldness)
+        plain += summand(z)
+    return total, plain
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc"})

@@ -14,7 +14,7 @@ from truedraw.sampling.kernels.rowkinds import value_at
 SPAN = 32  # places: more means fewer spans to look at and more of them to look into
 COLUMNS = 64  # spans of a tile
 TILE = SPAN * COLUMNS
-AT_ONCE = 8  # lines of a tile read before a maximum is stored
+AT_ONCE = 16  # lines of a tile read before a maximum is stored
 
 
 @numba.njit(error_model="numpy")
@@ -38,38 +38,47 @@ def span_of(i):  # type: ignore[no-untyped-def]
 @numba.njit(error_model="numpy")
 def maxima(row, n, lowest, out):  # type: ignore[no-untyped-def]
     """The largest of `lowest` and the n values of each span, out [spans]; returns whether a value is NaN."""
-    nan = np.zeros(COLUMNS, dtype=np.bool_)
+    odd = np.zeros(COLUMNS, dtype=out.dtype)  # sums of value - value: 0, or NaN after a NaN or an infinity
     for tile in range(out.shape[0] // COLUMNS):
         first, best = tile * TILE, out[tile * COLUMNS : tile * COLUMNS + COLUMNS]
         best[:] = lowest
         if first + TILE <= n:
             for line in range(0, SPAN, AT_ONCE):
-                several_lines(row, first + line * COLUMNS, best, nan)
+                several_lines(row, first + line * COLUMNS, best, odd)
         else:
             for low in range(first, n, COLUMNS):
-                one_line(row, low, min(n - low, COLUMNS), best, nan)
-    return nan.any()
+                one_line(row, low, min(n - low, COLUMNS), best, odd)
+    return np.isnan(odd).any() and any_nan(row, n)
 
 
 @numba.njit(error_model="numpy")
-def several_lines(row, first, best, nan):  # type: ignore[no-untyped-def]
+def several_lines(row, first, best, odd):  # type: ignore[no-untyped-def]
     """AT_ONCE lines of a tile."""
     for c in range(COLUMNS):
-        top, seen = best[c], nan[c]
+        top, seen = best[c], odd[c]
         for line in range(AT_ONCE):
             value = value_at(row, first + line * COLUMNS + c)
             top = value if value > top else top
-            seen |= np.isnan(value)
-        best[c], nan[c] = top, seen
+            seen += value - value
+        best[c], odd[c] = top, seen
 
 
 @numba.njit(error_model="numpy")
-def one_line(row, first, width, best, nan):  # type: ignore[no-untyped-def]
+def one_line(row, first, width, best, odd):  # type: ignore[no-untyped-def]
     """A line, perhaps not a whole one."""
     for c in range(width):
         value = value_at(row, first + c)
         best[c] = value if value > best[c] else best[c]
-        nan[c] |= np.isnan(value)
+        odd[c] += value - value
+
+
+@numba.njit(error_model="numpy")
+def any_nan(row, n):  # type: ignore[no-untyped-def]
+    """Whether one of the n values is NaN."""
+    nan = False
+    for i in range(n):
+        nan |= np.isnan(value_at(row, i))
+    return nan
 
 
 @numba.njit(error_model="numpy")
@@ -77,19 +86,10 @@ def largest(values):  # type: ignore[no-untyped-def]
     """The largest of values [spans]; no NaN."""
     best = values[:COLUMNS].copy()
     for first in range(COLUMNS, values.shape[0], COLUMNS):
+        part = values[first : first + COLUMNS]
         for c in range(COLUMNS):
-            best[c] = values[first + c] if values[first + c] > best[c] else best[c]
+            best[c] = part[c] if part[c] > best[c] else best[c]
     return best.max()
-
-
-@numba.njit(error_model="numpy")
-def smallest(values):  # type: ignore[no-untyped-def]
-    """The smallest of values [spans]; no NaN."""
-    best = values[:COLUMNS].copy()
-    for first in range(COLUMNS, values.shape[0], COLUMNS):
-        for c in range(COLUMNS):
-            best[c] = values[first + c] if values[first + c] < best[c] else best[c]
-    return best.min()
 
 
 @numba.njit(error_model="numpy")

@@ -10,13 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
 
+from truedraw.draft.knobs import Knobs
+from truedraw.generate.guarded_drafter import close
 from truedraw.generate.model import Model
 from truedraw.stats.check.controls import negative_controls
 from truedraw.stats.check.drawing import Recipe
 from truedraw.stats.check.enumerated import enumeration
 from truedraw.stats.check.hypotheses import Sample
 from truedraw.stats.check.machine import distance, invariance
-from truedraw.stats.check.real_text import findings, plots, sampled
+from truedraw.stats.check.real_text import findings, inside_grammar, plots, sampled
 from truedraw.stats.check.records import Certificate, Finding, Section
 from truedraw.stats.check.seeds import seed_equality
 from truedraw.stats.check.settings import Settings, quick, spread
@@ -42,9 +44,9 @@ def check(subject: Subject, settings: Settings, reference: Reference | None = No
     """All of it. `reference` opens the same model in reference numerics; `tell` hears what is being done."""
     run, engine = _Run(tell), subject.model.engine
     subject = replace(subject, prompts=spread(subject.prompts, settings.prompts))
-    subject.check_endless()
     subject.check_room(settings.length)
-    exact = run.section("a", lambda: enumeration(settings.full_enumeration))
+    close(subject.drafter(subject.speculation.verifier(None)))  # a bad draft model is said before the work
+    exact = run.section("a", lambda: enumeration(settings.full_enumeration, drafting(subject)))
     equal = run.section("b", lambda: seed_equality(subject, settings))
     samples: list[Sample] = []
     text = run.section("c", lambda: _on_real_text(subject, settings, samples))
@@ -60,15 +62,19 @@ def check(subject: Subject, settings: Settings, reference: Reference | None = No
 def _on_real_text(subject: Subject, settings: Settings, samples: list[Sample]) -> list[Finding]:
     """The findings of (c); what was drawn goes into `samples`."""
     samples += draw_all(subject, settings)
-    return findings(samples, settings.alpha, subject.equal_bits)[0]
+    inside = [inside_grammar(samples, subject.grammar_ends)] if subject.guided else []
+    return [*findings(samples, settings.alpha, subject.equal_bits)[0], *inside]
+
+
+def drafting(subject: Subject) -> Knobs | None:
+    """How a draft model drafts, None where there is none."""
+    return subject.speculation.knobs() if subject.speculation.model is not None else None
 
 
 def draw_all(subject: Subject, settings: Settings) -> list[Sample]:
     """The texts that (c) and (d) look at: the rule that runs without a seed, with drafts in every round."""
-    tokens = subject.speculation.num_speculative_tokens
-    recipe = Recipe(
-        subject.law, subject.speculation.drafter, subject.speculation.verifier(None), tokens, settings.length
-    )
+    tokens, rule = subject.speculation.num_speculative_tokens, subject.speculation.verifier(None)
+    recipe = Recipe(subject.law, lambda: subject.drafter(rule), rule, tokens, settings.length)
     return [
         sampled(subject.model.engine, recipe, prompt, settings.seed_of(index), settings.samples)
         for index, prompt in enumerate(subject.prompts)

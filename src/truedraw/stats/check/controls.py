@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from truedraw.stats.check.records import Finding
 from truedraw.stats.check.self_draft import SelfDrafter
 from truedraw.stats.check.settings import POWER, Settings, spread
 from truedraw.stats.check.subject import Subject
+from truedraw.testing.scenarios import TableDrafter
 
 SUFFIXES = (1, 4)  # tokens that prompt lookup compares: short ones give many drafts
 DRAFT_TOKENS = 2  # short drafts give many rounds, and with them many corrections and bonus tokens
@@ -56,7 +58,7 @@ def judged(bug: Bug, samples: Sequence[Sample], tests: Sequence[Test], alpha: fl
         "by": f"{outside} tokens outside the law" if outside else tests[best].name,
         "p_values": {test.name: test.p_value for test in tests},
         "tokens": tokens,
-        "enumerated_tv": None if bug.shared else distance_of(PlantedVerifier(bug), _toy_drafter(bug), SMALL),
+        "enumerated_tv": None if bug.shared else distance_of(PlantedVerifier(bug), partial(toy_drafter, bug), SMALL),
     }
     return Finding(bug.name, True if caught else None if distance < visible else False, _says(figures), figures)
 
@@ -76,5 +78,6 @@ def _drafter(bug: Bug, engine: Engine) -> Drafter:
     return NgramDrafter(*SUFFIXES) if bug.certain else SelfDrafter(engine)
 
 
-def _toy_drafter(bug: Bug) -> Drafter | None:
-    return NgramDrafter(1, 2) if bug.certain else None
+def toy_drafter(bug: Bug) -> Drafter:
+    """A drafter of the kind that the bug concerns, over the tables of SMALL."""
+    return NgramDrafter(1, 2) if bug.certain else TableDrafter(SMALL.draft)

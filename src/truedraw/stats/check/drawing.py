@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from truedraw.control.fixed import FixedController
 from truedraw.generate.ending import Ending
-from truedraw.generate.loop import Parts, Sample, rounds
+from truedraw.generate.guarded_drafter import close
+from truedraw.generate.loop import rounds
+from truedraw.generate.sample import Parts, Sample, Together
 from truedraw.protocol import Drafter, Engine, Law, Proposal, Randomness, Rows, Verdict, Verifier
 from truedraw.protocol import Sequence as Text
 from truedraw.sampling.randomness import PhiloxRandomness
@@ -59,6 +61,7 @@ class Drawn:
     laws: list[Law]  # at the start of each text
     texts: list[list[int]]
     notes: dict[tuple[int, int], Note] = field(default_factory=dict)  # by (text, token of it)
+    fault: str | None = None  # why the drafter was given up
 
     def __call__(self, sample: int, proposal: Proposal, rows: Rows, verdict: Verdict) -> None:
         """Note what had been drafted at the places that the verdict fills."""
@@ -73,17 +76,17 @@ def draw(engine: Engine, recipe: Recipe, prompt: Sequence[int], seed: int, sampl
     """`samples` texts of one prompt, computed together."""
     chances = [recipe.chance(seed, index) for index in range(samples)]
     drawn = Drawn(prompt, [recipe.law(prompt, chance) for chance in chances], [[] for _ in chances])
-    controller = FixedController(recipe.draft_tokens)
-    parts = Parts(engine, recipe.drafter(), recipe.verifier, controller, drawn)
+    parts = Parts(recipe.drafter(), recipe.verifier, drawn)
     with forks(engine, prompt, samples) as sequences:
         started = [
-            Sample(index, law, chance, Ending((), recipe.length), sequence, parts.drafter.open(list(prompt), law))
-            for index, (law, chance, sequence) in enumerate(zip(drawn.laws, chances, sequences, strict=True))
+            Sample(index, parts, law, chance, Ending((), recipe.length), text, parts.drafter.open(list(prompt), law))
+            for index, (law, chance, text) in enumerate(zip(drawn.laws, chances, sequences, strict=True))
         ]
         with np.errstate(divide="ignore"):  # log 0, where a planted bug emits what p excludes
-            for _ in rounds(parts, started):
+            for _ in rounds(engine, FixedController(recipe.draft_tokens), Together(started)):
                 pass
-        getattr(parts.drafter, "close", lambda: None)()
+        close(parts.drafter)
+    drawn.fault = getattr(parts.drafter, "fault", None)
     drawn.texts = [text[: recipe.length] for text in drawn.texts]
     return drawn
 

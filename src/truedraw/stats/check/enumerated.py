@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from inspect import signature
 
+from truedraw.draft.knobs import GUMBEL, Knobs
+from truedraw.draft.model import ModelDrafter
+from truedraw.engine.tabular import TabularEngine
+from truedraw.errors import BadProposal
+from truedraw.generate.speculation import CHAINS
 from truedraw.protocol import Drafter, Verifier
 from truedraw.registry import find, names
 from truedraw.stats.check.records import Finding
 from truedraw.testing.enumeration import KeyReused, law_of, total_variation
 from truedraw.testing.runs import run
 from truedraw.testing.scenarios import SCENARIOS, Scenario, TableDrafter, text_law
+
+Make = Callable[[], Drafter]
 
 ROUNDING = 1e-12
 PROMPT = (0, 1, 0, 0, 1)  # holds what prompt lookup finds
@@ -22,13 +30,14 @@ SMALL = replace(next(s for s in SHORT if s.params.get("temperature", 0) > 1), en
 """Three tokens at a high temperature: where bugs show."""
 
 
-def enumeration(full: bool) -> list[Finding]:
+def enumeration(full: bool, knobs: Knobs | None = None) -> list[Finding]:
     """The largest total variation of every exact verifier, over all scenarios and kinds of drafts.
 
-    A coupled rule gets the short ones: its draft and its target draw apart here, which squares the branches.
+    `knobs`: how a draft model drafts, which is enumerated too. A coupled rule gets the short scenarios: its draft and
+    its target draw apart here, which squares the branches.
     """
     return [
-        _judged(name, SCENARIOS if full and not find("verifiers", name).coupled else SHORT)
+        _judged(name, SCENARIOS if full and not find("verifiers", name).coupled else SHORT, knobs)
         for name in exact_verifiers()
     ]
 
@@ -38,21 +47,25 @@ def exact_verifiers() -> list[str]:
     return [name for name in names("verifiers") if find("verifiers", name).exact]
 
 
-def distance_of(verifier: Verifier, drafter: Drafter | None, scenario: Scenario) -> float:
-    """Total variation between the law of the loop's text and the target's; 1 where two draws share a name."""
+def distance_of(verifier: Verifier, make: Make, scenario: Scenario) -> float:
+    """Total variation between the law of the loop's text and the target's.
+
+    Every branch gets a drafter of its own from `make`: some remember the texts they saw. 1 where two draws share a
+    name, or a draft is one that no rule can verify.
+    """
     try:
-        law = law_of(lambda walker: run(scenario, walker, verifier, drafter, prompt=PROMPT)[0])
-    except KeyReused:
+        law = law_of(lambda walker: run(scenario, walker, verifier, make(), prompt=PROMPT)[0])
+    except (KeyReused, BadProposal):
         return 1.0
     return total_variation(law, text_law(scenario, PROMPT))
 
 
-def _judged(name: str, scenarios: Sequence[Scenario]) -> Finding:
+def _judged(name: str, scenarios: Sequence[Scenario], knobs: Knobs | None) -> Finding:
     rule = find("verifiers", name)()
     found = {
-        f"{scenario}, {kind}": distance_of(rule, drafter, scenario)
+        f"{scenario}, {kind}": distance_of(rule, make, scenario)
         for scenario in scenarios
-        for kind, drafter in drafters(scenario)
+        for kind, make in (*drafters(scenario), *_model(scenario, knobs, name))
     }
     worst = max(found, key=lambda case: found[case])
     says = f"largest total variation {found[worst]:.1e} over {len(found)} laws"
@@ -60,11 +73,21 @@ def _judged(name: str, scenarios: Sequence[Scenario]) -> Finding:
     return Finding(name, found[worst] < ROUNDING, says, figures)
 
 
-def drafters(scenario: Scenario) -> Iterator[tuple[str, Drafter]]:
+def drafters(scenario: Scenario) -> Iterator[tuple[str, Make]]:
     """A draft that is sampled from a table, and every registered drafter that needs nothing but a text."""
-    yield "sampled draft", TableDrafter(scenario.draft)
+    yield "sampled draft", lambda: TableDrafter(scenario.draft)
     for name in names("drafters"):
-        try:
-            yield name, find("drafters", name)()
-        except TypeError:  # it needs a model of its own: the sampled draft stands for it
-            continue
+        kind = find("drafters", name)
+        if all(each.default is not each.empty for each in signature(kind).parameters.values()):
+            yield name, kind  # any other needs a model of its own: the sampled draft stands for it
+
+
+def _model(scenario: Scenario, knobs: Knobs | None, rule: str) -> Iterator[tuple[str, Make]]:
+    """A draft model with these knobs. Its noise is its own here: what it shares is seen in (b)."""
+    if knobs is None:
+        return
+    if rule in CHAINS:
+        knobs = replace(knobs, draft_siblings=None)
+    if knobs.draft_sample_method == GUMBEL:
+        knobs = replace(knobs, draft_sample_method=None)
+    yield "model draft", lambda: ModelDrafter(TabularEngine(scenario.draft), knobs=knobs)

@@ -8,30 +8,14 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from truedraw.page.document import document
+from truedraw.page.svg import Axes, bars, curve, labelled_bars, level, plot
 from truedraw.stats.check.records import Certificate, Finding, Section
-from truedraw.stats.check.svg import Axes, bars, curve, labelled_bars, level, plot
 
 MARKS = {True: ("passed", "passed"), False: ("failed", "FAILED"), None: ("open", "–")}
 SMALLEST_P = 1e-40  # where the bars of p-values end
 KS_99 = 1.628  # sqrt(n) times the Kolmogorov-Smirnov distance that 1 in 100 uniform samples exceeds
 BAND_99 = 2.576  # standard deviations, two-sided
-STYLE = """
-:root { color-scheme: light dark; --ink: #1b1f24; --back: #ffffff; --soft: #d8dee4; --bar: #5b8def; --bad: #c62828;
-  --good: #2e7d32; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ec; --back: #16191d; --soft: #3a4048; --bar: #7aa5f7;
-  --bad: #ff8a80; --good: #81c784; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--back); max-width: 62rem;
-  margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; width: 100%; } td, th { text-align: left; padding: .25rem .6rem .25rem 0;
-  border-bottom: 1px solid var(--soft); vertical-align: top; } td:first-child { white-space: nowrap; }
-.passed { color: var(--good); } .failed { color: var(--bad); font-weight: bold; }
-.plots { display: flex; flex-wrap: wrap; gap: 1rem; } figure { margin: 0; } figcaption { font-size: 13px; }
-svg { max-width: 100%; height: auto; } svg text { font-size: 11px; fill: var(--ink); }
-.bar { fill: var(--bar); } .seen { fill: var(--good); } .small { fill: var(--soft); } .missed { fill: var(--bad); }
-.curve { fill: none; stroke: var(--bar); stroke-width: 1.5; } .frame { fill: none; stroke: var(--ink); }
-line.limit { stroke: var(--bad); stroke-dasharray: 4 3; } line.middle { stroke: var(--ink); stroke-dasharray: 1 3; }
-pre { overflow-x: auto; background: color-mix(in srgb, var(--soft) 35%, transparent); padding: .6rem; }
-"""
 
 
 def to_html(certificate: Certificate) -> str:
@@ -40,14 +24,12 @@ def to_html(certificate: Certificate) -> str:
     title = f"Exactness of {certificate.conditions['model']}"
     sections = "".join(_section(section, certificate) for section in certificate.sections)
     conditions = escape(json.dumps(certificate.conditions, indent=2, default=str))
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>"
+    return document(
+        title,
         f'<h1>{escape(title)}: <span class="{kind}">{word}</span></h1>'
         f"<p>Checked in {certificate.seconds:.0f} s. A passed statistic means: no bias as large as the stated smallest "
         f"one was found, never that there is none; only section (a) excludes a bias of any size, in the rules "
-        f"themselves.</p>{sections}<h2>Conditions</h2><pre>{conditions}</pre></body></html>\n"
+        f"themselves.</p>{sections}<h2>Conditions</h2><pre>{conditions}</pre>",
     )
 
 

@@ -41,7 +41,7 @@ def findings(samples: Sequence[Sample], alpha: float, equal_bits: bool = True) -
     judged = [_finding(test, p, alpha) for test, p in zip(tests, adjusted, strict=True)]
     single = [each for each, test in zip(judged, tests, strict=True) if not test.joint]
     joint = [each for each, test in zip(judged, tests, strict=True) if test.joint]
-    return [_power(samples, len(tests), alpha), _possible(samples, equal_bits), *single], joint
+    return [_power(samples, len(tests), alpha), *_faults(samples), _possible(samples, equal_bits), *single], joint
 
 
 def plots(samples: Sequence[Sample]) -> dict[str, Any]:
@@ -79,6 +79,23 @@ def _power(samples: Sequence[Sample], tests: int, alpha: float) -> Finding:
     )
     figures = {"tokens": tokens, "drafted": drafted, "smallest_visible_tv": visible, "power": POWER, "tests": tests}
     return Finding("what can be seen", None, says, figures)
+
+
+def inside_grammar(samples: Sequence[Sample], ends: Sequence[int]) -> Finding:
+    """How much of the texts the grammar ruled; behind its end they go on freely."""
+    texts = [text for sample in samples for text in sample.drawn.texts]
+    lengths = [next((i + 1 for i, token in enumerate(text) if token in ends), len(text)) for text in texts]
+    inside, tokens = sum(lengths), sum(map(len, texts))
+    ended = sum(length < len(text) for length, text in zip(lengths, texts, strict=True))
+    says = f"{inside} of {tokens} tokens; {ended} of {len(texts)} texts reach its end, and go on freely behind it"
+    return Finding("inside the grammar", None, says, {"inside": inside, "tokens": tokens, "ended": ended})
+
+
+def _faults(samples: Sequence[Sample]) -> list[Finding]:
+    """A drafter that was given up: the texts are exact, and say little of it."""
+    found = [sample.drawn.fault for sample in samples if sample.drawn.fault is not None]
+    says = f"given up on {len(found)} of {len(samples)} prompts, the first time for: {found[0] if found else ''}"
+    return [Finding("the drafter", False, says, {"given_up": len(found)})] if found else []
 
 
 def _possible(samples: Sequence[Sample], equal_bits: bool) -> Finding:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from truedraw.generate.result import Result
-from truedraw.generate.speculation import Speculation
+from truedraw.generate.speculation import OFF, Speculation
 from truedraw.protocol import Engine, Proposal, Work
 from truedraw.stats.check.drawing import forks
 from truedraw.stats.check.records import Finding
@@ -30,20 +31,24 @@ class Difference:
 def seed_equality(subject: Subject, settings: Settings) -> list[Finding]:
     """One finding a draft length."""
     prompts = spread(subject.prompts, settings.equality_prompts)
-    params = replace(subject.params, seed=settings.seed, n=SAMPLES, max_tokens=settings.equality_tokens,
-                     ignore_eos=True, stop=(), stop_token_ids=())  # fmt: skip
+    params = replace(subject.params, seed=settings.seed, n=SAMPLES, max_tokens=settings.equality_tokens, stop=())
+    if not subject.guided:  # a grammar ends its texts
+        params = replace(params, ignore_eos=True, stop_token_ids=())
     plain = [subject.model.generate(prompt, params, speculative=PLAIN) for prompt in prompts]
     return [
         _judged(subject, length, plain, [
             subject.model.generate(prompt, params, speculative=_coupled(subject, length)) for prompt in prompts
         ])
-        for length in draft_lengths(subject.speculation.num_speculative_tokens)
+        for length in draft_lengths(subject.speculation)
     ]  # fmt: skip
 
 
-def draft_lengths(usual: int) -> list[int]:
-    """One token, the usual number and twice as many."""
-    return sorted({1, max(usual, 1), 2 * max(usual, 1)})
+def draft_lengths(speculation: Speculation) -> list[int]:
+    """One token, the usual number and twice as many; none where nothing drafts."""
+    if speculation.method == OFF:
+        return [0]
+    usual = max(speculation.num_speculative_tokens, 1)
+    return sorted({1, usual, 2 * usual})
 
 
 def _coupled(subject: Subject, length: int) -> Speculation:
@@ -75,15 +80,17 @@ def _difference(engine: Engine, prompt: int, plain: Result, fast: Result) -> lis
     """The first difference of every pair of texts that has one."""
     found = []
     for one, other in zip(plain.choices, fast.choices, strict=True):
-        places = [i for i, (a, b) in enumerate(zip(one.tokens, other.tokens, strict=False)) if a != b]
+        places = [i for i, (a, b) in enumerate(zip_longest(one.tokens, other.tokens)) if a != b]
         if places:
             at = places[0]
-            margin = _margin(engine, [*plain.prompt_tokens, *one.tokens[:at]], one.tokens[at], other.tokens[at])
+            tokens = [*one.tokens[at : at + 1], *other.tokens[at : at + 1]]
+            margin = _margin(engine, [*plain.prompt_tokens, *one.tokens[:at]], tokens)
             found.append(Difference(prompt, one.index, at, margin))
     return found
 
 
-def _margin(engine: Engine, text: Sequence[int], one: int, other: int) -> float:
+def _margin(engine: Engine, text: Sequence[int], tokens: Sequence[int]) -> float:
+    """Between the first and the last of the tokens; 0 where one text has ended and the other goes on."""
     with forks(engine, text, 1) as sequences:
         logits = engine.forward([Work(sequences[0], Proposal.chain(()))])[0].logits[0]
-        return float(abs(logits[one] - logits[other]))
+        return float(abs(logits[tokens[0]] - logits[tokens[-1]]))

@@ -3,28 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
-from truedraw.errors import BadParameter, BadPrompt
+from truedraw.errors import BadPrompt
 from truedraw.generate.model import Model
-from truedraw.generate.speculation import Speculation
+from truedraw.generate.speculation import OFF, Speculation
 from truedraw.generate.spelling import spelling
-from truedraw.protocol import Law, Randomness
+from truedraw.protocol import Drafter, Law, Randomness, Verifier
 from truedraw.sampling.grammar import PARAMETERS as GRAMMARS
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
-from truedraw.sampling.step import Opening
+from truedraw.sampling.step import Opening, Step
+from truedraw.text.guided import ends_of, masks
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A model, how it is sampled and speculated with, and the prompts to do it on, as token ids."""
+    """A model, how it is sampled and speculated with, and the prompts to do it on, as token ids.
+
+    Texts have a fixed length here. One that follows a grammar goes on behind the grammar's end, where its law is the
+    free one, so that no text is chosen by how it ends. Raises BadParameter for a grammar that does not fit the model.
+    """
 
     model: Model
     params: SamplingParams
     speculation: Speculation
     prompts: Sequence[Sequence[int]]
+    masks: tuple[Step, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        found = masks(self.params, self.model.tokenizer, self.model.engine.vocab_size)
+        object.__setattr__(self, "masks", found)
+
+    @property
+    def guided(self) -> bool:
+        """Whether the texts follow a grammar."""
+        return any(getattr(self.params, name) is not None for name in GRAMMARS)
+
+    @property
+    def grammar_ends(self) -> tuple[int, ...]:
+        """The tokens a grammar may end with."""
+        return ends_of(self.params, self.model.tokenizer)
 
     @property
     def equal_bits(self) -> bool:
@@ -37,13 +57,12 @@ class Subject:
         ends = {*params.stop_token_ids, *(() if params.ignore_eos else tokenizer.eos_ids)}
         encode = partial(spelling, tokenizer)
         vocab_size = self.model.engine.vocab_size
-        return SamplingLaw(params, Opening(tuple(prompt), vocab_size, tuple(sorted(ends)), randomness, encode))
+        opening = Opening(tuple(prompt), vocab_size, tuple(sorted(ends)), randomness, encode, self.masks)
+        return SamplingLaw(params, opening)
 
-    def check_endless(self) -> None:
-        """Raises BadParameter for a parameter that ends texts by itself: here they have a fixed length."""
-        for name in GRAMMARS:
-            if getattr(self.params, name) is not None:
-                raise BadParameter(name, "a check draws texts of a fixed length, and a grammar ends them; leave it out")
+    def drafter(self, verifier: Verifier) -> Drafter:
+        """A new drafter whose drafts `verifier` will judge; raises what opening its model raises."""
+        return self.speculation.drafter(verifier, self.model.drafts)
 
     def check_room(self, length: int) -> None:
         """Raises BadPrompt where a prompt and a text of `length` tokens do not fit into the context."""
@@ -55,5 +74,7 @@ class Subject:
             )
 
     def drafting(self, tokens: int) -> Speculation:
-        """The same speculation with a fixed number of draft tokens in every round."""
+        """The same speculation with a fixed number of draft tokens in every round; plain sampling stays plain."""
+        if self.speculation.method == OFF:
+            return self.speculation
         return replace(self.speculation, num_speculative_tokens=tokens, adaptive=False)

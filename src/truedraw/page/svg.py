@@ -1,4 +1,4 @@
-"""Small plots as inline SVG: bars and curves over a frame with a zero line, a few ticks and reference lines."""
+"""Small plots as inline SVG: bars and curves over a frame with a few ticks and reference lines."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from truedraw.page.document import HUES
+
 WIDTH, HEIGHT = 420, 220  # of a plot, in pixels
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 12, 34  # margins
 ROW = 22  # height of a labelled bar
 LABELS = 240  # width of the labels of such bars
+MOST_TICKS = 6  # between the ends of an axis
 NUMBERS = 70  # width of what stands behind a bar
 
 
@@ -37,6 +40,29 @@ def curve(axes: Axes, values: Sequence[float]) -> str:
     xs = [axes.x[0] + (axes.x[1] - axes.x[0]) * i / steps for i in range(len(values))]
     points = " ".join("{},{}".format(*axes.point(x, y)) for x, y in zip(xs, values, strict=True))
     return f'<polyline class="curve" points="{points}"/>'
+
+
+def trace(axes: Axes, points: Sequence[tuple[float, float]], number: int, name: str = "") -> str:
+    """A line through the points and a dot at each, in the colour of curve `number`; `name` is shown on pointing."""
+    colour = number % len(HUES)
+    at = [axes.point(x, y) for x, y in points]
+    line = " ".join(f"{x},{y}" for x, y in at)
+    dots = "".join(f'<circle class="k{colour}" cx="{x}" cy="{y}" r="3"/>' for x, y in at)
+    return f'<g><title>{escape(name)}</title><polyline class="curve c{colour}" points="{line}"/>{dots}</g>'
+
+
+def key(names: Sequence[str]) -> str:
+    """Which colour is which curve, for above the plots."""
+    marks = (f'<li><svg width="12" height="12"><circle class="k{i % len(HUES)}" cx="6" cy="6" r="5"/></svg> '
+             f"{escape(name)}</li>" for i, name in enumerate(names))  # fmt: skip
+    return f'<ul class="key">{"".join(marks)}</ul>'
+
+
+def ticks(axes: Axes, xs: Sequence[float]) -> str:
+    """The values below the x axis between its ends, where there are few enough to be read."""
+    inner = [x for x in xs if axes.x[0] < x < axes.x[1]]
+    at = [(axes.point(x, axes.y[0]), x) for x in (inner if len(inner) <= MOST_TICKS else ())]
+    return "".join(f'<text x="{x}" y="{y + 14}" text-anchor="middle">{value:.5g}</text>' for (x, y), value in at)
 
 
 def bars(axes: Axes, values: Sequence[float]) -> str:

@@ -1,0 +1,64 @@
+"""truedraw bench memory: where the memory of one generation goes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from truedraw.cli.flags import ModelFlags, OutputFlags
+from truedraw.cli.grouping import flag, with_flags
+from truedraw.errors import BadParameter
+
+if TYPE_CHECKING:
+    from truedraw.bench.memory import MemoryUse
+
+MEGABYTE = 1e6
+EPILOG = """Examples:
+
+truedraw bench memory
+
+truedraw bench memory -m ./model.gguf -n 64 --json
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFlags:
+    """What this verb has."""
+
+    n: Annotated[int, flag("--n", "-n", help="Samples at once.", min=1)] = 1
+    max_tokens: Annotated[int, flag("--max-tokens", help="Tokens of each.", min=1)] = 200
+
+
+@with_flags
+def memory(own: MemoryFlags, model: ModelFlags, output: OutputFlags) -> None:
+    """Measure where the memory of one generation goes, in a process of its own.
+
+    The parts go to stderr (not with --json), one JSON object to stdout. Linux only.
+    """
+    from truedraw.bench.memory import Job, memory_use
+    from truedraw.bench.provenance import machine
+
+    if model.amateur is not None:
+        raise BadParameter("--amateur", "this measures one model; leave it out")
+    job = Job(own.max_tokens, own.n, numerics=model.numerics, weights=model.weights, threads=model.threads)
+    found = memory_use(model.model, job, model.cache)
+    if output.stats and not output.json:
+        typer.echo("\n".join(lines(found)), err=True)
+    typer.echo(json.dumps({"model": model.model, **found.to_json(), **machine()}, allow_nan=False))
+
+
+def lines(found: MemoryUse) -> list[str]:
+    """The parts in megabytes, for people."""
+    parts = {
+        "model file": found.file_bytes,
+        "weights as held": found.weights_bytes,
+        "pages of the texts": found.pages_bytes,
+        "interpreter, compilers, graph, buffers": found.runtime_bytes,
+        "files the system can take back": found.reclaimable_bytes,
+        "peak": found.peak_bytes,
+    }
+    table = [f"{name:<40}{size / MEGABYTE:8.0f} MB" for name, size in parts.items()]
+    return [*table, f"peak without pages: {found.ratio:.2f} times the model file"]

@@ -1,0 +1,49 @@
+"""truedraw bench reuse: what the cache of logits saves where the same is asked again and again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from truedraw.cli.flags import ModelFlags, OutputFlags
+from truedraw.cli.grouping import flag, with_flags
+
+EPILOG = """Examples:
+
+truedraw bench reuse
+
+truedraw bench reuse -n 32 --rounds 2 --json > reuse.json
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ReuseFlags:
+    """What this verb has."""
+
+    n: Annotated[int, flag("--n", "-n", help="Samples of each question.", min=1)] = 16
+    rounds: Annotated[int, flag("--rounds", help="How often everything is asked.", min=1)] = 4
+    repeats: Annotated[int, flag("--repeats", help="Runs of both arms that count.", min=1)] = 1
+    seed: Annotated[int, flag("--seed", help="Of the first request.", min=0)] = 0
+
+
+@with_flags
+def reuse(own: ReuseFlags, model: ModelFlags, output: OutputFlags) -> None:
+    """Measure repetitive work with the cache of logits and without.
+
+    Eight short questions at three temperatures, many samples each, all of it several times over with fresh seeds. What
+    was saved goes to stderr (not with --json), one JSON object to stdout.
+    """
+    from truedraw.bench.provenance import machine
+    from truedraw.bench.reuse import Repetition, lines
+    from truedraw.bench.reuse import reuse as measured
+    from truedraw.cli.options import opened
+
+    with opened(model) as loaded:
+        found = measured(loaded, Repetition(n=own.n, rounds=own.rounds, seed=own.seed), own.repeats)
+        name = loaded.name
+    if output.stats and not output.json:
+        typer.echo("\n".join(lines(found)), err=True)
+    typer.echo(json.dumps({"model": name, **found, **machine()}, allow_nan=False))

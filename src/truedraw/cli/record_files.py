@@ -1,0 +1,89 @@
+"""Where the results of many samples go: a file that a killed run can go on with, or stdout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from truedraw.cli.colour import write
+from truedraw.cli.flags import OUTPUT
+from truedraw.cli.grouping import flag
+
+if TYPE_CHECKING:
+    from truedraw.generate.offline.journal import Journal
+
+STDOUT = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class FileFlags:
+    """The output, and how much is computed at once."""
+
+    output: Annotated[
+        str | None,
+        flag(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="JSON lines as they are done; run again, it goes on where it was. - is stdout.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
+    overwrite: Annotated[
+        bool, flag("--overwrite", help="Begin --output anew, whatever is there.", rich_help_panel=OUTPUT)
+    ] = False
+    max_running: Annotated[
+        int | None, flag("--max-running", help="Samples computed at once; 64 if not given.", min=1)
+    ] = None
+
+    @property
+    def path(self) -> Path | None:
+        """None for stdout."""
+        return None if self.output in (None, STDOUT) else Path(str(self.output))
+
+    @property
+    def running(self) -> int:
+        """Samples computed at once."""
+        from truedraw.generate.planning import LIMITS
+
+        return self.max_running or LIMITS.max_running
+
+
+class StdoutRecords:
+    """Lines to stdout as they come; there is nothing to go on with."""
+
+    def append(self, record: dict[str, Any]) -> None:
+        """One line."""
+        from truedraw.generate.offline.journal import to_line
+
+        write(to_line(record).decode())
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """None."""
+        return iter(())
+
+
+@contextmanager
+def records_to(files: FileFlags, settings: Mapping[str, Any]) -> Iterator[Journal | StdoutRecords]:
+    """The output, open; raises BadFile where it cannot be, or was begun with other settings."""
+    from truedraw.generate.offline.journal import Journal
+
+    if files.path is None:
+        yield StdoutRecords()
+        return
+    with Journal(files.path, settings, files.overwrite) as journal:
+        yield journal
+
+
+def seed_of(files: FileFlags, given: int | None) -> int:
+    """The seed given, else that of the run that goes on, else a fresh one."""
+    from truedraw.generate.offline.settings import begun_with
+    from truedraw.sampling.randomness import fresh_seed
+
+    if given is not None:
+        return given
+    known = None if files.path is None or files.overwrite else begun_with(files.path, "seed")
+    return known if isinstance(known, int) else fresh_seed()

@@ -1,0 +1,65 @@
+"""The console script. Only what is needed to end quietly on ctrl-C is imported before the command line itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+from typing import Any
+
+INTERRUPTED = 128 + signal.SIGINT
+"""The exit code of a command that ctrl-C ended, as shells count."""
+
+
+def main() -> None:
+    """Run the command line and exit with its code; ctrl-C never shows a traceback, however early it comes."""
+    wanted = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN  # a background job of a script keeps ignoring it
+    if wanted:
+        signal.signal(signal.SIGINT, _leave)
+    sys.unraisablehook = _unraisable
+    from truedraw.cli.main import run
+
+    if wanted:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that is not UTF-8 shows ? instead of failing
+    code = _quietly(run)
+    if wanted:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # all is said: from here on there is nothing to keep
+    sys.exit(code)
+
+
+def _quietly(run: Any) -> int:
+    """The exit code; an import that turned ctrl-C into an error of its own is still ctrl-C."""
+    try:
+        code: int = run(sys.argv[1:])
+    except Exception as error:
+        if not came_of_interrupt(error):
+            raise
+        return INTERRUPTED
+    return code
+
+
+def came_of_interrupt(error: BaseException) -> bool:
+    """Whether an error was raised because of, or while handling, a KeyboardInterrupt."""
+    seen: set[int] = set()
+    while not isinstance(error, KeyboardInterrupt):
+        seen.add(id(error))
+        below = error.__cause__ or error.__context__
+        if below is None or id(below) in seen:
+            return False
+        error = below
+    return True
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    """Nothing has been done yet, so nothing is lost."""
+    os._exit(INTERRUPTED)
+
+
+def _unraisable(problem: Any) -> None:
+    """ctrl-C inside a callback of compiled code, where Python can raise nothing and would print a traceback."""
+    if isinstance(problem.exc_value, KeyboardInterrupt):
+        os._exit(INTERRUPTED)
+    sys.__unraisablehook__(problem)

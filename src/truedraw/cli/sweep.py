@@ -1,0 +1,110 @@
+"""truedraw sweep: samples over a grid of temperature and truncation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from truedraw.cli.flags import ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
+from truedraw.cli.grouping import flag, with_flags
+from truedraw.cli.interrupt import EXIT_CODE
+from truedraw.cli.record_files import FileFlags
+from truedraw.cli.sampling_flags import SAMPLING
+
+GRID, REPORT = "Grid", "Report"
+SAMPLES = 8  # of each prompt at each point: enough for self-BLEU to mean something
+EPILOG = """Examples:
+
+truedraw sweep "Once upon a time" --temperature 0.3,0.7,1 --top-p 0.9,1 -n 16 --output sweep.jsonl --html sweep.html
+
+truedraw sweep --prompts questions.jsonl --chat --temperature 0.5,1 --min-p 0,0.05 --output sweep.jsonl
+"""
+
+Argument = Annotated[
+    str | None,
+    typer.Argument(metavar="PROMPT", help="The text to continue; - reads it from stdin.", show_default=False),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepFlags:
+    """What only this verb has; the grid's flags stand in for those of one value."""
+
+    temperature: Annotated[
+        str | None,
+        flag("--temperature", "-t", metavar="X,X,...", help="0 takes the likeliest token.", rich_help_panel=GRID),
+    ] = None
+    top_p: Annotated[
+        str | None, flag("--top-p", metavar="X,X,...", help="Mass kept, in (0, 1].", rich_help_panel=GRID)
+    ] = None
+    min_p: Annotated[
+        str | None,
+        flag("--min-p", metavar="X,X,...", help="Share of the likeliest token's mass, 0 to 1.", rich_help_panel=GRID),
+    ] = None
+    top_k: Annotated[
+        str | None,
+        flag("--top-k", metavar="N,N,...", help="Tokens kept; 0 and -1 both keep all.", rich_help_panel=GRID),
+    ] = None
+    n: Annotated[int, flag("--n", "-n", help="Samples of each prompt at each point.", min=1, rich_help_panel=GRID)] = (
+        SAMPLES
+    )
+    prompts: Annotated[
+        Path | None,
+        flag("--prompts", metavar="FILE", help="JSON lines with prompt or turns, instead of PROMPT."),
+    ] = None
+    chat: Annotated[bool, flag("--chat", help="Put prompts into the model's chat template, as a user's question.")] = (
+        False
+    )
+    seed: Annotated[
+        int | None,
+        flag("--seed", help="Every sample's own seed follows from it; drawn if not given.", rich_help_panel=SAMPLING),
+    ] = None
+    html: Annotated[
+        Path | None,
+        flag("--html", metavar="FILE", help="Write a report with plots.", dir_okay=False, rich_help_panel=REPORT),
+    ] = None
+    parquet: Annotated[
+        Path | None,
+        flag("--parquet", metavar="FILE", help="Write a table, too.", dir_okay=False, rich_help_panel=REPORT),
+    ] = None
+
+
+@with_flags
+def sweep(
+    own: SweepFlags,
+    files: FileFlags,
+    model: ModelFlags,
+    sampling: SamplingFlags,
+    spec: SpeculationFlags,
+    output: OutputFlags,
+    prompt: Argument = None,
+) -> None:
+    """Sample prompts at every point of a grid, all in one batch that computes each prompt once.
+
+    One JSON line a sample goes to --output (or stdout) when it is done: its prompt's number, its point, its text,
+    tokens and log probabilities, and a seed of its own, with which `truedraw generate` writes the same text. Killed and
+    run again with the same settings, a sweep goes on where it was: nothing is done twice and nothing is missing.
+    """
+    from truedraw.cli import sweeping
+    from truedraw.cli.options import speculation_of
+
+    sweeping.check_reports(files, own.html, own.parquet)
+    plan = sweeping.Plan(
+        model=model,
+        files=files,
+        chat=own.chat,
+        sweep=sweeping.sweep_of(
+            sweeping.prompts_of(prompt, own.prompts),
+            {name: getattr(own, name) for name in sweeping.AXES},
+            own.n,
+            sampling.given(),
+            (sweeping.seed_of(files, own.seed), speculation_of(spec)),
+        ),
+    )
+    complete = sweeping.run(plan, output.stats)
+    sweeping.write_reports(plan, own.html, own.parquet)
+    if not complete:
+        raise typer.Exit(EXIT_CODE)

@@ -1,0 +1,107 @@
+"""One text's drafts of one round while they grow: candidates for the first token, then a chain behind the first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from truedraw.draft.cached_text import CachedText
+from truedraw.draft.knobs import GREEDY, PROBABILISTIC, Knobs
+from truedraw.errors import BadParameter
+from truedraw.protocol import ROOT, Engine, Floats, Law, Logits, Proposal, Purpose, Randomness, Sequence, Work
+
+
+class Draws:
+    """How the tokens of one text are drawn in a round that starts at `position`; `method` is one of knobs.METHODS."""
+
+    def __init__(self, method: str, randomness: Randomness, position: int) -> None:
+        self._method, self._randomness, self._position = method, randomness, position
+
+    def token(self, q: Floats, depth: int, node: int) -> tuple[int, Floats | None]:
+        """A token for the place `depth` tokens further, and its law: None where it is no sample of q [vocab]."""
+        if self._method == GREEDY:
+            return int(q.argmax()), None
+        if self._method == PROBABILISTIC:
+            return self._randomness.choose(q, Purpose.DRAFT, self._position, node), q
+        return self._randomness.choose(q, Purpose.TARGET, self._position + depth), None
+
+
+class Branch:
+    """Grows by one pass of the draft model a token.
+
+    The first pass is one of the text itself, with the tokens `behind` it that are certain to come; what is drawn goes
+    into a fork.
+    """
+
+    def __init__(self, engine: Engine, text: CachedText, behind: tuple[int, ...], budget: int) -> None:
+        self._engine, self._text, self._behind = engine, text, behind
+        self._budget, self._left = budget, min(budget, text.room(len(behind)))
+        self._sequence: Sequence | None = None
+        self._fork: Sequence | None = None
+        self._nodes: list[tuple[int, int, Floats | None]] = []  # token, parent, law
+        self._chain, self._end = 0, ROOT  # tokens of the chain and its last node
+
+    def starts(self) -> bool:
+        """Whether there is anything to draft, and room in the cache to do it."""
+        if self._left > 0:
+            self._sequence = self._text.sequence()
+        return self._sequence is not None
+
+    def work(self) -> Work:
+        """The rows of the next pass."""
+        if self._fork is not None:
+            return Work(self._fork)
+        assert self._sequence is not None
+        return Work(self._sequence, Proposal.chain(self._behind))
+
+    def grow(self, logits: Logits, law: Law, draws: Draws, knobs: Knobs) -> int | None:
+        """Draw what follows, from logits [vocab]; the token to go on behind, None where the draft ends."""
+        if knobs.ends(logits):
+            return None
+        try:
+            q = law(logits)
+        except BadParameter:  # the draft model rules out all that the target's law allows: there is nothing to offer
+            return None
+        first, above = len(self._nodes), self._end
+        for _ in range(min(knobs.siblings, self._budget) if above == ROOT else 1):
+            if not q.any():
+                break
+            token, reported = draws.token(q, self._chain, len(self._nodes))
+            self._nodes.append((token, above, reported))
+            q = without(q, token)
+        self._chain, self._end = self._chain + 1, first
+        if len(self._nodes) >= self._budget or self._chain >= self._left:
+            return None
+        return self._nodes[first][0]
+
+    def feed(self, token: int) -> None:
+        """Go on behind the last token of the chain."""
+        if self._fork is None:
+            assert self._sequence is not None
+            self._fork = self._engine.fork(self._sequence, 1)[0]
+            self._fork.commit(self._behind)
+        self._fork.commit([token])
+
+    def leave(self) -> None:
+        """Give up the pages; what was drafted so far stands, for no token drawn had a part in this."""
+        self._drop_fork()
+        if self._sequence is not None:
+            self._sequence.evict()
+
+    def ended(self) -> Proposal:
+        """What was drafted."""
+        self._drop_fork()
+        tokens, parents, laws = zip(*self._nodes, strict=True) if self._nodes else ((), (), ())
+        return Proposal(np.array(tokens, np.int64), np.array(parents, np.int64), tuple(laws))
+
+    def _drop_fork(self) -> None:
+        if self._fork is not None:
+            self._fork.close()
+            self._fork = None
+
+
+def without(q: Floats, token: int) -> Floats:
+    """q [vocab] given that it is not `token`; zeros where nothing else is possible."""
+    left = q.copy()
+    left[token] = 0.0
+    total = left.sum()
+    return left / total if total > 0 else left

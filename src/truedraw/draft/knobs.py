@@ -1,0 +1,123 @@
+"""The settings of a draft of its own law: what a drafter with a distribution draws from, and when it stops.
+
+Without any of them a draft is drawn from the target's own law, applied to the draft model's logits. Each of them puts
+another number in the place of the target's, and what acts on the model's own logits (bias, penalties, bans, a grammar)
+stays the target's. Any of it is exact: only the law that a token was really drawn from is handed to the verifier.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from truedraw.errors import BadParameter
+from truedraw.protocol import Floats, Law, Logits
+from truedraw.sampling.law import SamplingLaw, softmax
+from truedraw.sampling.order import OFF
+from truedraw.sampling.params import SamplingParams
+from truedraw.sampling.ranges import NOT_NEGATIVE, POSITIVE, RANGES, SHARE, Numbers, Wholes
+from truedraw.sampling.row import Row
+from truedraw.sampling.step import Fixed, Opening, Step
+from truedraw.sampling.steps import STEPS
+from truedraw.sampling.truncate import top_k
+
+PROBABILISTIC, GREEDY, GUMBEL = "probabilistic", "greedy", "gumbel"
+METHODS = (PROBABILISTIC, GREEDY, GUMBEL)
+REPLACED = ("temperature", "top_k", "top_p", "min_p")
+"""Steps of the target's law that a draft can have its own value for."""
+
+ENTROPY_K = "entropy_k"
+RANGE: dict[str, Numbers | Wholes] = {
+    **{f"draft_{name}": RANGES[name] for name in REPLACED},
+    "draft_entropy_k": POSITIVE,
+    "draft_siblings": Wholes(1, "1 or more"),
+    "draft_stop_below": SHARE,
+    "draft_stop_entropy": NOT_NEGATIVE,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knobs:
+    """None everywhere means: as the target. Raises BadParameter naming what cannot be.
+
+    draft_sample_method: "probabilistic" draws from q, "greedy" takes its likeliest tokens as certain ones, "gumbel"
+    draws from q with the target's own noise, under coupled verification only; None is one of the first and the last.
+    draft_temperature, draft_top_k, draft_top_p, draft_min_p: in place of the target's.
+    draft_entropy_k: of q so cut, keep the ceil(draft_entropy_k exp(H)) likeliest tokens. exp(H), H its entropy in
+    nats, is the number of equally likely tokens it is worth: few are kept where it is sure, many where it is not.
+    draft_siblings: candidates for the first token, without replacement; the chain goes on behind the first of them.
+    draft_stop_below, draft_stop_entropy: draft no further where the draft model's likeliest token has less than this
+    probability, or its entropy in nats is above this. Both look at its law alone, as it is before any transform and
+    before the token is drawn (algorithm L2: a token that was drawn may not decide its own fate).
+    """
+
+    draft_sample_method: str | None = None
+    draft_temperature: float | None = None
+    draft_top_k: int | None = None
+    draft_top_p: float | None = None
+    draft_min_p: float | None = None
+    draft_entropy_k: float | None = None
+    draft_siblings: int | None = None
+    draft_stop_below: float | None = None
+    draft_stop_entropy: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.draft_sample_method not in (None, *METHODS):
+            raise BadParameter(
+                "draft_sample_method", f"got {self.draft_sample_method!r}; give one of: {', '.join(METHODS)}"
+            )
+        for name, allowed in RANGE.items():
+            if getattr(self, name) is not None:
+                allowed.check(name, getattr(self, name))
+
+    @property
+    def siblings(self) -> int:
+        """Candidates for the first token."""
+        return self.draft_siblings or 1
+
+    def law(self, target: Law) -> Law:
+        """The law a draft is drawn from, at the place where `target` is the target's."""
+        changed = {name: step for name in REPLACED if (step := self._step(name)) is not UNCHANGED}
+        if self.draft_entropy_k is not None:
+            changed[ENTROPY_K] = Fixed(partial(keep_effective, ratio=self.draft_entropy_k))
+        if not changed:
+            return target
+        if not isinstance(target, SamplingLaw):
+            raise BadParameter(f"draft_{next(iter(changed))}", "this law takes no other steps; leave it out")
+        return target.replacing(changed)
+
+    def ends(self, logits: Logits) -> bool:
+        """Whether to draft no further where the draft model says logits [vocab]."""
+        if self.draft_stop_below is None and self.draft_stop_entropy is None:
+            return False
+        p = softmax(logits, 1.0)
+        unlikely = self.draft_stop_below is not None and float(p.max()) < self.draft_stop_below
+        return unlikely or (self.draft_stop_entropy is not None and entropy(p) > self.draft_stop_entropy)
+
+    def _step(self, name: str) -> Step | None:
+        value = getattr(self, f"draft_{name}")
+        if value is None:
+            return UNCHANGED
+        return None if value in OFF[name] else STEPS[name](SamplingParams(**{name: value}), Opening())
+
+
+def keep_effective(row: Row, ratio: float) -> None:
+    """Keep the ceil(ratio exp(H)) likeliest tokens of a row."""
+    row.keep(top_k(row.p, min(row.p.size, math.ceil(ratio * math.exp(entropy(row.p))))))
+
+
+def entropy(p: Floats) -> float:
+    """-sum(p log p) of p [vocab], in nats."""
+    possible = p[p > 0]
+    return -float((possible * np.log(possible)).sum())
+
+
+def nothing(row: Row) -> None:
+    """Change nothing."""
+
+
+UNCHANGED = Fixed(nothing)
+"""Stands for a step that is the target's."""

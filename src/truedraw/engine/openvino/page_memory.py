@@ -1,0 +1,47 @@
+"""The memory behind the pages: it costs nothing until it is written."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Sequence as Seq
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class PageMemory:
+    """Keys and values of all pages, one tensor a layer and kind, in one reservation of address space.
+
+    `shapes` are those of one page in each tensor, [heads, slots, head_dim]. Physical memory is used when a page is
+    first written.
+    """
+
+    def __init__(self, shapes: Seq[tuple[int, int, int]], item_bytes: int, num_pages: int) -> None:
+        sizes = [int(np.prod(shape)) * item_bytes for shape in shapes]
+        self.page_bytes = sum(sizes)
+        whole = np.frombuffer(_reserve(self.page_bytes * num_pages), np.uint8)
+        starts = (np.cumsum([0, *sizes]) * num_pages).tolist()
+        self.tensors: list[NDArray[np.uint8]] = [
+            whole[start:end].reshape(num_pages, heads, slots, head_dim * item_bytes)
+            for (start, end), (heads, slots, head_dim) in zip(pairwise(starts), shapes, strict=True)
+        ]
+
+    def copy(self, source: int, target: int, slots: int) -> None:
+        """Copy the first slots of one page in every tensor."""
+        for tensor in self.tensors:
+            tensor[target, :, :slots] = tensor[source, :, :slots]
+
+
+def _reserve(num_bytes: int) -> mmap.mmap:
+    """Anonymous zeroed memory; huge pages off, since one would make 2 MiB resident for a page of a few KiB."""
+    if not hasattr(mmap, "MAP_ANONYMOUS"):  # Windows
+        return mmap.mmap(-1, num_bytes)
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+    memory = mmap.mmap(-1, num_bytes, flags=flags)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        try:
+            memory.madvise(mmap.MADV_NOHUGEPAGE)
+        except OSError:  # a kernel without huge pages
+            return memory
+    return memory

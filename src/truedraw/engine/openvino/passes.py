@@ -1,0 +1,56 @@
+"""Passes over the compiled graph: parts in, rows of logits out, and the texts told what is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence as Seq
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.engine.openvino.batch import Batch
+from truedraw.engine.openvino.parts import Lane, Part
+from truedraw.engine.openvino.row_counts import RowCounts
+from truedraw.engine.openvino.runner import Runner
+from truedraw.engine.openvino.tasks import Task, next_chunk, rows_ahead
+from truedraw.protocol import Logits
+
+
+class Passes:
+    """Runs tasks whose pages are taken."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._pool = runner.pool
+        self._row_counts = RowCounts()
+
+    def ahead(self, tasks: Seq[Task], chunk_rows: int, leave: int) -> None:
+        """Compute text, several texts in a pass of about `chunk_rows`, until `leave` rows or fewer are left of it."""
+        while rows_ahead(tasks) > leave:
+            self.run(next_chunk(tasks, chunk_rows))
+
+    def run(self, parts: list[Part]) -> tuple[list[slice], Logits, NDArray[np.float32] | None]:
+        """Where each part's rows are, logits [rows, vocab], hidden [rows, layers, width] or None."""
+        with self._side_pages([lane for part in parts for lane in part.lanes[1:]]):
+            for part in parts:
+                part.sequence.uncertain()
+            num_rows = self._row_counts.choose(sum([len(part.ids) for part in parts]))
+            batch = Batch(parts, num_rows, self._pool.rows)
+            logits, hidden = self._runner.run(batch)
+        for part in parts:
+            part.sequence.computed(part.cached, part.drafted)
+        return batch.places, logits, hidden
+
+    @contextmanager
+    def _side_pages(self, lanes: list[Lane]) -> Iterator[None]:
+        """Give each lane pages of its own, for as long as the pass takes."""
+        given: list[list[int]] = []
+        try:
+            for lane in lanes:
+                lane.pages = self._pool.branch(lane.pages, lane.past, lane.end)
+                given.append(lane.pages)
+            yield
+        finally:
+            for pages in given:
+                self._pool.release(pages)

@@ -1,0 +1,62 @@
+"""The shape of a proposal: what follows what."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.engine.openvino.sequence import Limits, check_tokens
+from truedraw.errors import EngineError
+from truedraw.protocol import ROOT, Ints, Proposal
+
+
+def is_chain(proposal: Proposal) -> bool:
+    """Every node follows the one before it."""
+    parents = proposal.parents
+    return len(parents) == 0 or parents.tolist() == list(range(ROOT, len(parents) - 1))
+
+
+def paths(proposal: Proposal) -> list[list[int]]:
+    """From the text to every leaf, the path of first children first."""
+    parents = proposal.parents.tolist()
+    found = []
+    for leaf in set(range(len(parents))) - set(parents):
+        path, node = [], leaf
+        while node != ROOT:
+            path.append(node)
+            node = parents[node]
+        found.append(path[::-1])
+    return sorted(found)
+
+
+def tree(proposal: Proposal, text: int) -> tuple[Ints, NDArray[np.uint8]]:
+    """Depths of the nodes [nodes], 0 for those that follow the text, and the mask of `text` + nodes rows."""
+    nodes = len(proposal)
+    depths = np.zeros(nodes, np.int64)
+    mask = np.tri(text + nodes, dtype=np.uint8)
+    mask[text:] = 0
+    for node, parent in enumerate(proposal.parents):
+        above = text - 1 if parent == ROOT else text + parent
+        mask[text + node] = mask[above]
+        mask[text + node, text + node] = 1
+        depths[node] = 0 if parent == ROOT else depths[parent] + 1
+    return depths, mask
+
+
+def check_proposal(proposal: Proposal, length: int, limits: Limits) -> None:
+    """Raises EngineError for a tree out of order, an unknown token, or a node beyond the context."""
+    if not len(proposal) and not len(proposal.parents):
+        return
+    parents = proposal.parents.tolist()
+    if len(parents) != len(proposal) or not all(ROOT <= parent < node for node, parent in enumerate(parents)):
+        raise EngineError("every draft token needs a parent that stands before it, or -1 for the text itself")
+    check_tokens(proposal.tokens.tolist(), limits.vocab_size)
+    if length + len(proposal) > limits.length and length + _height(proposal) > limits.length:
+        raise EngineError(
+            f"a draft of depth {_height(proposal)} after {length} tokens leaves the model's context of "
+            f"{limits.length}; draft less"
+        )
+
+
+def _height(proposal: Proposal) -> int:
+    return int(tree(proposal, 1)[0].max()) + 1

@@ -1,0 +1,140 @@
+"""Many requests at once, in and out in any order; which others there are changes no text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from truedraw.control.fixed import FixedController
+from truedraw.control.payoff import PayoffController
+from truedraw.engine.logits_cache import LogitsCache, LogitsCacheUse
+from truedraw.errors import TruedrawError
+from truedraw.generate.generation import Generation
+from truedraw.generate.job import Job
+from truedraw.generate.planning import Limits
+from truedraw.generate.request import Request
+from truedraw.generate.result import Result
+from truedraw.generate.scheduler import Scheduler
+from truedraw.generate.shared_drafters import SharedDrafters
+from truedraw.protocol import Controller, Observer, Round
+from truedraw.sampling.params import SamplingParams
+
+if TYPE_CHECKING:
+    from truedraw.generate.model import Model, Prompt, Spec
+
+
+class Batch:
+    """Add requests, then take what is `completed()`. Use it in a `with` block, or call close().
+
+    One thread drives it; others may add and cancel meanwhile. `logits_cache_bytes`: memory for rows of logits that
+    other samples may meet again; 0 turns that off.
+    """
+
+    def __init__(self, model: Model, limits: Limits, logits_cache_bytes: int) -> None:
+        self._model = model
+        self._cache = LogitsCache(logits_cache_bytes)
+        cache = self._cache if logits_cache_bytes else None
+        self._scheduler = Scheduler(model.engine, SharedController(), limits, cache)
+        self._drafters = SharedDrafters()
+        self._open: dict[Job, Generation] = {}
+
+    def add(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
+            observer: Observer | None = None, **sampling: Any) -> Generation:  # fmt: skip
+        """Put a request, as for Model.generate, at the end of the queue; raises BadInput naming what is wrong."""
+        wish = self._model.wish(prompt, params, speculative=speculative, observer=observer, **sampling)
+        run, job = self._model.run(wish, self._scheduler, self._drafters)
+        self._open[job] = run
+        self._scheduler.add(job)
+        return run
+
+    def step(self) -> bool:
+        """Move everybody by one pass, or by what needs none; False where nothing is left to do."""
+        return self._scheduler.step()
+
+    def completed(self) -> Iterator[Generation]:
+        """Each request once, when it has ended, failed or been cancelled, until none is left; more may be added."""
+        while True:
+            yield from self.finished()
+            if not self.step() and not self._scheduler.ended:
+                return
+
+    def finished(self) -> Iterator[Generation]:
+        """Those that have ended since the last look; moves nobody."""
+        while self._scheduler.ended:
+            yield self._open.pop(self._scheduler.ended.popleft())
+
+    @property
+    def num_unfinished(self) -> int:
+        """Samples that run or wait."""
+        return self._scheduler.num_unfinished
+
+    @property
+    def is_hungry(self) -> bool:
+        """Whether another request would begin soon."""
+        return self._scheduler.is_hungry
+
+    @property
+    def logits_cache_use(self) -> LogitsCacheUse:
+        """How often a row needed no pass; zeros where the cache is off."""
+        return self._cache.use
+
+    def close(self) -> None:
+        """Cancel what is left; its texts keep what they have."""
+        self._scheduler.close()
+        self._drafters.close()
+
+    def __enter__(self) -> Batch:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def generate_many(batch: Batch, requests: Iterable[Request]) -> Iterator[tuple[Request, Result | TruedrawError]]:
+    """Each request and what came of it, in order of completion; a bad one has its error beside it.
+
+    Requests are asked for when they would begin soon.
+    """
+    source, asked, more = iter(requests), {}, True
+    with batch:
+        while more or batch.num_unfinished:
+            while more and batch.is_hungry:
+                request = next(source, None)
+                if request is None:
+                    more = False
+                    break
+                try:
+                    run = batch.add(request.prompt, speculative=request.speculative, **request.params)
+                except TruedrawError as error:
+                    yield request, error
+                else:
+                    asked[run] = request
+            batch.step()
+            for run in batch.finished():
+                yield asked.pop(run), run.error or run.result()
+
+
+class SharedController:
+    """protocol.Controller for requests of every kind: one PayoffController, as wide as the widest of them needs.
+
+    What a request may draft at most is in its room.
+    """
+
+    def __init__(self) -> None:
+        self._width = 0
+        self._inner: Controller = FixedController(0)
+
+    def budget(self, rooms: Sequence[int], samples: Sequence[int]) -> list[int]:
+        """Draft tokens for each sample; what was learnt about narrower drafts is forgotten when wider ones come."""
+        width = max(rooms)
+        if width > self._width:
+            self._width = (1 << width.bit_length()) - 1
+            self._inner = PayoffController(self._width)
+        return self._inner.budget(rooms, samples)
+
+    def observe(self, rounds: Sequence[Round]) -> None:
+        """Learn from what happened."""
+        self._inner.observe(rounds)

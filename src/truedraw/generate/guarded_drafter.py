@@ -1,0 +1,106 @@
+"""The guard around a drafter: whatever goes wrong in it, the text goes on, exactly.
+
+A proposal is believed when it keeps its contract: a tree in topological order within the budget, tokens that exist,
+and for each a probability vector under which it can be drawn. That is two passes over a law and reads no model. At the
+first proposal that breaks it, and at the first error, the drafter is switched off for the run: what said one untrue
+thing of its draws may say more, and a law that is only almost right would bend the text unseen. The round and all that
+follow are plain sampling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from truedraw.errors import BadProposal
+from truedraw.protocol import NOTHING, Drafter, DraftState, Law, LooksAhead, Proposal, Randomness, Scores
+from truedraw.verify.proposals import check_for
+
+Found = TypeVar("Found")
+
+
+class GuardedState:
+    """protocol.DraftState around the drafter's own; None where there is none any more."""
+
+    def __init__(self, guard: GuardedDrafter, inner: DraftState | None) -> None:
+        self.guard, self.inner = guard, inner
+
+    def commit(self, tokens: Sequence[int], scores: Scores) -> None:
+        """Append."""
+        inner = self.inner
+        if inner is not None:
+            self.guard.attempt("commit", lambda: inner.commit(tokens, scores))
+
+    def ahead(self, tokens: Sequence[int]) -> GuardedState:
+        """protocol.LooksAhead; a state that cannot look ahead drafts nothing there."""
+        inner = self.inner
+        if not isinstance(inner, LooksAhead):
+            return GuardedState(self.guard, None)
+        return GuardedState(self.guard, self.guard.attempt("ahead", lambda: inner.ahead(tokens)))
+
+    def close(self) -> None:
+        """Give back what the state holds."""
+        close(self.inner)
+
+
+class GuardedDrafter:
+    """protocol.Drafter around another one, for a target of `vocab_size` tokens.
+
+    `fault` says in words why it was switched off, None while it was not.
+    """
+
+    def __init__(self, drafter: Drafter, vocab_size: int) -> None:
+        self.drafter, self.vocab_size = drafter, vocab_size
+        self.fault: str | None = None
+
+    def open(self, tokens: Sequence[int], law: Law) -> GuardedState:
+        """Start on a text."""
+        return GuardedState(self, self.attempt("open", lambda: self.drafter.open(tokens, law)))
+
+    def propose(
+        self, states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]
+    ) -> list[Proposal]:
+        """The drafter's proposals, or empty ones."""
+        able = [i for i, state in enumerate(states) if state.inner is not None]
+        found = self.attempt("propose", lambda: self._proposed(able, states, budgets, randomness))
+        proposals = dict(zip(able, found or (), strict=False))
+        return [proposals.get(i, NOTHING) for i in range(len(states))]
+
+    def checked(self, proposal: Proposal, budget: int) -> Proposal:
+        """A proposal that somebody else has asked the drafter for, or the empty one."""
+        return self.attempt("propose", lambda: self._believed(proposal, budget)) or NOTHING
+
+    def close(self) -> None:
+        """Give back what the drafter holds."""
+        close(self.drafter)
+
+    def attempt(self, what: str, act: Callable[[], Found]) -> Found | None:
+        """What `act` returns, None once something has gone wrong."""
+        if self.fault is not None:
+            return None
+        try:
+            return act()
+        except Exception as error:  # a plug-in may raise anything, and none of it may end the text
+            self.fault = f"{what}: {type(error).__name__}: {error}"
+            return None
+
+    def _proposed(
+        self, able: list[int], states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]
+    ) -> list[Proposal]:
+        asked = [budgets[i] for i in able]
+        found = self.drafter.propose([states[i].inner for i in able], asked, [randomness[i] for i in able])
+        if len(found) != len(able):
+            raise BadProposal(f"{len(able)} texts got {len(found)} proposals; give one each")
+        return [self._believed(proposal, budget) for proposal, budget in zip(found, asked, strict=True)]
+
+    def _believed(self, proposal: Proposal, budget: int) -> Proposal:
+        """The proposal; raises BadProposal where it breaks its contract."""
+        if len(proposal) > budget:
+            raise BadProposal(f"a budget of {budget} draft tokens was answered with {len(proposal)}")
+        check_for(proposal, self.vocab_size)
+        return proposal
+
+
+def close(part: object) -> None:
+    """Close a drafter or a draft state that holds something; most hold nothing and have no close()."""
+    getattr(part, "close", lambda: None)()

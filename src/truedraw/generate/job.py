@@ -1,0 +1,99 @@
+"""One request on its way through a scheduler: samples of one prompt, waiting, running or ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import NamedTuple
+
+from truedraw import protocol as p
+from truedraw.engine.logits_cache import LogitsCache
+from truedraw.errors import TruedrawError
+from truedraw.generate.ending import Ending
+from truedraw.generate.sample import Parts, Sample
+from truedraw.generate.trail import Trail
+
+
+class Start(NamedTuple):
+    """What a sample brings along."""
+
+    law: p.Law
+    randomness: p.Randomness
+    ending: Ending
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """Moved by a scheduler, in the thread that drives it; others may read it."""
+
+    prompt: tuple[int, ...]
+    parts: Parts
+    starts: Sequence[Start]  # one for each sample
+
+    first: int = -1  # number of the first sample; the others follow
+    root: p.Sequence | None = None  # the prompt, which samples are forked from while some have not begun
+    begun: int = 0
+    live: list[Sample] = field(default_factory=list)  # begun and not ended
+    rounds: list[p.Round] = field(default_factory=list)
+    fill_seconds: float = 0.0  # of the engine, for passes that computed nothing but prompts
+    opened_at: float | None = None  # perf_counter
+    ended_at: float | None = None
+    error: TruedrawError | None = None
+
+    @property
+    def remaining(self) -> int:
+        """Samples that have not begun."""
+        return len(self.starts) - self.begun
+
+    @property
+    def seconds(self) -> float:
+        """From its beginning, the time in the queue not counted, to its end or now."""
+        return 0.0 if self.opened_at is None else (self.ended_at or perf_counter()) - self.opened_at
+
+    def open(self, engine: p.Engine) -> p.Sequence:
+        """Its turn has come: the prompt as a text of the engine."""
+        self.opened_at = perf_counter()
+        self.root = engine.open(self.prompt)
+        return self.root
+
+    def postpone(self) -> None:
+        """It has to wait after all."""
+        if self.root is not None:
+            self.root.close()
+        self.root = self.opened_at = None
+
+    def is_ready(self) -> bool:
+        """Whether a sample can begin: several share a prompt that is computed before."""
+        return self.root is not None and (self.remaining == 1 or self.root.num_uncached == 1)
+
+    def begin(self, engine: p.Engine, cache: LogitsCache | None) -> Sample:
+        """The next sample; the last one takes the prompt's own text, the others forks of it."""
+        assert self.root is not None
+        law, randomness, ending = self.starts[self.begun]
+        draft = self.parts.drafter.open(self.prompt, law)
+        sequence = self.root if self.remaining == 1 else engine.fork(self.root, 1)[0]
+        sample = Sample(
+            number=self.first + self.begun,
+            parts=self.parts,
+            law=law,
+            randomness=randomness,
+            ending=ending,
+            sequence=sequence,
+            draft=draft,
+            trail=None if cache is None else Trail(cache, self.prompt),
+        )
+        self.root = None if self.remaining == 1 else self.root
+        self.begun += 1
+        self.live.append(sample)
+        return sample
+
+    def fail(self, error: Exception) -> None:
+        """Keep the first error; a foreign one becomes the cause of one of ours."""
+        if self.error is not None:
+            return
+        if isinstance(error, TruedrawError):
+            self.error = error
+        else:
+            self.error = TruedrawError(f"a part of the run raised {type(error).__name__}: {error}")
+            self.error.__cause__ = error

@@ -1,0 +1,56 @@
+"""Prompts in, results out, in order of completion; what is wrong with a line stays beside that line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from truedraw.errors import BadInput, BadParameter, TruedrawError
+from truedraw.generate.model import Model
+from truedraw.generate.offline.lines import Defaults, Key, Line, key_of, parsed, request_of
+from truedraw.generate.request import Request
+from truedraw.generate.result import Result
+
+Emit = Callable[[dict[str, Any]], None]
+"""Takes one record, when its line is done."""
+
+
+def run_lines(model: Model, lines: Iterable[Line], defaults: Defaults, emit: Emit, max_running: int) -> None:
+    """Sample every line's prompt and hand over a record for each, whatever becomes of it.
+
+    Lines are read when their samples would begin soon, so the memory does not depend on their number. A record is
+    {"line": number, "digest": of the line, "id" or "custom_id" where the line has one} and then either
+    Result.to_dict(), with the line's seed, or {"error": {"type", "message", "param"}}.
+    """
+    for request, outcome in model.generate_many(_requests(lines, defaults, emit), max_running=max_running):
+        emit(record(request.key, outcome))
+
+
+def _requests(lines: Iterable[Line], defaults: Defaults, emit: Emit) -> Iterator[Request]:
+    for line in lines:
+        try:
+            request = request_of(line, defaults)
+        except BadInput as error:
+            emit(record(_key(line), error))
+        else:
+            yield request
+
+
+def record(key: Key, outcome: Result | TruedrawError) -> dict[str, Any]:
+    """What stands in the output for one line."""
+    body = outcome.to_dict() if isinstance(outcome, Result) else {"error": error_of(outcome)}
+    return {**key.head(), **body}
+
+
+def error_of(error: TruedrawError) -> dict[str, Any]:
+    """An error as JSON: its kind, its text, and the parameter where it is about one."""
+    named: Mapping[str, Any] = {"param": error.parameter} if isinstance(error, BadParameter) else {}
+    return {"type": type(error).__name__, "message": str(error), **named}
+
+
+def _key(line: Line) -> Key:
+    """With the line's id, where that much can be read of it."""
+    try:
+        return key_of(line, parsed(line))
+    except BadInput:
+        return key_of(line)

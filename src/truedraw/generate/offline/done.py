@@ -1,0 +1,48 @@
+"""Which lines of a batch are done, in eight bytes a line."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from truedraw.errors import BadFile
+from truedraw.generate.offline.lines import Line
+
+
+class Done:
+    """The digests of the lines that have a result, by their numbers; 0 where there is none."""
+
+    def __init__(self, records: Iterable[Mapping[str, Any]] = (), path: Path | None = None) -> None:
+        self._path = path
+        self._digests = array("Q")
+        self.count = 0
+        self.failed = 0
+        for record in records:
+            self._add(record)
+
+    def remaining(self, lines: Iterable[Line]) -> Iterator[Line]:
+        """The lines without a result; raises BadFile for one that has become another since."""
+        for line in lines:
+            digest = self._digests[line.number - 1] if line.number <= len(self._digests) else 0
+            if not digest:
+                yield line
+            elif digest != line.digest:
+                raise BadFile(
+                    f"line {line.number} of the prompts is not what it was when {self._path} was begun; "
+                    "give the same prompts, another file for the output, or --overwrite to begin anew"
+                )
+
+    def _add(self, record: Mapping[str, Any]) -> None:
+        try:
+            number, digest = int(record["line"]), int(record["digest"], 16)
+        except (KeyError, TypeError, ValueError):
+            number = digest = 0
+        if number < 1 or digest < 1:
+            raise BadFile(f"{self._path} holds a result without a line of prompts; give another file for the output")
+        if number > len(self._digests):
+            self._digests.extend([0] * (number - len(self._digests)))
+        self.count += not self._digests[number - 1]
+        self.failed += "error" in record
+        self._digests[number - 1] = digest

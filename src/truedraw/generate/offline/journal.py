@@ -1,0 +1,146 @@
+"""A file of JSON lines that survives a kill: only ever appended to, one whole line a result.
+
+A line is handed to the system in one write, so that a killed process loses nothing it has finished and leaves at most
+one line half written; opening the file again cuts that off. Against a loss of power the file is also forced to the
+disk, at most once a second: what is lost then is computed again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from time import monotonic
+from types import TracebackType
+from typing import Any, BinaryIO
+
+from truedraw.errors import BadFile
+from truedraw.generate.offline.settings import begin, forget
+
+SYNC_SECONDS = 1.0  # between two waits for the disk
+BINARY = getattr(os, "O_BINARY", 0)  # line breaks stay what they are, where that has to be said
+LONGEST_SHOWN = 40  # characters of a line that a message repeats
+
+
+class Journal:
+    """The file at `path`, made if it is not there, in a run of these settings; nobody else may write to it meanwhile.
+
+    What an earlier run of the same settings left is kept, unless `overwrite`. Raises BadFile where the file cannot be
+    written, is something else, was begun with other settings (it is then left as it is) or is being written by another
+    process.
+    """
+
+    def __init__(self, path: Path, settings: Mapping[str, Any], overwrite: bool = False) -> None:
+        self.path = path
+        if path.exists() and not path.is_file():
+            raise BadFile(f"{path} is no regular file; give a file for the output, or - for stdout")
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, 0o666)
+        except OSError as error:
+            raise BadFile(f"{path} cannot be written: {error.strerror}; give a file in a folder that exists") from error
+        try:
+            _lock(self._file, path)
+            if overwrite:
+                os.ftruncate(self._file, 0)  # before the settings go: results never stand beside those of others
+                forget(path)
+            begin(path, settings)
+            self._cut()
+        except BaseException:
+            os.close(self._file)
+            raise
+        self._synced = monotonic()
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """What is there already, line by line; raises BadFile for a line that is no JSON object."""
+        yield from read_records(self.path)
+
+    def append(self, record: dict[str, Any]) -> None:
+        """One more line. An error of the disk is an OSError."""
+        left = memoryview(to_line(record))
+        while left:
+            left = left[os.write(self._file, left) :]
+        if monotonic() - self._synced > SYNC_SECONDS:
+            self.sync()
+
+    def sync(self) -> None:
+        """Wait until everything is on the disk."""
+        os.fsync(self._file)
+        self._synced = monotonic()
+
+    def close(self) -> None:
+        """On the disk, and free for others."""
+        self.sync()
+        os.close(self._file)
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _cut(self) -> None:
+        """Drop what follows the last line break: a line that a killed process did not finish."""
+        with self.path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            whole = _end_of_last_line(file, size)
+        if whole < size:
+            os.ftruncate(self._file, whole)
+            os.fsync(self._file)
+
+
+def to_line(record: dict[str, Any]) -> bytes:
+    """Strict JSON in UTF-8, and a line break; half a surrogate pair, which UTF-8 cannot hold, is escaped."""
+    try:
+        return json.dumps(record, allow_nan=False, ensure_ascii=False).encode() + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(record, allow_nan=False).encode() + b"\n"
+
+
+def read_records(path: Path) -> Iterator[dict[str, Any]]:
+    """The lines of such a file, whoever writes it; raises BadFile. An unfinished last line is left out."""
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                if line.endswith(b"\n"):
+                    yield _record(line, path, number)
+    except OSError as error:
+        raise BadFile(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _record(line: bytes, path: Path, number: int) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict):
+        shown = line[:LONGEST_SHOWN].decode(errors="replace").strip()
+        raise BadFile(f"{path}, line {number}: {shown!r} is no result of ours; give another file for the output")
+    return record
+
+
+def _end_of_last_line(file: BinaryIO, size: int, block: int = 1 << 16) -> int:
+    """Bytes up to and with the last line break."""
+    end = size
+    while end > 0:
+        start = max(0, end - block)
+        file.seek(start)
+        found = file.read(end - start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0
+
+
+def _lock(file: int, path: Path) -> None:
+    """The system lets go of it when the process ends, however it does. Without such locks there is none."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise BadFile(f"{path} is being written by another process; wait for it, or give another file") from error

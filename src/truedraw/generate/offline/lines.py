@@ -1,0 +1,142 @@
+"""A line of prompts to a request.
+
+A line is a JSON object: "prompt" (a text, or a list of token ids) or "messages" (of a conversation, for models with a
+chat template), perhaps "id" or "custom_id" (given back with the result), "speculative", and any sampling parameter.
+What a line does not say is as the run says. A line without a seed has derived_seed(seed of the run, its number).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from hashlib import sha256
+from typing import Any
+
+from truedraw.errors import BadInput, BadParameter, BadPrompt
+from truedraw.generate.offline.seeds import derived_seed
+from truedraw.generate.request import Request
+from truedraw.sampling.params import ALIASES, SamplingParams
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+IDS = ("id", "custom_id")
+OWN = ("prompt", "messages", "speculative", *IDS)
+DIGEST_BYTES = 8
+
+Chat = Callable[[Any], list[int]]
+"""Messages to token ids; raises BadInput."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line as it stands in its file."""
+
+    number: int  # from 1
+    text: bytes  # without its line break
+
+    @property
+    def digest(self) -> int:
+        """A short name of its content, never 0."""
+        return int.from_bytes(sha256(self.text).digest()[:DIGEST_BYTES], "big") or 1
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a result needs to be put beside its line."""
+
+    line: int
+    digest: int
+    named: Mapping[str, str | int]  # {"id": ...} or {"custom_id": ...}, or nothing
+
+    def head(self) -> dict[str, Any]:
+        """The beginning of the line's record."""
+        return {"line": self.line, "digest": f"{self.digest:0{2 * DIGEST_BYTES}x}", **self.named}
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What applies to lines that do not say otherwise."""
+
+    params: Mapping[str, Any]  # sampling parameters by name, without the seed
+    speculative: Any
+    seed: int
+    chat: Chat
+    as_chat: bool = False  # texts are questions
+
+
+def numbered(lines: Iterable[bytes]) -> Iterator[Line]:
+    """The lines that are not blank; a byte order mark at the very beginning is dropped."""
+    for number, raw in enumerate(lines, start=1):
+        text = (raw.removeprefix(BYTE_ORDER_MARK) if number == 1 else raw).rstrip(b"\r\n")
+        if text.strip():
+            yield Line(number, text)
+
+
+def request_of(line: Line, defaults: Defaults) -> Request:
+    """The line's request; raises BadInput for what is no request."""
+    entry = parsed(line)
+    key = key_of(line, entry)
+    valid = {*OWN, *ALIASES, *(field.name for field in fields(SamplingParams))}
+    for name in entry:
+        if name not in valid:
+            raise BadParameter(name, f"no such key; valid ones are {', '.join([*OWN, *sorted(valid - {*OWN})])}")
+    own = {ALIASES.get(name, name): value for name, value in entry.items() if name not in OWN and value is not None}
+    params = {**defaults.params, **own}
+    params.setdefault("seed", derived_seed(defaults.seed, line.number))
+    speculative = defaults.speculative if entry.get("speculative") is None else entry["speculative"]
+    return Request(prompt_of(entry, defaults), params, speculative, key)
+
+
+def key_of(line: Line, entry: Mapping[str, Any] | None = None) -> Key:
+    """Raises BadInput for an id of another kind, and for two of them."""
+    named = {name: entry[name] for name in IDS if entry.get(name) is not None} if entry else {}
+    for name, value in named.items():
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise BadParameter(name, f"got {value!r}; give a text or a whole number")
+    if len(named) > 1:
+        raise BadParameter("id", "id and custom_id are the same thing; give one of them")
+    return Key(line.number, line.digest, named)
+
+
+def parsed(line: Line) -> dict[str, Any]:
+    """The line's object; raises BadInput."""
+    try:
+        entry = json.loads(line.text, object_pairs_hook=_unique)
+    except UnicodeDecodeError as error:
+        raise BadInput(f"byte {error.start + 1} is not UTF-8; save the file as UTF-8") from error
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, BadInput):
+            raise
+        raise BadInput(f"not JSON ({error}); give one JSON object a line") from error
+    if not isinstance(entry, dict):
+        raise BadInput('give a JSON object, as {"prompt": "Once upon a time"}')
+    return entry
+
+
+def prompt_of(entry: Mapping[str, Any], defaults: Defaults) -> str | list[int]:
+    """The text or the token ids to continue; raises BadPrompt."""
+    prompt, messages = entry.get("prompt"), entry.get("messages")
+    if (prompt is None) == (messages is None):
+        raise BadPrompt("give either prompt (a text or token ids) or messages (of a conversation)")
+    if messages is not None:
+        if not isinstance(messages, list):
+            raise BadPrompt(f"messages is {messages!r:.60}; give a list of objects with role and content")
+        return defaults.chat(messages)
+    if not isinstance(prompt, str | list):
+        raise BadPrompt(f"prompt is {prompt!r:.60}; give a text, or a list of token ids")
+    if isinstance(prompt, str) and any("\ud800" <= letter <= "\udfff" for letter in prompt):
+        raise BadPrompt(
+            "prompt holds half of a surrogate pair (\\ud800 to \\udfff), which is no character; leave it out"
+        )
+    if isinstance(prompt, str) and prompt and defaults.as_chat:
+        return defaults.chat([{"role": "user", "content": prompt}])
+    return prompt
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise BadParameter(twice, "the key stands there twice; give it once")
+    return found

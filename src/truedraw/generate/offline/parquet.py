@@ -1,0 +1,75 @@
+"""The samples of a sweep as a Parquet file, one row each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from truedraw.errors import BadFile
+from truedraw.generate.offline.grid import AXES
+
+ROWS = 1000  # written at a time
+
+
+def require_pyarrow() -> Any:
+    """The module; raises BadFile where it is not installed."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise BadFile("a Parquet file needs an extra: pip install 'truedraw[parquet]'") from None
+    return pyarrow
+
+
+def write_parquet(records: Iterable[Mapping[str, Any]], path: Path) -> int:
+    """Write the records, whole or not at all, and return how many there were; raises BadFile.
+
+    Columns: prompt, sample, the axes of the grid (null where the sweep has none), seed, text, finish_reason, exact,
+    prompt_tokens, token_ids, logprobs, sampling_logprobs, rounds, error (null, or its message).
+    """
+    arrow = require_pyarrow()
+    fresh, schema, rows = path.with_name(path.name + ".part"), _schema(arrow), 0
+    try:
+        with arrow.parquet.ParquetWriter(fresh, schema) as writer:
+            for some in _in_batches(records):
+                writer.write_table(arrow.Table.from_pylist([_row(record) for record in some], schema=schema))
+                rows += len(some)
+        fresh.replace(path)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise BadFile(f"{path} cannot be written: {error.strerror or error}; give another file") from error
+    return rows
+
+
+def _schema(arrow: Any) -> Any:
+    numbers = arrow.list_(arrow.float64())
+    return arrow.schema(
+        {
+            "prompt": arrow.int64(),
+            "sample": arrow.int64(),
+            **{axis: arrow.int64() if axis == "top_k" else arrow.float64() for axis in AXES},
+            "seed": arrow.uint64(),
+            "text": arrow.string(),
+            "finish_reason": arrow.string(),
+            "exact": arrow.bool_(),
+            "prompt_tokens": arrow.int64(),
+            "token_ids": arrow.list_(arrow.int32()),
+            "logprobs": numbers,
+            "sampling_logprobs": numbers,
+            "rounds": arrow.int64(),
+            "error": arrow.string(),
+        }
+    )
+
+
+def _row(record: Mapping[str, Any]) -> dict[str, Any]:
+    error = record.get("error")
+    return {**record, "error": None if error is None else error["message"]}
+
+
+def _in_batches(records: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    left = iter(records)
+    while some := list(islice(left, ROWS)):
+        yield some

@@ -1,0 +1,111 @@
+"""What a file of results was begun with, in a file beside it, so that a run that goes on is the same run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from truedraw.errors import BadFile
+
+SUFFIX = ".settings.json"
+LONGEST_SHOWN = 60  # characters of a value that a message repeats
+MOST_SHOWN = 3  # settings that a message names
+ABSENT = "not given"
+
+
+def beside(path: Path) -> Path:
+    """Where the settings of the results at `path` stand."""
+    return path.with_name(path.name + SUFFIX)
+
+
+def begin(path: Path, settings: Mapping[str, Any]) -> None:
+    """Write the settings down, or find the same ones there; raises BadFile naming what differs.
+
+    A file of results without settings was not begun by us and is refused. Where there are no results, earlier settings
+    bind nobody.
+    """
+    if not path.exists() or not path.stat().st_size:
+        _write(beside(path), settings)
+        return
+    known = read(path)
+    if known is None:
+        raise BadFile(f"{path} is there already and was not begun by a run like this; {_what_to_do()}")
+    differing = _differing(known, _as_json(settings))
+    if differing:
+        more = f"; and {len(differing) - MOST_SHOWN} more" if len(differing) > MOST_SHOWN else ""
+        shown = "; ".join(differing[:MOST_SHOWN]) + more
+        raise BadFile(f"{path} was begun with other settings: {shown}; {_what_to_do()}")
+
+
+def begun_with(path: Path, name: str) -> Any:
+    """One setting of the run that began `path`; None where there is none."""
+    known = read(path)
+    return None if known is None else known.get(name)
+
+
+def read(path: Path) -> dict[str, Any] | None:
+    """The settings that stand beside `path`; None where there are none; raises BadFile for what is no JSON object."""
+    file = beside(path)
+    try:
+        found = json.loads(file.read_bytes())
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise BadFile(f"{file} cannot be read: {error.strerror}") from error
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise BadFile(f"{file} is not what a run wrote; {_what_to_do()}")
+    return found
+
+
+def forget(path: Path) -> None:
+    """Remove the settings of the results at `path`; raises BadFile."""
+    try:
+        beside(path).unlink(missing_ok=True)
+    except OSError as error:
+        raise BadFile(f"{beside(path)} cannot be removed: {error.strerror}; give another file") from error
+
+
+def _write(file: Path, settings: Mapping[str, Any]) -> None:
+    """Whole or not at all, and on the disk before the first result is."""
+    fresh = file.with_name(file.name + ".part")
+    try:
+        with fresh.open("w", encoding="utf-8") as out:
+            json.dump(settings, out, indent=1, allow_nan=False)
+            out.write("\n")
+            out.flush()
+            os.fsync(out.fileno())
+        fresh.replace(file)
+    except OSError as error:
+        raise BadFile(f"{file} cannot be written: {error.strerror}; give a file in a folder that exists") from error
+
+
+def _as_json(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """As they will be read again: tuples are lists, keys are text."""
+    found: dict[str, Any] = json.loads(json.dumps(settings, allow_nan=False))
+    return found
+
+
+def _differing(known: Mapping[str, Any], now: Mapping[str, Any], within: str = "") -> list[str]:
+    """A few words for each setting that is another one, by its path."""
+    words: list[str] = []
+    for name in [*known, *(name for name in now if name not in known)]:
+        before, after = known.get(name, ABSENT), now.get(name, ABSENT)
+        if isinstance(before, dict) and isinstance(after, dict):
+            words += _differing(before, after, f"{within}{name}.")
+        elif before != after:
+            words.append(f"{within}{name} was {_short(before)}, is {_short(after)}")
+    return words
+
+
+def _short(value: Any) -> str:
+    text = value if value == ABSENT else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
+
+
+def _what_to_do() -> str:
+    return "give another file, or --overwrite to begin anew"

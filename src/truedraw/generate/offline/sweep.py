@@ -1,0 +1,87 @@
+"""A sweep's samples: every prompt at every point, n times, all of them in one batch with shared prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from truedraw.errors import BadFile, TruedrawError
+from truedraw.generate.model import Model, Prompt
+from truedraw.generate.offline.batch import Emit, error_of
+from truedraw.generate.offline.grid import AXES, Draw, Point, draws, point_of
+from truedraw.generate.request import Request
+from truedraw.generate.result import Result
+from truedraw.sampling.params import sampling_params
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What to draw. `params`: sampling parameters of every point, by name."""
+
+    prompts: Sequence[Prompt]
+    points: Sequence[Point]
+    n: int
+    params: Mapping[str, Any]
+    seed: int
+    speculative: Any = None
+
+    def __len__(self) -> int:
+        return len(self.prompts) * len(self.points) * self.n
+
+    def check(self) -> None:
+        """Raises BadParameter for a point that cannot be."""
+        for point in self.points:
+            sampling_params(self._params(point))
+
+    def draws(self) -> Iterator[Draw]:
+        """In the order in which they are begun."""
+        return draws(len(self.prompts), self.points, self.n)
+
+    def request(self, draw: Draw) -> Request:
+        """For one sample."""
+        params = {**self._params(draw.point), "seed": draw.seed(self.seed)}
+        return Request(self.prompts[draw.prompt], params, self.speculative, draw)
+
+    def _params(self, point: Point) -> dict[str, Any]:
+        return {**self.params, **point.params()}
+
+
+def run_sweep(model: Model, sweep: Sweep, done: set[Draw], emit: Emit, max_running: int) -> None:
+    """Draw every sample that is not `done` yet and hand over its record when it ends."""
+    requests = (sweep.request(draw) for draw in sweep.draws() if draw not in done)
+    for request, outcome in model.generate_many(requests, max_running=max_running):
+        emit(sample_record(request, outcome))
+
+
+def sample_record(request: Request, outcome: Result | TruedrawError) -> dict[str, Any]:
+    """prompt, sample, the point's values, seed, and then the sample or its error."""
+    head = {**request.key.head(), "seed": request.params["seed"]}
+    if not isinstance(outcome, Result):
+        return {**head, "error": error_of(outcome)}
+    (choice,) = outcome.choices
+    return {
+        **head,
+        "text": choice.text,
+        "finish_reason": choice.finish_reason,
+        "exact": choice.exact,
+        "prompt_tokens": len(outcome.prompt_tokens),
+        "token_ids": list(choice.tokens),
+        "logprobs": list(choice.logprobs),
+        "sampling_logprobs": list(choice.sampling_logprobs),
+        "rounds": choice.stats.rounds,
+    }
+
+
+def drawn(records: Iterable[Mapping[str, Any]], path: Path | None) -> set[Draw]:
+    """The samples that are there already; raises BadFile for a record that is no sample of a sweep."""
+    return {draw_of(record, path) for record in records}
+
+
+def draw_of(record: Mapping[str, Any], path: Path | None) -> Draw:
+    """Which sample a record is."""
+    prompt, sample = record.get("prompt"), record.get("sample")
+    if not isinstance(prompt, int) or not isinstance(sample, int) or not any(axis in record for axis in AXES):
+        raise BadFile(f"{path} holds a line that is no sample of a sweep; give another file for the output")
+    return Draw(prompt, point_of(record), sample)

@@ -1,0 +1,78 @@
+"""From a request to a job: everything that can be wrong with it is found here, before anything is computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+from truedraw.errors import BadParameter
+from truedraw.generate.draft_model import DraftModels
+from truedraw.generate.ending import Ending
+from truedraw.generate.job import Job, Start
+from truedraw.generate.reader import TextReader
+from truedraw.generate.sample import Parts
+from truedraw.generate.shared_drafters import SharedDrafters
+from truedraw.generate.speculation import OFF, Speculation
+from truedraw.generate.spelling import spelling
+from truedraw.protocol import Engine, Observer
+from truedraw.sampling.law import SamplingLaw
+from truedraw.sampling.params import SamplingParams
+from truedraw.sampling.randomness import PhiloxRandomness, fresh_seed
+from truedraw.sampling.step import Opening
+from truedraw.text import Tokenizer
+from truedraw.text.guided import masks
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is wanted of one prompt."""
+
+    prompt: tuple[int, ...]
+    params: SamplingParams
+    speculation: Speculation
+    observer: Observer | None = None
+
+
+def prepare(
+    wish: Wish, engine: Engine, tokenizer: Tokenizer, drafts: DraftModels, shared: SharedDrafters | None = None
+) -> tuple[Job, list[TextReader]]:
+    """The job, and what turns its samples' tokens into text; it may share drafters with others. Raises BadInput."""
+    params = wish.params
+    end_ids = ends(params, tokenizer, engine.vocab_size)
+    readers = [TextReader(tokenizer, params.stop) for _ in range(params.num_drawn)]
+    seed = fresh_seed() if params.seed is None else params.seed
+    opening = Opening(
+        wish.prompt,
+        engine.vocab_size,
+        tuple(end_ids),
+        encode=partial(spelling, tokenizer),
+        masks=masks(params, tokenizer, engine.vocab_size),
+    )
+    room = min(params.max_tokens, engine.context_length - len(wish.prompt))
+    starts = []
+    for index, reader in enumerate(readers):
+        chance = PhiloxRandomness(seed, index)
+        law = SamplingLaw(params, replace(opening, randomness=chance))
+        starts.append(Start(law, chance, Ending(end_ids, room, reader)))
+    return Job(wish.prompt, parts(wish, drafts, shared), starts), readers
+
+
+def ends(params: SamplingParams, tokenizer: Tokenizer, vocab_size: int) -> set[int]:
+    """The tokens that end a text; raises BadParameter for one outside the vocabulary."""
+    for token in params.stop_token_ids:
+        if token >= vocab_size:
+            raise BadParameter("stop_token_ids", f"got {token}; the model's token ids are 0 to {vocab_size - 1}")
+    return {*params.stop_token_ids, *(() if params.ignore_eos else tokenizer.eos_ids)}
+
+
+def parts(wish: Wish, drafts: DraftModels, shared: SharedDrafters | None) -> Parts:
+    """The stages that are the job's own: a rule that counts what it loses counts for one job."""
+    spec = wish.speculation
+    verifier = spec.verifier(wish.params.seed)
+    asked = None
+    if shared is None:
+        drafter = spec.drafter(verifier, drafts)
+    else:
+        drafter, asked = shared.drafters(spec, verifier, drafts)
+    most = 0 if spec.method == OFF else spec.num_speculative_tokens
+    return Parts(drafter, verifier, wish.observer, asked, most, not spec.adaptive)

@@ -1,0 +1,91 @@
+"""What the loop works on: samples on their way, and who takes part in a pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from truedraw import protocol as p
+from truedraw.errors import OutOfPages
+from truedraw.generate.ending import Ending
+from truedraw.generate.trail import Trail
+
+NO_LIMIT = 1 << 30  # more draft tokens than any text has room for
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The stages of a job that are its own, chosen once."""
+
+    drafter: p.Drafter
+    verifier: p.Verifier
+    observer: p.Observer | None = None
+    asked: p.Drafter | None = None  # who proposes for these and other jobs' texts in one call; None: the drafter itself
+    most_drafted: int = NO_LIMIT  # in a round
+    steady: bool = False  # draft as much in every round, whatever the controller thinks
+
+
+@dataclass(slots=True, eq=False)
+class Sample:
+    """One text on its way: what its next round needs."""
+
+    number: int  # which no two running samples share
+    parts: Parts
+    law: p.Law
+    randomness: p.Randomness
+    ending: Ending
+    sequence: p.Sequence
+    draft: p.DraftState
+    trail: Trail | None = None  # of rows that need no pass
+    proposal: p.Proposal | None = None  # drawn and not verified yet: once drawn, it is never drawn again
+    forced: int = 0  # tokens at the beginning of the proposal that must come
+    finish_reason: str | None = None
+
+
+@dataclass(slots=True)
+class Turn:
+    """Who takes part in one pass, and what it took. Where `scores` are there already, no pass is needed."""
+
+    samples: list[Sample]
+    fills: list[p.Fill] = field(default_factory=list)
+    scores: list[p.Scores] | None = None
+    rows: int = 0  # of the pass
+    draft_seconds: float = 0.0
+    engine_seconds: float = 0.0
+
+
+class Schedule(Protocol):
+    """Says who is next, and what is to become of those who cannot go on."""
+
+    def turn(self) -> Turn | None:
+        """The next pass; None where every text has ended."""
+        ...
+
+    def make_room(self, turn: Turn, error: OutOfPages) -> None:
+        """The cache has no room for the turn: take something out of it, or raise the error."""
+        ...
+
+    def failed(self, sample: Sample, error: Exception) -> None:
+        """A stage of the sample's job has raised an error: end it, or raise the error."""
+        ...
+
+
+class Together:
+    """Schedule of samples that run side by side from the first pass to their ends; whatever goes wrong is raised."""
+
+    def __init__(self, samples: Sequence[Sample]) -> None:
+        self._samples = samples
+
+    def turn(self) -> Turn | None:
+        """Everyone who has not ended."""
+        running = [sample for sample in self._samples if sample.finish_reason is None]
+        return Turn(running) if running else None
+
+    def make_room(self, turn: Turn, error: OutOfPages) -> None:
+        """Nobody can wait."""
+        raise error
+
+    def failed(self, sample: Sample, error: Exception) -> None:
+        """The run is over."""
+        raise error

@@ -1,0 +1,63 @@
+"""Tokens drawn from rows of logits whose p is never written down.
+
+In most rounds nobody asks for a row's p, only for the token drawn from it and that token's logarithms. Where a law is a
+Transform and the chance the real one, compiled code finds them in two passes over the row. Token and law are those of
+the long way: the race is over the same clocks, and kernels/draw.py makes p and the draw from the same weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from truedraw.protocol import Law, Logits, Purpose, Randomness
+from truedraw.sampling.randomness import PhiloxRandomness
+
+if TYPE_CHECKING:
+    from truedraw.sampling.kernels.batch import Memory
+
+
+class Drawn(NamedTuple):
+    """A token and the natural logs of its probability, before and after the transforms."""
+
+    token: int
+    logprob: float
+    sampling_logprob: float
+
+
+class RowDraws:
+    """Draws from rows of one vocabulary, with memory that is made when first needed; so it serves one caller at a time.
+
+    A draw depends on nothing that was drawn before.
+    """
+
+    def __init__(self) -> None:
+        self._kernel: Callable[..., tuple[int, float, float]] | None = None
+        self._memory: Memory = (np.empty(0), np.empty(0), np.empty(0, np.int64))
+
+    def draw(
+        self, law: Law, logits: Logits, randomness: Randomness, purpose: Purpose, position: int, node: int
+    ) -> Drawn | None:
+        """What randomness.choose(law(logits), ...) draws, None where only the long way can tell."""
+        how = getattr(law, "transform", None)
+        if how is None or type(randomness) is not PhiloxRandomness or not suits(logits):
+            return None
+        if self._kernel is None or (how.cuts and len(self._memory[0]) < len(logits)):
+            self._kernel, self._memory = loaded(len(logits) if how.cuts else 0)
+        name = randomness.counter(purpose, position, node), randomness.key
+        token, after, before = self._kernel(logits, tuple(how), *name, self._memory)
+        return None if token < 0 else Drawn(token, before, after)
+
+
+def loaded(size: int) -> tuple[Callable[..., tuple[int, float, float]], Memory]:
+    """The kernel, and memory for rows of a size: kept, since even a repeated import takes time in every round."""
+    from truedraw.sampling.kernels.batch import draw_one, memory
+
+    return draw_one, memory(size)
+
+
+def suits(logits: Logits) -> bool:
+    """Whether the kernels are compiled for such a row: another kind of array would be compiled for anew."""
+    return logits.dtype == np.float32 and logits.flags.c_contiguous and logits.flags.writeable

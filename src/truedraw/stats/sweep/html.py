@@ -1,0 +1,130 @@
+"""A sweep as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from truedraw.page.document import document
+from truedraw.page.svg import Axes, key, plot, ticks, trace
+from truedraw.stats.diversity import Mean
+from truedraw.stats.sweep.points import ORDERS, PointReport, Values
+
+UNKNOWN = "–"
+LONGEST_EXAMPLE = 400  # characters
+PADDING = 0.08  # of a plot's height, above and below the curves
+Metric = Callable[[PointReport], float | None]
+
+METRICS: tuple[tuple[str, Metric, tuple[float, float] | None], ...] = (
+    *((f"distinct-{n}", lambda point, n=n: point.distinct[n], (0.0, 1.0)) for n in ORDERS),
+    ("self-BLEU", lambda point: point.self_bleu, (0.0, 1.0)),
+    ("log probability by the model, nats a token", lambda point: point.logprob.value, None),
+    ("entropy of the sampling law, nats a token", lambda point: point.entropy.value, None),
+)
+"""What is plotted: its name, where it stands, and its range where that is known."""
+HEAD = ("samples", "tokens", "ended", *(f"distinct-{n}" for n in ORDERS), "self-BLEU", "log probability", "entropy")
+
+
+def to_html(points: Sequence[PointReport], settings: Mapping[str, Any]) -> str:
+    """The page: plots against the first parameter that varies (temperature, if it does), a table, examples."""
+    title = f"Sweep of {settings.get('model', 'a model')}"
+    across = varying(points)
+    curves = by_curve(points, across)
+    plots = "".join(_plot(metric, curves, across) for metric in METRICS) if across else ""
+    names = key(list(curves)) if across and len(curves) > 1 else ""
+    return document(
+        title,
+        f'<h1>{escape(title)}</h1><p>{_summary(points)}</p>{names}<div class="plots">{plots}</div>{_table(points)}'
+        f"<p>{EXPLAINED}</p><h2>Examples</h2>{''.join(map(_example, points))}"
+        f"<h2>Settings</h2><pre>{escape(json.dumps(settings, indent=2, ensure_ascii=False))}</pre>",
+    )
+
+
+EXPLAINED = (
+    "distinct-n: different runs of n tokens over all of them. self-BLEU: how much each sample repeats of the others, "
+    "1 = all alike. Both are taken among the samples of each prompt and averaged over the prompts. The log probability "
+    "is the model's own, before temperature and truncation; the entropy is that of the law that was sampled, estimated "
+    "from the samples. ± is a standard error."
+)
+
+
+def varying(points: Sequence[PointReport]) -> str | None:
+    """The first parameter with more than one value, else the first one; None where there is no parameter."""
+    names = [name for name, _ in points[0].values] if points else []
+    several = [name for name in names if len({dict(point.values)[name] for point in points}) > 1]
+    return next(iter([*several, *names]), None)
+
+
+def by_curve(points: Sequence[PointReport], across: str | None) -> dict[str, list[PointReport]]:
+    """The points by what else they have in common, each group in the order of `across`."""
+    found: dict[str, list[PointReport]] = {}
+    for point in points:
+        found.setdefault(_name([pair for pair in point.values if pair[0] != across]), []).append(point)
+    return found
+
+
+def _plot(
+    metric: tuple[str, Metric, tuple[float, float] | None], curves: Mapping[str, Sequence[PointReport]], across: str
+) -> str:
+    title, value, span = metric
+    drawn = {
+        name: [(float(dict(p.values)[across]), y) for p in group if (y := value(p)) is not None]
+        for name, group in curves.items()
+    }
+    every = [at for line in drawn.values() for at in line]
+    if not every:
+        return ""
+    axes = Axes((min(x for x, _ in every), max(x for x, _ in every)), span or _span([y for _, y in every]))
+    body = "".join(trace(axes, line, i, name) for i, (name, line) in enumerate(drawn.items()))
+    return plot(axes, body + ticks(axes, sorted({x for x, _ in every})), title, across)
+
+
+def _span(values: Sequence[float]) -> tuple[float, float]:
+    low, high = min(values), max(values)
+    room = (high - low) * PADDING or 1.0
+    return low - room, high + room
+
+
+def _table(points: Sequence[PointReport]) -> str:
+    axes = [name for name, _ in points[0].values] if points else []
+    head = "".join(f"<th>{escape(name)}</th>" for name in (*axes, *HEAD))
+    return f"<table><tr>{head}</tr>{''.join(map(_row, points))}</table>"
+
+
+def _row(point: PointReport) -> str:
+    failed = f" and {point.failed} failed" if point.failed else ""
+    cells = [
+        *(f"{value:g}" for _, value in point.values),
+        f"{point.samples}{failed}",
+        _number(point.tokens, ".1f"),
+        _number(point.stopped, ".0%"),
+        *(_number(point.distinct[n], ".3f") for n in ORDERS),
+        _number(point.self_bleu, ".3f"),
+        _with_error(point.logprob),
+        _with_error(point.entropy),
+    ]
+    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+
+
+def _example(point: PointReport) -> str:
+    text = point.example if len(point.example) <= LONGEST_EXAMPLE else point.example[:LONGEST_EXAMPLE] + "…"
+    return f"<p>{escape(_name(point.values))}</p><blockquote>{escape(text)}</blockquote>"
+
+
+def _summary(points: Sequence[PointReport]) -> str:
+    samples, failed = sum(point.samples for point in points), sum(point.failed for point in points)
+    return f"{samples} samples at {len(points)} points" + (f"; {failed} failed." if failed else ".")
+
+
+def _name(values: Values | Sequence[tuple[str, float]]) -> str:
+    return ", ".join(f"{name} {value:g}" for name, value in values)
+
+
+def _number(value: float | None, layout: str) -> str:
+    return UNKNOWN if value is None else format(value, layout)
+
+
+def _with_error(mean: Mean) -> str:
+    return _number(mean.value, ".3f") + ("" if mean.error is None else f" ± {mean.error:.3f}")

@@ -1,0 +1,62 @@
+import pytest
+
+from truedraw import load
+from truedraw.bench.many import ALONE, SPECULATIVE, TOGETHER, Many, Run, measured, report
+from truedraw.bench.peers.arms import PEERS, peer
+from truedraw.errors import BadParameter
+from truedraw.generate.speculation import Speculation
+from truedraw.sampling.params import SamplingParams
+
+PARAMS = SamplingParams(n=3, max_tokens=20, seed=1)
+
+
+class Other:
+    """A system that answers at once."""
+
+    def __init__(self):
+        self.asked = []
+
+    def sample(self, tokens, n, max_tokens, temperature):
+        self.asked.append((tuple(tokens), n, max_tokens, temperature))
+        return n * max_tokens
+
+
+def plan(**peers):
+    return Many(load("tabular"), (0, 1), PARAMS, Speculation(), peers)
+
+
+def test_everyone_runs_in_turn_and_draws_as_many_tokens():
+    other = Other()
+    runs = measured(plan(other=other), repeats=2)
+    assert {name: [run.tokens for run in each] for name, each in runs.items()} == {
+        ALONE: [60, 60], TOGETHER: [60, 60], SPECULATIVE: [60, 60], "other": [60, 60],
+    }  # fmt: skip
+    assert other.asked == [((0, 1), 3, 16, 1.0), *[((0, 1), 3, 20, 1.0)] * 2]
+
+
+def test_the_report_divides_speeds_of_one_repeat():
+    runs = {
+        ALONE: [Run(10, 1.0), Run(10, 2.0)],
+        TOGETHER: [Run(30, 1.0), Run(30, 2.0)],
+        SPECULATIVE: [Run(30, 0.5), Run(30, 1.0)],
+        "other": [Run(15, 1.0), Run(15, 2.0)],
+    }
+    stats = measured(plan(), repeats=1)[TOGETHER][0].stats
+    runs = {name: [Run(run.tokens, run.seconds, stats) for run in each] for name, each in runs.items()}
+    found = report(runs, plan())
+    assert {name: ratio["median"] for name, ratio in found["gain_over"].items()} == {
+        ALONE: 3.0, SPECULATIVE: 0.5, "other": 2.0,
+    }  # fmt: skip
+    assert found["speculative_gain"]["median"] == 2.0
+    assert found["tokens_per_second"]["other"]["median"] == 11.25
+    assert 0 < found["other_fraction"][TOGETHER] <= 1
+
+
+def test_unknown_and_absent_systems():
+    with pytest.raises(BadParameter, match=r"peers: got 'gpt'; choose among openvino-genai, transformers"):
+        peer("gpt")
+    for name in PEERS:
+        try:
+            peer(name)
+        except BadParameter as error:
+            assert "pip install '.[peers]'" in str(error)  # noqa: PT017 - they may be installed

@@ -1,0 +1,55 @@
+"""bench many, bench reuse and bench memory."""
+
+import json
+
+from truedraw.bench.memory import MemoryUse, Stage
+from truedraw.bench.reuse import Repetition
+
+TOY = ("-m", "tabular")
+MANY = ("bench", "many", *TOY, "-n", 2, "--max-tokens", 5, "--prompt-tokens", 3, "--repeats", 1)
+
+
+def test_many(cli):
+    done = cli(*MANY)
+    assert done.code == 0
+    found = json.loads(done.out.splitlines()[-1])
+    assert (found["n"], found["max_tokens"], found["prompt_tokens"]) == (2, 5, 3)
+    assert {"tokens_per_second", "gain_over", "other_fraction", "pages", "sampling", "cpu"} <= {*found}
+    assert "2 samples of 5 tokens after 3 of prompt" in done.err
+    assert cli(*MANY, "--json").err == ""
+
+
+def test_many_with_a_system_that_does_not_exist(cli):
+    done = cli(*MANY, "--peers", "nobody")
+    assert (done.code, done.out) == (2, "")
+    assert "nobody" in done.err
+    assert "openvino-genai" in done.err
+
+
+def test_reuse(cli, monkeypatch):
+    monkeypatch.setattr("truedraw.bench.reuse.QUESTIONS", ("the cat",))
+    monkeypatch.setattr(Repetition.__init__, "__defaults__", (("the cat",), *Repetition.__init__.__defaults__[1:]))
+    done = cli("bench", "reuse", *TOY, "-n", 2, "--rounds", 2)
+    assert done.code == 0
+    found = json.loads(done.out.splitlines()[-1])
+    assert found["identical_texts"] == {"count": 12, "of": 12}
+    assert "passes saved" in done.err
+
+
+def test_memory(cli, monkeypatch):
+    use = MemoryUse(
+        100_000_000, 140_000_000, 5_000_000, 90_000_000, 60_000_000, 300_000_000, 8, (Stage("started", 1, 1),)
+    )
+    asked = []
+    monkeypatch.setattr("truedraw.bench.memory.memory_use", lambda *given: asked.append(given) or use)
+    done = cli("bench", "memory", "-n", 4, "--max-tokens", 2)
+    assert done.code == 0
+    assert (asked[0][1].n, asked[0][1].max_tokens) == (4, 2)
+    assert "peak without pages: 2.95 times the model file" in done.err
+    assert json.loads(done.out)["peak_bytes"] == 300_000_000
+
+
+def test_memory_of_two_models_is_refused(cli):
+    done = cli("bench", "memory", "--amateur", "tabular")
+    assert done.code == 2
+    assert "--amateur" in done.err

@@ -1,0 +1,135 @@
+"""truedraw generate --input."""
+
+import json
+import signal
+
+import pytest
+
+from truedraw.engine.tabular import TabularEngine
+
+TOY = ("-m", "tabular", "--max-tokens", 5)
+LINES = b"""{"prompt": "the cat", "id": "a"}
+
+{"prompt": "the", "n": 2, "temperature": 0.2}
+{"prompt": "the", "colour": "red"}
+{"prompt": [0, 2], "seed": 9}
+"""
+
+
+@pytest.fixture
+def source(tmp_path):
+    (tmp_path / "prompts.jsonl").write_bytes(LINES)
+    return tmp_path / "prompts.jsonl"
+
+
+def read(path):
+    return {record["line"]: record for record in map(json.loads, path.read_text().splitlines())}
+
+
+def texts(record):
+    return [choice["text"] for choice in record.get("choices", ())]
+
+
+def test_all_lines_are_tried_and_errors_stay_beside_their_lines(cli, source, tmp_path):
+    done = cli("generate", *TOY, "--input", source, "--output", tmp_path / "out.jsonl", "--seed", 1)
+    assert (done.code, done.out) == (0, "")
+    assert "4 prompts done, 1 of them failed" in done.err
+    found = read(tmp_path / "out.jsonl")
+    assert sorted(found) == [1, 3, 4, 5]
+    assert found[1]["id"] == "a"
+    assert "colour" in found[4]["error"]["message"]
+
+
+def test_a_result_is_written_again_by_its_seed(cli, source, tmp_path):
+    cli("generate", *TOY, "--input", source, "--output", tmp_path / "out.jsonl", "--seed", 1)
+    for line, prompt, more in ((1, "the cat", ()), (3, "the", ("--temperature", 0.2, "-n", 2))):
+        record = read(tmp_path / "out.jsonl")[line]
+        again = json.loads(cli("generate", *TOY, prompt, "--seed", record["seed"], *more, "--json").out)
+        assert [c["text"] for c in record["choices"]] == [c["text"] for c in again["choices"]]
+
+
+def test_from_stdin_to_stdout(cli, source, tmp_path):
+    cli("generate", *TOY, "--input", source, "--output", tmp_path / "out.jsonl", "--seed", 1)
+    done = cli("generate", *TOY, "--input", "-", "--seed", 1, stdin=b"\xef\xbb\xbf" + LINES.replace(b"\n", b"\r\n"))
+    assert done.code == 0
+    piped = {record["line"]: record for record in map(json.loads, done.out.splitlines())}
+    assert [piped[n].get("choices", [{}])[0].get("text") for n in (1, 3, 4, 5)] == [
+        read(tmp_path / "out.jsonl")[n].get("choices", [{}])[0].get("text") for n in (1, 3, 4, 5)
+    ]
+
+
+def test_run_again_it_does_only_what_is_left_with_the_seed_it_had(cli, source, tmp_path):
+    out = tmp_path / "out.jsonl"
+    cli("generate", *TOY, "--input", source, "--output", out)
+    whole = out.read_bytes()
+    out.write_bytes(b"".join(whole.splitlines(keepends=True)[:2]) + b'{"line": 5, "half')
+    again = cli("generate", *TOY, "--input", source, "--output", out)
+    assert again.code == 0
+    assert "2 prompts done" in again.err
+    assert "(2 were there already" in again.err
+    before = {r["line"]: texts(r) for r in map(json.loads, whole.splitlines())}
+    assert {line: texts(record) for line, record in read(out).items()} == before
+    assert len(out.read_text().splitlines()) == 4
+    source.write_bytes(LINES + b'{"prompt": "the dog"}\n')  # and more may come later
+    assert "1 prompt done" in cli("generate", *TOY, "--input", source, "--output", out).err
+
+
+def test_other_settings_and_other_prompts_are_refused(cli, source, tmp_path):
+    out = tmp_path / "out.jsonl"
+    cli("generate", *TOY, "--input", source, "--output", out)
+    whole = out.read_bytes()
+    done = cli("generate", *TOY, "--input", source, "--output", out, "--temperature", 0.5)
+    assert done.code == 2
+    assert "sampling.temperature was not given, is 0.5" in done.err
+    source.write_bytes(LINES.replace(b"cat", b"dog"))
+    done = cli("generate", *TOY, "--input", source, "--output", out)
+    assert done.code == 2
+    assert "line 1 of the prompts is not what it was" in done.err
+    assert out.read_bytes() == whole
+    assert cli("generate", *TOY, "--input", source, "--output", out, "--overwrite", "-t", 0.5).code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--input", "missing.jsonl"], ["missing.jsonl", "cannot be read"]),
+        (["--input", "-", "a prompt"], ["PROMPT", "--input"]),
+        (["--input", "-", "--null"], ["--null"]),
+        (["--input", "-", "--compare"], ["--compare"]),
+        (["--input", "-", "--max-running", "0"], ["--max-running"]),
+        (["--input", "-", "--output", "no/such/folder/out.jsonl"], ["no/such/folder", "cannot be written"]),
+        (["--input", "-", "--temperature", "-1"], ["temperature"]),
+        (["the", "--output", "x.jsonl"], ["--output", "--input"]),
+        (["the", "--overwrite"], ["--overwrite"]),
+        (["the", "--max-running", "3"], ["--max-running"]),
+    ],
+)
+def test_bad_use(cli, arguments, words):
+    done = cli("generate", *TOY, *arguments)
+    assert (done.code, done.out) == (2, "")
+    (line,) = done.err.splitlines()
+    for word in words:
+        assert word in line
+
+
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(cli, tmp_path, monkeypatch):
+    out, count = tmp_path / "out.jsonl", [0]
+    forward = TabularEngine.forward
+
+    def counted(self, *works):
+        count[0] += 1
+        if count[0] == 6:  # few passes are needed: every prompt is the same, and rows that are known need none
+            signal.raise_signal(signal.SIGINT)
+        return forward(self, *works)
+
+    monkeypatch.setattr(TabularEngine, "forward", counted)
+    command = ("generate", *TOY, "--input", "-", "--output", out, "--max-running", 2, "--seed", 1, "--ignore-eos")
+    stdin = b'{"prompt": "the"}\n' * 40
+    first = cli(*command, stdin=stdin)
+    assert first.code == 130
+    assert "the same command goes on with" in first.err
+    kept = len(read(out))
+    assert 0 < kept < 40
+    assert cli(*command, stdin=stdin).code == 0
+    assert sorted(read(out)) == list(range(1, 41))
+    assert len(out.read_text().splitlines()) == 40

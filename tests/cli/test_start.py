@@ -1,0 +1,97 @@
+"""ctrl-C before there is anything to keep: no traceback, exit code 130."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from truedraw.cli.start import came_of_interrupt
+
+AT_IMPORT = """
+import signal, sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            sys.meta_path.remove(self)
+            signal.raise_signal(signal.SIGINT)
+
+sys.argv = ["truedraw", "generate", "the", "-m", "tabular", "--max-tokens", "4"]
+sys.meta_path.insert(0, Interrupting())
+from truedraw.cli.start import main
+main()
+"""
+
+
+def start(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+
+
+@pytest.mark.parametrize("name", ["typer", "truedraw.cli.main", "numpy", "tokenizers", "numba", "truedraw.generate"])
+def test_during_the_imports(name):
+    done = start(AT_IMPORT.format(name=name))
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+def test_wherever_no_signal_comes_it_runs():
+    assert start(AT_IMPORT.format(name="no.such.module")).returncode == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a background job of a shell")
+def test_a_background_job_that_ignores_it_goes_on_ignoring_it():
+    code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)" + AT_IMPORT.format(name="numpy")
+    assert start(code).returncode == 0
+
+
+def test_inside_a_callback_of_compiled_code():
+    code = """
+import sys
+import truedraw.cli.main as line
+
+class Gone:
+    def __del__(self):
+        raise KeyboardInterrupt
+
+def run(args):
+    Gone()
+    return 0
+
+line.run = run
+from truedraw.cli.start import main
+main()
+"""
+    done = start(code)
+    assert (done.returncode, done.stderr) == (130, b"")
+
+
+def test_other_errors_are_shown_as_ever():
+    code = """
+import truedraw.cli.main as line
+def run(args):
+    1 / 0
+line.run = run
+from truedraw.cli.start import main
+main()
+"""
+    done = start(code)
+    assert done.returncode == 1
+    assert b"ZeroDivisionError" in done.stderr
+
+
+def test_an_import_that_made_another_error_of_it():
+    def wrapped(cause):
+        try:
+            try:
+                raise cause
+            except BaseException as error:
+                raise ImportError("numpy says hello") from error
+        except ImportError as error:
+            return error
+
+    assert came_of_interrupt(wrapped(KeyboardInterrupt()))
+    assert not came_of_interrupt(wrapped(OSError()))
+    loop = ValueError()
+    loop.__context__ = OSError()
+    loop.__context__.__context__ = loop
+    assert not came_of_interrupt(loop)

@@ -1,0 +1,137 @@
+import json
+import os
+
+import pytest
+
+from truedraw.errors import BadFile
+from truedraw.generate.offline.journal import Journal, read_records, to_line
+
+SETTINGS = {"kind": "test", "seed": 1}
+RECORDS = [{"line": i, "text": text} for i, text in enumerate(["plain", "zwei\nZeilen", "\N{GRINNING FACE}\u2028", ""])]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "out.jsonl"
+
+
+def written(path, records=RECORDS):
+    with Journal(path, SETTINGS) as journal:
+        for record in records:
+            journal.append(record)
+    return path.read_bytes()
+
+
+def test_one_line_a_record_that_others_can_read(path):
+    lines = written(path).decode().split("\n")
+    assert [json.loads(line) for line in lines[:-1]] == RECORDS
+    assert lines[-1] == ""
+
+
+def test_it_goes_on_where_it_was(path):
+    written(path, RECORDS[:2])
+    with Journal(path, SETTINGS) as journal:
+        assert list(journal.records()) == RECORDS[:2]
+        journal.append(RECORDS[2])
+    assert list(read_records(path)) == RECORDS[:3]
+
+
+def test_whatever_byte_a_kill_fell_on_the_whole_lines_stay_and_nothing_else(path):
+    whole = written(path)
+    for size in range(len(whole) + 1):
+        path.write_bytes(whole[:size])
+        kept = whole[:size].count(b"\n")
+        with Journal(path, SETTINGS) as journal:
+            assert list(journal.records()) == RECORDS[:kept]
+            journal.append({"line": 99})
+        assert list(read_records(path)) == [*RECORDS[:kept], {"line": 99}]
+
+
+def test_a_long_half_line_is_cut_off_too(path):
+    whole = written(path, RECORDS[:1])
+    path.write_bytes(whole + b"x" * 300_000)
+    with Journal(path, SETTINGS):
+        assert path.read_bytes() == whole
+
+
+def test_a_half_surrogate_pair_and_no_nan():
+    assert json.loads(to_line({"text": "\ud83d"})) == {"text": "\ud83d"}
+    with pytest.raises(ValueError, match="JSON"):
+        to_line({"x": float("nan")})
+
+
+def test_other_settings_are_one_error_that_names_them_and_changes_nothing(path):
+    whole = written(path)
+    path.write_bytes(whole + b'{"half')
+    with pytest.raises(BadFile, match=r"seed was 1, is 2.*--overwrite"):
+        Journal(path, {**SETTINGS, "seed": 2})
+    assert path.read_bytes() == whole + b'{"half'
+
+
+def test_nested_settings_and_long_ones(path):
+    with Journal(path, {"sampling": {"top_k": 3, "stop": ("a",)}, "prompts": ["x" * 500]}) as journal:
+        journal.append({})
+    Journal(path, {"sampling": {"top_k": 3, "stop": ("a",)}, "prompts": ["x" * 500]}).close()
+    with pytest.raises(BadFile) as caught:
+        Journal(path, {"sampling": {"top_k": 3, "min_p": 0.1}, "prompts": ["y"]})
+    said = str(caught.value)
+    assert "sampling.stop was" in said
+    assert "sampling.min_p was not given, is 0.1" in said
+    assert len(said) < 400
+
+
+def test_settings_of_a_run_that_got_nowhere_bind_nobody(path):
+    written(path, [])
+    with Journal(path, {"kind": "test", "seed": 2}) as journal:
+        journal.append({})
+    with pytest.raises(BadFile, match="seed was 2, is 1"):
+        Journal(path, SETTINGS)
+
+
+def test_overwrite_begins_anew(path):
+    written(path)
+    with Journal(path, {"kind": "test", "seed": 2}, overwrite=True) as journal:
+        assert list(journal.records()) == []
+    assert path.read_bytes() == b""
+
+
+def test_a_file_of_somebody_else_is_left_alone(path):
+    path.write_bytes(b"my novel, without a final line break")
+    with pytest.raises(BadFile, match="not begun by a run like this"):
+        Journal(path, SETTINGS)
+    assert path.read_bytes() == b"my novel, without a final line break"
+
+
+@pytest.mark.parametrize("damage", [b"nonsense\n", b"[1]\n", b"\xff\n", b"\0\0\n"])
+def test_a_damaged_line_in_the_middle_is_named(path, damage):
+    whole = written(path)
+    path.write_bytes(whole[: whole.index(b"\n") + 1] + damage + whole[whole.index(b"\n") + 1 :])
+    with Journal(path, SETTINGS) as journal, pytest.raises(BadFile, match="line 2: "):
+        list(journal.records())
+
+
+def test_broken_settings_are_named(path):
+    written(path)
+    (path.parent / "out.jsonl.settings.json").write_text("{")
+    with pytest.raises(BadFile, match=r"settings\.json is not what a run wrote"):
+        Journal(path, SETTINGS)
+
+
+def test_two_at_once(path):
+    pytest.importorskip("fcntl")
+    with Journal(path, SETTINGS) as journal:
+        journal.append({})
+        with pytest.raises(BadFile, match="another process"):
+            Journal(path, SETTINGS)
+        with pytest.raises(BadFile, match="another process"):
+            Journal(path, SETTINGS, overwrite=True)
+        assert list(journal.records()) == [{}]
+
+
+def test_what_is_no_file(tmp_path):
+    for path in (tmp_path, tmp_path / "no" / "folder.jsonl"):
+        with pytest.raises(BadFile, match=str(path)):
+            Journal(path, SETTINGS)
+    if os.path.exists("/dev/null"):
+        with pytest.raises(BadFile, match="no regular file"):
+            Journal(type(tmp_path)("/dev/null"), SETTINGS)

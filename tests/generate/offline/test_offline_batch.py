@@ -1,0 +1,124 @@
+import json
+import tracemalloc
+
+import pytest
+
+from truedraw import load
+from truedraw.errors import BadFile
+from truedraw.generate.offline.batch import run_lines
+from truedraw.generate.offline.done import Done
+from truedraw.generate.offline.lines import Defaults, Line, numbered
+
+RUNNING = 4
+
+
+@pytest.fixture(scope="module")
+def model():
+    with load("tabular") as loaded:
+        yield loaded
+
+
+def defaults(model, **params):
+    return Defaults({"max_tokens": 6, **params}, None, 7, model.chat_prompt)
+
+
+def run(model, lines, max_running=RUNNING, **params):
+    found = []
+    run_lines(model, numbered(lines), defaults(model, **params), found.append, max_running)
+    return found
+
+
+LINES = [
+    b'{"prompt": "the cat"}\n', b"\n", b"nonsense\n", b'{"prompt": "the", "n": 3, "temperature": 0.2, "id": 5}\n',
+    b'{"prompt": "the", "temperature": -1, "custom_id": "c"}\n', b'{"prompt": ""}\n', b'{"messages": []}\n',
+    b'{"prompt": "the dog", "seed": 3, "ignore_eos": true, "speculative": false}\n', b'{"prompt": [99]}\n',
+    b'{"prompt": "the", "speculative": {"speed": 1}}\n', b'{"prompt": "the", "max_tokens": 1}',
+]  # fmt: skip
+
+
+def test_every_line_has_one_record_with_what_became_of_it(model):
+    found = {record["line"]: record for record in run(model, LINES)}
+    assert sorted(found) == [1, 3, 4, 5, 6, 7, 8, 9, 10, 11]
+    assert sorted(line for line, record in found.items() if "error" in record) == [3, 5, 6, 7, 9, 10]
+    assert found[5]["error"] == {
+        "type": "BadParameter", "message": "temperature: got -1; give a number 0 or more", "param": "temperature",
+    }  # fmt: skip
+    assert found[5]["custom_id"] == "c"
+    assert (found[4]["id"], len(found[4]["choices"])) == (5, 3)
+    assert "speed" in found[10]["error"]["message"]
+    assert found[8]["seed"] == 3
+    assert len(found[8]["choices"][0]["token_ids"]) == 6
+    json.dumps(list(found.values()), allow_nan=False)
+
+
+def test_every_result_can_be_drawn_again_alone_from_its_seed(model):
+    for record in run(model, LINES):
+        if "error" not in record:
+            entry = json.loads(LINES[record["line"] - 1])
+            own = {name: entry[name] for name in ("n", "temperature", "max_tokens", "ignore_eos") if name in entry}
+            again = model.generate(entry["prompt"], **{"max_tokens": 6, **own, "seed": record["seed"]})
+            assert [choice["token_ids"] for choice in record["choices"]] == [list(c.tokens) for c in again.choices]
+
+
+def test_neither_company_nor_order_changes_a_text(model):
+    def texts(found):
+        return {r["line"]: [c["text"] for c in r["choices"]] for r in found if "choices" in r}
+
+    together = texts(run(model, LINES, max_running=64))
+    assert texts(run(model, LINES, max_running=1)) == together
+    alone = [b"\n"] * 3 + LINES[3:4]
+    assert texts(run(model, alone)) == {4: together[4]}
+
+
+def prompts(count, counter):
+    for number in range(count):
+        counter[0] += 1
+        yield b'{"prompt": "the cat", "n": %d}\n' % (1 + number % 2)
+
+
+def test_lines_are_read_only_as_fast_as_they_are_done(model):
+    read, done, ahead = [0], [0], []
+
+    def emit(_record):
+        done[0] += 1
+        ahead.append(read[0] - done[0])
+
+    run_lines(model, numbered(prompts(300, read)), defaults(model), emit, RUNNING)
+    assert done[0] == 300
+    assert max(ahead) <= 2 * RUNNING  # and four prompts that are computed ahead
+
+
+@pytest.mark.slow
+def test_twenty_thousand_prompts_need_no_more_memory_than_a_hundred(model):
+    def peak(count):
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        run_lines(model, numbered(prompts(count, [0])), defaults(model, max_tokens=2), lambda record: None, RUNNING)
+        return tracemalloc.get_traced_memory()[1] - before  # garbage in cycles included, which goes now and then
+
+    tracemalloc.start()
+    try:
+        peak(100)
+        small, large = peak(100), peak(20_000)
+    finally:
+        tracemalloc.stop()
+    assert large < small + 4_000_000  # a kept result has thousands of bytes
+
+
+def test_what_is_done_is_not_done_again(model):
+    first = run(model, LINES[:5])
+    done = Done(first)
+    assert (done.count, done.failed) == (4, 2)
+    assert [line.number for line in done.remaining(numbered(LINES))] == [6, 7, 8, 9, 10, 11]
+
+
+def test_a_line_that_has_changed_since_is_one_error(model, tmp_path):
+    done = Done(run(model, LINES[:1]), tmp_path / "out.jsonl")
+    with pytest.raises(BadFile, match=r"line 1 of the prompts is not what it was when .*out\.jsonl"):
+        list(done.remaining([Line(1, b'{"prompt": "the dog"}')]))
+
+
+@pytest.mark.parametrize("record", [{}, {"line": 1}, {"line": 1, "digest": "x"}, {"line": 0, "digest": "ff"}])
+def test_records_of_another_kind(record):
+    with pytest.raises(BadFile, match="without a line of prompts"):
+        Done([record])

@@ -1,0 +1,79 @@
+import json
+
+import pytest
+
+from truedraw.errors import BadInput, BadParameter, BadPrompt
+from truedraw.generate.offline.lines import Defaults, Line, numbered, request_of
+from truedraw.generate.offline.seeds import derived_seed
+
+
+def chat(messages):
+    return [len(messages), *(len(message["content"]) for message in messages)]
+
+
+DEFAULTS = Defaults({"temperature": 0.5, "max_tokens": 9}, False, 7, chat)
+
+
+def request(entry, number=3, defaults=DEFAULTS):
+    text = entry if isinstance(entry, bytes) else json.dumps(entry).encode()
+    return request_of(Line(number, text), defaults)
+
+
+def test_what_a_line_does_not_say_is_as_the_run_says():
+    plain = request({"prompt": "a"})
+    assert (plain.prompt, plain.speculative) == ("a", False)
+    assert plain.params == {"temperature": 0.5, "max_tokens": 9, "seed": derived_seed(7, 3)}
+    own = request({"prompt": [1, 2], "temperature": 0, "seed": 4, "speculative": "ngram", "id": "x", "top_k": None})
+    assert (own.prompt, own.speculative) == ([1, 2], "ngram")
+    assert own.params == {"temperature": 0, "max_tokens": 9, "seed": 4}
+    assert own.key.head() == {"line": 3, "digest": own.key.head()["digest"], "id": "x"}
+    assert request({"prompt": "a", "speculative": True}).speculative is True
+
+
+def test_a_parameter_by_another_name_takes_the_place_of_the_default():
+    defaults = Defaults({"no_repeat_ngram": 3}, None, 0, chat)
+    assert request({"prompt": "a", "no_repeat_ngram_size": 2}, defaults=defaults).params["no_repeat_ngram"] == 2
+
+
+def test_conversations():
+    messages = [{"role": "user", "content": "four"}, {"role": "assistant", "content": "six"}]
+    assert request({"messages": messages}).prompt == [2, 4, 3]
+    asked = Defaults({}, None, 0, chat, as_chat=True)
+    assert request({"prompt": "four"}, defaults=asked).prompt == [1, 4]
+    assert request({"prompt": [4]}, defaults=asked).prompt == [4]
+
+
+@pytest.mark.parametrize(
+    ("entry", "kind", "words"),
+    [
+        (b"nonsense", BadInput, "not JSON"),
+        (b"[" * 100_000, BadInput, "not JSON"),
+        (b'"text"', BadInput, "JSON object"),
+        (b'{"prompt": "caf\xe9"}', BadInput, "byte 16 is not UTF-8"),
+        (b'{"prompt": "a", "prompt": "b"}', BadParameter, "prompt: the key stands there twice"),
+        (b'{"prompt": "a", "logit_bias": {"1": 2, "1": 3}}', BadParameter, "twice"),
+        ({"prompt": "a", "temprature": 1}, BadParameter, "temprature: no such key; valid ones are prompt, messages"),
+        ({}, BadPrompt, "either prompt"),
+        ({"prompt": "a", "messages": []}, BadPrompt, "either prompt"),
+        ({"prompt": {"text": "a"}}, BadPrompt, "prompt is {'text'"),
+        ({"prompt": True}, BadPrompt, "prompt is True"),
+        ({"prompt": "a\ud800b"}, BadPrompt, "surrogate"),
+        ({"messages": "hello"}, BadPrompt, "messages is 'hello'"),
+        ({"prompt": "a", "id": [1]}, BadParameter, "id: got"),
+        ({"prompt": "a", "id": 1, "custom_id": "b"}, BadParameter, "the same thing"),
+    ],
+)
+def test_what_is_no_request(entry, kind, words):
+    with pytest.raises(kind, match=words):
+        request(entry)
+
+
+def test_lines_are_counted_as_an_editor_does():
+    found = list(numbered([b'\xef\xbb\xbf{"prompt": "a"}\r\n', b"\n", b"  \r\n", b"\xef\xbb\xbfx\n", b"last"]))
+    assert [(line.number, line.text) for line in found] == [
+        (1, b'{"prompt": "a"}'), (4, b"\xef\xbb\xbfx"), (5, b"last"),
+    ]  # fmt: skip
+
+
+def test_the_digest_is_that_of_the_content():
+    assert Line(1, b"a").digest == Line(9, b"a").digest != Line(1, b"b").digest

@@ -1,0 +1,93 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from truedraw import load
+from truedraw.errors import BadFile, BadParameter
+from truedraw.generate.offline.grid import Draw, Point, draws, point_of, points
+from truedraw.generate.offline.seeds import derived_seed
+from truedraw.generate.offline.sweep import Sweep, drawn, run_sweep
+
+GRID = {"temperature": [0.3, 1.0], "top_p": [0.9, 1], "min_p": [], "top_k": []}
+SWEEP = Sweep(["the cat", "the dog"], points(GRID), 3, {"max_tokens": 6}, 5)
+
+
+@pytest.fixture(scope="module")
+def model():
+    with load("tabular") as loaded:
+        yield loaded
+
+
+def run(model, sweep, done=(), max_running=8):
+    found = []
+    run_sweep(model, sweep, set(done), found.append, max_running)
+    return found
+
+
+def by_draw(records):
+    found = {draw: record for record in records for draw in drawn([record], Path("out"))}
+    assert len(found) == len(records)
+    return found
+
+
+def test_points_are_all_combinations():
+    assert [point.name for point in points(GRID)] == [
+        "temperature=0.3 top_p=0.9", "temperature=0.3 top_p=1", "temperature=1 top_p=0.9", "temperature=1 top_p=1",
+    ]  # fmt: skip
+    assert points({"top_k": [-1]})[0].params() == {"top_k": -1}
+
+
+def test_a_number_means_the_same_however_it_is_written():
+    assert Point((("temperature", 1),)).name == Point((("temperature", 1.0),)).name
+    assert Point((("temperature", 1),)) == Point((("temperature", 1.0),))
+    assert Point((("temperature", 0.1 + 0.2),)).name != Point((("temperature", 0.3),)).name
+
+
+def test_every_sample_is_there_once_and_has_its_own_seed(model):
+    records = run(model, SWEEP)
+    found = by_draw(records)
+    assert set(found) == set(draws(2, SWEEP.points, 3))
+    assert len(records) == len(SWEEP) == 24
+    assert len({record["seed"] for record in records}) == 24
+    one = found[Draw(1, SWEEP.points[2], 2)]
+    assert one["seed"] == derived_seed(5, 1, "temperature=1 top_p=0.9", 2)
+    assert (one["temperature"], one["top_p"]) == (1.0, 0.9)
+
+
+def test_every_sample_can_be_drawn_again_alone(model):
+    for draw, record in by_draw(run(model, SWEEP)).items():
+        again = model.generate(SWEEP.prompts[draw.prompt], max_tokens=6, seed=record["seed"], **draw.point.params())
+        assert (record["text"], record["token_ids"]) == (again.text, list(again.choices[0].tokens))
+        assert record["sampling_logprobs"] == pytest.approx(again.choices[0].sampling_logprobs)
+
+
+def test_it_goes_on_from_any_subset_with_the_same_samples(model):
+    whole = by_draw(run(model, SWEEP))
+    for kept in (0, 1, 7, 23, 24):
+        done = list(whole)[:kept]
+        rest = by_draw(run(model, SWEEP, done, max_running=3))
+        assert not set(rest) & set(done)
+        assert set(rest) | set(done) == set(whole)
+        assert all(rest[draw]["token_ids"] == whole[draw]["token_ids"] for draw in rest)
+
+
+def test_what_fails_is_kept_beside_its_sample(model):
+    records = run(model, replace(SWEEP, prompts=["", "the"], n=1))
+    assert [("error" in record) for record in sorted(records, key=lambda r: r["prompt"])] == [True] * 4 + [False] * 4
+    assert "empty" in next(record["error"]["message"] for record in records if "error" in record)
+
+
+def test_points_are_checked_before_anything_is_drawn():
+    with pytest.raises(BadParameter, match="top_p"):
+        replace(SWEEP, points=points({"temperature": [1], "top_p": [0.5, 2]})).check()
+
+
+def test_lines_of_another_kind():
+    for record in ({}, {"prompt": 0, "sample": 1}, {"prompt": "the", "sample": 0, "temperature": 1}):
+        with pytest.raises(BadFile, match="no sample of a sweep"):
+            drawn([record], Path("out"))
+
+
+def test_a_record_tells_its_point():
+    assert point_of({"top_k": 5, "temperature": 0.5, "text": ""}) == Point((("temperature", 0.5), ("top_k", 5)))

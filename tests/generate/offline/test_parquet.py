@@ -1,0 +1,36 @@
+import sys
+
+import pytest
+
+from truedraw.errors import BadFile
+from truedraw.generate.offline.parquet import write_parquet
+
+RECORDS = [
+    {"prompt": 0, "sample": i, "temperature": 0.5, "seed": 2**64 - 1 - i, "text": f"ten{i} \N{GRINNING FACE}",
+     "finish_reason": "length", "exact": True, "prompt_tokens": 2, "token_ids": [1, 2], "logprobs": [-0.5, -1.25],
+     "sampling_logprobs": [0.0, -1.0], "rounds": 2}
+    for i in range(2500)
+]  # fmt: skip
+FAILED = {"prompt": 1, "sample": 0, "temperature": 0.5, "seed": 1, "error": {"type": "BadPrompt", "message": "empty"}}
+
+
+def test_all_rows_and_all_columns(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert write_parquet([*RECORDS, FAILED], tmp_path / "t.parquet") == 2501
+    rows = parquet.read_table(tmp_path / "t.parquet").to_pylist()
+    assert rows[:-1] == [{**record, "top_p": None, "min_p": None, "top_k": None, "error": None} for record in RECORDS]
+    assert (rows[-1]["error"], rows[-1]["text"]) == ("empty", None)
+    assert [file.name for file in tmp_path.iterdir()] == ["t.parquet"]
+
+
+def test_where_it_cannot_be_written(tmp_path):
+    pytest.importorskip("pyarrow")
+    with pytest.raises(BadFile, match="cannot be written"):
+        write_parquet(RECORDS, tmp_path / "no" / "t.parquet")
+
+
+def test_without_the_extra_the_error_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(BadFile, match=r"pip install 'truedraw\[parquet\]'"):
+        write_parquet(RECORDS, tmp_path / "t.parquet")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,338 @@
+"""Requests in a batch: errors stay with their own request, many requests stream through, the best of some are kept."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+from generate.paged_table import toy
+from truedraw import Model, SamplingParams
+from truedraw.engine.logits_cache import LogitsCacheUse
+from truedraw.errors import BadParameter, BadPrompt, BadProposal, TruedrawError
+from truedraw.generate.generation import Generation
+from truedraw.generate.request import Request
+from truedraw.generate.sample import Parts
+from truedraw.generate.shared_drafters import SharedDrafter
+from truedraw.protocol import Proposal
+from truedraw.stats.check.planted import BUGS, PlantedVerifier
+from truedraw.stats.evalue import ExactnessWatch
+from truedraw.verify.coupled import CoupledVerifier
+
+LONG = {"max_tokens": 30, "ignore_eos": True, "speculative": False}
+
+
+@pytest.fixture
+def model() -> Model:
+    return toy()
+
+
+def with_parts(run: Generation, **changes) -> Generation:
+    """The same run with parts of somebody else's."""
+    run._job.parts = replace(run._job.parts, **changes)
+    return run
+
+
+class Raising:
+    """A drafter that does something wrong in its third round."""
+
+    def __init__(self, where: str) -> None:
+        self.where, self.calls = where, 0
+
+    def open(self, tokens, law):
+        if self.where == "open":
+            raise RuntimeError("open")
+        return self
+
+    def propose(self, states, budgets, randomness):
+        self.calls += 1
+        if self.calls > 2 and self.where == "propose":
+            raise RuntimeError("propose")
+        if self.calls > 2 and self.where == "law":
+            raise BadProposal("law")
+        if self.calls > 2 and self.where == "count":
+            return []
+        return [Proposal.chain([1]) for _ in states]
+
+    def commit(self, tokens, scores):
+        if self.calls > 2 and self.where == "commit":
+            raise RuntimeError("commit")
+
+
+class RaisingVerifier(CoupledVerifier):
+    def __call__(self, proposal, rows, randomness, position):
+        if position > 4:
+            raise ZeroDivisionError("verify")
+        return super().__call__(proposal, rows, randomness, position)
+
+
+def raising_observer(sample, proposal, rows, verdict):
+    raise KeyError("observe")
+
+
+@pytest.mark.parametrize("where", ["open", "propose", "law", "count", "commit"])
+def test_a_drafter_that_raises_ends_its_own_job_only(model: Model, where: str) -> None:
+    with model.batch() as batch:
+        before = batch.add("the cat", seed=1, n=2, **LONG)
+        steady = Parts(Raising(where), CoupledVerifier(), most_drafted=2, steady=True)
+        bad = batch.add("the dog", seed=1, n=2, **LONG)
+        bad._job.parts = steady
+        after = batch.add("the cat", seed=2, **LONG)
+        assert set(batch.completed()) == {before, bad, after}
+    assert isinstance(bad.error, TruedrawError)
+    whole = toy().generate("the dog", seed=1, n=2, **LONG)
+    for choice, expected in zip(bad.result().choices, whole.choices, strict=True):
+        assert expected.text.startswith(choice.text)
+        assert choice.finish_reason == "interrupted"
+    for run, settings in ((before, {"seed": 1, "n": 2}), (after, {"seed": 2})):
+        assert run.error is None
+        assert run.result().choices[0].text == toy().generate("the cat", **settings, **LONG).choices[0].text
+    assert model.engine.open_texts == []
+
+
+@pytest.mark.parametrize("parts", [{"verifier": RaisingVerifier()}, {"observer": raising_observer}])
+def test_a_verifier_or_observer_that_raises_ends_its_own_job_only(model: Model, parts) -> None:
+    with model.batch() as batch:
+        bad = with_parts(batch.add("the cat", seed=1, n=2, **LONG), **parts)
+        good = batch.add("the cat", seed=1, n=2, **LONG)
+        assert set(batch.completed()) == {bad, good}
+    assert good.error is None
+    assert good.result().stats.tokens == 60
+    assert bad.error is not None
+    assert bad.error.__cause__ is not None
+    with pytest.raises(TruedrawError, match=r"verify|observe"):
+        for _ in bad:
+            pass
+
+
+def test_what_the_law_leaves_nothing_of_ends_its_own_job_only(model: Model) -> None:
+    with model.batch() as batch:
+        bad = batch.add("the", seed=1, bad_words=[(1,), (2,)], **LONG)
+        good = batch.add("the", seed=1, **LONG)
+        assert set(batch.completed()) == {bad, good}
+    assert isinstance(bad.error, BadParameter)
+    assert good.result().stats.tokens == 30
+    with pytest.raises(BadParameter, match="bad_words"):
+        model.generate("the", seed=1, bad_words=[(1,), (2,)], **LONG)
+
+
+def test_an_engine_that_breaks_ends_those_in_the_pass_and_hangs_nobody(model: Model) -> None:
+    works = model.engine.forward
+
+    def breaks(*args):
+        model.engine.forward = works
+        raise RuntimeError("the machine is on fire")
+
+    with model.batch(max_running=2) as batch:
+        runs = [batch.add("the cat", seed=i, **LONG) for i in range(7)]
+        batch.step()
+        model.engine.forward = breaks
+        assert list(batch.completed()) == runs
+    assert [run.error is None for run in runs] == [False] * 6 + [True]  # two run, four are computed ahead
+    assert "on fire" in str(runs[0].error)
+    assert runs[6].result().stats.tokens == 30
+    assert model.engine.open_texts == []
+
+
+def test_an_interruption_from_the_keyboard_frees_everything(model: Model) -> None:
+    batch = model.batch()
+    run = batch.add("the cat", seed=1, **LONG)
+    batch.step()
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    model.engine.forward = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        batch.step()
+    assert run.ended
+    assert run.result().stats.tokens == 1
+    assert model.engine.open_texts == []
+
+
+def test_others_may_add_and_cancel_from_their_threads(model: Model) -> None:
+    runs: list[Generation] = []
+    with model.batch(max_running=5) as batch:
+        first = batch.add("the cat", seed=0, max_tokens=300, ignore_eos=True)
+
+        def talk() -> None:
+            for seed in range(40):
+                runs.append(batch.add("the dog", seed=seed, n=2, **LONG))
+                if seed % 4 == 0:
+                    runs[-1].cancel()
+
+        thread = threading.Thread(target=talk)
+        thread.start()
+        seen = []
+        while thread.is_alive() or batch.num_unfinished or not seen:
+            seen += list(batch.completed())
+        thread.join()
+        seen += list(batch.completed())
+    assert {id(run) for run in seen} == {id(run) for run in (first, *runs)}
+    for seed, run in enumerate(runs):
+        if seed % 4:
+            assert run.result().choices[0].tokens == toy().generate("the dog", seed=seed, n=2, **LONG).choices[0].tokens
+
+
+def test_many_requests_are_pulled_as_room_becomes_free(model: Model) -> None:
+    pulled, open_at_most = [], 0
+
+    def requests():
+        for number in range(400):
+            pulled.append(number)
+            yield Request("the cat", {"seed": number, "max_tokens": 3, "n": 1 + number % 2}, False, key=number)
+
+    done = {}
+    for request, result in model.generate_many(requests(), max_running=8):
+        done[request.key] = result
+        open_at_most = max(open_at_most, len(pulled) - len(done))
+    assert sorted(done) == list(range(400))
+    assert open_at_most <= 8 + 8 + 4  # those that run, those that ended in the same pass, those that come next
+    for number in (0, 7, 399):
+        expected = model.generate("the cat", seed=number, max_tokens=3, n=1 + number % 2, speculative=False)
+        assert [c.tokens for c in done[number].choices] == [c.tokens for c in expected.choices]
+
+
+def test_a_bad_request_has_its_error_beside_it(model: Model) -> None:
+    requests = [
+        Request("the cat", {"seed": 1}, key="good"),
+        Request("", key="empty"),
+        Request("the", {"temperature": -1}, key="cold"),
+        Request("the", {"tempreature": 1}, key="unknown"),
+        Request("the", {"n": 3, "best_of": 2}, key="best"),
+        Request("the", {"bad_words": [(1,), (2,)], "seed": 1}, key="nothing left"),
+        Request("the", {}, {"method": "psychic"}, key="method"),
+        Request("the dog", {"seed": 2}, key="good too"),
+    ]
+    found = {request.key: result for request, result in model.generate_many(requests)}
+    assert len(found) == len(requests)
+    assert isinstance(found["empty"], BadPrompt)
+    for key in ("cold", "unknown", "best", "nothing left", "method"):
+        assert isinstance(found[key], TruedrawError)
+    assert found["good"].text == model.generate("the cat", seed=1).text
+    assert found["good too"].text == model.generate("the dog", seed=2).text
+
+
+def test_leaving_early_frees_everything(model: Model) -> None:
+    stream = model.generate_many(Request("the cat", {"seed": i}) for i in range(10**9))
+    next(stream)
+    stream.close()
+    assert model.engine.open_texts == []
+
+
+@pytest.mark.parametrize("speculative", [False, None])
+def test_the_best_of_some(model: Model, speculative) -> None:
+    settings = {"seed": 5, "max_tokens": 12, "ignore_eos": True, "speculative": speculative}
+    every = model.generate("the cat", n=7, **settings)
+    best = model.generate("the cat", n=3, best_of=7, **settings)
+    score = {choice.index: sum(choice.logprobs) / len(choice.logprobs) for choice in every.choices}
+    order = sorted(score, key=lambda index: -score[index])
+    assert [choice.index for choice in best.choices] == order[:3]
+    assert [choice.text for choice in best.choices] == [every.choices[index].text for index in order[:3]]
+    assert best.stats.tokens == every.stats.tokens
+    run = model.start("the cat", n=3, best_of=7, **settings)
+    streamed: dict[int, str] = {}
+    for piece in run.pieces():
+        streamed[piece.sample] = streamed.get(piece.sample, "") + piece.text
+    assert list(streamed.items()) == [(choice.index, choice.text) for choice in best.choices]
+
+
+def test_best_of_is_checked(model: Model) -> None:
+    for bad in (2, 0, -1, 1.5, "4", True):
+        with pytest.raises(BadParameter, match="best_of"):
+            SamplingParams(n=3, best_of=bad)
+    assert SamplingParams(n=3, best_of=3).num_drawn == 3
+    assert [c.index for c in model.generate("the", n=3, best_of=3, seed=1).choices] == [0, 1, 2]
+
+
+def test_a_cache_that_is_off_was_never_used(model: Model) -> None:
+    with model.batch(logits_cache_bytes=0) as batch:
+        batch.add("the cat", n=4, seed=1)
+        assert len(list(batch.completed())) == 1
+        assert batch.logits_cache_use == LogitsCacheUse(0, 0, 0, 0, 0, 0)
+
+
+DRAFTED = {"adaptive": False, "num_speculative_tokens": 2, "prompt_lookup_min": 1}
+
+
+def test_a_watch_sees_a_normal_run_and_stays_calm(model: Model) -> None:
+    watch = ExactnessWatch()
+    run = model.start("the cat sat", n=4, seed=3, max_tokens=200, ignore_eos=True, speculative=DRAFTED, observer=watch)
+    stats = [r for step in run for r in step]
+    looked_at = sum(min(r.drafted, r.accepted + 1) for r in stats)
+    assert watch.evidence.count >= looked_at > 400
+    assert not watch.evidence.alarm(0.001)
+
+
+def test_a_watch_raises_the_alarm_over_a_biased_rule(model: Model) -> None:
+    bug = next(bug for bug in BUGS if bug.name == "draft kept where it is the argmax")
+    watch = ExactnessWatch()
+    with model.batch() as batch:
+        run = batch.add(
+            "the cat sat", n=4, seed=3, max_tokens=300, ignore_eos=True, speculative=DRAFTED, observer=watch
+        )
+        with_parts(run, verifier=PlantedVerifier(bug))
+        assert list(batch.completed()) == [run]
+    assert run.error is None
+    assert watch.evidence.alarm(1e-6)
+
+
+def test_requests_that_draft_alike_are_asked_in_one_call(model: Model) -> None:
+    """And one whose drafts cannot be believed loses its drafter alone."""
+    calls = []
+
+    class Grumpy:
+        def open(self, tokens, law):
+            return type("State", (), {"commit": lambda self, tokens, scores: None, "text": tuple(tokens)})()
+
+        def propose(self, states, budgets, randomness):
+            calls.append(len(states))
+            if any(state.text[-1] == 2 for state in states) and len(calls) > 2:
+                raise RuntimeError("no dogs")
+            return [Proposal.chain([1]) for _ in states]
+
+    shared = SharedDrafter(Grumpy())
+    with model.batch() as batch:
+        runs = [batch.add(f"the {word}", seed=1, **LONG) for word in ("cat", "dog", "cat")]
+        for run in runs:
+            parts = Parts(shared.guard(6), CoupledVerifier(), asked=shared, most_drafted=1, steady=True)
+            run._job.parts = parts
+        assert set(batch.completed()) == set(runs)
+    assert calls[:2] == [3, 3]
+    assert calls[2:6] == [3, 1, 1, 1]
+    assert set(calls[6:]) == {2}
+    assert [run.result().fallback is None for run in runs] == [True, False, True]
+    assert "no dogs" in runs[1].result().fallback
+    for run, word in zip(runs, ("cat", "dog", "cat"), strict=True):
+        assert run.result().text == toy().generate(f"the {word}", seed=1, **LONG).text
+
+
+def test_a_shared_drafter_is_closed_after_its_last_request() -> None:
+    closed = []
+
+    class Drafter:
+        def close(self):
+            closed.append(self)
+
+    drafter = Drafter()
+    shared = SharedDrafter(drafter)
+    guards = [shared.guard(6), shared.guard(6)]
+    guards[0].close()
+    guards[0].close()
+    shared.retire()
+    assert not closed
+    guards[1].close()
+    assert closed == [drafter]
+
+
+def test_requests_of_a_batch_share_what_they_write(model: Model) -> None:
+    """A suffix index; requests with other settings have one of their own."""
+    with model.batch(max_running=1) as batch:
+        specs = ["suffix", "suffix", {"method": "suffix", "num_speculative_tokens": 3}, False, False]
+        runs = [batch.add("the cat", seed=i, max_tokens=5, speculative=spec) for i, spec in enumerate(specs)]
+        asked = [run._job.parts.asked for run in runs]
+        assert asked[0] is asked[1]
+        assert asked[0] is not asked[2]
+        assert asked[3] is not asked[4]
+        assert len({id(run._job.parts.drafter) for run in runs}) == len(runs)
