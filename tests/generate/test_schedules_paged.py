@@ -79,3 +79,22 @@ def test_a_text_without_room_keeps_what_it_has(folder, cache) -> None:
         choice = run.result().choices[0]
         assert 40 < len(choice.tokens) < 110
         assert choice.finish_reason == "interrupted"
+
+
+def test_a_draft_model_drafts_for_all_requests_at_once(folder, ample: Model, monkeypatch) -> None:
+    spec = {"model": str(folder), "num_speculative_tokens": 3, "adaptive": False}
+    engine = ample.drafts.engine(str(folder))
+    passes = []
+    forward = engine.forward
+    monkeypatch.setattr(engine, "forward", lambda works, *rest: passes.append(len(works)) or forward(works, *rest))
+    settings = {"max_tokens": 12, "ignore_eos": True, "temperature": 0.5}
+    with ample.batch() as batch:
+        runs = [batch.add(f"hello world {i}", seed=i, n=2, speculative=spec, **settings) for i in range(5)]
+        assert len(list(batch.completed())) == 5
+    assert max(passes) == 10
+    for number, run in enumerate(runs):
+        plain = ample.generate(f"hello world {number}", seed=number, n=2, speculative=False, **settings)
+        assert told(run.result()) == told(plain)
+        assert run.result().stats.accepted > 0
+        assert run.result().fallback is None
+    assert engine.cache_use().pages_held == 0

@@ -119,8 +119,8 @@ def _one(
         raise BadParameter("--null", "with --json there are no texts to end; give one of them")
     count, model, sampling, spec = flags
     given = sampling.given() | count.given()
-    sampling_params(given)  # what is wrong should be said before the model is loaded
-    text, speculation = prompt_text(prompt), speculation_of(spec)
+    drawn = sampling_params(given).num_drawn  # what is wrong should be said before the model is loaded
+    text, speculation = prompt_text(prompt), speculation_of(spec, drawn)
     with opened(model, apart=own.compare) as loaded:
         start_seconds = process_seconds()
         ids = loaded.chat_prompt([{"role": "user", "content": text}]) if own.chat and text else text

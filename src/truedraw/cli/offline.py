@@ -61,7 +61,7 @@ def job_of(
     given = sampling.given() | count.given()
     sampling_params(given)
     seed = seed_of(files, given.pop("seed", None))
-    return Job(source, files, model, given, seed, speculation_of(spec), chat)
+    return Job(source, files, model, given, seed, speculation_of(spec, given.get("n", 1)), chat)
 
 
 def run_job(job: Job, output: OutputFlags) -> None:

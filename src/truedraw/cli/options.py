@@ -73,8 +73,11 @@ def notice_invariance(engine: Any) -> None:
         )
 
 
-def speculation_of(flags: SpeculationFlags) -> Speculation:
-    """Raises BadParameter for bad JSON, unknown keys, and a flag and a key that contradict each other."""
+def speculation_of(flags: SpeculationFlags, samples: int = 1) -> Speculation:
+    """What was asked for, or the default for so many samples of a prompt.
+
+    Raises BadParameter for bad JSON, unknown keys, and a flag and a key that contradict each other.
+    """
     from truedraw.generate.speculation import speculation
 
     config = _parsed(flags.speculative_config)
@@ -85,7 +88,7 @@ def speculation_of(flags: SpeculationFlags) -> Speculation:
     ):
         if value is not None and config.setdefault(key, value) != value:
             raise BadParameter(flag, f"{value!r} contradicts {key} {config[key]!r} in --speculative-config; give one")
-    return speculation(config)
+    return speculation(config or None, samples)
 
 
 def _parsed(text: str | None) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def sweep(
             {name: getattr(own, name) for name in sweeping.AXES},
             own.n,
             sampling.given(),
-            (sweeping.seed_of(files, own.seed), speculation_of(spec)),
+            (sweeping.seed_of(files, own.seed), speculation_of(spec, own.n)),
         ),
     )
     complete = sweeping.run(plan, output.stats)

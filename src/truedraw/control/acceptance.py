@@ -11,6 +11,7 @@ from truedraw.protocol import Floats, Round
 MEMORY = 32  # rounds that counts reach back
 FIRST_KEPT, LATER_KEPT = 0.15, 0.5  # a_1, and the least of a_2, a_3, ... before they were tried
 PRIOR_TRIES = 4.0  # tries that weigh as much as what was thought before
+OWN_TRIES = 2.0  # the same for one text among others, which may be quite another kind
 
 
 class Acceptance:
@@ -41,7 +42,7 @@ class Acceptance:
         Without one, a token that was seldom tried is thought to do as well as the one before it.
         """
         if prior is not None:
-            mixed: Floats = (self._kept + PRIOR_TRIES * prior) / (self._tried + PRIOR_TRIES)
+            mixed: Floats = (self._kept + OWN_TRIES * prior) / (self._tried + OWN_TRIES)
             return mixed
         chances: list[float] = []
         for kept, tried in zip(self._kept.tolist(), self._tried.tolist(), strict=True):

@@ -15,15 +15,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from truedraw.control.acceptance import Acceptances
 from truedraw.control.costs import LADDER, PassCosts
 from truedraw.protocol import Floats, Round
 
-CALIBRATION = 3  # rounds at first without drafts, then with few, so that the cost of a row is known
-FEW = 4  # texts that share one draft token where drafts are only looked at
+CALIBRATION = 3  # rounds at first without drafts, so that their cost is known
+FEW = 4  # a look: one draft token for every fourth text, in turn
 STEADY = 1.02  # a change of the number of rows must gain this much, since a change of shape costs
-PROBE_EVERY = 32  # rounds between looks at few drafts where none are drawn, and at none where they hardly gain
+PROBE_EVERY = 32  # rounds at least between looks where nothing is drafted, or at plain rounds where drafts hardly gain
+LOOKS, EARLY = 0.005, 0.02  # share of the time that looks may take, and that the first of each text may
+AGAIN = 8  # rounds after which a decision for plain sampling is thought over, though nothing was learnt
+LONGEST_PAUSE = 128  # rounds from one look to the next, whatever it costs: texts change
 CLOSE = 1.1  # a gain below this is looked at again
 
 
@@ -35,18 +39,19 @@ class PayoffController:
         self._acceptances = Acceptances(num_speculative_tokens)
         self._costs = PassCosts()
         self._asked: set[int] = set()
-        self._steps = self._drafts = 0
+        self._steps = self._drafts = self._looks = self._looked = 0
 
     def budget(self, rooms: Sequence[int], samples: Sequence[int]) -> list[int]:
         """The tokens that pay, or less where a text has less room left."""
-        gains = self._acceptances.gains(samples)
-        gains[np.arange(self._most) >= np.asarray(rooms)[:, None]] = 0.0
-        order = np.argsort(-gains, axis=None, kind="stable")[: np.count_nonzero(gains)]
-        worth = np.concatenate(([0.0], np.cumsum(gains.ravel()[order])))
-        self._drafts = min(self._number(worth, len(samples)), len(order))
-        taken = np.bincount(order[: self._drafts] // max(self._most, 1), minlength=len(samples))
+        if self._is_look(len(samples)):
+            taken = self._look(rooms)
+        elif self._steps <= CALIBRATION or (not self._asked and self._steps % AGAIN):
+            taken = [0] * len(samples)
+        else:
+            taken = self._shared_out(np.asarray(rooms), samples)
+        self._drafts = sum(taken)
         self._asked = {sample for sample, tokens in zip(samples, taken, strict=True) if tokens}
-        return [int(tokens) for tokens in taken]
+        return taken
 
     def observe(self, rounds: Sequence[Round]) -> None:
         """Learn from one step of the loop, the rounds of all samples that ran in it."""
@@ -56,17 +61,42 @@ class PayoffController:
         self._acceptances.add(rounds, self._asked)
         self._costs.add(rounds[0].pass_rows, sum(r.seconds for r in rounds))
 
+    def _is_look(self, samples: int) -> bool:
+        return self._steps > CALIBRATION and not self._drafts and self._steps - self._looked >= self._pause(samples)
+
+    def _look(self, rooms: Sequence[int]) -> list[int]:
+        """One draft token for each text whose turn it is."""
+        self._looked = self._steps
+        self._looks += 1
+        due = self._looks % min(FEW, len(rooms))
+        return [min(1, room, self._most) if i % FEW == due else 0 for i, room in enumerate(rooms)]
+
+    def _shared_out(self, rooms: NDArray[np.int64], samples: Sequence[int]) -> list[int]:
+        """The draft tokens that are worth most, as many as pay."""
+        gains = self._acceptances.gains(samples)
+        gains[np.arange(self._most) >= rooms[:, None]] = 0.0
+        order = np.argsort(-gains, axis=None, kind="stable")[: np.count_nonzero(gains)]
+        worth = np.concatenate(([0.0], np.cumsum(gains.ravel()[order])))
+        number = self._number(worth, len(samples))
+        taken = np.bincount(order[:number] // max(self._most, 1), minlength=len(samples))
+        return [int(tokens) for tokens in taken]
+
     def _number(self, worth: Floats, samples: int) -> int:
         """Draft tokens for all texts together; `worth[m]` is what the best m of them are worth."""
-        few = -(-samples // FEW)
-        if self._steps <= 2 * CALIBRATION:
-            return 0 if self._steps <= CALIBRATION else few
         speed = self._speeds(worth, samples)
         best = max(speed, key=lambda m: (speed[m], -m))
-        if self._steps % PROBE_EVERY == 0 and speed[best] < CLOSE * speed[0]:
-            return few if self._drafts == 0 else 0
+        if self._drafts and speed[best] < CLOSE * speed[0] and self._steps - self._looked >= PROBE_EVERY:
+            self._looked = self._steps
+            return 0
         present = speed.get(self._drafts)
         return best if present is None or speed[best] > STEADY * present else self._drafts
+
+    def _pause(self, samples: int) -> float:
+        """Rounds from one look to the next."""
+        few = -(-samples // FEW)
+        extra = self._costs.seconds(samples + few) / self._costs.seconds(samples) - 1
+        early = self._looks < FEW
+        return min(max(1 if early else PROBE_EVERY, extra / (EARLY if early else LOOKS)), LONGEST_PAUSE)
 
     def _speeds(self, worth: Floats, samples: int) -> dict[int, float]:
         """Tokens a second by the number of draft tokens: none, all, and those that fill a pass."""

@@ -108,7 +108,7 @@ class Model:
         if params is not None and sampling:
             raise TypeError(f"give either SamplingParams or {', '.join(sampling)} by name, not both")
         given = self.params(**sampling) if params is None else params
-        return Wish(tuple(self._ids(prompt)), given, speculation(speculative), observer)
+        return Wish(tuple(self._ids(prompt)), given, speculation(speculative, given.num_drawn), observer)
 
     def run(self, wish: Wish, scheduler: Scheduler, shared: SharedDrafters | None = None) -> tuple[Generation, Job]:
         """The run of a request, alone or with others, and its job, which has yet to be added to the scheduler.

@@ -18,7 +18,7 @@ from truedraw.generate.guarded_drafter import GuardedDrafter
 from truedraw.protocol import Controller, Drafter, Verifier
 from truedraw.registry import find
 
-LOOKUP, MODEL, OFF = "ngram", "model", "none"
+LOOKUP, SIBLINGS, MODEL, OFF = "ngram", "suffix", "model", "none"
 ALWAYS = ("method", "rejection_sample_method", "allow_lossy", "lossy_options")
 """Keys that mean something with every method."""
 DRAFTING = ("num_speculative_tokens", "adaptive")
@@ -148,15 +148,16 @@ class Speculation:
             raise BadParameter("lossy_options", f"got {self.lossy_options!r}; give names and numbers")
 
 
-def speculation(given: Speculation | Mapping[str, Any] | str | bool | None) -> Speculation:
+def speculation(given: Speculation | Mapping[str, Any] | str | bool | None, samples: int = 1) -> Speculation:
     """From whatever a user may give: a config, a method's name, False for plain sampling, None for the default.
 
+    The default drafts one sample of a prompt by ngram, and several by suffix, which shows each what the others wrote.
     A config that names a model and no method means the method model.
     """
     if isinstance(given, Speculation):
         return given
     if given is None or given is True:
-        return Speculation()
+        return Speculation(method=LOOKUP if samples == 1 else SIBLINGS)
     if given is False:
         return Speculation(method=OFF)
     if isinstance(given, str):

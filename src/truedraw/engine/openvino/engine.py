@@ -38,6 +38,7 @@ class OpenVINOEngine:
         self.vocab_size = config.vocab_size
         self.context_length = config.context_length
         self.numerics = arithmetic.name
+        self.page_rows = runner.pool.rows  # tokens a page
         self._arithmetic = arithmetic
         self.invariance: InvarianceReport | None = None
         self._passes: Passes | None = Passes(runner)

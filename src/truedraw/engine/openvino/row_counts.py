@@ -13,7 +13,8 @@ LADDER = (2, 4, 6, 8, 12, 16, 24)  # then multiples of 8; two at least, as a lon
 STEP = 8
 MEMORY = 16  # passes after which a larger count is forgotten
 STEADY = 8  # up to here a pass takes at most a fifth longer than one of two rows: less than a change costs
-SLACK = 4 / 3  # beyond that, hold on to a count that is at most a third above what is needed
+SLACK = 4 / 3  # beyond that, a count that is at most a third above what is needed is held for LATELY passes only:
+LATELY = 2  # its rows cost as much in two passes as a change costs, which pays where two counts alternate
 
 
 class RowCounts:
@@ -24,9 +25,10 @@ class RowCounts:
 
     def choose(self, needed: int) -> int:
         """Rows for a pass that needs `needed`."""
+        held = [count for count in self._recent if count <= STEADY]
+        held += [count for count in list(self._recent)[-LATELY:] if count <= needed * SLACK]
         self._recent.append(needed)
-        near = max(STEADY, int(needed * SLACK))
-        return rounded(max(count for count in self._recent if count <= near or count == needed))
+        return rounded(max([needed, *held]))
 
 
 def rounded(needed: int) -> int:
