@@ -13,7 +13,8 @@ from truedraw.errors import TruedrawError
 if TYPE_CHECKING:
     from truedraw.generate.batch import Batch
     from truedraw.generate.generation import Generation, Piece
-    from truedraw.generate.model import Model, load
+    from truedraw.generate.loading import load
+    from truedraw.generate.model import Model
     from truedraw.generate.request import Request
     from truedraw.generate.result import Choice, Result
     from truedraw.generate.speculation import Speculation
@@ -35,7 +36,7 @@ _HOMES = {
     "Result": "truedraw.generate.result",
     "SamplingParams": "truedraw.sampling.params",
     "Speculation": "truedraw.generate.speculation",
-    "load": "truedraw.generate.model",
+    "load": "truedraw.generate.loading",
 }
 
 

@@ -91,7 +91,7 @@ def test_an_engine_without_room_names_the_flag(cli, monkeypatch):
     def full(*_args, **_more):
         raise OutOfPages("the cache is out of pages: raise cache_bytes")
 
-    monkeypatch.setattr("truedraw.generate.model.load", full)
+    monkeypatch.setattr("truedraw.generate.loading.load", full)
     assert_refused(cli("generate", "hi", *TOY), "out of pages", "--cache-bytes")
 
 

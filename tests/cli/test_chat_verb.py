@@ -95,7 +95,7 @@ def test_an_answer_that_is_interrupted_is_kept_as_far_as_it_came(capsys, monkeyp
 
 
 def test_the_verb_reads_a_pipe(cli, monkeypatch):
-    monkeypatch.setattr("truedraw.generate.model.load", lambda *_, **__: instruct())
+    monkeypatch.setattr("truedraw.generate.loading.load", lambda *_, **__: instruct())
     done = cli("chat", "--seed", 3, "--json", "--system", "Be brief.", stdin="the cat\r\nthe dög\n".encode())
     assert done.code == 0
     assert len(done.out.splitlines()) == 2

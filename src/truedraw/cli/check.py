@@ -127,7 +127,7 @@ def _checked(subject: Subject, settings: Settings, flags: ModelFlags) -> Certifi
 
 
 def _reference(flags: ModelFlags) -> Model:
-    from truedraw.generate.model import load
+    from truedraw.generate.loading import load
 
     return load(
         flags.model,

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Protocol
 
-from truedraw.cli.start import INTERRUPTED as EXIT_CODE
+from truedraw.cli.exit_codes import INTERRUPTED as EXIT_CODE
 
 __all__ = ["EXIT_CODE", "Interruptible", "interruptible"]
 

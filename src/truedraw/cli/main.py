@@ -13,8 +13,8 @@ import typer
 
 from truedraw import TruedrawError, __version__
 from truedraw.cli import bench, chat, check, generate, models, sweep
+from truedraw.cli.exit_codes import INTERRUPTED
 from truedraw.cli.pipe import quiet_pipe, stdout_to_nowhere
-from truedraw.cli.start import INTERRUPTED
 from truedraw.errors import OutOfPages
 
 BAD_USE = 2

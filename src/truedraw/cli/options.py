@@ -26,7 +26,7 @@ def opened(flags: ModelFlags, *, apart: bool = False) -> Iterator[Model]:
     `apart`: one run finds nothing that another has computed, as a comparison of their times needs it.
     """
     from truedraw.cli.models import progress_bar
-    from truedraw.generate.model import load
+    from truedraw.generate.loading import load
 
     memory = {} if flags.cache_bytes is None else {"cache_bytes": bytes_of("--cache-bytes", flags.cache_bytes)}
     if apart and flags.model != TOY_MODEL:

@@ -8,8 +8,7 @@ import sys
 from types import FrameType
 from typing import Any
 
-INTERRUPTED = 128 + signal.SIGINT
-"""The exit code of a command that ctrl-C ended, as shells count."""
+from truedraw.cli.exit_codes import INTERRUPTED
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ class DraftModels:
         Raises what `load` raises, and BadParameter where its token ids stand for something else than the target's.
         """
         if name not in self._open:
-            from truedraw.generate.model import open_model
+            from truedraw.generate.loading import open_model
 
             model = open_model(name, **self.options)
             self._check(model)

@@ -1,0 +1,6 @@
+"""What the command line exits with, beside 0 for done, 1 for a failed check and 2 for bad use."""
+
+import signal
+
+INTERRUPTED = 128 + signal.SIGINT
+"""ctrl-C ended the command, as shells count it."""
