@@ -133,3 +133,49 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(cli, tmp_path, monkeypa
     assert cli(*command, stdin=stdin).code == 0
     assert sorted(read(out)) == list(range(1, 41))
     assert len(out.read_text().splitlines()) == 40
+
+
+def test_input_and_output_are_two_files(cli, tmp_path):
+    prompts = tmp_path / "q.jsonl"
+    prompts.write_text('{"prompt": "the"}\n')
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(prompts)
+    for output in (prompts, link):
+        done = cli("generate", *TOY, "--input", prompts, "--output", output, "--overwrite")
+        assert (done.code, done.out) == (2, "")
+        assert "--output" in done.err
+    assert prompts.read_text() == '{"prompt": "the"}\n'
+
+
+def test_a_line_that_had_no_room_is_tried_again(cli, tmp_path):
+    out = tmp_path / "out.jsonl"
+    command = ("generate", *TOY, "--input", "-", "--output", out, "--seed", 1, "--max-tokens", 3)
+    stdin = b'{"prompt": "the"}\n{"prompt": 5}\n'
+    assert cli(*command, stdin=stdin).code == 0
+    first, second = (json.loads(line) for line in out.read_text().splitlines())
+    good, bad = (first, second) if first["line"] == 1 else (second, first)
+    kept = {name: good[name] for name in ("line", "digest")}
+    full = {**kept, "error": {"type": "OutOfPages", "message": "the cache is out of pages"}}
+    out.write_text("".join(json.dumps(each) + "\n" for each in (full, bad)))
+    assert cli(*command, stdin=stdin).code == 0
+    records = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [record["line"] for record in records] == [1, 2, 1]
+    assert [each["token_ids"] for each in records[-1]["choices"]] == [each["token_ids"] for each in good["choices"]]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"prompt": "the", "speculative": 5}',
+        '{"prompt": "the", "speculative": []}',
+        '{"prompt": "the", "sampler_order": [[1]]}',
+        '{"prompt": "the", "n": 20000000}',
+        '{"prompt": "the", "best_of": 1000000000000000000000000000000}',
+    ],
+)
+def test_what_a_line_may_hold_never_ends_the_batch(cli, line):
+    done = cli("generate", *TOY, "--input", "-", "--max-tokens", 2, stdin=f'{line}\n{{"prompt": "the"}}\n'.encode())
+    assert done.code == 0
+    records = {record["line"]: record for record in map(json.loads, done.out.splitlines())}
+    assert records[1]["error"]["type"] == "BadParameter"
+    assert "choices" in records[2]

@@ -10,7 +10,7 @@ import pytest
 from generate.paged_table import toy
 from truedraw import Model, SamplingParams
 from truedraw.engine.logits_cache import LogitsCacheUse
-from truedraw.errors import BadParameter, BadPrompt, BadProposal, TruedrawError
+from truedraw.errors import BadInput, BadParameter, BadPrompt, BadProposal, TruedrawError
 from truedraw.generate.generation import Generation
 from truedraw.generate.request import Request
 from truedraw.generate.sample import Parts
@@ -336,3 +336,11 @@ def test_requests_of_a_batch_share_what_they_write(model: Model) -> None:
         assert asked[0] is not asked[2]
         assert asked[3] is not asked[4]
         assert len({id(run._job.parts.drafter) for run in runs}) == len(runs)
+
+
+@pytest.mark.parametrize("params", [{"speculative": False}, {"prompt": "b"}, {1: 2}, {"n": 1 << 17}])
+def test_a_request_of_an_unexpected_kind_has_its_error_beside_it(params) -> None:
+    bad, good = Request("the", params, key="bad"), Request("the", {"max_tokens": 2}, key="good")
+    found = {request.key: what for request, what in toy().generate_many([bad, good])}
+    assert isinstance(found["bad"], BadInput)
+    assert found["good"].choices[0].tokens

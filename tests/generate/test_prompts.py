@@ -5,7 +5,7 @@ import pytest
 
 from truedraw import load
 from truedraw.errors import BadPrompt
-from truedraw.generate import model as models
+from truedraw.generate import loading as models
 
 
 @pytest.fixture(scope="module")

@@ -68,9 +68,10 @@ def run_job(job: Job, output: OutputFlags) -> None:
     """Every line that is not done yet; says on stderr what became of them."""
     from truedraw.cli.options import opened
     from truedraw.cli.progress import Tally
-    from truedraw.cli.record_files import records_to
+    from truedraw.cli.record_files import check_apart, records_to
     from truedraw.generate.offline.done import Done
 
+    check_apart({"--input": None if job.source == STDOUT else Path(job.source), "--output": job.files.path})
     with _input(job.source) as lines, records_to(job.files, job.settings()) as out:
         done, tally = Done(out.records(), job.files.path), Tally("prompt")
         with opened(job.model) as loaded:

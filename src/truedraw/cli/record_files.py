@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from truedraw.cli.colour import write
 from truedraw.cli.flags import OUTPUT
 from truedraw.cli.grouping import flag
+from truedraw.errors import BadParameter
 
 if TYPE_CHECKING:
     from truedraw.generate.offline.journal import Journal
@@ -50,6 +51,19 @@ class FileFlags:
         from truedraw.generate.planning import LIMITS
 
         return self.max_running or LIMITS.max_running
+
+
+def check_apart(files: Mapping[str, Path | None]) -> None:
+    """Raises BadParameter where two flags name one file, of which one would destroy what the other holds."""
+    seen: dict[Path, str] = {}
+    for name, path in files.items():
+        if path is None:
+            continue
+        real = path.resolve()
+        if real in seen or any(path.exists() and other.exists() and path.samefile(other) for other in seen):
+            other = seen.get(real, "another flag")
+            raise BadParameter(name, f"{path} is also the file of {other}; give each a file of its own")
+        seen[real] = name
 
 
 class StdoutRecords:

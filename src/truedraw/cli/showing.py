@@ -49,7 +49,7 @@ def listed(run: Generation, paint: Paint, end: str) -> Result:
         for step in run:
             done |= {each.sample for each in step if each.finish_reason}
             while all_wanted and shown in done:
-                _write_sample(run.result().choices[shown], paint, end)
+                _write_sample(run.choice(shown), paint, end)
                 shown += 1
     result = run.result()
     for choice in result.choices[shown:]:

@@ -90,7 +90,9 @@ def sweep(
     """
     from truedraw.cli import sweeping
     from truedraw.cli.options import speculation_of
+    from truedraw.cli.record_files import check_apart
 
+    check_apart({"--prompts": own.prompts, "--output": files.path, "--html": own.html, "--parquet": own.parquet})
     sweeping.check_reports(files, own.html, own.parquet)
     plan = sweeping.Plan(
         model=model,

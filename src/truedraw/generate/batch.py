@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from truedraw.control.fixed import FixedController
 from truedraw.control.payoff import PayoffController
 from truedraw.engine.logits_cache import LogitsCache, LogitsCacheUse
-from truedraw.errors import TruedrawError
+from truedraw.errors import BadInput, TruedrawError
 from truedraw.generate.generation import Generation
 from truedraw.generate.job import Job
 from truedraw.generate.planning import Limits
@@ -110,6 +110,8 @@ def generate_many(batch: Batch, requests: Iterable[Request]) -> Iterator[tuple[R
                     run = batch.add(request.prompt, speculative=request.speculative, **request.params)
                 except TruedrawError as error:
                     yield request, error
+                except Exception as error:  # params or speculative of a kind that nobody expects
+                    yield request, BadInput(f"the request cannot be understood: {type(error).__name__}: {error}")
                 else:
                     asked[run] = request
             batch.step()

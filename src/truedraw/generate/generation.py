@@ -39,6 +39,8 @@ class Generation:
     ) -> None:  # fmt: skip
         self.params = params
         self._name, self._job, self._readers, self._scheduler, self._alone = name, job, readers, scheduler, alone
+        self._by_sample: list[list[Round]] = [[] for _ in readers]
+        self._sorted = 0  # of the job's rounds
         self._run = self._go()
 
     @property
@@ -65,14 +67,19 @@ class Generation:
 
     def result(self) -> Result:
         """The samples so far; those that have not ended are marked "interrupted"."""
-        by_sample: list[list[Round]] = [[] for _ in self._readers]
-        for each in self._job.rounds:
-            by_sample[each.sample - self._job.first].append(each)
-        choices = [self._choice(index, mine) for index, mine in enumerate(by_sample)]
+        choices = [self.choice(index) for index in range(len(self._readers))]
         rule, fault = self._job.parts.verifier, getattr(self._job.parts.drafter, "fault", None)
         loss = rule.loss() if isinstance(rule, LossyVerifier) else None
         best = tuple(best_first(choices)[: self.params.n]) if len(choices) > self.params.n else tuple(choices)
         return Result(self._name, self._job.prompt, self.params.seed, best, self._stats(), loss, fault)
+
+    def choice(self, index: int) -> Choice:
+        """One sample so far."""
+        fresh = self._job.rounds[self._sorted :]
+        self._sorted += len(fresh)
+        for each in fresh:
+            self._by_sample[each.sample - self._job.first].append(each)
+        return self._choice(index, self._by_sample[index])
 
     def cancel(self) -> None:
         """End after the pass that is being computed; a signal handler or another thread may call it."""

@@ -162,10 +162,12 @@ def speculation(given: Speculation | Mapping[str, Any] | str | bool | None, samp
         return Speculation(method=OFF)
     if isinstance(given, str):
         return Speculation(method=given)
+    if not isinstance(given, Mapping):
+        raise BadParameter("speculative", f"got {given!r:.60}; give a method's name, a config, true or false")
     valid = [field.name for field in fields(Speculation)]
     for name in given:
         if name not in valid:
-            raise BadParameter(name, f"no such key of the speculative config; valid ones are {', '.join(valid)}")
+            raise BadParameter(str(name), f"no such key of the speculative config; valid ones are {', '.join(valid)}")
     wanted = {"method": MODEL, **given} if given.get("model") is not None else dict(given)
     found = Speculation(**wanted)
     refuse_unused(found.method, wanted)

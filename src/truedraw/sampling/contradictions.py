@@ -87,7 +87,7 @@ def order(values: Values) -> None:
         if given not in PRESETS:
             raise BadParameter("sampler_order", f"got {given!r}; give {' or '.join(PRESETS)}, or a list of: {names}")
         return
-    if unknown := [name for name in given if name not in SWITCHES]:
+    if unknown := [name for name in given if not isinstance(name, str) or name not in SWITCHES]:
         raise BadParameter("sampler_order", f"no step is called {unknown[0]!r}; the steps are {names}")
     if len(set(given)) < len(given) or PENALTIES in given[1:]:
         raise BadParameter("sampler_order", f"got {list(given)}; name a step once, and {PENALTIES} only as the first")

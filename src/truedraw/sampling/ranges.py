@@ -30,15 +30,19 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Wholes:
-    """Whole numbers from `low` on."""
+    """Whole numbers from `low` on, up to `high` where there is one."""
 
     low: int
     words: str
+    high: int | None = None
 
     def check(self, name: str, value: object) -> None:
         """Raises BadParameter."""
-        if isinstance(value, bool) or not isinstance(value, int) or value < self.low:
-            raise BadParameter(name, f"got {value!r}; give a whole number, {self.words}")
+        if isinstance(value, bool) or not isinstance(value, int) or not self._holds(value):
+            raise BadParameter(name, f"got {value!r:.60}; give a whole number, {self.words}")
+
+    def _holds(self, value: int) -> bool:
+        return value >= self.low and (self.high is None or value <= self.high)
 
 
 ANY = Numbers(-math.inf, math.inf, "that is finite")
@@ -48,6 +52,7 @@ SHARE = Numbers(0.0, 1.0, "from 0 to 1")
 MASS = Numbers(0.0, 1.0, "above 0, at most 1", open_low=True)
 NOT_NEGATIVE = Numbers(0.0, math.inf, "0 or more")
 POSITIVE = Numbers(0.0, math.inf, "above 0", open_low=True)
+SAMPLES = Wholes(1, "from 1 to 65536; ask again for more", 1 << 16)  # one result holds them all
 PENALTY = Numbers(-2.0, 2.0, "from -2 to 2")  # the OpenAI API's range
 REPETITION = Numbers(0.01, 100.0, "from 0.01 to 100; 1 turns it off")
 
@@ -72,8 +77,8 @@ RANGES: dict[str, Numbers | Wholes] = {
     "no_repeat_ngram": COUNT,
     "min_tokens": COUNT,
     "max_tokens": Wholes(1, "1 or more"),
-    "n": Wholes(1, "1 or more"),
-    "best_of": Wholes(1, "1 or more"),
+    "n": SAMPLES,
+    "best_of": SAMPLES,
 }
 OPTIONAL = ("best_of",)
 """None leaves them out."""

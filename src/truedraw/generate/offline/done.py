@@ -10,9 +10,21 @@ from typing import Any
 from truedraw.errors import BadFile
 from truedraw.generate.offline.lines import Line
 
+PASSING = ("OutOfPages", "EngineError", "TruedrawError")
+"""Errors that are no fault of the line; what is, is a BadInput of some kind."""
+
+
+def may_pass(record: Mapping[str, Any]) -> bool:
+    """Whether the record is an error that another try may not meet."""
+    error = record.get("error")
+    return isinstance(error, Mapping) and error.get("type") in PASSING
+
 
 class Done:
-    """The digests of the lines that have a result, by their numbers; 0 where there is none."""
+    """The digests of the lines that have a result, by their numbers; 0 where there is none.
+
+    A line whose error lay in the circumstances, as no room in the cache, is tried again: a second record follows.
+    """
 
     def __init__(self, records: Iterable[Mapping[str, Any]] = (), path: Path | None = None) -> None:
         self._path = path
@@ -41,6 +53,8 @@ class Done:
             number = digest = 0
         if number < 1 or digest < 1:
             raise BadFile(f"{self._path} holds a result without a line of prompts; give another file for the output")
+        if may_pass(record):
+            return
         if number > len(self._digests):
             self._digests.extend([0] * (number - len(self._digests)))
         self.count += not self._digests[number - 1]

@@ -10,6 +10,7 @@ from typing import Any
 from truedraw.errors import BadFile, TruedrawError
 from truedraw.generate.model import Model, Prompt
 from truedraw.generate.offline.batch import Emit, error_of
+from truedraw.generate.offline.done import may_pass
 from truedraw.generate.offline.grid import AXES, Draw, Point, draws, point_of
 from truedraw.generate.request import Request
 from truedraw.generate.result import Result
@@ -76,7 +77,7 @@ def sample_record(request: Request, outcome: Result | TruedrawError) -> dict[str
 
 def drawn(records: Iterable[Mapping[str, Any]], path: Path | None) -> set[Draw]:
     """The samples that are there already; raises BadFile for a record that is no sample of a sweep."""
-    return {draw_of(record, path) for record in records}
+    return {draw_of(record, path) for record in records if not may_pass(record)}
 
 
 def draw_of(record: Mapping[str, Any], path: Path | None) -> Draw:
