@@ -222,3 +222,20 @@ def start(entry, cache, progress):
     source = str(Path(truedraw.__file__).parents[1])
     surroundings = {**os.environ, "PYTHONPATH": source}
     return subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], env=surroundings)
+
+
+def test_progress_is_counted_while_files_and_folders_come_and_go(tmp_path, monkeypatch):
+    from truedraw.models.pull import _size
+
+    (tmp_path / "gone").mkdir()
+    (tmp_path / "stays").write_bytes(b"12345")
+    scandir = os.scandir
+
+    def vanishing(folder):
+        listed = scandir(folder)
+        if (tmp_path / "gone").exists():
+            (tmp_path / "gone").rmdir()
+        return listed
+
+    monkeypatch.setattr(os, "scandir", vanishing)
+    assert _size(tmp_path) == 5

@@ -109,11 +109,10 @@ def _run(command: list[str], work: Path, log: int, entry: Entry, tell: Progress)
 def _size(folder: Path) -> int:
     """Bytes in the folder; files may come and go meanwhile."""
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size
-        except OSError:
-            continue
+    for where, _, names in os.walk(folder):  # which passes over a folder that has gone since it was listed
+        for name in names:
+            with suppress(OSError):
+                total += os.stat(os.path.join(where, name)).st_size
     return total
 
 
