@@ -87,7 +87,7 @@ def test_a_pass_that_breaks_leaves_no_drafts_behind(engine, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(engine._passes._runner, "run", breaks)
+        patch.setattr(engine._passes.runner, "run", breaks)
         with pytest.raises(KeyboardInterrupt):
             engine.forward([Work(text, Proposal.chain([3, 4]))])
     text.commit([1, 2, 7])
@@ -129,7 +129,7 @@ def test_a_fill_without_room(tmp_path):
     one, other = engine.open(TEXT[:40]), engine.open(TEXT[60:150])
     engine.forward([Work(one)])
     assert not engine.fits([Work(one)], [Fill(other, 70)])
-    with pytest.raises(OutOfPages, match="3 more are needed and 2 of 5"):
+    with pytest.raises(OutOfPages, match="3 more are needed and 2 of 4"):
         engine.forward([Work(one)], [Fill(other, 70)])
     assert (one.num_uncached, other.num_uncached) == (1, 90)
     assert engine.fits([Work(one)], [Fill(other, 64)])

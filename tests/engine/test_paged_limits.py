@@ -39,7 +39,7 @@ def test_out_of_pages_says_what_to_raise_and_changes_nothing(small):
     with pytest.raises(OutOfPages, match="cache_bytes") as caught:
         small.forward([Work(sequences[2])])
     assert re.search(
-        rf"2 more are needed and 0 of 5 are free.* {5 * PAGE_BYTES} .* {7 * PAGE_BYTES}$", str(caught.value)
+        rf"2 more are needed and 0 of 4 are free.* {5 * PAGE_BYTES} .* {7 * PAGE_BYTES}$", str(caught.value)
     )
     after = [scores.logits for scores in small.forward(first_two)]
     np.testing.assert_allclose(before, after, atol=1e-4)
@@ -96,7 +96,7 @@ def test_a_branch_shares_whole_pages_and_copies_the_slots_before_it():
     assert (memory.tensors[1][branch[1], :, 0] == 7).all()
     assert (memory.tensors[1][branch[1], :, 1] == 0).all()
     other = pool.branch(pages, 4, 6)
-    with pytest.raises(OutOfPages, match="1 more"):
+    with pytest.raises(OutOfPages, match="one more is needed"):
         pool.branch(pages, 4, 6)
     for each in (branch, pages, other):
         pool.release(each)
@@ -185,7 +185,7 @@ def test_closed_texts_and_engines(cache):
     ("options", "named"),
     [
         ({"numerics": "fast"}, "invariant, reference"),
-        ({"weights": "int4"}, "auto, int8, stored"),
+        ({"weights": "int2"}, "auto, int8, int4, stored"),
         ({"hidden_layers": (2,)}, "0 to 1"),
         ({"threads": 0}, "1 or more"),
         ({"prefix_cache_bytes": -1}, "0 switches it off"),

@@ -220,7 +220,7 @@ def test_a_pass_without_room_changes_nothing_and_says_what_is_needed(cache):
     other = engine.open(TEXT[80:160])
     before = (late.num_uncached, other.num_uncached, *state(engine))
     assert not engine.fits([Work(late), Work(other)])
-    with pytest.raises(OutOfPages, match=r"4 more are needed and 1 of 5 are free.*raise cache_bytes"):
+    with pytest.raises(OutOfPages, match=r"4 more are needed and 1 of 4 are free.*raise cache_bytes"):
         engine.forward([Work(late), Work(other)])
     assert (late.num_uncached, other.num_uncached, *state(engine)) == before
     check_pages(engine, [held, late, other])

@@ -30,6 +30,18 @@ def test_show_for_people_and_programs(model, tmp_path):
     assert said.stderr == ""
 
 
+def test_measured_passes_for_people_and_programs(model, tmp_path, monkeypatch):
+    table = {"rows": {1: 0.0112, 64: 0.25}, "texts": {4: 0.0125}}
+    monkeypatch.setattr("truedraw.bench.distance.distances", lambda checkpoint, cache: [])
+    monkeypatch.setattr("truedraw.bench.pass_seconds.pass_seconds", lambda checkpoint, cache: table)
+    assert "rows 1: 11.2 ms, 64: 250.0 ms; texts 4: 12.5 ms" in run("show", model, "--measure").stdout
+    facts = json.loads(run("show", model, "--measure", "--json").stdout)
+    assert facts["pass_seconds"] == {"rows": {"1": 0.0112, "64": 0.25}, "texts": {"4": 0.0125}}
+    monkeypatch.setattr("truedraw.bench.pass_seconds.pass_seconds", lambda checkpoint, cache: None)
+    said = run("show", model, "--measure").stdout.splitlines()
+    assert [line.split() for line in said if line.startswith("pass seconds")] == [["pass", "seconds", "-"]]
+
+
 def test_list(tmp_path):
     assert "smollm2-135m  98 MB  not fetched" in run("list", "--cache", tmp_path).stdout
     (entry,) = json.loads(run("list", "--json", "--cache", tmp_path).stdout)

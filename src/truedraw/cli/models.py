@@ -17,6 +17,7 @@ app = typer.Typer(help="List, fetch and describe models.", no_args_is_help=True)
 
 UNITS = ("B", "kB", "MB", "GB", "TB")
 THOUSAND = 1000
+MILLI = 1000
 
 Name = Annotated[
     str, typer.Argument(metavar="MODEL", help="A catalogue name, a GGUF file, a model folder, or org/name.")
@@ -26,7 +27,10 @@ Cache = Annotated[
 ]
 Measure = Annotated[
     bool,
-    typer.Option("--measure", help="Measure how far the computed law is from float32 (loads the model four times)."),
+    typer.Option(
+        "--measure",
+        help="Measure how far the computed law is from float32, and what passes take (loads the model five times).",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON value on stdout.", envvar="TRUEDRAW_JSON")]
 
@@ -63,8 +67,10 @@ def show(model: Name = DEFAULT_MODEL, cache: Cache = None, measure: Measure = Fa
     facts = describe(checkpoint)
     if measure:
         from truedraw.bench.distance import distances
+        from truedraw.bench.pass_seconds import pass_seconds
 
         facts["distance_from_reference"] = distances(checkpoint, cache)
+        facts["pass_seconds"] = pass_seconds(checkpoint, cache)
     if as_json:
         typer.echo(json.dumps(facts))
         return
@@ -100,6 +106,8 @@ def progress_bar() -> Iterator[Progress]:
 def _readable(key: str, value: Any) -> str:
     if key in ("size_bytes", "parameters") and value is not None:
         return f"{_size(value) if key == 'size_bytes' else format(value, ',')}"
+    if key == "pass_seconds" and value is not None:
+        return "; ".join(_counts(*each) for each in value.items() if each[1])
     if isinstance(value, dict):
         return ", ".join(f"{name} {entry}" for name, entry in value.items()) or "-"
     if key == "distance_from_reference":
@@ -109,6 +117,11 @@ def _readable(key: str, value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "-" if value is None else str(value)
+
+
+def _counts(what: str, seconds: dict[int, float]) -> str:
+    """Milliseconds by count."""
+    return f"{what} " + ", ".join(f"{count}: {MILLI * each:.1f} ms" for count, each in seconds.items())
 
 
 def _size(num_bytes: float) -> str:

@@ -7,9 +7,10 @@ An engine over two engines whose logits are the contrasted scores, (1 + beta) z_
 verification, seeds and batches work on them as on any model's. V is taken from the expert's own law; temperature,
 truncation and penalties come after. log-probabilities "of the model" are those of the contrasted law.
 
-The amateur is any engine over the same vocabulary, and scores every node of every proposal. Where it is the drafter's
-own model, hand in an engine that returns the rows computed while drafting; the amateur then costs nothing more
-(speculative contrastive decoding, Yuan et al., 2311.08981).
+The amateur is any engine over the same vocabulary, and scores every node of every proposal. It may be the engine that
+drafts as well (speculative contrastive decoding, Yuan et al., 2311.08981): then its weights are in memory once and the
+pages of a prompt are computed once. Drafted rows are scored again, in a pass that the row behind the last draft needs
+anyway: n drafts and the token behind them take n + 1 passes of the amateur whoever remembers the others.
 """
 
 from __future__ import annotations

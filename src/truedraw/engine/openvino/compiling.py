@@ -12,9 +12,10 @@ from truedraw.engine.openvino.graph import build
 from truedraw.engine.openvino.ir import read_ir
 from truedraw.engine.openvino.numerics import Numerics
 from truedraw.engine.openvino.store import MappedConstants, open_stored
-from truedraw.engine.openvino.weights import WEIGHTS, ConvertedConstants
+from truedraw.engine.openvino.weights import INTEGERS, WEIGHTS, ConvertedConstants
 from truedraw.errors import BadParameter
 from truedraw.models import Checkpoint
+from truedraw.protocol import ModelConfig
 
 STORE_VERSION = 1  # part of the key of stored constants: raise it when their form or their stacking changes
 
@@ -30,10 +31,10 @@ class Options:
 
 
 def weights_policy(weights: str, arithmetic: Numerics) -> str:
-    """How constants are kept; reference arithmetic holds float32 unless int8 is asked for by name."""
+    """How constants are kept; reference arithmetic holds float32 unless integers are asked for by name."""
     if weights not in WEIGHTS:
         raise BadParameter("weights", f"{weights!r} is not one of {', '.join(WEIGHTS)}")
-    return "float32" if arithmetic.name == "reference" and weights != "int8" else weights
+    return "float32" if arithmetic.name == "reference" and weights not in INTEGERS else weights
 
 
 def compile_checkpoint(checkpoint: Checkpoint, options: Options, folder: Path) -> tuple[Any, MappedConstants | None]:
@@ -41,15 +42,22 @@ def compile_checkpoint(checkpoint: Checkpoint, options: Options, folder: Path) -
     import openvino as ov
 
     _check(checkpoint, options)
-    properties = options.arithmetic.properties(options.threads)
     if checkpoint.weights is None:
+        properties = options.arithmetic.properties(options.threads)
         return ov.Core().compile_model(read_ir(checkpoint), "CPU", properties), None
     constants = _constants(checkpoint, options.policy, folder)
-    model = build(checkpoint.config, constants, options.hidden_layers)
-    compiled = ov.Core().compile_model(model, "CPU", properties)
+    return compile_graph(checkpoint.config, constants, options), constants
+
+
+def compile_graph(config: ModelConfig, constants: MappedConstants, options: Options) -> Any:
+    """A compiled graph over these constants."""
+    import openvino as ov
+
+    model = build(config, constants, options.hidden_layers)
+    compiled = ov.Core().compile_model(model, "CPU", options.arithmetic.properties(options.threads))
     constants.forget()
     drop_code()  # before the constants are packed, which is when most memory is held
-    return compiled, constants
+    return compiled
 
 
 def _constants(checkpoint: Checkpoint, policy: str, folder: Path) -> MappedConstants:
@@ -65,7 +73,7 @@ def _check(checkpoint: Checkpoint, options: Options) -> None:
         raise BadParameter(
             "hidden_layers", "an OpenVINO IR folder does not name its layers; open a GGUF file or a model folder"
         )
-    if ready_made and options.policy in ("int8", "stored"):
+    if ready_made and options.policy in ("stored", *INTEGERS):
         raise BadParameter("weights", "an OpenVINO IR folder is run as it is; only auto is possible")
     layers = checkpoint.config.num_layers
     if any(not 0 <= layer < layers for layer in options.hidden_layers):

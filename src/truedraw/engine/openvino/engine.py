@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence as Seq
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
+from typing import Any
+from weakref import WeakSet
 
 from truedraw.engine.cache_use import CacheUse
 from truedraw.engine.openvino.compiling import Options, compile_checkpoint, weights_policy
 from truedraw.engine.openvino.numerics import Numerics
 from truedraw.engine.openvino.numerics import numerics as find_numerics
+from truedraw.engine.openvino.pages import make_pool
 from truedraw.engine.openvino.passes import Passes
-from truedraw.engine.openvino.runner import Runner
+from truedraw.engine.openvino.records import record_key
+from truedraw.engine.openvino.runner import Runner, cache_ports
 from truedraw.engine.openvino.selftest import InvarianceReport, check_once
 from truedraw.engine.openvino.sequence import Limits, PagedSequence, check_tokens
+from truedraw.engine.openvino.shallow import Layers, ShallowEngine, equal_text
 from truedraw.engine.openvino.tasks import Filling, Scoring, Task, check_fill, needs, unfinished
+from truedraw.engine.openvino.timing import Costs
 from truedraw.engine.openvino.trees import check_proposal
 from truedraw.errors import BadPrompt, EngineError, OutOfPages
 from truedraw.models import Checkpoint
 from truedraw.models.cache import cache_root
-from truedraw.protocol import Fill, ModelConfig, Scores, Sequence, Work
+from truedraw.protocol import Fill, ModelConfig, PassTable, Scores, Sequence, Work
 
 FOLDER = "converted"  # in the cache
 CHUNK_ROWS = 256  # uncached text computed in one pass, beside the last tokens of the works and their drafts
@@ -34,15 +41,19 @@ class OpenVINOEngine:
     (float32 throughout). `invariance` tells whether the first was found to hold on this machine.
     """
 
-    def __init__(self, runner: Runner, config: ModelConfig, arithmetic: Numerics) -> None:
+    def __init__(self, runner: Runner, config: ModelConfig, arithmetic: Numerics, layers: Layers | None = None) -> None:
         self.vocab_size = config.vocab_size
         self.context_length = config.context_length
+        self.num_layers = config.num_layers
         self.numerics = arithmetic.name
         self.page_rows = runner.pool.rows  # tokens a page
         self._arithmetic = arithmetic
         self.invariance: InvarianceReport | None = None
         self._passes: Passes | None = Passes(runner)
-        self._pool = runner.pool
+        self._pool, self._layers = runner.pool, layers
+        self._costs: Costs | None = None
+        self._shallow: dict[int, ShallowEngine] = {}
+        self._texts: WeakSet[Any] = WeakSet()
         self._limits = Limits(self.vocab_size, self.context_length)
         self._asked = self._found = 0  # tokens, see CacheUse
 
@@ -61,22 +72,26 @@ class OpenVINOEngine:
     ) -> OpenVINOEngine:
         """Convert (or find converted), compile, and test the invariance once a machine.
 
-        weights: "auto", "int8" or "stored", see weights.py. hidden_layers: residual streams to return with every
-        score, the final norm's output behind them. threads: None is every core. prefix_cache_bytes: what of cache_bytes
-        may stay with texts that are closed, for texts that begin like them; 0 = no text finds another's pages.
-        cache: where converted weights and test results are kept, None is the user's own folder. Raises
+        weights: "auto", "int8", "int4" or "stored", see weights.py. hidden_layers: residual streams to return with
+        every score, the final norm's output behind them. threads: None is every core. prefix_cache_bytes: what of
+        cache_bytes may stay with texts that are closed, for texts that begin like them; 0 = no text finds another's
+        pages. cache: where converted weights and test results are kept, None is the user's own folder. Raises
         UnsupportedModel, BadParameter, BadModelFile or EngineError.
         """
         arithmetic = find_numerics(numerics)
         options = Options(arithmetic, weights_policy(weights, arithmetic), hidden_layers, threads)
         folder = cache_root(cache) / FOLDER
         compiled, constants = compile_checkpoint(checkpoint, options, folder)
-        runner = Runner(compiled, checkpoint.config, (cache_bytes, prefix_cache_bytes), keep=constants)
-        engine = cls(runner, checkpoint.config, arithmetic)
+        pages = make_pool(cache_ports(compiled), cache_bytes, prefix_cache_bytes)
+        runner = Runner(compiled, checkpoint.config, pages, keep=constants)
+        layers = None if constants is None else Layers(checkpoint.config, constants, options)
+        engine = cls(runner, checkpoint.config, arithmetic, layers)
         with nullcontext() if constants is None else constants.forgetting():
             engine.warm_up()
+        key = record_key(checkpoint, options)
+        engine._costs = Costs(folder / f"passes-{key}.json")
         if numerics == "invariant":
-            engine.invariance = check_once(engine, checkpoint, options, folder)
+            engine.invariance = check_once(engine, folder / f"invariance-{key}.json")
         return engine
 
     def open(self, tokens: Seq[int], *, alone: bool = False) -> PagedSequence:
@@ -99,6 +114,7 @@ class OpenVINOEngine:
         )
         self._asked += sequence.ask()
         self._found += sequence.find()
+        self._texts.add(sequence)
         return sequence
 
     def fork(self, sequence: Sequence, n: int) -> list[Sequence]:
@@ -110,7 +126,23 @@ class OpenVINOEngine:
         if n > 0 and own.num_uncached > 1:
             tasks = self._with_room([], [Fill(own, own.num_uncached - 1)])
             passes.ahead(tasks, CHUNK_ROWS, leave=0)
-        return [own.forked() for _ in range(n)]
+        forks: list[Sequence] = [own.forked() for _ in range(n)]
+        self._texts.update(forks)
+        return forks
+
+    def shallow(self, layers: int) -> ShallowEngine:
+        """The first layers with the final norm and the head, over this engine's cache: see shallow.py.
+
+        Compiled when first asked for, and closed with this engine. Raises EngineError for an OpenVINO IR folder, and
+        for a number of layers that is not below the model's.
+        """
+        passes = self._live()
+        if self._layers is None:
+            raise EngineError("a ready-made OpenVINO IR folder is run whole; open a GGUF file or a model folder")
+        if layers not in self._shallow:
+            first = OpenVINOEngine(*self._layers.first(layers, passes.runner), self._arithmetic)
+            self._shallow[layers] = ShallowEngine(first, partial(equal_text, self._texts))
+        return self._shallow[layers]
 
     def fits(self, works: Seq[Work], fills: Seq[Fill] = ()) -> bool:
         """Whether `forward` would find the pages; raises EngineError where it would for another reason."""
@@ -143,9 +175,28 @@ class OpenVINOEngine:
         idle = pool.prefixes.num_idle
         return CacheUse(pool.num_pages, pool.num_free - idle, idle, pool.page_bytes, self._asked, self._found)
 
+    def pass_costs(self, *, anew: bool = False) -> PassTable | None:
+        """What passes take on this machine; a first measurement, or one `anew`, takes seconds and is recorded.
+
+        None for an engine of the first layers, and where the cache has no room to measure in.
+        """
+        self._live()
+        return None if self._costs is None else self._costs.table(self, anew)
+
+    def doubt_costs(self) -> None:
+        """See protocol.KnowsCosts: the record is dropped, unless it is less than an hour old."""
+        if self._costs is not None:
+            self._costs.doubt()
+
+    def forget_row_counts(self) -> None:
+        """Pad the next pass as if none had been before it: one that is measured must not depend on these."""
+        self._live().forget_row_counts()
+
     def close(self) -> None:
         """Free everything; sequences that are still open can no longer be run."""
-        self._passes = None
+        while self._shallow:
+            self._shallow.popitem()[1].close()
+        self._passes = self._layers = None
 
     def warm_up(self) -> None:
         """One plain pass over a text of one token: the runtime packs the constants now."""

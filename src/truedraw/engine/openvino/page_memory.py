@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Sequence as Seq
+from copy import copy
 from itertools import pairwise
 
 import numpy as np
@@ -26,6 +27,12 @@ class PageMemory:
             whole[start:end].reshape(num_pages, heads, slots, head_dim * item_bytes)
             for (start, end), (heads, slots, head_dim) in zip(pairwise(starts), shapes, strict=True)
         ]
+
+    def first(self, count: int) -> PageMemory:
+        """The same pages, of which only the first `count` tensors are copied."""
+        some = copy(self)
+        some.tensors = self.tensors[:count]
+        return some
 
     def copy(self, source: int, target: int, slots: int) -> None:
         """Copy the first slots of one page in every tensor."""

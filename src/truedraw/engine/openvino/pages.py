@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence as Seq
+from copy import copy
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
@@ -40,6 +41,15 @@ class PagePool:
         self._memory = memory
         self._holders = [0] * num_pages
         self._free = list(range(SCRATCH + 1, num_pages))  # a heap: low pages first keeps touched memory small
+
+    def first(self, tensors: int) -> PagePool:
+        """The same pages and holders, for texts of which only the first tensors of a page are ever computed.
+
+        Such texts must not be kept for equal ones to find: what they lack would be missed.
+        """
+        some = copy(self)
+        some._memory = self._memory.first(tensors)
+        return some
 
     @property
     def num_free(self) -> int:
@@ -144,8 +154,9 @@ class PagePool:
     def _too_small(self, needed: int) -> str:
         each, total = self._memory.page_bytes, len(self._holders)
         held = total - self.num_free
+        wanted = f"{needed} more are needed" if needed > 1 else "one more is needed"
         return (
-            f"the cache is out of pages: {needed} more are needed and {self.num_free} of {total} are free; "
+            f"the cache is out of pages: {wanted} and {self.num_free} of {self.num_pages} are free; "
             f"run fewer or shorter texts at once, or raise cache_bytes from {total * each} "
             f"to at least {(held + needed) * each}"
         )

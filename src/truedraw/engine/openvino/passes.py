@@ -21,8 +21,12 @@ class Passes:
     """Runs tasks whose pages are taken."""
 
     def __init__(self, runner: Runner) -> None:
-        self._runner = runner
+        self.runner = runner
         self._pool = runner.pool
+        self._row_counts = RowCounts()
+
+    def forget_row_counts(self) -> None:
+        """Pad the next pass as if none had been before it."""
         self._row_counts = RowCounts()
 
     def ahead(self, tasks: Seq[Task], chunk_rows: int, leave: int) -> None:
@@ -37,7 +41,7 @@ class Passes:
                 part.sequence.uncertain()
             num_rows = self._row_counts.choose(sum([len(part.ids) for part in parts]))
             batch = Batch(parts, num_rows, self._pool.rows)
-            logits, hidden = self._runner.run(batch)
+            logits, hidden = self.runner.run(batch)
         for part in parts:
             part.sequence.computed(part.cached, part.drafted)
         return batch.places, logits, hidden

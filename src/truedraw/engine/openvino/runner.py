@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.engine.openvino.batch import Batch
-from truedraw.engine.openvino.pages import PagePool, make_pool
+from truedraw.engine.openvino.pages import PagePool
 from truedraw.engine.openvino.rotary import RotaryTable
 from truedraw.protocol import Logits, ModelConfig
 
@@ -16,21 +16,26 @@ from truedraw.protocol import Logits, ModelConfig
 class Runner:
     """Runs batches. The arrays it returns are the graph's own output buffers: the next run overwrites them.
 
-    cache_bytes: of all pages, and of those that may stay when their texts are closed. `keep` is whatever owns memory
-    that the compiled model shares.
+    `cache` is what pages.make_pool makes for the compiled model's cache_ports. `keep` is whatever owns memory that the
+    compiled model shares.
     """
 
-    def __init__(self, compiled: Any, config: ModelConfig, cache_bytes: tuple[int, int], keep: object = None) -> None:
+    def __init__(
+        self, compiled: Any, config: ModelConfig, cache: tuple[PagePool, dict[str, Any]], keep: object = None
+    ) -> None:
         self._keep = keep
-        ports = [port for port in compiled.inputs if "_cache." in port.get_any_name()]
-        self.pool: PagePool
-        self.pool, self._tensors = make_pool(ports, *cache_bytes)
+        self.pool, self._tensors = cache
         self._inputs = {port.get_any_name() for port in compiled.inputs} - set(self._tensors)
         self._rotary = RotaryTable(config) if "cos" in self._inputs else None
         self._has_hidden = len(compiled.outputs) > 1
         self._request = compiled.create_infer_request()
         for name, tensor in self._tensors.items():
             self._request.set_tensor(name, tensor)
+
+    def first_layers(self, layers: int) -> tuple[PagePool, dict[str, Any]]:
+        """The cache of the first layers, to be bound to a graph that has no others."""
+        kinds = 2  # keys and values
+        return self.pool.first(kinds * layers), dict(list(self._tensors.items())[: kinds * layers])
 
     def run(self, batch: Batch) -> tuple[Logits, NDArray[np.float32] | None]:
         """(logits [logit rows, vocab], hidden [logit rows, layers, width] or None)."""
@@ -47,3 +52,8 @@ class Runner:
 
     def _output(self, name: str) -> NDArray[np.float32]:
         return np.asarray(self._request.get_tensor(name).data)
+
+
+def cache_ports(compiled: Any) -> list[Any]:
+    """The inputs that hold keys and values: key_cache.0, value_cache.0, key_cache.1, ..."""
+    return [port for port in compiled.inputs if "_cache." in port.get_any_name()]

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from truedraw.engine.openvino.records import read_record, write_record
 from truedraw.protocol import Ints, Logits, Proposal, Work
 
 if TYPE_CHECKING:
-    from truedraw.engine.openvino.compiling import Options
     from truedraw.engine.openvino.engine import OpenVINOEngine
-    from truedraw.models import Checkpoint
 
 TEXT_TOKENS = 96  # three pages deep
 DRAFT_TOKENS = 31  # so that the widest pass has 32 rows
@@ -36,8 +33,7 @@ class InvarianceReport:
 
 def check_invariance(engine: OpenVINOEngine) -> InvarianceReport:
     """Compare a text's rows, computed one a pass, with the same rows in chains, trees, ragged batches and chunks."""
-    with np.errstate(over="ignore"):
-        tokens = (np.arange(TEXT_TOKENS + DRAFT_TOKENS) * MULTIPLIER + OFFSET) % engine.vocab_size
+    tokens = meaningless(TEXT_TOKENS + DRAFT_TOKENS, engine.vocab_size)
     length = min(len(tokens), engine.context_length - 1)
     drafts = min(DRAFT_TOKENS, length // 2)
     text, draft = tokens[: length - drafts].tolist(), tokens[length - drafts : length]
@@ -50,6 +46,11 @@ def check_invariance(engine: OpenVINOEngine) -> InvarianceReport:
         rows=sum(count for _, _, count in differences.values()),
         differing=tuple(name for name, (largest, _, _) in differences.items() if largest > 0),
     )
+
+
+def meaningless(count: int, vocab_size: int) -> Ints:
+    """The tokens of a text, [count]."""
+    return (np.arange(count) * MULTIPLIER + OFFSET) % vocab_size
 
 
 def _one_by_one(engine: OpenVINOEngine, text: list[int], draft: Ints) -> Logits:
@@ -110,50 +111,12 @@ def _softmax(logits: Logits) -> Logits:
     return np.asarray(powers / powers.sum(-1, keepdims=True))
 
 
-def check_once(engine: OpenVINOEngine, checkpoint: Checkpoint, options: Options, folder: Path) -> InvarianceReport:
-    """The recorded result for this machine, model and way of computing, or a fresh one, which is recorded."""
-    file = folder / f"invariance-{_key(checkpoint, options)}.json"
+def check_once(engine: OpenVINOEngine, file: Path) -> InvarianceReport:
+    """The result recorded in the file, or a fresh one, which is recorded there."""
     try:
-        return _read(file)
+        values = read_record(file)
+        return InvarianceReport(**{**values, "differing": tuple(values["differing"])})
     except (OSError, ValueError, TypeError, KeyError):
         report = check_invariance(engine)
-        _write(file, report)
+        write_record(file, asdict(report))
         return report
-
-
-def _read(file: Path) -> InvarianceReport:
-    values = json.loads(file.read_text())
-    return InvarianceReport(**{**values, "differing": tuple(values["differing"])})
-
-
-def _write(file: Path, report: InvarianceReport) -> None:
-    """Whole or not at all; a folder that cannot be written only means that the test is repeated."""
-    fresh = file.with_suffix(".part")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        fresh.write_text(json.dumps(asdict(report)))
-        fresh.replace(file)
-    except OSError:
-        fresh.unlink(missing_ok=True)
-
-
-def _key(checkpoint: Checkpoint, options: Options) -> str:
-    import openvino as ov
-
-    core = ov.Core()
-    machine = [
-        core.get_property("CPU", "FULL_DEVICE_NAME"),
-        *core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"),
-        _processor_flags(),
-    ]
-    parts = [*machine, ov.__version__, checkpoint.fingerprint, repr(options)]
-    return sha256("\0".join(parts).encode()).hexdigest()[:32]
-
-
-def _processor_flags() -> str:
-    """What the kernels choose by; empty where the system does not tell."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return ""
-    return next((line for line in lines if line.startswith("flags")), "")

@@ -78,10 +78,14 @@ class PagedSequence:
     def forked(self) -> PagedSequence:
         """An equal sequence that shares the pages."""
         twin = PagedSequence(list(self.tokens), self.pool, self._limits, self._block)
-        twin.cached, twin._drafted, twin.pages = self.cached, list(self._drafted), list(self.pages)
         twin._asked = len(self.tokens)
-        self.pool.share(twin.pages)
+        twin.share(self)
         return twin
+
+    def share(self, other: PagedSequence) -> None:
+        """Hold what is computed of an equal text, of which this one, new and without pages, has computed nothing."""
+        self.cached, self._drafted, self.pages = other.cached, list(other._drafted), list(other.pages)
+        self.pool.share(self.pages)
 
     def ask(self) -> int:
         """Tokens that `find` would look for and that have not been counted yet; from now on they are."""

@@ -1,4 +1,4 @@
-"""Weights -> what constants hold: int8 a channel, codes as stored where integer kernels take them, or floats."""
+"""Weights -> what constants hold: integers, codes as stored where integer kernels take them, or floats."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ from numpy.typing import NDArray
 from truedraw.models.layout import EMBEDDING, expected_shapes
 from truedraw.protocol import ModelConfig, Packed, Weights
 
-WeightsName = Literal["auto", "int8", "stored"]
-WEIGHTS: tuple[WeightsName, ...] = ("auto", "int8", "stored")
+WeightsName = Literal["auto", "int8", "int4", "stored"]
+WEIGHTS: tuple[WeightsName, ...] = ("auto", "int8", "int4", "stored")
+INTEGERS = ("int8", "int4")
 INT8_MAX = 127  # symmetric: -128 is not used
+INT4_BITS = 4
+INT4_ZERO = 8  # codes 0 to 15 stand for -8 to 7
+INT4_GROUP = 32  # input features that share a scale, as in the 4-bit types of files
 ROWS_AT_ONCE = 4096  # output rows quantised in one go, so that temporary copies stay small
 STACKED = (
     ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
@@ -59,9 +63,11 @@ class Constants(Protocol):
 class ConvertedConstants:
     """Constants made from a model's weights when asked for; nothing is kept.
 
-    `policy` is "float32", "int8", "stored" or "auto". "auto" keeps Q8_0 and Q4_0 as stored, whose kernels run at
-    the speed of int8 a channel or above it, and turns every other type into int8: half-precision kernels take
-    about a third longer for a pass of a few rows, and no exact kernel for Q4_1 runs at speed.
+    `policy` is "float32", "int8", "int4", "stored" or "auto". "auto" keeps Q8_0 and Q4_0 as stored, whose kernels
+    run at the speed of int8 a channel or above it, and turns every other type into int8: half-precision kernels take
+    about a third longer for a pass of a few rows, and no exact kernel for Q4_1 runs at speed. "int4" rounds what is
+    not stored in 4 bits already, for a copy that drafts: it is the least that the kernels take, and too little to be
+    the model's own law. An embedding keeps 8 bits, also where it is the head.
     """
 
     def __init__(self, weights: Weights, policy: str) -> None:
@@ -81,12 +87,14 @@ class ConvertedConstants:
     def _read(self, name: str) -> Matrix:
         if self._policy == "float32":
             return Matrix(self._weights.dense(name))
-        packed = self._weights.packed(name) if self._policy in ("auto", "stored") else None
-        if packed is not None:
+        packed = self._weights.packed(name) if self._policy != "int8" else None
+        if packed is not None and (self._policy != "int4" or packed.bits == INT4_BITS):
             return from_packed(packed, wide=name == EMBEDDING)
         if self._policy == "stored":
             return _half(self._weights.dense(name), self._weights.stored_as(name))
-        return quantise(self._weights.dense(name))
+        dense = self._weights.dense(name)
+        four = self._policy == "int4" and name != EMBEDDING and dense.shape[1] % INT4_GROUP == 0
+        return quantise4(dense) if four else quantise(dense)
 
 
 def stacks(config: ModelConfig) -> Iterator[tuple[str, ...]]:
@@ -142,3 +150,32 @@ def quantise(values: NDArray[np.float32]) -> Matrix:
         codes[start : start + ROWS_AT_ONCE] = np.rint(some / scale)
         scales[start : start + ROWS_AT_ONCE] = scale
     return Matrix(codes, scales)
+
+
+def quantise4(values: NDArray[np.float32]) -> Matrix:
+    """4-bit codes with one scale a group of INT4_GROUP input features; the features must be whole groups.
+
+    The largest value of a group gets the code 0, one step further from the zero than 15 is (as Q4_0 does), then the
+    scale is the one of least squares for the codes and the codes are rounded anew.
+    """
+    out, width = values.shape
+    codes = np.empty((out, width // 2), np.uint8)
+    scales = np.empty((out, width // INT4_GROUP), np.float32)
+    for start in range(0, out, ROWS_AT_ONCE):
+        groups = values[start : start + ROWS_AT_ONCE].reshape(-1, width // INT4_GROUP, INT4_GROUP)
+        found, steps = _four_bits(groups)
+        pairs = found.reshape(len(groups), -1)
+        codes[start : start + ROWS_AT_ONCE] = pairs[:, ::2] | pairs[:, 1::2] << INT4_BITS
+        scales[start : start + ROWS_AT_ONCE] = steps
+    return Matrix(codes, scales, INT4_ZERO)
+
+
+def _four_bits(groups: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    """Codes [rows, groups, group] and scales [rows, groups] of values [rows, groups, group]."""
+    at = np.abs(groups).argmax(-1, keepdims=True)
+    scales = np.take_along_axis(groups, at, -1) / np.float32(-INT4_ZERO)
+    for _ in range(2):
+        codes = np.rint(groups / np.where(scales == 0, 1, scales)).clip(-INT4_ZERO, INT4_ZERO - 1)
+        squares = np.maximum((codes * codes).sum(-1, keepdims=True), 1)
+        scales = ((groups * codes).sum(-1, keepdims=True) / squares).astype(np.float32)
+    return (codes + INT4_ZERO).astype(np.uint8), scales[..., 0]

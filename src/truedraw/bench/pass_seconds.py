@@ -1,0 +1,25 @@
+"""What passes of a model take on this machine: the table that drafts are weighed by."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from truedraw.models import Checkpoint
+
+
+def pass_seconds(checkpoint: Checkpoint, cache: Path | None = None) -> dict[str, Any] | None:
+    """Seconds {"rows": by rows of one text, "texts": by texts with one row each}, measured anew and recorded.
+
+    None where the model cannot be timed. Raises what loading raises.
+    """
+    from truedraw.engine.openvino import OpenVINOEngine
+
+    engine = OpenVINOEngine.load(checkpoint, cache=cache)
+    try:
+        table = engine.pass_costs(anew=True)
+    finally:
+        engine.close()
+    return None if table is None else asdict(table)

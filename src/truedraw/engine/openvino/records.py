@@ -1,0 +1,77 @@
+"""What was found out about a model on a machine, in small files of the cache folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from truedraw.engine.openvino.compiling import Options
+    from truedraw.models import Checkpoint
+
+
+def record_key(checkpoint: Checkpoint, options: Options) -> str:
+    """Stands for this machine, model and way of computing."""
+    import openvino as ov
+
+    core = ov.Core()
+    machine = [
+        core.get_property("CPU", "FULL_DEVICE_NAME"),
+        *core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"),
+        _processor_flags(),
+        str(_num_cores()),  # what a runtime without a number of threads takes
+    ]
+    parts = [*machine, ov.__version__, checkpoint.fingerprint, repr(options)]
+    return sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def read_record(file: Path) -> Any:
+    """Raises OSError where there is none, ValueError where it is damaged."""
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def write_record(file: Path, values: Any) -> None:
+    """Whole or not at all; a folder that cannot be written only means that it is found out again."""
+    fresh = file.with_name(f"{file.name}.{os.getpid()}.part")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        fresh.write_text(json.dumps(values), encoding="utf-8")
+        fresh.replace(file)
+    except OSError:
+        _remove(fresh)
+
+
+def drop_record(file: Path, min_age_seconds: float, now: float) -> None:
+    """Remove it, unless it is younger than that at `now`, in seconds since the epoch."""
+    try:
+        age = now - file.stat().st_mtime
+    except OSError:
+        return
+    if not 0 <= age < min_age_seconds:
+        _remove(file)
+
+
+def _remove(file: Path) -> None:
+    try:
+        file.unlink(missing_ok=True)
+    except OSError:  # a folder that cannot be written
+        return
+
+
+def _num_cores() -> int:
+    """Those that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _processor_flags() -> str:
+    """What the kernels choose by; empty where the system does not tell."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return ""
+    return next((line for line in lines if line.startswith("flags")), "")

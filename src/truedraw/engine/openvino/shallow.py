@@ -1,0 +1,87 @@
+"""The first layers of a model as an engine of their own, over the cache and the texts of the whole one.
+
+What the first layers keep of a text is the same whether the other layers are computed or not. So this engine's caches
+are the whole engine's, of the first layers: a text that the whole engine has computed need not be computed here, and
+its pages are shared with it like a fork's, copied before they are written. What is computed here lacks the other layers
+and is never found by, or given to, the whole engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from collections.abc import Sequence as Seq
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from truedraw.engine.openvino.compiling import Options, compile_graph
+from truedraw.engine.openvino.runner import Runner
+from truedraw.engine.openvino.sequence import PagedSequence
+from truedraw.engine.openvino.store import MappedConstants
+from truedraw.errors import EngineError
+from truedraw.protocol import Engine, Fill, ModelConfig, Scores, Sequence, Work
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """What a graph of the first layers is made of."""
+
+    config: ModelConfig
+    constants: MappedConstants
+    options: Options
+
+    def first(self, layers: int, whole: Runner) -> tuple[Runner, ModelConfig]:
+        """Such a graph, bound to the cache of the whole one; raises EngineError where there are not so many layers."""
+        if not 1 <= layers < self.config.num_layers:
+            raise EngineError(
+                f"{layers} layers are not fewer than the model's {self.config.num_layers} and at least 1; "
+                f"give 1 to {self.config.num_layers - 1}"
+            )
+        config = replace(self.config, num_layers=layers)
+        compiled = compile_graph(config, self.constants, replace(self.options, hidden_layers=()))
+        return Runner(compiled, config, whole.first_layers(layers), keep=self.constants), config
+
+
+class Paged(Engine, Protocol):
+    """A paged engine that can open a text without looking for pages of equal ones."""
+
+    def open(self, tokens: Seq[int], *, alone: bool = False) -> PagedSequence:
+        """See OpenVINOEngine."""
+        ...
+
+
+class ShallowEngine:
+    """Implements protocol.Engine around an engine of the first layers; `find` looks for a text of the whole one."""
+
+    def __init__(self, first: Paged, find: Callable[[Seq[int]], PagedSequence | None]) -> None:
+        self._first, self._find = first, find
+        self.vocab_size, self.context_length = first.vocab_size, first.context_length
+
+    def open(self, tokens: Seq[int]) -> PagedSequence:
+        """Start a text; what the whole engine has computed of an equal one, which is open there, is shared."""
+        sequence = self._first.open(tokens, alone=True)
+        if (equal := self._find(sequence.tokens)) is not None:
+            sequence.share(equal)
+        return sequence
+
+    def fork(self, sequence: Sequence, n: int) -> list[Sequence]:
+        """See Engine."""
+        return self._first.fork(sequence, n)
+
+    def fits(self, works: Seq[Work], fills: Seq[Fill] = ()) -> bool:
+        """See Engine; the room is the whole engine's."""
+        return self._first.fits(works, fills)
+
+    def forward(self, works: Seq[Work], fills: Seq[Fill] = ()) -> list[Scores]:
+        """See Engine; logits are the head's, of the stream that leaves the last of the first layers."""
+        return self._first.forward(works, fills)
+
+    def close(self) -> None:
+        """Free the graph; the cache is the whole engine's."""
+        self._first.close()
+
+
+def equal_text(texts: Iterable[PagedSequence], tokens: Seq[int]) -> PagedSequence | None:
+    """The open text of exactly these tokens of which most is computed, None where there is none."""
+    length, last, wanted = len(tokens), tokens[-1], list(tokens)
+    near = (text for text in texts if len(text.tokens) == length and text.tokens[-1] == last and not text.closed)
+    return max((text for text in near if text.tokens == wanted), key=lambda text: text.cached, default=None)
