@@ -43,3 +43,12 @@ def test_proposals_are_certain_chains_within_their_budgets() -> None:
 def test_bad_bounds_are_refused(bounds) -> None:
     with pytest.raises(BadParameter, match="prompt_lookup_min"):
         NgramDrafter(*bounds)
+
+
+def test_confidence_grows_with_what_agrees() -> None:
+    drafter = NgramDrafter(1, 2)
+    texts = [1, 2, 9, 2], [1, 2, 3, 9, 1, 2, 3], [*range(50), 99, *range(50)]
+    found = drafter.propose([drafter.open(text, None) for text in texts], [3] * 3, [None] * 3)
+    for proposal, agreeing in zip(found, (1, 3, 32), strict=True):
+        m = agreeing + np.arange(3)
+        assert proposal.confidence == pytest.approx(m / (m + 4))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from suffix_drafts import PROMPT, drafts, with_text
 
 from truedraw.draft.none import NoDrafter
 from truedraw.draft.suffix import SuffixDrafter
@@ -14,7 +15,6 @@ from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.testing import Scenario, drafter_checks, random_table, run
 from truedraw.verify.coupled import CoupledVerifier
 
-PROMPT = [1, 2, 3]
 KINDS = {
     "tree": {"suffix_decoding_tree": True, "suffix_decoding_max_spec_factor": 4.0},
     "alone": {"suffix_decoding_scope": "text"},
@@ -29,18 +29,6 @@ CHECKS = [
     for check in drafter_checks(lambda kind=kind: SuffixDrafter(**KINDS[kind]))
     if not (kind == "all, nothing too unlikely" and check.name == "states are apart")  # they are not: it was asked for
 ]
-
-
-def drafts(drafter, state, budget=4):
-    (proposal,) = drafter.propose([state], [budget], [None])
-    assert proposal.laws == (None,) * len(proposal)
-    return proposal.tokens.tolist()
-
-
-def with_text(drafter, tokens, prompt=PROMPT):
-    state = drafter.open(prompt, None)
-    state.commit(tokens)
-    return state
 
 
 @pytest.mark.parametrize(("kind", "check"), CHECKS)

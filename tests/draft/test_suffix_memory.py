@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from suffix_drafts import PROMPT, drafts, with_text
 
 from truedraw.draft.automaton import GROWTH
 from truedraw.draft.suffix import SuffixDrafter
-
-PROMPT = [1, 2, 3]
-
-
-def drafts(drafter, state, budget=4):
-    (proposal,) = drafter.propose([state], [budget], [None])
-    assert proposal.laws == (None,) * len(proposal)
-    return proposal.tokens.tolist()
-
-
-def with_text(drafter, tokens, prompt=PROMPT):
-    state = drafter.open(prompt, None)
-    state.commit(tokens)
-    return state
 
 
 def test_old_texts_are_dropped_and_running_ones_go_on() -> None:

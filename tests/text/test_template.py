@@ -77,6 +77,26 @@ def test_conversations_that_are_none(messages):
         render("x", messages)
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user"},
+        {"role": "user", "content": None},
+        {"role": "user", "content": 5},
+        {"role": "assistant", "content": None, "tool_calls": []},
+    ],
+)
+def test_a_message_without_content(message):
+    with pytest.raises(BadInput, match=r"^message 1 is .*content.*; give a text$"):
+        render("{{ messages[1].content + 'x' }}", [*HI, message])
+
+
+def test_a_call_of_a_tool_needs_no_content():
+    calls = {"role": "assistant", "tool_calls": [{"name": "f"}]}
+    assert render("{{ messages[0].tool_calls[0].name }}", [calls]) == "f"
+    assert render("{{ messages[0].content }}", [{"role": "user", "content": ["part"]}]) == "['part']"
+
+
 def test_a_model_without_template(byte_level):
     with pytest.raises(BadInput, match="no chat template"):
         Tokenizer(byte_level._tokenizer).chat(HI)

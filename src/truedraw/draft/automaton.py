@@ -61,6 +61,10 @@ class SuffixAutomaton:
         follow(self._tables(), ahead, self.depth, np.asarray(tokens, np.int64))
         return ahead
 
+    def place(self, cursor: Cursor) -> tuple[Table, Table, int, int]:
+        """(states, edges, state, length of its string), for compiled code that reads what followed a cursor's text."""
+        return self._states, self._edges, int(cursor[PLACE]), int(cursor[MATCHED])
+
     def match(self, cursor: Cursor) -> int:
         """Tokens of the longest suffix of the cursor's text that something followed, fewer than `depth`."""
         return int(match(self._states, cursor[PLACE], cursor[MATCHED], self.depth - 1)[1])

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from truedraw.draft.cached_text import CachedText
+from truedraw.draft.cached_text import Text
 from truedraw.draft.knobs import GREEDY, PROBABILISTIC, Knobs
 from truedraw.errors import BadParameter
 from truedraw.protocol import ROOT, Engine, Floats, Law, Logits, Proposal, Purpose, Randomness, Sequence, Work
+
+DOUBT = 1e-6
+"""The least that is left: a confidence lies between 0 and 1."""
 
 
 class Draws:
@@ -32,12 +35,13 @@ class Branch:
     into a fork.
     """
 
-    def __init__(self, engine: Engine, text: CachedText, behind: tuple[int, ...], budget: int) -> None:
-        self._engine, self._text, self._behind = engine, text, behind
-        self._budget, self._left = budget, min(budget, text.room(len(behind)))
+    def __init__(self, engine: Engine, text: Text, behind: tuple[int, ...], budget: int) -> None:
+        self._engine, self._text, self._behind = engine, text, text.ids(behind)
+        self._budget, self._left = budget, min(budget, text.room(len(self._behind)))
         self._sequence: Sequence | None = None
         self._fork: Sequence | None = None
         self._nodes: list[tuple[int, int, Floats | None]] = []  # token, parent, law
+        self._sure: list[float] = []  # a node each
         self._chain, self._end = 0, ROOT  # tokens of the chain and its last node
 
     def starts(self) -> bool:
@@ -61,12 +65,13 @@ class Branch:
             q = law(logits)
         except BadParameter:  # the draft model rules out all that the target's law allows: there is nothing to offer
             return None
-        first, above = len(self._nodes), self._end
+        first, above, sure = len(self._nodes), self._end, sureness(logits)
         for _ in range(min(knobs.siblings, self._budget) if above == ROOT else 1):
             if not q.any():
                 break
             token, reported = draws.token(q, self._chain, len(self._nodes))
             self._nodes.append((token, above, reported))
+            self._sure.append(sure if len(self._nodes) - 1 == first else 1.0 - sure)
             q = without(q, token)
         self._chain, self._end = self._chain + 1, first
         if len(self._nodes) >= self._budget or self._chain >= self._left:
@@ -79,7 +84,7 @@ class Branch:
             assert self._sequence is not None
             self._fork = self._engine.fork(self._sequence, 1)[0]
             self._fork.commit(self._behind)
-        self._fork.commit([token])
+        self._fork.commit(self._text.ids([token]))
 
     def leave(self) -> None:
         """Give up the pages; what was drafted so far stands, for no token drawn had a part in this."""
@@ -91,12 +96,20 @@ class Branch:
         """What was drafted."""
         self._drop_fork()
         tokens, parents, laws = zip(*self._nodes, strict=True) if self._nodes else ((), (), ())
-        return Proposal(np.array(tokens, np.int64), np.array(parents, np.int64), tuple(laws))
+        sure = np.array(self._sure, np.float64)
+        return Proposal(np.array(tokens, np.int64), np.array(parents, np.int64), tuple(laws), sure)
 
     def _drop_fork(self) -> None:
         if self._fork is not None:
             self._fork.close()
             self._fork = None
+
+
+def sureness(logits: Logits) -> float:
+    """1 / (1 + exp(-m)), m the margin of the likeliest token of logits [vocab] over the next: known before any draw."""
+    best = int(logits.argmax())
+    others = (logits[:best].max(initial=-np.inf), logits[best + 1 :].max(initial=-np.inf))
+    return float(np.clip(1.0 / (1.0 + np.exp(max(others) - logits[best])), DOUBT, 1.0 - DOUBT))
 
 
 def without(q: Floats, token: int) -> Floats:

@@ -23,11 +23,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from truedraw.draft.cached_text import CachedText, SharedPrompt
+from truedraw.draft.cached_text import CachedText, SharedPrompt, Text
 from truedraw.draft.growing import Branch, Draws
 from truedraw.draft.knobs import GREEDY, GUMBEL, PROBABILISTIC, Knobs
+from truedraw.draft.vocabulary import SameTokens, Vocabulary
 from truedraw.errors import BadParameter, OutOfPages
 from truedraw.protocol import Engine, Law, Logits, Proposal, Randomness, Scores
 
@@ -35,7 +34,7 @@ from truedraw.protocol import Engine, Law, Logits, Proposal, Randomness, Scores
 class ModelState:
     """protocol.DraftState: the text in the draft model's cache, tokens that are certain to follow, the law there."""
 
-    def __init__(self, text: CachedText, law: Law, behind: tuple[int, ...] = ()) -> None:
+    def __init__(self, text: Text, law: Law, behind: tuple[int, ...] = ()) -> None:
         self.text, self.law, self.behind = text, law, behind
 
     def commit(self, tokens: Sequence[int], scores: Scores | None = None) -> None:
@@ -88,15 +87,23 @@ class ModelDrafter:
     ) -> None:
         self.knobs = knobs or Knobs()
         self.method = sample_method(self.knobs, coupled)
-        self._engine, self._vocab_size = model, vocab_size or model.vocab_size
+        self._engine = model
+        self._vocabulary: Vocabulary = SameTokens(vocab_size or model.vocab_size)
         self._prompt: SharedPrompt | None = None
         self._open: list[CachedText] = []
         weakref.finalize(self, close_all, self._open).atexit = False  # a run that nobody ended holds pages, too
 
+    @classmethod
+    def reading(cls, model: Engine, vocabulary: Vocabulary, knobs: Knobs, coupled: bool) -> ModelDrafter:
+        """A draft model that does not have the target's tokens."""
+        drafter = cls(model, None, knobs, coupled)
+        drafter._vocabulary = vocabulary
+        return drafter
+
     def open(self, tokens: Sequence[int], law: Law) -> ModelState:
         """Nothing is computed yet; samples of one prompt share its pages."""
         if self._prompt is None or self._prompt.tokens != tuple(tokens):
-            self._prompt = SharedPrompt(self._engine, tokens)
+            self._prompt = SharedPrompt(self._engine, tokens, self._vocabulary)
         text = CachedText(self._prompt)
         self._open.append(text)
         return ModelState(text, self.knobs.law(law))
@@ -128,17 +135,10 @@ class ModelDrafter:
         while live:
             try:
                 scores = self._engine.forward([draft.branch.work() for draft in live])
-                return [self._fitted(each.logits[-1]) for each in scores]
+                return [self._vocabulary.row(each.logits[-1]) for each in scores]
             except OutOfPages:
                 live.pop().branch.leave()
         return []
-
-    def _fitted(self, logits: Logits) -> Logits:
-        """[vocab] of the target: models of one tokenizer can differ in rows that no token uses."""
-        missing = self._vocab_size - len(logits)
-        if missing <= 0:
-            return logits[: self._vocab_size]
-        return np.concatenate((logits, np.full(missing, -np.inf, dtype=logits.dtype)))
 
 
 def sample_method(knobs: Knobs, coupled: bool) -> str:

@@ -14,13 +14,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
+from typing import Any, Protocol
 
 import numpy as np
 
 from truedraw.draft.automaton import Cursor, SuffixAutomaton
+from truedraw.protocol import Floats, Ints
 
 View = tuple[SuffixAutomaton, Cursor]
 """An automaton, and where a text stands in it."""
+
+
+class Source(Protocol):
+    """Known texts that a draft may come from; SuffixAutomaton is one. A cursor is a text's place in it."""
+
+    def write(self, cursor: Any, tokens: Sequence[int]) -> None:
+        """Go on behind these tokens."""
+        ...
+
+    def behind(self, cursor: Any, tokens: Sequence[int]) -> Any:
+        """A cursor to read from, behind tokens that are not entered."""
+        ...
+
+    def match(self, cursor: Any) -> int:
+        """Tokens of the longest suffix that something followed."""
+        ...
+
+    def draft(self, cursor: Any, budget: int, floor: float, is_tree: bool) -> tuple[Ints, Ints, Floats]:
+        """(tokens [n], parents [n], estimated chances [n]) of what followed it."""
+        ...
 
 
 class Shelf:

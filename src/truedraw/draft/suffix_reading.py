@@ -91,7 +91,7 @@ def offer(tables, board, span, above, rules):  # type: ignore[no-untyped-def]
         count = states[edges[edge, TARGET], COUNT]
         chance = above[2] * count / total
         if chance >= floor and (is_tree or count == most):
-            node, place = (edges[edge, TOKEN], above[3], chance), (edges[edge, TARGET], length + 1)
+            node, place = (edges[edge, TOKEN], above[3], chance), (np.int64(edges[edge, TARGET]), np.int64(length + 1))
             size = insert(board, (first, size), node, place)
             if not is_tree:
                 break
@@ -112,7 +112,10 @@ def followers(states, edges, state):  # type: ignore[no-untyped-def]
 
 @numba.njit(error_model="numpy")
 def insert(board, span, node, place):  # type: ignore[no-untyped-def]
-    """Into the sorted candidates, behind equals; the last falls out of a full board. The new size."""
+    """Into the sorted candidates, behind equals; the last falls out of a full board. The new size.
+
+    node = (token, parent, chance); place: what is kept of it to go on from there, a row of the board's places.
+    """
     tokens, parents, chances, places = board
     first, size = span
     at = size
@@ -125,5 +128,6 @@ def insert(board, span, node, place):  # type: ignore[no-untyped-def]
         tokens[i], parents[i], chances[i] = tokens[i - 1], parents[i - 1], chances[i - 1]
         places[i] = places[i - 1]
     tokens[at], parents[at], chances[at] = node
-    places[at, 0], places[at, 1] = place
+    for column in range(places.shape[1]):
+        places[at, column] = place[column]
     return size

@@ -46,14 +46,25 @@ class ChatTemplate:
     def render(self, messages: Sequence[Mapping[str, Any]], variables: Mapping[str, Any]) -> str:
         """The text of a conversation; raises BadInput with what the template complained of."""
         for i, message in enumerate(messages):
-            if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
-                raise BadInput(f"message {i} is {message!r}; a message is an object with role and content")
+            _check(i, message)
         if not messages:
             raise BadInput("the conversation is empty; give at least one message with role and content")
         try:
             return self._template.render({**variables, "messages": [dict(message) for message in messages]})
         except Exception as error:  # a template can fail in any way, and it came with the model
             raise BadInput(f"the model's chat template refused the conversation: {error}") from error
+
+
+def _check(number: int, message: object) -> None:
+    """Raises BadInput. A message that calls tools may do without content."""
+    what = f"message {number} is {message!r:.60}"
+    if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
+        raise BadInput(f"{what}; a message is an object with role and content")
+    content = message.get("content")
+    if content is None and not message.get("tool_calls"):
+        raise BadInput(f"{what}, without content; give a text")
+    if not isinstance(content, str | list | None):
+        raise BadInput(f"{what}, whose content is no text; give a text")
 
 
 def _to_json(value: Any, ensure_ascii: bool = False, indent: int | None = None, **options: Any) -> str:

@@ -1,0 +1,1 @@
+"""A persistent index of texts for the suffix drafter: one file that is mapped, never loaded."""

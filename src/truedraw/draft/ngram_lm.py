@@ -1,0 +1,151 @@
+"""An n-gram model as drafter: what followed the last few tokens, as a law, from counts on file and the text itself.
+
+Where prompt lookup hands over one continuation as certain, which is kept with probability p(x), this hands over a law q
+that was drawn from, and sum(min(p, q)) is kept (Leviathan et al., 2211.17192): at temperatures above 0 that is several
+times as much for the same counts. q is smoothed by interpolated absolute discounting, see ngram_lm_blend.py; then the
+target's law is applied to its logarithm, or a law of the draft's own (knobs.py), as to the logits of any draft model.
+
+On file are the counts of texts that were given, or that the model has written before: `truedraw ngrams build`. The
+run's own text is counted while it grows, with its prompt.
+
+Exactness. A round is exact for whatever q it uses, as long as the tokens were drawn from just that q with noise that
+nothing has seen before, and q stays as it is until the verdict. Here q is a function of what was written before the
+round, of this text and, with `ngram_lm_online` "prompt" or "all", of others. So given all that has happened in the run,
+the texts of the others included, a round goes on with this text by the target's law; for any two functions f, g of
+finished texts, the product of E[f | this text so far] and E[g | that text so far] is a martingale over the rounds of
+both, and samples remain independent, whatever they learn from one another. It would not be so if a token that another
+text has drawn were handed over as drawn from q: here every token is drawn anew. Under coupled verification a text does
+not depend on drafts at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from truedraw.draft.automaton import SuffixAutomaton
+from truedraw.draft.growing import Draws
+from truedraw.draft.knobs import Knobs
+from truedraw.draft.model import sample_method
+from truedraw.draft.ngram_lm_counts import MOST_ORDER
+from truedraw.draft.ngram_lm_file import counts_for
+from truedraw.draft.ngram_lm_growth import Growth
+from truedraw.draft.ngram_lm_source import NgramSource, Place
+from truedraw.draft.shared_index import Shelf, View, fingerprint
+from truedraw.draft.site import Models
+from truedraw.draft.suffix import ALL, CACHED_BYTES, EVERYONE, PROMPT, TEXT
+from truedraw.errors import BadParameter
+from truedraw.protocol import Law, Proposal, Randomness, Scores
+from truedraw.sampling.ranges import Wholes
+
+NOBODY = "none"
+SCOPES = (NOBODY, TEXT, PROMPT, ALL)
+CACHED_TEXTS = 10_000  # counted for texts that open later
+
+
+class NgramLMState:
+    """protocol.DraftState: where a text stands, its length, and the law that drafts are drawn from there.
+
+    What `is_counted` goes on is seen by all who read the same counts. `level` is the target's largest logit of late.
+    """
+
+    def __init__(self, source: NgramSource, place: Place, length: int, law: Law, *, is_counted: bool) -> None:
+        self.source, self.place, self.length, self.law = source, place, length, law
+        self.level = 0.0
+        self._is_counted = is_counted
+
+    def commit(self, tokens: Sequence[int], scores: Scores | None = None) -> None:
+        """The text goes on."""
+        move = self.source.written if self._is_counted else self.source.behind
+        self.place = move(self.place, tokens)
+        self.length, self.law = self.length + len(tokens), law_after(self.law, tokens)
+        if scores is not None:
+            self.level = float(scores.logits[0].max())
+
+    def ahead(self, tokens: Sequence[int]) -> NgramLMState:
+        """protocol.LooksAhead: the same counts, which the tokens do not enter."""
+        state = NgramLMState(self.source, self.place, self.length, self.law, is_counted=False)
+        state.commit(tokens)
+        state.level = self.level
+        return state
+
+
+class NgramLMDrafter:
+    """protocol.Drafter over n-grams, for a target of `vocab_size` tokens. Raises BadParameter and BadFile.
+
+    ngram_lm_order: tokens of the longest n-grams, the drafted one included.
+    ngram_lm_path: a file of counts, made by `truedraw ngrams build` with the target's own tokenizer.
+    ngram_lm_online: which texts are counted while they grow: "none", "text" (each for itself), "prompt" (those of one
+    prompt for one another) or "all".
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        *,
+        ngram_lm_order: int = MOST_ORDER,
+        ngram_lm_path: str | Path | None = None,
+        ngram_lm_online: str = TEXT,
+        models: Models | None = None,
+        knobs: Knobs | None = None,
+        coupled: bool = False,
+    ) -> None:
+        check(ngram_lm_order, ngram_lm_path, ngram_lm_online)
+        counts = None if ngram_lm_path is None else counts_for(ngram_lm_path, vocab_size, models)
+        self.knobs = knobs or Knobs()
+        self.method = sample_method(self.knobs, coupled)
+        self._source = NgramSource(counts, ngram_lm_order, vocab_size)
+        self._scope = ngram_lm_online
+        self._shelf = self._new_shelf()
+
+    def open(self, tokens: Sequence[int], law: Law) -> NgramLMState:
+        """A text behind its prompt, which is counted with it."""
+        place = self._source.place(tokens, self._view(tokens))
+        return NgramLMState(self._source, place, len(tokens), self.knobs.law(law), is_counted=self._scope != NOBODY)
+
+    def propose(
+        self, states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]
+    ) -> list[Proposal]:
+        """A chain of draws a state, and the siblings of its first token."""
+        return [self._draft(*each) for each in zip(states, budgets, randomness, strict=True)]
+
+    def _draft(self, state: NgramLMState, budget: int, randomness: Randomness) -> Proposal:
+        draws = Draws(self.method, randomness, state.length)
+        growth, place, law = Growth(budget, self._source.vocab_size, self.knobs, state.level), state.place, state.law
+        while growth.room:
+            token = growth.grow(self._source.opinion(place), law, draws)
+            if token is None:
+                break
+            place, law = self._source.behind(place, [token]), law.after(token)
+        return growth.ended()
+
+    def _view(self, tokens: Sequence[int]) -> View:
+        """Where the text begins among those that are counted."""
+        if self._scope == NOBODY:
+            empty = SuffixAutomaton(self._source.order)
+            return empty, empty.text()
+        prompt = fingerprint(tokens)
+        shelf = self._new_shelf() if self._scope == TEXT else self._shelf
+        return shelf.open(EVERYONE if self._scope == ALL else prompt, prompt, tokens)
+
+    def _new_shelf(self) -> Shelf:
+        return Shelf(self._source.order, CACHED_TEXTS, CACHED_BYTES)
+
+
+def check(order: object, path: object, online: object) -> None:
+    """The drafter's settings; raises BadParameter."""
+    Wholes(1, f"1 to {MOST_ORDER}", MOST_ORDER).check("ngram_lm_order", order)
+    if online not in SCOPES:
+        raise BadParameter("ngram_lm_online", f"got {online!r:.60}; give one of: {', '.join(SCOPES)}")
+    if path is None and online == NOBODY:
+        raise BadParameter("ngram_lm_online", f'"{NOBODY}" without ngram_lm_path leaves nothing to draft from')
+    if path is not None and not (isinstance(path, str | Path) and str(path)):
+        raise BadParameter("ngram_lm_path", f"got {path!r:.60}; give a file that `truedraw ngrams build` wrote")
+
+
+def law_after(law: Law, tokens: Sequence[int]) -> Law:
+    """The law once these tokens stand there."""
+    for token in tokens:
+        law = law.after(token)
+    return law

@@ -1,0 +1,121 @@
+"""Several drafters over one text (method auto): a controller chooses among them, round by round.
+
+All of them see the text grow. What each offers is weighed by what became of its earlier offers (control/), so the
+choice never depends on the fate of the token it is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from truedraw.draft.site import Inner, close
+from truedraw.errors import BadParameter
+from truedraw.protocol import NOTHING, Drafter, DraftState, Law, LooksAhead, Proposal, Randomness, Scores
+
+ALWAYS_GOOD = ("ngram", "suffix")
+"""Drafters that need nothing but the text."""
+
+
+class Source(NamedTuple):
+    """One of the drafters of a job."""
+
+    drafter: Drafter  # the job's own
+    asked: Drafter  # who proposes for these and other jobs' texts in one call
+
+
+class SeveralStates:
+    """protocol.DraftState: every drafter's own, None where one cannot look ahead."""
+
+    def __init__(self, states: Mapping[str, DraftState | None]) -> None:
+        self.states = states
+
+    def commit(self, tokens: Sequence[int], scores: Scores) -> None:
+        """All of them go on."""
+        for state in self.states.values():
+            if state is not None:
+                state.commit(tokens, scores)
+
+    def ahead(self, tokens: Sequence[int]) -> SeveralStates:
+        """protocol.LooksAhead, as far as each can."""
+        return SeveralStates(
+            {name: state.ahead(tokens) if isinstance(state, LooksAhead) else None
+             for name, state in self.states.items()}
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Give back what they hold."""
+        for state in self.states.values():
+            close(state)
+
+
+class SeveralDrafters:
+    """protocol.Drafter. Asked as one drafter, without a controller that chooses, it gives the first that has anything.
+
+    auto_sources: the drafters, each a method's name or a speculative config; the cheaper one first.
+    Raises BadParameter.
+    """
+
+    def __init__(self, inner: Inner, auto_sources: Sequence[Mapping[str, Any] | str] = ALWAYS_GOOD) -> None:
+        self.sources = {name: Source(drafter := inner(config), drafter) for name, config in named(auto_sources).items()}
+
+    @classmethod
+    def of(cls, sources: Mapping[str, Source]) -> SeveralDrafters:
+        """Over drafters that exist."""
+        made = cls.__new__(cls)
+        made.sources = dict(sources)
+        return made
+
+    @property
+    def fault(self) -> str | None:
+        """Which of them were switched off, and why; None while all run."""
+        faults = {name: getattr(source.drafter, "fault", None) for name, source in self.sources.items()}
+        return "; ".join(f"{name}: {fault}" for name, fault in faults.items() if fault) or None
+
+    def open(self, tokens: Sequence[int], law: Law) -> SeveralStates:
+        """Start all of them on a text."""
+        return SeveralStates({name: source.drafter.open(tokens, law) for name, source in self.sources.items()})
+
+    def propose(
+        self, states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]
+    ) -> list[Proposal]:
+        """Of each state the first that is not empty; nobody is asked behind one that had something to offer."""
+        found: dict[int, Proposal] = {}
+        for name, source in self.sources.items():
+            left = [i for i, state in enumerate(states) if i not in found and state.states[name] is not None]
+            own = [states[i].states[name] for i in left]
+            proposals = source.drafter.propose(own, [budgets[i] for i in left], [randomness[i] for i in left])
+            found |= {i: proposal for i, proposal in zip(left, proposals, strict=True) if len(proposal)}
+        return [found.get(i, NOTHING) for i in range(len(states))]
+
+    def close(self) -> None:
+        """Close all of them."""
+        for source in self.sources.values():
+            close(source.drafter)
+
+
+def named(configs: Sequence[Mapping[str, Any] | str]) -> dict[str, Mapping[str, Any]]:
+    """Configs by a name for each: its method, with a number where that is not the first of its kind.
+
+    Raises BadParameter.
+    """
+    if isinstance(configs, str | Mapping) or not configs:
+        raise BadParameter("auto_sources", f"got {configs!r:.60}; give a list of methods or speculative configs")
+    found: dict[str, Mapping[str, Any]] = {}
+    for config in configs:
+        whole = {"method": config} if isinstance(config, str) else config
+        if not isinstance(whole, Mapping) or not isinstance(whole.get("method"), str):
+            raise BadParameter("auto_sources", f"got {config!r:.60} in it; give a method, or a config with a method")
+        same = sum(name.partition(" ")[0] == whole["method"] for name in found)
+        found[f"{whole['method']} {same + 1}" if same else whole["method"]] = whole
+    return found
+
+
+def sources_of(drafter: Drafter, asked: Drafter | None, name: str) -> Mapping[str, Source]:
+    """A job's drafters by name; `name` is that of one that stands for itself."""
+    return drafter.sources if isinstance(drafter, SeveralDrafters) else {name: Source(drafter, asked or drafter)}
+
+
+def state_of(state: DraftState, source: str) -> DraftState | None:
+    """What one of the drafters knows of a text."""
+    return state.states[source] if isinstance(state, SeveralStates) else state

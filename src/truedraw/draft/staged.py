@@ -1,0 +1,131 @@
+"""A model that drafts, and is itself drafted for (Spector and Re, 2308.04623; Chen et al., 2312.11462): a cascade.
+
+The middle model `model` has the law q. Its tokens are drawn by an inner round loop: the drafter `stage` proposes, one
+pass of the middle model scores that, and an exact rule decides (verify/traversal.py with q in the place of p). What
+such a round emits is followed by further samples of q like a text drawn from q alone, so a chain grown this way is a
+chain drawn from q, however its length came about, as long as no token that was drawn is dropped for its own sake. Each
+is handed over with q, the very vector that the inner rule was given, and the outer rule never learns how it was made.
+
+Draws of the inner loop have names of their own (draft/staged_chance.py). Under coupled verification the middle model
+draws with the noise of the target, by the coupled rule, and hands its tokens over as certain ones, as draft/model.py
+does: then the chain is the very one that the middle model would have drawn alone, in fewer passes.
+
+A stage may be staged itself. A stage whose states cannot look ahead drafts in the first inner round only.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from truedraw.draft.cached_text import CachedText, SharedPrompt
+from truedraw.draft.knobs import GUMBEL, Knobs
+from truedraw.draft.model import close_all, sample_method
+from truedraw.draft.site import Inner
+from truedraw.draft.staged_chain import Chain
+from truedraw.draft.staged_rows import Middle
+from truedraw.draft.staged_state import StagedState
+from truedraw.draft.vocabulary import SameTokens
+from truedraw.errors import BadParameter, OutOfPages
+from truedraw.protocol import NOTHING, Engine, Law, Logits, Proposal, Randomness, Verifier
+from truedraw.registry import find
+from truedraw.sampling.ranges import Wholes
+
+LENGTH = "num_speculative_tokens"
+NOT_THE_STAGES = ("adaptive", "rejection_sample_method", "allow_lossy", "lossy_options")
+"""Keys of a speculative config that mean nothing inside a draft."""
+PASSES = Wholes(1, "passes of the middle model, 1 or more")
+MOST = Wholes(0, "0 or more")
+
+
+class StagedDrafter:
+    """protocol.Drafter over the engine `model`, for a target of `vocab_size` rows. Raises BadParameter.
+
+    stage: the drafter of the middle model, a method's name or a config of one; its num_speculative_tokens is how much
+    it drafts for one pass. staged_passes: passes of the middle model a round at most, without it as many as the budget
+    takes. `knobs` say how the middle model draws, as for the method model.
+    """
+
+    def __init__(
+        self, model: Engine, inner: Inner, *, stage: Mapping[str, Any] | str = "ngram",
+        staged_passes: int | None = None, vocab_size: int | None = None, knobs: Knobs | None = None,
+        coupled: bool = False,
+    ) -> None:  # fmt: skip
+        knobs, rows = knobs or Knobs(), vocab_size or model.vocab_size
+        check(stage, staged_passes, knobs)
+        method = sample_method(knobs, coupled)
+        self._middle = Middle(model, SameTokens(rows), rows, knobs, method, staged_passes)
+        self._stage = inner(stage)
+        self._most: int | None = None if isinstance(stage, str) else stage.get(LENGTH)
+        self._rule: Verifier = find("verifiers", "coupled" if method == GUMBEL else "traversal")()
+        self._prompt: SharedPrompt | None = None
+        self._open: list[CachedText] = []
+        weakref.finalize(self, close_all, self._open).atexit = False  # a run that nobody ended holds pages, too
+
+    def open(self, tokens: Sequence[int], law: Law) -> StagedState:
+        """Nothing is computed yet; samples of one prompt share its pages."""
+        if self._prompt is None or self._prompt.tokens != tuple(tokens):
+            self._prompt = SharedPrompt(self._middle.engine, tokens, self._middle.vocabulary)
+        text = CachedText(self._prompt)
+        self._open.append(text)
+        own = self._middle.knobs.law(law)
+        return StagedState(text, own, self._stage.open(tokens, own))
+
+    def propose(
+        self, states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]
+    ) -> list[Proposal]:
+        """At most `budget` tokens a state; one pass of the middle model an inner round, for all of them."""
+        chains = [Chain(self._middle, *each) for each in zip(states, budgets, randomness, strict=True)]
+        live = [chain for chain in chains if chain.starts()]
+        for state in states:
+            state.text.begun()
+        while live:
+            self._guess(live)
+            rows = self._passed(live)
+            live = [chain for chain, row in zip(live, rows, strict=True) if chain.grown(row, self._rule)]
+        return [chain.ended() for chain in chains]
+
+    def close(self) -> None:
+        """Give back what all texts hold, those of the stage included."""
+        close_all(self._open)
+        getattr(self._stage, "close", lambda: None)()
+
+    def _guess(self, live: list[Chain]) -> None:
+        """One proposal of the stage for each chain that has room behind it."""
+        asked = []
+        for chain in live:
+            chain.guess, room = NOTHING, chain.room(self._most)
+            state = chain.reader() if room > 0 else None
+            if state is not None:
+                asked.append((chain, state, room))
+        if not asked:
+            return
+        chains, states, rooms = zip(*asked, strict=True)
+        found = self._stage.propose(states, rooms, [chain.chance for chain in chains])
+        for chain, guess in zip(chains, found, strict=True):
+            chain.guess = guess
+
+    def _passed(self, live: list[Chain]) -> list[Logits]:
+        """What one pass says of each chain; where the cache has no room for all, the last texts draft no further."""
+        while live:
+            try:
+                return [each.logits for each in self._middle.engine.forward([chain.work() for chain in live])]
+            except OutOfPages:
+                live.pop().leave()
+        return []
+
+
+def check(stage: Mapping[str, Any] | str, passes: int | None, knobs: Knobs) -> None:
+    """The settings; raises BadParameter."""
+    if knobs.siblings > 1:
+        raise BadParameter("draft_siblings", "the method staged drafts chains; leave it out")
+    if passes is not None:
+        PASSES.check("staged_passes", passes)
+    if not isinstance(stage, str | Mapping):
+        raise BadParameter("stage", f"got {stage!r:.60}; give a method's name or a config with a method")
+    config = {} if isinstance(stage, str) else stage
+    if unused := [name for name in NOT_THE_STAGES if name in config]:
+        raise BadParameter("stage", f"a stage does not use {', '.join(unused)}; leave that out")
+    if config.get(LENGTH) is not None:
+        MOST.check(f"stage.{LENGTH}", config[LENGTH])

@@ -1,0 +1,120 @@
+"""Texts for an index out of text files and JSON lines, ours and others'."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from truedraw.draft.index import texts as texts_module
+from truedraw.draft.index.layout import END
+from truedraw.draft.index.segments import quiet
+from truedraw.draft.index.texts import Texts
+from truedraw.errors import BadFile
+
+
+class Bytes:
+    """A tokenizer whose tokens are bytes."""
+
+    vocab_size = 256
+
+    def encode(self, text, add_special=True):
+        assert not add_special
+        return list(text.encode())
+
+
+def read(*files, kind=None):
+    """The texts, each as bytes."""
+    ids = [token for array in Texts(Bytes(), quiet).of(files, kind) for token in array.tolist()]
+    assert not ids or ids[-1] == END
+    parts, text = [], []
+    for token in ids:
+        if token == END:
+            parts.append(bytes(text))
+            text = []
+        else:
+            text.append(token)
+    return parts
+
+
+@pytest.fixture
+def lines(tmp_path):
+    def write(*records, name="x.jsonl"):
+        path = tmp_path / name
+        path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_every_kind_of_record(lines) -> None:
+    path = lines(
+        {"text": "one"},
+        {"completion": "two", "id": 7},
+        {"prompt": "three "},
+        {"prompt": "a question, ", "completion": "an answer"},
+        {"prompt": [65, 66], "text": "C"},
+        {"token_ids": [68, 69], "text": "not looked at"},
+        {"choices": [{"text": "first", "index": 0}, {"message": {"role": "assistant", "content": "second"}}]},
+        {"line": 3, "error": {"type": "BadPrompt", "message": "too long"}},
+        {"prompt": 4, "sample": 1, "temperature": 0.7, "seed": 1, "text": "of a sweep"},
+        {"choices": []},
+        {"text": "", "finish_reason": "stop"},
+    )
+    wanted = "one", "two", "three ", "a question, an answer", "ABC", "DE", "first", "second", "of a sweep"
+    assert read(path) == [text.encode() for text in wanted]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('{"text": "half', "not JSON"),
+        ("[1]", "got '[1]'; give one JSON object a line"),
+        ('{"answer": "x"}', "no text; give token_ids"),
+        ('{"token_ids": [1, 256]}', "the token id 256; this model's are whole numbers from 0 to 255"),
+        ('{"token_ids": [true]}', "the token id True"),
+        ('{"prompt": ["a"], "text": "b"}', "the token id 'a'"),
+        ('{"choices": ["a"]}', "a choice is 'a'"),
+        ("[" * 100_000, "not JSON"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path, line, problem) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"text": "good"}\n\n' + line + "\n")
+    with pytest.raises(BadFile) as raised:
+        read(path)
+    assert str(raised.value).startswith(f"{path}, line 3: {problem}")
+
+
+def test_a_text_file_is_one_text_however_it_is_read(tmp_path, monkeypatch) -> None:
+    text = "Æsop’s fables 🦊\n\nIt was “ripe”.\r\nNo line ends here: " + "ä" * 50
+    path = tmp_path / "x.txt"
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    for size in (1 << 20, 1, 7, 64):
+        monkeypatch.setattr(texts_module, "READ_BYTES", size)
+        assert read(path) == [text.encode()]
+
+
+def test_kinds_go_by_the_name_unless_told(lines, tmp_path) -> None:
+    path, upper = lines({"text": "a"}, name="x.json"), lines({"text": "b"}, name="Y.JSONL")
+    assert read(path, upper) == [b'{"text": "a"}\n', b"b"]
+    assert read(path, upper, kind="jsonl") == [b"a", b"b"]
+    assert read(upper, kind="text") == [b'{"text": "b"}\n']
+    (tmp_path / "marked.jsonl").write_bytes(b'\xef\xbb\xbf{"text": "c"}\r\n')
+    assert read(tmp_path / "marked.jsonl") == [b"c"]
+
+
+@pytest.mark.parametrize(("data", "word"), [(b"good\n\xff\xfe", "about byte 6"), (b"good\xc3", "half a character")])
+def test_a_text_that_is_not_utf_8(tmp_path, data, word) -> None:
+    path = tmp_path / "x.txt"
+    path.write_bytes(data)
+    with pytest.raises(BadFile, match=word):
+        read(path)
+
+
+def test_files_that_cannot_be_read(tmp_path) -> None:
+    for path in (tmp_path / "missing.txt", tmp_path):
+        with pytest.raises(BadFile, match="cannot be read"):
+            read(path)
+    (tmp_path / "empty.txt").touch()
+    assert read(tmp_path / "empty.txt") == []

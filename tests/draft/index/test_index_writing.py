@@ -1,0 +1,219 @@
+"""An index is there whole or not at all; what is added later is found as if it had been there from the start."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import numpy as np
+import pytest
+
+from index_files import EMPTY, arrays, index_of, means
+from truedraw.draft.index import segments as segment_files
+from truedraw.draft.index.known_texts import KnownTexts
+from truedraw.draft.index.layout import FIRST_WORD, HEADER_BYTES, WORD_BYTES, check_tokenizer
+from truedraw.draft.index.mapping import checked_header, open_index
+from truedraw.draft.index.writing import GROWTH, MOST_SEGMENTS, add, build
+from truedraw.errors import BadFile
+
+TEXT, MORE = [1, 2, 3, 4], [1, 2, 9]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "x.tdx"
+
+
+def drafted(path, text, budget=3):
+    source = KnownTexts(open_index(path), 24)
+    return source.draft(source.behind(source.text(), text), budget, 0.0, True)[0].tolist()
+
+
+def texts(number, rng):
+    return [rng.integers(0, 50, 20 + i).tolist() for i in range(number)]
+
+
+def test_many_additions_make_few_segments_and_little_waste(path) -> None:
+    rng = np.random.default_rng(3)
+    batches = [texts(1 + n % 4, rng) for n in range(60)]
+    header = index_of(path, *batches)
+    sizes = [segment.num_tokens for segment in header.segments]
+    assert 1 < len(sizes) <= MOST_SEGMENTS
+    assert all(size >= GROWTH * sum(sizes[i + 1 :]) for i, size in enumerate(sizes))
+    assert header.num_texts == sum(map(len, batches))
+    assert header.num_tokens == sum(len(text) for batch in batches for text in batch)
+    assert header.end - FIRST_WORD <= 2 * header.num_live_words
+    assert path.stat().st_size == header.end * WORD_BYTES
+    assert checked_header(path) == header
+    once = index_of(path.with_name("once.tdx"), [text for batch in batches for text in batch])
+    assert (once.num_texts, once.num_tokens, len(once.segments)) == (header.num_texts, header.num_tokens, 1)
+    both = [KnownTexts(open_index(each), 24) for each in (path, path.with_name("once.tdx"))]
+    for _ in range(50):
+        text = rng.integers(0, 50, 3).tolist()
+        one, other = (known.draft(known.behind(known.text(), text), 8, 0.0, True) for known in both)
+        assert sorted(one[2].tolist()) == pytest.approx(sorted(other[2].tolist()))
+
+
+def test_a_segment_holds_no_more_than_it_may(path) -> None:
+    header = index_of(path, [[1, 2, 3, 4, 5], [6, 7]], [[8]], most_tokens=4)
+    assert max(segment.num_tokens for segment in header.segments) <= 4
+    assert header.num_tokens == 8
+    assert drafted(path, [6], 1) == [7]
+
+
+class Stop(KeyboardInterrupt):
+    pass
+
+
+def interrupted():
+    yield arrays([MORE])[0]
+    raise Stop
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_an_interrupted_build_leaves_what_was_there(path, overwrite) -> None:
+    before = None
+    if overwrite:
+        index_of(path, [TEXT])
+        before = path.read_bytes()
+    with pytest.raises(Stop):
+        build(path, interrupted(), EMPTY, means(path), overwrite)
+    assert [each.name for each in path.parent.iterdir()] == (["x.tdx"] if overwrite else [])
+    assert not overwrite or path.read_bytes() == before
+
+
+def test_an_interrupted_addition_leaves_the_file_as_it_was(path) -> None:
+    index_of(path, [TEXT])
+    before = path.read_bytes()
+    with pytest.raises(Stop):
+        add(path, interrupted(), EMPTY.fingerprint, means(path))
+    assert path.read_bytes() == before
+
+
+def test_what_a_killed_addition_left_is_passed_over(path) -> None:
+    index_of(path, [TEXT])
+    with path.open("ab") as file:
+        file.write(b"half a segment")
+    assert drafted(path, [1, 2]) == [3, 4]
+    header = add(path, arrays([MORE]), EMPTY.fingerprint, means(path))
+    assert checked_header(path) == header
+    assert sorted(drafted(path, [1, 2])) == [3, 4, 9]
+
+
+def test_a_header_that_was_half_written_leaves_the_one_before(path) -> None:
+    header = index_of(path, [TEXT * 9], [MORE])
+    place = (header.sequence % 2) * HEADER_BYTES
+    data = bytearray(path.read_bytes())
+    data[place + 60 : place + HEADER_BYTES] = bytes(HEADER_BYTES - 60)
+    path.write_bytes(data)
+    assert checked_header(path).num_texts == 1
+    assert add(path, arrays([MORE]), EMPTY.fingerprint, means(path)).num_texts == 2
+
+
+def test_a_full_disk_is_an_error_and_changes_nothing(path, monkeypatch) -> None:
+    index_of(path, [TEXT])
+    before = path.read_bytes()
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(segment_files.os, "posix_fallocate", full, raising=False)
+    with pytest.raises(BadFile, match=r"cannot be written: No space left"):
+        add(path, arrays([MORE]), EMPTY.fingerprint, means(path))
+    with pytest.raises(BadFile, match=r"cannot be written: No space left"):
+        build(path.with_name("y.tdx"), arrays([MORE]), EMPTY, means(path))
+    assert path.read_bytes() == before
+    assert [each.name for each in path.parent.iterdir()] == ["x.tdx"]
+
+
+def test_no_texts_and_no_new_file(path) -> None:
+    for nothing in ([], [[]]):
+        with pytest.raises(BadFile, match="holds no text"):
+            index_of(path, nothing)
+    assert not path.exists()
+    index_of(path, [TEXT])
+    with pytest.raises(BadFile, match="there already"):
+        index_of(path, [MORE])
+    with pytest.raises(BadFile, match="holds no text"):
+        add(path, [], EMPTY.fingerprint, means(path))
+    with pytest.raises(BadFile, match="not there"):
+        add(path.with_name("other.tdx"), arrays([TEXT]), EMPTY.fingerprint, means(path))
+
+
+def test_another_tokenizer_is_refused(path) -> None:
+    header = index_of(path, [TEXT])
+    with pytest.raises(BadFile, match="made with the tokenizer of a model"):
+        add(path, arrays([MORE]), "another", means(path))
+    with pytest.raises(BadFile, match="give an index of this model's tokenizer"):
+        check_tokenizer(header, "another", path)
+    check_tokenizer(header, EMPTY.fingerprint, path)
+
+
+def test_two_writers_at_once(path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    index_of(path, [TEXT])
+    with path.open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(BadFile, match="being written by another process"):
+            add(path, arrays([MORE]), EMPTY.fingerprint, means(path))
+    add(path, arrays([MORE]), EMPTY.fingerprint, means(path))
+
+
+def test_a_reader_keeps_what_it_opened(path) -> None:
+    rng = np.random.default_rng(4)
+    index_of(path, [TEXT])
+    source = KnownTexts(open_index(path), 24)
+    for _ in range(8):
+        add(path, arrays(texts(3, rng)), EMPTY.fingerprint, means(path))
+    assert source.draft(source.behind(source.text(), [1, 2]), 3, 0.0, False)[0].tolist() == [3, 4]
+
+
+def test_damage_anywhere_is_found(path) -> None:
+    whole = index_of(path, [TEXT, MORE])
+    data, length = path.read_bytes(), path.stat().st_size
+    for place in [*range(HEADER_BYTES, HEADER_BYTES + 400, 7), *range(FIRST_WORD * WORD_BYTES, length)]:
+        path.write_bytes(data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :])
+        if HEADER_BYTES + 40 < place < 2 * HEADER_BYTES and data[place] == 0:
+            assert checked_header(path) == whole  # behind the header's JSON nothing is looked at
+            continue
+        for read in (checked_header, open_index):
+            with pytest.raises(BadFile, match=r"damaged|no index of truedraw|version|truncated"):
+                read(path)
+
+
+def test_damage_is_not_merged_into_a_new_segment(path) -> None:
+    header = index_of(path, [TEXT])
+    data = bytearray(path.read_bytes())
+    data[header.segments[0].start * WORD_BYTES] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(BadFile, match="damaged"):
+        add(path, arrays([MORE * 9]), EMPTY.fingerprint, means(path))
+    assert path.read_bytes() == data
+
+
+@pytest.mark.parametrize("length", [0, 1, 100, HEADER_BYTES, 2 * HEADER_BYTES, 2 * HEADER_BYTES + 20])
+def test_a_truncated_file(path, length) -> None:
+    index_of(path, [TEXT, MORE])
+    path.write_bytes(path.read_bytes()[:length])
+    with pytest.raises(BadFile, match=r"truncated|no index of truedraw|damaged"):
+        checked_header(path)
+
+
+def test_foreign_files(path, tmp_path) -> None:
+    for data in (b"", b"GGUF" + bytes(100), b"a text\n" * 9000, os.urandom(40_000)):
+        path.write_bytes(data)
+        with pytest.raises(BadFile, match="no index of truedraw"):
+            open_index(path)
+    with pytest.raises(BadFile, match="cannot be read"):
+        open_index(tmp_path)
+    with pytest.raises(BadFile, match="not there"):
+        open_index(tmp_path / "missing.tdx")
+
+
+def test_a_later_version_is_named(path) -> None:
+    index_of(path, [TEXT])
+    data = bytearray(path.read_bytes())
+    data[HEADER_BYTES + 16] = 9
+    path.write_bytes(data)
+    with pytest.raises(BadFile, match="version 9 of the index file; this truedraw reads version 1"):
+        checked_header(path)

@@ -1,0 +1,55 @@
+"""What a draft says of itself before it is drawn, and certain tokens in front of a tree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from draft.drafting import TABLE, propose
+from known_laws import lookup
+from truedraw.draft.growing import DOUBT, sureness
+from truedraw.draft.joining import join
+from truedraw.draft.knobs import Knobs
+from truedraw.draft.model import ModelDrafter
+from truedraw.engine.tabular import TabularEngine
+from truedraw.protocol import Proposal
+
+
+@pytest.mark.parametrize(
+    ("logits", "expected"),
+    [
+        ([0.0, 2.0, -1.0], 1 / (1 + np.exp(-2.0))),
+        ([3.0, 3.0], 0.5),
+        ([1.0, -np.inf, -np.inf], 1 - DOUBT),
+        ([5.0], 1 - DOUBT),
+        ([-4.0, 0.5, 0.0], 1 / (1 + np.exp(-0.5))),
+    ],
+)
+def test_sureness_is_the_odds_of_the_two_likeliest(logits, expected: float) -> None:
+    assert sureness(np.array(logits, np.float32)) == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("knobs", [{}, {"draft_sample_method": "greedy"}, {"draft_siblings": 3}], ids=str)
+def test_confidence_does_not_depend_on_what_was_drawn(knobs) -> None:
+    """Nodes of one parent: the first has the odds of the two likeliest tokens there, the others what it leaves."""
+    drafter = ModelDrafter(TabularEngine(TABLE), knobs=Knobs(**knobs))
+    for seed in range(5):
+        [proposal] = propose(drafter, (5,), [[0, 1]], seed=seed)
+        second, first = np.sort(lookup(TABLE, [1]))[-2:]
+        siblings = int((proposal.parents == -1).sum())
+        odds = first / (first + second)
+        assert proposal.confidence[:siblings] == pytest.approx([odds, *[1 - odds] * (siblings - 1)], abs=1e-6)
+        for node in range(siblings, len(proposal)):
+            before = int(proposal.tokens[proposal.parents[node]])
+            second, first = np.sort(lookup(TABLE, [before]))[-2:]
+            assert proposal.confidence[node] == pytest.approx(first / (first + second), abs=1e-6)
+
+
+def test_certain_tokens_go_in_front_of_a_tree() -> None:
+    tree = Proposal(np.array([4, 5, 6]), np.array([-1, -1, 0]), (None,) * 3, np.array([0.3, 0.2, 0.1]))
+    whole = join((7, 8), tree)
+    assert whole.tokens.tolist() == [7, 8, 4, 5, 6]
+    assert whole.parents.tolist() == [-1, 0, 1, 1, 2]
+    assert whole.confidence.tolist() == [1.0, 1.0, 0.3, 0.2, 0.1]
+    assert join((), tree) is tree
+    assert join((7,), Proposal.chain([1])).confidence is None
