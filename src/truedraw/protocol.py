@@ -14,7 +14,7 @@ Everything is batch first: one sequence is a batch of one. Three cases need no c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -72,23 +72,40 @@ class Randomness(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A tree of draft tokens in topological order: a parent stands before its children, siblings in their order."""
+    """A tree of draft tokens in topological order: a parent stands before its children, siblings in their order.
+
+    `confidence[i]` is the drafter's own opinion of how likely node i is kept once its parent was. It need not be right,
+    a controller learns what it is worth, but for a token with a law it must be known before that token is drawn.
+    """
 
     tokens: Ints  # [n]
     parents: Ints  # [n]; ROOT (-1) = follows the committed text, else the index of an earlier node
     laws: tuple[
         Floats | None, ...
     ]  # n times: q of node i given its parent and its earlier siblings [vocab]; None = certain
+    confidence: Floats | None = None  # [n] in (0, 1), see below; None = the drafter has no opinion
 
     def __len__(self) -> int:
         return len(self.tokens)
 
     @classmethod
-    def chain(cls, tokens: Iterable[int], laws: Seq[Floats | None] | None = None) -> Proposal:
+    def chain(
+        cls, tokens: Iterable[int], laws: Seq[Floats | None] | None = None, confidence: Floats | None = None
+    ) -> Proposal:
         """Each token follows the one before; without laws every token is certain (a point mass)."""
         ids = np.asarray(list(tokens), dtype=np.int64)
         given = (None,) * len(ids) if laws is None else tuple(laws)
-        return cls(ids, np.arange(-1, len(ids) - 1, dtype=np.int64), given)
+        return cls(ids, np.arange(-1, len(ids) - 1, dtype=np.int64), given, confidence)
+
+    def only(self, nodes: Ints) -> Proposal:
+        """Without the other nodes; `nodes` rise and hold the parent of each of them."""
+        if len(nodes) == len(self):
+            return self
+        place = np.full(len(self) + 1, ROOT, dtype=np.int64)  # its last entry is that of ROOT
+        place[nodes] = np.arange(len(nodes))
+        confidence = None if self.confidence is None else self.confidence[nodes]
+        laws = tuple(self.laws[node] for node in nodes.tolist())
+        return Proposal(self.tokens[nodes], place[self.parents[nodes]], laws, confidence)
 
 
 NOTHING = Proposal.chain(())
@@ -100,7 +117,11 @@ class DraftState(Protocol):
     """A drafter's memory of one text."""
 
     def commit(self, tokens: Seq[int], scores: Scores) -> None:
-        """Append `tokens`, the end of a round, to the text; `scores` is what the target said in that round."""
+        """Append `tokens`, the end of a round, to the text.
+
+        `scores` is what the target said in that round: its rows are those of `scores.proposal`, which may be another
+        drafter's, may lack some of the nodes that this one proposed, and may begin with tokens that had to come.
+        """
         ...
 
 
@@ -178,6 +199,7 @@ class Scores:
 
     logits: Logits  # [1 + nodes, vocab]
     hidden: NDArray[np.float32] | None = None  # [1 + nodes, layers, width], where the engine was asked for it
+    proposal: Proposal | None = None  # what was scored, for those who did not see it: the loop tells the drafters
 
 
 @runtime_checkable
@@ -208,6 +230,27 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Free everything."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PassTable:
+    """Seconds of a pass on this machine, with short texts that are in the cache."""
+
+    rows: Mapping[int, float]  # by rows, all of one text; at least two counts
+    texts: Mapping[int, float]  # by texts, with one row each; fewer counts or none
+
+
+@runtime_checkable
+class KnowsCosts(Protocol):
+    """An engine that can tell what its passes take. Optional."""
+
+    def pass_costs(self) -> PassTable | None:
+        """As measured once on this machine, which is done now where it has not been yet; None: it cannot be."""
+        ...
+
+    def doubt_costs(self) -> None:
+        """What passes took did not fit `pass_costs`: measure again when the model is loaded next."""
         ...
 
 
@@ -326,16 +369,44 @@ class Round:
     engine_seconds: float = 0.0
     seconds: float = 0.0
     pass_rows: int = 0  # rows of the pass that scored it, those of all texts: what its seconds were spent on
+    source: str = ""  # which of its drafters drafted, "" = none
     finish_reason: str | None = None  # "stop", "length" or "interrupted" in the sample's last round
 
 
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """One running sample before its drafts are drawn."""
+
+    sample: int  # its number, as Round.sample will have it
+    room: int  # draft tokens at most
+    sources: tuple[str, ...]  # the drafters it can have them from, by name
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a sample gets: nodes of a proposal that its asker was offered, or tokens still to be drafted by a source."""
+
+    source: str = ""  # "" = nothing, which is plain sampling
+    nodes: Ints | None = None  # [kept] of the proposal that `source` offered, in its order
+    tokens: int = 0  # to be drafted by `source`, which was not asked before
+
+
 class Controller(Protocol):
-    """How much to draft, decided before the drafts are drawn."""
+    """How much to draft, and by whom. It decides in two steps, so that drafts that cost nothing can be weighed.
 
-    def budget(self, rooms: Seq[int], samples: Seq[int]) -> list[int]:
-        """Draft tokens for each running sample, at most its `room`; 0 means plain sampling.
+    Nothing that was sampled is ever weighed (algorithm L2): of a proposal that has laws all nodes are kept.
+    """
 
-        `samples` are their numbers, as Round.sample will have them.
+    def budget(self, askers: Seq[Asker]) -> list[dict[str, int]]:
+        """For each running sample the draft tokens that some of its sources shall offer; {} = none."""
+        ...
+
+    def choose(
+        self, askers: Seq[Asker], offers: Seq[Mapping[str, Proposal]], seconds: Mapping[str, float]
+    ) -> list[Choice]:
+        """What each takes of the offers, by source, that `budget` asked for, or what is to be drafted instead.
+
+        `seconds` are what each source took for all its offers.
         """
         ...
 

@@ -56,8 +56,14 @@ def _groups(tokens: list[int]) -> Iterator[list[int]]:
 def uniform_p_value(tokens: Sequence[int], rows: Sequence[np.ndarray], seed: int = 0) -> float:
     """Conditional probability integral transform: F(< x) + u p(x) is uniform where x ~ p; likeliest tokens first."""
     rng = np.random.default_rng(seed)
-    values = [row[row > row[x]].sum() + rng.random() * row[x] for x, row in zip(tokens, rows, strict=True)]
+    values = [mass_before(x, row) + rng.random() * row[x] for x, row in zip(tokens, rows, strict=True)]
     return float(stats.kstest(values, "uniform").pvalue)
+
+
+def mass_before(token: int, p: np.ndarray) -> float:
+    """Of the likelier tokens; two tokens can be exactly as likely (the model's logits are coarse), then ids decide."""
+    alike = p[:token] == p[token]
+    return float(p[p > p[token]].sum() + p[:token][alike].sum())
 
 
 def frequency_p_value(tokens: Sequence[int], p: np.ndarray) -> float:

@@ -9,6 +9,7 @@ import pytest
 
 from generate.paged_table import toy
 from truedraw import Model, SamplingParams
+from truedraw.control.fixed import FixedController
 from truedraw.engine.logits_cache import LogitsCacheUse
 from truedraw.errors import BadInput, BadParameter, BadPrompt, BadProposal, TruedrawError
 from truedraw.generate.generation import Generation
@@ -75,7 +76,7 @@ def raising_observer(sample, proposal, rows, verdict):
 def test_a_drafter_that_raises_ends_its_own_job_only(model: Model, where: str) -> None:
     with model.batch() as batch:
         before = batch.add("the cat", seed=1, n=2, **LONG)
-        steady = Parts(Raising(where), CoupledVerifier(), most_drafted=2, steady=True)
+        steady = Parts(Raising(where), CoupledVerifier(), controller=FixedController(2))
         bad = batch.add("the dog", seed=1, n=2, **LONG)
         bad._job.parts = steady
         after = batch.add("the cat", seed=2, **LONG)
@@ -296,7 +297,7 @@ def test_requests_that_draft_alike_are_asked_in_one_call(model: Model) -> None:
     with model.batch() as batch:
         runs = [batch.add(f"the {word}", seed=1, **LONG) for word in ("cat", "dog", "cat")]
         for run in runs:
-            parts = Parts(shared.guard(6), CoupledVerifier(), asked=shared, most_drafted=1, steady=True)
+            parts = Parts(shared.guard(6), CoupledVerifier(), asked=shared, controller=FixedController(1))
             run._job.parts = parts
         assert set(batch.completed()) == set(runs)
     assert calls[:2] == [3, 3]
@@ -338,9 +339,67 @@ def test_requests_of_a_batch_share_what_they_write(model: Model) -> None:
         assert len({id(run._job.parts.drafter) for run in runs}) == len(runs)
 
 
-@pytest.mark.parametrize("params", [{"speculative": False}, {"prompt": "b"}, {1: 2}, {"n": 1 << 17}])
+@pytest.mark.parametrize("params", [{"n": 1 << 17}, {"max_tokens": "2"}, {"temperature": 10**5000}, {"prompts": 1}])
 def test_a_request_of_an_unexpected_kind_has_its_error_beside_it(params) -> None:
     bad, good = Request("the", params, key="bad"), Request("the", {"max_tokens": 2}, key="good")
     found = {request.key: what for request, what in toy().generate_many([bad, good])}
     assert isinstance(found["bad"], BadInput)
     assert found["good"].choices[0].tokens
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [({"speculative": False}, "speculative: "), ({"prompt": "b"}, "prompt: "), ({"observer": 3}, "observer: "),
+     ({1: 2}, "the key 1"), ([("n", 2)], "params: got")],
+)  # fmt: skip
+def test_a_request_whose_params_are_none_cannot_be_made(params, words: str) -> None:
+    with pytest.raises(BadParameter, match=words):
+        Request("the", params)
+
+
+def test_a_closed_batch_takes_nothing_more(model: Model) -> None:
+    with model.batch() as batch:
+        before = batch.add("the", max_tokens=3)
+        assert list(batch.completed()) == [before]
+    with pytest.raises(BadInput, match="batch is closed"):
+        batch.add("the", max_tokens=3)
+    assert not batch.step()
+    assert batch.num_unfinished == 0
+    batch.close()  # once more does no harm
+
+
+def test_an_interruption_closes_the_batch(model: Model) -> None:
+    batch = model.batch()
+    batch.add("the cat", seed=1, **LONG)
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    model.engine.forward = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        batch.step()
+    with pytest.raises(BadInput, match="batch is closed"):
+        batch.add("the", max_tokens=3)
+
+
+@pytest.mark.parametrize("size", [-1, 1.5, "64M", True, None])
+def test_an_amount_of_memory_is_named_as_it_was_given(model: Model, size) -> None:
+    with pytest.raises(BadParameter, match=r"logits_cache_bytes: got .* give a whole number, bytes"):
+        model.batch(logits_cache_bytes=size)
+
+
+def test_an_observer_must_be_callable(model: Model) -> None:
+    with pytest.raises(BadParameter, match="observer: got 3"):
+        model.start("the", observer=3)
+
+
+def test_tokens_are_counted_while_they_are_written(model: Model) -> None:
+    with model.batch() as batch:
+        batch.add("the cat", seed=1, n=2, **LONG)
+        seen = [batch.num_tokens]
+        while batch.step():
+            seen.append(batch.num_tokens)
+    assert seen == sorted(seen)
+    assert seen[0] == 0
+    assert seen[-1] == 60
+    assert len(set(seen)) > 20

@@ -7,7 +7,7 @@ import numpy as np
 from known_laws import TableDrafter, random_table
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.draft.none import NoDrafter
-from truedraw.generate.certain import MOST, forced_tokens, join, propose
+from truedraw.generate.certain import MOST, forced_tokens, join, look_ahead
 from truedraw.protocol import NOTHING, ROOT, Proposal
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
@@ -27,25 +27,24 @@ def test_a_tree_hangs_at_the_end_of_the_chain() -> None:
     assert join((4,), NOTHING).parents.tolist() == [ROOT]
 
 
-def test_each_state_gets_its_own_certain_tokens() -> None:
+def test_a_state_stays_as_it_is_when_it_looks_ahead() -> None:
     drafter = NgramDrafter(1, 2)
-    states = [drafter.open([1, 2, 3, 1], LAW), drafter.open([1, 2, 3, 1], LAW), drafter.open([5, 6], LAW)]
-    proposals = propose(drafter, states, [2, 2, 2], [Walker().sample(i) for i in range(3)], [(2,), (), (9, 9)])
-    assert [proposal.tokens.tolist() for proposal in proposals] == [[2, 3, 1], [2, 3], [9, 9]]
-    assert states[0].continuation(2) == [2, 3]
+    state = drafter.open([1, 2, 3, 1], LAW)
+    assert look_ahead(state, ()) is state
+    proposals = drafter.propose([look_ahead(state, (2,)), state], [2, 2], [Walker().sample(i) for i in range(2)])
+    assert [proposal.tokens.tolist() for proposal in proposals] == [[3, 1], [2, 3]]
 
 
 def test_a_state_that_cannot_look_ahead_drafts_nothing_behind() -> None:
-    drafter = NoDrafter()
-    (proposal,) = propose(drafter, [drafter.open([1], LAW)], [3], [Walker().sample(0)], [(1, 2)])
-    assert proposal.tokens.tolist() == [1, 2]
+    state = NoDrafter().open([1], LAW)
+    assert look_ahead(state, (1, 2)) is None
 
 
 def test_a_table_goes_on_from_the_longer_text() -> None:
     drafter = TableDrafter(random_table(3, 1, 1))
     state = drafter.open([0], LAW)
-    (proposal,) = propose(drafter, [state], [1], [Walker().sample(0)], [(2, 1)])
-    assert np.array_equal(proposal.laws[2], drafter.law_after(state, [0, 2, 1]))
+    (proposal,) = drafter.propose([look_ahead(state, (2, 1))], [1], [Walker().sample(0)])
+    assert np.array_equal(proposal.laws[0], drafter.law_after(state, [0, 2, 1]))
     assert state.text == [0]
 
 

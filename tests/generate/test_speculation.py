@@ -12,7 +12,16 @@ from models.tiny_models import random_tensors, tiny_config, write_folder
 from truedraw import Model, load
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadFile, BadModelFile, BadParameter, UnknownModel, UnknownName
-from truedraw.generate.speculation import ALWAYS, DRAFTING, GIVEN_BY_RUN, KNOBS, Speculation, arguments, speculation
+from truedraw.generate.speculation import (
+    ALWAYS,
+    DRAFTING,
+    GIVEN_BY_RUN,
+    KNOBS,
+    Speculation,
+    arguments,
+    keys,
+    speculation,
+)
 from truedraw.registry import names
 
 PROMPT = "the cat sat ran dog sat ran"
@@ -35,14 +44,14 @@ UNUSED = [
     ({"method": "ngram", "model": "tabular"}, "model"),
     ({"model": "tabular", "prompt_lookup_min": 2}, "prompt_lookup_min"),
     ({"draft_sample_method": "greedy"}, "draft_sample_method"),
-    ({"suffix_decoding_max_tree_depth": 4}, "suffix_decoding_max_tree_depth"),
+    ({"method": "ngram", "suffix_decoding_max_tree_depth": 4}, "suffix_decoding_max_tree_depth"),
     *(({"method": "ngram", name: 1}, name) for name in KNOBS if name != "draft_sample_method"),
 ]
 
 
 @pytest.mark.parametrize(("config", "told"), UNUSED, ids=str)
 def test_a_setting_that_the_method_does_not_use_is_refused(config, told: str) -> None:
-    method = config.get("method", "model" if "model" in config else "ngram")
+    method = config.get("method", "model" if "model" in config else "auto")
     with pytest.raises(BadParameter, match=f"the method {method} does not use {told}; leave that out") as raised:
         speculation(config)
     assert raised.value.parameter == told.partition(",")[0]
@@ -62,7 +71,7 @@ def test_what_none_means_anyway_may_be_said() -> None:
         ({"model": ""}, BadParameter, "model: got ''"),
         ({"model": 3}, BadParameter, "model: got 3"),
         ({"model": "tabular", "draft_top_k": -2}, BadParameter, "draft_top_k"),
-        ({"model": "tabular", "draft_top_q": 2}, BadParameter, "valid ones are method, model, num_speculative_tokens"),
+        ({"model": "tabular", "draft_top_q": 2}, BadParameter, "with model: method, .*draft_top_k"),
         ({"model": "tabular", "draft_sample_method": "gumbel", "rejection_sample_method": "block"}, BadParameter,
          "draft_sample_method: gumbel needs a coupled rule"),
         ({"model": "tabular", "draft_siblings": 2, "rejection_sample_method": "block"}, BadParameter,
@@ -75,14 +84,33 @@ def test_what_cannot_be_is_refused(config, error, told: str) -> None:
         speculation(config)
 
 
+def test_settings_alone_mean_the_only_method_that_has_them() -> None:
+    assert Speculation(prompt_lookup_min=2).method == "ngram"
+    assert speculation({"suffix_decoding_tree": True, "adaptive": False}).method == "suffix"
+    assert speculation({"num_speculative_tokens": 3}).method == speculation(None).method == "auto"
+
+
 def test_a_model_alone_means_that_it_drafts() -> None:
     assert speculation({"model": Path("some.gguf")}) == Speculation(method="model", model="some.gguf")
 
 
-def test_every_key_belongs_to_a_method_and_every_setting_of_a_drafter_is_a_key() -> None:
-    taken = {name for method in names("drafters") for name in arguments(method)}
-    assert taken - {*GIVEN_BY_RUN} <= {*Speculation.__slots__}
-    assert {*Speculation.__slots__} - taken == {*ALWAYS, *DRAFTING, *KNOBS}
+@pytest.mark.parametrize("method", names("drafters"))
+def test_every_setting_of_a_drafter_is_a_key(method: str) -> None:
+    assert {*arguments(method)} - {*GIVEN_BY_RUN} <= {*keys(method)}
+    assert not {*keys(method)} & {*ALWAYS, *DRAFTING}
+
+
+def test_keys_that_no_method_knows_are_listed_apart_from_those_of_another_one() -> None:
+    with pytest.raises(BadParameter, match=r"no such key .* with suffix: method, .*suffix_decoding_tree"):
+        Speculation("suffix", suffix_decoding_trees=True)
+    with pytest.raises(BadParameter, match="the method suffix does not use prompt_lookup_max"):
+        Speculation("suffix", prompt_lookup_max=3)
+
+
+def test_a_config_and_its_keys_are_the_same_thing() -> None:
+    spec = Speculation("suffix", num_speculative_tokens=3, suffix_decoding_tree=True)
+    assert speculation(spec.config()) == spec
+    assert spec.but(suffix_decoding_tree=None) == Speculation("suffix", num_speculative_tokens=3)
 
 
 @pytest.mark.parametrize("knobs", [{}, {"draft_temperature": 0.4, "draft_siblings": 3}, {"draft_top_k": 1},

@@ -167,6 +167,15 @@ class FaultyLookup:
         return self.inner.propose(states, budgets, randomness)
 
 
+def test_what_was_noted_on_an_error_is_told() -> None:
+    error = ValueError("lost the index")
+    error.add_note("in a part of it")
+    drafter = guarded(raising(error))
+    state = drafter.open([*PROMPT, 0], None)
+    assert drafter.propose([state], [0], [None]) == [NOTHING]
+    assert drafter.fault == "propose: ValueError: lost the index (in a part of it)"
+
+
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> Model:
     monkeypatch.setitem(BUILT_IN["drafters"], "faulty", f"{__name__}:FaultyLookup")
@@ -181,6 +190,7 @@ def test_a_run_goes_on_and_tells(toy: Model) -> None:
     assert [c.tokens for c in result.choices] == [c.tokens for c in plain.choices]
     assert result.fallback == "propose: ValueError: lost the index"
     assert result.to_dict()["fallback"] == result.fallback
+    assert result.to_dict()["stats"]["fallbacks"] == (result.fallback,)
     assert 0 < result.stats.drafted <= 2 * 2 * 7
     assert plain.fallback is None
     assert "fallback" not in plain.to_dict()
@@ -192,6 +202,6 @@ def test_the_command_line_tells(toy: Model, capsys) -> None:
 
     assert command(["generate", TEXT, "-m", "tabular", "--seed", "8", "--ignore-eos", "--speculative-config",
                     '{"method": "faulty", "adaptive": false}']) == 0  # fmt: skip
-    assert "drafting was given up, the text is plain sampling: propose: ValueError: lost the index" in (
+    assert "a drafter was given up, the text goes on without it: propose: ValueError: lost the index" in (
         capsys.readouterr().err
     )

@@ -1,21 +1,31 @@
-"""What a pass costs by its number of rows: an estimate at first, then what was measured."""
+"""What a pass costs by its rows and texts: a table measured once a machine, and how passes have done by it since.
+
+A text costs more than its rows: its part of the cache is read for it alone. So v(rows, texts) is that of one text with
+all the rows, and what so many texts with one row each take more than one text with as many rows.
+"""
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
-from functools import cache
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 
-ROWS = (1, 2, 4, 6, 8, 12, 16, 32, 64, 128)
-PASS = (1.0, 1.01, 1.04, 1.07, 1.14, 1.41, 1.59, 2.33, 3.85, 7.0)
-"""Time of a pass over so many rows in single-row passes, int8 weights on two cores: where the estimate starts."""
+from truedraw.protocol import KnowsCosts
+
+USUAL: Mapping[int, float] = MappingProxyType(
+    {1: 1.0, 2: 1.01, 4: 1.04, 6: 1.07, 8: 1.14, 12: 1.41, 16: 1.59, 32: 2.33, 64: 3.85, 128: 7.0}
+)
+"""Passes of one row that a pass over so many is worth, int8 weights on two cores: where nothing was measured."""
+NO_TEXTS: Mapping[int, float] = MappingProxyType({})
 LADDER = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 """Row counts that are told apart; the engine pads to about these."""
-PRIOR_PASSES = 8  # measured passes that weigh as much as what their neighbours on the ladder suggest
-NOISE = 1.1  # a slope steeper than the table's counts beyond this
+PRIOR_PASSES = 8  # measured passes that weigh as much as what the table and all other passes say
 MEMORY = 32  # passes that running averages reach back
+DRIFT = 1.5  # times the one row count may take of its seconds in the table what another takes of its own
+"""What long texts, and the work that is done on each row after a pass, make of it stays below this."""
+ENOUGH = 32  # passes of a row count before it is compared
 
 
 class Average:
@@ -31,52 +41,83 @@ class Average:
 
 
 class PassCosts:
-    """Seconds of a pass over so many rows. Every count on the ladder has its own average, in units of the table."""
+    """Seconds of a pass over so many rows of so many texts.
 
-    def __init__(self) -> None:
+    `table`: seconds by rows, of one text; `texts`: by texts with one row each, in the same unit, which may be any one:
+    what is measured sets it. Every row count on the ladder has its own average, in units of the table, and leans on
+    that of all passes.
+    """
+
+    def __init__(self, table: Mapping[int, float] = USUAL, texts: Mapping[int, float] = NO_TEXTS) -> None:
+        self._rows = Line(table)
+        extra = {count: seconds - self._rows(count) for count, seconds in texts.items() if count > 1}
+        self._extra = Line({1: 0.0, **extra})
+        self._last = max(table)
+        self._table: dict[tuple[int, int], float] = {}
         self._measured: dict[int, Average] = {}
+        self._all = Average()
 
-    def add(self, rows: int, seconds: float) -> None:
+    @classmethod
+    def of(cls, engine: object) -> PassCosts:
+        """As the engine has measured them, which may take it seconds the first time; else the usual ones."""
+        measured = engine.pass_costs() if isinstance(engine, KnowsCosts) else None
+        return cls() if measured is None else cls(measured.rows, measured.texts)
+
+    def add(self, rows: int, seconds: float, texts: int = 1) -> None:
         """One pass."""
-        self._measured.setdefault(step(rows), Average()).add(seconds / table(rows))
+        ratio = seconds / self.table(rows, texts)
+        self._all.add(ratio)
+        self._measured.setdefault(step(rows), Average()).add(ratio)
 
-    def seconds(self, rows: int) -> float:
-        """Of a pass over `rows`; in passes of one row while nothing was measured."""
+    def passes(self, rows: int) -> int:
+        """How many of so many rows were measured."""
         here = self._measured.get(step(rows))
-        weight = 0 if here is None else min(here.count, MEMORY)
-        own = 0.0 if here is None else here.value
-        others = self._suggested(rows) if weight < MEMORY else 0.0
+        return 0 if here is None else here.count
+
+    def seconds(self, rows: int, texts: int = 1) -> float:
+        """Of a pass over `rows`, those of the texts and of their drafts; in units of the table at first."""
+        usual = self._all.value if self._all.count else 1.0
+        here = self._measured.get(step(rows))
+        if here is None:
+            return self.table(rows, texts) * usual
+        weight = min(here.count, MEMORY)
         share = PRIOR_PASSES * (1 - weight / MEMORY)
-        return table(rows) * (share * others + weight * own) / (share + weight)
+        return self.table(rows, texts) * (share * usual + weight * here.value) / (share + weight)
 
-    def _suggested(self, rows: int) -> float:
-        """What the other counts say: between its neighbours, or along the slope of the two that are nearest."""
-        known = sorted(count for count in self._measured if count != step(rows))
-        if not known:
-            return self._measured[step(rows)].value if self._measured else 1.0
-        values = [self._measured[count].value for count in known]
-        if known[0] < rows < known[-1]:
-            return float(np.interp(math.log(rows), np.log(known), values))
-        end = 0 if rows < known[0] else len(known) - 1
-        pair = known[:2] if end == 0 else known[-2:]
-        slope = self._slope(*pair) if len(pair) == 2 else 1.0
-        return float(values[end] * slope ** math.log2(rows / known[end]))
+    def table(self, rows: int, texts: int = 1) -> float:
+        """What the table says, or its neighbours."""
+        found = self._table.get((rows, texts))
+        if found is None:
+            found = self._table[rows, texts] = self._rows(rows) + self._extra(texts)
+        return found
 
-    def _slope(self, low: int, high: int) -> float:
-        """By how much the cost outgrows the table's when the rows double; 1 at least."""
-        growth = self._measured[high].value / self._measured[low].value / NOISE
-        return max(1.0, float(growth ** (1 / math.log2(high / low))))
+    def drifted(self) -> bool:
+        """Whether row counts have come to compare otherwise than in the table, which should be measured again.
+
+        That all take longer, or less, is no drift: the machine is shared, or the texts are long.
+        """
+        known = [average.value for rows, average in self._measured.items()
+                 if rows <= self._last and average.count >= ENOUGH]  # fmt: skip
+        return bool(known) and max(known) > DRIFT * min(known)
+
+
+class Line:
+    """Through points with rising values: straight in between, and on as between the last two. It never falls."""
+
+    def __init__(self, points: Mapping[int, float]) -> None:
+        self._at = np.array(sorted(points))
+        self._values = np.maximum.accumulate([points[place] for place in self._at.tolist()])
+
+    def __call__(self, place: int) -> float:
+        """The value there."""
+        last = int(self._at[-1])
+        if place <= last or len(self._at) == 1:
+            return float(np.interp(place, self._at, self._values))
+        slope = (self._values[-1] - self._values[-2]) / (last - self._at[-2])
+        return float(self._values[-1] + (place - last) * slope)
 
 
 def step(rows: int) -> int:
     """The count on the ladder that stands for so many rows."""
     place = bisect_left(LADDER, rows)
     return LADDER[place] if place < len(LADDER) else -(-rows // LADDER[-1]) * LADDER[-1]
-
-
-@cache
-def table(rows: int) -> float:
-    """Passes of one row that a pass over `rows` is worth; beyond the table a row costs what its last ones cost."""
-    if rows <= ROWS[-1]:
-        return float(np.interp(rows, ROWS, PASS))
-    return PASS[-1] + (rows - ROWS[-1]) * (PASS[-1] - PASS[-2]) / (ROWS[-1] - ROWS[-2])

@@ -1,105 +1,203 @@
 """Draft as much as pays: by measured cost and measured acceptance, plain sampling always being one of the choices.
 
-The j-th draft token of a text is worth f s_j tokens: f is the share of its rounds for which the drafter finds
-something, s_j the chance that its first j draft tokens are all kept. The rows of a pass are shared by all running
-texts, so the tokens that are worth most come first, whichever text they belong to, and as many of them are drafted as
-give most tokens a cost (renewal reward): (texts + their gains) / (seconds of a pass over so many rows). The best of
-all numbers is taken, not the first from which another token does not pay, since the cost rises in steps.
+Drafts of certain tokens cost next to nothing to make, so they are made first and weighed (opinion.py): a row of the
+next pass goes to the token that is most likely to be kept, whichever text it belongs to and whoever drafted it. How
+many rows there are, width.py says: most tokens a second, (texts + worth of the drafts) / (seconds of a pass with so
+many rows), the renewal-reward rule. A drafter whose tokens cost time, or are drawn, would have to be asked first: its
+tokens are worth what its acceptance by position says, less their measured time, and stand in the same order.
 
-Everything is estimated from earlier rounds, so a decision never looks at a token whose fate it decides, and the law is
-untouched. Short drafts, which cost next to nothing, also tell when longer ones would pay.
+Everything is known before the fate of a token is, so the law is untouched. Where drafting does not pay, the drafters
+are asked seldom.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
 
-import numpy as np
-from numpy.typing import NDArray
+from truedraw.control.account import MEASURING, NO_ROOM, NOT_WORTH_IT, NOTHING_OFFERED, PAUSING, Account
+from truedraw.control.costs import Average
+from truedraw.control.experience import Experience, Record
+from truedraw.control.offers import Offer, Pile, survivals
+from truedraw.control.opinion import Lean, log_odds
+from truedraw.control.shadow import Shadow
+from truedraw.control.width import Width
+from truedraw.protocol import Asker, Choice, Proposal, Round
 
-from truedraw.control.acceptance import Acceptances
-from truedraw.control.costs import LADDER, PassCosts
-from truedraw.protocol import Floats, Round
+SHORTEST, LONGEST = 7, 15  # tokens that a text is offered: a pass of 8 or 16 rows, where it is alone
+CHEAP = 0.02  # of a pass, a call for one text: cheap drafts are made to be weighed
+IDLE = 0.005  # of the time, that drafters may be asked for where nothing is drafted
+LONGEST_PAUSE = 64  # rounds
+CALIBRATION = 3  # plain passes that are measured before anything is drafted
+PLAIN_EVERY, CLOSE = 32, 1.1  # rounds to the next one where the gain is below this
+LOOK_EVERY = 24  # rounds at least between tokens drafted by one that does not pay, to see whether it does by now
 
-CALIBRATION = 3  # rounds at first without drafts, so that their cost is known
-FEW = 4  # a look: one draft token for every fourth text, in turn
-STEADY = 1.02  # a change of the number of rows must gain this much, since a change of shape costs
-PROBE_EVERY = 32  # rounds at least between looks where nothing is drafted, or at plain rounds where drafts hardly gain
-LOOKS, EARLY = 0.005, 0.02  # share of the time that looks may take, and that the first of each text may
-AGAIN = 8  # rounds after which a decision for plain sampling is thought over, though nothing was learnt
-LONGEST_PAUSE = 128  # rounds from one look to the next, whatever it costs: texts change
-CLOSE = 1.1  # a gain below this is looked at again
+
+@dataclass(slots=True)
+class Text:
+    """What is known about one running text and each of its drafters."""
+
+    leans: dict[str, Lean] = field(default_factory=dict)
+    shadows: dict[str, Shadow] = field(default_factory=dict)
 
 
 class PayoffController:
-    """protocol.Controller: at most `num_speculative_tokens` a text, shared out by what they are worth."""
+    """protocol.Controller. `experience` is what other jobs of the model have learnt; `account` tells what it did."""
 
-    def __init__(self, num_speculative_tokens: int) -> None:
-        self._most = num_speculative_tokens
-        self._acceptances = Acceptances(num_speculative_tokens)
-        self._costs = PassCosts()
-        self._asked: set[int] = set()
-        self._steps = self._drafts = self._looks = self._looked = 0
+    def __init__(self, experience: Experience | None = None) -> None:
+        self._known = experience or Experience()
+        self._costs = self._known.costs
+        self._width = Width(self._costs)
+        self.account = Account(self._known)
+        self._texts: dict[int, Text] = {}
+        self._offering = Average()  # seconds a round, that asking and weighing take
+        self._step = self._asked = 0  # rounds; the last one in which drafters were asked
+        self._pause = 1
+        self._length = SHORTEST
+        self._rows = 0  # of drafts in the present pass
+        self._plain = 0  # the last round that was plain to be measured
+        self._late: dict[int, str] = {}  # texts that draft after the decision, and by whom
+        self._used: dict[str, int] = {}  # the last round in which such a source drafted
 
-    def budget(self, rooms: Sequence[int], samples: Sequence[int]) -> list[int]:
-        """The tokens that pay, or less where a text has less room left."""
-        if self._is_look(len(samples)):
-            taken = self._look(rooms)
-        elif self._steps <= CALIBRATION or (not self._asked and self._steps % AGAIN):
-            taken = [0] * len(samples)
-        else:
-            taken = self._shared_out(np.asarray(rooms), samples)
-        self._drafts = sum(taken)
-        self._asked = {sample for sample, tokens in zip(samples, taken, strict=True) if tokens}
-        return taken
+    def budget(self, askers: Sequence[Asker]) -> list[dict[str, int]]:
+        """All that cheap drafters can offer; one token of those whose cost is not known yet."""
+        self._step += 1
+        self._length = min(LONGEST, max(SHORTEST, 2 * self._width.rows // len(askers) + 1))
+        if self._step - self._asked < self._pause:
+            return [{} for _ in askers]
+        return [self._wanted(asker) for asker in askers]
+
+    def choose(
+        self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]
+    ) -> list[Choice]:
+        """The best offer of each text, as much of it as there are rows for."""
+        start = perf_counter()
+        choices = self._chosen(askers, offers, seconds)
+        if any(offers):
+            self._offering.add(sum(seconds.values()) + perf_counter() - start)
+        return choices
+
+    def _chosen(
+        self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]
+    ) -> list[Choice]:
+        self.account.begin(askers, offers, seconds)
+        self._late = {}
+        if not any(offers) and not self._is_dear(askers):
+            self._rows = 0
+            self.account.plain(PAUSING if any(asker.room and asker.sources for asker in askers) else NO_ROOM)
+            return [Choice() for _ in askers]
+        samples = len(askers)
+        self._timed(offers, seconds)
+        pile = Pile([self._best(asker, offer, samples) for asker, offer in zip(askers, offers, strict=True)])
+        self._width.add(pile, samples, self._step - self._asked)
+        self._asked = self._step
+        usual = self._costs.seconds(samples, samples)
+        if self._is_plain_due(samples):
+            self._rows = 0
+            self.account.plain(MEASURING)
+            return [Choice() for _ in askers]
+        self._width.settle(samples, self._offering.value)
+        self._pause = 1 if self._width.rows else min(int(self._offering.value / (IDLE * usual)) + 1, LONGEST_PAUSE)
+        self._rows = self._width.now(pile, samples)
+        return self._noted(askers, pile, pile.taken(self._rows))
 
     def observe(self, rounds: Sequence[Round]) -> None:
         """Learn from one step of the loop, the rounds of all samples that ran in it."""
-        if rounds[0].pass_rows == 0:  # nothing was computed, so nothing was drafted either
+        for done in rounds:
+            self._follow(done)
+        rows = rounds[0].pass_rows
+        if rows == 0:  # nothing was computed, so nothing was drafted either
             return
-        self._steps += 1
-        self._acceptances.add(rounds, self._asked)
-        self._costs.add(rounds[0].pass_rows, sum(r.seconds for r in rounds))
+        held = len(rounds) + (self._rows if self._plain == self._step else max(self._rows, self._width.rows))
+        self.account.saw(rounds, rows, held)
+        seconds = sum(done.seconds - done.draft_seconds for done in rounds)
+        self._costs.add(max(rows, held), seconds, len(rounds))
 
-    def _is_look(self, samples: int) -> bool:
-        return self._steps > CALIBRATION and not self._drafts and self._steps - self._looked >= self._pause(samples)
+    def _is_plain_due(self, samples: int) -> bool:
+        """Whether a plain pass is to be measured: at first, and now and then where drafts hardly gain."""
+        speeds = self._width.speeds(samples, self._offering.value)
+        is_close = self._width.rows > 0 and max(speeds.values()) < CLOSE * speeds[0]
+        if self._costs.passes(samples) >= CALIBRATION and not (is_close and self._step - self._plain >= PLAIN_EVERY):
+            return False
+        self._plain = self._step
+        return True
 
-    def _look(self, rooms: Sequence[int]) -> list[int]:
-        """One draft token for each text whose turn it is."""
-        self._looked = self._steps
-        self._looks += 1
-        due = self._looks % min(FEW, len(rooms))
-        return [min(1, room, self._most) if i % FEW == due else 0 for i, room in enumerate(rooms)]
+    def _noted(self, askers: Sequence[Asker], pile: Pile, choices: list[Choice]) -> list[Choice]:
+        """The choices, remembered, and entered for whoever asks why."""
+        self._late = {
+            asker.sample: choice.source for asker, choice in zip(askers, choices, strict=True) if choice.tokens
+        }
+        self._used |= dict.fromkeys(self._late.values(), self._step)
+        if any(choice.source for choice in choices):
+            self.account.drafted(askers, choices, pile.worths(self._rows))
+        elif len(pile):
+            plain, *others = self._width.speeds(len(askers), self._offering.value).values()
+            self.account.plain(NOT_WORTH_IT, max(others) / plain)
+        else:
+            self.account.plain(NOTHING_OFFERED)
+        return choices
 
-    def _shared_out(self, rooms: NDArray[np.int64], samples: Sequence[int]) -> list[int]:
-        """The draft tokens that are worth most, as many as pay."""
-        gains = self._acceptances.gains(samples)
-        gains[np.arange(self._most) >= rooms[:, None]] = 0.0
-        order = np.argsort(-gains, axis=None, kind="stable")[: np.count_nonzero(gains)]
-        worth = np.concatenate(([0.0], np.cumsum(gains.ravel()[order])))
-        number = self._number(worth, len(samples))
-        taken = np.bincount(order[:number] // max(self._most, 1), minlength=len(samples))
-        return [int(tokens) for tokens in taken]
+    def _wanted(self, asker: Asker) -> dict[str, int]:
+        wanted = {}
+        for source in asker.sources:
+            record = self._known.of(source)
+            if not record.pace.is_known:
+                wanted[source] = min(asker.room, 1)
+            elif self._is_cheap(record):
+                wanted[source] = min(asker.room, self._length)
+        return {source: tokens for source, tokens in wanted.items() if tokens}
 
-    def _number(self, worth: Floats, samples: int) -> int:
-        """Draft tokens for all texts together; `worth[m]` is what the best m of them are worth."""
-        speed = self._speeds(worth, samples)
-        best = max(speed, key=lambda m: (speed[m], -m))
-        if self._drafts and speed[best] < CLOSE * speed[0] and self._steps - self._looked >= PROBE_EVERY:
-            self._looked = self._steps
-            return 0
-        present = speed.get(self._drafts)
-        return best if present is None or speed[best] > STEADY * present else self._drafts
+    def _is_cheap(self, record: Record) -> bool:
+        return record.is_certain and record.pace.call < CHEAP * self._costs.seconds(1)
 
-    def _pause(self, samples: int) -> float:
-        """Rounds from one look to the next."""
-        few = -(-samples // FEW)
-        extra = self._costs.seconds(samples + few) / self._costs.seconds(samples) - 1
-        early = self._looks < FEW
-        return min(max(1 if early else PROBE_EVERY, extra / (EARLY if early else LOOKS)), LONGEST_PAUSE)
+    def _is_dear(self, askers: Sequence[Asker]) -> bool:
+        """Whether there are drafters that are to be asked without an offer."""
+        return any(not self._is_cheap(self._known.of(source)) for asker in askers for source in asker.sources)
 
-    def _speeds(self, worth: Floats, samples: int) -> dict[int, float]:
-        """Tokens a second by the number of draft tokens: none, all, and those that fill a pass."""
-        filled = [rows - samples for rows in LADDER if 0 < rows - samples < len(worth)]
-        numbers = {0, *filled, len(worth) - 1}
-        return {m: float(samples + worth[m]) / self._costs.seconds(samples + m) for m in numbers}
+    def _timed(self, offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]) -> None:
+        for source, took in seconds.items():
+            made = [len(offer[source]) for offer in offers if source in offer]
+            texts = max(1, len(made))
+            self._known.of(source).pace.add(took / texts, sum(made) / texts)
+
+    def _best(self, asker: Asker, made: Mapping[str, Proposal], samples: int) -> Offer | None:
+        """The offer that is worth most to a text."""
+        text = self._texts.setdefault(asker.sample, Text())
+        offers = [self._weighed(text, source, proposal) for source, proposal in made.items() if len(proposal)]
+        offers += [self._promised(asker, source, samples) for source in asker.sources if source not in made]
+        return max(offers, key=lambda offer: offer.worth, default=None)
+
+    def _weighed(self, text: Text, source: str, proposal: Proposal) -> Offer:
+        record, lean = self._known.of(source), text.leans.setdefault(source, Lean())
+        if any(law is not None for law in proposal.laws):
+            record.is_certain = False
+            return Offer(source, [1.0] * len(proposal), True)  # all of it: what was drawn is not weighed
+        if source not in text.shadows:
+            text.shadows[source] = Shadow(proposal, log_odds(proposal))
+        return Offer(source, survivals(proposal, record.opinion.chances(proposal, lean)), True)
+
+    def _promised(self, asker: Asker, source: str, samples: int) -> Offer:
+        """What a drafter would give that has to be asked first."""
+        record = self._known.of(source)
+        price = record.pace.token * samples / self._costs.seconds(samples, samples)  # of a draft token, in tokens
+        worth = [gain - price for gain in record.acceptance.gains()[: asker.room].tolist() if gain > price]
+        if asker.room and self._step - self._used.get(source, 0) >= LOOK_EVERY:
+            self._used[source] = self._step
+            worth = [1.0]
+        return Offer(source, worth, False)
+
+    def _follow(self, done: Round) -> None:
+        text = self._texts.get(done.sample)
+        if text is None:
+            return
+        for source, shadow in tuple(text.shadows.items()):
+            self._known.of(source).opinion.learn(shadow.follow(done.tokens[done.forced :]), text.leans[source])
+            if shadow.ended:
+                del text.shadows[source]
+        if (late := self._late.get(done.sample)) is not None:
+            self._known.of(late).acceptance.add(done.drafted, done.accepted)
+            if done.drafted:
+                self._known.of(late).pace.add(done.draft_seconds, done.drafted)
+        if done.finish_reason is not None:
+            del self._texts[done.sample]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from truedraw.control.fixed import FixedController
 from truedraw.control.payoff import PayoffController
 from truedraw.engine.logits_cache import LogitsCache, LogitsCacheUse
-from truedraw.errors import BadInput, TruedrawError
+from truedraw.errors import TruedrawError
 from truedraw.generate.generation import Generation
 from truedraw.generate.job import Job
 from truedraw.generate.planning import Limits
@@ -17,7 +16,7 @@ from truedraw.generate.request import Request
 from truedraw.generate.result import Result
 from truedraw.generate.scheduler import Scheduler
 from truedraw.generate.shared_drafters import SharedDrafters
-from truedraw.protocol import Controller, Observer, Round
+from truedraw.protocol import Observer
 from truedraw.sampling.params import SamplingParams
 
 if TYPE_CHECKING:
@@ -35,13 +34,14 @@ class Batch:
         self._model = model
         self._cache = LogitsCache(logits_cache_bytes)
         cache = self._cache if logits_cache_bytes else None
-        self._scheduler = Scheduler(model.engine, SharedController(), limits, cache)
+        self._scheduler = Scheduler(model.engine, PayoffController(model.experience), limits, cache)
         self._drafters = SharedDrafters()
         self._open: dict[Job, Generation] = {}
 
     def add(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
             observer: Observer | None = None, **sampling: Any) -> Generation:  # fmt: skip
         """Put a request, as for Model.generate, at the end of the queue; raises BadInput naming what is wrong."""
+        self._scheduler.check_open()
         wish = self._model.wish(prompt, params, speculative=speculative, observer=observer, **sampling)
         run, job = self._model.run(wish, self._scheduler, self._drafters)
         self._open[job] = run
@@ -68,6 +68,11 @@ class Batch:
     def num_unfinished(self) -> int:
         """Samples that run or wait."""
         return self._scheduler.num_unfinished
+
+    @property
+    def num_tokens(self) -> int:
+        """Written so far, by all requests; another thread may look."""
+        return self._scheduler.num_tokens
 
     @property
     def is_hungry(self) -> bool:
@@ -110,33 +115,8 @@ def generate_many(batch: Batch, requests: Iterable[Request]) -> Iterator[tuple[R
                     run = batch.add(request.prompt, speculative=request.speculative, **request.params)
                 except TruedrawError as error:
                     yield request, error
-                except Exception as error:  # params or speculative of a kind that nobody expects
-                    yield request, BadInput(f"the request cannot be understood: {type(error).__name__}: {error}")
                 else:
                     asked[run] = request
             batch.step()
             for run in batch.finished():
                 yield asked.pop(run), run.error or run.result()
-
-
-class SharedController:
-    """protocol.Controller for requests of every kind: one PayoffController, as wide as the widest of them needs.
-
-    What a request may draft at most is in its room.
-    """
-
-    def __init__(self) -> None:
-        self._width = 0
-        self._inner: Controller = FixedController(0)
-
-    def budget(self, rooms: Sequence[int], samples: Sequence[int]) -> list[int]:
-        """Draft tokens for each sample; what was learnt about narrower drafts is forgotten when wider ones come."""
-        width = max(rooms)
-        if width > self._width:
-            self._width = (1 << width.bit_length()) - 1
-            self._inner = PayoffController(self._width)
-        return self._inner.budget(rooms, samples)
-
-    def observe(self, rounds: Sequence[Round]) -> None:
-        """Learn from what happened."""
-        self._inner.observe(rounds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from truedraw.control.explanation import Explanation
 from truedraw.errors import TruedrawError
 from truedraw.generate.job import Job
 from truedraw.generate.reader import TextReader
@@ -71,7 +72,13 @@ class Generation:
         rule, fault = self._job.parts.verifier, getattr(self._job.parts.drafter, "fault", None)
         loss = rule.loss() if isinstance(rule, LossyVerifier) else None
         best = tuple(best_first(choices)[: self.params.n]) if len(choices) > self.params.n else tuple(choices)
-        return Result(self._name, self._job.prompt, self.params.seed, best, self._stats(), loss, fault)
+        why = self.explanation() if self._alone else None
+        return Result(self._name, self._job.prompt, self.params.seed, best, self._stats(why), loss, fault, why)
+
+    def explanation(self) -> Explanation | None:
+        """What the controller did so far, and why, for all runs that share it; None where nothing was left to it."""
+        account, parts = getattr(self._scheduler.controller, "account", None), self._job.parts
+        return None if account is None or parts.controller or not parts.most_drafted else account.explanation()
 
     def choice(self, index: int) -> Choice:
         """One sample so far."""
@@ -112,8 +119,12 @@ class Generation:
         """With the sample's number among those of this run."""
         return replace(done, sample=done.sample - self._job.first) if self._job.first else done
 
-    def _stats(self) -> Stats:
-        return summary(self._job.rounds, self._job.seconds, self._job.fill_seconds)
+    def _stats(self, why: Explanation | None) -> Stats:
+        fault = getattr(self._job.parts.drafter, "fault", None)
+        found = summary(self._job.rounds, self._job.seconds, self._job.fill_seconds, (fault,))
+        if why is None:
+            return found
+        return replace(found, predicted_speedup=why.predicted_speedup, actual_speedup=why.actual_speedup)
 
     def _pieces_as_they_come(self) -> Iterator[Piece]:
         shown = [0] * len(self._readers)

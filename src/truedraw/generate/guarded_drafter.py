@@ -2,9 +2,12 @@
 
 A proposal is believed when it keeps its contract: a tree in topological order within the budget, tokens that exist,
 and for each a probability vector under which it can be drawn. That is two passes over a law and reads no model. At the
-first proposal that breaks it, and at the first error, the drafter is switched off for the run: what said one untrue
+first proposal that breaks it, and at the first error, the drafter is switched off for the request: what said one untrue
 thing of its draws may say more, and a law that is only almost right would bend the text unseen. The round and all that
 follow are plain sampling.
+
+A call that took too long (calls.py) is the last one. What it returned is used, for a proposal may not be dropped
+because of how long its draws took.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from truedraw.errors import BadProposal
+from truedraw.generate.calls import Calls
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, LooksAhead, Proposal, Randomness, Scores
 from truedraw.verify.proposals import check_for
 
@@ -40,17 +44,18 @@ class GuardedState:
 
     def close(self) -> None:
         """Give back what the state holds."""
-        close(self.inner)
+        self.guard.end(self.inner)
 
 
 class GuardedDrafter:
-    """protocol.Drafter around another one, for a target of `vocab_size` tokens.
+    """protocol.Drafter around another one, for a target of `vocab_size` tokens; `calls` makes the calls of it.
 
     `fault` says in words why it was switched off, None while it was not.
     """
 
-    def __init__(self, drafter: Drafter, vocab_size: int) -> None:
+    def __init__(self, drafter: Drafter, vocab_size: int, calls: Calls | None = None) -> None:
         self.drafter, self.vocab_size = drafter, vocab_size
+        self.calls = calls or Calls()
         self.fault: str | None = None
 
     def open(self, tokens: Sequence[int], law: Law) -> GuardedState:
@@ -72,17 +77,31 @@ class GuardedDrafter:
 
     def close(self) -> None:
         """Give back what the drafter holds."""
-        close(self.drafter)
+        self.end(self.drafter)
+
+    def end(self, part: object) -> None:
+        """Close the drafter or a state of it; what goes wrong in that concerns no text."""
+        try:
+            self.calls.timed(lambda: close(part))
+        except Exception as error:
+            self.fault = self.fault or fault("close", error)
 
     def attempt(self, what: str, act: Callable[[], Found]) -> Found | None:
         """What `act` returns, None once something has gone wrong."""
         if self.fault is not None:
             return None
         try:
-            return act()
+            found, seconds = self.calls.timed(act)
         except Exception as error:  # a plug-in may raise anything, and none of it may end the text
-            self.fault = f"{what}: {type(error).__name__}: {error}"
+            self.fault = fault(what, error)
             return None
+        self.took(what, seconds)
+        return found
+
+    def took(self, what: str, seconds: float) -> None:
+        """A call came back after so long."""
+        if seconds > self.calls.limit_seconds and self.fault is None:
+            self.fault = f"{what}: a call took {seconds:.3g} s; draft_timeout is {self.calls.limit_seconds:g} s"
 
     def _proposed(
         self, able: list[int], states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]
@@ -99,6 +118,12 @@ class GuardedDrafter:
             raise BadProposal(f"a budget of {budget} draft tokens was answered with {len(proposal)}")
         check_for(proposal, self.vocab_size)
         return proposal
+
+
+def fault(what: str, error: Exception) -> str:
+    """What went wrong, in words; with what was noted on the way."""
+    notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    return f"{what}: {type(error).__name__}: {error}{notes}"
 
 
 def close(part: object) -> None:

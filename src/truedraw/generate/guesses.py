@@ -1,69 +1,126 @@
-"""Proposals for those whose turn it is: how much each may draft, what must come, and one call for each drafter."""
+"""Proposals for those whose turn it is: what must come, what drafters offer, and what the controller takes of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
 from typing import NamedTuple
 
-from truedraw.generate.certain import Tokens, forced_tokens, propose
+from truedraw.draft.several import Source, sources_of, state_of
+from truedraw.generate.certain import Tokens, forced_tokens, join, look_ahead
 from truedraw.generate.sample import Sample, Schedule, Turn
-from truedraw.protocol import NOTHING, Controller
+from truedraw.protocol import NOTHING, Asker, Choice, Controller, Drafter, DraftState, Proposal
+
+
+@dataclass(slots=True, eq=False)
+class Guess:
+    """A sample's proposal while it is made."""
+
+    sample: Sample
+    certain: Tokens  # which must come before the drafts
+    asker: Asker
+    state: DraftState | None  # behind them; None where the drafters cannot look there
+    sources: Mapping[str, Source]
+    offers: dict[str, Proposal] = field(default_factory=dict)
+    failed: bool = False
+
+    def state_of(self, source: str) -> DraftState | None:
+        """What one of the drafters knows."""
+        return None if self.state is None else state_of(self.state, source)
 
 
 class Order(NamedTuple):
-    """What a sample is to be given."""
+    """What a drafter is to be asked for."""
 
-    sample: Sample
-    budget: int  # draft tokens
-    certain: Tokens  # which must come before them
+    guess: Guess
+    source: str
+    tokens: int
 
 
 def guess(controller: Controller, schedule: Schedule, turn: Turn) -> None:
     """Give every sample a proposal that has none; those whose drafter fails leave the turn."""
     fresh = [sample for sample in turn.samples if sample.proposal is None]
-    if not fresh:
-        return
-    by_drafter: dict[int, list[Order]] = {}
-    for order in orders(controller, fresh):
-        if order.budget or order.certain:
-            parts = order.sample.parts
-            by_drafter.setdefault(id(parts.asked or parts.drafter), []).append(order)
-        else:
-            order.sample.proposal, order.sample.forced = NOTHING, 0
-    for group in by_drafter.values():
-        try:
-            draft(group)
-        except Exception as error:  # a plug-in's drafter may raise anything
-            for order in group:
-                schedule.failed(order.sample, error)
+    groups: dict[Controller, list[Guess]] = {}
+    for each in begun(schedule, fresh) if fresh else ():
+        groups.setdefault(each.sample.parts.controller or controller, []).append(each)
+    for judge, group in groups.items():
+        Guessing(judge, schedule, group).run()
     turn.samples = [sample for sample in turn.samples if sample.proposal is not None]
 
 
-def orders(controller: Controller, samples: Sequence[Sample]) -> list[Order]:
-    """How much each may draft: what the controller says, for those who leave it the choice."""
+def begun(schedule: Schedule, samples: Sequence[Sample]) -> Iterator[Guess]:
+    """What must come next in each text, and how much may be drafted behind it."""
     rooms = [sample.ending.room - 1 for sample in samples]
     certain = forced_tokens([sample.law for sample in samples], rooms)
-    rooms = [
-        min(sample.parts.most_drafted, room - len(tokens))
-        for sample, room, tokens in zip(samples, rooms, certain, strict=True)
-    ]
-    asked = [0 if sample.parts.steady else room for sample, room in zip(samples, rooms, strict=True)]
-    budgets = controller.budget(asked, [sample.number for sample in samples])
-    return [
-        Order(sample, room if sample.parts.steady else budget, tokens)
-        for sample, room, budget, tokens in zip(samples, rooms, budgets, certain, strict=True)
-    ]
+    for sample, room, tokens in zip(samples, rooms, certain, strict=True):
+        try:
+            yield _begun(sample, room, tokens)
+        except Exception as error:  # a plug-in's drafter may raise anything
+            schedule.failed(sample, error)
 
 
-def draft(group: Sequence[Order]) -> None:
-    """Proposals for samples that share a drafter, in one call."""
-    samples = [order.sample for order in group]
-    proposals = propose(
-        samples[0].parts.asked or samples[0].parts.drafter,
-        [sample.draft for sample in samples],
-        [order.budget for order in group],
-        [sample.randomness for sample in samples],
-        [order.certain for order in group],
-    )
-    for order, proposal in zip(group, proposals, strict=True):
-        order.sample.proposal, order.sample.forced = proposal, len(order.certain)
+def _begun(sample: Sample, room: int, certain: Tokens) -> Guess:
+    state = look_ahead(sample.draft, certain)
+    room = 0 if state is None else min(sample.parts.most_drafted, room - len(certain))
+    sample.draft_seconds = 0.0
+    sources = sources_of(sample.parts.drafter, sample.parts.asked, sample.parts.method)
+    asker = Asker(sample.number, max(room, 0), tuple(sources) if room > 0 else ())
+    return Guess(sample, certain, asker, state, sources)
+
+
+class Guessing:
+    """One controller's samples: offers are made, weighed, and taken."""
+
+    def __init__(self, controller: Controller, schedule: Schedule, guesses: Sequence[Guess]) -> None:
+        self._controller, self._schedule, self._guesses = controller, schedule, guesses
+        self._seconds: dict[str, float] = {}
+
+    def run(self) -> None:
+        """Every sample whose drafters do not fail has a proposal then."""
+        askers = [each.asker for each in self._guesses]
+        budgets = self._controller.budget(askers)
+        wishes = zip(self._guesses, budgets, strict=True)
+        self._draft([Order(each, name, tokens) for each, wish in wishes for name, tokens in wish.items()])
+        choices = self._controller.choose(askers, [each.offers for each in self._guesses], dict(self._seconds))
+        late = [each for each in zip(self._guesses, choices, strict=True) if each[1].tokens]
+        self._draft([Order(each, choice.source, choice.tokens) for each, choice in late])
+        for each, choice in zip(self._guesses, choices, strict=True):
+            if not each.failed:
+                settle(each, choice)
+
+    def _draft(self, orders: Sequence[Order]) -> None:
+        """One call for each drafter, whatever the jobs call it."""
+        groups: dict[int, tuple[Drafter, list[Order]]] = {}
+        for order in orders:
+            asked = order.guess.sources[order.source].asked
+            groups.setdefault(id(asked), (asked, []))[1].append(order)
+        for asked, group in groups.values():
+            start = perf_counter()
+            self._propose(asked, group)
+            share = (perf_counter() - start) / len(group)
+            for order in group:
+                self._seconds[order.source] = self._seconds.get(order.source, 0.0) + share
+                order.guess.sample.draft_seconds += share
+
+    def _propose(self, asked: Drafter, group: Sequence[Order]) -> None:
+        able = [(order, state) for order in group if (state := order.guess.state_of(order.source)) is not None]
+        budgets = [order.tokens for order, _ in able]
+        chances = [order.guess.sample.randomness for order, _ in able]
+        try:
+            proposals = asked.propose([state for _, state in able], budgets, chances)
+            for (order, _), proposal in zip(able, proposals, strict=True):
+                order.guess.offers[order.source] = proposal
+        except Exception as error:  # a plug-in's drafter may raise anything
+            for order, _ in able:
+                order.guess.failed = True
+                self._schedule.failed(order.guess.sample, error)
+
+
+def settle(each: Guess, choice: Choice) -> None:
+    """The sample's proposal is what it got, behind what must come."""
+    taken = each.offers.get(choice.source, NOTHING)
+    if choice.nodes is not None:
+        taken = taken.only(choice.nodes)
+    each.sample.proposal, each.sample.forced = join(each.certain, taken), len(each.certain)
+    each.sample.source = choice.source

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from truedraw.control.costs import PassCosts
+from truedraw.control.experience import Experience
 from truedraw.errors import BadParameter
 from truedraw.generate.contrast import check_contrast, contrast
 from truedraw.generate.model import Model
@@ -32,7 +34,7 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
     """Open a model: a name of the catalogue, a GGUF file, a Hugging Face or OpenVINO folder, "org/name" on the hub.
 
     numerics: "invariant" (fast, and bit-identical for a row however it was computed) or "reference" (float32
-    throughout). weights: "auto", "stored" or "int8". `cache` is the folder for fetched and converted models.
+    throughout). weights: "auto", "stored", "int8" or "int4". `cache` is the folder for fetched and converted models.
     "tabular" is a toy that needs no file. `amateur` names a second model over the same vocabulary: the law is then
     the contrast of the two, of the given alpha (0.1) and beta (0.5), see contrast.py. Raises UnknownModel,
     UnsupportedModel, BadModelFile, PullError or BadParameter.
@@ -47,13 +49,20 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
     }
     model = open_model(name, **options, **engine_options)
     try:
-        whole = (
-            model if amateur is None else contrast(model, open_model(amateur, **options, **engine_options), *strength)
-        )
+        whole = model if amateur is None else _contrasted(model, amateur, strength, {**options, **engine_options})
+        whole.experience = Experience(PassCosts.of(whole.engine))
     except BaseException:
         model.close()
         raise
     whole.drafts.options = options
+    return whole
+
+
+def _contrasted(expert: Model, amateur: str | Path, strength: tuple[float, float], options: Mapping[str, Any]) -> Model:
+    """The contrast of two models; where the amateur drafts as well, it is opened once, and computes a prompt once."""
+    other = open_model(amateur, **options)
+    whole = contrast(expert, other, *strength)
+    whole.drafts.lend(str(amateur), other)
     return whole
 
 
@@ -68,6 +77,7 @@ def open_model(
     """One model by its name; options as for `load`. `engine` is a registered one that has a `load` like OpenVINO's."""
     if str(name) == TOY_MODEL:
         _refuse_options(engine_options)
+        warm_up()
         from truedraw.engine.tabular import TabularEngine
 
         text = toy_text()

@@ -7,6 +7,7 @@ schedule says: generate/scheduler.py, or all samples together.
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import replace
 from time import perf_counter
 
 from truedraw import protocol as p
@@ -74,7 +75,7 @@ def advance(sample: Sample, scores: p.Scores, turn: Turn, draws: RowDraws) -> p.
         known = None if turn.rows == 0 or scores.hidden is not None else rows.logits(kept)
         sample.trail.follow(kept, known, sampling_logprobs)
     sample.sequence.commit(kept)
-    sample.draft.commit(kept, scores)
+    sample.draft.commit(kept, replace(scores, proposal=proposal))
     return p.Round(
         sample=sample.number,
         tokens=kept,
@@ -84,9 +85,10 @@ def advance(sample: Sample, scores: p.Scores, turn: Turn, draws: RowDraws) -> p.
         drafted=len(proposal) - forced,
         accepted=max(0, verdict.num_accepted - forced),
         forced=min(len(kept), forced),
-        draft_seconds=share * turn.draft_seconds,
+        draft_seconds=sample.draft_seconds if turn.draft_seconds else 0.0,
         engine_seconds=share * turn.engine_seconds,
         seconds=share * (turn.draft_seconds + turn.engine_seconds) + clock.total(),
+        source=sample.source if len(proposal) > forced else "",
         pass_rows=turn.rows,
         finish_reason=sample.finish_reason,
     )

@@ -7,20 +7,21 @@ from numbers import Integral
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from truedraw.errors import BadPrompt, TruedrawError
+from truedraw.control.experience import Experience
+from truedraw.control.payoff import PayoffController
+from truedraw.errors import BadParameter, BadPrompt, TruedrawError
 from truedraw.generate.draft_model import DraftModels
 from truedraw.generate.generation import Generation, Piece
 from truedraw.generate.job import Job
-from truedraw.generate.planning import LIMITS, LOGITS_CACHE_BYTES, limits
+from truedraw.generate.planning import LIMITS, LOGITS_CACHE_BYTES, check_bytes, limits
 from truedraw.generate.preparing import Wish, prepare
 from truedraw.generate.request import Request
 from truedraw.generate.result import Result
 from truedraw.generate.scheduler import Scheduler
 from truedraw.generate.shared_drafters import SharedDrafters
 from truedraw.generate.speculation import Speculation, speculation
-from truedraw.protocol import Engine, Observer
+from truedraw.protocol import Engine, KnowsCosts, Observer
 from truedraw.sampling.params import SamplingParams, sampling_params
-from truedraw.sampling.randomness import warm_up
 from truedraw.text import Tokenizer
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ class Model:
     ) -> None:
         self.name, self.engine, self.tokenizer = name, engine, tokenizer
         self.defaults = dict(defaults or {})
-        self.drafts = DraftModels(name, tokenizer, engine.vocab_size)
-        warm_up()
+        self.experience = Experience()
+        self.drafts = DraftModels(name, tokenizer, engine.vocab_size, target=engine)
 
     def generate(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
                  **sampling: Any) -> Result:  # fmt: skip
@@ -65,7 +66,7 @@ class Model:
         `observer` sees every verdict while it is made, see protocol.Observer.
         """
         wish = self.wish(prompt, params, speculative=speculative, observer=observer, **sampling)
-        scheduler = Scheduler(self.engine, wish.speculation.controller())
+        scheduler = Scheduler(self.engine, PayoffController(self.experience))
         run, job = self.run(wish, scheduler)
         scheduler.add(job)
         return run
@@ -80,6 +81,7 @@ class Model:
         """
         from truedraw.generate.batch import Batch
 
+        check_bytes("logits_cache_bytes", logits_cache_bytes)
         return Batch(self, limits(max_running, max_rows, fill_rows), logits_cache_bytes)
 
     def generate_many(
@@ -103,8 +105,10 @@ class Model:
         """A request as it is understood; raises BadInput naming what is wrong."""
         if params is not None and sampling:
             raise TypeError(f"give either SamplingParams or {', '.join(sampling)} by name, not both")
+        if observer is not None and not callable(observer):
+            raise BadParameter("observer", f"got {observer!r:.60}; give a function, as protocol.Observer describes it")
         given = self.params(**sampling) if params is None else params
-        return Wish(tuple(self._ids(prompt)), given, speculation(speculative, given.num_drawn), observer)
+        return Wish(tuple(self._ids(prompt)), given, speculation(speculative), observer)
 
     def run(self, wish: Wish, scheduler: Scheduler, shared: SharedDrafters | None = None) -> tuple[Generation, Job]:
         """The run of a request, alone or with others, and its job, which has yet to be added to the scheduler.
@@ -123,7 +127,9 @@ class Model:
         return self.tokenizer.encode(self.tokenizer.chat(messages), add_special=False)
 
     def close(self) -> None:
-        """Free the engine, and those of draft models."""
+        """Free the engine, and those of draft models; an engine whose passes took otherwise than it says is told so."""
+        if isinstance(self.engine, KnowsCosts) and self.experience.costs.drifted():
+            self.engine.doubt_costs()
         self.drafts.close()
         self.engine.close()
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from truedraw.errors import BadParameter
 from truedraw.generate.sample import Sample, Turn
 from truedraw.protocol import Fill
 from truedraw.protocol import Sequence as Text
+from truedraw.sampling.ranges import Wholes
 
 NEAR = 8  # rows of text that ride along in any pass: they cost next to nothing
 LOGITS_CACHE_BYTES = 64 << 20  # of a batch: more than 300 rows of a vocabulary of 50 thousand, whatever their form
@@ -33,9 +33,13 @@ def limits(max_running: int, max_rows: int, fill_rows: int) -> Limits:
     """Raises BadParameter naming one that is not a whole number above 0."""
     found = Limits(max_running, max_rows, fill_rows)
     for name, value in found._asdict().items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise BadParameter(name, f"got {value!r}; give a whole number, 1 or more")
+        Wholes(1, "1 or more").check(name, value)
     return found
+
+
+def check_bytes(name: str, value: object) -> None:
+    """Raises BadParameter for what is no amount of memory."""
+    Wholes(0, "bytes, 0 for none").check(name, value)
 
 
 def plan(samples: Sequence[Sample], prompts: Sequence[Text], limits: Limits) -> Turn:

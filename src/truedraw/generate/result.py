@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from truedraw.control.explanation import Explanation
 from truedraw.protocol import Loss, Origin
 from truedraw.stats.summary import Stats
 
@@ -60,6 +61,7 @@ class Result:
     stats: Stats
     loss: Loss | None = None  # of a lossy rule, which has to be asked for; None: the model's own distribution
     fallback: str | None = None  # why drafting was given up on the way: what went wrong in the drafter
+    explanation: Explanation | None = None  # why so much was drafted, and by whom; None: settled beforehand, or a batch
 
     @property
     def exact(self) -> bool:

@@ -23,7 +23,8 @@ class Parts:
     observer: p.Observer | None = None
     asked: p.Drafter | None = None  # who proposes for these and other jobs' texts in one call; None: the drafter itself
     most_drafted: int = NO_LIMIT  # in a round
-    steady: bool = False  # draft as much in every round, whatever the controller thinks
+    method: str = "draft"  # the drafter's name
+    controller: p.Controller | None = None  # who decides how much it drafts; None: whoever decides for all
 
 
 @dataclass(slots=True, eq=False)
@@ -40,6 +41,8 @@ class Sample:
     trail: Trail | None = None  # of rows that need no pass
     proposal: p.Proposal | None = None  # drawn and not verified yet: once drawn, it is never drawn again
     forced: int = 0  # tokens at the beginning of the proposal that must come
+    source: str = ""  # which of the drafters made the rest of it
+    draft_seconds: float = 0.0  # its share of the time that took
     finish_reason: str | None = None
 
 

@@ -12,7 +12,7 @@ from collections import deque
 from time import perf_counter
 
 from truedraw.engine.logits_cache import LogitsCache
-from truedraw.errors import OutOfPages
+from truedraw.errors import BadInput, OutOfPages
 from truedraw.generate.crowd import AHEAD, Crowd
 from truedraw.generate.guarded_drafter import close
 from truedraw.generate.job import Job
@@ -33,12 +33,15 @@ class Scheduler:
         self, engine: Engine, controller: Controller, limits: Limits = LIMITS, logits_cache: LogitsCache | None = None
     ) -> None:
         self.ended: deque[Job] = deque()
-        self._engine, self._controller, self._limits, self._cache = engine, controller, limits, logits_cache
+        self.num_tokens = 0  # written so far, of all jobs
+        self.controller = controller  # of all jobs that bring none
+        self._engine, self._limits, self._cache = engine, limits, logits_cache
         self._crowd = Crowd(engine, limits, logits_cache, self._fail)
         self._added: deque[Job] = deque()
         self._cancelled: deque[Job] = deque()
         self._failed: deque[Job] = deque()
         self._numbers = 0
+        self._closed = False
         self._missed: set[int] = set()  # samples that the cache of logits could not serve since the last pass
         self._turn = Turn([])
         self._passes = rounds(engine, controller, self)
@@ -57,8 +60,14 @@ class Scheduler:
         return queue < AHEAD or self.num_unfinished < self._limits.max_running
 
     def add(self, job: Job) -> None:
-        """Put a job at the end of the queue."""
+        """Put a job at the end of the queue; raises BadInput once it is closed."""
+        self.check_open()
         self._added.append(job)
+
+    def check_open(self) -> None:
+        """Raises BadInput after close(), and after an interruption, which closes it too."""
+        if self._closed:
+            raise BadInput("the batch is closed and takes nothing more; open another one with model.batch()")
 
     def cancel(self, job: Job) -> None:
         """Free what the job holds before the next pass; also from a signal handler."""
@@ -80,6 +89,7 @@ class Scheduler:
 
     def close(self) -> None:
         """Cancel everything and free it at once; not while a pass is being computed."""
+        self._closed = True
         self._passes.close()
         while self._added:
             self._number(self._added.popleft())
@@ -117,7 +127,7 @@ class Scheduler:
     def _next(self) -> list[Round] | None:
         done = next(self._passes, None)
         if done is None:  # everything had ended when it was asked last
-            self._passes = rounds(self._engine, self._controller, self)
+            self._passes = rounds(self._engine, self.controller, self)
             done = next(self._passes, None)
         return done
 
@@ -145,6 +155,7 @@ class Scheduler:
         turn, self._turn = self._turn, Turn([])
         for each in done:
             self._crowd.jobs[each.sample].rounds.append(each)
+            self.num_tokens += len(each.tokens)
         if turn.fills and not done:
             self._charge(turn)
         for sample in turn.samples:

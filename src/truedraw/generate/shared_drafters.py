@@ -5,12 +5,15 @@ Every request has a guard of its own, so what goes wrong with its texts ends dra
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
+from truedraw.draft.several import SeveralDrafters, Source
+from truedraw.generate.calls import Calls
 from truedraw.generate.draft_model import DraftModels
 from truedraw.generate.guarded_drafter import GuardedDrafter, close
-from truedraw.generate.speculation import OFF, Speculation
+from truedraw.generate.speculation import OFF, Speculation, arguments
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, Proposal, Randomness, Verifier
 
 MOST_REQUESTS = 64  # through one draft model's drafter, which holds the prompts it has seen until it is closed
@@ -23,10 +26,11 @@ class SharedDrafter:
     The loop asks this object; a request's drafter is its guard.
     """
 
-    def __init__(self, drafter: Drafter) -> None:
+    def __init__(self, drafter: Drafter, calls: Calls | None = None) -> None:
         self.drafter = drafter
+        self.calls = calls or Calls()
         self._begun = self._ended = 0
-        self._retired = False
+        self._retired = self._was_late = False
 
     @property
     def num_requests(self) -> int:
@@ -36,7 +40,7 @@ class SharedDrafter:
     def guard(self, vocab_size: int) -> GuardedDrafter:
         """The drafter of one more request; to be closed when that has ended."""
         self._begun += 1
-        return GuardedDrafter(Borrowed(self), vocab_size)
+        return GuardedDrafter(Borrowed(self), vocab_size, self.calls)
 
     def open(self, tokens: Sequence[int], law: Law) -> DraftState:
         """As the drafter."""
@@ -45,16 +49,29 @@ class SharedDrafter:
     def propose(
         self, states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]
     ) -> list[Proposal]:
-        """In one call; where that fails, request by request, so that the guards see whose fault it was."""
+        """In one call; where that fails, or took too long, request by request: the guards see whose fault it was."""
+        if self._was_late:
+            self._was_late = False
+            return one_by_one(states, budgets, randomness)
         able = [i for i, state in enumerate(states) if state.inner is not None and state.guard.fault is None]
+        if not able:
+            return [NOTHING] * len(states)
         inner, asked = [states[i].inner for i in able], [budgets[i] for i in able]
         try:
-            found = self.drafter.propose(inner, asked, [randomness[i] for i in able]) if able else []
+            found, seconds = self.calls.timed(lambda: self.drafter.propose(inner, asked, [randomness[i] for i in able]))
             proposals = dict(zip(able, found, strict=True))
         except Exception:  # a plug-in may raise anything
             return one_by_one(states, budgets, randomness)
         checked = {i: states[i].guard.checked(proposal, budgets[i]) for i, proposal in proposals.items()}
+        self._took({id(states[i].guard): states[i].guard for i in able}, seconds)
         return [checked.get(i, NOTHING) for i in range(len(states))]
+
+    def _took(self, guards: Mapping[int, GuardedDrafter], seconds: float) -> None:
+        """A call for these requests came back after so long."""
+        if len(guards) == 1:
+            next(iter(guards.values())).took("propose", seconds)
+        else:
+            self._was_late = seconds > self.calls.limit_seconds
 
     def ended(self) -> None:
         """A request has ended."""
@@ -64,7 +81,8 @@ class SharedDrafter:
     def retire(self) -> None:
         """No more requests will come."""
         self._retired = True
-        self._close()
+        with suppress(Exception):  # nobody is left whom it could concern
+            self.calls.timed(self._close)
 
     def _close(self) -> None:
         if self._retired and self._begun == self._ended:
@@ -116,6 +134,10 @@ class SharedDrafters:
         if spec.method == OFF:
             own = spec.drafter(verifier, drafts)
             return own, own
+        if parts := spec.parts():
+            made = {name: Source(*self.drafters(part, verifier, drafts)) for name, part in parts.items()}
+            several = SeveralDrafters.of(made)
+            return several, several
         shared = self._find(spec, verifier, drafts)
         return shared.guard(drafts.vocab_size), shared
 
@@ -127,14 +149,22 @@ class SharedDrafters:
     def _find(self, spec: Speculation, verifier: Verifier, drafts: DraftModels) -> SharedDrafter:
         for entry in self._shared:
             if entry[:2] == (spec, verifier.coupled):
-                if spec.model is None or entry[2].num_requests < MOST_REQUESTS:
+                if not entry[2].calls.stuck and (not holds_texts(spec) or entry[2].num_requests < MOST_REQUESTS):
                     return entry[2]
                 self._shared.remove(entry)
                 entry[2].retire()
                 break
         guarded = spec.drafter(verifier, drafts)
-        shared = SharedDrafter(guarded.drafter if isinstance(guarded, GuardedDrafter) else guarded)
+        if isinstance(guarded, GuardedDrafter):
+            shared = SharedDrafter(guarded.drafter, guarded.calls)
+        else:
+            shared = SharedDrafter(guarded)
         self._shared.append((spec, verifier.coupled, shared))
         if len(self._shared) > MOST_KINDS:
             self._shared.pop(0)[-1].retire()
         return shared
+
+
+def holds_texts(spec: Speculation) -> bool:
+    """Whether a draft model may be behind it, whose texts take room until it is closed."""
+    return spec.model is not None or bool({"inner", "models"} & {*arguments(spec.method)})

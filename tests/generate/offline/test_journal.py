@@ -5,6 +5,7 @@ import pytest
 
 from truedraw.errors import BadFile
 from truedraw.generate.offline.journal import Journal, read_records, to_line
+from truedraw.generate.offline.settings import CONTENTS
 
 SETTINGS = {"kind": "test", "seed": 1}
 RECORDS = [{"line": i, "text": text} for i, text in enumerate(["plain", "zwei\nZeilen", "\N{GRINNING FACE}\u2028", ""])]
@@ -135,3 +136,28 @@ def test_what_is_no_file(tmp_path):
     if os.path.exists("/dev/null"):
         with pytest.raises(BadFile, match="no regular file"):
             Journal(type(tmp_path)("/dev/null"), SETTINGS)
+
+
+NAMED = {"kind": "test", "model": "small", "amateur": None, CONTENTS: {"model": "3f2a", "amateur": None}}
+
+
+def test_a_model_is_what_its_files_hold(path):
+    with Journal(path, NAMED) as journal:
+        journal.append({})
+    Journal(path, {**NAMED, "model": "./elsewhere/small.gguf"}).close()
+    with pytest.raises(BadFile, match=r'contents\.model was "3f2a", is "77c0"'):
+        Journal(path, {**NAMED, CONTENTS: {"model": "77c0", "amateur": None}})
+    with pytest.raises(BadFile, match=r'model was "small", is "other"; contents\.model was "3f2a", is "77c0"'):
+        Journal(path, {**NAMED, "model": "other", CONTENTS: {"model": "77c0", "amateur": None}})
+    with pytest.raises(BadFile, match=r'amateur was null, is "small"'):
+        Journal(path, {**NAMED, "amateur": "small", CONTENTS: {"model": "3f2a", "amateur": "3f2a"}})
+
+
+def test_without_known_contents_names_count(path):
+    toy = {**NAMED, CONTENTS: {"model": None, "amateur": None}}
+    with Journal(path, toy) as journal:
+        journal.append({})
+    Journal(path, toy).close()
+    for other in ({**toy, "model": "other"}, {**toy, "model": "other", CONTENTS: None}):
+        with pytest.raises(BadFile, match='model was "small", is "other"'):
+            Journal(path, other)

@@ -24,7 +24,7 @@ def defaults(model, **params):
 
 def run(model, lines, max_running=RUNNING, **params):
     found = []
-    run_lines(model, numbered(lines), defaults(model, **params), found.append, max_running)
+    run_lines(model.batch(max_running=max_running), numbered(lines), defaults(model, **params), found.append)
     return found
 
 
@@ -83,7 +83,7 @@ def test_lines_are_read_only_as_fast_as_they_are_done(model):
         done[0] += 1
         ahead.append(read[0] - done[0])
 
-    run_lines(model, numbered(prompts(300, read)), defaults(model), emit, RUNNING)
+    run_lines(model.batch(max_running=RUNNING), numbered(prompts(300, read)), defaults(model), emit)
     assert done[0] == 300
     assert max(ahead) <= 2 * RUNNING  # and four prompts that are computed ahead
 
@@ -93,7 +93,8 @@ def test_twenty_thousand_prompts_need_no_more_memory_than_a_hundred(model):
     def peak(count):
         tracemalloc.reset_peak()
         before = tracemalloc.get_traced_memory()[0]
-        run_lines(model, numbered(prompts(count, [0])), defaults(model, max_tokens=2), lambda record: None, RUNNING)
+        lines, settings = numbered(prompts(count, [0])), defaults(model, max_tokens=2)
+        run_lines(model.batch(max_running=RUNNING), lines, settings, lambda record: None)
         return tracemalloc.get_traced_memory()[1] - before  # garbage in cycles included, which goes now and then
 
     tracemalloc.start()
@@ -116,6 +117,16 @@ def test_a_line_that_has_changed_since_is_one_error(model, tmp_path):
     done = Done(run(model, LINES[:1]), tmp_path / "out.jsonl")
     with pytest.raises(BadFile, match=r"line 1 of the prompts is not what it was when .*out\.jsonl"):
         list(done.remaining([Line(1, b'{"prompt": "the dog"}')]))
+
+
+def test_lines_that_are_gone_are_one_error(model, tmp_path):
+    done = Done(run(model, LINES[:5]), tmp_path / "out.jsonl")
+    assert len(list(done.remaining(numbered(LINES)))) == 6
+    done.check_all_met()
+    for _ in range(2):  # what was met before does not count
+        assert not list(done.remaining(numbered(LINES[:3])))
+        with pytest.raises(BadFile, match=r"fewer: 2 of the 4 that .*out\.jsonl has results of are gone"):
+            done.check_all_met()
 
 
 @pytest.mark.parametrize("record", [{}, {"line": 1}, {"line": 1, "digest": "x"}, {"line": 0, "digest": "ff"}])

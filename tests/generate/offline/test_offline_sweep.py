@@ -21,7 +21,7 @@ def model():
 
 def run(model, sweep, done=(), max_running=8):
     found = []
-    run_sweep(model, sweep, set(done), found.append, max_running)
+    run_sweep(model.batch(max_running=max_running), sweep, set(done), found.append)
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from truedraw.errors import BadInput, BadParameter, TruedrawError
-from truedraw.generate.model import Model
+from truedraw.generate.batch import Batch, generate_many
 from truedraw.generate.offline.lines import Defaults, Key, Line, key_of, parsed, request_of
 from truedraw.generate.request import Request
 from truedraw.generate.result import Result
@@ -15,14 +15,14 @@ Emit = Callable[[dict[str, Any]], None]
 """Takes one record, when its line is done."""
 
 
-def run_lines(model: Model, lines: Iterable[Line], defaults: Defaults, emit: Emit, max_running: int) -> None:
-    """Sample every line's prompt and hand over a record for each, whatever becomes of it.
+def run_lines(batch: Batch, lines: Iterable[Line], defaults: Defaults, emit: Emit) -> None:
+    """Sample every line's prompt and hand over a record for each, whatever becomes of it; closes the batch.
 
     Lines are read when their samples would begin soon, so the memory does not depend on their number. A record is
     {"line": number, "digest": of the line, "id" or "custom_id" where the line has one} and then either
     Result.to_dict(), with the line's seed, or {"error": {"type", "message", "param"}}.
     """
-    for request, outcome in model.generate_many(_requests(lines, defaults, emit), max_running=max_running):
+    for request, outcome in generate_many(batch, _requests(lines, defaults, emit)):
         emit(record(request.key, outcome))
 
 

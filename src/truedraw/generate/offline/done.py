@@ -31,11 +31,13 @@ class Done:
         self._digests = array("Q")
         self.count = 0
         self.failed = 0
+        self._met = 0  # of the lines that have a result
         for record in records:
             self._add(record)
 
     def remaining(self, lines: Iterable[Line]) -> Iterator[Line]:
         """The lines without a result; raises BadFile for one that has become another since."""
+        self._met = 0
         for line in lines:
             digest = self._digests[line.number - 1] if line.number <= len(self._digests) else 0
             if not digest:
@@ -45,6 +47,17 @@ class Done:
                     f"line {line.number} of the prompts is not what it was when {self._path} was begun; "
                     "give the same prompts, another file for the output, or --overwrite to begin anew"
                 )
+            else:
+                self._met += 1
+
+    def check_all_met(self) -> None:
+        """Raises BadFile where the lines that `remaining` was given last lack some that have a result."""
+        if self._met < self.count:
+            raise BadFile(
+                f"the prompts have become fewer: {self.count - self._met} of the {self.count} that {self._path} has "
+                "results of are gone; give the same prompts or more, another file for the output, or --overwrite to "
+                "begin anew"
+            )
 
     def _add(self, record: Mapping[str, Any]) -> None:
         try:

@@ -17,6 +17,7 @@ from truedraw.errors import BadInput, BadParameter, BadPrompt
 from truedraw.generate.offline.seeds import derived_seed
 from truedraw.generate.request import Request
 from truedraw.sampling.params import ALIASES, SamplingParams
+from truedraw.sampling.ranges import whole_number
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 IDS = ("id", "custom_id")
@@ -101,7 +102,7 @@ def key_of(line: Line, entry: Mapping[str, Any] | None = None) -> Key:
 def parsed(line: Line) -> dict[str, Any]:
     """The line's object; raises BadInput."""
     try:
-        entry = json.loads(line.text, object_pairs_hook=_unique)
+        entry = json.loads(line.text, object_pairs_hook=_unique, parse_int=whole_number)
     except UnicodeDecodeError as error:
         raise BadInput(f"byte {error.start + 1} is not UTF-8; save the file as UTF-8") from error
     except (ValueError, RecursionError) as error:

@@ -14,6 +14,8 @@ SUFFIX = ".settings.json"
 LONGEST_SHOWN = 60  # characters of a value that a message repeats
 MOST_SHOWN = 3  # settings that a message names
 ABSENT = "not given"
+CONTENTS = "contents"
+"""The setting {name of another setting: digest of what it names, or None}: names of equal contents are not compared."""
 
 
 def beside(path: Path) -> Path:
@@ -33,7 +35,10 @@ def begin(path: Path, settings: Mapping[str, Any]) -> None:
     known = read(path)
     if known is None:
         raise BadFile(f"{path} is there already and was not begun by a run like this; {_what_to_do()}")
-    differing = _differing(known, _as_json(settings))
+    now = _as_json(settings)
+    moved = _same_contents(known, now)
+    before, after = ({name: each[name] for name in each if name not in moved} for each in (known, now))
+    differing = _differing(before, after)
     if differing:
         more = f"; and {len(differing) - MOST_SHOWN} more" if len(differing) > MOST_SHOWN else ""
         shown = "; ".join(differing[:MOST_SHOWN]) + more
@@ -88,6 +93,14 @@ def _as_json(settings: Mapping[str, Any]) -> dict[str, Any]:
     """As they will be read again: tuples are lists, keys are text."""
     found: dict[str, Any] = json.loads(json.dumps(settings, allow_nan=False))
     return found
+
+
+def _same_contents(known: Mapping[str, Any], now: Mapping[str, Any]) -> set[str]:
+    """The settings that name the same contents, perhaps by another name."""
+    before, after = known.get(CONTENTS), now.get(CONTENTS)
+    if not isinstance(before, Mapping) or not isinstance(after, Mapping):
+        return set()
+    return {name for name, digest in after.items() if digest is not None and before.get(name) == digest}
 
 
 def _differing(known: Mapping[str, Any], now: Mapping[str, Any], within: str = "") -> list[str]:

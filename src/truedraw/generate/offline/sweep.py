@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from truedraw.errors import BadFile, TruedrawError
-from truedraw.generate.model import Model, Prompt
+from truedraw.generate.batch import Batch, generate_many
+from truedraw.generate.model import Prompt
 from truedraw.generate.offline.batch import Emit, error_of
 from truedraw.generate.offline.done import may_pass
 from truedraw.generate.offline.grid import AXES, Draw, Point, draws, point_of
@@ -49,10 +50,10 @@ class Sweep:
         return {**self.params, **point.params()}
 
 
-def run_sweep(model: Model, sweep: Sweep, done: set[Draw], emit: Emit, max_running: int) -> None:
-    """Draw every sample that is not `done` yet and hand over its record when it ends."""
+def run_sweep(batch: Batch, sweep: Sweep, done: set[Draw], emit: Emit) -> None:
+    """Draw every sample that is not `done` yet and hand over its record when it ends; closes the batch."""
     requests = (sweep.request(draw) for draw in sweep.draws() if draw not in done)
-    for request, outcome in model.generate_many(requests, max_running=max_running):
+    for request, outcome in generate_many(batch, requests):
         emit(sample_record(request, outcome))
 
 

@@ -1,0 +1,126 @@
+"""Keeps count of what a controller decides and of what came of it. Sums only: a long run takes no more memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from truedraw.control.experience import Experience
+from truedraw.control.explanation import (
+    MEASURING,
+    NO_ROOM,
+    NOT_WORTH_IT,
+    NOTHING_OFFERED,
+    PAUSING,
+    Explanation,
+    Passes,
+    Stay,
+    Use,
+)
+from truedraw.protocol import Asker, Choice, Proposal, Round
+
+__all__ = ["MEASURING", "NOTHING_OFFERED", "NOT_WORTH_IT", "NO_ROOM", "PAUSING", "Account"]
+
+FEW_ROWS = 8  # of text that a pass computes anew for a text that is being written; more is a prompt
+
+
+@dataclass(slots=True)
+class Now:
+    """What was decided for the round under way."""
+
+    texts: Collection[int] = ()
+    late: dict[int, str] = field(default_factory=dict)  # text -> who is asked for its drafts after the decision
+    is_drafting: bool = False
+    expected: float = 0.0  # tokens of drafts
+    draft_seconds: float = 0.0  # that such drafts take
+
+
+class Account:
+    """One controller's, which fills it: `begin`, then `drafted` or `plain`, then `saw`, round by round."""
+
+    def __init__(self, known: Experience) -> None:
+        self._known = known
+        self._sums = Explanation()
+        self._passes: dict[tuple[int, int], Passes] = {}  # by texts and draft rows; seconds of drafters alone so far
+        self._now = Now()
+
+    def explanation(self) -> Explanation:
+        """So far; what passes cost is taken from what is known of them by now."""
+        widths = {key: self._priced(*key, passes) for key, passes in self._passes.items()}
+        found = Explanation()
+        found.add(replace(self._sums, widths=widths))  # a copy, since the sums go on
+        return found
+
+    def begin(
+        self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]
+    ) -> None:
+        """Who was asked, and what came of it."""
+        self._sums.rounds += 1
+        self._now = Now({asker.sample for asker in askers}, draft_seconds=sum(seconds.values()))
+        for offer in offers:
+            for source, proposal in offer.items():
+                self._offered(source, len(proposal))
+        for source, took in seconds.items():
+            self._of(source).seconds += took
+
+    def plain(self, why: str, speed: float | None = None) -> None:
+        """Nothing is drafted; `speed`: the best with drafts, relative to plain sampling, where it was weighed."""
+        at = self._sums.rounds
+        stay = Stay(1, at, at, speed is not None, speed or 0.0)
+        self._sums.plain.setdefault(why, Stay()).add(stay)
+
+    def drafted(self, askers: Sequence[Asker], choices: Sequence[Choice], worths: Sequence[float]) -> None:
+        """What the texts take, and what its chances add up to where it could be weighed."""
+        self._now.is_drafting = True
+        for asker, choice, worth in zip(askers, choices, worths, strict=True):
+            if choice.source:
+                expected = self._promised(choice, worth)
+                self._of(choice.source).expected += expected
+                self._now.expected += expected
+                if choice.tokens:
+                    self._now.late[asker.sample] = choice.source
+                    self._now.draft_seconds += self._known.of(choice.source).pace.token * choice.tokens
+
+    def saw(self, rounds: Sequence[Round], rows: int, held: int) -> None:
+        """What came of it in a pass over `rows` rows, of which `held` are those of texts and drafts, taken or not."""
+        now, self._now = self._now, Now()
+        mine = [done for done in rounds if done.sample in now.texts]
+        self._kept(mine, now)
+        if not mine or len(mine) < len(rounds) or rows > held + FEW_ROWS * len(mine):
+            return
+        passes = self._passes.setdefault((len(mine), held - len(mine)), Passes())
+        tokens, seconds = sum(len(done.tokens) for done in mine), sum(done.seconds for done in mine)
+        passes.add(Passes(1, len(mine) + now.expected, tokens, now.draft_seconds, 0.0, seconds))
+
+    def _kept(self, rounds: Sequence[Round], now: Now) -> None:
+        if any(done.drafted for done in rounds):
+            self._sums.draft_rounds += 1
+        elif now.is_drafting:
+            self.plain(NOTHING_OFFERED)
+        for done in rounds:
+            if done.source:
+                use = self._of(done.source)
+                use.taken, use.drafted = use.taken + 1, use.drafted + done.drafted
+                use.accepted += done.accepted
+            if source := now.late.get(done.sample):
+                self._offered(source, done.drafted)
+                self._of(source).seconds += done.draft_seconds
+
+    def _offered(self, source: str, tokens: int) -> None:
+        use = self._of(source)
+        use.asked, use.offered = use.asked + 1, use.offered + (tokens > 0)
+        use.offered_tokens += tokens
+
+    def _promised(self, choice: Choice, worth: float) -> float:
+        """Tokens that a text's drafts should bring: by its chances, or by position where nothing was weighed."""
+        record = self._known.of(choice.source)
+        number = choice.tokens or (0 if choice.nodes is None else len(choice.nodes))
+        return float(record.acceptance.gains()[:number].sum()) if choice.tokens or not record.is_certain else worth
+
+    def _priced(self, texts: int, rows: int, passes: Passes) -> Passes:
+        costs = self._known.costs
+        took = passes.rounds * costs.seconds(texts + rows, texts) + passes.expected_seconds
+        return replace(passes, expected_seconds=took, plain_seconds=passes.rounds * costs.seconds(texts, texts))
+
+    def _of(self, source: str) -> Use:
+        return self._sums.drafters.setdefault(source, Use())

@@ -1,0 +1,68 @@
+"""What has been learnt about a model on this machine and about the drafters for it; jobs of a model share it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from truedraw.control.acceptance import Acceptance
+from truedraw.control.costs import Average, PassCosts
+from truedraw.control.opinion import Opinion
+
+FIRST = 3  # calls whose shortest counts: the first ones load and warm up
+LARGEST = 4.0  # times the usual, that a call counts for at most
+
+
+class Pace:
+    """What a drafter takes for one text."""
+
+    def __init__(self) -> None:
+        self._call, self._token = Average(), Average()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it was measured often enough to be believed."""
+        return self._call.count >= FIRST
+
+    @property
+    def call(self) -> float:
+        """Seconds of a call, 0 before anything was measured."""
+        return self._call.value
+
+    @property
+    def token(self) -> float:
+        """Seconds of a draft token."""
+        return self._token.value
+
+    def add(self, seconds: float, tokens: float) -> None:
+        """One call's time for a text, which drafted so many tokens."""
+        self._call = _with(self._call, seconds)
+        self._token = _with(self._token, seconds / max(1.0, tokens))
+
+
+def _with(mean: Average, seconds: float) -> Average:
+    if 0 < mean.count < FIRST:
+        return Average(min(seconds, mean.value), mean.count + 1)
+    mean.add(min(seconds, LARGEST * mean.value) if mean.count else seconds)
+    return mean
+
+
+@dataclass(slots=True)
+class Record:
+    """Of one drafter."""
+
+    opinion: Opinion = field(default_factory=Opinion)
+    acceptance: Acceptance = field(default_factory=Acceptance)
+    pace: Pace = field(default_factory=Pace)
+    is_certain: bool = True  # whether all that it ever offered could be weighed
+
+
+class Experience:
+    """One thread at a time."""
+
+    def __init__(self, costs: PassCosts | None = None) -> None:
+        self.costs = costs or PassCosts()
+        self._records: dict[str, Record] = {}
+
+    def of(self, source: str) -> Record:
+        """What is known about a drafter, by its name in a job."""
+        return self._records.setdefault(source, Record())

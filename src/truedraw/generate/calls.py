@@ -1,0 +1,86 @@
+"""Calls of somebody else's code, and how long they may take.
+
+Nothing in Python can end a call from outside. So a call is looked at when it returns, and code that is not truedraw's
+own runs in a thread beside: when its time is up the text goes on without it, and the thread is left to itself. Handing
+a call over and back takes some 15 microseconds, which built-in parts, whose calls all come to an end, are spared.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from threading import TIMEOUT_MAX, Thread
+from time import perf_counter
+from typing import Any, NamedTuple, TypeVar
+
+Found = TypeVar("Found")
+
+SECONDS = 30.0  # that a call of a drafter may take: a hundred times what a slow draft model needs
+
+
+class Order(NamedTuple):
+    """A call for the thread beside, and where its outcome goes."""
+
+    act: Callable[[], Any]
+    outcome: SimpleQueue[tuple[Any, BaseException | None]]
+
+
+class Calls:
+    """Makes calls that may take `limit_seconds` each; `beside` in a thread of their own.
+
+    `stuck` says that a call never returned: nothing else can be asked of its code, which answers one call at a time.
+    """
+
+    def __init__(self, limit_seconds: float = SECONDS, beside: bool = False) -> None:
+        self.limit_seconds, self.beside, self.stuck = limit_seconds, beside, False
+        self._orders: SimpleQueue[Order | None] | None = None
+
+    def timed(self, act: Callable[[], Found]) -> tuple[Found, float]:
+        """What `act` returns, and the seconds it took; raises what it raises, and TimeoutError where it never returns.
+
+        A call that returns late has returned: its outcome is as good as any.
+        """
+        start = perf_counter()
+        found = self._handed_over(act) if self.beside else act()
+        return found, perf_counter() - start
+
+    def _handed_over(self, act: Callable[[], Found]) -> Found:
+        if self.stuck:
+            raise TimeoutError(self._late())
+        order = Order(act, SimpleQueue())
+        self._queue().put(order)
+        try:
+            found, error = order.outcome.get(timeout=min(self.limit_seconds, TIMEOUT_MAX))
+        except Empty:
+            self.stuck = True
+            raise TimeoutError(self._late()) from None
+        if error is not None:
+            raise error
+        return found  # type: ignore[no-any-return]
+
+    def _late(self) -> str:
+        return f"a call has not returned within {self.limit_seconds:g} s, the draft_timeout"
+
+    def _queue(self) -> SimpleQueue[Order | None]:
+        """Of the thread, which begins with the first call and ends when nobody can call any more."""
+        if self._orders is None:
+            self._orders = SimpleQueue()
+            Thread(target=serve, args=(self._orders,), name="truedraw-drafter", daemon=True).start()
+            weakref.finalize(self, self._orders.put, None).atexit = False
+        return self._orders
+
+
+def serve(orders: SimpleQueue[Order | None]) -> None:
+    """The thread: one call after the other, until there is a None."""
+    while (order := orders.get()) is not None:
+        order.outcome.put(outcome(order.act))
+        del order  # what it was about shall not live on until the next one comes
+
+
+def outcome(act: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+    """What a call returned, or raised: an interruption is the caller's, too."""
+    try:
+        return act(), None
+    except BaseException as error:
+        return None, error

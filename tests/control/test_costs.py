@@ -1,0 +1,134 @@
+"""What passes are thought to cost."""
+
+from __future__ import annotations
+
+import pytest
+
+from control.test_payoff import steep
+from truedraw.control.costs import DRIFT, ENOUGH, LADDER, USUAL, PassCosts
+from truedraw.engine.openvino.timing import ROWS
+from truedraw.engine.tabular import TabularEngine
+from truedraw.protocol import PassTable
+
+TABLE = PassTable({1: 0.01, 8: 0.012, 16: 0.02, 32: 0.03}, {4: 0.012, 16: 0.025, 32: 0.04})
+
+
+class Knowing:
+    """An engine that was measured, or could not be."""
+
+    def __init__(self, table: PassTable | None) -> None:
+        self._table = table
+
+    def pass_costs(self) -> PassTable | None:
+        return self._table
+
+    def doubt_costs(self) -> None:
+        raise AssertionError("nobody asked")
+
+
+def test_costs_follow_the_measured_ones() -> None:
+    costs = PassCosts()
+    for _ in range(50):
+        for rows in (1, 2, 8):
+            costs.add(rows, 3 * steep(rows))
+    for rows in (1, 2, 8):
+        assert costs.seconds(rows) == pytest.approx(3 * steep(rows), rel=0.01)
+    assert costs.passes(8) == 50
+    assert costs.passes(16) == 0
+
+
+def test_one_measured_count_sets_the_unit_of_all() -> None:
+    costs = PassCosts({1: 1.0, 8: 2.0, 16: 3.0})
+    for _ in range(5):
+        costs.add(8, 0.02)
+    assert costs.seconds(1) == pytest.approx(0.01)
+    assert costs.seconds(12) == pytest.approx(0.025)
+    assert costs.seconds(32) == pytest.approx(0.05)
+
+
+def test_a_single_pass_that_was_disturbed_moves_little() -> None:
+    costs = PassCosts()
+    for _ in range(20):
+        costs.add(1, 1.0)
+    costs.add(8, 5 * USUAL[8])
+    assert costs.seconds(8) < 1.8 * USUAL[8]
+
+
+@pytest.mark.parametrize("rows", [1, 3, 17, 200, 1000])
+def test_before_anything_is_measured_the_table_speaks(rows: int) -> None:
+    costs = PassCosts()
+    assert costs.seconds(rows) == costs.table(rows) <= costs.table(rows + 1)
+    assert list(LADDER) == sorted(LADDER)
+
+
+def test_an_engine_that_was_measured_is_believed() -> None:
+    costs = PassCosts.of(Knowing(TABLE))
+    assert costs.seconds(1) == 0.01
+    assert costs.seconds(12) == pytest.approx(0.016)
+    assert costs.seconds(64) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("engine", [Knowing(None), TabularEngine({(): [0.5, 0.5]})])
+def test_without_a_measurement_the_usual_table_speaks(engine: object) -> None:
+    costs = PassCosts.of(engine)
+    assert [costs.seconds(rows) for rows in USUAL] == list(USUAL.values())
+
+
+def test_what_is_measured_is_what_the_usual_table_has() -> None:
+    assert tuple(rows for rows in USUAL if rows <= 64) == ROWS
+
+
+def test_texts_cost_more_than_their_rows() -> None:
+    costs = PassCosts.of(Knowing(TABLE))
+    for texts, seconds in TABLE.texts.items():
+        assert costs.seconds(texts, texts) == pytest.approx(seconds)
+    assert costs.seconds(32, 16) == pytest.approx(0.03 + 0.005)  # what 16 rows of one text would not have cost
+    assert costs.seconds(10, 10) == pytest.approx(costs.seconds(10) + costs.table(4, 4) - costs.table(4)
+                                                  + (0.005 - (0.012 - costs.table(4))) / 2)  # fmt: skip
+    assert costs.seconds(64, 64) == pytest.approx(0.05 + 0.01 + 32 * 0.005 / 16)
+    assert costs.seconds(32, 1) == costs.seconds(32) == 0.03
+
+
+def test_texts_never_cost_less_than_their_rows() -> None:
+    costs = PassCosts({1: 1.0, 8: 2.0}, {1: 5.0, 4: 0.1, 8: 2.5})
+    assert costs.seconds(4, 4) == costs.seconds(4)
+    assert costs.seconds(8, 8) == 2.5
+    assert costs.seconds(1, 1) == 1.0
+
+
+def test_measured_passes_of_many_texts_set_the_unit_of_all() -> None:
+    costs = PassCosts.of(Knowing(TABLE))
+    for _ in range(40):
+        costs.add(16, 2 * 0.025, texts=16)
+    assert costs.seconds(16, 16) == pytest.approx(0.05)
+    assert costs.seconds(1) == pytest.approx(0.02)
+
+
+def drifting(factor: float, wide: int = 8, passes: int = ENOUGH) -> PassCosts:
+    """Costs by which passes of `wide` rows take `factor` times what they should beside those of one row."""
+    costs = PassCosts.of(Knowing(TABLE))
+    for _ in range(passes):
+        costs.add(1, 3 * costs.table(1))
+        costs.add(wide, 3 * factor * costs.table(wide))
+    return costs
+
+
+def test_a_table_that_compares_wrongly_has_drifted() -> None:
+    assert drifting(1.01 * DRIFT).drifted()
+    assert drifting(1 / (1.01 * DRIFT)).drifted()
+
+
+def test_small_differences_few_passes_and_counts_beyond_the_table_are_no_drift() -> None:
+    assert not PassCosts().drifted()
+    assert not drifting(1.0).drifted()
+    assert not drifting(0.99 * DRIFT).drifted()
+    assert not drifting(9.0, passes=ENOUGH - 1).drifted()
+    assert not drifting(9.0, wide=256).drifted()
+
+
+def test_a_machine_that_is_slower_altogether_has_not_drifted() -> None:
+    costs = PassCosts.of(Knowing(TABLE))
+    for _ in range(ENOUGH):
+        for rows in (1, 8, 16):
+            costs.add(rows, 20 * costs.table(rows))
+    assert not costs.drifted()

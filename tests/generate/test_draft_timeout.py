@@ -1,0 +1,307 @@
+"""A drafter that takes too long, or never answers, is given up; the text goes on, and so do those who share it."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from truedraw import Model, load
+from truedraw import registry as registered
+from truedraw.draft.ngram import NgramDrafter
+from truedraw.errors import BadParameter
+from truedraw.generate import calls
+from truedraw.generate.calls import SECONDS, Calls
+from truedraw.generate.guarded_drafter import GuardedDrafter
+from truedraw.generate.shared_drafters import SharedDrafter, SharedDrafters
+from truedraw.generate.speculation import Speculation, speculation
+from truedraw.protocol import Proposal
+from truedraw.registry import BUILT_IN
+
+TEXT = "the cat sat ran dog sat ran"
+SETTINGS = {"seed": 8, "n": 2, "ignore_eos": True, "max_tokens": 40}
+LIMIT = 0.5  # seconds, of those that never answer
+HELD = threading.Event()  # set when the tests are over, so that threads that were left behind can end
+
+
+@pytest.fixture(scope="module", autouse=True)
+def let_go():
+    yield
+    HELD.set()
+
+
+class Clock:
+    """Time that passes when a test says so, as calls see it."""
+
+    now = 0.0
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "perf_counter", lambda: Clock.now)
+
+
+def take_long() -> None:
+    Clock.now += 2 * calls.SECONDS
+
+
+@pytest.fixture(scope="module")
+def toy() -> Model:
+    with load("tabular") as model:
+        yield model
+
+
+class Slow:
+    """Prompt lookup of which the second call of one method takes its time, or never returns; notes its closing."""
+
+    where, wait = "propose", staticmethod(take_long)
+
+    def __init__(self) -> None:
+        self.inner, self.calls, self.closed = NgramDrafter(), 0, 0
+
+    def open(self, tokens, law):
+        return SlowState(self, self.inner.open(tokens, law))
+
+    def propose(self, states, budgets, randomness):
+        self.call("propose")
+        return self.inner.propose([state.inner for state in states], budgets, randomness)
+
+    def call(self, where):
+        if where == self.where:
+            self.calls += 1
+            if self.calls == 2:
+                self.wait()
+
+    def close(self):
+        self.closed += 1
+
+
+class SlowState:
+    def __init__(self, drafter, inner) -> None:
+        self.drafter, self.inner = drafter, inner
+
+    def commit(self, tokens, scores):
+        self.drafter.call("commit")
+        self.inner.commit(tokens, scores)
+
+
+class SlowCommit(Slow):
+    where = "commit"
+
+
+class Hangs(Slow):
+    wait = staticmethod(HELD.wait)
+
+
+class HangsInCommit(Hangs):
+    where = "commit"
+
+
+class HangsAtOnce(Hangs):
+    def call(self, where):
+        self.wait()
+
+
+class Point:
+    """An entry point of another package."""
+
+    def __init__(self, kind) -> None:
+        self.name, self.load = kind.__name__, lambda: kind
+
+
+@pytest.fixture
+def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [Point(kind) for kind in (Hangs, HangsInCommit, HangsAtOnce)]
+    monkeypatch.setattr(registered, "entry_points",
+                        lambda group, name=None: [p for p in points if name in (None, p.name)])  # fmt: skip
+    for kind in (Slow, SlowCommit):
+        monkeypatch.setitem(BUILT_IN["drafters"], kind.__name__, f"{__name__}:{kind.__name__}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("Slow", "propose: a call took 60 s; draft_timeout is 0.5 s"),
+        ("SlowCommit", "commit: a call took 60 s"),
+        ("Hangs", "propose: TimeoutError: a call has not returned within 0.5 s, the draft_timeout"),
+        ("HangsInCommit", "commit: TimeoutError: a call has not returned within"),
+    ],
+)
+def test_the_text_goes_on_and_says_why(toy: Model, plugins, kind: str, told: str) -> None:
+    plain = toy.generate(TEXT, speculative=False, **SETTINGS)
+    spec = {"method": kind, "adaptive": False, "draft_timeout": LIMIT}
+    result = toy.generate(TEXT, speculative=spec, **SETTINGS)
+    assert [c.tokens for c in result.choices] == [c.tokens for c in plain.choices]
+    assert result.fallback.startswith(told)
+    assert result.stats.drafted > 0
+    assert toy.generate(TEXT, speculative="ngram", **SETTINGS).fallback is None
+
+
+def test_one_that_never_answers_at_all_holds_nobody_up(toy: Model, plugins) -> None:
+    plain = toy.generate(TEXT, speculative=False, **SETTINGS)
+    spec = {"method": "HangsAtOnce", "adaptive": False, "draft_timeout": LIMIT}
+    result = toy.generate(TEXT, speculative=spec, **SETTINGS)
+    assert [c.tokens for c in result.choices] == [c.tokens for c in plain.choices]
+    assert (result.stats.drafted, "TimeoutError" in result.fallback) == (0, True)
+
+
+def test_a_part_of_a_drafter_that_never_answers_ends_it(toy: Model, plugins) -> None:
+    plain = toy.generate(TEXT, speculative=False, **SETTINGS)
+    nested = {"method": "mix", "sources": ["ngram", {"method": "mix", "sources": ["Hangs", "ngram"]}]}
+    result = toy.generate(TEXT, speculative={**nested, "adaptive": False, "draft_timeout": LIMIT}, **SETTINGS)
+    assert [c.tokens for c in result.choices] == [c.tokens for c in plain.choices]
+    assert "TimeoutError" in result.fallback
+
+
+def test_a_batch_goes_on_and_later_requests_get_a_drafter_that_answers(toy: Model, plugins) -> None:
+    plain = [toy.generate(TEXT, speculative=False, seed=s, ignore_eos=True, max_tokens=20) for s in range(3)]
+    spec = {"method": "Hangs", "adaptive": False, "draft_timeout": LIMIT}
+    with toy.batch() as batch:
+        runs = [batch.add(TEXT, speculative=spec, seed=s, ignore_eos=True, max_tokens=20) for s in range(2)]
+        while batch.step():
+            pass
+        runs.append(batch.add(TEXT, speculative=spec, seed=2, ignore_eos=True, max_tokens=20))
+        assert not runs[-1].error
+        while batch.step():
+            pass
+    results = [run.result() for run in runs]
+    assert [r.choices[0].tokens for r in results] == [p.choices[0].tokens for p in plain]
+    assert all("TimeoutError" in result.fallback for result in results[:2])
+    assert results[2].stats.drafted > 0
+
+
+def test_what_came_late_is_used_and_nothing_is_asked_for_again() -> None:
+    drafter = GuardedDrafter(slow := Slow(), 5, Calls(SECONDS))
+    state = drafter.open([1, 2, 1], None)
+    found = [drafter.propose([state], [2], [None])[0].tokens.tolist() for _ in range(3)]
+    assert found == [[2, 1], [2, 1], []]
+    assert slow.calls == 2
+    assert drafter.fault.startswith("propose: a call took")
+    state.close()
+    drafter.close()
+    assert slow.closed == 1
+
+
+def of_requests(drafter, number: int, limit: float = SECONDS, beside: bool = False):
+    shared = SharedDrafter(drafter, Calls(limit, beside))
+    guards = [shared.guard(5) for _ in range(number)]
+    return shared, guards, [guard.open([1, 2, 1], None) for guard in guards]
+
+
+def proposed(shared, states) -> list[list[int]]:
+    return [p.tokens.tolist() for p in shared.propose(states, [2] * len(states), [None] * len(states))]
+
+
+class SlowFor(Slow):
+    """Takes its time for one text."""
+
+    slow = None
+
+    def propose(self, states, budgets, randomness):
+        if self.slow in states:
+            take_long()
+        return [Proposal.chain([2, 1]) for _ in states]
+
+
+def test_only_the_request_that_takes_the_time_is_given_up() -> None:
+    shared, guards, states = of_requests(drafter := SlowFor(), 3)
+    drafter.slow = states[1].inner
+    assert proposed(shared, states) == [[2, 1]] * 3  # late, together
+    assert proposed(shared, states) == [[2, 1]] * 3  # one by one
+    assert [guard.fault is None for guard in guards] == [True, False, True]
+    assert proposed(shared, states) == [[2, 1], [], [2, 1]]
+    shared.retire()
+    for guard in guards:
+        guard.close()
+    assert drafter.closed == 1
+
+
+def test_one_request_alone_knows_who_was_late() -> None:
+    shared, guards, states = of_requests(drafter := SlowFor(), 1)
+    drafter.slow = states[0].inner
+    assert proposed(shared, states) == [[2, 1]]
+    assert guards[0].fault is not None
+    assert proposed(shared, states) == [[]]
+
+
+def test_a_call_that_is_stuck_ends_drafting_for_all_who_share_it_and_is_never_closed() -> None:
+    shared, guards, states = of_requests(hanging := HangsAtOnce(), 2, LIMIT, beside=True)
+    assert proposed(shared, states) == [[], []]
+    assert all("has not returned within" in guard.fault for guard in guards)
+    for guard in guards:
+        guard.close()
+    shared.retire()
+    assert hanging.closed == 0
+
+
+def test_a_shared_drafter_that_is_stuck_is_not_handed_out_again() -> None:
+    class Drafts:
+        vocab_size = 5
+
+    shared, spec = SharedDrafters(), Speculation("ngram")
+    first = shared.drafters(spec, spec.verifier(1), Drafts())[1]
+    assert shared.drafters(spec, spec.verifier(1), Drafts())[1] is first
+    first.calls.stuck = True
+    assert shared.drafters(spec, spec.verifier(1), Drafts())[1] is not first
+
+
+def test_calls_beside_return_and_raise_what_they_should() -> None:
+    others = Calls(5.0, beside=True)
+    assert others.timed(lambda: threading.current_thread().name)[0] == "truedraw-drafter"
+    assert Calls(5.0).timed(lambda: threading.current_thread().name)[0] != "truedraw-drafter"
+    for error in (ValueError("no"), KeyboardInterrupt()):
+        with pytest.raises(type(error)):
+            others.timed(raising(error))
+    assert others.timed(lambda: 3)[0] == 3
+    assert Calls(1e300, beside=True).timed(lambda: 4)[0] == 4
+    assert not others.stuck
+
+
+def raising(error):
+    def act():
+        raise error
+
+    return act
+
+
+def test_the_thread_ends_with_the_last_who_could_call() -> None:
+    others = Calls(5.0, beside=True)
+    thread = others.timed(threading.current_thread)[0]
+    assert thread.is_alive()
+    del others
+    thread.join(5.0)
+    assert not thread.is_alive()
+
+
+class FailsToClose(Slow):
+    def close(self):
+        raise OSError("cannot let go")
+
+
+def test_what_goes_wrong_when_it_is_closed_is_told_and_harms_nobody() -> None:
+    drafter = GuardedDrafter(FailsToClose(), 5)
+    drafter.close()
+    assert drafter.fault == "close: OSError: cannot let go"
+
+
+@pytest.mark.parametrize("limit", [0, -1.0, "30", True, float("inf"), float("nan"), None], ids=str)
+def test_a_bad_limit_is_refused(limit) -> None:
+    with pytest.raises(BadParameter, match="draft_timeout: got"):
+        Speculation("ngram", draft_timeout=limit)
+
+
+def test_plain_sampling_has_no_calls_to_limit() -> None:
+    with pytest.raises(BadParameter, match="the method none does not use draft_timeout"):
+        speculation({"method": "none", "draft_timeout": 3})
+    assert speculation({"method": "ngram", "draft_timeout": 3}).config()["draft_timeout"] == 3
+
+
+def test_the_drafters_of_a_choice_have_the_limit_of_the_whole() -> None:
+    spec = Speculation("auto", draft_timeout=7.0)
+    assert {part.draft_timeout for part in spec.parts().values()} == {7.0}
+
+
+def test_only_the_code_of_others_runs_beside(toy: Model, plugins) -> None:
+    for method, beside in (("ngram", False), ("Hangs", True)):
+        drafter = Speculation(method).drafter(None, toy.drafts)
+        assert drafter.calls.beside is beside
