@@ -24,9 +24,11 @@ def test_the_rows_of_a_long_text_are_those_of_its_prefixes() -> None:
 
 
 @pytest.mark.model
-def test_show_measures_every_form_of_the_weights() -> None:
+def test_show_measures_every_form_of_the_weights_and_the_passes() -> None:
     result = CliRunner().invoke(app, ["show", "--measure", "--json"])
-    found = {row["weights"]: row for row in json.loads(result.stdout)["distance_from_reference"]}
+    facts = json.loads(result.stdout)
+    assert {"1", "2", "8", "16"} <= facts["pass_seconds"]["rows"].keys()
+    found = {row["weights"]: row for row in facts["distance_from_reference"]}
     assert {row["rows"] for row in found.values()} == {ROWS}
     assert 0 < found["stored"]["mean_tv"] < found["int8"]["mean_tv"] < 0.1
     assert all(row["mean_tv"] <= row["largest_tv"] < 0.3 for row in found.values())

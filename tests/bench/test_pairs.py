@@ -52,7 +52,7 @@ def test_with_a_seed_both_arms_draw_the_same_text_and_only_one_drafts():
 
 
 def test_texts_that_differ_are_seen():
-    uncoupled = replace(DRAFTS, rejection_sample_method="token")
+    uncoupled = DRAFTS.but(rejection_sample_method="token")
     found = pairs(Arms(load("tabular"), PARAMS, uncoupled), [Task("a", (0, 1))], repeats=8)
     assert not all(pair.identical for pair in found)
 

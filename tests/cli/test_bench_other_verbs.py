@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from truedraw.bench.memory import MemoryUse, Stage
 from truedraw.bench.reuse import Repetition
 
@@ -53,3 +55,25 @@ def test_memory_of_two_models_is_refused(cli):
     done = cli("bench", "memory", "--amateur", "tabular")
     assert done.code == 2
     assert "--amateur" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "flag"),
+    [
+        (("many", *TOY, "--stop", "x"), "--stop"),
+        (("many", *TOY, "--min-tokens", 2), "--min-tokens"),
+        (("many", *TOY, "--peers", "transformers", "--top-p", 0.9), "--top-p"),
+        (("many", *TOY, "--peers", "transformers", "--amateur", "tabular"), "--amateur"),
+        (("many", *TOY, "--prefix-cache-bytes", "1M"), "--prefix-cache-bytes"),
+        (("many", *TOY, "--color", "never"), "--color"),
+        (("reuse", *TOY, "--color", "never"), "--color"),
+        (("memory", "--color", "never"), "--color"),
+        (("memory", "--cache-bytes", "1G"), "--cache-bytes"),
+        (("memory", "--prefix-cache-bytes", "1G"), "--prefix-cache-bytes"),
+        (("memory", "--contrastive-alpha", 0.5), "--contrastive-alpha"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(cli, arguments, flag):
+    done = cli("bench", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert flag in done.err

@@ -33,6 +33,7 @@ def test_a_certificate_for_people_and_programs(cli, prompts, tmp_path):
     assert [section["key"] for section in found["sections"]] == list("abcdef")
     assert (found["prompts"], found["alpha"], found["samples"]) == (2, 0.01, 8)
     assert (found["sampling"]["temperature"], found["speculation"]["num_speculative_tokens"]) == (1.2, 2)
+    assert [found[name] for name in ("numerics", "weights", "threads")] == [None] * 3  # of a table
     assert "nothing failed" in done.err
     assert "planted bugs" in done.err
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")

@@ -54,6 +54,8 @@ def test_json_is_one_strict_object_with_everything(cli):
     assert {*result["stats"]} == {
         "rounds", "drafted", "accepted", "acceptance_rate", "tokens_per_round", "tokens", "seconds",
         "tokens_per_second", "engine_seconds", "draft_seconds", "other_seconds", "forced",
+        "draft_rounds", "acceptance_histogram", "tried_by_position", "kept_by_position", "fallbacks",
+        "predicted_speedup", "actual_speedup",
     }  # fmt: skip
 
 

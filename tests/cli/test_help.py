@@ -23,7 +23,7 @@ def test_the_page_of_the_command_line_is_current():
     assert page.PAGE.read_text(encoding="utf-8") == page.page(), "run: python tools/cli_page.py"
 
 
-@pytest.mark.parametrize("verb", ["generate", "chat", "sweep", "bench"])
+@pytest.mark.parametrize("verb", ["generate", "chat", "sweep", "bench", "tune"])
 def test_every_flag_has_an_environment_twin_and_a_help(verb):
     options = [each for each in command().commands[verb].params if each.param_type_name == "option"]
     assert len(options) > 15
@@ -36,7 +36,7 @@ def test_every_flag_has_an_environment_twin_and_a_help(verb):
 def test_help_and_version(cli):
     assert cli("--version").out == f"{__version__}\n"
     whole = cli().out
-    for verb in ("generate", "chat", "sweep", "bench", "models"):
+    for verb in ("generate", "chat", "sweep", "bench", "tune", "models"):
         assert verb in whole
         help_page = cli(verb, "--help")
         assert (help_page.code, help_page.err) == (0, "")

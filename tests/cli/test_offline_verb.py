@@ -14,6 +14,7 @@ LINES = b"""{"prompt": "the cat", "id": "a"}
 {"prompt": "the", "colour": "red"}
 {"prompt": [0, 2], "seed": 9}
 """
+FEWER = LINES.splitlines()[0] + b"\n" * 9 + b'{"prompt": "the"}'
 
 
 @pytest.fixture
@@ -97,6 +98,7 @@ def test_other_settings_and_other_prompts_are_refused(cli, source, tmp_path):
         (["--input", "-", "--null"], ["--null"]),
         (["--input", "-", "--compare"], ["--compare"]),
         (["--input", "-", "--max-running", "0"], ["--max-running"]),
+        (["--input", "-", "--json"], ["--json", "--output"]),
         (["--input", "-", "--output", "no/such/folder/out.jsonl"], ["no/such/folder", "cannot be written"]),
         (["--input", "-", "--temperature", "-1"], ["temperature"]),
         (["the", "--output", "x.jsonl"], ["--output", "--input"]),
@@ -135,12 +137,51 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(cli, tmp_path, monkeypa
     assert len(out.read_text().splitlines()) == 40
 
 
+@pytest.mark.parametrize(
+    ("fewer", "gone"),
+    [(b"".join(LINES.splitlines(keepends=True)[:3]), 2), (LINES.replace(LINES.splitlines()[0], b" "), 1), (b"", 4)],
+)
+def test_prompts_that_have_become_fewer_are_said_before_the_work(cli, source, tmp_path, fewer, gone):
+    out = tmp_path / "out.jsonl"
+    cli("generate", *TOY, "--input", source, "--output", out)
+    whole = out.read_bytes()
+    source.write_bytes(fewer + b"\n" * 9 + b'{"prompt": "a new one"}\n')
+    for given, stdin in ((source, b""), ("-", source.read_bytes())):
+        done = cli("generate", *TOY, "--input", given, "--output", out, stdin=stdin)
+        assert (done.code, done.out) == (2, "")
+        assert f"the prompts have become fewer: {gone} of the 4 that" in done.err
+        assert out.read_bytes() == whole
+
+
+def test_a_pipe_that_has_become_shorter_is_told_at_the_end(cli, source, tmp_path, monkeypatch):
+    out = tmp_path / "out.jsonl"
+    cli("generate", *TOY, "--input", source, "--output", out)
+    monkeypatch.setattr("truedraw.cli.offline._look_ahead", lambda lines, done: None)
+    done = cli("generate", *TOY, "--input", "-", "--output", out, stdin=FEWER)
+    assert done.code == 2
+    assert "the prompts have become fewer: 3 of the 4 that" in done.err
+    assert len(out.read_text().splitlines()) == 5
+
+
+def test_one_object_at_the_end(cli, source, tmp_path):
+    out = tmp_path / "out.jsonl"
+    command = ("generate", *TOY, "--input", source, "--output", out, "--seed", 3, "--json")
+    found = json.loads(cli(*command).out)
+    assert found["seconds"] > 0
+    assert found["tokens"] == sum(each["stats"]["tokens"] for each in read(out).values() if "stats" in each) > 0
+    assert (found["done"], found["failed"], found["before"], found["complete"]) == (4, 1, 0, True)
+    assert (found["output"], found["model"], found["seed"]) == (str(out), "tabular", 3)
+    again = json.loads(cli(*command).out)
+    assert (again["done"], again["before"], again["before_failed"]) == (0, 4, 1)
+
+
 def test_input_and_output_are_two_files(cli, tmp_path):
     prompts = tmp_path / "q.jsonl"
     prompts.write_text('{"prompt": "the"}\n')
-    link = tmp_path / "link.jsonl"
-    link.symlink_to(prompts)
-    for output in (prompts, link):
+    soft, hard = tmp_path / "soft.jsonl", tmp_path / "hard.jsonl"
+    soft.symlink_to(prompts)
+    hard.hardlink_to(prompts)
+    for output in (prompts, soft, hard):
         done = cli("generate", *TOY, "--input", prompts, "--output", output, "--overwrite")
         assert (done.code, done.out) == (2, "")
         assert "--output" in done.err
@@ -179,3 +220,22 @@ def test_what_a_line_may_hold_never_ends_the_batch(cli, line):
     records = {record["line"]: record for record in map(json.loads, done.out.splitlines())}
     assert records[1]["error"]["type"] == "BadParameter"
     assert "choices" in records[2]
+
+
+def test_the_settings_beside_the_output_are_no_input(cli, tmp_path):
+    prompts = tmp_path / "out.jsonl.settings.json"
+    prompts.write_text('{"prompt": "the"}\n')
+    done = cli("generate", *TOY, "--input", prompts, "--output", tmp_path / "out.jsonl")
+    assert (done.code, done.out) == (2, "")
+    assert "the settings of --output" in done.err
+    assert prompts.read_text() == '{"prompt": "the"}\n'
+
+
+@pytest.mark.parametrize("digits", [400, 1000, 5000])
+def test_a_number_without_end_stays_beside_its_line(cli, digits):
+    line = '{"prompt": "the", "temperature": %s}' % ("9" * digits)
+    done = cli("generate", *TOY, "--input", "-", stdin=line.encode())
+    assert done.code == 0
+    message = json.loads(done.out)["error"]["message"]
+    assert len(message) < 200
+    assert "temperature" in message or f"{digits} digits" in message

@@ -1,6 +1,9 @@
 import json
+import signal
 
 import pytest
+
+from truedraw.engine.tabular import TabularEngine
 
 GRID = ("--temperature", "0.3,1", "--top-p", "0.9,1", "-n", 3)
 TOY = ("-m", "tabular", "--max-tokens", 6)
@@ -25,7 +28,7 @@ def test_a_line_a_sample_and_a_report(cli, tmp_path):
     assert "12 samples done" in done.err
     assert len({*keys(read(out))}) == len(read(out)) == 12
     text = page.read_text()
-    assert text.count("<figure>") == 6
+    assert text.count("<figure ") == 6
     assert "the cat" in text
     assert cli("sweep", *TOY, *GRID, "the cat", "--output", out, "--no-stats").err == ""
 
@@ -78,6 +81,53 @@ def test_with_other_settings_it_does_not_go_on(cli, tmp_path):
     assert len(read(out)) == 12
 
 
+def test_one_object_at_the_end(cli, tmp_path):
+    out = tmp_path / "out.jsonl"
+    found = json.loads(sweep(cli, "the cat", "--output", out, "--json", "--seed", 4).out)
+    assert (found["done"], found["failed"], found["before"], found["complete"]) == (12, 0, 0, True)
+    assert (found["prompts"], found["model"], found["seed"]) == (1, "tabular", 4)
+    assert [(point["temperature"], point["top_p"], point["samples"]) for point in found["points"]] == [
+        (0.3, 0.9, 3), (0.3, 1.0, 3), (1.0, 0.9, 3), (1.0, 1.0, 3),
+    ]  # fmt: skip
+    again = json.loads(sweep(cli, "the cat", "--output", out, "--json").out)
+    assert (again["done"], again["before"]) == (0, 12)
+    assert again["points"] == found["points"]
+
+
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(cli, tmp_path, monkeypatch):
+    out, page, count = tmp_path / "out.jsonl", tmp_path / "out.html", [0]
+    forward = TabularEngine.forward
+
+    def counted(self, *works):
+        count[0] += 1
+        if count[0] == 9:
+            signal.raise_signal(signal.SIGINT)
+        return forward(self, *works)
+
+    monkeypatch.setattr(TabularEngine, "forward", counted)
+    more = ("--output", out, "--html", page, "--max-running", 2, "--seed", 1, "--ignore-eos", "--json")
+    first = sweep(cli, "the cat", *more)
+    assert first.code == 130
+    assert "the same command goes on with" in first.err
+    found = json.loads(first.out)
+    assert found["complete"] is False
+    assert 0 < found["done"] == len(read(out)) < 12
+    assert f"{found['done']} samples at" in page.read_text()
+    second = sweep(cli, "the cat", *more)
+    assert (second.code, json.loads(second.out)["complete"]) == (0, True)
+    assert len({*keys(read(out))}) == len(read(out)) == 12
+
+
+def test_a_bar_counts_tokens_as_they_come_and_has_colours_as_asked(cli, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # draws the bar where there is no terminal
+    shown = {color: sweep(cli, "the cat", "--color", color).err for color in ("always", "never")}
+    for text in shown.values():
+        assert "tokens/s" in text
+        assert "12/12" in text
+    assert "\x1b[3" in shown["always"]
+    assert "\x1b[3" not in shown["never"]
+
+
 def test_a_table(cli, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     sweep(cli, "the cat", "--output", tmp_path / "out.jsonl", "--parquet", tmp_path / "out.parquet")
@@ -112,6 +162,12 @@ def test_without_the_table_extra_it_is_said_before_the_work(cli, tmp_path, monke
         (["-t", "1", "the", "--html", "x.html"], ["--html", "--output"]),
         (["-t", "1", "the", "--output", "x.jsonl", "--html", "no/folder/x.html"], ["--html no/folder/x.html"]),
         (["-t", "1", "the", "--chat"], ["no chat template"]),
+        (["-t", "1", "the", "--json"], ["--json", "--output"]),
+        (["-t", "1", "the", "--output", "x", "--html", "x"], ["--output", "also the file of --html"]),
+        (["-t", "1", "the", "--output", "x", "--html", "x.settings.json"], ["the settings of --output", "--html"]),
+        (["-t", "1", "the", "--output", "x", "--parquet", "./x"], ["--output", "--parquet"]),
+        (["-t", "9" * 5000, "the"], ["temperature"]),
+        (["--top-k", "9" * 5000, "the"], ["--top-k"]),
     ],
 )
 def test_bad_use(cli, tmp_path, monkeypatch, arguments, words):

@@ -111,3 +111,16 @@ def test_lists_and_json_keys_are_taken_as_they_come() -> None:
 )
 def test_a_schedule_is_straight_between_its_points(generated, value) -> None:
     assert at(((4, 1.2), (7, 0.6), (10, 0.9)), generated) == pytest.approx(value)
+
+
+@pytest.mark.parametrize("digits", [400, 5000])
+@pytest.mark.parametrize(
+    "given",
+    [lambda x: {"temperature": x}, lambda x: {"seed": x}, lambda x: {"n": x}, lambda x: {"min_tokens": x},
+     lambda x: {"top_p": x}, lambda x: {"logit_bias": {0: x}}, lambda x: {"logit_bias": {"9" * 5000: 1}},
+     lambda x: {"mirostat": x}, lambda x: {"schedule": {"temperature": [[0, x]]}}, lambda x: {"stop": x}],
+)  # fmt: skip
+def test_numbers_without_end_are_refused_in_few_words(given, digits) -> None:
+    with pytest.raises(BadParameter) as error:
+        SamplingParams(**given(10**digits))
+    assert len(str(error.value)) < 250

@@ -92,7 +92,7 @@ def test_the_certificate_is_json_and_the_report_is_whole(granted) -> None:
     assert len(found["plots"]["pit_counts"]) == 20
     assert sum(found["plots"]["pit_counts"]) == found["plots"]["tokens"]
     page = to_html(granted)
-    figures = re.findall(r"<figure>.*?</figure>", page, flags=re.DOTALL)
+    figures = re.findall(r"<figure .*?</figure>", page, flags=re.DOTALL)
     assert len(figures) == 4
     for figure in figures:
         assert ElementTree.fromstring(figure).find("svg") is not None

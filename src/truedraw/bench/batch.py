@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from truedraw.bench.pairs import PLAIN, WARM_UP_TOKENS
+from truedraw.bench.lengths import short, whole
+from truedraw.bench.pairs import PLAIN
 from truedraw.generate.model import Model
 from truedraw.sampling.params import SamplingParams
 
@@ -27,17 +28,15 @@ def batch_speeds(
 
     End tokens and stop strings do not count here: every sample has max_tokens tokens, so that no batch thins out.
     """
-    full = replace(params, ignore_eos=True, stop=(), stop_token_ids=())
     alone = None
     for n in sorted({1, *sizes}):
-        speed = _speed(model, tokens, replace(full, n=n), repeats)
+        speed = _speed(model, tokens, replace(whole(params), n=n), repeats)
         alone = speed if alone is None else alone
         yield BatchSpeed(n, speed, speed / alone)
 
 
 def _speed(model: Model, tokens: Sequence[int], params: SamplingParams, repeats: int) -> float:
     """The median tokens a second over repeats, after an unmeasured short run."""
-    short = replace(params, max_tokens=min(WARM_UP_TOKENS, params.max_tokens))
-    model.generate(tokens, short, speculative=PLAIN)
+    model.generate(tokens, short(params), speculative=PLAIN)
     runs = [model.generate(tokens, params, speculative=PLAIN).stats for _ in range(repeats)]
     return median(run.tokens / run.seconds for run in runs)

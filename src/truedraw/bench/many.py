@@ -9,7 +9,8 @@ from time import perf_counter
 from typing import Any
 
 from truedraw.bench.bootstrap import median_interval
-from truedraw.bench.pairs import PLAIN, WARM_UP_TOKENS
+from truedraw.bench.lengths import short, whole
+from truedraw.bench.pairs import PLAIN
 from truedraw.bench.peers.arms import Peer
 from truedraw.generate.model import Model
 from truedraw.generate.speculation import Speculation
@@ -56,8 +57,7 @@ class Many:
 
     def warm_up(self) -> None:
         """Every arm once with few tokens, unmeasured."""
-        short = replace(self.params, max_tokens=min(WARM_UP_TOKENS, self.params.max_tokens))
-        for arm in replace(self, params=short).arms().values():
+        for arm in replace(self, params=short(self.params)).arms().values():
             arm(0)
 
     def _alone(self, repeat: int) -> Run:
@@ -66,7 +66,7 @@ class Many:
 
     def _own(self, n: int, repeat: int, speculation: Speculation) -> Run:
         seed = (self.params.seed or 0) + repeat
-        params = replace(self.params, n=n, seed=seed, ignore_eos=True, stop=(), stop_token_ids=())
+        params = replace(whole(self.params), n=n, seed=seed)
         start, pages = perf_counter(), 0
         run = self.model.start(self.tokens, params, speculative=speculation)
         for _ in run:

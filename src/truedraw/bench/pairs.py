@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
+from truedraw.bench.lengths import short
 from truedraw.bench.prompts import Prompt
+from truedraw.control.explanation import Explanation
 from truedraw.errors import BadPrompt
 from truedraw.generate.model import Model
 from truedraw.generate.result import Result
@@ -14,7 +16,6 @@ from truedraw.generate.speculation import Speculation
 from truedraw.sampling.params import SamplingParams
 from truedraw.stats.summary import Stats
 
-WARM_UP_TOKENS = 16  # enough for every kernel and every row count to have run once
 PLAIN = Speculation(method="none")
 
 
@@ -35,6 +36,7 @@ class Pair:
     plain: Stats
     speculative: Stats
     identical: bool  # token for token
+    explanation: Explanation | None = None  # of the speculative run
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,7 @@ class Arms:
 
     def warm_up(self, tokens: str | Sequence[int]) -> None:
         """Run both once, unmeasured."""
-        short = replace(self.params, max_tokens=min(WARM_UP_TOKENS, self.params.max_tokens))
-        replace(self, params=short).pair(tokens, plain_first=True)
+        replace(self, params=short(self.params)).pair(tokens, plain_first=True)
 
 
 def tasks(model: Model, prompts: Sequence[Prompt], raw: bool = False) -> list[Task]:
@@ -69,7 +70,13 @@ def pairs(arms: Arms, todo: Sequence[Task], repeats: int = 1) -> Iterator[Pair]:
     for count, (repeat, (index, task)) in enumerate(product(range(repeats), enumerate(todo))):
         seeded = replace(arms, params=replace(arms.params, seed=(arms.params.seed or 0) + repeat))
         plain, speculative = seeded.pair(task.tokens, plain_first=count % 2 == 0)
-        yield Pair(index, task.category, plain.stats, speculative.stats, same_tokens(plain, speculative))
+        yield pair_of(index, task, plain, speculative)
+
+
+def pair_of(index: int, task: Task, plain: Result, speculative: Result) -> Pair:
+    """What is kept of two runs of task number `index`."""
+    same = same_tokens(plain, speculative)
+    return Pair(index, task.category, plain.stats, speculative.stats, same, speculative.explanation)
 
 
 def same_tokens(one: Result, other: Result) -> bool:

@@ -10,7 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NoReturn
 
-from truedraw.errors import BadFile
+from truedraw.errors import BadFile, BadInput
+from truedraw.sampling.ranges import whole_number
 
 UNCATEGORISED = "other"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -71,7 +72,9 @@ def _decoded(line: bytes, name: str, number: int) -> str:
 
 def _prompt(line: str, name: str, number: int) -> Prompt:
     try:
-        entry = json.loads(line)
+        entry = json.loads(line, parse_int=whole_number)
+    except BadInput as error:
+        _bad(name, number, str(error))
     except (ValueError, RecursionError) as error:
         _bad(name, number, f"not JSON ({error}); give one JSON object a line")
     if not isinstance(entry, dict):

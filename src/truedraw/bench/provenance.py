@@ -29,7 +29,7 @@ def machine() -> dict[str, Any]:
 
 def settings(params: SamplingParams, speculation: Speculation) -> dict[str, Any]:
     """What was sampled and with what it was speculated."""
-    return {"sampling": asdict(params), "speculation": asdict(speculation)}
+    return {"sampling": asdict(params), "speculation": speculation.config()}
 
 
 def _version(package: str) -> str | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from truedraw.cli import bench_kernels, bench_many, bench_memory, bench_reuse
-from truedraw.cli.flags import CountFlags, ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
+from truedraw.cli.flags import CountFlags, Explain, ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.sizes import sizes_of
@@ -19,6 +19,7 @@ from truedraw.errors import BadParameter
 
 if TYPE_CHECKING:
     from truedraw.bench.pairs import Arms, Pair, Task
+    from truedraw.generate.speculation import Speculation
 
 PANEL = "Measurement"
 MAX_TOKENS = 128  # unless told otherwise: long enough for drafts to repeat something, short enough for many prompts
@@ -56,6 +57,7 @@ class BenchFlags:
     raw: Annotated[
         bool, flag("--raw", help="Continue prompts as they are, without a chat template.", rich_help_panel=PANEL)
     ] = False
+    explain: Explain = False
     batch_sizes: Annotated[
         str | None,
         flag(
@@ -104,7 +106,7 @@ def bench(
 
     given = {"max_tokens": MAX_TOKENS, "seed": SEED, **sampling.given(), **count.given()}
     sampling_params(given)  # what is wrong should be said before the model is loaded
-    sizes, speculation = sizes_of("--batch-sizes", own.batch_sizes), speculation_of(spec, given.get("n", 1))
+    sizes, speculation = sizes_of("--batch-sizes", own.batch_sizes), speculation_of(spec)
     prompts = read_prompts(own.prompts, own.limit, own.per_category)
     with opened(model, apart=True) as loaded:
         arms = Arms(loaded, loaded.params(**given), speculation)
@@ -112,8 +114,11 @@ def bench(
         done, complete = _measured(arms, todo, own.repeats)
         batch = _batch(arms, todo[0], sizes, own.repeats) if complete else []
         conditions = _conditions(arms, model)
+    why = _why(done, speculation) if own.explain else {}
     if done:
-        _print({**_report(done), "batch": batch, "complete": complete, "repeats": own.repeats, **conditions}, output)
+        _print(
+            {**_report(done), "batch": batch, "complete": complete, "repeats": own.repeats, **why, **conditions}, output
+        )
     if not complete:
         raise typer.Exit(EXIT_CODE)
 
@@ -161,6 +166,14 @@ def _report(done: Sequence[Pair]) -> dict[str, Any]:
     return report(done)
 
 
+def _why(done: Sequence[Pair], speculation: Speculation) -> dict[str, Any]:
+    """Of all speculative runs together."""
+    from truedraw.cli.explaining import explained
+    from truedraw.control.explanation import together
+
+    return {"explain": explained(together(pair.explanation for pair in done), speculation)}
+
+
 def _conditions(arms: Arms, flags: ModelFlags) -> dict[str, Any]:
     from truedraw.bench.provenance import machine, settings
     from truedraw.cli.options import computed_with
@@ -176,8 +189,11 @@ def _conditions(arms: Arms, flags: ModelFlags) -> dict[str, Any]:
 
 
 def _print(found: dict[str, Any], output: OutputFlags) -> None:
+    from truedraw.cli.explaining import in_words
     from truedraw.cli.table import print_table
 
     if output.stats and not output.json:
         print_table(found, output.color)
+    if "explain" in found and not output.json:
+        typer.echo(in_words(found["explain"]), err=True)
     typer.echo(json.dumps(found, allow_nan=False))

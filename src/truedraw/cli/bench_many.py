@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from truedraw.cli.flags import ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
+from truedraw.cli.flags import ModelFlags, ReportFlags, SamplingFlags, SpeculationFlags
+from truedraw.cli.found import print_found
 from truedraw.cli.grouping import flag, with_flags
+from truedraw.errors import BadParameter
 
 if TYPE_CHECKING:
     from truedraw.bench.peers.arms import Peer
 
 SAMPLES, MAX_TOKENS, SEED, REPEATS = 32, 200, 0, 3
 PROMPT_TOKENS = 200
+ENDS = ("stop", "stop_token_ids", "min_tokens")
+SHARED = ("temperature", "max_tokens", "seed")
+"""What other systems are measured with, too; a seed is ours alone and changes no speed."""
 EPILOG = """Examples:
 
 truedraw bench many
@@ -39,7 +41,7 @@ class ManyFlags:
 
 @with_flags
 def many(
-    own: ManyFlags, model: ModelFlags, sampling: SamplingFlags, spec: SpeculationFlags, output: OutputFlags
+    own: ManyFlags, model: ModelFlags, sampling: SamplingFlags, spec: SpeculationFlags, output: ReportFlags
 ) -> None:
     """Measure many samples of one prompt drawn together.
 
@@ -54,15 +56,24 @@ def many(
 
     given = {"max_tokens": MAX_TOKENS, "seed": SEED, **sampling.given(), "n": own.n}
     sampling_params(given)  # what is wrong should be said before the model is loaded
-    speculation = speculation_of(spec, own.n)
+    refuse_unused({**sampling.given(), **({"amateur": model.amateur} if model.amateur else {})}, own.peers)
+    speculation = speculation_of(spec)
     with opened(model, apart=True) as loaded:
         peers = peers_of(own.peers, model)
         plan = Many(loaded, prompt_of(loaded.tokenizer.encode, own.prompt_tokens), loaded.params(**given), speculation,
                     peers)  # fmt: skip
         found = {**report(measured(plan, own.repeats), plan), **settings(plan.params, speculation), **machine()}
-    if output.stats and not output.json:
-        typer.echo("\n".join(lines(found)), err=True)
-    typer.echo(json.dumps({"model": loaded.name, **found}, allow_nan=False))
+    print_found({"model": loaded.name, **found}, lines(found), output)
+
+
+def refuse_unused(given: Mapping[str, Any], peers: str) -> None:
+    """Raises BadParameter for what ends texts, which all have one length, and for what other systems are not given."""
+    for name in ENDS:
+        if name in given:
+            raise BadParameter(f"--{name.replace('_', '-')}", "every sample has --max-tokens tokens here; leave it out")
+    for name in given if peers.strip() else ():
+        if name not in SHARED:
+            raise BadParameter(f"--{name.replace('_', '-')}", "the other systems would not sample by it; leave it out")
 
 
 def peers_of(names: str, model: ModelFlags) -> dict[str, Peer]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from truedraw.cli.flags import ModelFlags, OutputFlags
+from truedraw.cli.flags import ModelFlags, ReportFlags
+from truedraw.cli.found import print_found
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.errors import BadParameter
 
@@ -16,6 +14,7 @@ if TYPE_CHECKING:
     from truedraw.bench.memory import MemoryUse
 
 MEGABYTE = 1e6
+UNUSED = ("amateur", "contrastive_alpha", "contrastive_beta", "cache_bytes", "prefix_cache_bytes")
 EPILOG = """Examples:
 
 truedraw bench memory
@@ -33,7 +32,7 @@ class MemoryFlags:
 
 
 @with_flags
-def memory(own: MemoryFlags, model: ModelFlags, output: OutputFlags) -> None:
+def memory(own: MemoryFlags, model: ModelFlags, output: ReportFlags) -> None:
     """Measure where the memory of one generation goes, in a process of its own.
 
     The parts go to stderr (not with --json), one JSON object to stdout. Linux only.
@@ -41,13 +40,12 @@ def memory(own: MemoryFlags, model: ModelFlags, output: OutputFlags) -> None:
     from truedraw.bench.memory import Job, memory_use
     from truedraw.bench.provenance import machine
 
-    if model.amateur is not None:
-        raise BadParameter("--amateur", "this measures one model; leave it out")
+    for name in UNUSED:
+        if getattr(model, name) is not None:
+            raise BadParameter(f"--{name.replace('_', '-')}", "this measures one model as it comes; leave it out")
     job = Job(own.max_tokens, own.n, numerics=model.numerics, weights=model.weights, threads=model.threads)
     found = memory_use(model.model, job, model.cache)
-    if output.stats and not output.json:
-        typer.echo("\n".join(lines(found)), err=True)
-    typer.echo(json.dumps({"model": model.model, **found.to_json(), **machine()}, allow_nan=False))
+    print_found({"model": model.model, **found.to_json(), **machine()}, lines(found), output)
 
 
 def lines(found: MemoryUse) -> list[str]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
-
-from truedraw.cli.flags import ModelFlags, OutputFlags
+from truedraw.cli.flags import ModelFlags, ReportFlags
+from truedraw.cli.found import print_found
 from truedraw.cli.grouping import flag, with_flags
 
 EPILOG = """Examples:
@@ -30,7 +28,7 @@ class ReuseFlags:
 
 
 @with_flags
-def reuse(own: ReuseFlags, model: ModelFlags, output: OutputFlags) -> None:
+def reuse(own: ReuseFlags, model: ModelFlags, output: ReportFlags) -> None:
     """Measure repetitive work with the cache of logits and without.
 
     Eight short questions at three temperatures, many samples each, all of it several times over with fresh seeds. What
@@ -44,6 +42,4 @@ def reuse(own: ReuseFlags, model: ModelFlags, output: OutputFlags) -> None:
     with opened(model) as loaded:
         found = measured(loaded, Repetition(n=own.n, rounds=own.rounds, seed=own.seed), own.repeats)
         name = loaded.name
-    if output.stats and not output.json:
-        typer.echo("\n".join(lines(found)), err=True)
-    typer.echo(json.dumps({"model": name, **found, **machine()}, allow_nan=False))
+    print_found({"model": name, **found, **machine()}, lines(found), output)

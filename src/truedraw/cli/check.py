@@ -145,13 +145,13 @@ def _with_conditions(found: Certificate, subject: Subject, settings: Settings, f
 
     from truedraw.bench.provenance import machine
     from truedraw.bench.provenance import settings as sampled_with
+    from truedraw.cli.options import computed_with
 
     conditions = {
         **found.conditions,
         **asdict(settings),
         "prompts": len(subject.prompts),
-        "numerics": flags.numerics,
-        "weights": flags.weights,
+        **computed_with(flags),
         **sampled_with(subject.params, subject.speculation),
         **machine(),
     }

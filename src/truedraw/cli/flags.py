@@ -13,7 +13,16 @@ from truedraw.models.catalogue import DEFAULT_MODEL
 
 MODEL, SPECULATION, OUTPUT = "Model", "Speculation", "Output"
 
-__all__ = ["OUTPUT", "CountFlags", "ModelFlags", "OutputFlags", "SamplingFlags", "SpeculationFlags"]
+__all__ = [
+    "OUTPUT",
+    "CountFlags",
+    "Explain",
+    "ModelFlags",
+    "OutputFlags",
+    "ReportFlags",
+    "SamplingFlags",
+    "SpeculationFlags",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,15 @@ class ModelFlags:
             "--cache-bytes",
             metavar="SIZE",
             help="Memory for the texts being written, as 512M or 2G; used as they grow.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None
+    prefix_cache_bytes: Annotated[
+        str | None,
+        flag(
+            "--prefix-cache-bytes",
+            metavar="SIZE",
+            help="What of it may stay with texts that have ended, for texts that begin like them; 0 for nothing.",
             rich_help_panel=MODEL,
         ),
     ] = None
@@ -116,24 +134,46 @@ class SpeculationFlags:
     ] = None
 
 
+Explain = Annotated[
+    bool,
+    flag(
+        "--explain",
+        help="Say why so much was drafted, by whom, and what that was expected to bring.",
+        rich_help_panel=SPECULATION,
+    ),
+]
+Json = Annotated[bool, flag("--json", help="One JSON object on stdout.", rich_help_panel=OUTPUT)]
+Stats = Annotated[bool, flag("--stats/--no-stats", help="Statistics on stderr.", rich_help_panel=OUTPUT)]
+Config = Annotated[
+    Path | None,
+    flag(
+        "--config",
+        help="TOML file with values for flags.",
+        metavar="FILE",
+        callback=from_file,
+        is_eager=True,
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
 @dataclass(frozen=True, slots=True)
 class OutputFlags:
     """What is printed, and how."""
 
-    json: Annotated[bool, flag("--json", help="One JSON object on stdout.", rich_help_panel=OUTPUT)] = False
+    json: Json = False
     color: Annotated[
         Literal["auto", "always", "never"],
         flag("--color", help="Tokens coloured by origin; auto: on a terminal.", rich_help_panel=OUTPUT),
     ] = "auto"
-    stats: Annotated[bool, flag("--stats/--no-stats", help="Statistics on stderr.", rich_help_panel=OUTPUT)] = True
-    config: Annotated[
-        Path | None,
-        flag(
-            "--config",
-            help="TOML file with values for flags.",
-            metavar="FILE",
-            callback=from_file,
-            is_eager=True,
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None
+    stats: Stats = True
+    config: Config = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFlags:
+    """The same, of a verb that has no colours."""
+
+    json: Json = False
+    stats: Stats = True
+    config: Config = None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from truedraw.cli.colour import legend, painter, wants_colour, write
-from truedraw.cli.flags import OUTPUT, CountFlags, ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
+from truedraw.cli.flags import OUTPUT, CountFlags, Explain, ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.offline import job_of, refuse_without_input, run_job
@@ -54,6 +54,7 @@ class GenerateFlags:
     compare: Annotated[
         bool, flag("--compare", help="Afterwards measure the same plainly, and print what speculation gained.")
     ] = False
+    explain: Explain = False
     input: Annotated[
         str | None,
         flag("--input", "-i", metavar="FILE", help="Many prompts instead, a JSON object a line; - reads stdin."),
@@ -85,7 +86,7 @@ def generate(
     order of completion, with the number of their line and its seed; an error stays beside its line. A line without a
     seed has one made of --seed and its number: the first 8 bytes of the SHA-256 of "SEED:LINE"; with it,
     `truedraw generate --seed` writes the same text. Killed and run again, it goes on where it was. The exit code is 0
-    when every line was tried, even where some failed.
+    when every line was tried, even where some failed. With --output, --json prints one object about the run at its end.
     """
     if own.input is not None:
         _check_offline(own, prompt)
@@ -99,7 +100,8 @@ def generate(
 
 def _check_offline(own: GenerateFlags, prompt: str | None) -> None:
     """Raises BadParameter for what has no meaning with many prompts."""
-    for name, given in (("PROMPT", prompt is not None), ("--null", own.null), ("--compare", own.compare)):
+    alone = {"--null": own.null, "--compare": own.compare, "--explain": own.explain}
+    for name, given in {"PROMPT": prompt is not None, **alone}.items():
         if given:
             raise BadParameter(name, "goes with one prompt, and --input reads many from a file; give one of them")
 
@@ -109,6 +111,7 @@ def _one(
     output: OutputFlags,
 ) -> None:  # fmt: skip
     """One prompt's samples."""
+    from truedraw.cli.explaining import explained
     from truedraw.cli.options import opened, speculation_of
     from truedraw.cli.resources import process_seconds
     from truedraw.cli.showing import was_interrupted
@@ -119,8 +122,8 @@ def _one(
         raise BadParameter("--null", "with --json there are no texts to end; give one of them")
     count, model, sampling, spec = flags
     given = sampling.given() | count.given()
-    drawn = sampling_params(given).num_drawn  # what is wrong should be said before the model is loaded
-    text, speculation = prompt_text(prompt), speculation_of(spec, drawn)
+    sampling_params(given)  # what is wrong should be said before the model is loaded
+    text, speculation = prompt_text(prompt), speculation_of(spec)
     with opened(model, apart=own.compare) as loaded:
         start_seconds = process_seconds()
         ids = loaded.chat_prompt([{"role": "user", "content": text}]) if own.chat and text else text
@@ -128,7 +131,8 @@ def _one(
         result = _shown(loaded.start(ids, params, speculative=speculation), own, output)
         compare = own.compare and not was_interrupted(result)
         gain = _gain(loaded, ids, params, speculation) if compare else None
-    _print_rest(result, gain, output, start_seconds)
+    why = explained(result.explanation, speculation) if own.explain else None
+    _print_rest(result, {"comparison": gain, "explain": why}, output, start_seconds)
     if was_interrupted(result) or (compare and gain is None):
         raise typer.Exit(EXIT_CODE)
 
@@ -167,14 +171,20 @@ def _gain(
         return None
 
 
-def _print_rest(result: Result, gain: dict[str, Any] | None, output: OutputFlags, start_seconds: float | None) -> None:
+def _print_rest(
+    result: Result, asked: dict[str, dict[str, Any] | None], output: OutputFlags, start_seconds: float | None
+) -> None:
+    """Statistics, and what else was `asked` for: a comparison, an explanation."""
+    from truedraw.cli.explaining import in_words
     from truedraw.cli.resources import used
     from truedraw.cli.statistics import block, gained
 
+    there = {name: each for name, each in asked.items() if each is not None}
     if output.json:
-        extra = {} if gain is None else {"comparison": gain}
-        typer.echo(json.dumps({**result.to_dict(), **extra}, allow_nan=False))
+        typer.echo(json.dumps({**result.to_dict(), **there}, allow_nan=False))
     if output.stats:
         typer.echo("\n".join(filter(None, [block(result), used(start_seconds)])), err=True)
-    if gain is not None:
-        typer.echo(gained(gain), err=True)
+    if "explain" in there and not output.json:
+        typer.echo(in_words(there["explain"]), err=True)
+    if "comparison" in there:
+        typer.echo(gained(there["comparison"]), err=True)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from truedraw import TruedrawError, __version__
-from truedraw.cli import bench, chat, check, generate, models, sweep
+from truedraw.cli import bench, chat, check, generate, index, models, ngrams, sweep, tune
 from truedraw.cli.exit_codes import INTERRUPTED
 from truedraw.cli.pipe import quiet_pipe, stdout_to_nowhere
 from truedraw.errors import OutOfPages
@@ -30,8 +30,11 @@ app.command(epilog=generate.EPILOG)(generate.generate)
 app.command(epilog=chat.EPILOG)(chat.chat)
 app.command(epilog=sweep.EPILOG)(sweep.sweep)
 app.add_typer(bench.app, name="bench")
+app.command(epilog=tune.EPILOG)(tune.tune)
 app.command(epilog=check.EPILOG)(check.check)
 app.add_typer(models.app, name="models")
+app.add_typer(index.app, name="index")
+app.add_typer(ngrams.app, name="ngrams")
 
 
 @app.callback(invoke_without_command=True)
@@ -52,7 +55,7 @@ def command() -> Any:
     whole = typer.main.get_command(app)
     for verb in getattr(whole, "commands", {}).values():
         for option in verb.params:
-            if option.name in ("stop", "bad_words"):  # a text may hold blanks, at which lists are split
+            if option.name in ("stop", "bad_words", "candidate"):  # a text may hold blanks, at which lists are split
                 option.split_envvar_value = str.splitlines
     return whole
 

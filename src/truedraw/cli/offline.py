@@ -5,19 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import typer
-
 from truedraw.cli.flags import CountFlags, ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
-from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.record_files import STDOUT, FileFlags
 from truedraw.errors import BadFile, BadParameter
 
 if TYPE_CHECKING:
+    from truedraw.generate.batch import Batch
     from truedraw.generate.model import Model
+    from truedraw.generate.offline.batch import Emit
     from truedraw.generate.offline.done import Done
     from truedraw.generate.offline.lines import Defaults
     from truedraw.generate.speculation import Speculation
@@ -44,9 +44,15 @@ class Job:
             **law_of(self.model),
             "chat": self.chat,
             "sampling": self.given,
-            "speculation": asdict(self.speculation),
+            "speculation": self.speculation.config(),
             "seed": self.seed,
         }
+
+    def check_files(self) -> None:
+        """Raises BadParameter."""
+        from truedraw.cli.record_files import check_apart
+
+        check_apart(self.files, {"--input": None if self.source == STDOUT else Path(self.source)})
 
 
 def job_of(
@@ -61,58 +67,58 @@ def job_of(
     given = sampling.given() | count.given()
     sampling_params(given)
     seed = seed_of(files, given.pop("seed", None))
-    return Job(source, files, model, given, seed, speculation_of(spec, given.get("n", 1)), chat)
+    return Job(source, files, model, given, seed, speculation_of(spec), chat)
 
 
 def run_job(job: Job, output: OutputFlags) -> None:
     """Every line that is not done yet; says on stderr what became of them."""
     from truedraw.cli.options import opened
     from truedraw.cli.progress import Tally
-    from truedraw.cli.record_files import check_apart, records_to
+    from truedraw.cli.record_files import records_to
+    from truedraw.cli.recording import Recording
     from truedraw.generate.offline.done import Done
 
-    check_apart({"--input": None if job.source == STDOUT else Path(job.source), "--output": job.files.path})
+    run = Recording(job.files, output, Tally("prompt"))
+    run.check()
+    job.check_files()
     with _input(job.source) as lines, records_to(job.files, job.settings()) as out:
-        done, tally = Done(out.records(), job.files.path), Tally("prompt")
-        with opened(job.model) as loaded:
-            complete = _sampled(loaded, job, (lines, done), (out.append, tally))
-    if output.stats or tally.failed:
-        typer.echo(tally.line(done.count, done.failed), err=True)
-    if not complete:
-        _interrupted(job.files)
+        done = Done(out.records(), job.files.path)
+        _look_ahead(lines, done)
+        run.tally.before, run.tally.before_failed = done.count, done.failed
+        with opened(job.model) as loaded, loaded.batch(max_running=job.files.running) as batch:
+            draw = partial(run_lines_of, batch, lines, done, defaults(loaded, job))
+            complete = run.drawn(batch, out.append, _num_lines(job.source), draw)
+    if complete:
+        done.check_all_met()
+    run.close(complete, {"model": job.model.model, "seed": job.seed})
 
 
-def _sampled(model: Model, job: Job, source: tuple[BinaryIO, Done], sink: tuple[Any, Any]) -> bool:
-    """Whether it came to its end."""
-    from truedraw.cli.progress import bar
+def run_lines_of(batch: Batch, lines: BinaryIO, done: Done, defaults: Defaults, emit: Emit) -> None:
+    """The lines that are not done."""
     from truedraw.generate.offline.batch import run_lines
     from truedraw.generate.offline.lines import numbered
 
-    (lines, done), (append, tally) = source, sink
-    with bar(tally, _num_lines(job.source), done.count) as add:
-
-        def emit(record: dict[str, Any]) -> None:
-            append(record)
-            add(record)
-
-        try:
-            run_lines(model, done.remaining(numbered(lines)), _defaults(model, job), emit, job.files.running)
-        except KeyboardInterrupt:
-            return False
-    return True
+    run_lines(batch, done.remaining(numbered(lines)), defaults, emit)
 
 
-def _defaults(model: Model, job: Job) -> Defaults:
+def defaults(model: Model, job: Job) -> Defaults:
+    """For lines that do not say otherwise."""
     from truedraw.generate.offline.lines import Defaults
 
     return Defaults(job.given, job.speculation, job.seed, model.chat_prompt, job.chat)
 
 
-def _interrupted(files: FileFlags) -> None:
-    """Says how to go on, and ends with the exit code of ctrl-C."""
-    if files.path is not None:
-        typer.echo(f"interrupted; the same command goes on with {files.path}", err=True)
-    raise typer.Exit(EXIT_CODE)
+def _look_ahead(lines: BinaryIO, done: Done) -> None:
+    """What has changed since is said before the work, where the lines can be read twice; raises BadFile."""
+    from truedraw.generate.offline.lines import numbered
+
+    if not done.count or not lines.seekable():
+        return
+    start = lines.tell()
+    for _ in done.remaining(numbered(lines)):
+        pass
+    done.check_all_met()
+    lines.seek(start)
 
 
 @contextmanager

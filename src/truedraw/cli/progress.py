@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from truedraw.cli.colour import wants_colour
 from truedraw.cli.statistics import counted, number
+
+if TYPE_CHECKING:
+    from truedraw.generate.batch import Batch
 
 
 @dataclass(slots=True)
 class Tally:
-    """What was done in this run."""
+    """What was done in this run, and what was there before it."""
 
     noun: str  # of one result
+    before: int = 0
+    before_failed: int = 0  # of these
     done: int = 0
     failed: int = 0
-    tokens: int = 0
+    tokens: int = 0  # of the results that are done
     started: float = field(default_factory=perf_counter)
 
     def add(self, record: dict[str, Any]) -> None:
@@ -28,20 +35,43 @@ class Tally:
         self.tokens += num_tokens(record)
 
     @property
-    def tokens_per_second(self) -> float | None:
+    def seconds(self) -> float:
         """Since the beginning."""
-        seconds = perf_counter() - self.started
-        return self.tokens / seconds if seconds else None
+        return perf_counter() - self.started
 
-    def line(self, before: int = 0, before_failed: int = 0) -> str:
-        """For people; `before` results were there already, of which `before_failed` are errors."""
-        bad = f", {before_failed} of them failed" if before_failed else ""
-        kept = f" ({before} were there already{bad})" if before else ""
+    def line(self) -> str:
+        """For people."""
+        bad = f", {self.before_failed} of them failed" if self.before_failed else ""
+        kept = f" ({self.before} were there already{bad})" if self.before else ""
         failed = f", {self.failed} of them failed" if self.failed else ""
+        seconds = self.seconds
         return (
             f"{counted(self.done, self.noun)} done{failed}{kept}; {counted(self.tokens, 'token')} in "
-            f"{perf_counter() - self.started:.1f} s: {number(self.tokens_per_second, '.1f')} tokens/s"
+            f"{seconds:.1f} s: {number(self.tokens / seconds if seconds else None, '.1f')} tokens/s"
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "done": self.done,
+            "failed": self.failed,
+            "before": self.before,
+            "before_failed": self.before_failed,
+            "tokens": self.tokens,
+            "seconds": self.seconds,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """Tokens a second since the bar appeared, those of unfinished texts included; asked whenever it is drawn."""
+
+    batch: Batch
+    started: float
+
+    def __str__(self) -> str:
+        seconds = perf_counter() - self.started
+        return number(self.batch.num_tokens / seconds if seconds else None, ".1f")
 
 
 def num_tokens(record: dict[str, Any]) -> int:
@@ -52,12 +82,14 @@ def num_tokens(record: dict[str, Any]) -> int:
 
 
 @contextmanager
-def bar(tally: Tally, total: int | None, before: int = 0) -> Iterator[Any]:
+def bar(
+    tally: Tally, total: int | None, batch: Batch, color: Literal["auto", "always", "never"] = "auto"
+) -> Iterator[Callable[[dict[str, Any]], None]]:
     """Yields add(record), which counts and shows; drawn on a terminal only, and gone afterwards."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    console, tally.started = Console(stderr=True), perf_counter()
+    console, tally.started = Console(stderr=True, no_color=not wants_colour(color, sys.stderr)), perf_counter()
     columns = (
         TextColumn(f"{{task.description}} {tally.noun}s"),
         BarColumn(),
@@ -66,10 +98,10 @@ def bar(tally: Tally, total: int | None, before: int = 0) -> Iterator[Any]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
-        task = shown.add_task("", total=total, completed=before, speed="")
+        task = shown.add_task("", total=total, completed=tally.before, speed=Speed(batch, tally.started))
 
         def add(record: dict[str, Any]) -> None:
             tally.add(record)
-            shown.update(task, advance=1, speed=number(tally.tokens_per_second, ".1f"))
+            shown.advance(task)
 
         yield add

@@ -53,17 +53,30 @@ class FileFlags:
         return self.max_running or LIMITS.max_running
 
 
-def check_apart(files: Mapping[str, Path | None]) -> None:
-    """Raises BadParameter where two flags name one file, of which one would destroy what the other holds."""
-    seen: dict[Path, str] = {}
-    for name, path in files.items():
+def check_apart(files: FileFlags, others: Mapping[str, Path | None]) -> None:
+    """Raises BadParameter where two flags name one file, of which one would destroy what the other holds.
+
+    Beside --output stands the file of its settings, which nobody else may name either.
+    """
+    from truedraw.generate.offline.settings import beside
+
+    own = {} if files.path is None else {"--output": files.path, "the settings of --output": beside(files.path)}
+    seen: dict[object, str] = {}
+    for name, path in {**others, **own}.items():
         if path is None:
             continue
-        real = path.resolve()
-        if real in seen or any(path.exists() and other.exists() and path.samefile(other) for other in seen):
-            other = seen.get(real, "another flag")
+        other = seen.setdefault(identity(path), name)
+        if other != name:
             raise BadParameter(name, f"{path} is also the file of {other}; give each a file of its own")
-        seen[real] = name
+
+
+def identity(path: Path) -> object:
+    """Equal for two paths to one file, through links of any kind, whether or not it is there yet."""
+    try:
+        found = path.stat()
+    except OSError:
+        return path.resolve()
+    return found.st_dev, found.st_ino
 
 
 class StdoutRecords:

@@ -9,6 +9,7 @@ from truedraw.generate.result import Result
 from truedraw.stats.summary import Stats
 
 UNKNOWN = "–"
+MOST_POSITIONS = 8  # in one line
 
 
 def counted(number: int, noun: str) -> str:
@@ -25,7 +26,7 @@ def block(result: Result) -> str:
         f"{prompt} of prompt, {stats.tokens} new{samples} in {stats.seconds:.2f} s: "
         f"{number(stats.tokens_per_second, '.1f')} tokens/s",
         f"{counted(stats.rounds, 'round')}, {number(stats.tokens_per_round, '.2f')} tokens a round; "
-        f"{drafts(stats)}{forced(stats)}",
+        f"{drafts(stats)}{forced(stats)}{positions(stats)}",
         f"time: engine {share(stats.engine_seconds, stats)}, draft {share(stats.draft_seconds, stats)}, "
         f"other {share(stats.other_seconds, stats)}",
         *notices(result),
@@ -36,14 +37,12 @@ def block(result: Result) -> str:
 def notices(result: Result) -> list[str]:
     """One line where a drafter failed, and one where the texts do not have the model's distribution."""
     loss = result.loss
-    failed = (
-        [] if result.fallback is None else [f"drafting was given up, the text is plain sampling: {result.fallback}"]
-    )
+    given_up = [f"a drafter was given up, the text goes on without it: {reason}" for reason in result.stats.fallbacks]
     if loss is None:
-        return failed
+        return given_up
     settings = ", ".join(f"{name} {value:g}" for name, value in loss.settings.items())
     bound = "" if loss.tv_per_token is None else f"total variation a token at most {loss.tv_per_token:.2g}; "
-    return [*failed, f"LOSSY, not the model's distribution ({loss.rule}, {settings}): {bound}{loss.meaning}"]
+    return [*given_up, f"LOSSY, not the model's distribution ({loss.rule}, {settings}): {bound}{loss.meaning}"]
 
 
 def line(stats: Stats) -> str:
@@ -64,6 +63,13 @@ def drafts(stats: Stats) -> str:
 def forced(stats: Stats) -> str:
     """What a grammar left no choice about."""
     return f"; {counted(stats.forced, 'token')} forced" if stats.forced else ""
+
+
+def positions(stats: Stats) -> str:
+    """What became of the first few drafts behind a text: how many of those that were tried were kept."""
+    pairs = list(zip(stats.kept_by_position, stats.tried_by_position, strict=True))[:MOST_POSITIONS]
+    shares = [f"{kept / tried:.0%}" for kept, tried in pairs]
+    return f"; by position {' '.join(shares)}" if len(shares) > 1 else ""
 
 
 def share(seconds: float, stats: Stats) -> str:

@@ -10,7 +10,6 @@ import typer
 
 from truedraw.cli.flags import ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
 from truedraw.cli.grouping import flag, with_flags
-from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.record_files import FileFlags
 from truedraw.cli.sampling_flags import SAMPLING
 
@@ -87,12 +86,17 @@ def sweep(
     One JSON line a sample goes to --output (or stdout) when it is done: its prompt's number, its point, its text,
     tokens and log probabilities, and a seed of its own, with which `truedraw generate` writes the same text. Killed and
     run again with the same settings, a sweep goes on where it was: nothing is done twice and nothing is missing.
+    With --output, --json prints one object at the end: what was done, and the numbers of every point.
     """
     from truedraw.cli import sweeping
     from truedraw.cli.options import speculation_of
+    from truedraw.cli.progress import Tally
     from truedraw.cli.record_files import check_apart
+    from truedraw.cli.recording import Recording
 
-    check_apart({"--prompts": own.prompts, "--output": files.path, "--html": own.html, "--parquet": own.parquet})
+    run = Recording(files, output, Tally("sample"))
+    run.check()
+    check_apart(files, {"--prompts": own.prompts, "--html": own.html, "--parquet": own.parquet})
     sweeping.check_reports(files, own.html, own.parquet)
     plan = sweeping.Plan(
         model=model,
@@ -103,10 +107,9 @@ def sweep(
             {name: getattr(own, name) for name in sweeping.AXES},
             own.n,
             sampling.given(),
-            (sweeping.seed_of(files, own.seed), speculation_of(spec, own.n)),
+            (sweeping.seed_of(files, own.seed), speculation_of(spec)),
         ),
     )
-    complete = sweeping.run(plan, output.stats)
-    sweeping.write_reports(plan, own.html, own.parquet)
-    if not complete:
-        raise typer.Exit(EXIT_CODE)
+    complete = sweeping.draw(plan, run)
+    sweeping.write_reports(files, own.html, own.parquet)
+    run.close(complete, sweeping.summary(plan) if output.json else {})

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from truedraw.cli.flags import ModelFlags
 from truedraw.cli.options import law_of, opened
-from truedraw.cli.progress import Tally, bar
 from truedraw.cli.record_files import FileFlags, records_to, seed_of
+from truedraw.cli.recording import Recording
 from truedraw.cli.sizes import values_of
 from truedraw.cli.stdin import prompt_text
 from truedraw.errors import BadFile, BadParameter, BadPrompt
-from truedraw.generate.offline.grid import AXES, Draw, points
+from truedraw.generate.offline.grid import AXES, points
 from truedraw.generate.offline.sweep import Sweep, drawn, run_sweep
 from truedraw.generate.speculation import Speculation
 
-__all__ = ["AXES", "Plan", "check_reports", "prompts_of", "run", "seed_of", "sweep_of", "write_reports"]
+if TYPE_CHECKING:
+    from truedraw.generate.model import Model
+
+__all__ = ["AXES", "Plan", "check_reports", "draw", "prompts_of", "seed_of", "summary", "sweep_of", "write_reports"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Plan:
             "points": [point.params() for point in self.sweep.points],
             "n": self.sweep.n,
             "sampling": self.sweep.params,
-            "speculation": asdict(self.sweep.speculative),
+            "speculation": self.sweep.speculative.config(),
             "seed": self.sweep.seed,
             "prompts": self.sweep.prompts,
         }
@@ -74,35 +75,24 @@ def prompts_of(prompt: str | None, path: Path | None) -> list[str]:
     return texts
 
 
-def run(plan: Plan, stats: bool) -> bool:
+def draw(plan: Plan, run: Recording) -> bool:
     """Draw what is not there yet; whether that came to its end."""
-    tally = Tally("sample")
     with records_to(plan.files, plan.settings()) as out:
         done = drawn(out.records(), plan.files.path)
-        complete = len(done) >= len(plan.sweep) or _drawn(plan, done, out.append, tally)
-    if stats or tally.failed:
-        typer.echo(tally.line(len(done)), err=True)
-    if not complete and plan.files.path is not None:
-        typer.echo(f"interrupted; the same command goes on with {plan.files.path}", err=True)
-    return complete
+        run.tally.before = len(done)
+        if len(done) >= len(plan.sweep):
+            return True
+        with opened(plan.model) as loaded, loaded.batch(max_running=plan.files.running) as batch:
+            sweep = asked(loaded, plan)
+            return run.drawn(batch, out.append, len(sweep), lambda emit: run_sweep(batch, sweep, done, emit))
 
 
-def _drawn(plan: Plan, done: set[Draw], append: Callable[[dict[str, Any]], None], tally: Tally) -> bool:
-    with opened(plan.model) as loaded, bar(tally, len(plan.sweep), len(done)) as add:
-
-        def emit(record: dict[str, Any]) -> None:
-            append(record)
-            add(record)
-
-        sweep = plan.sweep
-        if plan.chat:
-            asked = [loaded.chat_prompt([{"role": "user", "content": text}]) for text in sweep.prompts]
-            sweep = replace(sweep, prompts=asked)
-        try:
-            run_sweep(loaded, sweep, done, emit, plan.files.running)
-        except KeyboardInterrupt:
-            return False
-    return True
+def asked(model: Model, plan: Plan) -> Sweep:
+    """The sweep with its prompts as the model is to get them."""
+    if not plan.chat:
+        return plan.sweep
+    prompts = [model.chat_prompt([{"role": "user", "content": text}]) for text in plan.sweep.prompts]
+    return replace(plan.sweep, prompts=prompts)
 
 
 def check_reports(files: FileFlags, html: Path | None, parquet: Path | None) -> None:
@@ -118,23 +108,38 @@ def check_reports(files: FileFlags, html: Path | None, parquet: Path | None) -> 
         require_pyarrow()
 
 
-def write_reports(plan: Plan, html: Path | None, parquet: Path | None) -> None:
+def write_reports(files: FileFlags, html: Path | None, parquet: Path | None) -> None:
     """From all samples that are there, of this run and those before; raises BadFile."""
     from truedraw.generate.offline.journal import read_records
     from truedraw.generate.offline.parquet import write_parquet
 
-    if plan.files.path is not None and parquet is not None:
-        write_parquet(read_records(plan.files.path), parquet)
-    if plan.files.path is not None and html is not None:
-        _write_whole(html, _page(plan, plan.files.path))
+    if files.path is not None and parquet is not None:
+        write_parquet(read_records(files.path), parquet)
+    if files.path is not None and html is not None:
+        _write_whole(html, _page(files.path))
 
 
-def _page(plan: Plan, path: Path) -> str:
+def summary(plan: Plan) -> dict[str, Any]:
+    """What --json prints beside the counts: the numbers of each point, from all samples that are there."""
     from truedraw.generate.offline.journal import read_records
+    from truedraw.stats.sweep.points import point_reports
+
+    found = [] if plan.files.path is None else point_reports(read_records(plan.files.path), AXES)
+    return {
+        "model": plan.model.model,
+        "seed": plan.sweep.seed,
+        "prompts": len(plan.sweep.prompts),
+        "points": [point.to_dict() for point in found],
+    }
+
+
+def _page(path: Path) -> str:
+    from truedraw.generate.offline.journal import read_records
+    from truedraw.generate.offline.settings import read
     from truedraw.stats.sweep.html import to_html
     from truedraw.stats.sweep.points import point_reports
 
-    return to_html(point_reports(read_records(path), AXES), plan.settings())
+    return to_html(point_reports(read_records(path), AXES), read(path) or {})
 
 
 def _write_whole(path: Path, text: str) -> None:

@@ -10,12 +10,15 @@ SAMPLES = 64  # blocks read from a file, evenly spread; the first and the last o
 BLOCK_BYTES = 1 << 14  # two models that differ only outside one megabyte of samples do not occur by training
 
 
-def fingerprint(files: Iterable[Path]) -> str:
-    """32 hexadecimal digits from names, sizes and samples of the files; reads one megabyte a file at most."""
+def fingerprint(files: Iterable[Path], named: bool = True) -> str:
+    """32 hexadecimal digits from names (unless not `named`), sizes and samples of the files.
+
+    Reads one megabyte a file at most.
+    """
     digest = hashlib.sha256()
     for file in sorted(files, key=lambda path: path.name):
         size = file.stat().st_size
-        digest.update(f"{file.name}\0{size}\0".encode())
+        digest.update(f"{file.name if named else ''}\0{size}\0".encode())
         _sample(file, size, digest.update)
     return digest.hexdigest()[:32]
 

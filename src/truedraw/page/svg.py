@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -9,10 +10,13 @@ from html import escape
 from truedraw.page.document import HUES
 
 WIDTH, HEIGHT = 420, 220  # of a plot, in pixels
-LEFT, RIGHT, TOP, BOTTOM = 52, 12, 12, 34  # margins
+LEFT, RIGHT, TOP, BOTTOM = 52, 18, 12, 38  # margins
+BELOW = 16  # pixels from an axis to the words below it
 ROW = 22  # height of a labelled bar
 LABELS = 240  # width of the labels of such bars
-MOST_TICKS = 6  # between the ends of an axis
+MOST_TICKS = 6  # of an axis, its ends not counted
+LABEL = 30  # pixels from one value below an axis to the next, so that both can be read
+ROUNDING = 1e-9  # of a step
 NUMBERS = 70  # width of what stands behind a bar
 
 
@@ -44,25 +48,56 @@ def curve(axes: Axes, values: Sequence[float]) -> str:
 
 def trace(axes: Axes, points: Sequence[tuple[float, float]], number: int, name: str = "") -> str:
     """A line through the points and a dot at each, in the colour of curve `number`; `name` is shown on pointing."""
-    colour = number % len(HUES)
+    colour, kind = number % len(HUES), curve_kind(number)
     at = [axes.point(x, y) for x, y in points]
     line = " ".join(f"{x},{y}" for x, y in at)
     dots = "".join(f'<circle class="k{colour}" cx="{x}" cy="{y}" r="3"/>' for x, y in at)
-    return f'<g><title>{escape(name)}</title><polyline class="curve c{colour}" points="{line}"/>{dots}</g>'
+    return f'<g><title>{escape(name)}</title><polyline class="{kind}" points="{line}"/>{dots}</g>'
+
+
+def curve_kind(number: int) -> str:
+    """The classes of a line: its colour, and dashes where all colours have been used before."""
+    return f"curve c{number % len(HUES)}" + (" again" if number >= len(HUES) else "")
 
 
 def key(names: Sequence[str]) -> str:
     """Which colour is which curve, for above the plots."""
-    marks = (f'<li><svg width="12" height="12"><circle class="k{i % len(HUES)}" cx="6" cy="6" r="5"/></svg> '
-             f"{escape(name)}</li>" for i, name in enumerate(names))  # fmt: skip
+    marks = (
+        f'<li><svg width="24" height="12"><path class="{curve_kind(i)}" d="M0,6 H24"/>'
+        f'<circle class="k{i % len(HUES)}" cx="12" cy="6" r="4"/></svg> {escape(name)}</li>'
+        for i, name in enumerate(names)
+    )
     return f'<ul class="key">{"".join(marks)}</ul>'
 
 
 def ticks(axes: Axes, xs: Sequence[float]) -> str:
-    """The values below the x axis between its ends, where there are few enough to be read."""
-    inner = [x for x in xs if axes.x[0] < x < axes.x[1]]
-    at = [(axes.point(x, axes.y[0]), x) for x in (inner if len(inner) <= MOST_TICKS else ())]
-    return "".join(f'<text x="{x}" y="{y + 14}" text-anchor="middle">{value:.5g}</text>' for (x, y), value in at)
+    """The values below the x axis between its ends, as many as can be read."""
+    (last, y), (right, _) = axes.point(axes.x[0], axes.y[0]), axes.point(axes.x[1], axes.y[0])
+    found = []
+    for value in xs:
+        x = axes.point(value, axes.y[0])[0]
+        if last + LABEL <= x <= right - LABEL:
+            last = x
+            found.append(f'<text x="{x}" y="{y + BELOW}" text-anchor="middle">{value:.5g}</text>')
+    return "".join(found)
+
+
+def steps(low: float, high: float) -> list[float]:
+    """Round numbers, at most MOST_TICKS, from `low` or above to `high` or below."""
+    if not high > low:
+        return [low]
+    rough = (high - low) / (MOST_TICKS - 1)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
+    first, last = math.ceil(low / step - ROUNDING), math.floor(high / step + ROUNDING)
+    return [step * i for i in range(first, last + 1)]
+
+
+def rounded(low: float, high: float) -> tuple[float, float]:
+    """The least range of round numbers around this one."""
+    marks = steps(low, high)
+    step = marks[1] - marks[0] if len(marks) > 1 else high - low
+    return step * math.floor(low / step + ROUNDING), step * math.ceil(high / step - ROUNDING)
 
 
 def bars(axes: Axes, values: Sequence[float]) -> str:
@@ -90,17 +125,22 @@ def level(axes: Axes, y: float, label: str = "", kind: str = "limit") -> str:
 def plot(axes: Axes, body: str, title: str, x_label: str) -> str:
     """The whole picture; `title` is also read out."""
     (left, bottom), (right, top) = axes.point(axes.x[0], axes.y[0]), axes.point(axes.x[1], axes.y[1])
-    ticks = "".join(
-        f'<text x="{left - 6}" y="{axes.point(axes.x[0], y)[1] + 4}" text-anchor="end">{y:.3g}</text>'
-        for y in (axes.y[0], (axes.y[0] + axes.y[1]) / 2, axes.y[1])
-    )
+    marks = steps(*axes.y)
+    levels = [(y, axes.point(axes.x[0], y)[1]) for y in marks]
+    grid = "".join(f'<line class="grid" x1="{left}" x2="{right}" y1="{at}" y2="{at}"/>' for _, at in levels)
+    values = "".join(f'<text x="{left - 6}" y="{at + 4}" text-anchor="end">{_plain(y)}</text>' for y, at in levels)
     ends = "".join(
-        f'<text x="{x}" y="{bottom + 14}" text-anchor="{anchor}">{value:.5g}</text>'
-        for x, anchor, value in ((left, "start", axes.x[0]), (right, "end", axes.x[1]))
+        f'<text x="{x}" y="{bottom + BELOW}" text-anchor="middle">{value:.5g}</text>'
+        for x, value in ((left, axes.x[0]), (right, axes.x[1]))[: 2 if axes.x[1] > axes.x[0] else 1]
     )
-    middle = f'<text x="{(left + right) / 2}" y="{bottom + 28}" text-anchor="middle">{escape(x_label)}</text>'
+    middle = f'<text x="{(left + right) / 2}" y="{bottom + 2 * BELOW}" text-anchor="middle">{escape(x_label)}</text>'
     frame = f'<path class="frame" d="M{left},{top} V{bottom} H{right}"/>'
-    return _figure(title, WIDTH, HEIGHT, body + frame + ticks + ends + middle)
+    return _figure(title, (WIDTH, HEIGHT), grid + body + frame + values + ends + middle)
+
+
+def _plain(value: float) -> str:
+    """Without what floating point adds to a round number; 0 has no sign."""
+    return f"{value:.6g}" if abs(value) > ROUNDING else "0"
 
 
 def labelled_bars(rows: Sequence[tuple[str, float, str, str]], limit: float, title: str) -> str:
@@ -114,12 +154,12 @@ def labelled_bars(rows: Sequence[tuple[str, float, str, str]], limit: float, tit
     ]
     at = LABELS + limit * room
     line = f'<line class="limit" x1="{at:.1f}" x2="{at:.1f}" y1="0" y2="{height}"/>'
-    return _figure(title, LABELS + WIDTH, height, "".join(parts) + line)
+    return _figure(title, (LABELS + WIDTH, height), "".join(parts) + line, "wide")
 
 
-def _figure(title: str, width: int, height: int, body: str) -> str:
-    name = escape(title, quote=True)
+def _figure(title: str, size: tuple[int, int], body: str, kind: str = "plot") -> str:
+    name, (width, height) = escape(title, quote=True), size
     return (
-        f'<figure><svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
-        f'aria-label="{name}">{body}</svg><figcaption>{escape(title)}</figcaption></figure>'
+        f'<figure class="{kind}"><figcaption>{escape(title)}</figcaption>'
+        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{name}">{body}</svg></figure>'
     )

@@ -8,6 +8,7 @@ from typing import Any
 from truedraw.errors import BadParameter
 from truedraw.sampling.grammar import PARAMETERS
 from truedraw.sampling.order import OFF, PENALTIES, PRESETS, SWITCHES, TRUNCATIONS, on, steps_of
+from truedraw.sampling.ranges import shown
 
 Values = Mapping[str, Any]
 
@@ -30,7 +31,8 @@ def lengths(values: Values) -> None:
     """A text cannot be shorter than it must be."""
     if values["min_tokens"] > values["max_tokens"]:
         raise BadParameter(
-            "min_tokens", f"got {values['min_tokens']}, but max_tokens is {values['max_tokens']}; give at most that"
+            "min_tokens",
+            f"got {shown(values['min_tokens'])}, but max_tokens is {values['max_tokens']}; give at most that",
         )
 
 
@@ -68,7 +70,7 @@ def details(values: Values) -> None:
 def one_truncation(values: Values) -> None:
     """Mirostat takes the place of all truncations."""
     if values["mirostat"] not in (0, 2):
-        raise BadParameter("mirostat", f"got {values['mirostat']!r}; give 2, or 0 to turn it off")
+        raise BadParameter("mirostat", f"got {shown(values['mirostat'])}; give 2, or 0 to turn it off")
     for name in truncations(values) if values["mirostat"] else ():
         raise BadParameter(name, f"mirostat takes the place of every truncation; turn {name} or mirostat off")
 

@@ -20,14 +20,23 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from truedraw.errors import BadParameter
+from truedraw.errors import BadInput, BadParameter
 from truedraw.protocol import Floats
+from truedraw.sampling.ranges import whole_number
 from truedraw.sampling.row import Row
 from truedraw.sampling.step import Fixed, Step
 from truedraw.sampling.truncate import Mask
 
 PARAMETERS = ("grammar", "json_schema", "regex")
 """At most one of them is given."""
+
+REASONS = {
+    "NoExtension": "the model has no token that goes on with it",
+    "NoExtensionBias": "the model has no token that goes on with it",
+    "ParserTooComplex": "it is too complex",
+    "LexerTooComplex": "it is too complex",
+}
+"""Names that llguidance gives to what stopped it, in words."""
 
 QUOTED = re.compile(r"\d+ \|")  # a line number and a line of the grammar
 
@@ -141,9 +150,11 @@ def schema_text(schema: Any) -> str:
     """JSON text of a schema given as a mapping, a boolean (both are schemas) or JSON; raises BadParameter."""
     name = "json_schema"
     try:
-        parsed = json.loads(schema) if isinstance(schema, str) else schema
+        parsed = json.loads(schema, parse_int=whole_number) if isinstance(schema, str) else schema
         if isinstance(parsed, Mapping | bool):
             return json.dumps(dict(parsed) if isinstance(parsed, Mapping) else parsed, allow_nan=False)
+    except BadInput as error:
+        raise BadParameter(name, str(error)) from error
     except (TypeError, ValueError, RecursionError) as error:
         raise BadParameter(name, f"it is not JSON ({error}); give a schema as a mapping or as JSON text") from error
     raise BadParameter(name, f'got {str(schema)[:80]!r}; give an object, for instance {{"type": "object"}}')
@@ -152,7 +163,8 @@ def schema_text(schema: Any) -> str:
 def stuck(parameter: str, matcher: Matcher) -> BadParameter:
     """The error of a matcher that has one."""
     reason = in_one_line(matcher.get_error())
-    return BadParameter(parameter, f"no text can satisfy it here: {reason}; change the {parameter}")
+    words = REASONS.get(reason, reason)
+    return BadParameter(parameter, f"no text can satisfy it here: {words}; change the {parameter}")
 
 
 def in_one_line(message: str) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from truedraw.errors import BadParameter
 from truedraw.protocol import Floats, Purpose
+from truedraw.sampling.ranges import shown
 
 SEED_BITS = 64
 NODE_BITS = 24  # of the last counter word; purposes take the bits above, bit 31 belongs to the race
@@ -52,7 +53,7 @@ class PhiloxRandomness:
 def check_seed(seed: int) -> None:
     """Raises BadParameter unless 0 <= seed < 2**64."""
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << SEED_BITS:
-        raise BadParameter("seed", f"got {seed!r}; give a whole number from 0 to 2**64 - 1, or leave it out")
+        raise BadParameter("seed", f"got {shown(seed)}; give a whole number from 0 to 2**64 - 1, or leave it out")
 
 
 def fresh_seed() -> int:

@@ -6,7 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from truedraw.errors import BadParameter
+from truedraw.errors import BadInput, BadParameter
+
+LONGEST_SHOWN = 60  # characters of a value that a message repeats
+MOST_DIGITS = 400  # of a whole number: no float is as large
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +24,11 @@ class Numbers:
 
     def check(self, name: str, value: object) -> None:
         """Raises BadParameter."""
-        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        number = _is_finite(value)
         if number and value in self.also:
             return
         if not number or not self.low <= value <= self.high or (self.open_low and value == self.low):  # type: ignore[operator]
-            raise BadParameter(name, f"got {value!r}; give a number {self.words}")
+            raise BadParameter(name, f"got {shown(value)}; give a number {self.words}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +42,34 @@ class Wholes:
     def check(self, name: str, value: object) -> None:
         """Raises BadParameter."""
         if isinstance(value, bool) or not isinstance(value, int) or not self._holds(value):
-            raise BadParameter(name, f"got {value!r:.60}; give a whole number, {self.words}")
+            raise BadParameter(name, f"got {shown(value)}; give a whole number, {self.words}")
 
     def _holds(self, value: int) -> bool:
         return value >= self.low and (self.high is None or value <= self.high)
+
+
+def shown(value: object) -> str:
+    """A value as a message repeats it: short, and without an error where Python refuses to write a number out."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
+
+
+def whole_number(text: str) -> int:
+    """`parse_int` for json.loads; raises BadInput for more digits than any parameter takes."""
+    if len(text) > MOST_DIGITS:
+        raise BadInput(f"a number has {len(text)} digits; give one of at most {MOST_DIGITS}")
+    return int(text)
+
+
+def _is_finite(value: object) -> bool:
+    """Whether it is a number that a float can hold."""
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 ANY = Numbers(-math.inf, math.inf, "that is finite")
@@ -94,7 +121,7 @@ def a_list(name: str, value: Any) -> tuple[Any, ...]:
     if value is None:
         return ()
     if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
-        raise BadParameter(name, f"got {value!r}; give a list")
+        raise BadParameter(name, f"got {shown(value)}; give a list")
     return tuple(value)
 
 
@@ -110,10 +137,10 @@ def biases(value: Any) -> dict[int, float]:
     """{token id: bias}; ids may be written as strings, as JSON makes them. Raises BadParameter."""
     name = "logit_bias"
     if not hasattr(value or {}, "items"):
-        raise BadParameter(name, f"got {value!r}; give a mapping of token ids to numbers")
+        raise BadParameter(name, f"got {shown(value)}; give a mapping of token ids to numbers")
     found: dict[int, float] = {}
     for token, bias in (value or {}).items():
-        token_id = int(token) if isinstance(token, str) and token.isdecimal() else token
+        token_id = int(token) if isinstance(token, str) and token.isdecimal() and len(token) <= MOST_DIGITS else token
         IDS.check(name, token_id)
         ANY.check(name, bias)
         found[token_id] = float(bias)

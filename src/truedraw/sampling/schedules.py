@@ -10,7 +10,7 @@ from typing import Any
 
 from truedraw.errors import BadParameter
 from truedraw.sampling.order import SCHEDULED
-from truedraw.sampling.ranges import RANGES, Numbers, Wholes
+from truedraw.sampling.ranges import RANGES, Numbers, Wholes, shown
 
 Points = tuple[tuple[int, float], ...]
 
@@ -23,7 +23,7 @@ NEVER_OFF: dict[str, Numbers | Wholes] = {"top_k": Wholes(1, "1 or more"), "top_
 def schedules(value: Any) -> dict[str, Points]:
     """{parameter: points}; raises BadParameter."""
     if not hasattr(value or {}, "items"):
-        raise BadParameter(NAME, f'got {value!r}; give a mapping like {{"temperature": [[0, 1.2], [100, 0.7]]}}')
+        raise BadParameter(NAME, f'got {shown(value)}; give a mapping like {{"temperature": [[0, 1.2], [100, 0.7]]}}')
     return {name: points(name, line) for name, line in (value or {}).items()}
 
 
@@ -36,12 +36,14 @@ def points(name: str, line: Any) -> Points:
     except (TypeError, ValueError):
         found = ()
     if not found:
-        raise BadParameter(NAME, f"got {line!r} for {name}; give pairs of tokens and value: [[0, 1.2], [100, 0.7]]")
+        raise BadParameter(
+            NAME, f"got {shown(line)} for {name}; give pairs of tokens and value: [[0, 1.2], [100, 0.7]]"
+        )
     for tokens, value in found:
         TOKENS.check(NAME, tokens)
         _check(name, value)
     if any(after <= before for (before, _), (after, _) in pairwise(found)):
-        raise BadParameter(NAME, f"got {line!r} for {name}; the numbers of tokens must rise")
+        raise BadParameter(NAME, f"got {shown(line)} for {name}; the numbers of tokens must rise")
     return found
 
 

@@ -1,4 +1,5 @@
 import math
+import re
 
 import pytest
 
@@ -38,7 +39,7 @@ def test_the_page_is_safe_and_has_every_point():
     page = to_html(point_reports(RECORDS, AXES), {"model": "<m>", "seed": 1})
     assert "<m>" not in page
     assert "<b>" not in page
-    assert page.count("<figure>") == 6
+    assert page.count("<figure ") == 6
     assert page.count("<tr>") == 3
     assert "3 and 1 failed" in page
     assert "nan" not in page
@@ -55,7 +56,7 @@ def test_curves_are_what_else_varies():
 def test_nothing_but_failures_and_nothing_at_all():
     page = to_html(point_reports([RECORDS[-1]], AXES), {})
     assert "0 and 1 failed" in page
-    assert "<figure>" not in page
+    assert "<figure " not in page
     assert "0 samples at 0 points" in to_html([], {})
 
 
@@ -64,3 +65,14 @@ def test_empty_texts_and_infinite_surprise_do_not_break_it():
     assert points[0].logprob.value is None
     assert "–" in to_html(points, {})
     assert math.isfinite(len(to_html(points, {})))
+
+
+def test_all_plots_have_the_same_x_axis_and_entropy_begins_at_nothing():
+    short = [record(t, i, [1], sampling_logprobs=[-t]) for t in (0.2, 0.5) for i in (0, 1)]  # without runs of 3
+    page = to_html(point_reports([*short, *(record(1.0, i, [1, 2, 3, 4]) for i in (0, 1))], AXES), {})
+    figures = {re.search("<figcaption>([^<]*)", each)[1]: each for each in page.split("<figure")[1:]}
+    assert len(figures) == 6
+    for figure in figures.values():
+        assert re.findall(r'y="198.*?>([^<]*)</text>', figure) == ["0.5", "0.2", "1"]  # between the ends, the ends
+    marks = re.findall(r'text-anchor="end">([^<]*)', figures["entropy of the sampling law, nats a token"])
+    assert (marks[0], marks[-1]) == ("0", "0.5")

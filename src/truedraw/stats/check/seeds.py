@@ -52,7 +52,7 @@ def draft_lengths(speculation: Speculation) -> list[int]:
 
 
 def _coupled(subject: Subject, length: int) -> Speculation:
-    return replace(subject.drafting(length), rejection_sample_method="coupled")
+    return subject.drafting(length).but(rejection_sample_method="coupled")
 
 
 def _judged(subject: Subject, length: int, plain: Sequence[Result], fast: Sequence[Result]) -> Finding:

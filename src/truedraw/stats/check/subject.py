@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 from truedraw.errors import BadPrompt
@@ -77,4 +77,4 @@ class Subject:
         """The same speculation with a fixed number of draft tokens in every round; plain sampling stays plain."""
         if self.speculation.method == OFF:
             return self.speculation
-        return replace(self.speculation, num_speculative_tokens=tokens, adaptive=False)
+        return self.speculation.but(num_speculative_tokens=tokens, adaptive=False)

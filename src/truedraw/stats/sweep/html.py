@@ -8,22 +8,24 @@ from html import escape
 from typing import Any
 
 from truedraw.page.document import document
-from truedraw.page.svg import Axes, key, plot, ticks, trace
+from truedraw.page.svg import Axes, key, plot, rounded, ticks, trace
 from truedraw.stats.diversity import Mean
 from truedraw.stats.sweep.points import ORDERS, PointReport, Values
 
 UNKNOWN = "–"
 LONGEST_EXAMPLE = 400  # characters
-PADDING = 0.08  # of a plot's height, above and below the curves
 Metric = Callable[[PointReport], float | None]
 
-METRICS: tuple[tuple[str, Metric, tuple[float, float] | None], ...] = (
+Span = tuple[float | None, float | None]
+"""The ends of an axis, as far as they are known."""
+
+METRICS: tuple[tuple[str, Metric, Span], ...] = (
     *((f"distinct-{n}", lambda point, n=n: point.distinct[n], (0.0, 1.0)) for n in ORDERS),
     ("self-BLEU", lambda point: point.self_bleu, (0.0, 1.0)),
-    ("log probability by the model, nats a token", lambda point: point.logprob.value, None),
-    ("entropy of the sampling law, nats a token", lambda point: point.entropy.value, None),
+    ("log probability by the model, nats a token", lambda point: point.logprob.value, (None, 0.0)),
+    ("entropy of the sampling law, nats a token", lambda point: point.entropy.value, (0.0, None)),
 )
-"""What is plotted: its name, where it stands, and its range where that is known."""
+"""What is plotted: its name, where it stands, and its range."""
 HEAD = ("samples", "tokens", "ended", *(f"distinct-{n}" for n in ORDERS), "self-BLEU", "log probability", "entropy")
 
 
@@ -65,32 +67,31 @@ def by_curve(points: Sequence[PointReport], across: str | None) -> dict[str, lis
     return found
 
 
-def _plot(
-    metric: tuple[str, Metric, tuple[float, float] | None], curves: Mapping[str, Sequence[PointReport]], across: str
-) -> str:
+def _plot(metric: tuple[str, Metric, Span], curves: Mapping[str, Sequence[PointReport]], across: str) -> str:
     title, value, span = metric
     drawn = {
         name: [(float(dict(p.values)[across]), y) for p in group if (y := value(p)) is not None]
         for name, group in curves.items()
     }
-    every = [at for line in drawn.values() for at in line]
-    if not every:
+    values = [y for line in drawn.values() for _, y in line]
+    if not values:
         return ""
-    axes = Axes((min(x for x, _ in every), max(x for x, _ in every)), span or _span([y for _, y in every]))
+    xs = sorted({float(dict(point.values)[across]) for group in curves.values() for point in group})
+    axes = Axes((xs[0], xs[-1]), _range(span, values))
     body = "".join(trace(axes, line, i, name) for i, (name, line) in enumerate(drawn.items()))
-    return plot(axes, body + ticks(axes, sorted({x for x, _ in every})), title, across)
+    return plot(axes, body + ticks(axes, xs), title, across)
 
 
-def _span(values: Sequence[float]) -> tuple[float, float]:
-    low, high = min(values), max(values)
-    room = (high - low) * PADDING or 1.0
-    return low - room, high + room
+def _range(span: Span, values: Sequence[float]) -> tuple[float, float]:
+    """From what is known and what is there, to round numbers."""
+    low, high = (end if end is not None else found(values) for end, found in zip(span, (min, max), strict=True))
+    return rounded(low, high if high > low else low + 1.0)
 
 
 def _table(points: Sequence[PointReport]) -> str:
     axes = [name for name, _ in points[0].values] if points else []
     head = "".join(f"<th>{escape(name)}</th>" for name in (*axes, *HEAD))
-    return f"<table><tr>{head}</tr>{''.join(map(_row, points))}</table>"
+    return f'<div class="scroll"><table class="numbers"><tr>{head}</tr>{"".join(map(_row, points))}</table></div>'
 
 
 def _row(point: PointReport) -> str:

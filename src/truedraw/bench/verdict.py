@@ -1,0 +1,111 @@
+"""What a tuning has found: which config to use, and why, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from truedraw.bench.bootstrap import Interval
+from truedraw.bench.report import section
+from truedraw.bench.tune import Candidate
+from truedraw.generate.speculation import AUTO, OFF
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The config to use and the reasons for it."""
+
+    name: str
+    config: Mapping[str, Any]
+    reasons: tuple[str, ...]
+
+
+def verdict(candidates: Sequence[Candidate]) -> Verdict:
+    """The fastest beyond doubt, auto where that is as good as one can tell, plain sampling where nothing gains."""
+    measured = sorted((each for each in candidates if each.pairs and not each.failed), key=lambda each: -each.median)
+    if not measured:
+        return plainly("No candidate could be measured.")
+    auto = next((each for each in measured if each.config == {"method": AUTO}), None)
+    sure = [each for each in measured if is_surely_above_one(each.speed)]
+    if sure:
+        return fastest(sure[0], measured[0], auto if auto in sure else None)
+    first = measured[0]
+    if first.median <= 1:
+        return plainly(f"Plain sampling is best: the fastest candidate was {said(first)}.")
+    doubt = f"Nothing was faster than plain sampling beyond doubt; the fastest was {said(first)}."
+    if auto is None or (auto.speed.high or auto.median) < 1:
+        return plainly(doubt)
+    stays = f"auto stays, at {interval(auto.speed)}: it returns to plain sampling by itself where drafts do not pay."
+    return Verdict(auto.name, auto.config, (doubt, stays))
+
+
+def fastest(best: Candidate, first: Candidate, auto: Candidate | None) -> Verdict:
+    """The best of those that surely gain, or auto where it gains too and is not surely slower.
+
+    `first` has the highest median of all, perhaps by luck.
+    """
+    reasons = [f"The fastest beyond doubt was {said(best)}."]
+    if first is not best:
+        reasons.append(f"{first.name} had {interval(first.speed)}, which may be luck.")
+    if auto is None or auto is best:
+        return Verdict(best.name, best.config, (*reasons, *by_category(best)))
+    ratio = best.against(auto)
+    if ratio is None or is_surely_above_one(ratio):
+        ahead = () if ratio is None else (f"It ran at {interval(ratio)} of the speed of auto on the same prompts.",)
+        return Verdict(best.name, best.config, (*reasons, *ahead, *by_category(best)))
+    chosen = (
+        f"auto, at {interval(auto.speed)}, is chosen: the fastest ran at {interval(ratio)} of its speed on the same "
+        "prompts, which may be luck, and auto adapts itself to other texts."
+    )
+    return Verdict(auto.name, auto.config, (*reasons, chosen, *by_category(auto)))
+
+
+def plainly(reason: str) -> Verdict:
+    """Without drafts."""
+    return Verdict("plain sampling", {"method": OFF}, (reason,))
+
+
+def by_category(chosen: Candidate) -> tuple[str, ...]:
+    """Where it gained more and where less; nothing to say of one category."""
+    kinds = sorted({pair.category for pair in chosen.pairs})
+    if len(kinds) < 2:
+        return ()
+    medians = {
+        kind: section([pair for pair in chosen.pairs if pair.category == kind])["speedup"]["median"] for kind in kinds
+    }
+    return (f"By kind of prompt: {', '.join(f'{kind} {median:.2f}' for kind, median in medians.items())}.",)
+
+
+def ranking(candidates: Sequence[Candidate]) -> list[str]:
+    """A line for each, the fastest first, those that could not run last."""
+    names = max(len(each.name) for each in candidates)
+    there = sorted((each for each in candidates if each.pairs), key=lambda each: -each.median)
+    return [f"{each.name:{names}}  {told(each)}" for each in (*there, *(each for each in candidates if not each.pairs))]
+
+
+def told(each: Candidate) -> str:
+    """All about one."""
+    if not each.pairs:
+        return each.given_up or "not measured"
+    found = section(each.pairs)
+    kept = "" if found["acceptance_rate"] is None else f", {found['acceptance_rate']:.0%} of drafts kept"
+    end = "" if each.given_up is None else f"; {each.given_up}"
+    return f"{interval(each.speed)}, {found['tokens_per_round']:.2f} tokens a round{kept}{end}"
+
+
+def said(each: Candidate) -> str:
+    """Its name and speed in a sentence."""
+    prompts = len(each.by_prompt())
+    of = f"on {prompts} prompts" if prompts > 1 else "on one prompt, which says nothing of the spread"
+    return f"{each.name} with {interval(each.speed)} of plain sampling's speed {of}"
+
+
+def interval(of: Interval) -> str:
+    """A median with its ends."""
+    return f"{of.median:.2f}" if of.low is None else f"{of.median:.2f} ({of.low:.2f} to {of.high:.2f})"
+
+
+def is_surely_above_one(of: Interval) -> bool:
+    """With the whole interval."""
+    return of.low is not None and of.low > 1

@@ -1,0 +1,65 @@
+"""Many samples on their way into a file, for `generate --input` and `sweep`: bar, ctrl-C, last words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from truedraw.cli.flags import OutputFlags
+from truedraw.cli.interrupt import EXIT_CODE
+from truedraw.cli.progress import Tally, bar
+from truedraw.cli.record_files import FileFlags
+from truedraw.errors import BadParameter
+
+if TYPE_CHECKING:
+    from truedraw.generate.batch import Batch
+    from truedraw.generate.offline.batch import Emit
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One run: where its results go, and what is told about it."""
+
+    files: FileFlags
+    output: OutputFlags
+    tally: Tally
+
+    def check(self) -> None:
+        """Raises BadParameter for a flag that would have no meaning."""
+        if self.output.json and self.files.path is None:
+            raise BadParameter(
+                "--json", "without --output FILE the results themselves are JSON lines on stdout; give that, too"
+            )
+
+    def drawn(self, batch: Batch, append: Emit, total: int | None, draw: Callable[[Emit], None]) -> bool:
+        """Let `draw` emit its records into the file; whether it came to its end, or ctrl-C did."""
+        with bar(self.tally, total, batch, self.output.color) as add:
+
+            def emit(record: dict[str, Any]) -> None:
+                append(record)
+                add(record)
+
+            try:
+                draw(emit)
+            except KeyboardInterrupt:
+                return False
+        return True
+
+    def close(self, complete: bool, more: Mapping[str, Any]) -> None:
+        """The last words: on stderr for people, with --json one object on stdout, `more` in it.
+
+        An interrupted run says how to go on, and ends with the exit code of ctrl-C.
+        """
+        if self.output.stats or self.tally.failed:
+            typer.echo(self.tally.line(), err=True)
+        if not complete and self.files.path is not None:
+            typer.echo(f"interrupted; the same command goes on with {self.files.path}", err=True)
+        if self.output.json:
+            found = {"output": self.files.output, "complete": complete, **self.tally.to_dict(), **more}
+            typer.echo(json.dumps(found, allow_nan=False))
+        if not complete:
+            raise typer.Exit(EXIT_CODE)

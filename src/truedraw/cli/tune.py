@@ -1,0 +1,195 @@
+"""truedraw tune: a config file for one's own prompts, measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from truedraw.cli.flags import OUTPUT, CountFlags, ModelFlags, ReportFlags, SamplingFlags
+from truedraw.cli.grouping import flag, with_flags
+from truedraw.cli.interrupt import EXIT_CODE
+from truedraw.cli.tuned import config_file, paragraphs, refuse, write
+from truedraw.errors import BadParameter
+
+if TYPE_CHECKING:
+    from truedraw.bench.tune import Tuning
+    from truedraw.bench.verdict import Verdict
+    from truedraw.generate.model import Model
+    from truedraw.sampling.params import SamplingParams
+
+PANEL = "Measurement"
+MAX_TOKENS = 128  # as in bench
+SEED = 0
+HEAD = (
+    "Written by truedraw tune, to be read with --config FILE; a flag or its twin in the environment counts before it."
+)
+EPILOG = """Examples:
+
+truedraw tune --prompts questions.jsonl --temperature 0.7 --budget 5m
+
+truedraw tune --try '{"method": "model", "model": "./small.gguf"}' --output small.toml
+
+truedraw generate --config truedraw.toml "Once upon a time"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TuneFlags:
+    """What only this verb has."""
+
+    prompts: Annotated[
+        Path | None,
+        flag(
+            "--prompts",
+            metavar="FILE",
+            help="JSON lines with prompt or turns, and category; a small set of our own if not given.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    limit: Annotated[int | None, flag("--limit", help="Prompts at most.", min=1, rich_help_panel=PANEL)] = None
+    per_category: Annotated[
+        int | None, flag("--per-category", help="Prompts of each category at most.", min=1, rich_help_panel=PANEL)
+    ] = None
+    raw: Annotated[
+        bool, flag("--raw", help="Continue prompts as they are, without a chat template.", rich_help_panel=PANEL)
+    ] = False
+    budget: Annotated[
+        str,
+        flag(
+            "--budget",
+            metavar="TIME",
+            help="To measure in, as 90s, 2m or 1h; one prompt is measured in any case.",
+            rich_help_panel=PANEL,
+        ),
+    ] = "2m"
+    candidate: Annotated[
+        list[str] | None,
+        flag(
+            "--candidate",
+            "--try",
+            metavar="JSON",
+            help="A further speculative config to try, as for --speculative-config; may be given several times.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    output: Annotated[
+        Path, flag("--output", "-o", metavar="FILE", help="The config file to write.", rich_help_panel=OUTPUT)
+    ] = Path("truedraw.toml")
+    overwrite: Annotated[
+        bool, flag("--overwrite", "--force", help="Write it even where one is there.", rich_help_panel=OUTPUT)
+    ] = False
+
+
+@with_flags
+def tune(
+    context: typer.Context,
+    own: TuneFlags,
+    count: CountFlags,
+    model: ModelFlags,
+    sampling: SamplingFlags,
+    output: ReportFlags,
+) -> None:
+    """Find out how to draft for one's own prompts, and write a config file.
+
+    Plain sampling, auto and each drafter that needs nothing else run on the same prompts with the same seeds (from 0 if
+    not given) and 128 tokens at most if not told otherwise, one right after the other and in changing order; what is
+    clearly slower is given up early. The file holds what is best for the model and these sampling parameters, and says
+    why; plain sampling, where nothing gains. A summary goes to stderr (not with --json), one JSON object to stdout.
+    ctrl-C reports what was measured so far, and writes no file.
+    """
+    from truedraw.bench.prompts import read_prompts
+    from truedraw.bench.verdict import ranking, verdict
+    from truedraw.cli.found import print_found
+    from truedraw.cli.options import opened
+    from truedraw.cli.sizes import seconds_of
+    from truedraw.sampling.params import sampling_params
+
+    given = {"max_tokens": MAX_TOKENS, "seed": SEED, **sampling.given(), **count.given()}
+    sampling_params(given)  # what is wrong should be said before the model is loaded
+    configs, seconds = configs_of(own.candidate or ()), seconds_of("--budget", own.budget)
+    prompts = read_prompts(own.prompts, own.limit, own.per_category)
+    refuse(own.output, own.overwrite)
+    with opened(model, apart=True) as loaded:
+        params = loaded.params(**given)
+        tuning = _begun(loaded, params, prompts, own.raw, (configs, seconds))
+        complete = _measured(tuning, seconds)
+        found, where = verdict(tuning.candidates), conditions(loaded, params, model)
+    lines = ranking(tuning.candidates)
+    if complete:
+        text = config_file(found, paragraphs(found, lines, tuning, where), model, context)
+        write(own.output, text, own.overwrite)
+    written = str(own.output) if complete else None
+    told = [
+        f"chosen: {found.name}",
+        *found.reasons,
+        *(f"  {line}" for line in lines),
+        f"written: {written or 'nothing'}",
+    ]
+    print_found({**_report(found, tuning), "file": written, "complete": complete, **where}, told, output)
+    if not complete:
+        raise typer.Exit(EXIT_CODE)
+
+
+def configs_of(texts: Sequence[str]) -> list[Mapping[str, Any]]:
+    """What is tried in any case and what was asked for; raises BadParameter and UnknownName."""
+    from truedraw.bench.tune import READY
+    from truedraw.cli.options import config_of
+    from truedraw.generate.speculation import OFF, speculation
+
+    further = [config_of("--candidate", text) for text in texts]
+    for config in further:
+        if speculation(config or None).method == OFF:
+            raise BadParameter("--candidate", "plain sampling is measured in any case; leave it out")
+    return [*READY, *further]
+
+
+def conditions(model: Model, params: SamplingParams, flags: ModelFlags) -> dict[str, Any]:
+    """Under which the numbers were measured."""
+    from dataclasses import asdict
+
+    from truedraw.bench.provenance import machine
+    from truedraw.cli.options import computed_with
+
+    return {"model": model.name, **computed_with(flags), "sampling": asdict(params), **machine()}
+
+
+def _begun(
+    model: Model, params: SamplingParams, prompts: Sequence[Any], raw: bool,
+    plan: tuple[Sequence[Mapping[str, Any]], float],
+) -> Tuning:  # fmt: skip
+    from truedraw.bench.pairs import tasks
+    from truedraw.bench.tune import Tuning, candidates
+
+    configs, seconds = plan
+    return Tuning(params, tasks(model, prompts, raw), candidates(model, configs), seconds)
+
+
+def _measured(tuning: Tuning, seconds: float) -> bool:
+    """Whether it came to its end."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("measuring", total=seconds)
+        try:
+            for _ in tuning.steps():
+                bar.update(task, completed=min(tuning.elapsed, seconds))
+        except KeyboardInterrupt:
+            return False
+    return True
+
+
+def _report(found: Verdict, tuning: Tuning) -> dict[str, Any]:
+    return {
+        "chosen": found.name,
+        "speculative_config": dict(found.config),
+        "reasons": list(found.reasons),
+        "prompts": tuning.prompts,
+        "seconds": tuning.elapsed,
+        "candidates": [each.to_dict() for each in tuning.candidates],
+    }

@@ -1,0 +1,87 @@
+"""The config file that a tuning writes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from truedraw.cli.flags import ModelFlags
+from truedraw.errors import BadFile
+
+if TYPE_CHECKING:
+    from truedraw.bench.tune import Tuning
+    from truedraw.bench.verdict import Verdict
+
+HEAD = (
+    "Written by truedraw tune, to be read with --config FILE; a flag or its twin in the environment counts before it."
+)
+ALL = (
+    "All that was measured, as multiples of plain sampling's speed: the median of the prompts and the interval that "
+    "holds it in 95 of 100 cases."
+)
+
+
+def refuse(path: Path, overwrite: bool) -> None:
+    """Raises BadFile where the file could not be written at the end, before anything is measured."""
+    if path.exists() and (path.is_dir() or not overwrite):
+        raise BadFile(f"--output {path} is there already; give another file, or --overwrite")
+    if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
+        raise BadFile(f"--output {path} cannot be written: give a file in a folder that exists and may be written to")
+
+
+def write(path: Path, text: str, overwrite: bool) -> None:
+    """Whole or not at all; raises BadFile, also where something has come there meanwhile."""
+    refuse(path, overwrite)
+    fresh = path.with_name(path.name + ".part")
+    try:
+        fresh.write_text(text, encoding="utf-8", errors="replace")
+        fresh.replace(path)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise BadFile(f"--output {path} cannot be written: {error.strerror}; give another file") from error
+
+
+def paragraphs(found: Verdict, lines: Sequence[str], tuning: Tuning, where: Mapping[str, Any]) -> list[list[str]]:
+    """The comments of the file."""
+    from truedraw.sampling.params import SamplingParams
+
+    usual = {field: getattr(SamplingParams(), field) for field in where["sampling"]}
+    sampled = ", ".join(f"{name} {each}" for name, each in where["sampling"].items() if each != usual[name])
+    measured = (
+        f"Measured on {date.today().isoformat()} in {tuning.elapsed:.0f} s: {where['model']}, {where['cpu']}, "
+        f"{where['cores']} cores, truedraw {where['versions']['truedraw']}; sampling: {sampled or 'default'}."
+    )
+    return [[HEAD], [measured], [f"Chosen: {found.name}.", *found.reasons], [ALL, *lines]]
+
+
+def config_file(found: Verdict, told: Sequence[Sequence[str]], flags: ModelFlags, context: typer.Context) -> str:
+    """The file: what was told as comments, and a table of flags for each verb that drafts."""
+    from truedraw.bench.tuned_file import tuned_file
+
+    settings = {"model": settled(flags.model), **model_flags(flags)}
+    config = {**found.config, **({"model": settled(found.config["model"])} if "model" in found.config else {})}
+    return tuned_file(config, told, settings, drafting_verbs(context))
+
+
+def model_flags(flags: ModelFlags) -> dict[str, Any]:
+    """What else of them decides how fast passes are, where it is not the default."""
+    names = ("numerics", "weights", "threads", "amateur", "contrastive_alpha", "contrastive_beta")
+    usual = ModelFlags()
+    return {name.replace("_", "-"): getattr(flags, name) for name in names
+            if getattr(flags, name) != getattr(usual, name)}  # fmt: skip
+
+
+def settled(model: str) -> str:
+    """A file or folder as it is found from anywhere; a name as it is."""
+    return str(Path(model).resolve()) if Path(model).exists() else model
+
+
+def drafting_verbs(context: typer.Context) -> list[str]:
+    """Those that take a speculative config."""
+    verbs = getattr(context.parent.command if context.parent else None, "commands", {})
+    return [name for name, verb in verbs.items() if any(each.name == "speculative_config" for each in verb.params)]

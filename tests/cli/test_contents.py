@@ -1,0 +1,28 @@
+"""A model is what its files hold."""
+
+import shutil
+
+import pytest
+
+from models.tiny_models import random_tensors, tiny_config, write_gguf
+from truedraw.cli.flags import ModelFlags
+from truedraw.cli.options import law_of
+from truedraw.errors import BadFile
+from truedraw.generate.offline.journal import Journal
+
+
+def test_a_moved_model_is_the_same_and_another_one_is_not(tmp_path):
+    config, out = tiny_config(), tmp_path / "out.jsonl"
+    (tmp_path / "b").mkdir()
+    first = write_gguf(tmp_path / "m.gguf", config, random_tensors(config))
+    moved = shutil.copy(first, tmp_path / "b" / "other.gguf")
+    with Journal(out, law_of(ModelFlags(model=str(first)))) as journal:
+        journal.append({})
+    Journal(out, law_of(ModelFlags(model=str(moved)))).close()
+    write_gguf(first, config, random_tensors(config, seed=1))
+    with pytest.raises(BadFile, match=r"contents\.model was"):
+        Journal(out, law_of(ModelFlags(model=str(first))))
+
+
+def test_the_toy_has_no_files():
+    assert law_of(ModelFlags(model="tabular"))["contents"] == {"model": None, "amateur": None}
