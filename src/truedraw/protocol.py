@@ -380,6 +380,7 @@ class Asker:
     sample: int  # its number, as Round.sample will have it
     room: int  # draft tokens at most
     sources: tuple[str, ...]  # the drafters it can have them from, by name
+    coupled: bool = False  # whether the rule is: a drafter may draw from a law under one kind, and not under the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,7 +395,8 @@ class Choice:
 class Controller(Protocol):
     """How much to draft, and by whom. It decides in two steps, so that drafts that cost nothing can be weighed.
 
-    Nothing that was sampled is ever weighed (algorithm L2): of a proposal that has laws all nodes are kept.
+    Nothing that was sampled is ever weighed (algorithm L2), neither its values nor how much of it there is: a proposal
+    that has laws is taken whole or not at all, and which of the two is settled before it is drawn.
     """
 
     def budget(self, askers: Seq[Asker]) -> list[dict[str, int]]:

@@ -7,8 +7,9 @@ import pytest
 
 from draft.mixing import SOURCES, inner, mix
 from truedraw import Model, load
+from truedraw.draft.chances import OwnChance
 from truedraw.draft.mix import MixDrafter
-from truedraw.draft.mix_sources import LEAST, MOST, OwnChance, Trust
+from truedraw.draft.mix_sources import LEAST, MOST, Trust
 from truedraw.draft.mix_tree import UNKNOWN
 from truedraw.errors import BadInput, BadParameter, BadProposal
 from truedraw.protocol import NOTHING, ROOT, Drafter, DraftState, LooksAhead, Proposal, Purpose, Scores

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from draft.ngram_lm_texts import TEXTS, VOCAB, law_by_definition, ngrams
 from truedraw.draft import ngram_lm_source
 from truedraw.draft.automaton import SuffixAutomaton
-from truedraw.draft.ngram_lm_counts import count_ngrams
+from truedraw.draft.ngram_lm_counts import count_ngrams, without_rare
 from truedraw.draft.ngram_lm_source import NgramSource
 
 TEXT = st.lists(st.integers(0, 3), max_size=12)
@@ -95,3 +95,15 @@ def test_hardly_any_text(texts) -> None:
     counts = count_ngrams(texts, 5)
     assert counts.levels[1:] == (0, 0, 0, 0)
     assert walked(counts) == ngrams(texts, 1)
+
+
+def test_rare_ngrams_are_left_out_and_the_rest_stays_as_it_was() -> None:
+    texts = [np.random.default_rng(seed).integers(0, 4, 60).tolist() for seed in range(6)]
+    whole = count_ngrams(texts, 4)
+    few = without_rare(whole, 3)
+    assert few.levels[:2] == whole.levels[:2]
+    assert few.levels[2] < whole.levels[2]
+    assert few.num_bytes < whole.num_bytes
+    kept = {gram: n for gram, n in walked(whole).items() if len(gram) < 3 or n >= 3}
+    assert walked(few) == kept
+    assert walked(without_rare(whole, 1)) == walked(whole)

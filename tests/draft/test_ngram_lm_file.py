@@ -5,14 +5,25 @@ from __future__ import annotations
 import json
 import os
 import zlib
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from draft.ngram_lm_texts import TEXTS
+from truedraw.draft import ngram_lm_file
 from truedraw.draft.ngram_lm_counts import count_ngrams
-from truedraw.draft.ngram_lm_file import MAGIC, PREFIX, Origin, counts_for, read_counts, write_counts
+from truedraw.draft.ngram_lm_file import (
+    MAGIC,
+    PREFIX,
+    SHIPPED,
+    Origin,
+    counts_for,
+    read_counts,
+    shipped,
+    write_counts,
+)
 from truedraw.errors import BadFile, BadParameter
 
 ORIGIN = Origin("größe/模型", "0123456789abcdef", 6)
@@ -138,3 +149,14 @@ def test_a_file_is_opened_once_until_it_changes(path) -> None:
     write_counts(path, count_ngrams(TEXTS[:1], 2), ORIGIN)
     assert counts_for(path, 6, None).num_texts == 1
     assert first.num_texts == len(TEXTS)  # who maps the old one keeps it
+
+
+def test_counts_come_with_truedraw_for_one_family_of_models() -> None:
+    """Whole, small, and for the tokens of the default model: what tools/own_counts.py makes."""
+    (path,) = (Path(ngram_lm_file.__file__).parent / SHIPPED).glob("*.tdn")
+    counts, origin = read_counts(path)
+    assert origin.vocab_size == 49152
+    assert counts.num_tokens > 400_000
+    assert path.stat().st_size < 4 << 20
+    assert shipped(SimpleNamespace(fingerprint=origin.tokenizer)) == path
+    assert shipped(SimpleNamespace(fingerprint="of another family")) is None

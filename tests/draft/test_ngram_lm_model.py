@@ -57,3 +57,20 @@ def test_what_was_predicted_is_written_sooner(model: Model) -> None:
     assert fast.stats.rounds < plain.stats.rounds / 2
     other = model.generate(PROMPTS[3], speculative=config, **{**settings, "seed": 5})
     assert other.choices[0].tokens != plain.choices[0].tokens
+
+
+def test_the_counts_that_come_with_the_model_are_used(model: Model) -> None:
+    """More is kept on prose than without them, and a seed gives the same text."""
+    kept = {}
+    for path in (None, ""):
+        config = {"method": "ngram-lm", "ngram_lm_path": path, "adaptive": False, "num_speculative_tokens": 3}
+        runs = [model.generate(prompt, seed=3, speculative=config, **SETTINGS) for prompt in PROMPTS[:20:5]]
+        kept[path] = sum(run.stats.accepted for run in runs), [choice.tokens for run in runs for choice in run.choices]
+    assert kept[None][0] > 1.2 * kept[""][0]
+    assert kept[None][1] == kept[""][1]
+
+
+def test_the_default_drafts_with_them(model: Model) -> None:
+    run = model.start(PROMPTS[0], seed=3, **SETTINGS)
+    sources = {each.source for step in run for each in step}
+    assert "ngram-lm" in sources

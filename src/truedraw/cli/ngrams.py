@@ -31,18 +31,22 @@ truedraw generate "Once upon" --speculative-config '{"method": "ngram-lm", "ngra
 
 Counts = Annotated[Path, typer.Argument(metavar="COUNTS", help="The counts, one file.", dir_okay=False)]
 Order = Annotated[int, typer.Option("--order", help="Tokens of the longest n-grams.", min=1, max=5)]
+Least = Annotated[
+    int,
+    typer.Option("--least", help="Leave out what is longer than two tokens and occurs fewer times than this.", min=1),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Make it anew where one is there already.")]
 
 
 @app.command(epilog=EXAMPLES)
-def build(
+def build(  # noqa: PLR0913, PLR0917 - one parameter a flag
     counts: Counts, files: Files, model: Model = DEFAULT_MODEL, cache: Cache = None, kind: Format = "auto",
-    order: Order = 5, overwrite: Overwrite = False, as_json: Json = False,
+    order: Order = 5, least: Least = 1, overwrite: Overwrite = False, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Count the n-grams of texts; those that the model wrote itself are the best. It is there whole, or not at all."""
     from truedraw.cli.models import progress_bar
     from truedraw.draft.index.texts import Texts
-    from truedraw.draft.ngram_lm_counts import count_ngrams
+    from truedraw.draft.ngram_lm_counts import count_ngrams, without_rare
     from truedraw.draft.ngram_lm_file import Origin, write_counts
 
     refuse(counts, files, overwrite)
@@ -50,7 +54,7 @@ def build(
         name, tokenizer = tokenizer_of(model, cache, tell)
         texts = joined(Texts(tokenizer, tell).of(files, None if kind == "auto" else kind))
         tell(COUNTING, 0, None)
-        found = count_ngrams(texts, order)
+        found = without_rare(count_ngrams(texts, order), least)
     if not found.num_tokens:
         raise BadFile("there is no text in these files; give files with at least one token")
     origin = Origin(name, tokenizer.fingerprint, tokenizer.vocab_size)

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 PANEL = "Measurement"
 MAX_TOKENS = 128  # as in bench
 SEED = 0
-HEAD = (
-    "Written by truedraw tune, to be read with --config FILE; a flag or its twin in the environment counts before it."
-)
 EPILOG = """Examples:
 
 truedraw tune --prompts questions.jsonl --temperature 0.7 --budget 5m

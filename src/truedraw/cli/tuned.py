@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from truedraw.bench.verdict import Verdict
 
 HEAD = (
-    "Written by truedraw tune, to be read with --config FILE; a flag or its twin in the environment counts before it."
+    "Written by truedraw tune, to be read with --config FILE. A flag or its twin in the environment counts before it, "
+    "but what is said of speculation there must agree with what is said here."
 )
 ALL = (
     "All that was measured, as multiples of plain sampling's speed: the median of the prompts and the interval that "
@@ -59,13 +60,16 @@ def paragraphs(found: Verdict, lines: Sequence[str], tuning: Tuning, where: Mapp
     return [[HEAD], [measured], [f"Chosen: {found.name}.", *found.reasons], [ALL, *lines]]
 
 
+PATHS = ("model", "amateur", "suffix_decoding_index", "ngram_lm_path")
+"""Settings that may name a file."""
+
+
 def config_file(found: Verdict, told: Sequence[Sequence[str]], flags: ModelFlags, context: typer.Context) -> str:
     """The file: what was told as comments, and a table of flags for each verb that drafts."""
     from truedraw.bench.tuned_file import tuned_file
 
-    settings = {"model": settled(flags.model), **model_flags(flags)}
-    config = {**found.config, **({"model": settled(found.config["model"])} if "model" in found.config else {})}
-    return tuned_file(config, told, settings, drafting_verbs(context))
+    settings = everywhere({"model": flags.model, **model_flags(flags)})
+    return tuned_file(everywhere(found.config), told, settings, drafting_verbs(context))
 
 
 def model_flags(flags: ModelFlags) -> dict[str, Any]:
@@ -74,6 +78,15 @@ def model_flags(flags: ModelFlags) -> dict[str, Any]:
     usual = ModelFlags()
     return {name.replace("_", "-"): getattr(flags, name) for name in names
             if getattr(flags, name) != getattr(usual, name)}  # fmt: skip
+
+
+def everywhere(given: Any, key: str = "") -> Any:
+    """Settings with the paths in them as they are found from anywhere, also those of drafters inside one another."""
+    if isinstance(given, Mapping):
+        return {name: everywhere(value, name) for name, value in given.items()}
+    if isinstance(given, list | tuple):
+        return [everywhere(value) for value in given]
+    return settled(given) if key in PATHS and isinstance(given, str) and given else given
 
 
 def settled(model: str) -> str:

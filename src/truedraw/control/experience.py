@@ -9,6 +9,7 @@ from truedraw.control.costs import Average, PassCosts
 from truedraw.control.opinion import Opinion
 
 FIRST = 3  # calls whose shortest counts: the first ones load and warm up
+MOST_RECORDS = 256  # drafters with settings that are told apart; the oldest goes first
 LARGEST = 4.0  # times the usual, that a call counts for at most
 
 
@@ -34,7 +35,9 @@ class Pace:
         return self._token.value
 
     def add(self, seconds: float, tokens: float) -> None:
-        """One call's time for a text, which drafted so many tokens."""
+        """One call's time for a text, which drafted so many tokens; one that found nothing tells little at first."""
+        if not tokens and not self.is_known:
+            return
         self._call = _with(self._call, seconds)
         self._token = _with(self._token, seconds / max(1.0, tokens))
 
@@ -53,7 +56,7 @@ class Record:
     opinion: Opinion = field(default_factory=Opinion)
     acceptance: Acceptance = field(default_factory=Acceptance)
     pace: Pace = field(default_factory=Pace)
-    is_certain: bool = True  # whether all that it ever offered could be weighed
+    is_certain: bool = True  # whether nothing that it ever offered had a law
 
 
 class Experience:
@@ -61,8 +64,13 @@ class Experience:
 
     def __init__(self, costs: PassCosts | None = None) -> None:
         self.costs = costs or PassCosts()
-        self._records: dict[str, Record] = {}
+        self._records: dict[tuple[str, bool], Record] = {}
 
-    def of(self, source: str) -> Record:
-        """What is known about a drafter, by its name in a job."""
-        return self._records.setdefault(source, Record())
+    def of(self, source: str, coupled: bool = False) -> Record:
+        """What is known about a drafter, by its name in a job, under a coupled rule or another."""
+        name = source, coupled
+        if name not in self._records:
+            while len(self._records) >= MOST_RECORDS:
+                del self._records[next(iter(self._records))]
+            self._records[name] = Record()
+        return self._records[name]

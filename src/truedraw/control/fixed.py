@@ -1,4 +1,4 @@
-"""The same number of draft tokens every round, from the first source that has any."""
+"""The same number of draft tokens every round, from the first source, or from the second where that has none."""
 
 from __future__ import annotations
 
@@ -18,17 +18,24 @@ class FixedController:
 
     def budget(self, askers: Sequence[Asker]) -> list[dict[str, int]]:
         """The number, or less where the text has less room left."""
-        return [
-            dict.fromkeys(asker.sources, tokens) if (tokens := min(self.num_speculative_tokens, asker.room)) else {}
-            for asker in askers
-        ]
+        return [{asker.sources[0]: self._tokens(asker)} if self._tokens(asker) else {} for asker in askers]
 
     def choose(
         self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]
     ) -> list[Choice]:
-        """All of the first offer that holds anything; which that is, no drawn token's value decides."""
-        found = [next(((name, each) for name, each in offer.items() if len(each)), None) for offer in offers]
-        return [Choice() if one is None else Choice(one[0], np.arange(len(one[1]))) for one in found]
+        """All that the first source has, or else what the second is asked for."""
+        return [self._chosen(asker, offer) for asker, offer in zip(askers, offers, strict=True)]
 
     def observe(self, rounds: Sequence[Round]) -> None:
         """Nothing is learnt."""
+
+    def _tokens(self, asker: Asker) -> int:
+        return min(self.num_speculative_tokens, asker.room) if asker.sources else 0
+
+    def _chosen(self, asker: Asker, offer: Mapping[str, Proposal]) -> Choice:
+        for source, proposal in offer.items():
+            if len(proposal):
+                return Choice(source, np.arange(len(proposal)))
+        if not offer or len(asker.sources) < 2:
+            return Choice()
+        return Choice(asker.sources[1], tokens=self._tokens(asker))

@@ -31,6 +31,7 @@ IDLE = 0.005  # of the time, that drafters may be asked for where nothing is dra
 LONGEST_PAUSE = 64  # rounds
 CALIBRATION = 3  # plain passes that are measured before anything is drafted
 PLAIN_EVERY, CLOSE = 32, 1.1  # rounds to the next one where the gain is below this
+FORGET = 4  # times as many texts remembered as there are
 LOOK_EVERY = 24  # rounds at least between tokens drafted by one that does not pay, to see whether it does by now
 
 
@@ -38,6 +39,7 @@ LOOK_EVERY = 24  # rounds at least between tokens drafted by one that does not p
 class Text:
     """What is known about one running text and each of its drafters."""
 
+    coupled: bool
     leans: dict[str, Lean] = field(default_factory=dict)
     shadows: dict[str, Shadow] = field(default_factory=dict)
 
@@ -48,7 +50,7 @@ class PayoffController:
     def __init__(self, experience: Experience | None = None) -> None:
         self._known = experience or Experience()
         self._costs = self._known.costs
-        self._width = Width(self._costs)
+        self._width = Width(self._costs, LONGEST)
         self.account = Account(self._known)
         self._texts: dict[int, Text] = {}
         self._offering = Average()  # seconds a round, that asking and weighing take
@@ -63,6 +65,8 @@ class PayoffController:
     def budget(self, askers: Sequence[Asker]) -> list[dict[str, int]]:
         """All that cheap drafters can offer; one token of those whose cost is not known yet."""
         self._step += 1
+        if len(self._texts) > FORGET * len(askers):  # some were cancelled
+            self._texts = {each.sample: text for each in askers if (text := self._texts.get(each.sample)) is not None}
         self._length = min(LONGEST, max(SHORTEST, 2 * self._width.rows // len(askers) + 1))
         if self._step - self._asked < self._pause:
             return [{} for _ in askers]
@@ -88,7 +92,7 @@ class PayoffController:
             self.account.plain(PAUSING if any(asker.room and asker.sources for asker in askers) else NO_ROOM)
             return [Choice() for _ in askers]
         samples = len(askers)
-        self._timed(offers, seconds)
+        self._timed(askers, offers, seconds)
         pile = Pile([self._best(asker, offer, samples) for asker, offer in zip(askers, offers, strict=True)])
         self._width.add(pile, samples, self._step - self._asked)
         self._asked = self._step
@@ -116,8 +120,7 @@ class PayoffController:
 
     def _is_plain_due(self, samples: int) -> bool:
         """Whether a plain pass is to be measured: at first, and now and then where drafts hardly gain."""
-        speeds = self._width.speeds(samples, self._offering.value)
-        is_close = self._width.rows > 0 and max(speeds.values()) < CLOSE * speeds[0]
+        is_close = self._width.rows > 0 and self._width.gain < CLOSE
         if self._costs.passes(samples) >= CALIBRATION and not (is_close and self._step - self._plain >= PLAIN_EVERY):
             return False
         self._plain = self._step
@@ -132,8 +135,7 @@ class PayoffController:
         if any(choice.source for choice in choices):
             self.account.drafted(askers, choices, pile.worths(self._rows))
         elif len(pile):
-            plain, *others = self._width.speeds(len(askers), self._offering.value).values()
-            self.account.plain(NOT_WORTH_IT, max(others) / plain)
+            self.account.plain(NOT_WORTH_IT, self._width.gain)
         else:
             self.account.plain(NOTHING_OFFERED)
         return choices
@@ -141,8 +143,8 @@ class PayoffController:
     def _wanted(self, asker: Asker) -> dict[str, int]:
         wanted = {}
         for source in asker.sources:
-            record = self._known.of(source)
-            if not record.pace.is_known:
+            record = self._known.of(source, asker.coupled)
+            if not record.pace.is_known and record.is_certain:
                 wanted[source] = min(asker.room, 1)
             elif self._is_cheap(record):
                 wanted[source] = min(asker.room, self._length)
@@ -153,33 +155,41 @@ class PayoffController:
 
     def _is_dear(self, askers: Sequence[Asker]) -> bool:
         """Whether there are drafters that are to be asked without an offer."""
-        return any(not self._is_cheap(self._known.of(source)) for asker in askers for source in asker.sources)
+        return any(
+            not self._is_cheap(self._known.of(source, asker.coupled)) for asker in askers for source in asker.sources
+        )
 
-    def _timed(self, offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]) -> None:
+    def _timed(
+        self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]
+    ) -> None:
         for source, took in seconds.items():
-            made = [len(offer[source]) for offer in offers if source in offer]
-            texts = max(1, len(made))
-            self._known.of(source).pace.add(took / texts, sum(made) / texts)
+            made = [(asker.coupled, len(offer[source])) for asker, offer in zip(askers, offers, strict=True)
+                    if source in offer]  # fmt: skip
+            for coupled in {kind for kind, _ in made}:
+                drafted = sum(tokens for _, tokens in made) / len(made)
+                self._known.of(source, coupled).pace.add(took / len(made), drafted)
 
     def _best(self, asker: Asker, made: Mapping[str, Proposal], samples: int) -> Offer | None:
         """The offer that is worth most to a text."""
-        text = self._texts.setdefault(asker.sample, Text())
-        offers = [self._weighed(text, source, proposal) for source, proposal in made.items() if len(proposal)]
+        text = self._texts.setdefault(asker.sample, Text(asker.coupled))
+        weighed = [self._weighed(text, source, proposal) for source, proposal in made.items() if len(proposal)]
+        offers = [offer for offer in weighed if offer is not None]
         offers += [self._promised(asker, source, samples) for source in asker.sources if source not in made]
         return max(offers, key=lambda offer: offer.worth, default=None)
 
-    def _weighed(self, text: Text, source: str, proposal: Proposal) -> Offer:
-        record, lean = self._known.of(source), text.leans.setdefault(source, Lean())
+    def _weighed(self, text: Text, source: str, proposal: Proposal) -> Offer | None:
+        """None for an offer with laws: what was drawn to be weighed is always thrown away, and not asked for again."""
+        record, lean = self._known.of(source, text.coupled), text.leans.setdefault(source, Lean())
         if any(law is not None for law in proposal.laws):
             record.is_certain = False
-            return Offer(source, [1.0] * len(proposal), True)  # all of it: what was drawn is not weighed
+            return None
         if source not in text.shadows:
             text.shadows[source] = Shadow(proposal, log_odds(proposal))
         return Offer(source, survivals(proposal, record.opinion.chances(proposal, lean)), True)
 
     def _promised(self, asker: Asker, source: str, samples: int) -> Offer:
         """What a drafter would give that has to be asked first."""
-        record = self._known.of(source)
+        record = self._known.of(source, asker.coupled)
         price = record.pace.token * samples / self._costs.seconds(samples, samples)  # of a draft token, in tokens
         worth = [gain - price for gain in record.acceptance.gains()[: asker.room].tolist() if gain > price]
         if asker.room and self._step - self._used.get(source, 0) >= LOOK_EVERY:
@@ -192,12 +202,14 @@ class PayoffController:
         if text is None:
             return
         for source, shadow in tuple(text.shadows.items()):
-            self._known.of(source).opinion.learn(shadow.follow(done.tokens[done.forced :]), text.leans[source])
+            fates = shadow.follow(done.tokens, done.forced)
+            self._known.of(source, text.coupled).opinion.learn(fates, text.leans[source])
             if shadow.ended:
                 del text.shadows[source]
-        if (late := self._late.get(done.sample)) is not None:
-            self._known.of(late).acceptance.add(done.drafted, done.accepted)
-            if done.drafted:
-                self._known.of(late).pace.add(done.draft_seconds, done.drafted)
+        late = self._late.pop(done.sample, None) if done.pass_rows else None
+        if late is not None:
+            record = self._known.of(late, text.coupled)
+            record.acceptance.add(done.drafted, done.accepted)
+            record.pace.add(done.draft_seconds, done.drafted)
         if done.finish_reason is not None:
             del self._texts[done.sample]

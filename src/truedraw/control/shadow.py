@@ -29,15 +29,18 @@ class Shadow:
         for node, parent in enumerate(proposal.parents.tolist()):
             self._below.setdefault(parent, []).append(node)
         self._here = ROOT
+        self._is_new = True
 
     @property
     def ended(self) -> bool:
         """Whether nothing more will be learnt."""
         return self._here not in self._below
 
-    def follow(self, tokens: Sequence[int]) -> Iterator[Fate]:
-        """The text goes on by `tokens`."""
-        for token in tokens:
+    def follow(self, tokens: Sequence[int], forced: int = 0) -> Iterator[Fate]:
+        """The text goes on by `tokens`; the first round's `forced` ones stood before the proposal."""
+        behind = tokens[forced:] if self._is_new else tokens
+        self._is_new = False
+        for token in behind:
             below, is_first = self._below.pop(self._here, ()), self._here == ROOT
             for node in below:
                 kept = self._tokens[node] == token

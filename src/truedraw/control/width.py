@@ -18,18 +18,20 @@ CHANGE = 0.4  # of a pass of one row: what the first pass of another width takes
 class Width:
     """Draft rows of a pass, for all texts together."""
 
-    def __init__(self, costs: PassCosts) -> None:
-        self._costs = costs
+    def __init__(self, costs: PassCosts, longest: int) -> None:
+        self._costs, self._longest = costs, longest
         self._worth: dict[int, float] = {}  # by total rows on the ladder
         self._seen = 0
         self.rows = 0
+        self.gain = 1.0
+        """Of the best width, in speeds of plain sampling, when it was settled last."""
 
     def add(self, pile: Pile, samples: int, passed: int) -> None:
         """One round's offers, `passed` rounds after those before."""
         self._seen += 1
         share = max(1 / self._seen, 1 - (1 - 1 / MEMORY) ** passed)
-        for total in LADDER:
-            worth = pile.best(max(0, total - samples))
+        for total in self._totals(samples):
+            worth = pile.best(total - samples)
             mean = self._worth.get(total, worth)
             self._worth[total] = mean + (worth - mean) * share
 
@@ -40,29 +42,33 @@ class Width:
         present = speeds.get(self.rows)
         if present is None or speeds[best] > STEADY * present:
             self.rows = best
+        self.gain = max(speed for rows, speed in speeds.items() if rows or len(speeds) == 1) / speeds[0]
 
     def speeds(self, samples: int, offering: float) -> dict[int, float]:
         """Tokens a second by the number of draft rows; 0 = plain sampling."""
         found = {0: samples / self._costs.seconds(samples, samples)}
-        for total in LADDER:
-            if total > samples:
-                seconds = self._costs.seconds(total, samples) + offering
-                found[total - samples] = (samples + self._worth.get(total, 0.0)) / seconds
+        for total in self._totals(samples):
+            seconds = self._costs.seconds(total, samples) + offering
+            found[total - samples] = (samples + self._worth.get(total, 0.0)) / seconds
         return found
 
     def now(self, pile: Pile, samples: int) -> int:
         """Draft rows of this round: more than the width where the offers are so good that it pays at once."""
-        usual = self._costs.seconds(samples + self.rows, samples)
-        rate = (samples + pile.best(self.rows)) / usual
+        if len(pile) <= self.rows:
+            return self.rows
+        usual, held = self._costs.seconds(samples + self.rows, samples), pile.best(self.rows)
+        rate, change = (samples + held) / usual, 2 * CHANGE * self._costs.seconds(1)
         best, most = self.rows, 0.0
-        for total in LADDER:
+        for total in self._totals(samples):
             rows = total - samples
-            if rows <= self.rows or len(pile) <= self.rows:
+            if rows <= self.rows:
                 continue
-            extra = self._costs.seconds(total, samples) - usual
-            if total > SAME:
-                extra += 2 * CHANGE * self._costs.seconds(1)
-            gain = pile.best(rows) - pile.best(self.rows) - rate * extra
+            extra = self._costs.seconds(total, samples) - usual + (change if total > SAME else 0.0)
+            gain = pile.best(rows) - held - rate * extra
             if gain > most:
                 best, most = rows, gain
         return best
+
+    def _totals(self, samples: int) -> list[int]:
+        """Rows of a pass that can be filled with drafts."""
+        return [total for total in LADDER if samples < total <= samples * (1 + self._longest)]

@@ -23,8 +23,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from truedraw.draft.chances import OwnChance
 from truedraw.draft.mix_round import MixRound
-from truedraw.draft.mix_sources import OwnChance, Trust
+from truedraw.draft.mix_sources import Trust
 from truedraw.draft.site import Inner, close
 from truedraw.errors import BadParameter
 from truedraw.protocol import DraftState, Law, LooksAhead, Proposal, Randomness, Scores

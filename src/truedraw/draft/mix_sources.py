@@ -1,48 +1,15 @@
-"""One source among several: its own chance, and what its opinions are worth."""
+"""One source among several: what its opinions are worth."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from truedraw.draft.mix_tree import UNKNOWN
-from truedraw.errors import BadParameter
-from truedraw.protocol import ROOT, Floats, Proposal, Purpose, Randomness
-from truedraw.sampling.randomness import NODE_BITS
+from truedraw.protocol import ROOT, Proposal
 
 LEAST, MOST = 0.01, 0.99  # chance of a certain draft, whatever its source thinks
 PRIOR = 2.0  # kept tokens that weigh as much as what a source says of itself
 KEPT = 0.97  # of what was learnt, from round to round: a text changes its nature
-SHARED = (Purpose.TARGET, Purpose.XTC)
-"""Chance that belongs to a position, whoever asks for it."""
-
-
-@dataclass(frozen=True, slots=True)
-class OwnChance:
-    """protocol.Randomness of source number `source` of `sources`: no two of them can name the same draw.
-
-    Sources count their draws from 0 on; node * sources + source keeps them apart, and those of a mix inside a mix.
-    """
-
-    randomness: Randomness
-    source: int
-    sources: int
-
-    def choose(self, weights: Floats, purpose: Purpose, position: int, node: int = 0) -> int:
-        """As protocol.Randomness."""
-        return self.randomness.choose(weights, purpose, position, self._own(purpose, node))
-
-    def accept(self, p: float, q: float, purpose: Purpose, position: int, node: int = 0) -> bool:
-        """As protocol.Randomness."""
-        return self.randomness.accept(p, q, purpose, position, self._own(purpose, node))
-
-    def _own(self, purpose: Purpose, node: int) -> int:
-        if purpose in SHARED:
-            return node
-        own = node * self.sources + self.source
-        if own >> NODE_BITS:
-            raise BadParameter("sources", f"a source asked for draw {node}; too many sources inside one another")
-        return own
 
 
 class Trust:

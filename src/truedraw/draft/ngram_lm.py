@@ -29,7 +29,7 @@ from truedraw.draft.growing import Draws
 from truedraw.draft.knobs import Knobs
 from truedraw.draft.model import sample_method
 from truedraw.draft.ngram_lm_counts import MOST_ORDER
-from truedraw.draft.ngram_lm_file import counts_for
+from truedraw.draft.ngram_lm_file import counts_for, shipped
 from truedraw.draft.ngram_lm_growth import Growth
 from truedraw.draft.ngram_lm_source import NgramSource, Place
 from truedraw.draft.shared_index import Shelf, View, fingerprint
@@ -75,7 +75,8 @@ class NgramLMDrafter:
     """protocol.Drafter over n-grams, for a target of `vocab_size` tokens. Raises BadParameter and BadFile.
 
     ngram_lm_order: tokens of the longest n-grams, the drafted one included.
-    ngram_lm_path: a file of counts, made by `truedraw ngrams build` with the target's own tokenizer.
+    ngram_lm_path: a file of counts, made by `truedraw ngrams build` with the target's own tokenizer; None: the counts
+    that come with truedraw for models of this tokenizer, where there are some; "" = none of them.
     ngram_lm_online: which texts are counted while they grow: "none", "text" (each for itself), "prompt" (those of one
     prompt for one another) or "all".
     """
@@ -92,7 +93,8 @@ class NgramLMDrafter:
         coupled: bool = False,
     ) -> None:
         check(ngram_lm_order, ngram_lm_path, ngram_lm_online)
-        counts = None if ngram_lm_path is None else counts_for(ngram_lm_path, vocab_size, models)
+        path = (shipped(models.tokenizer) if models else None) if ngram_lm_path is None else ngram_lm_path
+        counts = counts_for(path, vocab_size, models) if path else None
         self.knobs = knobs or Knobs()
         self.method = sample_method(self.knobs, coupled)
         self._source = NgramSource(counts, ngram_lm_order, vocab_size)
@@ -138,9 +140,9 @@ def check(order: object, path: object, online: object) -> None:
     Wholes(1, f"1 to {MOST_ORDER}", MOST_ORDER).check("ngram_lm_order", order)
     if online not in SCOPES:
         raise BadParameter("ngram_lm_online", f"got {online!r:.60}; give one of: {', '.join(SCOPES)}")
-    if path is None and online == NOBODY:
+    if path == "" and online == NOBODY:
         raise BadParameter("ngram_lm_online", f'"{NOBODY}" without ngram_lm_path leaves nothing to draft from')
-    if path is not None and not (isinstance(path, str | Path) and str(path)):
+    if not isinstance(path, str | Path | None):
         raise BadParameter("ngram_lm_path", f"got {path!r:.60}; give a file that `truedraw ngrams build` wrote")
 
 

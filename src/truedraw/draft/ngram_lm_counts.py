@@ -84,3 +84,20 @@ def _trie(levels: Sequence[Level], num_tokens: int, num_texts: int) -> NgramCoun
         num_tokens=num_tokens,
         num_texts=num_texts,
     )
+
+
+def without_rare(counts: NgramCounts, least: int) -> NgramCounts:
+    """Without n-grams of 3 or more tokens that occurred fewer than `least` times: a fraction of the memory."""
+    ends = np.cumsum(counts.levels)
+    kept = counts.counts >= least
+    kept[: ends[min(1, len(ends) - 1)]] = True
+    before = np.concatenate(([0], np.cumsum(kept)))  # [nodes + 1], those kept among the first so many
+    parents = kept[: len(counts.begins) - 1]
+    return NgramCounts(
+        tokens=counts.tokens[kept],
+        counts=counts.counts[kept],
+        begins=before[np.append(counts.begins[:-1][parents], counts.begins[-1])].astype(np.int32),
+        levels=tuple(int(n) for n in np.diff(np.concatenate(([0], before[ends])))),
+        num_tokens=counts.num_tokens,
+        num_texts=counts.num_texts,
+    )

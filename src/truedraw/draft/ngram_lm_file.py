@@ -27,12 +27,14 @@ import numpy as np
 from truedraw.draft.ngram_lm_counts import NgramCounts
 from truedraw.draft.site import Models
 from truedraw.errors import BadFile, BadParameter
+from truedraw.text import Tokenizer
 
 MAGIC = b"truedraw ngrams\n"
 VERSION = 1
 PREFIX = struct.Struct("<16sIII4x")
 ALIGNED = 64  # bytes, a line of a processor's cache
 COLUMN = np.dtype("<i4")
+SHIPPED = "counts"  # folder of the package
 MOST_OPEN = 4  # files kept open for the next run
 WHAT_TO_DO = "build it again with `truedraw ngrams build`"
 
@@ -105,6 +107,17 @@ def counts_for(path: str | Path, vocab_size: int, models: Models | None) -> Ngra
             f"{file} counts tokens of {origin.model}, and the model's own are others; {WHAT_TO_DO} and this model",
         )
     return counts
+
+
+def shipped(tokenizer: Tokenizer) -> Path | None:
+    """Counts that come with truedraw for models of this tokenizer, made by tools/own_counts.py; None: none do."""
+    found = sorted((Path(__file__).parent / SHIPPED).glob("*.tdn"))
+    return next((path for path in found if _origin(path).tokenizer == tokenizer.fingerprint), None)
+
+
+@lru_cache(maxsize=MOST_OPEN)
+def _origin(path: Path) -> Origin:
+    return read_counts(path)[1]
 
 
 @lru_cache(maxsize=MOST_OPEN)

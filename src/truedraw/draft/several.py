@@ -7,14 +7,19 @@ choice never depends on the fate of the token it is about.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from truedraw.draft.chances import OwnChance
 from truedraw.draft.site import Inner, close
 from truedraw.errors import BadParameter
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, LooksAhead, Proposal, Randomness, Scores
 
-ALWAYS_GOOD = ("ngram", "suffix")
-"""Drafters that need nothing but the text."""
+ALWAYS_GOOD = ("suffix", "ngram-lm")
+"""Drafters that need nothing but the text: one for what repeats, one for what does not."""
+
+
+LONGEST_TOLD = 40  # characters of a setting in a drafter's name
 
 
 class Source(NamedTuple):
@@ -81,10 +86,11 @@ class SeveralDrafters:
     ) -> list[Proposal]:
         """Of each state the first that is not empty; nobody is asked behind one that had something to offer."""
         found: dict[int, Proposal] = {}
-        for name, source in self.sources.items():
+        for number, (name, source) in enumerate(self.sources.items()):
             left = [i for i, state in enumerate(states) if i not in found and state.states[name] is not None]
             own = [states[i].states[name] for i in left]
-            proposals = source.drafter.propose(own, [budgets[i] for i in left], [randomness[i] for i in left])
+            chances = [OwnChance(randomness[i], number, len(self.sources)) for i in left]
+            proposals = source.drafter.propose(own, [budgets[i] for i in left], chances)
             found |= {i: proposal for i, proposal in zip(left, proposals, strict=True) if len(proposal)}
         return [found.get(i, NOTHING) for i in range(len(states))]
 
@@ -95,20 +101,39 @@ class SeveralDrafters:
 
 
 def named(configs: Sequence[Mapping[str, Any] | str]) -> dict[str, Mapping[str, Any]]:
-    """Configs by a name for each: its method, with a number where that is not the first of its kind.
-
-    Raises BadParameter.
-    """
+    """Configs by a name for each: its method and settings. Raises BadParameter."""
     if isinstance(configs, str | Mapping) or not configs:
         raise BadParameter("auto_sources", f"got {configs!r:.60}; give a list of methods or speculative configs")
     found: dict[str, Mapping[str, Any]] = {}
     for config in configs:
         whole = {"method": config} if isinstance(config, str) else config
+        if isinstance(whole, Mapping) and "method" not in whole and "model" in whole:
+            whole = {"method": "model", **whole}
         if not isinstance(whole, Mapping) or not isinstance(whole.get("method"), str):
             raise BadParameter("auto_sources", f"got {config!r:.60} in it; give a method, or a config with a method")
-        same = sum(name.partition(" ")[0] == whole["method"] for name in found)
-        found[f"{whole['method']} {same + 1}" if same else whole["method"]] = whole
+        if whole["method"] in ("none", "auto"):
+            raise BadParameter(
+                "auto_sources", f"{whole['method']} drafts nothing by itself; plain sampling is a choice anyway"
+            )
+        name = name_of(whole["method"], {key: value for key, value in whole.items() if key != "method"})
+        if name in found:
+            raise BadParameter("auto_sources", f"{name} stands there twice; name it once")
+        found[name] = whole
     return found
+
+
+def name_of(method: str, settings: Mapping[str, Any]) -> str:
+    """What a drafter is called where its like are told apart, and what is known about it is kept."""
+    told = ", ".join(f"{key}={short(value)}" for key, value in sorted(settings.items()))
+    return f"{method}({told})" if told else method
+
+
+def short(value: Any) -> str:
+    """A setting in few characters; long ones that begin alike differ at their ends."""
+    text = str(value)
+    if len(text) <= LONGEST_TOLD:
+        return text
+    return f"{text[: LONGEST_TOLD // 2]}...{blake2b(text.encode(), digest_size=4).hexdigest()}"
 
 
 def sources_of(drafter: Drafter, asked: Drafter | None, name: str) -> Mapping[str, Source]:

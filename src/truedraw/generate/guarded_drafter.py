@@ -7,7 +7,8 @@ thing of its draws may say more, and a law that is only almost right would bend 
 follow are plain sampling.
 
 A call that took too long (calls.py) is the last one. What it returned is used, for a proposal may not be dropped
-because of how long its draws took.
+because of how long its draws took. Only of a drafter that runs beside the loop, because its code is not ours and may
+never return, it is lost: once a request, and nothing can be done about it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from truedraw.draft.site import close
 from truedraw.errors import BadProposal
 from truedraw.generate.calls import Calls
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, LooksAhead, Proposal, Randomness, Scores
@@ -124,8 +126,3 @@ def fault(what: str, error: Exception) -> str:
     """What went wrong, in words; with what was noted on the way."""
     notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     return f"{what}: {type(error).__name__}: {error}{notes}"
-
-
-def close(part: object) -> None:
-    """Close a drafter or a draft state that holds something; most hold nothing and have no close()."""
-    getattr(part, "close", lambda: None)()

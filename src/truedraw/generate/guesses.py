@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import NamedTuple
 
+from truedraw.draft.chances import OwnChance
 from truedraw.draft.several import Source, sources_of, state_of
+from truedraw.errors import BadProposal
 from truedraw.generate.certain import Tokens, forced_tokens, join, look_ahead
 from truedraw.generate.sample import Sample, Schedule, Turn
-from truedraw.protocol import NOTHING, Asker, Choice, Controller, Drafter, DraftState, Proposal
+from truedraw.protocol import NOTHING, Asker, Choice, Controller, Drafter, DraftState, Proposal, Randomness
 
 
 @dataclass(slots=True, eq=False)
@@ -28,6 +30,11 @@ class Guess:
     def state_of(self, source: str) -> DraftState | None:
         """What one of the drafters knows."""
         return None if self.state is None else state_of(self.state, source)
+
+    def chance(self, source: str) -> Randomness:
+        """The randomness of one of the drafters: no two of them can name the same draw."""
+        randomness, names = self.sample.randomness, tuple(self.sources)
+        return randomness if len(names) < 2 else OwnChance(randomness, names.index(source), len(names))
 
 
 class Order(NamedTuple):
@@ -65,7 +72,10 @@ def _begun(sample: Sample, room: int, certain: Tokens) -> Guess:
     room = 0 if state is None else min(sample.parts.most_drafted, room - len(certain))
     sample.draft_seconds = 0.0
     sources = sources_of(sample.parts.drafter, sample.parts.asked, sample.parts.method)
-    asker = Asker(sample.number, max(room, 0), tuple(sources) if room > 0 else ())
+    able = [name for name, source in sources.items()
+            if state_of(state, name) is not None and getattr(source.drafter, "fault", None) is None
+            ] if state is not None and room > 0 else []  # fmt: skip
+    asker = Asker(sample.number, max(room, 0), tuple(able), sample.parts.verifier.coupled)
     return Guess(sample, certain, asker, state, sources)
 
 
@@ -106,7 +116,7 @@ class Guessing:
     def _propose(self, asked: Drafter, group: Sequence[Order]) -> None:
         able = [(order, state) for order in group if (state := order.guess.state_of(order.source)) is not None]
         budgets = [order.tokens for order, _ in able]
-        chances = [order.guess.sample.randomness for order, _ in able]
+        chances = [order.guess.chance(order.source) for order, _ in able]
         try:
             proposals = asked.propose([state for _, state in able], budgets, chances)
             for (order, _), proposal in zip(able, proposals, strict=True):
@@ -121,6 +131,8 @@ def settle(each: Guess, choice: Choice) -> None:
     """The sample's proposal is what it got, behind what must come."""
     taken = each.offers.get(choice.source, NOTHING)
     if choice.nodes is not None:
+        if len(choice.nodes) < len(taken) and any(law is not None for law in taken.laws):
+            raise BadProposal("a controller cut a proposal that was drawn from laws; it is to be taken whole")
         taken = taken.only(choice.nodes)
     each.sample.proposal, each.sample.forced = join(each.certain, taken), len(each.certain)
     each.sample.source = choice.source

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections import deque
 from time import perf_counter
 
+from truedraw.draft.site import close
 from truedraw.engine.logits_cache import LogitsCache
 from truedraw.errors import BadInput, OutOfPages
 from truedraw.generate.crowd import AHEAD, Crowd
-from truedraw.generate.guarded_drafter import close
 from truedraw.generate.job import Job
 from truedraw.generate.loop import rounds
 from truedraw.generate.planning import LIMITS, Limits, plan

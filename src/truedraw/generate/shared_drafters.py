@@ -10,9 +10,10 @@ from contextlib import suppress
 from typing import Any
 
 from truedraw.draft.several import SeveralDrafters, Source
+from truedraw.draft.site import close
 from truedraw.generate.calls import Calls
 from truedraw.generate.draft_model import DraftModels
-from truedraw.generate.guarded_drafter import GuardedDrafter, close
+from truedraw.generate.guarded_drafter import GuardedDrafter
 from truedraw.generate.speculation import OFF, Speculation, arguments
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, Proposal, Randomness, Verifier
 
@@ -135,8 +136,7 @@ class SharedDrafters:
             own = spec.drafter(verifier, drafts)
             return own, own
         if parts := spec.parts():
-            made = {name: Source(*self.drafters(part, verifier, drafts)) for name, part in parts.items()}
-            several = SeveralDrafters.of(made)
+            several = SeveralDrafters.of(self._made(parts, verifier, drafts))
             return several, several
         shared = self._find(spec, verifier, drafts)
         return shared.guard(drafts.vocab_size), shared
@@ -145,6 +145,18 @@ class SharedDrafters:
         """No more requests will come."""
         while self._shared:
             self._shared.pop()[-1].retire()
+
+    def _made(self, parts: Mapping[str, Speculation], verifier: Verifier, drafts: DraftModels) -> dict[str, Source]:
+        """All of them; where one cannot be had, those before it are given back."""
+        made: dict[str, Source] = {}
+        try:
+            for name, part in parts.items():
+                made[name] = Source(*self.drafters(part, verifier, drafts))
+        except BaseException:
+            for source in made.values():
+                close(source.drafter)
+            raise
+        return made
 
     def _find(self, spec: Speculation, verifier: Verifier, drafts: DraftModels) -> SharedDrafter:
         for entry in self._shared:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from inspect import Parameter, signature
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 from truedraw.control.fixed import FixedController
 from truedraw.draft.knobs import GUMBEL, Knobs
-from truedraw.draft.several import ALWAYS_GOOD, SeveralDrafters, Source, named
+from truedraw.draft.several import ALWAYS_GOOD, SeveralDrafters, Source, name_of, named
 from truedraw.errors import BadParameter
 from truedraw.generate.calls import SECONDS, Calls
 from truedraw.generate.draft_model import DraftModels
@@ -26,6 +26,8 @@ MOST_DRAFTED = 7
 RULE = ("rejection_sample_method", "allow_lossy", "lossy_options")
 ALWAYS = ("method", *RULE)
 """Keys that mean something with every method."""
+OF_THE_WHOLE = (*RULE, "adaptive", "draft_timeout")
+"""Keys that a drafter which is part of another one cannot have for itself."""
 DRAFTING = ("num_speculative_tokens", "adaptive", "draft_timeout")
 """And these with every method that drafts."""
 GIVEN_BY_RUN = ("model", "model_name", "models", "inner", "vocab_size", "coupled", "trees", "knobs")
@@ -89,6 +91,11 @@ class Speculation:
         for name, value in given.items():
             object.__setattr__(self, name, value)
         self._check()
+
+    @property
+    def name(self) -> str:
+        """The drafter's, with what is not usual about it."""
+        return name_of(self.method, {**self.settings, **({} if self.model is None else {"model": self.model})})
 
     def config(self) -> dict[str, Any]:
         """All keys, as `speculation` takes them."""
@@ -155,6 +162,8 @@ class Speculation:
             return {}
         shared = {name: getattr(self, name) for name in (*RULE, "draft_timeout")}
         configs = named(self.settings.get("auto_sources", ALWAYS_GOOD))
+        for config in configs.values():
+            refuse_shared(config, (*OF_THE_WHOLE, "num_speculative_tokens"))
         return {name: speculation({**shared, **config}) for name, config in configs.items()}
 
     def _check(self) -> None:
@@ -205,18 +214,33 @@ class Composed:
 
     def __call__(self, config: Mapping[str, Any] | str) -> Drafter:
         """Unguarded: the guard of the whole sees what goes wrong in a part, and has the whole's settings."""
-        for name in (*RULE, "adaptive", "draft_timeout"):
-            if not isinstance(config, str) and config.get(name) is not None:
-                raise BadParameter(name, "a setting of the whole, not of one of its drafters; give it beside them")
+        if not isinstance(config, str):
+            refuse_shared(config, OF_THE_WHOLE)
         drafter = speculation(config).drafter(self.verifier, self.drafts)
+        if isinstance(drafter, SeveralDrafters):
+            return SeveralDrafters.of({name: self._bare(source) for name, source in drafter.sources.items()})
         if not isinstance(drafter, GuardedDrafter):
             return drafter
         self.beside = self.beside or drafter.calls.beside
         return drafter.drafter
 
+    def _bare(self, source: Source) -> Source:
+        guard = source.drafter
+        if not isinstance(guard, GuardedDrafter):
+            return source
+        self.beside = self.beside or guard.calls.beside
+        return Source(guard.drafter, guard.drafter)
+
 
 COMMON = tuple(field.name for field in fields(Speculation) if field.name != "settings")
 DEFAULTS = {name: each.default for name, each in signature(Speculation).parameters.items() if name in COMMON}
+
+
+def refuse_shared(config: Mapping[str, Any], keys: Sequence[str]) -> None:
+    """Raises BadParameter for a setting of one drafter that only all of them together can have."""
+    for name in keys:
+        if config.get(name) is not None:
+            raise BadParameter(name, "a setting of the whole, not of one of its drafters; give it beside them")
 
 
 def speculation(given: Speculation | Mapping[str, Any] | str | bool | None) -> Speculation:

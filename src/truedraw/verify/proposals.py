@@ -26,11 +26,22 @@ def vocabulary(rows: Rows) -> int:
 def check_for(proposal: Proposal, vocab: int) -> None:
     """The same for a target of `vocab` tokens, whose rows are not known yet."""
     check_tree(proposal)
+    check_confidence(proposal)
     for node, (token, law) in enumerate(zip(proposal.tokens.tolist(), proposal.laws, strict=True)):
         if not 0 <= token < vocab:
             raise BadProposal(f"draft node {node} is token {token}; the target's tokens are 0 to {vocab - 1}")
         if law is not None:
             check_law(law, vocab, token, node)
+
+
+def check_confidence(proposal: Proposal) -> None:
+    """Raises BadProposal unless there is one number from 0 to 1 a node, or none at all."""
+    given = proposal.confidence
+    if given is None:
+        return
+    right = isinstance(given, np.ndarray) and given.shape == (len(proposal),) and given.dtype.kind == "f"
+    if not right or not bool(((given >= 0) & (given <= 1)).all()):
+        raise BadProposal(f"confidence is {given!r:.80}; give a float array with a number from 0 to 1 for each node")
 
 
 def check_tree(proposal: Proposal) -> None:

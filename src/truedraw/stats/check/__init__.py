@@ -11,7 +11,7 @@ from dataclasses import replace
 from time import perf_counter
 
 from truedraw.draft.knobs import Knobs
-from truedraw.generate.guarded_drafter import close
+from truedraw.draft.site import close
 from truedraw.generate.model import Model
 from truedraw.stats.check.controls import negative_controls
 from truedraw.stats.check.drawing import Recipe

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.control.fixed import FixedController
+from truedraw.draft.site import close
 from truedraw.generate.ending import Ending
-from truedraw.generate.guarded_drafter import close
 from truedraw.generate.loop import rounds
 from truedraw.generate.sample import Parts, Sample, Together
 from truedraw.protocol import Drafter, Engine, Law, Proposal, Randomness, Rows, Verdict, Verifier
