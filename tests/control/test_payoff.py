@@ -202,3 +202,20 @@ def test_a_proposal_keeps_the_nodes_it_is_left() -> None:
     assert left.confidence.tolist() == [0.0, 0.5]
     assert tree.only(np.arange(4)) is tree
     assert len(tree.only(np.array([], np.int64))) == 0
+
+
+def test_a_cheap_drafter_is_not_forgotten_beside_a_costly_one_that_does_not_pay() -> None:
+    chance = lambda step, *_: 0.95 if step > 300 else 0.0  # noqa: E731
+    sources = {
+        "cheap": Source(chance, seconds=0.001, has_opinion=False),
+        "dear": Source(lambda *_: 0.0, seconds=0.4, is_certain=False),
+    }
+    world = World(sources, 4)
+    world.run(PayoffController(), 600)
+    assert np.mean(np.array(world.chosen)[500:]) > 3
+
+
+def test_one_text_is_enough_for_a_look() -> None:
+    world = World({"dear": Source(lambda *_: 0.0, seconds=0.4, is_certain=False)}, 16)
+    world.run(PayoffController(), 200)
+    assert max(sum(row) for row in world.chosen[60:]) == 1

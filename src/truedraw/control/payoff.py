@@ -31,6 +31,7 @@ IDLE = 0.005  # of the time, that drafters may be asked for where nothing is dra
 LONGEST_PAUSE = 64  # rounds
 CALIBRATION = 3  # plain passes that are measured before anything is drafted
 PLAIN_EVERY, CLOSE = 32, 1.1  # rounds to the next one where the gain is below this
+LOOK = [1.0]
 FORGET = 4  # times as many texts remembered as there are
 LOOK_EVERY = 24  # rounds at least between tokens drafted by one that does not pay, to see whether it does by now
 
@@ -54,11 +55,12 @@ class PayoffController:
         self.account = Account(self._known)
         self._texts: dict[int, Text] = {}
         self._offering = Average()  # seconds a round, that asking and weighing take
-        self._step = self._asked = 0  # rounds; the last one in which drafters were asked
+        self._step = self._asked = self._weighed_at = 0  # rounds; the last with offers, the last that weighed anything
         self._pause = 1
         self._length = SHORTEST
         self._rows = 0  # of drafts in the present pass
         self._plain = 0  # the last round that was plain to be measured
+        self._promises: dict[tuple[str, bool], list[float]] = {}
         self._late: dict[int, str] = {}  # texts that draft after the decision, and by whom
         self._used: dict[str, int] = {}  # the last round in which such a source drafted
 
@@ -86,16 +88,17 @@ class PayoffController:
         self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]
     ) -> list[Choice]:
         self.account.begin(askers, offers, seconds)
-        self._late = {}
-        if not any(offers) and not self._is_dear(askers):
+        self._late, samples = {}, len(askers)
+        self._promises = self._promised(askers, samples)
+        if not any(offers) and not any(self._promises.values()):
             self._rows = 0
             self.account.plain(PAUSING if any(asker.room and asker.sources for asker in askers) else NO_ROOM)
             return [Choice() for _ in askers]
-        samples = len(askers)
         self._timed(askers, offers, seconds)
-        pile = Pile([self._best(asker, offer, samples) for asker, offer in zip(askers, offers, strict=True)])
-        self._width.add(pile, samples, self._step - self._asked)
-        self._asked = self._step
+        pile = Pile([self._best(asker, offer) for asker, offer in zip(askers, offers, strict=True)])
+        self._width.add(pile, samples, self._step - self._weighed_at)
+        self._weighed_at = self._step
+        self._asked = self._step if any(offers) else self._asked
         usual = self._costs.seconds(samples, samples)
         if self._is_plain_due(samples):
             self._rows = 0
@@ -153,12 +156,6 @@ class PayoffController:
     def _is_cheap(self, record: Record) -> bool:
         return record.is_certain and record.pace.call < CHEAP * self._costs.seconds(1)
 
-    def _is_dear(self, askers: Sequence[Asker]) -> bool:
-        """Whether there are drafters that are to be asked without an offer."""
-        return any(
-            not self._is_cheap(self._known.of(source, asker.coupled)) for asker in askers for source in asker.sources
-        )
-
     def _timed(
         self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]
     ) -> None:
@@ -169,12 +166,17 @@ class PayoffController:
                 drafted = sum(tokens for _, tokens in made) / len(made)
                 self._known.of(source, coupled).pace.add(took / len(made), drafted)
 
-    def _best(self, asker: Asker, made: Mapping[str, Proposal], samples: int) -> Offer | None:
+    def _best(self, asker: Asker, made: Mapping[str, Proposal]) -> Offer | None:
         """The offer that is worth most to a text."""
         text = self._texts.setdefault(asker.sample, Text(asker.coupled))
         weighed = [self._weighed(text, source, proposal) for source, proposal in made.items() if len(proposal)]
         offers = [offer for offer in weighed if offer is not None]
-        offers += [self._promised(asker, source, samples) for source in asker.sources if source not in made]
+        for source in asker.sources:
+            worth = self._promises.get((source, asker.coupled), ())
+            if worth and source not in made:
+                offers.append(Offer(source, worth[: asker.room], False))
+                if worth == LOOK:  # by one text, that is enough
+                    del self._promises[source, asker.coupled]
         return max(offers, key=lambda offer: offer.worth, default=None)
 
     def _weighed(self, text: Text, source: str, proposal: Proposal) -> Offer | None:
@@ -187,15 +189,19 @@ class PayoffController:
             text.shadows[source] = Shadow(proposal, log_odds(proposal))
         return Offer(source, survivals(proposal, record.opinion.chances(proposal, lean)), True)
 
-    def _promised(self, asker: Asker, source: str, samples: int) -> Offer:
-        """What a drafter would give that has to be asked first."""
-        record = self._known.of(source, asker.coupled)
-        price = record.pace.token * samples / self._costs.seconds(samples, samples)  # of a draft token, in tokens
-        worth = [gain - price for gain in record.acceptance.gains()[: asker.room].tolist() if gain > price]
-        if asker.room and self._step - self._used.get(source, 0) >= LOOK_EVERY:
-            self._used[source] = self._step
-            worth = [1.0]
-        return Offer(source, worth, False)
+    def _promised(self, askers: Sequence[Asker], samples: int) -> dict[tuple[str, bool], list[float]]:
+        """What each draft token is worth of those that have to be asked first, less its price; [] = nothing."""
+        usual = self._costs.seconds(samples, samples)
+        kinds = {(source, asker.coupled) for asker in askers for source in asker.sources}
+        return {kind: self._worth(kind, samples / usual) for kind in kinds if not self._is_cheap(self._known.of(*kind))}
+
+    def _worth(self, kind: tuple[str, bool], rate: float) -> list[float]:
+        record = self._known.of(*kind)
+        if self._step - self._used.get(kind[0], 0) >= LOOK_EVERY:
+            self._used[kind[0]] = self._step
+            return LOOK
+        price = record.pace.token * rate  # in tokens
+        return [gain - price for gain in record.acceptance.gains().tolist() if gain > price]
 
     def _follow(self, done: Round) -> None:
         text = self._texts.get(done.sample)
