@@ -31,8 +31,8 @@ IDLE = 0.005  # of the time, that drafters may be asked for where nothing is dra
 LONGEST_PAUSE = 64  # rounds
 CALIBRATION = 3  # plain passes that are measured before anything is drafted
 PLAIN_EVERY, CLOSE = 32, 1.1  # rounds to the next one where the gain is below this
-LOOK = [1.0]
 FORGET = 4  # times as many texts remembered as there are
+LOOKS = 0.01  # of the time, that looks may take
 LOOK_EVERY = 24  # rounds at least between tokens drafted by one that does not pay, to see whether it does by now
 
 
@@ -90,7 +90,8 @@ class PayoffController:
         self.account.begin(askers, offers, seconds)
         self._late, samples = {}, len(askers)
         self._promises = self._promised(askers, samples)
-        if not any(offers) and not any(self._promises.values()):
+        look = self._look(askers)
+        if not any(offers) and not any(self._promises.values()) and look is None:
             self._rows = 0
             self.account.plain(PAUSING if any(asker.room and asker.sources for asker in askers) else NO_ROOM)
             return [Choice() for _ in askers]
@@ -107,7 +108,10 @@ class PayoffController:
         self._width.settle(samples, self._offering.value)
         self._pause = 1 if self._width.rows else min(int(self._offering.value / (IDLE * usual)) + 1, LONGEST_PAUSE)
         self._rows = self._width.now(pile, samples)
-        return self._noted(askers, pile, pile.taken(self._rows))
+        choices = pile.taken(self._rows)
+        if look is not None:
+            choices[look[0]] = Choice(look[1], tokens=1)
+        return self._noted(askers, pile, choices)
 
     def observe(self, rounds: Sequence[Round]) -> None:
         """Learn from one step of the loop, the rounds of all samples that ran in it."""
@@ -175,8 +179,6 @@ class PayoffController:
             worth = self._promises.get((source, asker.coupled), ())
             if worth and source not in made:
                 offers.append(Offer(source, worth[: asker.room], False))
-                if worth == LOOK:  # by one text, that is enough
-                    del self._promises[source, asker.coupled]
         return max(offers, key=lambda offer: offer.worth, default=None)
 
     def _weighed(self, text: Text, source: str, proposal: Proposal) -> Offer | None:
@@ -197,11 +199,21 @@ class PayoffController:
 
     def _worth(self, kind: tuple[str, bool], rate: float) -> list[float]:
         record = self._known.of(*kind)
-        if self._step - self._used.get(kind[0], 0) >= LOOK_EVERY:
-            self._used[kind[0]] = self._step
-            return LOOK
         price = record.pace.token * rate  # in tokens
         return [gain - price for gain in record.acceptance.gains().tolist() if gain > price]
+
+    def _look(self, askers: Sequence[Asker]) -> tuple[int, str] | None:
+        """A text, by its place, and a costly source that is to draft a token for it, to see whether it pays by now."""
+        samples = len(askers)
+        usual, more = self._costs.seconds(samples, samples), self._width.extra(samples, 1)
+        for source, coupled in self._promises:
+            price = more + self._known.of(source, coupled).pace.token
+            if self._step - self._used.get(source, 0) < max(LOOK_EVERY, price / (LOOKS * usual)):
+                continue
+            for place, asker in enumerate(askers):
+                if asker.room and source in asker.sources and asker.coupled == coupled:
+                    return place, source
+        return None
 
     def _follow(self, done: Round) -> None:
         text = self._texts.get(done.sample)

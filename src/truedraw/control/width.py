@@ -69,6 +69,12 @@ class Width:
                 best, most = rows, gain
         return best
 
+    def extra(self, samples: int, rows: int) -> float:
+        """Seconds that a pass with so many draft rows takes longer than a plain one, now and then."""
+        total = samples + rows
+        change = 2 * CHANGE * self._costs.seconds(1) if total > SAME else 0.0
+        return self._costs.seconds(total, samples) - self._costs.seconds(samples, samples) + change
+
     def _totals(self, samples: int) -> list[int]:
         """Rows of a pass that can be filled with drafts."""
         return [total for total in LADDER if samples < total <= samples * (1 + self._longest)]
