@@ -12,7 +12,7 @@ from draft.mixing import QUARTERS, VOCAB, inner, mix
 from enumeration import KeyReused, law_of, total_variation
 from generate.coupled_noise import CoupledWalker
 from known_laws import Scenario, random_table, text_law
-from truedraw.draft import mix_sources
+from truedraw.draft import chances
 from truedraw.draft.mix import MixDrafter
 from truedraw.protocol import ROOT, Proposal
 from truedraw.registry import find
@@ -104,7 +104,7 @@ def test_drafts_with_the_targets_noise_keep_the_law(sources, rule: str) -> None:
 
 
 def test_sources_that_could_name_one_draw_twice_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mix_sources.OwnChance, "_own", lambda self, purpose, node: node)
+    monkeypatch.setattr(chances.OwnChance, "_own", lambda self, purpose, node: node)
     with pytest.raises(KeyReused):
         require_exact_round(CASE, TraversalVerifier(), Knowing(("q", "r")))
 

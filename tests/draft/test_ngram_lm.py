@@ -196,7 +196,7 @@ def test_what_a_scope_shows(scope, expected) -> None:
     ({"ngram_lm_order": 0}, "ngram_lm_order"), ({"ngram_lm_order": 6}, "ngram_lm_order"),
     ({"ngram_lm_order": 2.0}, "ngram_lm_order"), ({"ngram_lm_online": "some"}, "ngram_lm_online"),
     ({"ngram_lm_online": True}, "ngram_lm_online"), ({"ngram_lm_online": "none"}, "ngram_lm_online"),
-    ({"ngram_lm_path": ""}, "ngram_lm_path"), ({"ngram_lm_path": 3}, "ngram_lm_path"),
+    ({"ngram_lm_path": "", "ngram_lm_online": "none"}, "ngram_lm_online"), ({"ngram_lm_path": 3}, "ngram_lm_path"),
     ({"knobs": Knobs(draft_sample_method="gumbel")}, "draft_sample_method"),
 ], ids=str)  # fmt: skip
 def test_bad_settings_are_refused_by_name(settings, named) -> None:

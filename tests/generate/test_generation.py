@@ -97,9 +97,10 @@ def test_an_interrupted_run_keeps_its_text(model: Model) -> None:
 
 
 def test_the_statistics_are_the_rounds(model: Model) -> None:
-    run = model.start(PROMPT, seed=2, n=2, ignore_eos=True, max_tokens=60)
+    run = model.start(PROMPT, seed=2, n=2, ignore_eos=True, max_tokens=60, speculative={"adaptive": False})
     rounds = [done for step in run for done in step]
     stats = run.result().stats
+    assert stats.drafted > 0
     assert stats.rounds == len(rounds)
     assert stats.tokens == sum(len(done.tokens) for done in rounds) == 120
     assert stats.accepted == sum(done.accepted for done in rounds)

@@ -95,6 +95,8 @@ class NgramLMDrafter:
         check(ngram_lm_order, ngram_lm_path, ngram_lm_online)
         path = (shipped(models.tokenizer) if models else None) if ngram_lm_path is None else ngram_lm_path
         counts = counts_for(path, vocab_size, models) if path else None
+        if counts is None and ngram_lm_online == NOBODY:
+            raise BadParameter("ngram_lm_online", f'"{NOBODY}" without ngram_lm_path leaves nothing to draft from')
         self.knobs = knobs or Knobs()
         self.method = sample_method(self.knobs, coupled)
         self._source = NgramSource(counts, ngram_lm_order, vocab_size)
@@ -140,8 +142,6 @@ def check(order: object, path: object, online: object) -> None:
     Wholes(1, f"1 to {MOST_ORDER}", MOST_ORDER).check("ngram_lm_order", order)
     if online not in SCOPES:
         raise BadParameter("ngram_lm_online", f"got {online!r:.60}; give one of: {', '.join(SCOPES)}")
-    if path == "" and online == NOBODY:
-        raise BadParameter("ngram_lm_online", f'"{NOBODY}" without ngram_lm_path leaves nothing to draft from')
     if not isinstance(path, str | Path | None):
         raise BadParameter("ngram_lm_path", f"got {path!r:.60}; give a file that `truedraw ngrams build` wrote")
 
