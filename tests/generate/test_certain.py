@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from known_laws import TableDrafter, random_table
+from truedraw.draft.behind import look_ahead
+from truedraw.draft.joining import join
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.draft.none import NoDrafter
-from truedraw.generate.certain import MOST, forced_tokens, join, look_ahead
+from truedraw.generate.certain import MOST, forced_tokens
 from truedraw.protocol import NOTHING, ROOT, Proposal
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -57,11 +58,11 @@ def build(
     from truedraw.draft.index.writing import build as make
 
     with progress_bar() as tell:
-        name, tokenizer = _tokenizer(model, cache, tell)
+        name, tokenizer = tokenizer_of(model, cache, tell)
         texts, means = _parts(tokenizer, index, memory, tell)
         empty = Header(name, tokenizer.fingerprint)
         made = make(index, texts.of(files, _kind(kind)), empty, means, overwrite)
-    _print(_facts(index, made), as_json)
+    print_facts(_facts(index, made), as_json, _readable)
 
 
 @app.command()
@@ -74,10 +75,10 @@ def add(
     from truedraw.draft.index.writing import add as append
 
     with progress_bar() as tell:
-        _, tokenizer = _tokenizer(model, cache, tell)
+        _, tokenizer = tokenizer_of(model, cache, tell)
         texts, means = _parts(tokenizer, index, memory, tell)
         made = append(index, texts.of(files, _kind(kind)), tokenizer.fingerprint, means)
-    _print(_facts(index, made), as_json)
+    print_facts(_facts(index, made), as_json, _readable)
 
 
 @app.command()
@@ -85,10 +86,10 @@ def info(index: Index, as_json: Json = False) -> None:
     """What an index holds. Reads all of it and compares checksums."""
     from truedraw.draft.index.mapping import checked_header
 
-    _print(_facts(index, checked_header(index)), as_json)
+    print_facts(_facts(index, checked_header(index)), as_json, _readable)
 
 
-def _tokenizer(model: str, cache: Path | None, tell: Tell) -> tuple[str, Tokenizer]:
+def tokenizer_of(model: str, cache: Path | None, tell: Tell) -> tuple[str, Tokenizer]:
     """(the model's name, its tokenizer); the model itself is not loaded."""
     from truedraw.models import open_checkpoint
     from truedraw.models.toy import TOY_MODEL, toy_text
@@ -127,13 +128,14 @@ def _facts(index: Path, header: Header) -> dict[str, Any]:
     }
 
 
-def _print(facts: dict[str, Any], as_json: bool) -> None:
+def print_facts(facts: dict[str, Any], as_json: bool, readable: Callable[[Any], str]) -> None:
+    """To stdout: one JSON object, or a line a fact."""
     if as_json:
         typer.echo(json.dumps(facts))
         return
     width = max(map(len, facts))
     for key, value in facts.items():
-        typer.echo(f"{key.replace('_', ' '):<{width}}  {_readable(value)}")
+        typer.echo(f"{key.replace('_', ' '):<{width}}  {readable(value)}")
 
 
 def _readable(value: Any) -> str:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truedraw.cli.index import Cache, Files, Format, Json, Model
+from truedraw.cli.index import Cache, Files, Format, Json, Model, print_facts, tokenizer_of
 from truedraw.errors import BadFile, BadParameter
 from truedraw.models.catalogue import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from truedraw.draft.ngram_lm_counts import NgramCounts
     from truedraw.draft.ngram_lm_file import Origin
-    from truedraw.models import Progress
-    from truedraw.text import Tokenizer
 
 app = typer.Typer(help="Counts of n-grams on disk, which the method ngram-lm draws drafts from.", no_args_is_help=True)
 
@@ -59,7 +56,7 @@ def build(  # noqa: PLR0913, PLR0917 - one parameter a flag
         raise BadFile("there is no text in these files; give files with at least one token")
     origin = Origin(name, tokenizer.fingerprint, tokenizer.vocab_size)
     write_counts(counts, found, origin)
-    show(facts(counts, found, origin), as_json)
+    print_facts(facts(counts, found, origin), as_json, readable)
 
 
 @app.command()
@@ -67,7 +64,7 @@ def info(counts: Counts, as_json: Json = False) -> None:
     """What a file of counts holds. Reads all of it and compares its checksum."""
     from truedraw.draft.ngram_lm_file import read_counts
 
-    show(facts(counts, *read_counts(counts)), as_json)
+    print_facts(facts(counts, *read_counts(counts)), as_json, readable)
 
 
 def refuse(counts: Path, files: Sequence[Path], overwrite: bool) -> None:
@@ -76,18 +73,6 @@ def refuse(counts: Path, files: Sequence[Path], overwrite: bool) -> None:
         raise BadParameter("COUNTS", f"{counts} is there already; give another file, or --overwrite")
     if counts.resolve() in [path.resolve() for path in files]:
         raise BadParameter("COUNTS", f"{counts} is also one of the texts; give a file of its own")
-
-
-def tokenizer_of(model: str, cache: Path | None, tell: Progress) -> tuple[str, Tokenizer]:
-    """(the model's name, its tokenizer); the model itself is not loaded."""
-    from truedraw.models import open_checkpoint
-    from truedraw.models.toy import TOY_MODEL, toy_text
-    from truedraw.text import Tokenizer
-
-    if model == TOY_MODEL:
-        return TOY_MODEL, Tokenizer(toy_text().load_tokenizer())
-    checkpoint = open_checkpoint(model, cache=cache, progress=tell)
-    return checkpoint.name, Tokenizer.of(checkpoint)
 
 
 def joined(arrays: Any) -> list[Any]:
@@ -113,16 +98,6 @@ def facts(path: Path, counts: NgramCounts, origin: Origin) -> dict[str, Any]:
         "ngrams": list(counts.levels),
         "size_bytes": path.stat().st_size,
     }
-
-
-def show(found: dict[str, Any], as_json: bool) -> None:
-    """To stdout."""
-    if as_json:
-        typer.echo(json.dumps(found))
-        return
-    width = max(map(len, found))
-    for key, value in found.items():
-        typer.echo(f"{key.replace('_', ' '):<{width}}  {readable(value)}")
 
 
 def readable(value: Any) -> str:

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from truedraw.draft.behind import law_after
 from truedraw.draft.cached_text import CachedText, SharedPrompt, Text
 from truedraw.draft.growing import Branch, Draws
 from truedraw.draft.knobs import GREEDY, GUMBEL, PROBABILISTIC, Knobs
@@ -40,21 +41,15 @@ class ModelState:
     def commit(self, tokens: Sequence[int], scores: Scores | None = None) -> None:
         """The text goes on; computed with the next pass."""
         self.text.append(tokens)
-        self.law = self._law_after(tokens)
+        self.law = law_after(self.law, tokens)
 
     def ahead(self, tokens: Sequence[int]) -> ModelState:
         """protocol.LooksAhead: the tokens ride in the first pass of the round."""
-        return ModelState(self.text, self._law_after(tokens), (*self.behind, *tokens))
+        return ModelState(self.text, law_after(self.law, tokens), (*self.behind, *tokens))
 
     def close(self) -> None:
         """Give the pages back; the text can still go on, and be drafted for."""
         self.text.close()
-
-    def _law_after(self, tokens: Sequence[int]) -> Law:
-        law = self.law
-        for token in tokens:
-            law = law.after(token)
-        return law
 
 
 @dataclass(slots=True)

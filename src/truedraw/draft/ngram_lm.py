@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from truedraw.draft.automaton import SuffixAutomaton
+from truedraw.draft.behind import law_after
 from truedraw.draft.growing import Draws
 from truedraw.draft.knobs import Knobs
 from truedraw.draft.model import sample_method
@@ -144,10 +145,3 @@ def check(order: object, path: object, online: object) -> None:
         raise BadParameter("ngram_lm_online", f"got {online!r:.60}; give one of: {', '.join(SCOPES)}")
     if not isinstance(path, str | Path | None):
         raise BadParameter("ngram_lm_path", f"got {path!r:.60}; give a file that `truedraw ngrams build` wrote")
-
-
-def law_after(law: Law, tokens: Sequence[int]) -> Law:
-    """The law once these tokens stand there."""
-    for token in tokens:
-        law = law.after(token)
-    return law

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from truedraw.draft.behind import look_ahead
 from truedraw.draft.joining import join
 from truedraw.draft.knobs import PROBABILISTIC
 from truedraw.draft.staged_chance import StagedChance
 from truedraw.draft.staged_rows import Middle, MiddleRows
-from truedraw.draft.staged_state import StagedState, look_ahead
+from truedraw.draft.staged_state import StagedState
 from truedraw.protocol import (
     NOTHING,
     DraftState,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from truedraw.draft.behind import law_after, look_ahead
 from truedraw.draft.cached_text import CachedText
-from truedraw.protocol import DraftState, Law, LooksAhead, Scores
+from truedraw.draft.site import close
+from truedraw.protocol import DraftState, Law, Scores
 
 
 class StagedState:
@@ -20,32 +22,19 @@ class StagedState:
     def commit(self, tokens: Sequence[int], scores: Scores) -> None:
         """The text goes on. Scores that say what they are of go to the stage as well, otherwise their first row."""
         self.text.append(tokens)
-        self.law = self._law_after(tokens)
+        self.law = law_after(self.law, tokens)
         if self.reader is not None:
             self.reader.commit(tokens, placed(scores))
 
     def ahead(self, tokens: Sequence[int]) -> StagedState:
         """protocol.LooksAhead: the tokens ride in the first pass of the round."""
         reader = look_ahead(self.reader, tokens)
-        return StagedState(self.text, self._law_after(tokens), reader, (*self.behind, *tokens))
+        return StagedState(self.text, law_after(self.law, tokens), reader, (*self.behind, *tokens))
 
     def close(self) -> None:
         """Give the pages back; the text can still go on, and be drafted for."""
         self.text.close()
-        getattr(self.reader, "close", lambda: None)()
-
-    def _law_after(self, tokens: Sequence[int]) -> Law:
-        law = self.law
-        for token in tokens:
-            law = law.after(token)
-        return law
-
-
-def look_ahead(state: DraftState | None, tokens: Sequence[int]) -> DraftState | None:
-    """The state behind the tokens, None where it cannot be had."""
-    if not tokens:
-        return state
-    return state.ahead(tokens) if isinstance(state, LooksAhead) else None
+        close(self.reader)
 
 
 def placed(scores: Scores) -> Scores:

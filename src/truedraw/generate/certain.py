@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from truedraw.draft.joining import join
-from truedraw.protocol import DraftState, Law, LooksAhead
-
-__all__ = ["MOST", "Tokens", "forced_tokens", "join", "look_ahead"]
+from truedraw.protocol import Law
 
 MOST = 64  # in one pass over all samples: further rows cost about what further passes do, and logits take memory
 
@@ -23,10 +20,3 @@ def forced_tokens(laws: Sequence[Law], rooms: Sequence[int]) -> list[Tokens]:
     """What must come next in each text, at most `room` tokens and its share of a pass."""
     share = max(1, MOST // len(laws))
     return [tuple(law.forced(min(room, share))) for law, room in zip(laws, rooms, strict=True)]
-
-
-def look_ahead(state: DraftState, tokens: Tokens) -> DraftState | None:
-    """The state behind the tokens, None where it cannot be had: it drafts nothing then."""
-    if not tokens:
-        return state
-    return state.ahead(tokens) if isinstance(state, LooksAhead) else None

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import NamedTuple
 
+from truedraw.draft.behind import look_ahead
 from truedraw.draft.chances import OwnChance
+from truedraw.draft.joining import join
 from truedraw.draft.several import Source, sources_of, state_of
 from truedraw.errors import BadProposal
-from truedraw.generate.certain import Tokens, forced_tokens, join, look_ahead
+from truedraw.generate.certain import Tokens, forced_tokens
 from truedraw.generate.sample import Sample, Schedule, Turn
 from truedraw.protocol import NOTHING, Asker, Choice, Controller, Drafter, DraftState, Proposal, Randomness
 
