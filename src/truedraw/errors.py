@@ -10,6 +10,7 @@ TruedrawError
 │   ├── UnsupportedModel   an architecture or a tokenizer that no engine here can run
 │   └── UnknownName        a drafter, verifier or engine that is not registered
 ├── BadProposal            a drafter handed over what no rule can verify (also a ValueError): an illegal law or tree
+├── TrainingError          a training went astray; what was good before is kept
 ├── PullError              a model could not be fetched: no network, no space, wrong checksum
 └── EngineError            the engine cannot do what was asked: a closed sequence, an unknown token
     └── OutOfPages         the cache has no room for a pass: fewer or shorter texts at once, or more memory
@@ -60,6 +61,10 @@ class UnknownName(BadInput):
 
 class BadProposal(TruedrawError, ValueError):
     """A proposal that breaks its contract: a law that is no probability vector, a tree out of order, an unknown id."""
+
+
+class TrainingError(TruedrawError):
+    """A training went astray; what was good before is kept."""
 
 
 class PullError(TruedrawError):

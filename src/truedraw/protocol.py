@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, final, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,33 @@ class Randomness(Protocol):
 # --------------------------------------------------------------------------------------------------------- drafts
 
 
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseLaw:
+    """A law under which few of `vocab_size` tokens can come, not written out over all of them."""
+
+    tokens: Ints  # [support], rising
+    weights: Floats  # [support], at least 0, sum 1
+    vocab_size: int
+
+    def __getitem__(self, token: int) -> float:
+        """Its probability; raises IndexError outside the vocabulary."""
+        if not 0 <= token < self.vocab_size:
+            raise IndexError(f"got token {token}; the law is over tokens 0 to {self.vocab_size - 1}")
+        place = self.tokens.searchsorted(token)
+        return float(self.weights[place]) if place < len(self.tokens) and self.tokens[place] == token else 0.0
+
+    def dense(self) -> Floats:
+        """[vocab]."""
+        law = np.zeros(self.vocab_size)
+        law[self.tokens] = self.weights
+        return law
+
+
+DraftLaw = Floats | SparseLaw
+"""q, as a vector [vocab] or as what is not 0 of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """A tree of draft tokens in topological order: a parent stands before its children, siblings in their order.
@@ -80,9 +107,7 @@ class Proposal:
 
     tokens: Ints  # [n]
     parents: Ints  # [n]; ROOT (-1) = follows the committed text, else the index of an earlier node
-    laws: tuple[
-        Floats | None, ...
-    ]  # n times: q of node i given its parent and its earlier siblings [vocab]; None = certain
+    laws: tuple[DraftLaw | None, ...]  # n times: q of node i given its parent and its earlier siblings; None = certain
     confidence: Floats | None = None  # [n] in (0, 1), see below; None = the drafter has no opinion
 
     def __len__(self) -> int:
@@ -90,7 +115,7 @@ class Proposal:
 
     @classmethod
     def chain(
-        cls, tokens: Iterable[int], laws: Seq[Floats | None] | None = None, confidence: Floats | None = None
+        cls, tokens: Iterable[int], laws: Seq[DraftLaw | None] | None = None, confidence: Floats | None = None
     ) -> Proposal:
         """Each token follows the one before; without laws every token is certain (a point mass)."""
         ids = np.asarray(list(tokens), dtype=np.int64)
@@ -144,6 +169,15 @@ class Drafter(Protocol):
 
     def propose(self, states: Seq[DraftState], budgets: Seq[int], randomness: Seq[Randomness]) -> list[Proposal]:
         """One proposal a state, of at most `budget` draft tokens; the empty one is always allowed."""
+        ...
+
+
+@runtime_checkable
+class Shapes(Protocol):
+    """A drafter that knows what its next proposal is worth before it draws it. Optional."""
+
+    def worths(self, nodes: int) -> Seq[tuple[float, int]] | None:
+        """Tokens that each further node of a proposal brings, falling, and its level, from 1; None: it cannot tell."""
         ...
 
 
@@ -380,6 +414,7 @@ class Asker:
     sample: int  # its number, as Round.sample will have it
     room: int  # draft tokens at most
     sources: tuple[str, ...]  # the drafters it can have them from, by name
+    worths: Mapping[str, Seq[tuple[float, int]]] = field(default_factory=dict)  # of sources that tell it, see Shapes
     coupled: bool = False  # whether the rule is: a drafter may draw from a law under one kind, and not under the other
 
 

@@ -16,6 +16,7 @@ from truedraw.errors import UnknownName
 BUILT_IN: dict[str, dict[str, str]] = {
     "engines": {
         "openvino": "truedraw.engine.openvino:OpenVINOEngine",
+        "pytorch": "truedraw.engine.pytorch:PyTorchEngine",
         "tabular": "truedraw.engine.tabular:TabularEngine",
     },
     "drafters": {
@@ -28,6 +29,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "recycle": "truedraw.draft.recycle:RecycleDrafter",
         "lookahead": "truedraw.draft.lookahead:LookaheadDrafter",
         "model": "truedraw.draft.model:ModelDrafter",
+        "head": "truedraw.draft.head.drafter:HeadDrafter",
         "early-exit": "truedraw.draft.early_exit:EarlyExitDrafter",
         "quantised-self": "truedraw.draft.quantised_self:QuantisedSelfDrafter",
         "tli": "truedraw.draft.tli:TliDrafter",

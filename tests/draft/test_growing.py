@@ -7,12 +7,13 @@ import pytest
 
 from draft.drafting import TABLE, propose
 from known_laws import lookup
-from truedraw.draft.growing import DOUBT, sureness
+from truedraw.draft.growing import DOUBT, Draws, sureness, without
 from truedraw.draft.joining import join
-from truedraw.draft.knobs import Knobs
+from truedraw.draft.knobs import METHODS, Knobs
 from truedraw.draft.model import ModelDrafter
 from truedraw.engine.tabular import TabularEngine
-from truedraw.protocol import Proposal
+from truedraw.protocol import Proposal, SparseLaw
+from truedraw.sampling.randomness import PhiloxRandomness
 
 
 @pytest.mark.parametrize(
@@ -53,3 +54,26 @@ def test_certain_tokens_go_in_front_of_a_tree() -> None:
     assert whole.confidence.tolist() == [1.0, 1.0, 0.3, 0.2, 0.1]
     assert join((), tree) is tree
     assert join((7,), Proposal.chain([1])).confidence is None
+
+
+SPARSE = SparseLaw(np.array([1, 4, 5, 8]), np.array([0.2, 0.35, 0.35, 0.1]), 9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_token_does_not_depend_on_the_form_of_its_law(method: str) -> None:
+    vector = SPARSE.dense()
+    for seed in range(40):
+        draws = Draws(method, PhiloxRandomness(seed), 6)
+        (token, law), (again, same) = (draws.token(q, 2, 1) for q in (SPARSE, vector))
+        assert token == again
+        assert (law is None) == (same is None)
+        assert law is None or (law is SPARSE and same is vector)
+
+
+def test_without_a_token_either_form_is_the_same_law() -> None:
+    for token in (0, 1, 5, 7, 8):
+        left = without(SPARSE, token)
+        assert isinstance(left, SparseLaw)
+        np.testing.assert_allclose(left.dense(), without(SPARSE.dense(), token), atol=1e-16)
+    assert SPARSE.weights.tolist() == [0.2, 0.35, 0.35, 0.1]
+    assert not without(SparseLaw(np.array([3]), np.ones(1), 9), 3).weights.any()

@@ -11,7 +11,7 @@ from enumeration import law_of, total_variation
 from generate.coupled_noise import CoupledWalker
 from known_laws import Scenario, random_table, text_law
 from truedraw.draft.ngram_lm import NgramLMDrafter
-from truedraw.protocol import Proposal
+from truedraw.protocol import Proposal, SparseLaw
 from truedraw.registry import find
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
@@ -149,8 +149,8 @@ class BeforeTheTemperature(NgramLMDrafter):
 
     def propose(self, states, budgets, randomness):
         def untempered(q):
-            weights = q ** LONGER.params["temperature"]
-            return weights / weights.sum()
+            weights = q.weights ** LONGER.params["temperature"]
+            return SparseLaw(q.tokens, weights / weights.sum(), q.vocab_size)
 
         found = super().propose(states, budgets, randomness)
         return [Proposal(p.tokens, p.parents, tuple(map(untempered, p.laws))) for p in found]

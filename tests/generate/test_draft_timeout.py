@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import ClassVar
 
 import pytest
 
@@ -12,11 +13,13 @@ from truedraw.draft.ngram import NgramDrafter
 from truedraw.errors import BadParameter
 from truedraw.generate import calls
 from truedraw.generate.calls import SECONDS, Calls
+from truedraw.generate.foreign_drafter import ForeignDrafter
 from truedraw.generate.guarded_drafter import GuardedDrafter
 from truedraw.generate.shared_drafters import SharedDrafter, SharedDrafters
 from truedraw.generate.speculation import Speculation, speculation
 from truedraw.protocol import Proposal
 from truedraw.registry import BUILT_IN
+from truedraw.testing import drafter_checks
 
 TEXT = "the cat sat ran dog sat ran"
 SETTINGS = {"seed": 8, "n": 2, "ignore_eos": True, "max_tokens": 40}
@@ -102,6 +105,29 @@ class HangsAtOnce(Hangs):
         self.wait()
 
 
+class Answers(Slow):
+    """Never takes its time."""
+
+    wait = staticmethod(lambda: None)
+
+
+class Threads(NgramDrafter):
+    """Prompt lookup that notes which threads call it."""
+
+    seen: ClassVar[list] = []
+
+    def open(self, tokens, law):
+        self.seen.append(threading.current_thread())
+        return super().open(tokens, law)
+
+    def propose(self, states, budgets, randomness):
+        self.seen.append(threading.current_thread())
+        return super().propose(states, budgets, randomness)
+
+    def close(self):
+        self.seen.append("closed")
+
+
 class Point:
     """An entry point of another package."""
 
@@ -111,10 +137,10 @@ class Point:
 
 @pytest.fixture
 def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    points = [Point(kind) for kind in (Hangs, HangsInCommit, HangsAtOnce)]
+    points = [Point(kind) for kind in (Hangs, HangsInCommit, HangsAtOnce, Answers)]
     monkeypatch.setattr(registered, "entry_points",
                         lambda group, name=None: [p for p in points if name in (None, p.name)])  # fmt: skip
-    for kind in (Slow, SlowCommit):
+    for kind in (Slow, SlowCommit, Threads):
         monkeypatch.setitem(BUILT_IN["drafters"], kind.__name__, f"{__name__}:{kind.__name__}")
 
 
@@ -151,6 +177,59 @@ def test_a_part_of_a_drafter_that_never_answers_ends_it(toy: Model, plugins) -> 
     result = toy.generate(TEXT, speculative={**nested, "adaptive": False, "draft_timeout": LIMIT}, **SETTINGS)
     assert [c.tokens for c in result.choices] == [c.tokens for c in plain.choices]
     assert "TimeoutError" in result.fallback
+
+
+@pytest.mark.parametrize("source", ["Hangs", "HangsInCommit", "HangsAtOnce"])
+def test_only_the_part_that_never_answers_is_left_to_itself(toy: Model, plugins, monkeypatch, source: str) -> None:
+    """Parts that are ours are called by nobody but the loop, and given back at the end."""
+    monkeypatch.setattr(Threads, "seen", [])
+    config = {"method": "mix", "sources": [source, "Threads"], "adaptive": False, "draft_timeout": LIMIT}
+    result = toy.generate(TEXT, speculative=config, **SETTINGS)
+    assert "has not returned within 0.5 s, the draft_timeout" in result.fallback
+    assert ("in " + source + ", a source of the mix") in result.fallback or source == "HangsInCommit"
+    closed = [each for each in Threads.seen if each == "closed"]
+    assert len(closed) == 1
+    assert {each for each in Threads.seen if each != "closed"} <= {threading.current_thread()}
+
+
+def test_a_part_of_others_drafts_like_any_source(toy: Model, plugins) -> None:
+    """Prompt lookup in a thread of its own: the same offers."""
+    runs = [
+        toy.generate(TEXT, speculative={"method": "mix", "sources": [source], "adaptive": False}, **SETTINGS)
+        for source in ("Answers", "ngram")
+    ]
+    assert [run.fallback for run in runs] == [None, None]
+    assert runs[0].stats.accepted == runs[1].stats.accepted > 0
+
+
+def foreign(inner) -> ForeignDrafter:
+    return ForeignDrafter(inner, Calls(5.0, beside=True))
+
+
+def test_calls_beside_keep_the_contract_of_a_drafter() -> None:
+    for check in drafter_checks(lambda: foreign(NgramDrafter()), 3):
+        check()
+
+
+def test_a_part_of_others_looks_ahead_as_far_as_it_can() -> None:
+    for drafter, expected in ((foreign(NgramDrafter()), [3, 1]), (foreign(Answers()), [])):
+        state = drafter.open([1, 2, 3, 1], None).ahead([2])
+        assert drafter.propose([state], [2], [None])[0].tokens.tolist() == expected
+        state.close()
+        drafter.close()
+
+
+def test_a_mix_with_a_part_that_is_stuck_is_not_handed_out_again(toy: Model, plugins) -> None:
+    spec = {"method": "mix", "sources": ["Hangs", "ngram"], "adaptive": False, "draft_timeout": LIMIT}
+    with toy.batch() as batch:
+        runs = []
+        for seed in range(2):
+            runs.append(batch.add(TEXT, speculative=spec, seed=seed, ignore_eos=True, max_tokens=20))
+            while batch.step():
+                pass
+    results = [run.result() for run in runs]
+    assert all("TimeoutError" in result.fallback for result in results)
+    assert all(result.stats.drafted > 0 for result in results)
 
 
 def test_a_batch_goes_on_and_later_requests_get_a_drafter_that_answers(toy: Model, plugins) -> None:
@@ -236,7 +315,7 @@ def test_a_call_that_is_stuck_ends_drafting_for_all_who_share_it_and_is_never_cl
 
 def test_a_shared_drafter_that_is_stuck_is_not_handed_out_again() -> None:
     class Drafts:
-        vocab_size = 5
+        vocab_size, head_path = 5, None
 
     shared, spec = SharedDrafters(), Speculation("ngram")
     first = shared.drafters(spec, spec.verifier(1), Drafts())[1]

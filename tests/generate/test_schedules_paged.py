@@ -39,7 +39,12 @@ def crowded(folder, cache, request) -> Model:
 
 
 def told(result) -> list[tuple]:
-    return [(c.tokens, c.text, c.logprobs, c.finish_reason) for c in result.choices]
+    return [(c.tokens, c.text, c.finish_reason) for c in result.choices]
+
+
+def logprobs(result) -> list[float]:
+    """Told apart from the texts: what is drafted beside a row moves its last bits in float32."""
+    return [logprob for choice in result.choices for logprob in choice.logprobs]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -65,7 +70,9 @@ def test_every_text_is_that_of_its_request_alone(ample: Model, crowded: Model, s
         assert len(list(batch.completed())) == len(runs)
     for run, prompt, settings in runs:
         assert run.error is None
-        assert told(run.result()) == told(ample.generate(prompt, **settings))
+        alone = ample.generate(prompt, **settings)
+        assert told(run.result()) == told(alone)
+        assert logprobs(run.result()) == pytest.approx(logprobs(alone), abs=1e-5)
     assert crowded.engine.cache_use().pages_held == 0
 
 

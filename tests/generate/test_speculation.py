@@ -12,16 +12,8 @@ from models.tiny_models import random_tensors, tiny_config, write_folder
 from truedraw import Model, load
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadFile, BadModelFile, BadParameter, UnknownModel, UnknownName
-from truedraw.generate.speculation import (
-    ALWAYS,
-    DRAFTING,
-    GIVEN_BY_RUN,
-    KNOBS,
-    Speculation,
-    arguments,
-    keys,
-    speculation,
-)
+from truedraw.generate.keys import ALWAYS, DRAFTING, GIVEN_BY_RUN, KNOBS, arguments, keys
+from truedraw.generate.speculation import Speculation, speculation
 from truedraw.registry import names
 
 PROMPT = "the cat sat ran dog sat ran"

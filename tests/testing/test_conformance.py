@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 
-from engine.decoder import PLAIN, tiny_engine
+from engine.decoder import PLAIN, tiny_checkpoint, tiny_engine
 from engine.pages import exact_engine, recorded
 from truedraw import load
+from truedraw.engine.pytorch import PyTorchEngine
 from truedraw.engine.tabular import TabularEngine
 from truedraw.registry import find, names
 from truedraw.testing import drafter_checks, engine_checks, random_table, verifier_checks
@@ -15,8 +18,12 @@ PLACE: dict = {}  # filled when the tests start; the checks are listed before
 ENGINES = {
     "tabular": lambda: TabularEngine(random_table(4, 2, 1), context_length=64),
     "openvino": lambda: tiny_engine(PLACE["cache"], cache_bytes=512 << 10),
+    "pytorch": lambda: PyTorchEngine.load(tiny_checkpoint(), cache_bytes=512 << 10),
 }
-TOLERANCE = {"tabular": 0.0, "openvino": 1e-4}  # float32 throughout, which does not promise equal bits
+TOLERANCE = {"tabular": 0.0, "openvino": 1e-4, "pytorch": 1e-4}  # float32 throughout, which promises no equal bits
+MARKS = {
+    "pytorch": [pytest.mark.parity, pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")]
+}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -34,7 +41,11 @@ def drafters(name):
 
 
 def every(kind, checks):
-    return [pytest.param(check, id=f"{name}: {check}") for name in names(kind) for check in checks(name)]
+    return [
+        pytest.param(check, id=f"{name}: {check}", marks=MARKS.get(name, ()))
+        for name in names(kind)
+        for check in checks(name)
+    ]
 
 
 @pytest.mark.parametrize("check", every("verifiers", lambda name: verifier_checks(find("verifiers", name))))

@@ -72,7 +72,7 @@ class Job:
     max_tokens: int = 200
     n: int = 1
     prompt: str = PROMPT
-    numerics: str = "invariant"
+    numerics: str | None = None  # the default of load()
     weights: str = "auto"
     threads: int | None = None
 

@@ -101,7 +101,8 @@ def bench(
         return
     from truedraw.bench.pairs import Arms, tasks
     from truedraw.bench.prompts import read_prompts
-    from truedraw.cli.options import opened, speculation_of
+    from truedraw.cli.options import opened
+    from truedraw.cli.speculating import speculation_of
     from truedraw.sampling.params import sampling_params
 
     given = {"max_tokens": MAX_TOKENS, "seed": SEED, **sampling.given(), **count.given()}

@@ -51,7 +51,8 @@ def many(
     """
     from truedraw.bench.many import Many, measured, report
     from truedraw.bench.provenance import machine, settings
-    from truedraw.cli.options import opened, speculation_of
+    from truedraw.cli.options import opened
+    from truedraw.cli.speculating import speculation_of
     from truedraw.sampling.params import sampling_params
 
     given = {"max_tokens": MAX_TOKENS, "seed": SEED, **sampling.given(), "n": own.n}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from truedraw.cli.flags import ModelFlags, ReportFlags
+from truedraw.cli.flags import ENGINE, ModelFlags, ReportFlags
 from truedraw.cli.found import print_found
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.errors import BadParameter
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from truedraw.bench.memory import MemoryUse
 
 MEGABYTE = 1e6
-UNUSED = ("amateur", "contrastive_alpha", "contrastive_beta", "cache_bytes", "prefix_cache_bytes")
+UNUSED = ("draft", "amateur", "contrastive_alpha", "contrastive_beta", "cache_bytes", "prefix_cache_bytes")
 EPILOG = """Examples:
 
 truedraw bench memory
@@ -39,11 +39,14 @@ def memory(own: MemoryFlags, model: ModelFlags, output: ReportFlags) -> None:
     """
     from truedraw.bench.memory import Job, memory_use
     from truedraw.bench.provenance import machine
+    from truedraw.cli.options import numerics_of
 
     for name in UNUSED:
         if getattr(model, name) is not None:
             raise BadParameter(f"--{name.replace('_', '-')}", "this measures one model as it comes; leave it out")
-    job = Job(own.max_tokens, own.n, numerics=model.numerics, weights=model.weights, threads=model.threads)
+    if model.engine != ENGINE or model.device is not None:
+        raise BadParameter("--engine" if model.device is None else "--device", f"this looks at {ENGINE}; leave it out")
+    job = Job(own.max_tokens, own.n, numerics=numerics_of(model), weights=model.weights, threads=model.threads)
     found = memory_use(model.model, job, model.cache)
     print_found({"model": model.model, **found.to_json(), **machine()}, lines(found), output)
 

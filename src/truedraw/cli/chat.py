@@ -40,7 +40,8 @@ def chat(
     turn. An answer may fill the model's context unless --max-tokens is given; --json prints one object a turn.
     """
     from truedraw.cli.conversation import Conversation
-    from truedraw.cli.options import opened, speculation_of
+    from truedraw.cli.options import opened
+    from truedraw.cli.speculating import speculation_of
     from truedraw.cli.stdin import lines
     from truedraw.cli.turns import talk
     from truedraw.sampling.params import sampling_params

@@ -81,7 +81,8 @@ def check(
     be repeated. A table goes to stderr (not with --json), one JSON object to stdout. Exit code 1 when anything fails.
     """
     from truedraw.bench.prompts import read_prompts
-    from truedraw.cli.options import opened, speculation_of
+    from truedraw.cli.options import opened
+    from truedraw.cli.speculating import speculation_of
     from truedraw.sampling.params import sampling_params
     from truedraw.stats.check import spread
 
@@ -131,6 +132,8 @@ def _reference(flags: ModelFlags) -> Model:
 
     return load(
         flags.model,
+        engine=flags.engine,
+        device=flags.device,
         numerics="reference",
         threads=flags.threads,
         cache=flags.cache,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from truedraw.cli.config import from_file
-from truedraw.cli.grouping import flag
+from truedraw.cli.grouping import Sources, flag
 from truedraw.cli.sampling_flags import SAMPLING, SamplingFlags
 from truedraw.models.catalogue import DEFAULT_MODEL
 
+ENGINE = "openvino"
 MODEL, SPECULATION, OUTPUT = "Model", "Speculation", "Output"
 
 __all__ = [
@@ -32,10 +33,26 @@ class ModelFlags:
     model: Annotated[
         str, flag("--model", "-m", help="Catalogue name, GGUF file, model folder or org/name.", rich_help_panel=MODEL)
     ] = DEFAULT_MODEL
+    engine: Annotated[
+        str,
+        flag(
+            "--engine",
+            help="openvino: fast on CPUs. pytorch: any architecture, any device, needs an extra. Or a plug-in's.",
+            rich_help_panel=MODEL,
+        ),
+    ] = ENGINE
+    device: Annotated[
+        str | None, flag("--device", help="Where pytorch computes: cpu, cuda, cuda:1.", rich_help_panel=MODEL)
+    ] = None
     numerics: Annotated[
-        Literal["invariant", "reference"],
-        flag("--numerics", help="invariant: fast, same bits in any batch. reference: float32.", rich_help_panel=MODEL),
-    ] = "invariant"
+        Literal["invariant", "reference"] | None,
+        flag(
+            "--numerics",
+            help="invariant: fast, same bits in any batch, what openvino does if not told. reference: float32, what "
+            "pytorch does.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None
     weights: Annotated[
         Literal["auto", "stored", "int8"],
         flag("--weights", help="As stored in the file, int8, or the better of them.", rich_help_panel=MODEL),
@@ -64,6 +81,16 @@ class ModelFlags:
     cache: Annotated[
         Path | None,
         flag("--cache", help="Folder for fetched models.", file_okay=False, rich_help_panel=MODEL),
+    ] = None
+    draft: Annotated[
+        str | None,
+        flag(
+            "--draft",
+            metavar="FILE",
+            help="Draft head for the model, made by `truedraw train draft`; if not given the one that comes with it, "
+            "if one does; none for none.",
+            rich_help_panel=MODEL,
+        ),
     ] = None
     amateur: Annotated[
         str | None,
@@ -132,6 +159,7 @@ class SpeculationFlags:
             rich_help_panel=SPECULATION,
         ),
     ] = None
+    sources: Sources = field(default_factory=lambda: Sources({}))
 
 
 Explain = Annotated[

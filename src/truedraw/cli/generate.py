@@ -112,9 +112,10 @@ def _one(
 ) -> None:  # fmt: skip
     """One prompt's samples."""
     from truedraw.cli.explaining import explained
-    from truedraw.cli.options import opened, speculation_of
+    from truedraw.cli.options import opened
     from truedraw.cli.resources import process_seconds
     from truedraw.cli.showing import was_interrupted
+    from truedraw.cli.speculating import speculation_of
     from truedraw.cli.stdin import prompt_text
     from truedraw.sampling.params import sampling_params
 

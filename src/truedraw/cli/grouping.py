@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NewType, get_args, get_origin, get_type_hints
 
 import typer
 
 from truedraw.cli.pipe import quiet_pipe
 
 ENVIRONMENT = "TRUEDRAW_"
+Sources = NewType("Sources", Mapping[str, str])
+"""A field of this type is no option: it says of the others where they are from, as one of ORDER, or "DEFAULT"."""
+ORDER = ("COMMANDLINE", "ENVIRONMENT", "DEFAULT_MAP")
+"""typer's names for the places that a value may be given in, what counts first before the others; the last: a file."""
 
 
 @dataclass(frozen=True)
@@ -36,22 +40,28 @@ def with_flags(verb: Callable[..., None]) -> Callable[..., None]:
     hints = get_type_hints(verb, include_extras=True)
     hints.pop("return", None)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    own = next((name for name, hint in hints.items() if hint is typer.Context), None)
+    context_name = own or "context"
 
     def command(**values: Any) -> None:
+        context = values[context_name] if own else values.pop(context_name)
         for name, group in groups.items():
             mine = [field.name for field in fields(group) if field.name in values]
-            values[name] = group(**{field: values.pop(field) for field in mine})
+            places = {field: Sources(_sources(context, mine)) for field in _told(group)}
+            values[name] = group(**{field: values.pop(field) for field in mine}, **places)
         with quiet_pipe():
             verb(**values)
 
     given = signature(verb).parameters
+    if own is None:
+        hints = {context_name: typer.Context, **hints}
     plain = [
-        Parameter(name, Parameter.KEYWORD_ONLY, annotation=hint, default=given[name].default)
+        Parameter(name, Parameter.KEYWORD_ONLY, annotation=hint, default=_default(given.get(name)))
         for name, hint in hints.items()
         if name not in groups
     ]
     described = {each[0]: each for group in reversed(groups.values()) for each in _options(group)}
-    in_order = dict.fromkeys(field.name for group in groups.values() for field in fields(group))
+    in_order = dict.fromkeys(each[0] for group in groups.values() for each in _options(group))
     options = [_parameter(*described[name]) for name in in_order]
     command.__name__, command.__doc__ = verb.__name__, verb.__doc__
     command.__signature__ = Signature([*plain, *options])  # type: ignore[attr-defined]
@@ -66,7 +76,22 @@ def environment_name(option: str) -> str:
 
 def _options(group: Any) -> list[tuple[str, Any, Any]]:
     hints = get_type_hints(group, include_extras=True)
-    return [(field.name, hints[field.name], field.default) for field in fields(group)]
+    return [(field.name, hints[field.name], field.default) for field in fields(group) if field.name not in _told(group)]
+
+
+def _told(group: Any) -> list[str]:
+    """The fields that say where the others are from."""
+    hints = get_type_hints(group)
+    return [field.name for field in fields(group) if hints[field.name] is Sources]
+
+
+def _sources(context: typer.Context, names: Sequence[str]) -> dict[str, str]:
+    found = {name: context.get_parameter_source(name) for name in names}
+    return {name: "DEFAULT" if source is None else source.name for name, source in found.items()}
+
+
+def _default(given: Parameter | None) -> Any:
+    return Parameter.empty if given is None else given.default
 
 
 def _parameter(name: str, hint: Any, default: Any) -> Parameter:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from truedraw import TruedrawError, __version__
-from truedraw.cli import bench, chat, check, generate, index, models, ngrams, sweep, tune
+from truedraw.cli import bench, chat, check, generate, index, models, ngrams, sweep, train, tune
 from truedraw.cli.exit_codes import INTERRUPTED
 from truedraw.cli.pipe import quiet_pipe, stdout_to_nowhere
 from truedraw.errors import OutOfPages
@@ -32,6 +32,7 @@ app.command(epilog=sweep.EPILOG)(sweep.sweep)
 app.add_typer(bench.app, name="bench")
 app.command(epilog=tune.EPILOG)(tune.tune)
 app.command(epilog=check.EPILOG)(check.check)
+app.add_typer(train.app, name="train")
 app.add_typer(models.app, name="models")
 app.add_typer(index.app, name="index")
 app.add_typer(ngrams.app, name="ngrams")

@@ -59,8 +59,8 @@ def job_of(
     source: str, files: FileFlags, chat: bool, flags: tuple[CountFlags, ModelFlags, SamplingFlags, SpeculationFlags]
 ) -> Job:
     """Raises BadParameter for what is wrong before any line is read."""
-    from truedraw.cli.options import speculation_of
     from truedraw.cli.record_files import seed_of
+    from truedraw.cli.speculating import speculation_of
     from truedraw.sampling.params import sampling_params
 
     count, model, sampling, spec = flags

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from truedraw.cli.flags import ModelFlags, SpeculationFlags
+from truedraw.cli.flags import ModelFlags
 from truedraw.cli.sizes import bytes_of
-from truedraw.errors import BadInput, BadParameter
+from truedraw.errors import BadParameter
 from truedraw.generate.offline.settings import CONTENTS
 from truedraw.models.toy import TOY_MODEL
-from truedraw.sampling.ranges import whole_number
 
 if TYPE_CHECKING:
     from truedraw.generate.model import Model
-    from truedraw.generate.speculation import Speculation
+
+
+NUMERICS = {"openvino": "invariant", "pytorch": "reference"}
+"""What an engine computes in where nothing else is asked for."""
 
 
 @contextmanager
-def opened(flags: ModelFlags, *, apart: bool = False) -> Iterator[Model]:
+def opened(flags: ModelFlags, *, apart: bool = False, **more: Any) -> Iterator[Model]:
     """The model, fetched with a progress bar if need be; says so where this machine cannot keep its bits equal.
 
-    `apart`: one run finds nothing that another has computed, as a comparison of their times needs it.
+    `apart`: one run finds nothing that another has computed, as a comparison of their times needs it. `more` as for
+    `load`.
     """
     from truedraw.cli.models import progress_bar
     from truedraw.generate.loading import load
@@ -36,6 +36,8 @@ def opened(flags: ModelFlags, *, apart: bool = False) -> Iterator[Model]:
     with progress_bar() as progress:
         model = load(
             flags.model,
+            engine=flags.engine,
+            device=flags.device,
             numerics=flags.numerics,
             weights=flags.weights,
             threads=flags.threads,
@@ -44,16 +46,16 @@ def opened(flags: ModelFlags, *, apart: bool = False) -> Iterator[Model]:
             amateur=flags.amateur,
             contrastive_alpha=flags.contrastive_alpha,
             contrastive_beta=flags.contrastive_beta,
-            **memory,
+            **{**memory, "draft": flags.draft, **more},
         )
     with model:
         notice_invariance(model.engine)
         yield model
 
 
-def memory_of(flags: ModelFlags, apart: bool = False) -> dict[str, int]:
+def memory_of(flags: ModelFlags, apart: bool = False) -> dict[str, Any]:
     """Amounts of memory that the engine is to be told; raises BadParameter."""
-    found: dict[str, int] = {}
+    found: dict[str, Any] = {}
     if flags.cache_bytes is not None:
         found["cache_bytes"] = bytes_of("--cache-bytes", flags.cache_bytes)
     if flags.prefix_cache_bytes is not None:
@@ -70,7 +72,14 @@ def memory_of(flags: ModelFlags, apart: bool = False) -> dict[str, int]:
 def computed_with(flags: ModelFlags) -> dict[str, Any]:
     """How the model computes, for a report; None where it has no such setting."""
     is_table = flags.model == TOY_MODEL
-    return {name: None if is_table else getattr(flags, name) for name in ("numerics", "weights", "threads")}
+    names = ("engine", "device", "weights", "threads")
+    found = {"numerics": numerics_of(flags), **{name: getattr(flags, name) for name in names}}
+    return dict.fromkeys(found) if is_table else found
+
+
+def numerics_of(flags: ModelFlags) -> str | None:
+    """As asked for, or what the engine does; None where that is a plug-in's own affair."""
+    return flags.numerics or NUMERICS.get(flags.engine)
 
 
 def law_of(flags: ModelFlags) -> dict[str, Any]:
@@ -78,24 +87,24 @@ def law_of(flags: ModelFlags) -> dict[str, Any]:
 
     Raises what opening a model raises.
     """
-    names = ("model", "numerics", "weights", "amateur", "contrastive_alpha", "contrastive_beta")
-    contents = {name: contents_of(getattr(flags, name), flags.cache) for name in ("model", "amateur")}
-    return {**{name: getattr(flags, name) for name in names}, CONTENTS: contents}
+    names = ("model", "engine", "weights", "amateur", "contrastive_alpha", "contrastive_beta")
+    contents = {name: contents_of(getattr(flags, name), flags) for name in ("model", "amateur")}
+    return {**{name: getattr(flags, name) for name in names}, "numerics": numerics_of(flags), CONTENTS: contents}
 
 
-def contents_of(model: str | None, cache: Path | None) -> str | None:
+def contents_of(model: str | None, flags: ModelFlags) -> str | None:
     """The fingerprint of a model's files, fetched with a progress bar if need be; None for no model and for the toy.
 
     A model in one file may be called anything.
     """
     from truedraw.cli.models import progress_bar
-    from truedraw.models import open_checkpoint
+    from truedraw.generate.loading import find_checkpoint, find_engine
     from truedraw.models.fingerprint import fingerprint
 
     if model is None or model == TOY_MODEL:
         return None
     with progress_bar() as progress:
-        found = open_checkpoint(model, cache=cache, progress=progress)
+        found = find_checkpoint(model, find_engine(flags.engine), cache=flags.cache, progress=progress)
     return fingerprint([found.path], named=False) if found.path.is_file() else found.fingerprint
 
 
@@ -109,48 +118,3 @@ def notice_invariance(engine: Any) -> None:
             "another text with other drafts or in another batch; --numerics reference is slower and far closer",
             err=True,
         )
-
-
-def speculation_of(flags: SpeculationFlags) -> Speculation:
-    """What was asked for, or the default.
-
-    Raises BadParameter for bad JSON, unknown keys, and a flag and a key that contradict each other.
-    """
-    from truedraw.generate.speculation import speculation
-
-    text = flags.speculative_config
-    config = {} if text is None else config_of("--speculative-config", text)
-    for flag, key, value in (
-        ("--spec-method", "method", flags.spec_method),
-        ("--spec-model", "model", flags.spec_model),
-        ("--spec-tokens", "num_speculative_tokens", flags.spec_tokens),
-    ):
-        if value is not None and config.setdefault(key, value) != value:
-            raise BadParameter(flag, f"{value!r} contradicts {key} {config[key]!r} in --speculative-config; give one")
-    return speculation(config or None)
-
-
-def config_of(flag: str, text: str) -> dict[str, Any]:
-    """A speculative config out of JSON; raises BadParameter that names the flag."""
-    try:
-        config = json.loads(text, object_pairs_hook=partial(_unique, flag), parse_int=whole_number)
-    except BadParameter:
-        raise
-    except BadInput as error:
-        raise BadParameter(flag, str(error)) from error
-    except (ValueError, RecursionError) as error:
-        raise BadParameter(flag, f"not JSON ({error}): {text[:80]!r}") from error
-    if not isinstance(config, dict):
-        raise BadParameter(flag, f'got {text[:80]!r}; give an object, as {{"method": "ngram"}}')
-    for key in ("method", "rejection_sample_method"):
-        if not isinstance(config.get(key, ""), str):
-            raise BadParameter(flag, f"{key} is {config[key]!r}; give a name")
-    return config
-
-
-def _unique(flag: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = [key for key, _ in pairs]
-    for key in keys:
-        if keys.count(key) > 1:
-            raise BadParameter(flag, f"the key {key!r} stands there twice")
-    return dict(pairs)

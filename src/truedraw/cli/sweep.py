@@ -89,10 +89,10 @@ def sweep(
     With --output, --json prints one object at the end: what was done, and the numbers of every point.
     """
     from truedraw.cli import sweeping
-    from truedraw.cli.options import speculation_of
     from truedraw.cli.progress import Tally
     from truedraw.cli.record_files import check_apart
     from truedraw.cli.recording import Recording
+    from truedraw.cli.speculating import speculation_of
 
     run = Recording(files, output, Tally("sample"))
     run.check()

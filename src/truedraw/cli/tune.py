@@ -134,7 +134,7 @@ def tune(
 def configs_of(texts: Sequence[str]) -> list[Mapping[str, Any]]:
     """What is tried in any case and what was asked for; raises BadParameter and UnknownName."""
     from truedraw.bench.tune import READY
-    from truedraw.cli.options import config_of
+    from truedraw.cli.speculating import config_of
     from truedraw.generate.speculation import OFF, speculation
 
     further = [config_of("--candidate", text) for text in texts]

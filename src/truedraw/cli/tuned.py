@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from truedraw.bench.verdict import Verdict
 
 HEAD = (
-    "Written by truedraw tune, to be read with --config FILE. A flag or its twin in the environment counts before it, "
-    "but what is said of speculation there must agree with what is said here."
+    "Written by truedraw tune, to be read with --config FILE. A flag or its twin in the environment counts before it; "
+    "one that names another drafter leaves out the settings of the one that is named here."
 )
 ALL = (
     "All that was measured, as multiples of plain sampling's speed: the median of the prompts and the interval that "
@@ -60,7 +60,7 @@ def paragraphs(found: Verdict, lines: Sequence[str], tuning: Tuning, where: Mapp
     return [[HEAD], [measured], [f"Chosen: {found.name}.", *found.reasons], [ALL, *lines]]
 
 
-PATHS = ("model", "amateur", "suffix_decoding_index", "ngram_lm_path")
+PATHS = ("model", "amateur", "draft", "head_path", "suffix_decoding_index", "ngram_lm_path")
 """Settings that may name a file."""
 
 
@@ -74,7 +74,8 @@ def config_file(found: Verdict, told: Sequence[Sequence[str]], flags: ModelFlags
 
 def model_flags(flags: ModelFlags) -> dict[str, Any]:
     """What else of them decides how fast passes are, where it is not the default."""
-    names = ("numerics", "weights", "threads", "amateur", "contrastive_alpha", "contrastive_beta")
+    names = ("engine", "device", "numerics", "weights", "threads", "draft", "amateur",
+             "contrastive_alpha", "contrastive_beta")  # fmt: skip
     usual = ModelFlags()
     return {name.replace("_", "-"): getattr(flags, name) for name in names
             if getattr(flags, name) != getattr(usual, name)}  # fmt: skip

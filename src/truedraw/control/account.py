@@ -70,13 +70,12 @@ class Account:
         self._sums.plain.setdefault(why, Stay()).add(stay)
 
     def drafted(self, askers: Sequence[Asker], choices: Sequence[Choice], worths: Sequence[float]) -> None:
-        """What the texts take, and what its chances add up to where it could be weighed."""
+        """What the texts take, and the draft tokens of it that should be kept."""
         self._now.is_drafting = True
         for asker, choice, worth in zip(askers, choices, worths, strict=True):
             if choice.source:
-                expected = self._promised(choice, worth)
-                self._of(choice.source).expected += expected
-                self._now.expected += expected
+                self._of(choice.source).expected += worth
+                self._now.expected += worth
                 if choice.tokens:
                     self._now.late[asker.sample] = choice.source
                     self._now.draft_seconds += self._known.of(choice.source).pace.token * choice.tokens
@@ -110,12 +109,6 @@ class Account:
         use = self._of(source)
         use.asked, use.offered = use.asked + 1, use.offered + (tokens > 0)
         use.offered_tokens += tokens
-
-    def _promised(self, choice: Choice, worth: float) -> float:
-        """Tokens that a text's drafts should bring: by its chances, or by position where nothing was weighed."""
-        record = self._known.of(choice.source)
-        number = choice.tokens or (0 if choice.nodes is None else len(choice.nodes))
-        return float(record.acceptance.gains()[:number].sum()) if choice.tokens or not record.is_certain else worth
 
     def _priced(self, texts: int, rows: int, passes: Passes) -> Passes:
         costs = self._known.costs

@@ -11,13 +11,14 @@ from truedraw.control.opinion import Opinion
 FIRST = 3  # calls whose shortest counts: the first ones load and warm up
 MOST_RECORDS = 256  # drafters with settings that are told apart; the oldest goes first
 LARGEST = 4.0  # times the usual, that a call counts for at most
+NODE = 0.1  # of what a level of a tree takes, that each token of it takes beside
 
 
 class Pace:
     """What a drafter takes for one text."""
 
     def __init__(self) -> None:
-        self._call, self._token = Average(), Average()
+        self._call, self._token, self._level = Average(), Average(), Average()
 
     @property
     def is_known(self) -> bool:
@@ -34,15 +35,28 @@ class Pace:
         """Seconds of a draft token."""
         return self._token.value
 
-    def add(self, seconds: float, tokens: float) -> None:
-        """One call's time for a text, which drafted so many tokens; one that found nothing tells little at first."""
+    def chain(self, tokens: int) -> float:
+        """Seconds of a chain; 0 until that is known: what was measured so far is mostly the warming up."""
+        return self._token.value * tokens if self.is_known else 0.0
+
+    def tree(self, levels: int, tokens: int) -> float:
+        """Seconds of a tree, 0 until that is known; a level is one step of the drafter, whatever its tokens are."""
+        return self._level.value * (levels + NODE * tokens) if self.is_known else 0.0
+
+    def add(self, seconds: float, tokens: float, levels: float = 0.0) -> None:
+        """One call's time for a text, which drafted so many tokens; one that found nothing tells little at first.
+
+        levels: of their tree, 0 where they are a chain.
+        """
         if not tokens and not self.is_known:
             return
-        self._call = _with(self._call, seconds)
-        self._token = _with(self._token, seconds / max(1.0, tokens))
+        self._call = warmed(self._call, seconds)
+        self._token = warmed(self._token, seconds / max(1.0, tokens))
+        self._level = warmed(self._level, seconds / max(1.0, (levels or tokens) + NODE * tokens))
 
 
-def _with(mean: Average, seconds: float) -> Average:
+def warmed(mean: Average, seconds: float) -> Average:
+    """The mean with one more time: of the first few the shortest counts, and later none counts for very much."""
     if 0 < mean.count < FIRST:
         return Average(min(seconds, mean.value), mean.count + 1)
     mean.add(min(seconds, LARGEST * mean.value) if mean.count else seconds)

@@ -18,9 +18,10 @@ from time import perf_counter
 
 from truedraw.control.account import MEASURING, NO_ROOM, NOT_WORTH_IT, NOTHING_OFFERED, PAUSING, Account
 from truedraw.control.costs import Average
-from truedraw.control.experience import Experience, Record
+from truedraw.control.experience import Experience, Record, warmed
 from truedraw.control.offers import Offer, Pile, survivals
 from truedraw.control.opinion import Lean, log_odds
+from truedraw.control.promise import Promise
 from truedraw.control.shadow import Shadow
 from truedraw.control.width import Width
 from truedraw.protocol import Asker, Choice, Proposal, Round
@@ -60,7 +61,8 @@ class PayoffController:
         self._length = SHORTEST
         self._rows = 0  # of drafts in the present pass
         self._plain = 0  # the last round that was plain to be measured
-        self._promises: dict[tuple[str, bool], list[float]] = {}
+        self._promises: dict[tuple[str, bool], list[float]] = {}  # less their price
+        self._promise: dict[tuple[str, bool], Promise] = {}
         self._late: dict[int, str] = {}  # texts that draft after the decision, and by whom
         self._used: dict[str, int] = {}  # the last round in which such a source drafted
 
@@ -81,7 +83,7 @@ class PayoffController:
         start = perf_counter()
         choices = self._chosen(askers, offers, seconds)
         if any(offers):
-            self._offering.add(sum(seconds.values()) + perf_counter() - start)
+            self._offering = warmed(self._offering, sum(seconds.values()) + perf_counter() - start)
         return choices
 
     def _chosen(
@@ -140,7 +142,7 @@ class PayoffController:
         }
         self._used |= dict.fromkeys(self._late.values(), self._step)
         if any(choice.source for choice in choices):
-            self.account.drafted(askers, choices, pile.worths(self._rows))
+            self.account.drafted(askers, choices, self._expected(askers, choices, pile))
         elif len(pile):
             self.account.plain(NOT_WORTH_IT, self._width.gain)
         else:
@@ -191,16 +193,22 @@ class PayoffController:
             text.shadows[source] = Shadow(proposal, log_odds(proposal))
         return Offer(source, survivals(proposal, record.opinion.chances(proposal, lean)), True)
 
+    def _expected(self, askers: Sequence[Asker], choices: Sequence[Choice], pile: Pile) -> list[float]:
+        """[texts] draft tokens that should be kept."""
+        worths = pile.worths(self._rows)
+        late = [(place, choice) for place, choice in enumerate(choices) if choice.tokens]
+        for place, choice in late:
+            worths[place] = self._promise[choice.source, askers[place].coupled].gain(choice.tokens)
+        return worths
+
     def _promised(self, askers: Sequence[Asker], samples: int) -> dict[tuple[str, bool], list[float]]:
         """What each draft token is worth of those that have to be asked first, less its price; [] = nothing."""
-        usual = self._costs.seconds(samples, samples)
-        kinds = {(source, asker.coupled) for asker in askers for source in asker.sources}
-        return {kind: self._worth(kind, samples / usual) for kind in kinds if not self._is_cheap(self._known.of(*kind))}
-
-    def _worth(self, kind: tuple[str, bool], rate: float) -> list[float]:
-        record = self._known.of(*kind)
-        price = record.pace.token * rate  # in tokens
-        return [gain - price for gain in record.acceptance.gains().tolist() if gain > price]
+        rate = samples / self._costs.seconds(samples, samples)
+        roomy = sorted(askers, key=lambda asker: asker.room)  # whoever has most room is told most of a source's worth
+        told = {(source, asker.coupled): asker.worths.get(source) for asker in roomy for source in asker.sources}
+        late = {kind: worths for kind, worths in told.items() if not self._is_cheap(self._known.of(*kind))}
+        self._promise = {kind: Promise.of(self._known.of(*kind), worths) for kind, worths in late.items()}
+        return {kind: promise.net(rate) for kind, promise in self._promise.items()}
 
     def _look(self, askers: Sequence[Asker]) -> tuple[int, str] | None:
         """A text, by its place, and a costly source that is to draft a token for it, to see whether it pays by now."""
@@ -228,6 +236,7 @@ class PayoffController:
         if late is not None:
             record = self._known.of(late, text.coupled)
             record.acceptance.add(done.drafted, done.accepted)
-            record.pace.add(done.draft_seconds, done.drafted)
+            promise = self._promise.get((late, text.coupled))
+            record.pace.add(done.draft_seconds, done.drafted, promise.levels(done.drafted) if promise else 0)
         if done.finish_reason is not None:
             del self._texts[done.sample]

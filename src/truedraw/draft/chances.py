@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from truedraw.errors import BadParameter
-from truedraw.protocol import Floats, Purpose, Randomness
-from truedraw.sampling.randomness import NODE_BITS
+from truedraw.protocol import Floats, Purpose, Randomness, SparseLaw
+from truedraw.sampling.randomness import NODE_BITS, choose_sparse
 
 SHARED = (Purpose.TARGET, Purpose.XTC)
 """Chance that belongs to a position, whoever asks for it."""
@@ -26,6 +26,10 @@ class OwnChance:
     def choose(self, weights: Floats, purpose: Purpose, position: int, node: int = 0) -> int:
         """As protocol.Randomness."""
         return self.randomness.choose(weights, purpose, position, self._own(purpose, node))
+
+    def choose_sparse(self, law: SparseLaw, purpose: Purpose, position: int, node: int = 0) -> int:
+        """As sampling.randomness.choose_sparse."""
+        return choose_sparse(self.randomness, law, purpose, position, self._own(purpose, node))
 
     def accept(self, p: float, q: float, purpose: Purpose, position: int, node: int = 0) -> bool:
         """As protocol.Randomness."""

@@ -19,6 +19,7 @@ from truedraw.draft.borrowed_text import BorrowedText
 from truedraw.draft.knobs import Knobs
 from truedraw.draft.model import ModelDrafter, ModelState
 from truedraw.draft.site import Layered, Models
+from truedraw.draft.tempering import Tempering
 from truedraw.errors import BadParameter, EngineError
 from truedraw.protocol import Engine, Law, Proposal, Randomness
 from truedraw.sampling.ranges import Wholes
@@ -42,13 +43,14 @@ class EarlyExitDrafter:
         knobs: Knobs | None = None,
         coupled: bool = False,
         early_exit_layers: int | None = None,
+        tempering: Tempering | None = None,
     ) -> None:
         self._engine = first_layers(models, early_exit_layers)
-        self._drafting = ModelDrafter(self._engine, vocab_size, knobs, coupled)
+        self._drafting = ModelDrafter(self._engine, vocab_size, knobs, coupled, tempering=tempering)
 
     def open(self, tokens: Sequence[int], law: Law) -> ModelState:
         """Nothing is computed, and nothing held."""
-        return ModelState(BorrowedText(self._engine, tokens), self._drafting.knobs.law(law))
+        return self._drafting.state(BorrowedText(self._engine, tokens), law)
 
     def propose(
         self, states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 
 from truedraw.draft.cached_text import Text
 from truedraw.draft.knobs import GREEDY, PROBABILISTIC, Knobs
 from truedraw.errors import BadParameter
-from truedraw.protocol import ROOT, Engine, Floats, Law, Logits, Proposal, Purpose, Randomness, Sequence, Work
+from truedraw.protocol import (
+    ROOT,
+    DraftLaw,
+    Engine,
+    Floats,
+    Law,
+    Logits,
+    Proposal,
+    Purpose,
+    Randomness,
+    Sequence,
+    SparseLaw,
+    Work,
+)
+from truedraw.sampling.randomness import choose_sparse
 
+Q = TypeVar("Q", Floats, SparseLaw, DraftLaw)
 DOUBT = 1e-6
 """The least that is left: a confidence lies between 0 and 1."""
 
@@ -19,13 +36,18 @@ class Draws:
     def __init__(self, method: str, randomness: Randomness, position: int) -> None:
         self._method, self._randomness, self._position = method, randomness, position
 
-    def token(self, q: Floats, depth: int, node: int) -> tuple[int, Floats | None]:
-        """A token for the place `depth` tokens further, and its law: None where it is no sample of q [vocab]."""
+    def token(self, q: DraftLaw, depth: int, node: int) -> tuple[int, DraftLaw | None]:
+        """A token for the place `depth` tokens further, and its law: None where it is no sample of q."""
         if self._method == GREEDY:
-            return int(q.argmax()), None
+            return likeliest(q), None
         if self._method == PROBABILISTIC:
-            return self._randomness.choose(q, Purpose.DRAFT, self._position, node), q
-        return self._randomness.choose(q, Purpose.TARGET, self._position + depth), None
+            return self._choose(q, Purpose.DRAFT, self._position, node), q
+        return self._choose(q, Purpose.TARGET, self._position + depth), None
+
+    def _choose(self, q: DraftLaw, purpose: Purpose, position: int, node: int = 0) -> int:
+        if isinstance(q, SparseLaw):
+            return choose_sparse(self._randomness, q, purpose, position, node)
+        return self._randomness.choose(q, purpose, position, node)
 
 
 class Branch:
@@ -40,7 +62,7 @@ class Branch:
         self._budget, self._left = budget, min(budget, text.room(len(self._behind)))
         self._sequence: Sequence | None = None
         self._fork: Sequence | None = None
-        self._nodes: list[tuple[int, int, Floats | None]] = []  # token, parent, law
+        self._nodes: list[tuple[int, int, DraftLaw | None]] = []  # token, parent, law
         self._sure: list[float] = []  # a node each
         self._chain, self._end = 0, ROOT  # tokens of the chain and its last node
 
@@ -112,9 +134,21 @@ def sureness(logits: Logits) -> float:
     return float(np.clip(1.0 / (1.0 + np.exp(max(others) - logits[best])), DOUBT, 1.0 - DOUBT))
 
 
-def without(q: Floats, token: int) -> Floats:
-    """q [vocab] given that it is not `token`; zeros where nothing else is possible."""
+def likeliest(q: DraftLaw) -> int:
+    """The token; the first of several."""
+    return int(q.tokens[q.weights.argmax()] if isinstance(q, SparseLaw) else q.argmax())
+
+
+def without(q: Q, token: int) -> Q:
+    """q given that it is not `token`; zeros where nothing else is possible."""
+    if isinstance(q, SparseLaw):
+        return SparseLaw(q.tokens, normalised(np.where(q.tokens == token, 0.0, q.weights)), q.vocab_size)
     left = q.copy()
     left[token] = 0.0
-    total = left.sum()
-    return left / total if total > 0 else left
+    return normalised(left)
+
+
+def normalised(weights: Floats) -> Floats:
+    """With a sum of 1; zeros as they are."""
+    total = weights.sum()
+    return weights / total if total > 0 else weights

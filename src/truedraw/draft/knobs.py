@@ -18,7 +18,7 @@ from truedraw.protocol import Floats, Law, Logits
 from truedraw.sampling.law import SamplingLaw, softmax
 from truedraw.sampling.order import OFF
 from truedraw.sampling.params import SamplingParams
-from truedraw.sampling.ranges import NOT_NEGATIVE, POSITIVE, RANGES, SHARE, Numbers, Wholes
+from truedraw.sampling.ranges import NOT_NEGATIVE, POSITIVE, RANGES, SHARE, Numbers, Wholes, shown
 from truedraw.sampling.row import Row
 from truedraw.sampling.step import Fixed, Opening, Step
 from truedraw.sampling.steps import STEPS
@@ -26,12 +26,14 @@ from truedraw.sampling.truncate import top_k
 
 PROBABILISTIC, GREEDY, GUMBEL = "probabilistic", "greedy", "gumbel"
 METHODS = (PROBABILISTIC, GREEDY, GUMBEL)
+AUTO, TARGET = "auto", "target"
+"""Temperatures that are no number: tuned while texts are written (tempering.py), and the target's as it is."""
 REPLACED = ("temperature", "top_k", "top_p", "min_p")
 """Steps of the target's law that a draft can have its own value for."""
 
 ENTROPY_K = "entropy_k"
 RANGE: dict[str, Numbers | Wholes] = {
-    **{f"draft_{name}": RANGES[name] for name in REPLACED},
+    **{f"draft_{name}": RANGES[name] for name in REPLACED[1:]},
     "draft_entropy_k": POSITIVE,
     "draft_siblings": Wholes(1, "1 or more"),
     "draft_stop_below": SHARE,
@@ -41,11 +43,13 @@ RANGE: dict[str, Numbers | Wholes] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knobs:
-    """None everywhere means: as the target. Raises BadParameter naming what cannot be.
+    """None everywhere means: as the target, for the temperature "auto". Raises BadParameter naming what cannot be.
 
     draft_sample_method: "probabilistic" draws from q, "greedy" takes its likeliest tokens as certain ones, "gumbel"
     draws from q with the target's own noise, under coupled verification only; None is one of the first and the last.
-    draft_temperature, draft_top_k, draft_top_p, draft_min_p: in place of the target's.
+    draft_temperature: a number in place of the target's; "auto" tunes a multiple of the target's online, where the
+    drafter can do that, and "target" takes just the target's.
+    draft_top_k, draft_top_p, draft_min_p: in place of the target's.
     draft_entropy_k: of q so cut, keep the ceil(draft_entropy_k exp(H)) likeliest tokens. exp(H), H its entropy in
     nats, is the number of equally likely tokens it is worth: few are kept where it is sure, many where it is not.
     draft_siblings: candidates for the first token, without replacement; the chain goes on behind the first of them.
@@ -55,7 +59,7 @@ class Knobs:
     """
 
     draft_sample_method: str | None = None
-    draft_temperature: float | None = None
+    draft_temperature: float | str | None = None
     draft_top_k: int | None = None
     draft_top_p: float | None = None
     draft_min_p: float | None = None
@@ -69,6 +73,7 @@ class Knobs:
             raise BadParameter(
                 "draft_sample_method", f"got {self.draft_sample_method!r}; give one of: {', '.join(METHODS)}"
             )
+        check_temperature(self.draft_temperature)
         for name, allowed in RANGE.items():
             if getattr(self, name) is not None:
                 allowed.check(name, getattr(self, name))
@@ -77,6 +82,11 @@ class Knobs:
     def siblings(self) -> int:
         """Candidates for the first token."""
         return self.draft_siblings or 1
+
+    @property
+    def tunes(self) -> bool:
+        """Whether the temperature is to be tuned: a greedy draft does not depend on it."""
+        return self.draft_temperature in (None, AUTO) and self.draft_sample_method != GREEDY
 
     def law(self, target: Law) -> Law:
         """The law a draft is drawn from, at the place where `target` is the target's."""
@@ -99,9 +109,18 @@ class Knobs:
 
     def _step(self, name: str) -> Step | None:
         value = getattr(self, f"draft_{name}")
-        if value is None:
+        if value is None or isinstance(value, str):
             return UNCHANGED
         return None if value in OFF[name] else STEPS[name](SamplingParams(**{name: value}), Opening())
+
+
+def check_temperature(value: object) -> None:
+    """Raises BadParameter."""
+    name = "draft_temperature"
+    if isinstance(value, str) and value not in (AUTO, TARGET):
+        raise BadParameter(name, f'got {shown(value)}; give a number of 0 or more, "{AUTO}" or "{TARGET}"')
+    if value is not None and not isinstance(value, str):
+        RANGES["temperature"].check(name, value)
 
 
 def keep_effective(row: Row, ratio: float) -> None:

@@ -26,7 +26,7 @@ from typing import Any
 from truedraw.draft.chances import OwnChance
 from truedraw.draft.mix_round import MixRound
 from truedraw.draft.mix_sources import Trust
-from truedraw.draft.site import Inner, close
+from truedraw.draft.site import Inner, close_each
 from truedraw.errors import BadParameter
 from truedraw.protocol import DraftState, Law, LooksAhead, Proposal, Randomness, Scores
 from truedraw.sampling.ranges import SHARE
@@ -60,8 +60,7 @@ class MixState:
 
     def close(self) -> None:
         """Give back what the sources hold."""
-        for state in self.states:
-            close(state)
+        close_each(self.states)
 
 
 class MixDrafter:
@@ -115,8 +114,7 @@ class MixDrafter:
 
     def close(self) -> None:
         """Give back what the sources hold."""
-        for source in self._sources:
-            close(source)
+        close_each(self._sources)
 
     def _ask(self, source: int, texts: Sequence[tuple[MixState, MixRound, Randomness]]) -> None:
         """Source number `source`, for all texts in one call."""

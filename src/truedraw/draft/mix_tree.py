@@ -16,7 +16,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from truedraw.errors import BadProposal
-from truedraw.protocol import ROOT, Floats, Proposal
+from truedraw.protocol import ROOT, DraftLaw, Proposal
 
 UNKNOWN = 0.5  # chance of a draft token of which its source has no opinion
 
@@ -62,7 +62,7 @@ class Tree:
     def __init__(self) -> None:
         self._tokens: list[int] = []
         self._parents: list[int] = []
-        self._laws: list[Floats | None] = []
+        self._laws: list[DraftLaw | None] = []
         self._chances: list[float] = []
         self._at: dict[tuple[int, int], int] = {}  # the first of equal siblings
 
@@ -107,7 +107,7 @@ class Tree:
             place = self._add(token, parent, None, trie.chances[node])
         return place
 
-    def _add(self, token: int, parent: int, law: Floats | None, chance: float) -> int:
+    def _add(self, token: int, parent: int, law: DraftLaw | None, chance: float) -> int:
         node = len(self)
         self._at.setdefault((parent, token), node)
         self._tokens.append(token)

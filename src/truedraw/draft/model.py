@@ -23,10 +23,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from truedraw.draft.behind import law_after
 from truedraw.draft.cached_text import CachedText, SharedPrompt, Text
 from truedraw.draft.growing import Branch, Draws
 from truedraw.draft.knobs import GREEDY, GUMBEL, PROBABILISTIC, Knobs
+from truedraw.draft.tempering import OwnLaw, Tempering
 from truedraw.draft.vocabulary import SameTokens, Vocabulary
 from truedraw.errors import BadParameter, OutOfPages
 from truedraw.protocol import Engine, Law, Logits, Proposal, Randomness, Scores
@@ -35,17 +35,26 @@ from truedraw.protocol import Engine, Law, Logits, Proposal, Randomness, Scores
 class ModelState:
     """protocol.DraftState: the text in the draft model's cache, tokens that are certain to follow, the law there."""
 
-    def __init__(self, text: Text, law: Law, behind: tuple[int, ...] = ()) -> None:
+    def __init__(self, text: Text, law: OwnLaw, behind: tuple[int, ...] = ()) -> None:
         self.text, self.law, self.behind = text, law, behind
+        self._said: Logits | None = None  # by the draft model behind the text, where that is to be learnt from
 
     def commit(self, tokens: Sequence[int], scores: Scores | None = None) -> None:
         """The text goes on; computed with the next pass."""
+        said, self._said = self._said, None
+        if said is not None and scores is not None:
+            self.law.learn(scores.logits[0], lambda law: law(said))
         self.text.append(tokens)
-        self.law = law_after(self.law, tokens)
+        self.law = self.law.after(tokens)
 
     def ahead(self, tokens: Sequence[int]) -> ModelState:
         """protocol.LooksAhead: the tokens ride in the first pass of the round."""
-        return ModelState(self.text, law_after(self.law, tokens), (*self.behind, *tokens))
+        return ModelState(self.text, self.law.after(tokens), (*self.behind, *tokens))
+
+    def hear(self, logits: Logits) -> None:
+        """The draft model says logits [vocab] here."""
+        if not self.behind and self.law.is_due():
+            self._said = logits.copy()
 
     def close(self) -> None:
         """Give the pages back; the text can still go on, and be drafted for."""
@@ -56,12 +65,17 @@ class ModelState:
 class Draft:
     """What one text drafts in one round, and the law of the next token of it."""
 
+    state: ModelState
     branch: Branch
     law: Law
     draws: Draws
+    is_begun: bool = False
 
     def grown(self, logits: Logits, knobs: Knobs) -> bool:
         """One token more, from logits [vocab]; whether to go on."""
+        if not self.is_begun:
+            self.state.hear(logits)
+            self.is_begun = True
         token = self.branch.grow(logits, self.law, self.draws, knobs)
         if token is None:
             return False
@@ -73,14 +87,16 @@ class Draft:
 class ModelDrafter:
     """protocol.Drafter over the engine `model`, for a target of `vocab_size` rows (None: as many as the draft model).
 
-    `coupled` says that the rule is a coupled one. Raises BadParameter where "gumbel" is asked for without that. One run
-    is one drafter; close() gives back what its texts hold, and the engine stays open.
+    `coupled` says that the rule is a coupled one; `tempering` is what is known of the best temperature, which is then
+    tuned (None: drafts have the target's). Raises BadParameter where "gumbel" is asked for without a coupled rule. One
+    run is one drafter; close() gives back what its texts hold, and the engine stays open.
     """
 
     def __init__(
-        self, model: Engine, vocab_size: int | None = None, knobs: Knobs | None = None, coupled: bool = False
-    ) -> None:
-        self.knobs = knobs or Knobs()
+        self, model: Engine, vocab_size: int | None = None, knobs: Knobs | None = None, coupled: bool = False, *,
+        tempering: Tempering | None = None,
+    ) -> None:  # fmt: skip
+        self.knobs, self._tempering = knobs or Knobs(), tempering
         self.method = sample_method(self.knobs, coupled)
         self._engine = model
         self._vocabulary: Vocabulary = SameTokens(vocab_size or model.vocab_size)
@@ -89,9 +105,11 @@ class ModelDrafter:
         weakref.finalize(self, close_all, self._open).atexit = False  # a run that nobody ended holds pages, too
 
     @classmethod
-    def reading(cls, model: Engine, vocabulary: Vocabulary, knobs: Knobs, coupled: bool) -> ModelDrafter:
+    def reading(
+        cls, model: Engine, vocabulary: Vocabulary, knobs: Knobs, coupled: bool, *, tempering: Tempering | None = None
+    ) -> ModelDrafter:
         """A draft model that does not have the target's tokens."""
-        drafter = cls(model, None, knobs, coupled)
+        drafter = cls(model, None, knobs, coupled, tempering=tempering)
         drafter._vocabulary = vocabulary
         return drafter
 
@@ -101,7 +119,11 @@ class ModelDrafter:
             self._prompt = SharedPrompt(self._engine, tokens, self._vocabulary)
         text = CachedText(self._prompt)
         self._open.append(text)
-        return ModelState(text, self.knobs.law(law))
+        return self.state(text, law)
+
+    def state(self, text: Text, law: Law) -> ModelState:
+        """Of a text that somebody holds; `law` is the target's behind it."""
+        return ModelState(text, OwnLaw.of(law, self.knobs, self._tempering))
 
     def propose(
         self, states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]
@@ -123,7 +145,7 @@ class ModelDrafter:
     def _begun(self, state: ModelState, budget: int, randomness: Randomness) -> Draft:
         position = len(state.text.tokens) + len(state.behind)
         branch = Branch(self._engine, state.text, state.behind, budget)
-        return Draft(branch, state.law, Draws(self.method, randomness, position))
+        return Draft(state, branch, state.law.now(), Draws(self.method, randomness, position))
 
     def _passed(self, live: list[Draft]) -> list[Logits]:
         """The rows of one pass; where the cache has no room for all, the last texts leave it and draft no further."""

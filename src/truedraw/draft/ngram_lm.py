@@ -25,24 +25,30 @@ from pathlib import Path
 from typing import Any
 
 from truedraw.draft.automaton import SuffixAutomaton
-from truedraw.draft.behind import law_after
 from truedraw.draft.growing import Draws
+from truedraw.draft.growth import Growth
+from truedraw.draft.growth import Place as Growing
 from truedraw.draft.knobs import Knobs
 from truedraw.draft.model import sample_method
 from truedraw.draft.ngram_lm_counts import MOST_ORDER
 from truedraw.draft.ngram_lm_file import counts_for, shipped
-from truedraw.draft.ngram_lm_growth import Growth
-from truedraw.draft.ngram_lm_source import NgramSource, Place
+from truedraw.draft.ngram_lm_source import NgramSource, Opinion, Place, known_law
 from truedraw.draft.shared_index import Shelf, View, fingerprint
-from truedraw.draft.site import Models
+from truedraw.draft.siblings import Known, Settled, Trees
+from truedraw.draft.site import Models, unrolls
 from truedraw.draft.suffix import ALL, CACHED_BYTES, EVERYONE, PROMPT, TEXT
+from truedraw.draft.tempering import OwnLaw, Tempering
 from truedraw.errors import BadParameter
-from truedraw.protocol import Law, Proposal, Randomness, Scores
+from truedraw.protocol import ROOT, Law, Proposal, Randomness, Scores, SparseLaw
 from truedraw.sampling.ranges import Wholes
 
 NOBODY = "none"
 SCOPES = (NOBODY, TEXT, PROMPT, ALL)
 CACHED_TEXTS = 10_000  # counted for texts that open later
+FALLING = (0.25, 0.12, 0.08, 0.05, 0.03)
+"""Chances of candidates at one place before anything is known, each given that none before it was kept: those of the
+shipped counts at temperature 1."""
+DEEPEST = 6  # tokens of the longest path of a draft
 
 
 class NgramLMState:
@@ -51,25 +57,38 @@ class NgramLMState:
     What `is_counted` goes on is seen by all who read the same counts. `level` is the target's largest logit of late.
     """
 
-    def __init__(self, source: NgramSource, place: Place, length: int, law: Law, *, is_counted: bool) -> None:
+    def __init__(
+        self, source: NgramSource, place: Place, length: int, law: OwnLaw, trees: Trees, *, is_counted: bool
+    ) -> None:
         self.source, self.place, self.length, self.law = source, place, length, law
         self.level = 0.0
-        self._is_counted = is_counted
+        self.drafted: Proposal | None = None
+        self._is_counted, self._trees = is_counted, trees
 
     def commit(self, tokens: Sequence[int], scores: Scores | None = None) -> None:
         """The text goes on."""
+        self._trees.learn(tokens, self.drafted, scores)
+        self.drafted = None
+        if scores is not None and self.law.is_due():
+            self._learn(scores)
         move = self.source.written if self._is_counted else self.source.behind
         self.place = move(self.place, tokens)
-        self.length, self.law = self.length + len(tokens), law_after(self.law, tokens)
+        self.length, self.law = self.length + len(tokens), self.law.after(tokens)
         if scores is not None:
             self.level = float(scores.logits[0].max())
 
     def ahead(self, tokens: Sequence[int]) -> NgramLMState:
         """protocol.LooksAhead: the same counts, which the tokens do not enter."""
-        state = NgramLMState(self.source, self.place, self.length, self.law, is_counted=False)
+        state = NgramLMState(self.source, self.place, self.length, self.law, self._trees, is_counted=False)
         state.commit(tokens)
         state.level = self.level
         return state
+
+    def _learn(self, scores: Scores) -> None:
+        """What the target said here, beside what the counts say."""
+        opinion, vocab = self.source.opinion(self.place), self.source.vocab_size
+        if opinion is not None:
+            self.law.learn(scores.logits[0], lambda law: known_law(opinion, law, vocab, self.level), opinion.tokens)
 
 
 class NgramLMDrafter:
@@ -80,9 +99,12 @@ class NgramLMDrafter:
     that come with truedraw for models of this tokenizer, where there are some; "" = none of them.
     ngram_lm_online: which texts are counted while they grow: "none", "text" (each for itself), "prompt" (those of one
     prompt for one another) or "all".
+    `tempering`: what is known of the best temperature, which then is tuned; None: drafts have the target's.
+    `siblings`: what is known of how often candidates are kept. `trees`: whether the rule
+    takes more than chains.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a run gives, all but the first by name
         self,
         vocab_size: int,
         *,
@@ -92,6 +114,9 @@ class NgramLMDrafter:
         models: Models | None = None,
         knobs: Knobs | None = None,
         coupled: bool = False,
+        trees: bool = False,
+        tempering: Tempering | None = None,
+        siblings: Known = Settled,
     ) -> None:
         check(ngram_lm_order, ngram_lm_path, ngram_lm_online)
         path = (shipped(models.tokenizer) if models else None) if ngram_lm_path is None else ngram_lm_path
@@ -100,6 +125,9 @@ class NgramLMDrafter:
             raise BadParameter("ngram_lm_online", f'"{NOBODY}" without ngram_lm_path leaves nothing to draft from')
         self.knobs = knobs or Knobs()
         self.method = sample_method(self.knobs, coupled)
+        self._tempering = tempering
+        narrow = unrolls(models.target if models else None)
+        self._trees = Trees(siblings(FALLING), DEEPEST, self.knobs.draft_siblings, chains=not trees, narrow=narrow)
         self._source = NgramSource(counts, ngram_lm_order, vocab_size)
         self._scope = ngram_lm_online
         self._shelf = self._new_shelf()
@@ -107,23 +135,39 @@ class NgramLMDrafter:
     def open(self, tokens: Sequence[int], law: Law) -> NgramLMState:
         """A text behind its prompt, which is counted with it."""
         place = self._source.place(tokens, self._view(tokens))
-        return NgramLMState(self._source, place, len(tokens), self.knobs.law(law), is_counted=self._scope != NOBODY)
+        own = OwnLaw.of(law, self.knobs, self._tempering)
+        return NgramLMState(self._source, place, len(tokens), own, self._trees, is_counted=self._scope != NOBODY)
+
+    def worths(self, nodes: int) -> Sequence[tuple[float, int]] | None:
+        """protocol.Shapes: tokens that each of so many nodes is worth, and its level."""
+        return self._trees.worths(nodes)
 
     def propose(
         self, states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]
     ) -> list[Proposal]:
-        """A chain of draws a state, and the siblings of its first token."""
+        """A tree of draws a state."""
         return [self._draft(*each) for each in zip(states, budgets, randomness, strict=True)]
 
     def _draft(self, state: NgramLMState, budget: int, randomness: Randomness) -> Proposal:
         draws = Draws(self.method, randomness, state.length)
-        growth, place, law = Growth(budget, self._source.vocab_size, self.knobs, state.level), state.place, state.law
-        while growth.room:
-            token = growth.grow(self._source.opinion(place), law, draws)
-            if token is None:
-                break
-            place, law = self._source.behind(place, [token]), law.after(token)
-        return growth.ended()
+        growth, spots = Growth(self._trees.levels(budget), state.law.now()), [state.place]
+        while places := growth.wanted():
+            spots = [spots[p.row] if p.node == ROOT else self._source.behind(spots[p.row], [p.token]) for p in places]
+            opinions = [self._source.opinion(spot) for spot in spots]
+            growth.grow([self._q(*each, state.level) for each in zip(opinions, places, strict=True)], draws)
+        state.drafted = growth.ended()
+        return state.drafted
+
+    def _q(self, opinion: Opinion | None, place: Growing, level: float) -> SparseLaw | None:
+        """The law to draw from, None where there is to be none."""
+        if opinion is None or self.knobs.ends(opinion.logits):
+            return None
+        try:
+            known = known_law(opinion, place.law, self._source.vocab_size, level)
+        except BadParameter:  # the target's law rules out all that is known
+            return None
+        rising = opinion.tokens.argsort()
+        return SparseLaw(opinion.tokens[rising], known[rising], self._source.vocab_size)
 
     def _view(self, tokens: Sequence[int]) -> View:
         """Where the text begins among those that are counted."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from truedraw.draft.automaton import Cursor, SuffixAutomaton
 from truedraw.draft.ngram_lm_counts import Column, NgramCounts, count_ngrams
-from truedraw.protocol import Ints, Logits
+from truedraw.protocol import Floats, Ints, Law, Logits
 
 TOP = 512  # most frequent single tokens on file: what is rarer is left to the contexts that know it
 DISCOUNTS = (0.75, 0.6)
@@ -91,3 +91,15 @@ def unwritable(column: Column) -> Column:
     seen = column.view()
     seen.flags.writeable = False
     return seen
+
+
+def known_law(opinion: Opinion, law: Law, vocab_size: int, level: float) -> Floats:
+    """q [known] of the tokens that the opinion is on, all others have 0; raises BadParameter where none may come.
+
+    A law that is one transform does not ask which tokens it is applied to: it is applied to those known alone.
+    """
+    if getattr(law, "transform", None) is not None:
+        return law(opinion.logits)
+    logits = np.full(vocab_size, -np.inf, np.float32)
+    logits[opinion.tokens] = opinion.logits + (level - opinion.logits.max())
+    return law(logits)[opinion.tokens]

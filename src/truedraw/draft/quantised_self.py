@@ -15,6 +15,7 @@ from typing import Any
 from truedraw.draft.knobs import Knobs
 from truedraw.draft.model import ModelDrafter, ModelState
 from truedraw.draft.site import Models
+from truedraw.draft.tempering import Tempering
 from truedraw.errors import BadParameter
 from truedraw.protocol import Law, Proposal, Randomness
 
@@ -36,13 +37,15 @@ class QuantisedSelfDrafter:
         knobs: Knobs | None = None,
         coupled: bool = False,
         quantised_self_weights: str | None = None,
+        tempering: Tempering | None = None,
     ) -> None:
         if quantised_self_weights not in (None, *WEIGHTS):
             raise BadParameter(
                 "quantised_self_weights", f"got {quantised_self_weights!r}; give one of: {', '.join(WEIGHTS)}"
             )
         usual = "int8" if getattr(models.target, "numerics", None) == REFERENCE else "int4"
-        self._drafting = ModelDrafter(models.copy(quantised_self_weights or usual), vocab_size, knobs, coupled)
+        copy = models.copy(quantised_self_weights or usual)
+        self._drafting = ModelDrafter(copy, vocab_size, knobs, coupled, tempering=tempering)
 
     def open(self, tokens: Sequence[int], law: Law) -> ModelState:
         """Nothing is computed yet; samples of one prompt share its pages."""

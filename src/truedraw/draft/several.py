@@ -11,12 +11,14 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from truedraw.draft.chances import OwnChance
-from truedraw.draft.site import Inner, close
+from truedraw.draft.site import Inner, close_each
 from truedraw.errors import BadParameter
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, LooksAhead, Proposal, Randomness, Scores
 
 ALWAYS_GOOD = ("suffix", "ngram-lm")
 """Drafters that need nothing but the text: one for what repeats, one for what does not."""
+HEAD = "head"
+"""One that is added where the target was loaded for a trained head."""
 
 
 LONGEST_TOLD = 40  # characters of a setting in a drafter's name
@@ -50,8 +52,7 @@ class SeveralStates:
 
     def close(self) -> None:
         """Give back what they hold."""
-        for state in self.states.values():
-            close(state)
+        close_each(self.states.values())
 
 
 class SeveralDrafters:
@@ -96,8 +97,7 @@ class SeveralDrafters:
 
     def close(self) -> None:
         """Close all of them."""
-        for source in self.sources.values():
-            close(source.drafter)
+        close_each(source.drafter for source in self.sources.values())
 
 
 def named(configs: Sequence[Mapping[str, Any] | str]) -> dict[str, Mapping[str, Any]]:

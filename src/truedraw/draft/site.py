@@ -5,11 +5,16 @@ Whatever else the constructor names is one of the drafter's own settings: a key 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from truedraw.protocol import Drafter, Engine
 from truedraw.text import Tokenizer
+
+if TYPE_CHECKING:
+    from truedraw.draft.head.opening import Head
 
 
 class OpenModel(NamedTuple):
@@ -39,6 +44,10 @@ class Models(Protocol):
         """The target's own model with other weights ("int4", "int8"); raises BadParameter where that cannot be."""
         ...
 
+    def head(self, path: str | Path | None) -> Head:
+        """A trained draft head; None: the one the target was loaded for. Raises BadParameter, BadFile."""
+        ...
+
 
 @runtime_checkable
 class Layered(Protocol):
@@ -49,6 +58,18 @@ class Layered(Protocol):
     def shallow(self, layers: int) -> Engine:
         """An engine of the first layers, closed with this one; raises EngineError where it cannot be made."""
         ...
+
+
+@runtime_checkable
+class Unrolls(Protocol):
+    """An engine that says whether it computes each path of a tree as a text of its own, which has its price."""
+
+    unrolls_trees: bool
+
+
+def unrolls(target: Engine | None) -> bool:
+    """Whether the target's engine does so."""
+    return isinstance(target, Unrolls) and target.unrolls_trees
 
 
 class Inner(Protocol):
@@ -62,3 +83,10 @@ class Inner(Protocol):
 def close(part: object) -> None:
     """Close a drafter or a draft state that holds something; most hold nothing and have no close()."""
     getattr(part, "close", lambda: None)()
+
+
+def close_each(parts: Iterable[object]) -> None:
+    """Close all of them, also where one fails; its error is raised when that is done."""
+    with ExitStack() as stack:
+        for part in parts:
+            stack.callback(close, part)

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from truedraw.draft.cached_text import CachedText, SharedPrompt
-from truedraw.draft.knobs import GUMBEL, Knobs
+from truedraw.draft.knobs import AUTO, GUMBEL, TARGET, Knobs
 from truedraw.draft.model import close_all, sample_method
 from truedraw.draft.site import Inner
 from truedraw.draft.staged_chain import Chain
@@ -120,6 +120,8 @@ def check(stage: Mapping[str, Any] | str, passes: int | None, knobs: Knobs) -> N
     """The settings; raises BadParameter."""
     if knobs.siblings > 1:
         raise BadParameter("draft_siblings", "the method staged drafts chains; leave it out")
+    if knobs.draft_temperature == AUTO:
+        raise BadParameter("draft_temperature", f'the method staged does not tune it; give a number or "{TARGET}"')
     if passes is not None:
         PASSES.check("staged_passes", passes)
     if not isinstance(stage, str | Mapping):

@@ -10,7 +10,8 @@ The noise of the target is handed on as it is: that it is met again is what coup
 
 from __future__ import annotations
 
-from truedraw.protocol import Floats, Purpose, Randomness
+from truedraw.protocol import Floats, Purpose, Randomness, SparseLaw
+from truedraw.sampling.randomness import choose_sparse
 
 
 class StagedChance:
@@ -25,6 +26,13 @@ class StagedChance:
         if purpose == Purpose.TARGET:
             return self._outer.choose(weights, purpose, position, node)
         return self._outer.choose(weights, Purpose.DRAFT, self._position, self._number(purpose, position, node))
+
+    def choose_sparse(self, law: SparseLaw, purpose: Purpose, position: int, node: int = 0) -> int:
+        """As sampling.randomness.choose_sparse."""
+        if purpose == Purpose.TARGET:
+            return choose_sparse(self._outer, law, purpose, position, node)
+        number = self._number(purpose, position, node)
+        return choose_sparse(self._outer, law, Purpose.DRAFT, self._position, number)
 
     def accept(self, p: float, q: float, purpose: Purpose, position: int, node: int = 0) -> bool:
         """As protocol.Randomness."""

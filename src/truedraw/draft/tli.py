@@ -24,6 +24,7 @@ from truedraw.draft.knobs import Knobs
 from truedraw.draft.model import ModelDrafter, ModelState
 from truedraw.draft.respelling import PAIRS, ordinary, respelling
 from truedraw.draft.site import Models
+from truedraw.draft.tempering import Tempering
 from truedraw.errors import BadParameter
 from truedraw.protocol import Law, Logits, Proposal, Randomness
 from truedraw.text import Tokenizer
@@ -66,10 +67,13 @@ class SharedTokens:
 class TliDrafter:
     """protocol.Drafter over the model `model_name`, whose tokenizer may be any that shares a token with the target's.
 
-    `knobs` and `coupled` as for the method model. Raises BadParameter where no token is shared.
+    `knobs`, `coupled` and `tempering` as for the method model. Raises BadParameter where no token is shared.
     """
 
-    def __init__(self, models: Models, model_name: str, knobs: Knobs | None = None, coupled: bool = False) -> None:
+    def __init__(
+        self, models: Models, model_name: str, knobs: Knobs | None = None, coupled: bool = False, *,
+        tempering: Tempering | None = None,
+    ) -> None:  # fmt: skip
         draft = models.any(model_name)
         shared = shared_tokens(models.tokenizer, draft.tokenizer, models.vocab_size, draft.engine.vocab_size)
         if not shared.num_shared:
@@ -78,7 +82,7 @@ class TliDrafter:
                 f"the vocabulary of {model_name} has no token of {models.name}: no two of them stand for the same "
                 'bytes; take a model of another family, or the method "string-match"',
             )
-        self._drafter = ModelDrafter.reading(draft.engine, shared, knobs or Knobs(), coupled)
+        self._drafter = ModelDrafter.reading(draft.engine, shared, knobs or Knobs(), coupled, tempering=tempering)
 
     def open(self, tokens: Sequence[int], law: Law) -> ModelState:
         """Nothing is computed yet; samples of one prompt share its pages."""

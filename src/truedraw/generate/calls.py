@@ -8,7 +8,7 @@ a call over and back takes some 15 microseconds, which built-in parts, whose cal
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from queue import Empty, SimpleQueue
 from threading import TIMEOUT_MAX, Thread
 from time import perf_counter
@@ -30,11 +30,18 @@ class Calls:
     """Makes calls that may take `limit_seconds` each; `beside` in a thread of their own.
 
     `stuck` says that a call never returned: nothing else can be asked of its code, which answers one call at a time.
+    `within` are the calls of what the called code is composed of.
     """
 
-    def __init__(self, limit_seconds: float = SECONDS, beside: bool = False) -> None:
+    def __init__(self, limit_seconds: float = SECONDS, beside: bool = False, within: Collection[Calls] = ()) -> None:
         self.limit_seconds, self.beside, self.stuck = limit_seconds, beside, False
+        self._within = within
         self._orders: SimpleQueue[Order | None] | None = None
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether neither this nor a part of it is stuck."""
+        return not self.stuck and all(part.is_usable for part in self._within)
 
     def timed(self, act: Callable[[], Found]) -> tuple[Found, float]:
         """What `act` returns, and the seconds it took; raises what it raises, and TimeoutError where it never returns.

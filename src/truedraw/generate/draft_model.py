@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from truedraw.draft.head.opening import Head, open_head
+from truedraw.draft.siblings import Siblings
 from truedraw.draft.site import OpenModel
+from truedraw.draft.tempering import Tempering
 from truedraw.errors import BadParameter
 from truedraw.protocol import Engine
 from truedraw.text import Tokenizer
@@ -14,6 +18,10 @@ if TYPE_CHECKING:
     from truedraw.generate.model import Model
 
 FAST = "invariant"  # the arithmetic of drafts
+MOST_DRAFTERS = 64  # drafters remembered; a further one pushes out the oldest
+
+Name = TypeVar("Name")
+Lore = TypeVar("Lore")
 
 
 class DraftModels:
@@ -35,6 +43,10 @@ class DraftModels:
         self.target = target
         self._open: dict[tuple[Any, ...], Model] = {}
         self._lent: dict[str, Model] = {}
+        self._temperings: dict[str, Tempering] = {}
+        self._siblings: dict[tuple[str, bool], Siblings] = {}
+        self.head_path: Path | None = None
+        self._heads: dict[Path, Head] = {}
 
     def engine(self, name: str) -> Engine:
         """The engine of the model of this name, as `load` knows it.
@@ -71,6 +83,29 @@ class DraftModels:
         except BadParameter as error:
             raise BadParameter("method", f"{self.name} cannot draft for itself with other weights; {error}") from error
 
+    def tempering(self, drafter: str) -> Tempering:
+        """What is known of the temperature of a drafter's law, by its name: runs learn from one another."""
+        return recalled(self._temperings, drafter, Tempering)
+
+    def siblings(self, drafter: tuple[str, bool], first: Sequence[float]) -> Siblings:
+        """What is known of a drafter's candidates, by its name and whether the rule is coupled; see draft.siblings."""
+        return recalled(self._siblings, drafter, lambda: Siblings(first))
+
+    def head(self, path: str | Path | None) -> Head:
+        """See Models; each is opened once."""
+        if not isinstance(path, str | Path | None):
+            raise BadParameter("head_path", f"got {path!r:.60}; give a file of `truedraw train draft`")
+        chosen = path or self.head_path
+        if chosen is None:
+            raise BadParameter(
+                "method",
+                f"{self.name} was not loaded for a draft head; `truedraw train draft` makes one, to be named in draft",
+            )
+        file = Path(chosen).expanduser()
+        if file not in self._heads:
+            self._heads[file] = open_head(file, self, self.options.get("threads"))
+        return self._heads[file]
+
     def lend(self, name: str, model: Model) -> None:
         """Let a model that is open anyway, and that somebody else closes, draft under this name."""
         self._lent[name] = model
@@ -89,3 +124,12 @@ class DraftModels:
 
             self._open[key] = open_model(name, **{**self.options, **changes})
         return self._open[key]
+
+
+def recalled(known: dict[Name, Lore], name: Name, new: Callable[[], Lore]) -> Lore:
+    """What is known under a name, something new the first time."""
+    if name not in known:
+        while len(known) >= MOST_DRAFTERS:
+            del known[next(iter(known))]
+        known[name] = new()
+    return known[name]

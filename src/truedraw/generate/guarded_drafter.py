@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from truedraw.draft.site import close
 from truedraw.errors import BadProposal
 from truedraw.generate.calls import Calls
-from truedraw.protocol import NOTHING, Drafter, DraftState, Law, LooksAhead, Proposal, Randomness, Scores
+from truedraw.protocol import NOTHING, Drafter, DraftState, Law, LooksAhead, Proposal, Randomness, Scores, Shapes
 from truedraw.verify.proposals import check_for
 
 Found = TypeVar("Found")
@@ -73,6 +73,13 @@ class GuardedDrafter:
         proposals = dict(zip(able, found or (), strict=False))
         return [proposals.get(i, NOTHING) for i in range(len(states))]
 
+    def worths(self, nodes: int) -> Sequence[tuple[float, int]] | None:
+        """protocol.Shapes, where the drafter is one."""
+        drafter = self.drafter
+        if not isinstance(drafter, Shapes):
+            return None
+        return self.attempt("worths", lambda: told(drafter.worths(nodes), nodes))
+
     def checked(self, proposal: Proposal, budget: int) -> Proposal:
         """A proposal that somebody else has asked the drafter for, or the empty one."""
         return self.attempt("propose", lambda: self._believed(proposal, budget)) or NOTHING
@@ -120,6 +127,23 @@ class GuardedDrafter:
             raise BadProposal(f"a budget of {budget} draft tokens was answered with {len(proposal)}")
         check_for(proposal, self.vocab_size)
         return proposal
+
+
+def told(worths: Sequence[tuple[float, int]] | None, nodes: int) -> list[tuple[float, int]] | None:
+    """What a drafter tells, as far as it can be meant: at most so many shares of a token, none above the one before.
+
+    No level comes before the one above it.
+    """
+    if worths is None:
+        return None
+    found: list[tuple[float, int]] = []
+    least, deepest = 1.0, 0
+    for worth, level in worths[:nodes]:
+        if not (0.0 < float(worth) <= 1.0 and 1 <= int(level) <= deepest + 1):
+            break
+        least, deepest = min(least, float(worth)), max(deepest, int(level))
+        found.append((least, int(level)))
+    return found
 
 
 def fault(what: str, error: Exception) -> str:

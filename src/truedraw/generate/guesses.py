@@ -14,7 +14,7 @@ from truedraw.draft.several import Source, sources_of, state_of
 from truedraw.errors import BadProposal
 from truedraw.generate.certain import Tokens, forced_tokens
 from truedraw.generate.sample import Sample, Schedule, Turn
-from truedraw.protocol import NOTHING, Asker, Choice, Controller, Drafter, DraftState, Proposal, Randomness
+from truedraw.protocol import NOTHING, Asker, Choice, Controller, Drafter, DraftState, Proposal, Randomness, Shapes
 
 
 @dataclass(slots=True, eq=False)
@@ -77,8 +77,13 @@ def _begun(sample: Sample, room: int, certain: Tokens) -> Guess:
     able = [name for name, source in sources.items()
             if state_of(state, name) is not None and getattr(source.drafter, "fault", None) is None
             ] if state is not None and room > 0 else []  # fmt: skip
-    asker = Asker(sample.number, max(room, 0), tuple(able), sample.parts.verifier.coupled)
+    worths = {name: worth for name in able if (worth := _worths(sources[name].drafter, room)) is not None}
+    asker = Asker(sample.number, max(room, 0), tuple(able), worths, sample.parts.verifier.coupled)
     return Guess(sample, certain, asker, state, sources)
+
+
+def _worths(drafter: Drafter, room: int) -> Sequence[tuple[float, int]] | None:
+    return drafter.worths(room) if isinstance(drafter, Shapes) else None
 
 
 class Guessing:

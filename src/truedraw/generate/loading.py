@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from truedraw.control.costs import PassCosts
 from truedraw.control.experience import Experience
 from truedraw.errors import BadParameter
 from truedraw.generate.contrast import check_contrast, contrast
+from truedraw.generate.draft_head import HIDDEN, NO_HEAD, head_for, options_for
 from truedraw.generate.model import Model
 from truedraw.models.catalogue import DEFAULT_MODEL
 from truedraw.models.toy import TOY_MODEL, TOY_TABLE, toy_text
@@ -17,15 +19,25 @@ from truedraw.registry import find
 from truedraw.sampling.randomness import warm_up
 from truedraw.text import Tokenizer
 
+if TYPE_CHECKING:
+    from truedraw.models import Checkpoint
+
+ENGINE = "openvino"  # unless another one is asked for
+DEFAULT_NUMERICS = {ENGINE: "invariant"}
+"""Where an engine's default is spelled out, so that two models opened alike can be seen to be so."""
+
 
 def load(  # noqa: PLR0913 - what can be said of a model, all but the first by name
     name: str | Path = DEFAULT_MODEL,
     *,
-    numerics: str = "invariant",
+    engine: str = ENGINE,
+    device: str | None = None,
+    numerics: str | None = None,
     weights: str = "auto",
     threads: int | None = None,
     cache: Path | None = None,
     progress: Callable[[str, int, int | None], None] | None = None,
+    draft: str | Path | None = None,
     amateur: str | Path | None = None,
     contrastive_alpha: float | None = None,
     contrastive_beta: float | None = None,
@@ -33,21 +45,27 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
 ) -> Model:
     """Open a model: a name of the catalogue, a GGUF file, a Hugging Face or OpenVINO folder, "org/name" on the hub.
 
-    numerics: "invariant" (fast, and bit-identical for a row however it was computed) or "reference" (float32
-    throughout). weights: "auto", "stored", "int8" or "int4". `cache` is the folder for fetched and converted models.
-    "tabular" is a toy that needs no file. `amateur` names a second model over the same vocabulary: the law is then
-    the contrast of the two, of the given alpha (0.1) and beta (0.5), see contrast.py. Raises UnknownModel,
-    UnsupportedModel, BadModelFile, PullError or BadParameter.
+    engine: "openvino" (CPUs), "pytorch" (any architecture that transformers knows, on any `device` of torch, which
+    needs the extra "torch") or a plug-in's. numerics: "invariant" (fast, and bit-identical for a row however it was
+    computed: the default of openvino) or "reference" (float32 throughout: that of pytorch). weights: "auto", "stored",
+    "int8" or "int4". `cache` is the folder for fetched and converted models; further options are the engine's own.
+    Models that draft run on the same engine and device. `draft` is a head for this model, a file of `truedraw train
+    draft`; None: the one that comes with truedraw for it, if one does, and "none" none. "tabular" is a toy that needs
+    no file. `amateur` names a second model over the same vocabulary: the law is then the contrast of the two, of the
+    given alpha (0.1) and beta (0.5), see contrast.py. Raises UnknownModel, UnsupportedModel, BadModelFile, PullError,
+    BadFile or BadParameter.
     """
     strength = check_contrast(amateur, contrastive_alpha, contrastive_beta)
     options: dict[str, Any] = {
-        "numerics": numerics,
+        "engine": engine,
+        "device": device,
+        "numerics": numerics or DEFAULT_NUMERICS.get(engine),
         "weights": weights,
         "threads": threads,
         "cache": cache,
         "progress": progress,
     }
-    model = open_model(name, **options, **engine_options)
+    model = open_model(name, draft=draft, **options, **engine_options)
     try:
         whole = model if amateur is None else _contrasted(model, amateur, strength, {**options, **engine_options})
         whole.experience = Experience(PassCosts.of(whole.engine))
@@ -71,29 +89,81 @@ def open_model(
     *,
     cache: Path | None = None,
     progress: Callable[[str, int, int | None], None] | None = None,
-    engine: str = "openvino",
+    engine: str = ENGINE,
+    draft: str | Path | None = NO_HEAD,
     **engine_options: Any,
 ) -> Model:
-    """One model by its name; options as for `load`. `engine` is a registered one that has a `load` like OpenVINO's."""
+    """One model by its name; options as for `load`, of which None is the engine's own default. A drafter needs no head.
+
+    `engine` is a registered one that has a `load` like OpenVINO's.
+    """
     if str(name) == TOY_MODEL:
-        _refuse_options(engine_options)
+        _refuse_options({"engine": engine, "draft": None if draft == NO_HEAD else draft, **engine_options})
         warm_up()
         from truedraw.engine.tabular import TabularEngine
 
         text = toy_text()
         return Model(TOY_MODEL, TabularEngine(TOY_TABLE), Tokenizer(text.load_tokenizer(), eos_ids=text.eos_ids))
-    from truedraw.models import open_checkpoint
-
-    checkpoint = open_checkpoint(name, cache=cache, progress=progress)
+    kind = find_engine(engine)
+    given = _options(engine, kind, engine_options, cache)
+    checkpoint = find_checkpoint(name, kind, cache=cache, progress=progress)
     tokenizer = Tokenizer.of(checkpoint)
     warm_up()  # first, so that the compiler behind the kernels is let go of before the weights are in memory
-    loaded = find("engines", engine).load(checkpoint, cache=cache, **engine_options)
-    return Model(checkpoint.name, loaded, tokenizer, checkpoint.sampling_defaults)
+    wanted = NO_HEAD if draft is None and HIDDEN in given else draft  # whoever asks for other layers wants just those
+    head = head_for(wanted, checkpoint, tokenizer, kind)
+    loaded = kind.load(checkpoint, **{**options_for(head), **given})
+    model = Model(checkpoint.name, loaded, tokenizer, checkpoint.sampling_defaults)
+    model.drafts.head_path = head
+    return model
+
+
+def find_engine(name: str) -> Any:
+    """The class of an engine that runs models from files; raises UnknownName, BadParameter."""
+    kind = find("engines", name)
+    if not hasattr(kind, "load"):
+        raise BadParameter("engine", f"{name!r} runs no model from a file; choose one of: {ENGINE}, pytorch")
+    return kind
+
+
+def find_checkpoint(
+    name: str | Path,
+    kind: Any,
+    *,
+    cache: Path | None = None,
+    progress: Callable[[str, int, int | None], None] | None = None,
+) -> Checkpoint:
+    """The model as an engine of this class wants it: one that runs more architectures reads folders by itself."""
+    from truedraw.models import open_checkpoint
+
+    reading = {"open_folder": kind.open_folder} if hasattr(kind, "open_folder") else {}
+    return open_checkpoint(name, cache=cache, progress=progress, **reading)
+
+
+def _options(name: str, kind: Any, given: Mapping[str, Any], cache: Path | None) -> dict[str, Any]:
+    """What the engine is to be told: the folder too, where it keeps something there.
+
+    Raises BadParameter for an option that the engine does not have.
+    """
+    wanted = {option: value for option, value in given.items() if value is not None}
+    known = signature(kind.load).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
+        return {**wanted, "cache": cache}
+    for option, value in wanted.items():
+        if option not in known:
+            raise BadParameter(option, f"got {value!r}, but the engine {name} has no such setting; leave it out")
+    return {**wanted, "cache": cache} if "cache" in known else wanted
 
 
 def _refuse_options(given: Mapping[str, Any]) -> None:
     """The toy has nothing to set: raises BadParameter for anything but the defaults."""
-    usual = {"numerics": "invariant", "weights": "auto", "threads": None}
+    usual = {
+        "engine": ENGINE,
+        "draft": None,
+        "device": None,
+        "numerics": DEFAULT_NUMERICS[ENGINE],
+        "weights": "auto",
+        "threads": None,
+    }
     for option, value in given.items():
         if option not in usual or value != usual[option]:
             raise BadParameter(option, f"got {value!r}, but the model {TOY_MODEL!r} is a table and has no such setting")

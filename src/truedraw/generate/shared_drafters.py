@@ -14,8 +14,9 @@ from truedraw.draft.site import close
 from truedraw.generate.calls import Calls
 from truedraw.generate.draft_model import DraftModels
 from truedraw.generate.guarded_drafter import GuardedDrafter
-from truedraw.generate.speculation import OFF, Speculation, arguments
-from truedraw.protocol import NOTHING, Drafter, DraftState, Law, Proposal, Randomness, Verifier
+from truedraw.generate.keys import OFF, arguments
+from truedraw.generate.speculation import Speculation
+from truedraw.protocol import NOTHING, Drafter, DraftState, Law, Proposal, Randomness, Shapes, Verifier
 
 MOST_REQUESTS = 64  # through one draft model's drafter, which holds the prompts it has seen until it is closed
 MOST_KINDS = 64  # of settings remembered; further ones push out the oldest
@@ -117,6 +118,11 @@ class Borrowed:
         """For the texts of this request alone."""
         return self._shared.drafter.propose(states, budgets, randomness)
 
+    def worths(self, nodes: int) -> Sequence[tuple[float, int]] | None:
+        """protocol.Shapes, where the drafter is one."""
+        drafter = self._shared.drafter
+        return drafter.worths(nodes) if isinstance(drafter, Shapes) else None
+
     def close(self) -> None:
         """Let go. Closing twice is harmless."""
         if self._open:
@@ -135,7 +141,7 @@ class SharedDrafters:
         if spec.method == OFF:
             own = spec.drafter(verifier, drafts)
             return own, own
-        if parts := spec.parts():
+        if parts := spec.parts(has_head=drafts.head_path is not None):
             several = SeveralDrafters.of(self._made(parts, verifier, drafts))
             return several, several
         shared = self._find(spec, verifier, drafts)
@@ -161,7 +167,7 @@ class SharedDrafters:
     def _find(self, spec: Speculation, verifier: Verifier, drafts: DraftModels) -> SharedDrafter:
         for entry in self._shared:
             if entry[:2] == (spec, verifier.coupled):
-                if not entry[2].calls.stuck and (not holds_texts(spec) or entry[2].num_requests < MOST_REQUESTS):
+                if entry[2].calls.is_usable and (not holds_texts(spec) or entry[2].num_requests < MOST_REQUESTS):
                     return entry[2]
                 self._shared.remove(entry)
                 entry[2].retire()

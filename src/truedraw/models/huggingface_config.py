@@ -52,7 +52,7 @@ def _class(fields: Fields) -> str:
     if not found:
         raise UnsupportedModel(
             f"{fields.where} is of the class {named!r}; supported: {', '.join(CLASSES)} "
-            f"(architectures {', '.join(ARCHITECTURES)})"
+            f"(architectures {', '.join(ARCHITECTURES)}); the engine pytorch runs whatever transformers knows"
         )
     return str(found[0])
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 
 from truedraw.errors import BadFile, BadModelFile, UnknownModel
@@ -14,19 +16,34 @@ from truedraw.models.huggingface import open_huggingface
 from truedraw.models.openvino_ir import GRAPH, open_openvino
 from truedraw.models.pull import pull
 
+OpenFolder = Callable[[str, Path], Checkpoint]
 
-def open_checkpoint(name: str | Path, *, cache: Path | None = None, progress: Progress | None = None) -> Checkpoint:
+
+def open_checkpoint(
+    name: str | Path,
+    *,
+    cache: Path | None = None,
+    progress: Progress | None = None,
+    open_folder: OpenFolder = open_huggingface,
+) -> Checkpoint:
     """Find a model, fetching it if need be, and check that it is whole; no weight is read yet.
 
     A name means, in this order: an entry of the catalogue, a file or folder that exists (write ./name for a
     folder called like an entry), a model on the hub ("org/name"). `cache` is the folder for fetched models,
-    by default the user's own. Raises UnknownModel, UnsupportedModel, BadModelFile, BadFile or PullError.
+    by default the user's own; `open_folder` is what reads a Hugging Face folder. Raises UnknownModel,
+    UnsupportedModel, BadModelFile, BadFile or PullError.
     """
-    path = locate(name, cache=cache, progress=progress)
-    return open_path(path, str(name))
+    path = locate(name, cache=cache, progress=progress, open_folder=open_folder)
+    return open_path(path, str(name), open_folder)
 
 
-def locate(name: str | Path, *, cache: Path | None = None, progress: Progress | None = None) -> Path:
+def locate(
+    name: str | Path,
+    *,
+    cache: Path | None = None,
+    progress: Progress | None = None,
+    open_folder: OpenFolder = open_huggingface,
+) -> Path:
     """The model's file or folder, fetched if need be."""
     if not str(name).strip():
         raise UnknownModel(f"the model's name is empty; the catalogue has {', '.join(CATALOGUE)}")
@@ -36,13 +53,14 @@ def locate(name: str | Path, *, cache: Path | None = None, progress: Progress | 
     if path.exists():
         return path
     if isinstance(name, str) and is_hub_name(name) and path.suffix != ".gguf":
-        return pulled_folder(name, cache) or pull_from_hub(name, check=open_path, cache=cache, progress=progress)
+        check = partial(open_path, open_folder=open_folder)
+        return pulled_folder(name, cache) or pull_from_hub(name, check=check, cache=cache, progress=progress)
     if isinstance(name, Path) or path.suffix == ".gguf" or path.name != name:
         raise BadFile(f"there is no file or folder {str(name)!r}; give a GGUF file, a model folder or a model name")
     raise UnknownModel(_unknown(name))
 
 
-def open_path(path: Path, name: str = "") -> Checkpoint:
+def open_path(path: Path, name: str = "", open_folder: OpenFolder = open_huggingface) -> Checkpoint:
     """The checkpoint in a GGUF file, a Hugging Face folder or an OpenVINO IR folder."""
     named = name or str(path)
     if path.is_file():
@@ -52,7 +70,7 @@ def open_path(path: Path, name: str = "") -> Checkpoint:
     if (path / GRAPH).exists():
         return open_openvino(named, path)
     if (path / "config.json").exists():
-        return open_huggingface(named, path)
+        return open_folder(named, path)
     files = sorted(path.glob("*.gguf"))
     if len(files) == 1:
         return open_gguf(named, files[0])

@@ -17,7 +17,11 @@ from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.row import Row, one_hot
 from truedraw.sampling.step import Fixed, Opening, Step
 from truedraw.sampling.steps import steps
+from truedraw.sampling.temperature import times
 from truedraw.sampling.transform import Transform, fused
+
+TEMPERATURE = "temperature"
+"""The name of a step."""
 
 
 class SamplingLaw:
@@ -77,6 +81,17 @@ class SamplingLaw:
         found = [(name, step) for name in order if (step := then.get(name)) is not None]
         law._set([(name, step) for name, step in named if not name] + found, order)
         return law
+
+    @property
+    def temperature(self) -> float | None:
+        """What logits are divided by, None where that is no one number."""
+        step = dict(zip(self._names, self._steps, strict=True)).get(TEMPERATURE)
+        return 1.0 if step is None else step.value if isinstance(step, Fixed) else None
+
+    def tempered(self, ratio: float) -> SamplingLaw:
+        """The law at `ratio` > 0 times its temperature, whatever decides that."""
+        step = dict(zip(self._names, self._steps, strict=True)).get(TEMPERATURE)
+        return self.replacing({TEMPERATURE: times(step, ratio)})
 
     def forced(self, limit: int) -> tuple[int, ...]:
         """As protocol.Law: what a grammar leaves no choice about."""

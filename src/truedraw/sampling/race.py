@@ -13,8 +13,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from truedraw.protocol import Floats
-from truedraw.sampling.kernels.racing import run
+from truedraw.protocol import Floats, Ints
+from truedraw.sampling.kernels.racing import run, run_few
 from truedraw.sampling.kernels.spans import maxima, num_spans
 from truedraw.sampling.philox import Words
 
@@ -28,3 +28,11 @@ def race(weights: Floats, counter: Words, key: Words) -> int:
     tops = np.empty(num_spans(weights.shape[0]))
     maxima(weights, weights.shape[0], 0.0, tops)
     return int(run(weights, weights.shape[0], tops, counter, key))
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def race_few(tokens: Ints, weights: Floats, vocab_size: int, counter: Words, key: Words) -> int:
+    """The same among weights [m] >= 0 at rising tokens [m] of `vocab_size`, all others being 0: the same winner."""
+    if not (weights > 0.0).any():
+        return -1
+    return int(tokens[run_few(tokens, weights, vocab_size, counter, key)])

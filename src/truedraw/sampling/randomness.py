@@ -12,7 +12,7 @@ import secrets
 import numpy as np
 
 from truedraw.errors import BadParameter
-from truedraw.protocol import Floats, Purpose
+from truedraw.protocol import Floats, Purpose, Randomness, SparseLaw
 from truedraw.sampling.ranges import shown
 
 SEED_BITS = 64
@@ -32,10 +32,14 @@ class PhiloxRandomness:
         """An index drawn by an exponential race, see sampling/race.py."""
         from truedraw.sampling.race import race
 
-        winner = race(weights, self.counter(purpose, position, node), self.key)
-        if winner < 0:
-            raise ValueError("nothing to choose from: no weight is positive")
-        return int(winner)
+        return chosen(race(weights, self.counter(purpose, position, node), self.key))
+
+    def choose_sparse(self, law: SparseLaw, purpose: Purpose, position: int, node: int = 0) -> int:
+        """choose(law.dense(), ...): the same token, from the same noise."""
+        from truedraw.sampling.race import race_few
+
+        name = self.counter(purpose, position, node), self.key
+        return chosen(race_few(law.tokens, law.weights, law.vocab_size, *name))
 
     def accept(self, p: float, q: float, purpose: Purpose, position: int, node: int = 0) -> bool:
         """u q < p with u uniform on [0, 1): no division, and p = 0 is never accepted."""
@@ -48,6 +52,21 @@ class PhiloxRandomness:
     def counter(self, purpose: Purpose, position: int, node: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
         """The words [4] that name a draw."""
         return np.array([0, position, self._sample, purpose << NODE_BITS | node], dtype=np.uint64)
+
+
+def choose_sparse(randomness: Randomness, law: SparseLaw, purpose: Purpose, position: int, node: int = 0) -> int:
+    """randomness.choose(law.dense(), ...); such randomness as can do so never sees the whole row."""
+    own = getattr(randomness, "choose_sparse", None)
+    if own is None:
+        return randomness.choose(law.dense(), purpose, position, node)
+    return int(own(law, purpose, position, node))
+
+
+def chosen(winner: int) -> int:
+    """The winner of a race; raises ValueError where there is none."""
+    if winner < 0:
+        raise ValueError("nothing to choose from: no weight is positive")
+    return int(winner)
 
 
 def check_seed(seed: int) -> None:

@@ -1,4 +1,6 @@
-"""Temperature that follows the entropy of each law: hot where the model is unsure, cold where it is certain.
+"""Temperatures of a further kind: one that follows the entropy of each law, and multiples of any other.
+
+Hot where the model is unsure, cold where it is certain:
 
     T = low + (high - low) (H / ln n)^exponent,   low = max(0, temperature - range),   high = temperature + range
 
@@ -9,11 +11,13 @@ dynatemp (its --dynatemp-range and --dynatemp-exp); a single possible token stay
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from truedraw.protocol import Floats
 from truedraw.sampling.row import Row
+from truedraw.sampling.step import Fixed, Step
 from truedraw.sampling.truncate import entropy
 
 
@@ -34,3 +38,34 @@ def nats(logits: Floats) -> float:
     weights = np.exp(logits)
     total = float(weights.sum())
     return math.log(total) + entropy(weights, np.negative(logits)) / total
+
+
+def times(step: Step | None, ratio: float) -> Step:
+    """The step of `ratio` times the temperature; None stands for a temperature of 1."""
+    if step is None:
+        return fixed(ratio)
+    if isinstance(step, Fixed) and step.value is not None:
+        return fixed(ratio * step.value)
+    return Tempered(step, ratio)
+
+
+def fixed(temperature: float) -> Fixed:
+    """One temperature at every place."""
+    return Fixed(lambda row: row.temper(temperature), temperature)
+
+
+@dataclass(frozen=True, slots=True)
+class Tempered:
+    """A step that decides a temperature, and one more behind it."""
+
+    step: Step
+    ratio: float
+
+    def __call__(self, row: Row) -> None:
+        """Change the row."""
+        self.step(row)
+        row.temper(self.ratio)
+
+    def after(self, token: int, p: Floats | None) -> Tempered:
+        """One token further."""
+        return replace(self, step=self.step.after(token, p))

@@ -12,22 +12,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truedraw.protocol import ROOT, Floats, Proposal, Rows
+from truedraw.protocol import ROOT, DraftLaw, Floats, Proposal, Rows
+from truedraw.verify.proposals import written_out
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What was drafted at one place: the first child's token and its law q [vocab], None = certain."""
+    """What was drafted at one place: the first child's token and its law q, None = certain."""
 
     token: int
-    law: Floats | None
+    law: DraftLaw | None
 
 
 def event(p: Floats, draft: Draft, token: int) -> tuple[bool, float]:
     """(whether it happened with `token`, its probability under p [vocab])."""
-    if draft.law is None:
+    q = written_out(draft.law)
+    if q is None:
         return token == draft.token, float(p[draft.token])
-    above = p > draft.law
+    above = p > q
     return bool(above[token]), float(p[above].sum())
 
 

@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from truedraw.protocol import Drafter, Verifier
+import numpy as np
+
+from truedraw.protocol import Drafter, DraftLaw, SparseLaw, Verifier
 from truedraw.testing.enumeration import law_of, total_variation
 from truedraw.testing.runs import PROMPT, first_round, run
 from truedraw.testing.scenarios import Scenario, text_law
@@ -51,6 +53,16 @@ def require_exact_round(scenario: Scenario, verifier: Verifier, drafter: Drafter
         for more, chance in text_law(rest, (*PROMPT, *tokens)).items():
             filled[tokens + more] += weight * chance
     _require_equal(scenario, filled, text_law(replace(scenario, max_tokens=length), PROMPT))
+
+
+def same_law(one: DraftLaw | None, other: DraftLaw | None) -> bool:
+    """Whether two laws of drafts are of one form, and equal bit for bit."""
+    if isinstance(one, SparseLaw) and isinstance(other, SparseLaw):
+        same = np.array_equal(one.tokens, other.tokens) and np.array_equal(one.weights, other.weights)
+        return same and one.vocab_size == other.vocab_size
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    return one is None and other is None
 
 
 def _require_equal(

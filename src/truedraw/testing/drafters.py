@@ -17,7 +17,7 @@ from truedraw.protocol import Drafter, DraftState, Law, Proposal, Randomness, Sc
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness
-from truedraw.testing.checks import Check, require, require_exact
+from truedraw.testing.checks import Check, require, require_exact, same_law
 from truedraw.testing.runs import run
 from truedraw.testing.scenarios import Scenario, random_table
 from truedraw.verify.coupled import CoupledVerifier
@@ -138,8 +138,7 @@ def _require_same(one: Sequence[Proposal], other: Sequence[Proposal], where: str
         same = np.array_equal(a.tokens, b.tokens) and np.array_equal(a.parents, b.parents)
         require(same, f"the proposals differ {where}: {a.tokens.tolist()} and {b.tokens.tolist()}")
         for p, q in zip(a.laws, b.laws, strict=True):
-            equal = (p is None and q is None) or (p is not None and q is not None and np.array_equal(p, q))
-            require(equal, f"the laws of the drafts {a.tokens.tolist()} differ {where}")
+            require(same_law(p, q), f"the laws of the drafts {a.tokens.tolist()} differ {where}")
 
 
 def _one_text(make: Callable[[], Drafter], vocab_size: int, length: int) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from contextlib import suppress
+from copy import deepcopy
 from functools import partial
 from typing import ClassVar
 
@@ -17,13 +18,14 @@ import numpy as np
 
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.draft.none import NoDrafter
-from truedraw.protocol import ROOT, Drafter, Proposal, Randomness, Rows, Verdict, Verifier
+from truedraw.protocol import ROOT, Drafter, DraftLaw, Proposal, Randomness, Rows, SparseLaw, Verdict, Verifier
 from truedraw.sampling.randomness import PhiloxRandomness
-from truedraw.testing.checks import Check, require, require_exact, require_exact_round
-from truedraw.testing.enumeration import law_of, total_variation
+from truedraw.testing.checks import Check, require, require_exact, require_exact_round, same_law
+from truedraw.testing.enumeration import Walker, law_of, total_variation
 from truedraw.testing.runs import PROMPT, first_round, run
 from truedraw.testing.scenarios import SCENARIOS, Scenario, TableDrafter, random_table, text_law
 from truedraw.testing.short import shortened
+from truedraw.testing.sparse import Sparsely
 from truedraw.testing.trees import SHAPES, Shape, TreeDrafter
 
 REPEATING = (0, 1, 0, 0, 1)  # a prompt in which lookup finds something
@@ -40,6 +42,15 @@ BAD_LAWS = {
     "a law that excludes its own token": [0.0, 0.5, 0.5],
     "a law over another vocabulary": [0.5, 0.5],
 }
+BAD_SPARSE_LAWS: dict[str, tuple[list[int], list[float], int]] = {  # tokens, weights, vocabulary
+    "a sparse law that sums to 1.5": ([0, 2], [0.5, 1.0], 3),
+    "a sparse law with a negative entry": ([0, 1, 2], [0.5, -0.5, 1.0], 3),
+    "a sparse law with NaN": ([0, 1], [0.5, float("nan")], 3),
+    "a sparse law that excludes its own token": ([1, 2], [0.5, 0.5], 3),
+    "a sparse law over another vocabulary": ([0, 1], [0.5, 0.5], 4),
+    "a sparse law with a token that does not exist": ([0, 3], [0.5, 0.5], 3),
+    "a sparse law that names a token twice": ([0, 0], [0.5, 0.5], 3),
+}
 
 
 def verifier_checks(make: Callable[[], Verifier]) -> list[Check]:
@@ -54,7 +65,10 @@ def verifier_checks(make: Callable[[], Verifier]) -> list[Check]:
         checks += _exactness(make)
     if rule.coupled:
         return [*checks, Check("one seed, one text", partial(_one_text, make))]
-    return checks + [Check(f"refuses {name}", partial(_refuses, make, law)) for name, law in BAD_LAWS.items()]
+    bad: dict[str, DraftLaw] = {name: np.array(law) for name, law in BAD_LAWS.items()}
+    for name, (tokens, weights, vocab) in BAD_SPARSE_LAWS.items():
+        bad[name] = SparseLaw(np.array(tokens, np.int64), np.array(weights), vocab)
+    return checks + [Check(f"refuses {name}", partial(_refuses, make, law)) for name, law in bad.items()]
 
 
 def _exactness(make: Callable[[], Verifier]) -> list[Check]:
@@ -68,6 +82,10 @@ def _exactness(make: Callable[[], Verifier]) -> list[Check]:
         Check(f"{shape}, {scenario}", partial(_exact_or_refused, make, scenario, shape))
         for scenario, shape in itertools.product(TREES, SHAPES)
     ]
+    trees += [
+        Check(f"{shape} with sparse laws", partial(_exact_or_refused, make, TREES[-1], shape, said=Sparsely))
+        for shape in SHAPES
+    ]
     return [*chains, *trees, Check("samples are independent", partial(_independent, make))]
 
 
@@ -79,6 +97,7 @@ def _declares(rule: Verifier) -> None:
 def _drafters(scenario: Scenario) -> dict[str, Drafter]:
     return {
         "sampled chains": TableDrafter(scenario.draft),
+        "sampled chains with sparse laws": Sparsely(TableDrafter(scenario.draft)),
         "certain chains": NgramDrafter(1, 2),
         "no drafts": NoDrafter(),
     }
@@ -88,9 +107,11 @@ def _exact(make: Callable[[], Verifier], scenario: Scenario, drafter: Drafter) -
     require_exact(scenario, REPEATING, make(), drafter)
 
 
-def _exact_or_refused(make: Callable[[], Verifier], scenario: Scenario, shape: Shape) -> None:
+def _exact_or_refused(
+    make: Callable[[], Verifier], scenario: Scenario, shape: Shape, said: Callable[[Drafter], Drafter] = lambda own: own
+) -> None:
     with suppress(ValueError):  # the rule says that it does not take this shape
-        require_exact_round(scenario, make(), TreeDrafter(scenario.draft, shape))
+        require_exact_round(scenario, make(), said(TreeDrafter(scenario.draft, shape)))
 
 
 def _independent(make: Callable[[], Verifier]) -> None:
@@ -114,11 +135,10 @@ class _Watched:
         self._rule = rule
 
     def __call__(self, proposal: Proposal, rows: Rows, randomness: Randomness, position: int) -> Verdict:
-        before = [None if law is None else law.copy() for law in proposal.laws]
+        before = deepcopy(proposal.laws)
         verdict = self._rule(proposal, rows, randomness, position)
         for node, (law, old) in enumerate(zip(proposal.laws, before, strict=True)):
-            same = law is None or np.array_equal(law, np.asarray(old))
-            require(same, f"the verifier wrote into the law of draft node {node}")
+            require(same_law(law, old), f"the verifier wrote into the law of draft node {node}")
         _require_verdict(proposal, rows, verdict)
         return verdict
 
@@ -137,10 +157,14 @@ def _require_verdict(proposal: Proposal, rows: Rows, verdict: Verdict) -> None:
 def _verdicts(make: Callable[[], Verifier]) -> None:
     rule = _Watched(make())
     for shape in SHAPES:
-        drafter = TreeDrafter(TREES[0].draft, shape)
-        with suppress(ValueError):
-            law_of(lambda walker, drafter=drafter: first_round(TREES[0], walker, rule, drafter))  # type: ignore[misc]
+        for drafter in (TreeDrafter(TREES[0].draft, shape), Sparsely(TreeDrafter(TREES[0].draft, shape))):
+            with suppress(ValueError):
+                law_of(partial(_first_round, rule=rule, drafter=drafter))
     law_of(lambda walker: run(shortened(TREES[0]), walker, rule)[0])
+
+
+def _first_round(walker: Walker, rule: Verifier, drafter: Drafter) -> tuple[int, ...]:
+    return first_round(TREES[0], walker, rule, drafter)
 
 
 def _one_text(make: Callable[[], Verifier]) -> None:
@@ -158,8 +182,8 @@ class _Seeded:
         return PhiloxRandomness(7, index)
 
 
-def _refuses(make: Callable[[], Verifier], law: list[float]) -> None:
-    proposal, rows = Proposal.chain([0], [np.array(law)]), [np.array([0.2, 0.3, 0.5])] * 2
+def _refuses(make: Callable[[], Verifier], law: DraftLaw) -> None:
+    proposal, rows = Proposal.chain([0], [law]), [np.array([0.2, 0.3, 0.5])] * 2
     try:
         make()(proposal, rows, PhiloxRandomness(0), 3)
     except ValueError:

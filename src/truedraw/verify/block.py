@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from truedraw.protocol import ROOT, Floats, Proposal, Randomness, Rows, Verdict
+from truedraw.protocol import ROOT, DraftLaw, Proposal, Randomness, Rows, Verdict
 from truedraw.verify.draws import Draws
 from truedraw.verify.proposals import check, check_chain
 from truedraw.verify.residual import SMALLEST_MASS, excess
@@ -30,7 +30,7 @@ from truedraw.verify.residual import SMALLEST_MASS, excess
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A chain of draft nodes below `start`; laws[i] is the law [vocab] its token was drawn from, None = certain.
+    """A chain of draft nodes below `start`; laws[i] is the law its token was drawn from, None = certain.
 
     Laws below a token that p excludes may be left out.
     """
@@ -38,7 +38,7 @@ class Path:
     start: int  # a node, or ROOT
     nodes: tuple[int, ...]
     tokens: tuple[int, ...]
-    laws: tuple[Floats | None, ...]
+    laws: tuple[DraftLaw | None, ...]
 
     def node(self, kept: int) -> int:
         """The node after `kept` tokens."""

@@ -24,7 +24,7 @@ from typing import ClassVar
 import numpy as np
 
 from truedraw.errors import BadInput
-from truedraw.protocol import ROOT, Floats, Proposal, Randomness, Rows, Verdict
+from truedraw.protocol import ROOT, DraftLaw, Floats, Proposal, Randomness, Rows, Verdict
 from truedraw.verify.block import Path, block
 from truedraw.verify.draws import Draws
 from truedraw.verify.proposals import check, children, dense
@@ -72,7 +72,7 @@ def selected(proposal: Proposal, start: int, paths: Sequence[Nodes], rows: Rows)
     ids, k, share, node = proposal.tokens.tolist(), len(paths), 1.0, start
     if k == 1:
         return Path(start, paths[0], spelt(proposal, paths[0]), tuple(proposal.laws[node] for node in paths[0]))
-    laws: list[Floats | None] = []
+    laws: list[DraftLaw | None] = []
     for depth in range(len(paths[0])):
         p, draft = rows[1 + node], paths[0][depth]
         q = dense(proposal.laws[draft], len(p), ids[draft])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.errors import BadInput, BadProposal
-from truedraw.protocol import ROOT, Floats, Proposal, Rows
+from truedraw.protocol import ROOT, DraftLaw, Floats, Proposal, Rows, SparseLaw
 
 SUM_TOLERANCE = 1e-6  # of a law's sum: float32 softmax over 1e5 entries stays inside, a forgotten mask does not
 
@@ -13,7 +13,7 @@ SUM_TOLERANCE = 1e-6  # of a law's sum: float32 softmax over 1e5 entries stays i
 def check(proposal: Proposal, rows: Rows) -> None:
     """Raises BadProposal unless the tree is in topological order and every law is a law over the target's vocabulary.
 
-    Two passes over each law [vocab]: its sum and its least entry, either of which a NaN spoils.
+    Two passes over what is stored of each law: its sum and its least entry, either of which a NaN spoils.
     """
     check_for(proposal, vocabulary(rows) if len(proposal) else 0)
 
@@ -56,21 +56,49 @@ def check_tree(proposal: Proposal) -> None:
             raise BadProposal(f"draft node {node} has parent {parent}; a parent is -1 or an earlier node")
 
 
-def check_law(law: Floats, vocab: int, token: int, node: int) -> None:
-    """Raises BadProposal unless `law` [vocab] is a probability vector under which `token` can be drawn."""
-    if law.shape != (vocab,):
+def check_law(law: DraftLaw, vocab: int, token: int, node: int) -> None:
+    """Raises BadProposal unless `law` is one over `vocab` tokens, under which `token` can be drawn."""
+    if isinstance(law, SparseLaw):
+        check_support(law, vocab, node)
+        check_weights(law.weights, node)
+    elif law.shape != (vocab,):
         raise BadProposal(f"the law of draft node {node} has shape {law.shape}; the target's vocabulary is ({vocab},)")
-    with np.errstate(invalid="ignore"):  # infinities of both signs: the sum is NaN, and refused below
-        least, total = float(law.min()), float(law.sum(dtype=np.float64))
-    if not (least >= 0.0 and abs(total - 1.0) <= SUM_TOLERANCE):
-        raise BadProposal(
-            f"the law of draft node {node} sums to {total} and its least entry is {least}; "
-            f"give probabilities, not below 0 and with a sum of 1 to within {SUM_TOLERANCE}"
-        )
+    else:
+        check_weights(law, node)
     if not law[token] > 0.0:
         raise BadProposal(
             f"the law of draft node {node} gives its own token {token} probability 0; "
             "report the very law that the token was drawn from, or None for a certain token"
+        )
+
+
+def check_support(law: SparseLaw, vocab: int, node: int) -> None:
+    """Raises BadProposal unless the tokens [support] are some of `vocab`, in their order, with a weight each."""
+    tokens, weights = law.tokens, law.weights
+    if law.vocab_size != vocab:
+        raise BadProposal(
+            f"the law of draft node {node} is over {law.vocab_size} tokens; the target's vocabulary has {vocab}"
+        )
+    if tokens.ndim != 1 or tokens.shape != weights.shape or tokens.dtype != np.int64 or not len(tokens):
+        raise BadProposal(
+            f"the law of draft node {node} has tokens {tokens.shape} {tokens.dtype} and weights {weights.shape}; "
+            "give int64 tokens and a weight for each, at least one"
+        )
+    if not (tokens[0] >= 0 and tokens[-1] < vocab and bool((tokens[1:] > tokens[:-1]).all())):
+        raise BadProposal(
+            f"the law of draft node {node} has tokens from {tokens.min()} to {tokens.max()}; "
+            f"give each once, in rising order, from 0 to {vocab - 1}"
+        )
+
+
+def check_weights(weights: Floats, node: int) -> None:
+    """Raises BadProposal unless they are probabilities."""
+    with np.errstate(invalid="ignore"):  # infinities of both signs: the sum is NaN, and refused below
+        least, total = float(weights.min()), float(weights.sum(dtype=np.float64))
+    if not (least >= 0.0 and abs(total - 1.0) <= SUM_TOLERANCE):
+        raise BadProposal(
+            f"the law of draft node {node} sums to {total} and its least entry is {least}; "
+            f"give probabilities, not below 0 and with a sum of 1 to within {SUM_TOLERANCE}"
         )
 
 
@@ -91,10 +119,16 @@ def check_chain(proposal: Proposal) -> None:
         )
 
 
-def dense(law: Floats | None, vocab: int, token: int) -> Floats:
-    """The law [vocab] itself, or the point mass that None stands for."""
-    if law is not None:
-        return law
+def written_out(law: DraftLaw | None) -> Floats | None:
+    """The law as a vector [vocab]; None stays None."""
+    return law.dense() if isinstance(law, SparseLaw) else law
+
+
+def dense(law: DraftLaw | None, vocab: int, token: int) -> Floats:
+    """The law [vocab], or the point mass that None stands for."""
+    whole = written_out(law)
+    if whole is not None:
+        return whole
     point = np.zeros(vocab)
     point[token] = 1.0
     return point

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from truedraw.protocol import Floats, Proposal, Randomness, Rows, Verdict
+from truedraw.protocol import DraftLaw, Floats, Proposal, Randomness, Rows, Verdict
 from truedraw.verify.draws import Draws
 from truedraw.verify.residual import SMALLEST_MASS, excess
 from truedraw.verify.topdown import descend
@@ -39,7 +39,7 @@ def first_kept(proposal: Proposal, p: Floats, siblings: list[int], draws: Draws)
     return None, p
 
 
-def remainder(p: Floats, q: Floats | None, token: int) -> Floats:
+def remainder(p: Floats, q: DraftLaw | None, token: int) -> Floats:
     """norm((p - q)+) [vocab]; p where rounding leaves nothing."""
     left, total = excess(1.0, p, q, token)
     return left / total if total > SMALLEST_MASS else p

@@ -32,7 +32,7 @@ GUARDED = dedent("""
     from contextlib import suppress
     from truedraw import load
     from truedraw.errors import BadParameter
-    from truedraw.generate.speculation import arguments
+    from truedraw.generate.keys import arguments
     from truedraw.registry import names
 
     def runs(target, **spec):

@@ -18,14 +18,17 @@ from truedraw.engine.openvino.passes import Passes
 from truedraw.engine.openvino.records import record_key
 from truedraw.engine.openvino.runner import Runner, cache_ports
 from truedraw.engine.openvino.selftest import InvarianceReport, check_once
-from truedraw.engine.openvino.sequence import Limits, PagedSequence, check_tokens
+from truedraw.engine.openvino.sequence import PagedSequence
 from truedraw.engine.openvino.shallow import Layers, ShallowEngine, equal_text
-from truedraw.engine.openvino.tasks import Filling, Scoring, Task, check_fill, needs, unfinished
+from truedraw.engine.openvino.tasks import Filling, Scoring, Task, needs, unfinished
 from truedraw.engine.openvino.timing import Costs
-from truedraw.engine.openvino.trees import check_proposal
-from truedraw.errors import BadPrompt, EngineError, OutOfPages
+from truedraw.engine.openvino.weights import Matrix
+from truedraw.engine.texts import Limits, beginning, check_fill
+from truedraw.engine.trees import check_proposal
+from truedraw.errors import EngineError, OutOfPages
 from truedraw.models import Checkpoint
 from truedraw.models.cache import cache_root
+from truedraw.models.layout import EMBEDDING, HEAD
 from truedraw.protocol import Fill, ModelConfig, PassTable, Scores, Sequence, Work
 
 FOLDER = "converted"  # in the cache
@@ -44,9 +47,11 @@ class OpenVINOEngine:
     def __init__(self, runner: Runner, config: ModelConfig, arithmetic: Numerics, layers: Layers | None = None) -> None:
         self.vocab_size = config.vocab_size
         self.context_length = config.context_length
-        self.num_layers = config.num_layers
+        self.num_layers, self.hidden_size = config.num_layers, config.hidden_size
+        self.hidden_layers = layers.options.hidden_layers or None if layers else None
         self.numerics = arithmetic.name
         self.page_rows = runner.pool.rows  # tokens a page
+        self.unrolls_trees = arithmetic.unrolled
         self._arithmetic = arithmetic
         self.invariance: InvarianceReport | None = None
         self._passes: Passes | None = Passes(runner)
@@ -100,14 +105,7 @@ class OpenVINOEngine:
         Raises BadPrompt for no token or more than the context holds, EngineError for unknown ones.
         """
         self._live()
-        ids = [int(token) for token in tokens]
-        if not ids:
-            raise BadPrompt("a text needs at least one token; give a prompt or let it start with a special token")
-        if len(ids) > self.context_length:
-            raise BadPrompt(
-                f"the prompt has {len(ids)} tokens and the model's context holds {self.context_length}; shorten it"
-            )
-        check_tokens(ids, self.vocab_size)
+        ids = beginning(tokens, self._limits)
         prefixes = self._pool.prefixes
         sequence = PagedSequence(
             ids, self._pool, self._limits, None if alone or not prefixes.max_idle else prefixes.root
@@ -143,6 +141,18 @@ class OpenVINOEngine:
             first = OpenVINOEngine(*self._layers.first(layers, passes.runner), self._arithmetic)
             self._shallow[layers] = ShallowEngine(first, partial(equal_text, self._texts))
         return self._shallow[layers]
+
+    def embedding(self) -> Matrix:
+        """The rows of the input tokens [vocab, width], as the graph holds them.
+
+        Raises EngineError for an OpenVINO IR folder.
+        """
+        return self._held(EMBEDDING)
+
+    def unembedding(self) -> Matrix:
+        """The rows that turn the final norm's output into logits [vocab, width]; as `embedding`, often the same."""
+        tied = self._layers is not None and self._layers.config.tie_embeddings
+        return self._held(EMBEDDING if tied else HEAD)
 
     def fits(self, works: Seq[Work], fills: Seq[Fill] = ()) -> bool:
         """Whether `forward` would find the pages; raises EngineError where it would for another reason."""
@@ -240,6 +250,14 @@ class OpenVINOEngine:
             raise EngineError("a sequence can only be run by the engine that opened it")
         sequence.check_open()
         return sequence
+
+    def _held(self, name: str) -> Matrix:
+        self._live()
+        if self._layers is None:
+            raise EngineError("an OpenVINO IR folder does not show its embedding; open a GGUF file or a model folder")
+        found = self._layers.constants.matrix((name,))
+        assert found is not None
+        return found
 
     def _live(self) -> Passes:
         if self._passes is None:

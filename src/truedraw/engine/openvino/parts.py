@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.engine.openvino.sequence import PagedSequence
-from truedraw.engine.openvino.trees import tree
+from truedraw.engine.trees import tree
 from truedraw.protocol import Proposal
 
 LONE_ROWS = 2  # attention rows that a sequence with one row brings: the kernel for one row sums in another order

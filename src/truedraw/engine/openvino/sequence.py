@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Seq
-from typing import NamedTuple
 
 from truedraw.engine.openvino.pages import PagePool
 from truedraw.engine.openvino.prefixes import Block
+from truedraw.engine.texts import Limits, continuation
 from truedraw.errors import EngineError
-
-
-class Limits(NamedTuple):
-    """What a text must keep to."""
-
-    vocab_size: int
-    length: int  # tokens
 
 
 class PagedSequence:
@@ -45,14 +38,8 @@ class PagedSequence:
     def commit(self, tokens: Seq[int]) -> None:
         """Append `tokens`; raises EngineError beyond the context length, for an unknown token or once closed."""
         self.check_open()
-        fresh = [int(token) for token in tokens]
         length = len(self.tokens)
-        if length + len(fresh) > self._limits.length:
-            raise EngineError(
-                f"a text of {length + len(fresh)} tokens is longer than the model's context of "
-                f"{self._limits.length}; stop at the context length"
-            )
-        check_tokens(fresh, self._limits.vocab_size)
+        fresh = continuation(tokens, length, self._limits)
         agreed = common_prefix(fresh, self._drafted) if self.cached == length else 0
         self.tokens += fresh
         self._drafted = self._drafted[agreed:] if agreed == len(fresh) else []
@@ -160,10 +147,3 @@ def common_prefix(a: Seq[int], b: Seq[int]) -> int:
             break
         length += 1
     return length
-
-
-def check_tokens(tokens: Seq[int], vocab_size: int) -> None:
-    """Raises EngineError for an id outside the vocabulary."""
-    for token in tokens:
-        if not 0 <= token < vocab_size:
-            raise EngineError(f"token {token} is outside the model's vocabulary of {vocab_size}")

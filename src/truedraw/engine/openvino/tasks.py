@@ -8,9 +8,8 @@ from typing import Protocol
 from truedraw.engine.openvino.pages import Claim
 from truedraw.engine.openvino.parts import LONE_ROWS, Part, chunk, scored_chain, scored_tree
 from truedraw.engine.openvino.sequence import PagedSequence
-from truedraw.engine.openvino.trees import is_chain, paths
-from truedraw.errors import EngineError
-from truedraw.protocol import Fill, Proposal
+from truedraw.engine.trees import is_chain, paths
+from truedraw.protocol import Proposal
 
 
 class Task(Protocol):
@@ -125,13 +124,3 @@ def next_chunk(tasks: Seq[Task], room: int) -> list[Part]:
             parts.append(chunk(task.sequence, left if left <= room + 1 else room))
             room -= len(parts[-1].ids)
     return parts
-
-
-def check_fill(fill: Fill) -> None:
-    """Raises EngineError for a count that is not below num_uncached."""
-    most = fill.sequence.num_uncached - 1
-    if not 1 <= fill.count <= most:
-        raise EngineError(
-            f"a fill of {fill.count} tokens; this text has {most} to compute before its last, whose logits are a "
-            f"work's: {'give 1 to ' + str(most) if most else 'leave the fill out'}"
-        )

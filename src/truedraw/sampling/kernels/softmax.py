@@ -9,7 +9,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from truedraw.protocol import Floats, Logits
+from truedraw.protocol import Floats, Ints, Logits
 from truedraw.sampling.kernels.exponential import summand, weight
 from truedraw.sampling.kernels.rowkinds import left
 from truedraw.sampling.kernels.spans import largest, maxima, num_spans
@@ -127,4 +127,20 @@ def excess_into(share: float, p: Floats, q: Floats, out: Floats) -> float:
         rest = left(share, p[i], q[i])
         out[i] = rest
         total += rest
+    return total
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})  # type: ignore[untyped-decorator]
+def sparse_excess_into(share: float, p: Floats, tokens: Ints, weights: Floats, out: Floats) -> float:
+    """The same for a q that is weights [support] at tokens [support] and 0 elsewhere.
+
+    The sum is that of `out`: 1 less what q takes would lose the digits of a small one.
+    """
+    for i in range(p.shape[0]):
+        out[i] = share * p[i]
+    for k in range(tokens.shape[0]):
+        out[tokens[k]] = left(share, p[tokens[k]], weights[k])
+    total = 0.0
+    for i in range(out.shape[0]):
+        total += out[i]
     return total

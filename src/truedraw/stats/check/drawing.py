@@ -22,6 +22,7 @@ from truedraw.protocol import Drafter, Engine, Law, Proposal, Randomness, Rows, 
 from truedraw.protocol import Sequence as Text
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.stats.leaning import Draft, places
+from truedraw.verify.proposals import written_out
 
 Chance = Callable[[int, int], Randomness]  # (seed, sample)
 
@@ -48,8 +49,9 @@ class Note:
     @classmethod
     def of(cls, draft: Draft) -> Note:
         """Keep a draft."""
+        q = written_out(draft.law)
         with np.errstate(divide="ignore", over="ignore"):
-            log_q = None if draft.law is None else np.log(draft.law).astype(np.float16)
+            log_q = None if q is None else np.log(q).astype(np.float16)
         return cls(draft.token, log_q)
 
 

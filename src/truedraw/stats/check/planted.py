@@ -17,6 +17,7 @@ from truedraw.sampling.law import one_hot
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.stats.check.drawing import Note
 from truedraw.stats.check.self_draft import sharpened
+from truedraw.verify.proposals import written_out
 from truedraw.verify.token import residual
 
 Keeps = Callable[[Floats, Floats | None], Floats]  # (p, q) -> chance to keep each token [vocab]; q None = certain
@@ -97,8 +98,8 @@ class PlantedVerifier:
     def __call__(self, proposal: Proposal, rows: Rows, randomness: Randomness, position: int) -> Verdict:
         """As TokenVerifier, but for the bug."""
         done: tuple[int, ...] = ()
-        for node, (token, q) in enumerate(zip(proposal.tokens.tolist(), proposal.laws, strict=True)):
-            p = rows[node]
+        for node, (token, law) in enumerate(zip(proposal.tokens.tolist(), proposal.laws, strict=True)):
+            p, q = rows[node], written_out(law)
             chance = float(self._bug.keeps(p, q)[token])
             if not randomness.accept(chance, 1.0, Purpose.ACCEPT, position, node):
                 correction = self._bug.corrects(p, q, one_hot(token, p.size))

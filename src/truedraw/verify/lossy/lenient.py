@@ -23,6 +23,7 @@ import numpy as np
 from truedraw.protocol import Floats, Loss, Proposal, Randomness, Rows, Verdict
 from truedraw.verify.draws import Draws
 from truedraw.verify.lossy.ranges import check_factor
+from truedraw.verify.proposals import written_out
 from truedraw.verify.recursive import remainder
 from truedraw.verify.topdown import descend
 
@@ -74,7 +75,7 @@ class LenientVerifier:
     ) -> tuple[int | None, Floats]:
         """topdown.FlatRule."""
         for node in siblings:
-            token, q = int(proposal.tokens[node]), proposal.laws[node]
+            token, q = int(proposal.tokens[node]), written_out(proposal.laws[node])
             self.tally.divergence += divergence(self.lenience, p, q, token)
             if draws.keep(self.lenience * p[token], 1.0 if q is None else q[token], node):
                 return node, p

@@ -26,6 +26,7 @@ from truedraw.protocol import Floats, Loss, Proposal, Purpose, Randomness, Rows,
 from truedraw.verify.draws import Draws
 from truedraw.verify.lossy.audit import DELTA, AuditedSum
 from truedraw.verify.lossy.ranges import check_share
+from truedraw.verify.proposals import written_out
 from truedraw.verify.recursive import remainder
 from truedraw.verify.topdown import descend
 
@@ -85,7 +86,7 @@ class SkipVerifier:
     ) -> tuple[int | None, Floats]:
         """topdown.FlatRule."""
         for node in siblings:
-            token, q = int(proposal.tokens[node]), proposal.laws[node]
+            token, q = int(proposal.tokens[node]), written_out(proposal.laws[node])
             if self._passes(p, q, token, node, draws) or draws.keep(p[token], 1.0 if q is None else q[token], node):
                 return node, p
             p = remainder(p, q, token)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.engine.openvino.sequence import Limits, check_tokens
+from truedraw.engine.texts import Limits, check_tokens
 from truedraw.errors import EngineError
 from truedraw.protocol import ROOT, Ints, Proposal
 
@@ -51,12 +51,13 @@ def check_proposal(proposal: Proposal, length: int, limits: Limits) -> None:
     if len(parents) != len(proposal) or not all(ROOT <= parent < node for node, parent in enumerate(parents)):
         raise EngineError("every draft token needs a parent that stands before it, or -1 for the text itself")
     check_tokens(proposal.tokens.tolist(), limits.vocab_size)
-    if length + len(proposal) > limits.length and length + _height(proposal) > limits.length:
+    if length + len(proposal) > limits.length and length + height(proposal) > limits.length:
         raise EngineError(
-            f"a draft of depth {_height(proposal)} after {length} tokens leaves the model's context of "
+            f"a draft of depth {height(proposal)} after {length} tokens leaves the model's context of "
             f"{limits.length}; draft less"
         )
 
 
-def _height(proposal: Proposal) -> int:
-    return int(tree(proposal, 1)[0].max()) + 1
+def height(proposal: Proposal) -> int:
+    """Tokens of its longest path."""
+    return int(tree(proposal, 1)[0].max(initial=-1)) + 1

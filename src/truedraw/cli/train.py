@@ -1,0 +1,12 @@
+"""truedraw train: heads that draft for a model."""
+
+from __future__ import annotations
+
+import typer
+
+from truedraw.cli import train_draft, train_eval
+
+app = typer.Typer(help="Train a head that drafts for a model, on text that the model wrote.", no_args_is_help=True)
+for verb, module in ((train_draft.draft, train_draft),):
+    app.command(verb.__name__, epilog=module.EPILOG)(verb)
+app.command("eval", epilog=train_eval.EPILOG)(train_eval.evaluate)

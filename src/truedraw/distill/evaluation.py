@@ -1,0 +1,110 @@
+"""How much of its drafts the target keeps, on held-out text."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.distill.gradients import scaled
+from truedraw.distill.known import Known
+from truedraw.distill.network import Weights, begin, read, step
+from truedraw.distill.rows import Rows
+from truedraw.distill.siblings import Kept, kept_chances
+from truedraw.distill.store import TEMPERATURES
+from truedraw.protocol import Floats, Ints
+
+Tensor = Any  # torch.Tensor
+CHAIN = 4  # drafts of the chain that is measured
+GREEDY = 0.0
+MEASURED = (*TEMPERATURES, GREEDY)
+AT_ONCE = 256  # rows
+
+
+class Measured(NamedTuple):
+    """acceptance [CHAIN]: the mean chance that a draft is kept behind the text's own tokens, by position. tokens: a
+    round of such a chain, the target's own one included. rows: that it was measured at."""
+
+    acceptance: tuple[float, ...]
+    tokens: float
+    rows: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Rounded to what can be meant."""
+        return {"acceptance": [round(each, 4) for each in self.acceptance], "tokens_a_round": round(self.tokens, 4),
+                "rows": self.rows}  # fmt: skip
+
+
+class Head(NamedTuple):
+    """A network and all it works with."""
+
+    weights: Weights
+    known: Known
+    scale: Tensor
+
+
+def measured(head: Head, data: Rows, temperature: float, most: int) -> Measured:
+    """At most so many rows of held-out text."""
+    rows = data.held_out(temperature, most, CHAIN)
+    parts = [rows[start : start + AT_ONCE] for start in range(0, len(rows), AT_ONCE)]
+    kept = np.concatenate([_kept(head, data, part, temperature) for part in parts])
+    tokens = 1 + np.cumprod(kept, 1).sum(1).mean()
+    return Measured(tuple(map(float, kept.mean(0))), float(tokens), len(rows))
+
+
+def siblings(head: Head, data: Rows, most: int, seed: int) -> Kept:
+    """Of the first position at temperature 1."""
+    rows = data.held_out(1.0, most, CHAIN)
+    p, q = (np.concatenate(each) for each in zip(*_first(head, data, rows), strict=True))
+    return kept_chances(p, q, np.random.default_rng(seed))
+
+
+def _first(head: Head, data: Rows, rows: Ints) -> list[tuple[Floats, Floats]]:
+    import torch
+
+    found = []
+    with torch.no_grad():
+        for start in range(0, len(rows), AT_ONCE):
+            part = rows[start : start + AT_ONCE]
+            _, logits = _behind(head, begin(head.weights, scaled(data, part, head.scale)), data, part + 1)
+            p, q = _p(head.known, data, part + 1, 0), torch.softmax(logits, -1)
+            found.append((p.double().numpy(), q.double().numpy()))
+    return found
+
+
+def _kept(head: Head, data: Rows, rows: Ints, temperature: float) -> Floats:
+    """[rows, CHAIN]."""
+    import torch
+
+    columns: list[NDArray[Any]] = []
+    with torch.no_grad():
+        x = begin(head.weights, scaled(data, rows, head.scale))
+        for position in range(1, CHAIN + 1):
+            x, logits = _behind(head, x, data, rows + position)
+            columns.append(_chances(head.known, logits, data, rows + position, temperature))
+    return np.stack(columns, 1).astype(np.float64)
+
+
+def _behind(head: Head, x: Tensor, data: Rows, at: Ints) -> tuple[Tensor, Tensor]:
+    """States and logits once the tokens of these rows stand there."""
+    import torch
+
+    after = step(head.weights, x, head.known.embedded[torch.from_numpy(data.tokens[at])])
+    return after, read(head.weights, after) @ head.known.readout.T
+
+
+def _chances(known: Known, logits: Tensor, data: Rows, at: Ints, temperature: float) -> NDArray[Any]:
+    import torch
+
+    if temperature == GREEDY:
+        return np.asarray(known.tokens[logits.argmax(-1).numpy()] == data.tops[at])
+    p = _p(known, data, at, TEMPERATURES.index(temperature))
+    return np.asarray(p.minimum(torch.softmax(logits / temperature, -1)).sum(-1).numpy())
+
+
+def _p(known: Known, data: Rows, at: Ints, place: int) -> Tensor:
+    import torch
+
+    final = torch.tensor(data.features[at, -1]).float()
+    return known.of_logits(final @ known.output.T / TEMPERATURES[place], data.normaliser[at, place])

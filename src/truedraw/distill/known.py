@@ -1,0 +1,68 @@
+"""The tokens that a head knows, and what the target has of them, for training."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.distill.network import normed
+from truedraw.distill.rows import Rows
+from truedraw.distill.tables import Tables
+from truedraw.protocol import Ints
+
+Tensor = Any  # torch.Tensor
+
+
+class Known(NamedTuple):
+    """What is looked up and multiplied with; `fast` is the type of the large products.
+
+    embedded [vocab, width]: n(e(t)). readout [known, width]: e(tokens), behind the head. output [known, width]: the
+    rows that make the target's logits of its final state.
+    """
+
+    tokens: Ints
+    embedded: Tensor
+    readout: Tensor
+    output: Tensor
+    fast: Any
+
+    def law(self, data: Rows, at: Ints, place: int = 0) -> Tensor:
+        """The target's p of the known tokens [..., known] behind rows, normalised over the whole vocabulary."""
+        import torch
+
+        final = torch.tensor(data.features[at.reshape(-1), -1]).float()
+        logits = (final.to(self.fast) @ self.output.to(self.fast).T).float()
+        return self.of_logits(logits, data.normaliser[at.reshape(-1), place]).view(*at.shape, -1)
+
+    @staticmethod
+    def of_logits(logits: Tensor, normaliser: NDArray[np.float32]) -> Tensor:
+        """p [rows, known] of logits that may be a little off: the sum is at most 1."""
+        import torch
+
+        share = (torch.logsumexp(logits, -1) - torch.tensor(normaliser)).clamp_max(0).exp()
+        return torch.softmax(logits, -1).mul_(share[:, None])
+
+
+def known_of(tables: Tables, tokens: Ints) -> Known:
+    """Large products are of bfloat16 where the processor is made for that: they take a quarter of the time."""
+    import torch
+
+    embedding = torch.from_numpy(tables.embedding)
+    readout = embedding[tokens].contiguous()
+    output = readout if tables.tied else torch.tensor(tables.output[tokens])
+    fast = torch.bfloat16 if torch.ops.mkldnn._is_mkldnn_bf16_supported() else torch.float32
+    return Known(tokens, normed(embedding), readout, output, fast)
+
+
+def bridge(known: Known) -> NDArray[np.float32]:
+    """What `output` of a head begins as [width, width], so that its logits are the target's for the target's state.
+
+    The identity where the target reads and writes with the same rows, else the least squares solution.
+    """
+    width = known.readout.shape[1]
+    if known.output is known.readout:
+        return np.eye(width, dtype=np.float32)
+    found = np.linalg.lstsq(known.readout.numpy(), known.output.numpy(), rcond=None)[0]
+    return np.asarray(found, np.float32)

@@ -1,0 +1,108 @@
+"""Text to train on: the model writes prompts for itself, in the user's place of its chat template, and answers them.
+Or it answers given prompts, again and again.
+
+Rounds of prompts follow one another, each with seeds of its own, so that a run that was stopped goes on where it was:
+the text of a seed is the same in any batch, and what is there already is not drawn again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from truedraw.errors import BadParameter, BadPrompt
+from truedraw.generate.request import Request
+
+if TYPE_CHECKING:
+    from truedraw.generate.model import Model
+
+PLACE = "\x00"  # stands for the user's words while the template is looked at
+PROMPT_TOKENS = 60
+SHORTEST, LONGEST = 8, 400  # characters of a prompt
+LEAST_ANSWER = 8  # tokens; shorter answers teach nothing
+MOST_BARREN = 3  # rounds in a row without a text, after which there will be none
+INSTEAD = "a file of prompts, or --documents"
+PURPOSES = 1 << 32  # seeds of prompts and answers are this far apart
+
+Record = dict[str, Any]
+"""One text: {"key": [round, number], "temperature", "prompt": token ids, "answer": token ids}."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How texts are drawn. The same plan and model give the same texts."""
+
+    seed: int = 0
+    prompts: int = 256  # drawn a round; those that do not end, or are too short or long, are left out
+    top_p: float = 0.95  # of prompts: what a model believes of users has a long tail of noise
+    temperatures: tuple[float, ...] = (1.0, 0.7, 1.0)  # of answers, in turn
+    answer_tokens: int = 300
+    asked: tuple[str, ...] | None = None  # prompts that are given
+
+
+def own_texts(model: Model, plan: Plan, done: Iterable[tuple[int, int]] = ()) -> Iterator[Record]:
+    """Texts without end, in order of completion; those in `done`, by their keys, are left out.
+
+    Raises BadParameter where no text comes for several rounds.
+    """
+    seen = set(done)
+    number = max((r for r, _ in seen), default=0)
+    first = max(0, number - 1)  # the round before may have been left unfinished, too: answers overlap
+    barren = 0
+    for r in count(first):
+        barren = 0 if any(key[0] == r for key in seen) else barren + 1
+        for record in _answers(model, plan, r, seen):
+            barren = 0
+            yield record
+        if barren == MOST_BARREN:
+            raise BadParameter("--prompts", f"{model.name} wrote no text in {barren} rounds; give {INSTEAD}")
+
+
+def _prompts(model: Model, plan: Plan, number: int) -> list[str]:
+    """What users might say, by the model's own guess; each once in its round."""
+    if not model.tokenizer.has_chat_template:
+        raise BadParameter("--prompts", f"{model.name} has no chat template to write prompts in; give {INSTEAD}")
+    head = model.tokenizer.chat([{"role": "user", "content": PLACE}]).partition(PLACE)[0]
+    opening = model.tokenizer.encode(head, add_special=False)
+    drawn = model.generate(
+        opening,
+        n=plan.prompts,
+        temperature=1.0,
+        top_p=plan.top_p,
+        max_tokens=PROMPT_TOKENS,
+        seed=plan.seed + number,
+        speculative=False,
+    )
+    texts = [choice.text.strip() for choice in drawn.choices if choice.finish_reason == "stop"]
+    return list(dict.fromkeys(text for text in texts if SHORTEST < len(text) < LONGEST))
+
+
+def _answers(model: Model, plan: Plan, number: int, seen: set[tuple[int, int]]) -> Iterator[Record]:
+    asked = list(plan.asked) if plan.asked is not None else _prompts(model, plan, number)
+    requests = [_request(model, plan, number, i, text) for i, text in enumerate(asked) if (number, i) not in seen]
+    for request, result in model.generate_many(requests, logits_cache_bytes=0):
+        if isinstance(result, BadPrompt):  # longer than the context: one prompt of many
+            continue
+        if isinstance(result, Exception):
+            raise result
+        answer = [int(token) for token in result.choices[0].tokens]
+        if len(answer) >= LEAST_ANSWER:
+            temperature = request.params["temperature"]
+            prompt = [int(token) for token in request.prompt]
+            yield {"key": list(request.key), "temperature": temperature, "prompt": prompt, "answer": answer}
+
+
+def _request(model: Model, plan: Plan, number: int, i: int, text: str) -> Request:
+    seed = plan.seed + PURPOSES * (number + 1) + i
+    temperature = plan.temperatures[i % len(plan.temperatures)]
+    params = {"temperature": temperature, "max_tokens": plan.answer_tokens, "seed": seed}
+    return Request(_opening(model, text), params, False, (number, i))
+
+
+def _opening(model: Model, text: str) -> list[int]:
+    """A user's turn, or, for a model that knows no turns, a text to continue."""
+    if model.tokenizer.has_chat_template:
+        return model.chat_prompt([{"role": "user", "content": text}])
+    return model.tokenizer.encode(text)

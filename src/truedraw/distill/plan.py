@@ -1,0 +1,105 @@
+"""What is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from truedraw.errors import BadParameter
+
+TEXTS, FEATURES, TRAINING = "texts", "features", "training"
+SHARES = {TEXTS: 0.45, FEATURES: 0.15, TRAINING: 0.4}
+"""Of the time. What a stage leaves over is the next one's."""
+DEPTHS = (0.27, 0.5, 0.73, 0.87)
+"""Where in the target the streams that a head reads are taken, unless told otherwise; the last one stands behind."""
+PAGE = ".html"
+
+
+class Tell(Protocol):
+    """Called often: which stage, how much of it is done (0 to 1), and a few words."""
+
+    def __call__(self, stage: str, done: float, words: str) -> None:
+        """Returns at once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TextPlan:
+    """What is trained on."""
+
+    seed: int = 0
+    temperatures: tuple[float, ...] = (1.0, 0.7, 1.0)  # of the target's own texts, in turn
+    answer_tokens: int = 300  # at most, of each
+    tokens: int | None = None  # in all; None: what the time allows
+    prompts: tuple[str, ...] | None = None  # of users; None: the target writes them
+    documents: tuple[Path, ...] = ()  # instead of what the target writes
+
+
+@dataclass(frozen=True, slots=True)
+class HeadPlan:
+    """The head, and how it is trained."""
+
+    hidden: int = 1536  # inner width of its feed-forward block
+    vocabulary: int = 8192  # tokens that it can draft, at most
+    loss: str = "lk"
+    seed: int = 0
+    rate: float = 2e-3  # of learning, at its highest
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run may take. It may be another one when a run goes on."""
+
+    seconds: float | None = 3600.0  # in all, those of runs before included
+    steps: int | None = None  # of training
+    feature_bytes: int = 4 << 30
+    patience: int = 6  # looks at held-out text without progress before training ends
+    threads: int | None = None  # None: all cores
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A whole run. `identity` is what else must be the same when it goes on: the target, in JSON's own types."""
+
+    output: Path
+    work: Path
+    texts: TextPlan = field(default_factory=TextPlan)
+    head: HeadPlan = field(default_factory=HeadPlan)
+    limits: Limits = field(default_factory=Limits)
+    identity: Mapping[str, Any] = field(default_factory=dict)
+    overwrite: bool = False  # begin --work anew
+
+    @property
+    def page(self) -> Path:
+        """The report."""
+        return self.output.with_suffix(PAGE)
+
+    def check(self) -> None:
+        """Raises BadParameter for what is wrong before a model is loaded."""
+        from truedraw.distill.losses import loss_of
+        from truedraw.sampling.params import sampling_params
+
+        loss_of(self.head.loss)
+        for temperature in self.texts.temperatures:
+            sampling_params({"temperature": temperature})
+        if not self.texts.temperatures:
+            raise BadParameter("--temperatures", "got none; give numbers with commas between them, as in 1,0.7")
+        if self.texts.prompts is not None and self.texts.documents:
+            raise BadParameter("--documents", "goes without --prompts: documents are trained on as they are; give one")
+        if self.page == self.output:
+            raise BadParameter("--output", f"{self.output} is what the report would be called; give another ending")
+
+
+def default_layers(num_layers: int) -> tuple[int, ...]:
+    """Which streams a head reads where nobody says."""
+    return tuple(sorted({min(round(num_layers * depth), num_layers - 1) for depth in DEPTHS}))
+
+
+def checked_layers(layers: Sequence[int], num_layers: int) -> tuple[int, ...]:
+    """Rising; raises BadParameter."""
+    found = tuple(sorted(set(layers)))
+    if not found or any(not 0 <= layer < num_layers for layer in found):
+        raise BadParameter("--layers", f"got {list(layers)}; give layers of the model, 0 to {num_layers - 1}")
+    return found

@@ -1,0 +1,83 @@
+"""Features as training reads them, with what no head may learn from set apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.distill.store import FEATURES, HALF, INDEX, ROW, ROWS, Shape, rows_of
+from truedraw.errors import BadFile
+from truedraw.generate.offline.journal import read_records
+from truedraw.protocol import Ints
+
+EVERY = 25  # texts: one of them is held out. No multiple of the number of temperatures, which come in turn
+SCALE_ROWS = 4096  # from which the size of each stream is taken
+LEAST_SIZE = 1e-3  # of a stream
+
+
+class Rows:
+    """What is in a store. Texts are numbered as they came; when more come, those held out stay so, from EVERY texts on.
+
+    features [rows, streams, width] float16, on disk; tokens, tops, texts [rows]; normaliser [rows, temperatures]; held
+    [rows]: whether it is held-out text; temperature [rows], nan where a text was not drawn.
+    """
+
+    def __init__(self, folder: Path, shape: Shape) -> None:
+        lines = list(read_records(folder / INDEX))
+        counts = np.array([rows_of(line, folder) for line in lines], np.int64)
+        self.count, self.num_texts, self.shape = int(counts.sum()), len(lines), shape
+        self.features: NDArray[np.float16] = _mapped(folder / FEATURES, HALF, (self.count, *shape))
+        rows = np.array(_mapped(folder / ROWS, ROW, (self.count,)))
+        self.tokens, self.tops = rows["token"].astype(np.int64), rows["top"].astype(np.int64)
+        self.normaliser: NDArray[np.float32] = np.ascontiguousarray(rows["normaliser"])
+        self.texts = np.repeat(np.arange(len(lines)), counts)
+        self.held = self.texts % min(EVERY, max(len(lines), 1)) == min(EVERY, len(lines)) - 1
+        drawn = [np.nan if line["temperature"] is None else float(line["temperature"]) for line in lines]
+        self.temperature = np.repeat(np.array(drawn), counts)
+
+    def check(self, fewest: int) -> None:
+        """Raises BadFile where there is too little to train on and to hold out."""
+        followed = self.followed(fewest)
+        if not (followed & self.held).any() or not (followed & ~self.held).any():
+            raise BadFile(
+                f"there is too little text to train on: {self.num_texts} texts with {self.count} tokens; at least two "
+                f"texts of more than {fewest} tokens are needed, and useful heads take hundreds of thousands of tokens"
+            )
+
+    def followed(self, by: int) -> NDArray[np.bool_]:
+        """[rows]: whether so many more rows of the same text follow."""
+        found = np.zeros(self.count, bool)
+        found[: self.count - by] = self.texts[: self.count - by] == self.texts[by:]
+        return found
+
+    def scale(self) -> NDArray[np.float32]:
+        """[streams]: 1 / rms of each, over the first rows that may be learnt from."""
+        some = np.flatnonzero(~self.held)[:SCALE_ROWS]
+        squares = np.square(self.features[some].astype(np.float64)).mean((0, 2))
+        return np.asarray(1 / np.maximum(np.sqrt(squares), LEAST_SIZE), np.float32)
+
+    def commonest(self, most: int, vocab_size: int) -> Ints:
+        """The tokens of the text that may be learnt from, rising, at most so many; the rest by their ids."""
+        counts = np.bincount(self.tokens[~self.held], minlength=vocab_size)
+        counts += np.bincount(self.tops[~self.held], minlength=vocab_size)
+        return np.sort(np.argsort(-counts, kind="stable")[: min(most, vocab_size)]).astype(np.int64)
+
+    def held_out(self, temperature: float | None, most: int, by: int = 1) -> Ints:
+        """At most so many held-out rows, evenly spread, that `by` rows of their text follow.
+
+        Of texts drawn at this temperature, or, if there are none, of all.
+        """
+        rows = self.held & self.followed(by)
+        drawn = rows & np.isclose(self.temperature, np.nan if temperature is None else temperature)
+        found = np.flatnonzero(drawn if drawn.any() else rows)
+        return found[:: max(1, -(-len(found) // most))].astype(np.int64)
+
+
+def _mapped(path: Path, kind: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    try:
+        return np.memmap(path, kind, "r", shape=shape) if shape[0] else np.zeros(shape, kind)
+    except (OSError, ValueError) as error:
+        raise BadFile(f"{path} cannot be read: {error}; give --overwrite to begin anew") from error

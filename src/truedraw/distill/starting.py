@@ -1,0 +1,65 @@
+"""Where a training begins or goes on: a head and its optimiser, out of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from truedraw.distill.checkpoint import Arrays
+from truedraw.distill.evaluation import Head
+from truedraw.distill.known import bridge, known_of
+from truedraw.distill.network import GAIN, MATRICES, beginning
+from truedraw.distill.plan import HeadPlan
+from truedraw.distill.rows import Rows
+from truedraw.distill.tables import Tables
+
+BETAS, DECAY = (0.9, 0.98), 0.02  # of AdamW
+
+
+def first_arrays(data: Rows, tables: Tables, plan: HeadPlan) -> Arrays:
+    """Where a training begins."""
+    vocab_size, width = tables.embedding.shape
+    scale = data.scale()
+    weights = beginning(width, data.shape.streams, plan.hidden, plan.seed)
+    weights[GAIN] /= float(scale[-1])
+    arrays: Arrays = {f"weight.{name}": values.numpy() for name, values in weights.items()}
+    return {**arrays, "tokens": data.commonest(plan.vocabulary, vocab_size), "scale": scale}
+
+
+def bridged(head: Head) -> None:
+    """Let the head's output begin as `known.bridge` has it."""
+    import torch
+
+    with torch.no_grad():
+        head.weights["output"].copy_(torch.from_numpy(bridge(head.known)))
+
+
+def head_of(tables: Tables, arrays: Mapping[str, Any]) -> Head:
+    """Weights that can be learnt, and what they work with."""
+    import torch
+
+    names = (*MATRICES, GAIN)  # in one order always: the length of a gradient is summed in it
+    weights = {name: torch.tensor(arrays[f"weight.{name}"]).requires_grad_() for name in names}
+    return Head(weights, known_of(tables, arrays["tokens"]), torch.tensor(arrays["scale"]))
+
+
+def optimiser_of(weights: Mapping[str, Any], rate: float, arrays: Mapping[str, Any], step: int) -> Any:
+    """AdamW, with what it remembered."""
+    import torch
+
+    found = torch.optim.AdamW(list(weights.values()), lr=rate, betas=BETAS, weight_decay=DECAY)
+    for name, values in weights.items():
+        if f"mean.{name}" in arrays:
+            mean, square = (torch.tensor(arrays[f"{kind}.{name}"]) for kind in ("mean", "square"))
+            found.state[values] = {"step": torch.tensor(float(step)), "exp_avg": mean, "exp_avg_sq": square}
+    return found
+
+
+def rounded(head: Head, arrays: Mapping[str, Any]) -> Head:
+    """The head with these weights instead of its own, for figures of what is written."""
+    import torch
+
+    weights = {name: torch.from_numpy(np.array(arrays[name], np.float32)) for name in head.weights}
+    return Head(weights, head.known, head.scale)

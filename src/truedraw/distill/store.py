@@ -1,0 +1,166 @@
+"""Features on disk: what the target knew and said at each row of a text.
+
+    features.f16     [rows, streams, width] float16: hidden states, the final norm's output last
+    rows.bin         [rows] ROW: the row's token, and what is needed of the target's law behind it
+    features.jsonl   a line a text: how many rows it has, and the temperature it was drawn at
+
+A text's line is written after its rows are on the disk, so that whatever stands behind the last line's rows after a
+kill is no loss: it is cut off and computed again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from shutil import disk_usage
+from time import monotonic
+from types import TracebackType
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.errors import BadFile, BadParameter
+from truedraw.generate.offline.journal import SYNC_SECONDS, Journal
+
+INDEX, FEATURES, ROWS = "features.jsonl", "features.f16", "rows.bin"
+TEMPERATURES = (1.0, 0.7)
+"""At which a law's normaliser over the whole vocabulary is kept: a head knows few tokens of it."""
+ROW = np.dtype([("token", "<i4"), ("top", "<i4"), ("normaliser", "<f4", (len(TEMPERATURES),))])
+HALF = np.dtype("<f2")
+LARGEST = float(np.finfo(HALF).max)
+KEEP_FREE_BYTES = 256 << 20  # of the disk, for checkpoints and for others
+MEGABYTE = 1e6
+
+
+class Shape(NamedTuple):
+    """Of the hidden states of one row."""
+
+    streams: int
+    width: int
+
+    @property
+    def row_bytes(self) -> int:
+        """What a row takes on disk."""
+        return self.streams * self.width * HALF.itemsize + ROW.itemsize
+
+
+class Store:
+    """To append to; nobody else may write to it meanwhile. Raises BadFile."""
+
+    def __init__(self, folder: Path, shape: Shape, settings: Mapping[str, Any], overwrite: bool = False) -> None:
+        self.folder, self.shape = folder, shape
+        self._index = Journal(folder / INDEX, settings, overwrite)
+        try:
+            lines = list(self._index.records())
+            self.texts, self.rows = len(lines), sum(rows_of(line, folder) for line in lines)
+            self.seconds = float(lines[-1]["seconds"]) if lines else 0.0  # that they took to compute
+            sizes = (HALF.itemsize * shape.streams * shape.width, ROW.itemsize)
+            paths = {folder / name: self.rows * size for name, size in zip(NAMES, sizes, strict=True)}
+            for path, size in paths.items():
+                _check_whole(path, size)
+            self._files = [_cut(path, size) for path, size in paths.items()]
+        except BaseException:
+            self._index.close()
+            raise
+        self._waiting: list[dict[str, Any]] = []
+        self._synced = monotonic()
+
+    @property
+    def num_bytes(self) -> int:
+        """On disk."""
+        return self.rows * self.shape.row_bytes
+
+    def append(
+        self, features: NDArray[np.float32], rows: NDArray[Any], temperature: float | None, seconds: float
+    ) -> None:
+        """One text: features [rows, streams, width], rows [rows] ROW. Raises BadFile where the disk is full."""
+        half = np.clip(features, -LARGEST, LARGEST).astype(HALF)
+        try:
+            for file, values in zip(self._files, (half, rows), strict=True):
+                file.write(values.tobytes())
+            self._waiting.append({"rows": len(rows), "temperature": temperature, "seconds": round(seconds, 3)})
+            self.texts, self.rows, self.seconds = self.texts + 1, self.rows + len(rows), seconds
+            if monotonic() - self._synced > SYNC_SECONDS:
+                self.sync()
+        except OSError as error:
+            raise _full(self.folder, error) from error
+
+    def sync(self) -> None:
+        """Rows first, then the lines that say that they are there."""
+        for file in self._files:
+            file.flush()
+            os.fsync(file.fileno())
+        while self._waiting:
+            self._index.append(self._waiting.pop(0))
+        self._index.sync()
+        self._synced = monotonic()
+
+    def close(self) -> None:
+        """All on the disk. Raises BadFile."""
+        try:
+            self.sync()
+        except OSError as error:
+            raise _full(self.folder, error) from error
+        finally:
+            for file in self._files:
+                _quietly_closed(file)
+            self._index.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+NAMES = (FEATURES, ROWS)
+
+
+def check_space(folder: Path, needed_bytes: int) -> None:
+    """Raises BadParameter where the disk has not so much to spare."""
+    free = disk_usage(folder).free - KEEP_FREE_BYTES
+    if needed_bytes > free:
+        raise BadParameter(
+            "--feature-bytes",
+            f"features would take {needed_bytes / MEGABYTE:,.0f} MB more, and the disk of {folder} has "
+            f"{max(free, 0) / MEGABYTE:,.0f} MB to spare; give less, or --work on another disk",
+        )
+
+
+def rows_of(line: Mapping[str, Any], folder: Path) -> int:
+    """Raises BadFile."""
+    rows = line.get("rows")
+    if not isinstance(rows, int) or rows < 1 or "seconds" not in line or "temperature" not in line:
+        raise BadFile(f"{folder / INDEX} holds a line that is not ours; give another --work, or --overwrite")
+    return rows
+
+
+def _check_whole(path: Path, size: int) -> None:
+    there = path.stat().st_size if path.exists() else 0
+    if there < size:
+        raise BadFile(f"{path} is cut: it has {there:,} bytes and should have {size:,}; give --overwrite to begin anew")
+
+
+def _cut(path: Path, size: int) -> BinaryIO:
+    """Open to append behind the first `size` bytes."""
+    file = path.open("ab")
+    os.truncate(path, size)
+    return file
+
+
+def _quietly_closed(file: BinaryIO) -> None:
+    """What could not be written was said before."""
+    with suppress(OSError):
+        file.close()
+
+
+def _full(folder: Path, error: OSError) -> BadFile:
+    return BadFile(
+        f"features cannot be written to {folder}: {error.strerror}; make room and run the same command again, "
+        "what is there is kept"
+    )

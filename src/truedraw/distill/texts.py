@@ -1,0 +1,118 @@
+"""The texts of a run, in a journal: each is written once it is whole, so that a kill loses none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from truedraw.distill.clock import Clock
+from truedraw.distill.plan import TEXTS, Tell, TextPlan
+from truedraw.errors import BadFile
+
+if TYPE_CHECKING:
+    from truedraw.generate.model import Model
+    from truedraw.generate.offline.journal import Journal
+
+NAME = "texts.jsonl"
+Record = dict[str, Any]
+
+
+class Text(NamedTuple):
+    """One text to learn from: the answer's tokens follow the prompt."""
+
+    prompt: list[int]
+    answer: list[int]
+    temperature: float | None  # that the answer was drawn at; None: it was not
+
+
+class Gathered(NamedTuple):
+    """How many there are."""
+
+    texts: int
+    tokens: int  # of answers
+    seconds: float  # that they took
+
+
+def gather(model: Model, plan: TextPlan, folder: Path, settings: Mapping[str, Any], limit: tuple[float | None, Tell],
+           overwrite: bool = False) -> Gathered:  # fmt: skip
+    """Write texts until there are `plan.tokens`, the time is up or the documents have ended.
+
+    Raises BadFile for other settings than those it was begun with, and where no text is to be had.
+    """
+    from truedraw.generate.offline.journal import Journal
+
+    seconds, tell = limit
+    with Journal(folder / NAME, settings, overwrite) as journal:
+        found = _counted(journal.records(), folder / NAME)
+        clock = Clock(found.seconds, seconds)
+        if not _enough(found, plan, clock):
+            done = [tuple(record["key"]) for record in journal.records()]
+            found = _written(_source(model, plan, done), journal, found, plan, (clock, tell))
+    if not found.tokens:
+        raise BadFile("there is no text to train on, zero tokens; give more time, or documents with text")
+    return found
+
+
+def read_texts(folder: Path) -> Iterator[Text]:
+    """Those that are there, in their order; raises BadFile."""
+    from truedraw.generate.offline.journal import read_records
+
+    for record in read_records(folder / NAME):
+        yield _text(record, folder / NAME)
+
+
+def _source(model: Model, plan: TextPlan, done: Sequence[tuple[int, int]]) -> Iterator[Record]:
+    if plan.documents:
+        from truedraw.distill.documents import document_texts
+
+        seen = set(done)
+        pieces = document_texts(model.tokenizer, plan.documents, model.engine.context_length)
+        return (record for record in pieces if tuple(record["key"]) not in seen)
+    from truedraw.distill.own_texts import Plan, own_texts
+
+    how = Plan(plan.seed, temperatures=plan.temperatures, answer_tokens=plan.answer_tokens, asked=plan.prompts)
+    return own_texts(model, how, done)
+
+
+def _written(
+    source: Iterator[Record], journal: Journal, found: Gathered, plan: TextPlan, means: tuple[Clock, Tell]
+) -> Gathered:
+    clock, tell = means
+    tell(TEXTS, _share(found, plan, clock), _words(found))
+    for record in source:
+        found = Gathered(found.texts + 1, found.tokens + len(record["answer"]), clock.seconds)
+        journal.append({**record, "seconds": round(clock.seconds, 3)})
+        tell(TEXTS, _share(found, plan, clock), _words(found))
+        if _enough(found, plan, clock):
+            break
+    return found
+
+
+def _counted(records: Iterable[Record], path: Path) -> Gathered:
+    texts = tokens = 0
+    seconds = 0.0
+    for record in records:
+        texts, tokens = texts + 1, tokens + len(_text(record, path).answer)
+        seconds = float(record["seconds"])
+    return Gathered(texts, tokens, seconds)
+
+
+def _text(record: Record, path: Path) -> Text:
+    try:
+        return Text(list(record["prompt"]), list(record["answer"]), record["temperature"])
+    except (KeyError, TypeError) as error:
+        raise BadFile(f"{path} holds a line that is no text of ours; give another --work, or --overwrite") from error
+
+
+def _enough(found: Gathered, plan: TextPlan, clock: Clock) -> bool:
+    return clock.over or (plan.tokens is not None and found.tokens >= plan.tokens)
+
+
+def _share(found: Gathered, plan: TextPlan, clock: Clock) -> float:
+    return max(clock.share, found.tokens / plan.tokens if plan.tokens else 0.0)
+
+
+def _words(found: Gathered) -> str:
+    speed = found.tokens / found.seconds if found.seconds else 0.0
+    return f"{found.texts:,} texts, {found.tokens:,} tokens, {speed:,.0f} tokens/s"

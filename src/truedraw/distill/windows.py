@@ -1,0 +1,46 @@
+"""The rows of one training step: a few windows of neighbouring rows, chosen by the step's number alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.distill.rows import Rows
+from truedraw.protocol import Ints
+
+WINDOWS, LENGTH = 16, 128  # of a step, and rows of each
+POSITIONS = 3  # drafts behind each row that are learnt
+FEWER_FROM = 3  # the position from which half of the windows do
+STREAM = 1  # of random numbers, beside the seed: windows
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """starts [windows]; rows [windows, length] where drafts begin, in one or more texts."""
+
+    rows: Ints
+    data: Rows
+
+    def behind(self, position: int, windows: int | None = None) -> Ints:
+        """The rows of draft number `position`, from 1: their token is that draft, the law behind them the next's."""
+        return self.rows[:windows] + position
+
+    def counts(self, position: int, windows: int | None = None) -> NDArray[np.bool_]:
+        """[windows, length]: whether the text goes on so far, and is none that is held out."""
+        here, there = self.rows[:windows], self.behind(position, windows)
+        return np.asarray((self.data.texts[here] == self.data.texts[there]) & ~self.data.held[here])
+
+
+def windows(data: Rows, seed: int, step: int) -> Windows:
+    """Those of a step. As nothing else is needed to draw them, a run that goes on has the ones it would have had."""
+    length = min(LENGTH, data.count - POSITIONS)
+    chance = np.random.default_rng((seed, STREAM, step))
+    starts = chance.integers(0, data.count - POSITIONS - length + 1, WINDOWS)
+    return Windows(starts[:, None] + np.arange(length)[None], data)
+
+
+def num_windows(position: int) -> int:
+    """Of a step that learn this position: later ones matter less, and cost as much."""
+    return WINDOWS if position < FEWER_FROM else WINDOWS // 2

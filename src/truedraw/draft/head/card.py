@@ -1,0 +1,77 @@
+"""What a draft head says about itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from truedraw.errors import BadFile
+
+FORMAT, VERSION = "truedraw draft head", 1
+RECURRENT = "recurrent"
+KINDS = (RECURRENT,)
+FALLING = (0.45, 0.22, 0.12, 0.08)
+"""Chances of the first, second, ... candidate at one place, given that none before it was kept, where nothing was
+measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """For which target a head is, and what it reads and knows.
+
+    layers: residual streams of the target that it reads, by their layers' numbers; the final norm's output always
+    stands behind them. tokens: how many of the target's it can draft. siblings: chances of candidates at one place, the
+    first, the second given that the first was not kept, and so on. training: figures for people.
+    """
+
+    kind: str
+    target: str  # the model's name
+    tokenizer: str  # fingerprint of its vocabulary
+    vocab_size: int
+    width: int  # of the target's hidden states
+    layers: tuple[int, ...]
+    tokens: int
+    siblings: tuple[float, ...] = FALLING
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def streams(self) -> int:
+        """How many hidden states of a row it reads."""
+        return len(self.layers) + 1
+
+    def to_metadata(self) -> dict[str, str]:
+        """As a safetensors file keeps it: strings."""
+        return {"format": FORMAT, "version": str(VERSION), "card": json.dumps(asdict(self), sort_keys=True)}
+
+    @classmethod
+    def from_metadata(cls, found: Mapping[str, str] | None, path: object) -> Card:
+        """Raises BadFile for what is no draft head, of another version, or says nonsense."""
+        if not found or found.get("format") != FORMAT:
+            raise BadFile(f"{path} is no draft head; `truedraw train draft` makes one")
+        if found.get("version") != str(VERSION):
+            raise BadFile(f"{path} has version {found.get('version')} of the format, and this is {VERSION}; train anew")
+        try:
+            facts = json.loads(found["card"])
+            card = cls(**{**facts, **{name: tuple(facts[name]) for name in ("layers", "siblings")}})
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise BadFile(f"{path} has a card that says nonsense ({type(error).__name__}: {error})") from error
+        card.check(path)
+        return card
+
+    def check(self, path: object) -> None:
+        """Raises BadFile where the numbers cannot be meant."""
+        if self.kind not in KINDS:
+            raise BadFile(f"{path} is a head of the kind {self.kind!r}; known are: {', '.join(KINDS)}")
+        sizes: Sequence[Any] = (self.vocab_size, self.width, self.tokens)
+        if not all(type(size) is int and size > 0 for size in sizes) or self.tokens > self.vocab_size:
+            raise BadFile(f"{path} says {sizes} of its vocabulary, width and tokens; these cannot be")
+        if not all(type(layer) is int and layer >= 0 for layer in self.layers):
+            raise BadFile(f"{path} says that it reads the layers {self.layers!r:.80}; these cannot be")
+        if not self.siblings or not all(_is_chance(each) for each in self.siblings):
+            raise BadFile(f"{path} says {self.siblings!r:.80} of its candidates; give each a chance from 0 to 1")
+
+
+def _is_chance(value: object) -> bool:
+    return type(value) in (int, float) and 0 <= value <= 1  # type: ignore[operator]

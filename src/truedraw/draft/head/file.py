@@ -1,0 +1,123 @@
+"""A draft head on disk: a safetensors file. Matrices are int8 codes with one float32 scale an output row.
+
+    tokens                   [tokens] int32, rising: which of the target's it can draft
+    NAME.codes, NAME.scales  [out, in] int8 and [out, 1] float32, a matrix
+    NAME                     float32, a gain
+
+The rows of the target's own embedding that a head needs are not in the file: they are taken from the target.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.draft.head.card import Card
+from truedraw.engine.openvino.weights import Matrix, quantise
+from truedraw.errors import BadFile
+
+SHIPPED = Path(__file__).parent / "shipped"
+SUFFIX = ".safetensors"
+MOST_KNOWN = 16  # cards kept in memory
+
+
+class HeadFile:
+    """The card and the numbers of one file; raises BadFile for what is missing, cut, damaged or something else."""
+
+    def __init__(self, path: Path) -> None:
+        from safetensors import SafetensorError
+        from safetensors.numpy import load_file
+
+        self.path, self.card = path, read_card(path)
+        try:
+            self._arrays: Mapping[str, NDArray[Any]] = load_file(path)
+        except (OSError, SafetensorError, TypeError, AttributeError) as error:  # the last two: numbers numpy lacks
+            raise BadFile(f"{path} cannot be read: {error}; fetch or train it again") from error
+        tokens = self._found("tokens")
+        if tokens.shape != (self.card.tokens,) or tokens.dtype != np.int32 or not _rises(tokens, self.card.vocab_size):
+            raise BadFile(f"{path} is damaged: its tokens are not {self.card.tokens} rising ids of its target")
+        self.tokens = tokens.astype(np.int64)
+
+    def matrix(self, name: str, shape: tuple[int, int]) -> Matrix:
+        """A matrix of this shape; raises BadFile."""
+        codes, scales = self._found(f"{name}.codes"), self._found(f"{name}.scales")
+        if codes.shape != shape or codes.dtype != np.int8 or not codes.size:
+            raise BadFile(f"{self.path} is damaged: {name} is {codes.dtype} {codes.shape} and should be int8 {shape}")
+        if scales.shape != (shape[0], 1) or not np.isfinite(scales).all():
+            raise BadFile(f"{self.path} is damaged: {name} should have {shape[0]} finite scales")
+        return Matrix(codes, scales.astype(np.float32, copy=False))
+
+    def vector(self, name: str, size: int) -> NDArray[np.float32]:
+        """A gain [size]; raises BadFile."""
+        found = self._found(name)
+        if found.shape != (size,) or not np.isfinite(found).all():
+            raise BadFile(f"{self.path} is damaged: {name} should be {size} finite numbers")
+        return found.astype(np.float32)
+
+    def rows(self, name: str) -> int:
+        """Output rows of a matrix; raises BadFile."""
+        shape = self._found(f"{name}.codes").shape
+        return shape[0] if shape else 0
+
+    def _found(self, name: str) -> NDArray[Any]:
+        if name not in self._arrays:
+            raise BadFile(f"{self.path} lacks {name}; fetch or train it again")
+        return self._arrays[name]
+
+
+def write_head(
+    path: Path, card: Card, tokens: NDArray[np.int64], matrices: Mapping[str, NDArray[np.float32]],
+    vectors: Mapping[str, NDArray[np.float32]],
+) -> None:  # fmt: skip
+    """Whole or not at all; matrices are quantised. Raises BadFile where it cannot be written."""
+    from safetensors.numpy import save
+
+    arrays: dict[str, NDArray[Any]] = {"tokens": tokens.astype(np.int32)}
+    for name, values in matrices.items():
+        held = quantise(np.ascontiguousarray(values, np.float32))
+        assert held.scales is not None
+        arrays |= {f"{name}.codes": held.values, f"{name}.scales": held.scales}
+    arrays |= {name: np.ascontiguousarray(values, np.float32) for name, values in vectors.items()}
+    fresh = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        fresh.write_bytes(save(arrays, metadata=card.to_metadata()))
+        fresh.replace(path)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise BadFile(f"{path} cannot be written: {error.strerror}; give a file in a folder that exists") from error
+
+
+def read_card(path: Path) -> Card:
+    """Without the numbers; raises BadFile."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "np") as file:
+            return Card.from_metadata(file.metadata(), path)
+    except (OSError, SafetensorError) as error:
+        raise BadFile(f"{path} cannot be read as a draft head: {error}; `truedraw train draft` makes one") from error
+
+
+def shipped(tokenizer: str, width: int) -> Path | None:
+    """The head that comes with truedraw for a model of this tokenizer and width; None: there is none."""
+    found = sorted(SHIPPED.glob(f"*{SUFFIX}"))
+    return next((path for path in found if _fits(_card(path), tokenizer, width)), None)
+
+
+@lru_cache(maxsize=MOST_KNOWN)
+def _card(path: Path) -> Card:
+    return read_card(path)
+
+
+def _fits(card: Card, tokenizer: str, width: int) -> bool:
+    return card.tokenizer == tokenizer and card.width == width
+
+
+def _rises(tokens: NDArray[np.int32], vocab_size: int) -> bool:
+    return bool(tokens[0] >= 0 and tokens[-1] < vocab_size and (np.diff(tokens) > 0).all())

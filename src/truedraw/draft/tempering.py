@@ -1,0 +1,149 @@
+"""The temperature of a draft's own law, tuned while texts are written, as a multiple of the target's.
+
+Where the target has said p at a place for which a drafter has an opinion, the share of drafts that are kept there,
+
+    sum_x min(p(x), q_T(x))        q_T: the target's law with its temperature T times as large, on the drafter's logits,
+
+is known for every T, whatever was drafted (1 - TV; Leviathan et al., 2211.17192, section 3.2). Some T of a grid are
+compared with T = 1 at a place now and then, and drafts go on with the one that surely gains most: by its mean gain
+less two standard errors, so that a drafter that is well tuned as it is stays at 1. What is long ago counts less.
+
+Exactness. T is a function of rounds that have ended, and what a round draws from is settled before it draws (algorithm
+L2); what other texts teach leaves samples independent, see ngram_lm.py. Under coupled verification no text depends on
+drafts; the overlap bounds the chance of a match from above, and a function of it from below (model.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Self
+
+import numpy as np
+
+from truedraw.draft.behind import law_after
+from truedraw.draft.knobs import Knobs
+from truedraw.errors import BadParameter
+from truedraw.protocol import Floats, Ints, Law, Logits
+from truedraw.sampling.law import SamplingLaw
+
+RATIOS = (1.0, 0.5, 0.65, 0.8, 0.9, 1.1, 1.3, 1.7, 2.3, 3.0)
+"""Of the target's temperature; the first is what the others are compared with. Drafts that nobody trained to be read,
+those of the first layers of a model for instance, are too sure of themselves, and may want several times as much."""
+FEW = 8  # places, before which nothing is believed
+MEMORY = 256  # places that means reach back
+DOUBT = 2.0
+"""Standard errors that a gain has to exceed 0 by. With one an n-gram drafter that was right as it was followed chance
+to another temperature, and lost."""
+SOONEST, SELDOM = 4, 64
+"""Rounds from one place to the next: as many as there were places so far, within these."""
+MOST_KINDS = 16  # temperatures of targets that are told apart; a further one pushes out the oldest
+
+
+class Tuner:
+    """The ratio that does best, for targets of one temperature."""
+
+    def __init__(self) -> None:
+        self.ratio = RATIOS[0]
+        self._rounds = self._places = 0
+        self._count, self._sum, self._squares = 0.0, np.zeros(len(RATIOS)), np.zeros(len(RATIOS))
+        self._known: tuple[Law, float, Law] | None = None
+
+    def law(self, own: Law) -> Law:
+        """What to draw from, where `own` is the law at the target's temperature."""
+        if self.ratio == 1.0:
+            return own
+        if self._known is None or self._known[0] is not own or self._known[1] != self.ratio:
+            self._known = own, self.ratio, tempered(own, self.ratio)
+        return self._known[2]
+
+    def due(self) -> bool:
+        """Whether the place of this round is to be looked at; to be asked once a round and text."""
+        self._rounds += 1
+        if self._rounds < min(max(self._places, SOONEST), SELDOM):
+            return False
+        self._rounds = 0
+        return True
+
+    def saw(self, overlaps: Floats) -> None:
+        """sum(min(p, q)) at one place, by RATIOS."""
+        gains, keep = overlaps - overlaps[0], 1 - 1 / MEMORY
+        self._places += 1
+        self._count = keep * self._count + 1
+        self._sum = keep * self._sum + gains
+        self._squares = keep * self._squares + gains**2
+        if self._places >= FEW:
+            self.ratio = RATIOS[int(self._sure().argmax())]
+
+    def _sure(self) -> Floats:
+        """Mean gains less what is in doubt; 0 for the first ratio."""
+        mean = self._sum / self._count
+        variance = np.maximum(self._squares / self._count - mean**2, 0.0)
+        return np.asarray(mean - DOUBT * np.sqrt(variance / self._count))
+
+
+class Tempering:
+    """One drafter's tuners, by the target's temperature. One thread at a time."""
+
+    def __init__(self) -> None:
+        self._tuners: dict[float | None, Tuner] = {}
+
+    def tuner(self, own: Law) -> Tuner | None:
+        """Of the targets like this; None where a temperature changes nothing, or cannot be changed."""
+        if not isinstance(own, SamplingLaw) or own.temperature == 0.0:
+            return None
+        kind = own.temperature
+        if kind not in self._tuners:
+            while len(self._tuners) >= MOST_KINDS:
+                del self._tuners[next(iter(self._tuners))]
+            self._tuners[kind] = Tuner()
+        return self._tuners[kind]
+
+
+class OwnLaw:
+    """The law that one text's drafts are drawn from, at one place; it never changes, unlike what its tuner knows."""
+
+    __slots__ = ("_own", "_target", "_tuner")
+
+    def __init__(self, own: Law, target: Law, tuner: Tuner | None) -> None:
+        self._own, self._target, self._tuner = own, target, tuner
+
+    @classmethod
+    def of(cls, target: Law, knobs: Knobs, tempering: Tempering | None) -> Self:
+        """Where the target's law is `target`; without `tempering` nothing is tuned."""
+        own = knobs.law(target)
+        tuner = None if tempering is None or not knobs.tunes else tempering.tuner(own)
+        return cls(own, target if tuner else own, tuner)
+
+    def after(self, tokens: Sequence[int]) -> OwnLaw:
+        """Behind these tokens."""
+        own = law_after(self._own, tokens)
+        return OwnLaw(own, own if self._target is self._own else law_after(self._target, tokens), self._tuner)
+
+    def now(self) -> Law:
+        """What to draw from; one round draws all its tokens from this law and those that follow it."""
+        return self._own if self._tuner is None else self._tuner.law(self._own)
+
+    def is_due(self) -> bool:
+        """Whether this round's place is to be learnt from; to be asked once a round."""
+        return self._tuner is not None and self._tuner.due()
+
+    def learn(self, logits: Logits, q: Callable[[Law], Floats], tokens: Ints | None = None) -> None:
+        """The target says logits [vocab] here; q [vocab] is the draft's by a law, or q [known] of some `tokens`."""
+        if self._tuner is None:
+            return
+        p = self._target(logits)
+        known = p if tokens is None else p[tokens]
+        self._tuner.saw(np.array([overlap(known, tempered(self._own, ratio), q) for ratio in RATIOS]))
+
+
+def overlap(p: Floats, law: Law, q: Callable[[Law], Floats]) -> float:
+    """sum(min(p, q)), 0 where the law leaves nothing of what the drafter knows."""
+    try:
+        return float(np.minimum(p, q(law)).sum())
+    except BadParameter:
+        return 0.0
+
+
+def tempered(law: Law, ratio: float) -> Law:
+    """The law at so many times its temperature."""
+    return law.tempered(ratio) if isinstance(law, SamplingLaw) and ratio != 1.0 else law

@@ -1,0 +1,201 @@
+"""Any causal model of transformers behind protocol.Engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Seq
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from truedraw.engine.pytorch.folders import context_length, open_folder
+from truedraw.engine.pytorch.network import Network
+from truedraw.engine.pytorch.options import Options, check_device
+from truedraw.engine.pytorch.parts import Part
+from truedraw.engine.pytorch.passes import CachedPasses, Passes, ReplayedPasses
+from truedraw.engine.pytorch.probe import batches_hold
+from truedraw.engine.pytorch.reach import reach
+from truedraw.engine.pytorch.room import Room
+from truedraw.engine.pytorch.running import running
+from truedraw.engine.pytorch.sequence import TorchSequence
+from truedraw.engine.texts import Limits, beginning, check_fill
+from truedraw.engine.trees import check_proposal, height
+from truedraw.errors import EngineError
+from truedraw.models import Checkpoint
+from truedraw.protocol import NOTHING, Fill, Proposal, Scores, Sequence, Work
+
+if TYPE_CHECKING:
+    from truedraw.engine.openvino.selftest import InvarianceReport
+
+CACHE_BYTES = 2 << 30  # of keys and values; memory is used as texts grow
+CHUNK_ROWS = 256  # of a long text that are computed in one pass
+LONG_ROWS = 16  # a text with more uncached tokens is computed ahead of the pass, so that others need no padding for it
+FLOAT32_BYTES = 4
+
+
+class PyTorchEngine:
+    """Implements protocol.Engine. Not for use from several threads at once.
+
+    `numerics` is "reference" in float32, else the name of the dtype. Either way a row's last bits depend on what else
+    is in the pass: in float32 that changes a law by about 1e-6 in total variation, so a seed gives one text whatever
+    is drafted, but for a token in a million or so.
+    """
+
+    open_folder = staticmethod(open_folder)
+
+    def __init__(self, model: Any, options: Options) -> None:
+        """`model` in float32 on the CPU, ready to be run; raises BadParameter for layers that it does not have."""
+        from truedraw.engine.pytorch.loading import cast
+
+        with running(options.threads):
+            network = Network(model, options.hidden_layers)
+            self.vocab_size = int(network.text([0], 1).logits.shape[1])
+            self.context_length = context_length(model.config)
+            self.num_layers = int(model.config.get_text_config().num_hidden_layers)
+            holds, row_bytes = batches_hold(network, self.vocab_size, self.context_length)
+        cast(model, options.dtype, options.device)
+        self.numerics = options.arithmetic
+        self.invariance: InvarianceReport | None = None  # nothing is promised; the certificate measures it
+        self._reach = reach(model, self.context_length) if holds else 0
+        self._room = Room(options.cache_bytes, row_bytes * model.dtype.itemsize // FLOAT32_BYTES)
+        self._limits = Limits(self.vocab_size, self.context_length)
+        self._threads = options.threads
+        self._passes: tuple[Passes, Passes] | None = CachedPasses(network), ReplayedPasses(network)
+        self._texts: WeakSet[TorchSequence] = WeakSet()
+
+    @classmethod
+    def load(  # noqa: PLR0913 - what can be said of an engine, all by name
+        cls,
+        checkpoint: Checkpoint,
+        *,
+        device: str = "cpu",
+        dtype: str = "float32",
+        numerics: str | None = None,
+        weights: str = "auto",
+        hidden_layers: tuple[int, ...] = (),
+        threads: int | None = None,
+        cache_bytes: int = CACHE_BYTES,
+        prefix_cache_bytes: int = 0,
+    ) -> PyTorchEngine:
+        """Read the weights as float32 and find out how the model can be run.
+
+        device: as torch calls it, "cpu", "cuda", "cuda:1". dtype: "float32", "bfloat16" or "float16". numerics: only
+        what dtype gives. weights: "auto" or "stored", both the file's own values. hidden_layers: residual streams to
+        return with every score, the final norm's output behind them. threads: None is torch's own choice. cache_bytes:
+        for the texts that are open; of others nothing is kept. Raises UnsupportedModel, BadParameter or BadModelFile.
+        """
+        from truedraw.engine.pytorch.loading import load_model
+
+        options = Options(device, dtype, numerics, weights, threads, hidden_layers, cache_bytes, prefix_cache_bytes)
+        check_device(device)
+        return cls(load_model(checkpoint), options)
+
+    def open(self, tokens: Seq[int], *, alone: bool = False) -> TorchSequence:
+        """Start a text; only forks share anything here, so every one is `alone`.
+
+        Raises BadPrompt for no token or more than the context holds, EngineError for unknown ones.
+        """
+        self._live()
+        sequence = TorchSequence(beginning(tokens, self._limits), self._limits)
+        self._texts.add(sequence)
+        return sequence
+
+    def fork(self, sequence: Sequence, n: int) -> list[Sequence]:
+        """n further texts equal to `sequence`; what it lacks in the cache is computed first, once for all.
+
+        Raises OutOfPages, and changes nothing, where the cache has no room for that.
+        """
+        own = self._own(sequence)
+        if n > 0 and own.num_uncached > 1:
+            self.forward([], [Fill(own, own.num_uncached - 1)])
+        forks = [own.forked() for _ in range(n)]
+        self._texts.update(forks)
+        return list(forks)
+
+    def fits(self, works: Seq[Work], fills: Seq[Fill] = ()) -> bool:
+        """Whether `forward` would find the room; raises EngineError where it would for another reason."""
+        self._check(works, fills)
+        return self._room.fits(self._texts, self._wanted(works, fills))
+
+    def forward(self, works: Seq[Work], fills: Seq[Fill] = ()) -> list[Scores]:
+        """One pass for the last tokens of all works and their drafts; fills and longer texts are computed before.
+
+        Raises OutOfPages, and changes nothing, where the cache has no room for all of it, and EngineError for what no
+        pass can do.
+        """
+        self._check(works, fills)
+        self._room.check(self._texts, self._wanted(works, fills))
+        with running(self._threads):
+            for fill in fills:
+                self._compute(self._own(fill.sequence), _end(fill))
+            for work in works:
+                if work.sequence.num_uncached > LONG_ROWS:
+                    self._compute(self._own(work.sequence), len(work.sequence.tokens) - 1)
+            return self._scored(works)
+
+    def close(self) -> None:
+        """Free everything; sequences that are still open can no longer be run."""
+        self._passes = None
+        for text in self._texts:
+            text.close()
+
+    def _scored(self, works: Seq[Work]) -> list[Scores]:
+        """The works that can stand in one batch together, then the others."""
+        parts = [Part(self._own(work.sequence), len(work.sequence.tokens), work.proposal) for work in works]
+        kept = [self._keeps(part.end, part.proposal) for part in parts]
+        scores: dict[int, Scores] = {}
+        for passes, wanted in zip(self._live(), (True, False), strict=True):
+            chosen = [index for index, keeps in enumerate(kept) if keeps is wanted]
+            for index, found in zip(chosen, passes.run([parts[index] for index in chosen]), strict=True):
+                assert found is not None
+                scores[index] = Scores(*found)
+        return [scores[index] for index in range(len(parts))]
+
+    def _compute(self, sequence: TorchSequence, end: int) -> None:
+        """The first `end` tokens of a text, a chunk a pass."""
+        cached, replayed = self._live()
+        if not self._keeps(end):
+            replayed.run([Part(sequence, end, scored=False)])
+            return
+        while (done := sequence.num_past) < end:
+            cached.run([Part(sequence, min(end, done + CHUNK_ROWS), scored=False)])
+
+    def _keeps(self, length: int, proposal: Proposal = NOTHING) -> bool:
+        """Whether a text of so many tokens can be computed over what is kept of it."""
+        return length + height(proposal) <= self._reach
+
+    def _wanted(self, works: Seq[Work], fills: Seq[Fill]) -> dict[TorchSequence, int]:
+        """Rows that each text of a pass holds behind it."""
+        wanted = {}
+        for work in works:
+            length = len(work.sequence.tokens)
+            rows = length + len(work.proposal) if self._keeps(length, work.proposal) else 0
+            wanted[self._own(work.sequence)] = rows
+        for fill in fills:
+            wanted[self._own(fill.sequence)] = _end(fill) if self._keeps(_end(fill)) else 0
+        return wanted
+
+    def _check(self, works: Seq[Work], fills: Seq[Fill]) -> None:
+        """Raises EngineError for anything but room."""
+        self._live()
+        sequences = [self._own(work.sequence) for work in works] + [self._own(fill.sequence) for fill in fills]
+        if len(set(sequences)) < len(sequences):
+            raise EngineError("a sequence can stand in a pass only once; fork it")
+        for work in works:
+            check_proposal(work.proposal, len(work.sequence.tokens), self._limits)
+        for fill in fills:
+            check_fill(fill)
+
+    def _own(self, sequence: Sequence) -> TorchSequence:
+        if not isinstance(sequence, TorchSequence) or sequence not in self._texts:
+            raise EngineError("a sequence can only be run by the engine that opened it")
+        sequence.check_open()
+        return sequence
+
+    def _live(self) -> tuple[Passes, Passes]:
+        if self._passes is None:
+            raise EngineError("the engine is closed; load the model again")
+        return self._passes
+
+
+def _end(fill: Fill) -> int:
+    """Tokens of the text that are computed behind it."""
+    return len(fill.sequence.tokens) - fill.sequence.num_uncached + fill.count

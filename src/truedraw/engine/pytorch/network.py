@@ -1,0 +1,73 @@
+"""A model of transformers as a function of ids, or of a batch with masks and a cache."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from truedraw.engine.pytorch.parts import Batch, Found
+from truedraw.engine.pytorch.taps import Taps
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Network:
+    """`hidden_layers` as for PyTorchEngine.load."""
+
+    def __init__(self, model: Any, hidden_layers: tuple[int, ...] = ()) -> None:
+        self.model = model
+        self._takes = set(signature(model.forward).parameters)
+        self._taps = Taps(model, hidden_layers) if hidden_layers else None
+
+    def text(self, ids: list[int], keep: int) -> Found:
+        """The last `keep` rows of a text, computed as transformers does it, with nothing before it."""
+        import torch
+
+        found = self._run(keep, input_ids=torch.tensor([ids], device=self.model.device), use_cache=False)
+        return self.rows(*found, 0, keep)
+
+    def batch(self, batch: Batch, cache: Any, keep: int) -> tuple[Tensor, Tensor | None]:
+        """The last `keep` rows or more: logits [parts, rows, vocab], hidden [parts, rows, layers, width] or None.
+
+        `cache` holds the past and is given the rows' own keys and values.
+        """
+        import torch
+
+        device, dtype = self.model.device, self.model.dtype
+        hidden = torch.from_numpy(~batch.visible).to(device)
+        mask = torch.zeros(hidden.shape, dtype=dtype, device=device).masked_fill_(hidden, torch.finfo(dtype).min)
+        return self._run(
+            keep,
+            input_ids=torch.from_numpy(batch.ids).to(device),
+            position_ids=torch.from_numpy(batch.positions).to(device),
+            attention_mask=mask,  # added to the scores, as transformers' own four-dimensional masks are
+            past_key_values=cache,
+            use_cache=True,
+        )
+
+    def takes(self, *names: str) -> bool:
+        """Whether the model's forward has these parameters."""
+        return self._takes.issuperset(names)
+
+    @staticmethod
+    def rows(logits: Tensor, hidden: Tensor | None, part: int, count: int) -> Found:
+        """The last `count` rows of a part, as float32 in the caller's memory."""
+        return Found(_array(logits[part, -count:]), None if hidden is None else _array(hidden[part, -count:]))
+
+    def _run(self, keep: int, **inputs: Any) -> tuple[Tensor, Tensor | None]:
+        import torch
+
+        if "logits_to_keep" in self._takes:
+            inputs["logits_to_keep"] = max(1, keep)  # 0 would be all of them
+        if "use_cache" not in self._takes:
+            del inputs["use_cache"]
+        with torch.inference_mode():
+            logits = self.model(**inputs).logits
+            return logits, None if self._taps is None else self._taps.read(max(1, keep))
+
+
+def _array(rows: Tensor) -> Any:
+    return np.array(rows.float().cpu().numpy(), order="C")

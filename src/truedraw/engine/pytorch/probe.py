@@ -1,0 +1,51 @@
+"""Does a batch with padding, masks and a cache compute what the model computes of each text alone? Asked at loading.
+
+It does for models whose layers mix rows by attention alone and that take positions and masks as they are given. It
+does not for recurrent layers, for positions counted by slot or from the mask (ALiBi), or for masks of the model's own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from truedraw.engine.pytorch.network import Network
+from truedraw.engine.pytorch.parts import Part
+from truedraw.engine.pytorch.passes import CachedPasses, ReplayedPasses
+from truedraw.engine.pytorch.sequence import TorchSequence
+from truedraw.engine.texts import Limits
+from truedraw.protocol import ROOT, Proposal
+
+LONG, SHORT, HELD = 12, 5, 7  # tokens of two texts, and those of the first that are computed ahead
+ROOM = LONG + 2  # tokens of context that the probe takes
+CLOSE = 1e-4  # of the spread of a row's logits: float32 keeps to about a hundredth of it
+MULTIPLIER, OFFSET = 7919, 31  # texts without meaning that visit the whole vocabulary
+
+
+def batches_hold(network: Network, vocab_size: int, context_length: int) -> tuple[bool, int]:
+    """Whether they do, in float32, and the bytes that a row then takes (0 where they do not)."""
+    if context_length < ROOM or not network.takes("position_ids", "attention_mask", "past_key_values", "use_cache"):
+        return False, 0
+    limits = Limits(vocab_size, context_length)
+    long, short = (TorchSequence(_text(count, vocab_size), limits) for count in (LONG, SHORT))
+    parts = [Part(short, SHORT), Part(long, LONG, _tree(vocab_size))]
+    try:
+        CachedPasses(network).run([Part(long, HELD, scored=False)])
+        found = CachedPasses(network).run(parts)
+    except Exception:  # whatever a model does with arguments that it was not made for
+        return False, 0
+    row_bytes = long.kept.row_bytes if long.kept is not None else 0
+    expected = ReplayedPasses(network).run(parts)
+    equal = all(
+        one is not None and other is not None and abs(one.logits - other.logits).max() <= CLOSE * other.logits.std()
+        for one, other in zip(found, expected, strict=True)
+    )
+    return equal, row_bytes if equal else 0
+
+
+def _text(count: int, vocab_size: int) -> list[int]:
+    return [(index * MULTIPLIER + OFFSET) % vocab_size for index in range(count)]
+
+
+def _tree(vocab_size: int) -> Proposal:
+    """Two siblings and a child of the first, the second standing between."""
+    return Proposal(np.array([3, 5, 7]) % vocab_size, np.array([ROOT, ROOT, 0]), (None,) * 3)

@@ -1,0 +1,46 @@
+"""How far into a text the masks of a batch are those of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+NEAR = ("sliding", "chunked", "local")  # kinds of layers that do not see all that is before them
+MASK_AXES = 4  # texts, heads, rows, slots
+OF_LAYERS = ("pattern", "layers")  # settings with these in their names count layers, not tokens
+
+
+def reach(model: Any, context_length: int) -> int:
+    """Tokens of a text within which every layer sees all that is before it.
+
+    The batch's masks know no windows, and within the first window there is none to know. A model that lays a window
+    over the slots of the cache itself, whatever it is told of positions, has a reach of 0.
+    """
+    window = _window(model.config.get_text_config())
+    if window is None:
+        return context_length
+    return 0 if _has_masks(model) else min(window, context_length)
+
+
+def _window(config: Any) -> int | None:
+    """The smallest one; None where there is none. A number that is taken for one and is none only costs time."""
+    kinds = getattr(config, "layer_types", None)
+    if kinds and not any(kind.startswith(NEAR) for kind in kinds):
+        return None
+    return min(_windows(config.to_dict()), default=None)
+
+
+def _windows(settings: dict[str, Any]) -> Iterator[int]:
+    for name, value in settings.items():
+        named = "window" in name and not any(word in name for word in OF_LAYERS)
+        if name == "sliding_window" and not settings.get("use_sliding_window", True):
+            named = False
+        if (named or name == "attention_chunk_size") and isinstance(value, int) and value > 0 and value is not True:
+            yield value
+
+
+def _has_masks(model: Any) -> bool:
+    """Tables of what sees what, made when the model was."""
+    import torch
+
+    return any(table.dtype == torch.bool and table.ndim == MASK_AXES for table in model.buffers())

@@ -1,0 +1,58 @@
+"""The residual streams of a running model, read by hooks: transformers returns the last one only behind its norm."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from truedraw.errors import BadParameter
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Taps:
+    """Reads the streams behind some layers and what the head is given: the final norm's output.
+
+    Raises BadParameter for a layer that the model does not have, or where its layers or its head cannot be told.
+    """
+
+    def __init__(self, model: Any, hidden_layers: tuple[int, ...]) -> None:
+        layers, head = _layers(model), model.get_output_embeddings()
+        if not layers or head is None:
+            raise BadParameter("hidden_layers", f"the layers of a {type(model).__name__} cannot be told; leave it out")
+        if any(not 0 <= layer < len(layers) for layer in hidden_layers):
+            raise BadParameter("hidden_layers", f"{hidden_layers} are not all among 0 to {len(layers) - 1}")
+        self._order = hidden_layers
+        self._streams: dict[int, Tensor] = {}
+        self._final: Tensor | None = None
+        for layer in set(hidden_layers):
+            layers[layer].register_forward_hook(self._reader(layer))
+        head.register_forward_pre_hook(self._read_final)
+
+    def read(self, keep: int) -> Tensor:
+        """Of the last `keep` rows of the last run, [parts, keep, layers + 1, width]; nothing of it stays here."""
+        import torch
+
+        assert self._final is not None
+        found = [*(self._streams[layer] for layer in self._order), self._final]
+        rows = torch.stack([stream[:, -keep:] for stream in found], 2)
+        self._streams, self._final = {}, None
+        return rows
+
+    def _reader(self, layer: int) -> Any:
+        def read(_module: Any, _inputs: Any, output: Any) -> None:
+            self._streams[layer] = output[0] if isinstance(output, tuple) else output
+
+        return read
+
+    def _read_final(self, _module: Any, inputs: Any) -> None:
+        self._final = inputs[0]
+
+
+def _layers(model: Any) -> Any:
+    """The list of decoder layers: the outermost one of the right length; None where there is none."""
+    from torch.nn import ModuleList
+
+    count = model.config.get_text_config().num_hidden_layers
+    lists = (module for module in model.modules() if isinstance(module, ModuleList))
+    return next((found for found in lists if len(found) == count), None)

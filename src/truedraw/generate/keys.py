@@ -1,0 +1,102 @@
+"""Which keys of a speculative config mean something with which method: what its drafter's constructor takes by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Any
+
+from truedraw.draft.knobs import Knobs
+from truedraw.errors import BadParameter
+from truedraw.registry import find, names
+
+MODEL, AUTO, OFF = "model", "auto", "none"
+RULE = ("rejection_sample_method", "allow_lossy", "lossy_options")
+ALWAYS = ("method", *RULE)
+"""Keys that mean something with every method."""
+DRAFTING = ("num_speculative_tokens", "adaptive", "draft_timeout")
+"""And these with every method that drafts."""
+COMMON = (*ALWAYS, MODEL, *DRAFTING)
+"""Keys that are no drafter's own setting."""
+GENERAL = (*RULE, MODEL, *DRAFTING)
+"""What of them may go from one drafter to another."""
+OF_THE_WHOLE = (*RULE, "adaptive", "draft_timeout")
+"""Keys that a drafter which is part of another one cannot have for itself."""
+GIVEN_BY_RUN = ("model", "model_name", "models", "inner", "vocab_size", "coupled", "trees", "knobs", "tempering",
+                "siblings")  # fmt: skip
+"""What a drafter's constructor can ask for by name beside its own settings: the engine of the model that drafts, that
+model's name, draft.site.Models, draft.site.Inner, the target's number of rows, whether the rule is a coupled one,
+whether it takes trees, all draft_ keys as one draft.knobs.Knobs, where a temperature is to be tuned
+draft.tempering.Tempering, and draft.siblings.Known."""
+IN_THE_CONFIG = ("trees",)
+"""What of it is known without a run."""
+NAMED = ("model", "model_name")
+"""Who asks for these needs the key `model`."""
+KNOBS = tuple(field.name for field in fields(Knobs))
+
+
+def meant(model: str | Path | None, settings: Mapping[str, Any]) -> str:
+    """The method of a config that names none: the only one that has all its settings."""
+    if model is not None:
+        return MODEL
+    wanted = {name for name, value in settings.items() if value is not None}
+    having = [method for method in names("drafters") if wanted and wanted <= {*keys(method)}]
+    return having[0] if len(having) == 1 else AUTO
+
+
+def keys(method: str) -> tuple[str, ...]:
+    """The keys that are one method's own."""
+    named = arguments(method)
+    return (
+        *(("model",) if set(NAMED) & set(named) else ()),
+        *(name for name in named if name not in GIVEN_BY_RUN),
+        *(KNOBS if "knobs" in named else ()),
+    )
+
+
+def used(method: str) -> tuple[str, ...]:
+    """All keys that mean something with the method."""
+    return (*ALWAYS, *(() if method == OFF else DRAFTING), *keys(method))
+
+
+def every_key() -> set[str]:
+    """That means something with any method."""
+    return {*COMMON, *(key for method in names("drafters") for key in keys(method))}
+
+
+def needs_run(method: str) -> bool:
+    """Whether its drafter cannot be made without what only a run can give."""
+    named = signature(find("drafters", method)).parameters.values()
+    run_alone = set(GIVEN_BY_RUN) - set(IN_THE_CONFIG)
+    return any(each.name in run_alone and each.default is Parameter.empty for each in named)
+
+
+def arguments(method: str) -> tuple[str, ...]:
+    """What the constructor of a drafter takes by name."""
+    by_name = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    return tuple(each.name for each in signature(find("drafters", method)).parameters.values() if each.kind in by_name)
+
+
+def refuse_unused(method: str, given: Mapping[str, Any]) -> None:
+    """Raises BadParameter naming what is no key, or none of the method's; UnknownName for no method."""
+    usable = used(method)
+    unused = [name for name, value in given.items() if name not in usable and value is not None]
+    if given.get("num_speculative_tokens") == 0:
+        unused = [name for name in unused if name != "num_speculative_tokens"]  # 0 is what none means
+    if not unused:
+        return
+    known = every_key()
+    if strange := [name for name in unused if name not in known]:
+        raise BadParameter(strange[0], f"no such key of the speculative config; with {method}: {', '.join(usable)}")
+    raise BadParameter(
+        unused[0], f"the method {method} does not use {', '.join(unused)}; leave that out, or choose another method"
+    )
+
+
+def refuse_shared(config: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Raises BadParameter for a setting of one drafter that only all of them together can have."""
+    for name in names:
+        if config.get(name) is not None:
+            raise BadParameter(name, "a setting of the whole, not of one of its drafters; give it beside them")

@@ -1,0 +1,104 @@
+"""From a speculative config to its drafter, with what the run gives it and a guard around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from truedraw.draft.several import SeveralDrafters, Source
+from truedraw.generate.calls import Calls
+from truedraw.generate.draft_model import DraftModels
+from truedraw.generate.foreign_drafter import ForeignDrafter
+from truedraw.generate.guarded_drafter import GuardedDrafter
+from truedraw.generate.keys import OF_THE_WHOLE, OFF, arguments, refuse_shared
+from truedraw.protocol import Drafter, Verifier
+from truedraw.registry import BUILT_IN, find
+
+if TYPE_CHECKING:
+    from truedraw.generate.speculation import Speculation
+
+CHAINS = ("token", "block", "kseq", "multipath")
+"""Rules that take no siblings without replacement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Where drafters are made: for whose judgement, with which models, and how the configs of their parts are read."""
+
+    verifier: Verifier | None
+    drafts: DraftModels | None
+    read: Callable[[Mapping[str, Any] | str], Speculation]
+
+    def drafter(self, spec: Speculation, limit_seconds: float | None = None) -> Drafter:
+        """A new drafter of the method, unguarded where there is no run; None: its own draft_timeout holds."""
+        if parts := spec.parts(has_head=self.drafts.head_path is not None) if self.drafts is not None else {}:
+            made = {name: self.drafter(part, limit_seconds) for name, part in parts.items()}
+            return SeveralDrafters.of({name: Source(drafter, drafter) for name, drafter in made.items()})
+        asked = arguments(spec.method)
+        limit = spec.draft_timeout if limit_seconds is None else limit_seconds
+        given = {name: value for name in asked if (value := self._given(name, spec, limit)) is not None}
+        given |= {name: spec.settings[name] for name in asked if name in spec.settings}
+        drafter: Drafter = find("drafters", spec.method)(**given)
+        if self.drafts is None or spec.method == OFF:
+            return drafter
+        within = given["inner"].calls if "inner" in given else ()
+        calls = Calls(limit, spec.method not in BUILT_IN["drafters"], within)
+        return GuardedDrafter(drafter, self.drafts.vocab_size, calls)
+
+    def _given(self, name: str, spec: Speculation, limit_seconds: float) -> Any:
+        """One of GIVEN_BY_RUN, None where the run has no such thing."""
+        if name == "coupled":
+            return self.verifier is not None and self.verifier.coupled
+        if name == "trees":
+            judge = self.verifier or spec.verifier(None)
+            return not any(isinstance(judge, find("verifiers", rule)) for rule in CHAINS)
+        if name == "knobs":
+            return spec.knobs()
+        if name == "model_name":
+            return spec.model
+        if name == "siblings":
+            coupled = self.verifier is not None and self.verifier.coupled
+            return None if self.drafts is None else partial(self.drafts.siblings, (spec.name, coupled))
+        if name == "inner":
+            return None if self.drafts is None else Composed(self, limit_seconds)
+        return None if self.drafts is None else of_run(name, spec, self.drafts)
+
+
+def of_run(name: str, spec: Speculation, drafts: DraftModels) -> Any:
+    """What of GIVEN_BY_RUN belongs to the target."""
+    if name == "model":
+        return None if spec.model is None else drafts.engine(spec.model)
+    if name == "tempering":
+        return drafts.tempering(spec.name) if spec.knobs().tunes else None
+    return {"models": drafts, "vocab_size": drafts.vocab_size}.get(name)
+
+
+@dataclass(slots=True)
+class Composed:
+    """draft.site.Inner for one drafter; `calls` are those of its parts, which may take `limit_seconds` each."""
+
+    maker: Maker
+    limit_seconds: float
+    calls: list[Calls] = field(default_factory=list)
+
+    def __call__(self, config: Mapping[str, Any] | str) -> Drafter:
+        """Unguarded: the guard of the whole sees what goes wrong in a part.
+
+        But calls of somebody else's code are made beside, one by one: one that never returns can then not go on, late,
+        into parts that are not waited for.
+        """
+        if not isinstance(config, str):
+            refuse_shared(config, OF_THE_WHOLE)
+        drafter = self.maker.drafter(self.maker.read(config), self.limit_seconds)
+        if isinstance(drafter, SeveralDrafters):
+            bare = {name: self._bare(source.drafter) for name, source in drafter.sources.items()}
+            return SeveralDrafters.of({name: Source(each, each) for name, each in bare.items()})
+        return self._bare(drafter)
+
+    def _bare(self, drafter: Drafter) -> Drafter:
+        if not isinstance(drafter, GuardedDrafter):
+            return drafter
+        self.calls.append(drafter.calls)
+        return ForeignDrafter(drafter.drafter, drafter.calls) if drafter.calls.beside else drafter.drafter

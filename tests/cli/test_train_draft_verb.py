@@ -1,0 +1,196 @@
+"""truedraw train draft: from a model to a head that drafts for it, kills and bad input included."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from safetensors.numpy import load_file
+
+from models.tiny_models import random_tensors, tiny_config, write_gguf
+from truedraw.draft.head.file import read_card
+from truedraw.generate.loading import load
+
+parity = pytest.mark.parity
+SMALL = ("--tokens", 2500, "--steps", 40, "--hidden", 16, "--vocabulary", 200, "--answer-tokens", 40, "--json")
+
+
+def write_model(folder, name="tiny.gguf", **changes):
+    config = tiny_config(**changes)
+    tensors = {key: values * (0.3 if values.ndim == 2 else 1) for key, values in random_tensors(config).items()}
+    return write_gguf(folder / name, config, tensors)
+
+
+@pytest.fixture
+def flags(tmp_path):
+    """What all runs share."""
+    return ("-m", write_model(tmp_path), "--cache", tmp_path / "cache", "-o", tmp_path / "own.safetensors",
+            "--threads", 1)  # fmt: skip
+
+
+@pytest.fixture
+def has_torch(monkeypatch):
+    """What is wrong is said before torch is needed, so that these need none."""
+    monkeypatch.setattr("truedraw.cli.train_draft.require_torch", lambda: None)
+
+
+def contents(path):
+    return read_card(path), {name: values.tobytes() for name, values in load_file(path).items()}
+
+
+def error(found):
+    assert (found.code, found.out) == (2, "")
+    (line,) = found.err.splitlines()
+    return line
+
+
+@parity
+def test_a_head_is_trained_and_drafts(cli, tmp_path, flags):
+    found = cli("train", "draft", *flags, *SMALL)
+    assert (found.code, found.err) == (0, "")
+    (line,) = found.out.splitlines()
+    told = json.loads(line)
+    card = read_card(tmp_path / "own.safetensors")
+    assert (card.tokens, card.layers, card.width) == (200, (1,), 64)
+    assert card.training["tokens"] == told["tokens"] >= 2500
+    assert card.training["steps"] == 40
+    assert set(card.training["held_out"]) == {"1", "0.7", "0"}
+    assert card.siblings == tuple(told["siblings"])
+    page = (tmp_path / "own.html").read_text()
+    assert page.count("<svg viewBox") == 4
+    assert "acceptance by position, held-out text" in page
+    with load(flags[1], cache=tmp_path / "cache", draft=tmp_path / "own.safetensors") as model:
+        prompt = model.chat_prompt([{"role": "user", "content": "hello"}])
+        how = {"method": "head", "num_speculative_tokens": 1, "adaptive": False}
+        drawn = model.generate(prompt, n=20, max_tokens=40, temperature=1.0, speculative=how).stats
+    assert drawn.drafted > 300
+    kept = card.training["held_out"]["1"]["acceptance"][0]
+    assert abs(drawn.accepted / drawn.drafted - kept) < 0.1
+
+
+@parity
+def test_a_killed_run_goes_on(cli, tmp_path, flags):
+    words = [str(each) for each in ("train", "draft", *flags, *SMALL)]
+    killed = subprocess.Popen(
+        [sys.executable, "-m", "truedraw", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    work = tmp_path / "own.work"
+    while not (work / "lk.checkpoint").exists() and killed.poll() is None:
+        time.sleep(0.05)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    before = {name: (work / name).read_bytes() for name in ("texts.jsonl", "features.f16", "rows.bin")}
+    found = cli(*words)
+    assert found.code == 0
+    assert {name: (work / name).read_bytes() for name in before} == before
+    assert json.loads(found.out)["steps"] == 40
+    head = contents(tmp_path / "own.safetensors")
+    again = cli(*words)  # nothing is left to do
+    assert again.code == 0
+    assert again.out == found.out
+    assert contents(tmp_path / "own.safetensors") == head
+
+
+@parity
+def test_another_model_or_head_does_not_go_on(cli, tmp_path, flags):
+    texts = tmp_path / "own.txt"
+    texts.write_text("hello world, hello 12 wolves. " * 200)
+    given = ("--documents", texts, "--steps", 3, "--tokens", 2000, "--hidden", 16, "--no-stats")
+    assert cli("train", "draft", *flags, *given).code == 0
+    work, head = tmp_path / "own.work", (tmp_path / "own.safetensors").read_bytes()
+    before = {path.name: path.read_bytes() for path in work.iterdir()}
+    wider = ("-m", write_model(tmp_path, "wider.gguf", hidden_size=128, head_dim=32), *flags[2:])
+    assert "hidden_size was 64, is 128" in error(cli("train", "draft", *wider, *given))
+    assert "hidden was 16, is 32" in error(cli("train", "draft", *flags, *given, "--hidden", 32))
+    assert "seed was 0, is 1" in error(cli("train", "draft", *flags, *given, "--seed", 1))
+    (work / "lk.checkpoint").write_bytes(before["lk.checkpoint"][:-9])
+    assert "lk.checkpoint is cut or damaged" in error(cli("train", "draft", *flags, *given))
+    (work / "lk.checkpoint").write_bytes(before["lk.checkpoint"])
+    assert {path.name: path.read_bytes() for path in work.iterdir()} == before
+    assert (tmp_path / "own.safetensors").read_bytes() == head
+    assert cli("train", "draft", *flags, *given, "--loss", "js").code == 0  # beside the other, on the same features
+    assert read_card(tmp_path / "own.safetensors").training["loss"] == "js"
+    assert cli("train", "draft", *flags, *given, "--hidden", 32, "--overwrite").code == 0
+
+
+@parity
+def test_a_loss_that_is_no_number_leaves_the_best_head(cli, tmp_path, flags, monkeypatch):
+    from truedraw.distill import training
+
+    real = training.gradient
+
+    def broken(weights, *rest):
+        found = real(weights, *rest)
+        if len(steps) == 20:
+            weights["down"].grad += float("inf")
+        steps.append(0)
+        return found
+
+    steps = []
+    monkeypatch.setattr(training, "gradient", broken)
+    said = error(cli("train", "draft", *flags, *SMALL))
+    assert "the loss is no number any more after step 20" in said
+    assert f"the best head before is written: {tmp_path / 'own.safetensors'}" in said
+    assert read_card(tmp_path / "own.safetensors").training["steps"] == 20
+
+
+@parity
+def test_a_budget_of_time_is_shared_by_the_stages(cli, tmp_path, flags):
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text('{"prompt": "hello"}\n{"turns": ["what is 12?"]}\n')
+    found = cli("train", "draft", *flags, "--prompts", prompts, "--budget", "6s", "--hidden", 16, "--json")
+    assert found.code == 0
+    told = json.loads(found.out)
+    assert told["source"] == "its answers to given prompts"
+    assert min(told["seconds"].values()) > 0
+    assert told["steps"] > 0
+
+
+def test_torch_is_asked_for(cli, flags, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert error(cli("train", "draft", *flags)) == (
+        "truedraw: error: train: training needs torch, which is not installed; run: pip install 'truedraw[torch]'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--temperatures", "warm"), "--temperatures: got 'warm'; give numbers"),
+        (("--temperatures", "-1"), "temperature: got -1"),
+        (("--budget", "soon"), "--budget: got 'soon'; give a time, as 90s, 2m or 1h"),
+        (("--feature-bytes", "much"), "--feature-bytes: got 'much'; give an amount of memory"),
+        (("--layers", "0,9"), "--layers: got [0, 9]; give layers of the model, 0 to 1"),
+        (("--layers", "low"), "--layers: got 'low'; give whole numbers"),
+        (("--loss", "mse"), "'mse'"),
+        (("--amateur", "x.gguf"), "--amateur: a head learns one model; leave it out"),
+        (("--prompts", "none.jsonl"), "none.jsonl cannot be read"),
+        (("--documents", "none.txt"), "none.txt cannot be read"),
+        (("--output", "own.html"), "--output: own.html is what the report would be called"),
+        (("--output", "nowhere/own.safetensors"), "cannot be written; give a file in a folder that exists"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(cli, flags, has_torch, given, said):
+    assert said in error(cli("train", "draft", *flags, *given))
+
+
+def test_documents_and_prompts_exclude_each_other(cli, tmp_path, flags, has_torch):
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text('{"prompt": "hello"}\n')
+    assert "--documents: goes without --prompts" in error(
+        cli("train", "draft", *flags, "--prompts", prompts, "--documents", prompts)
+    )
+
+
+def test_documents_of_zero_tokens_are_refused(cli, tmp_path, flags, has_torch):
+    empty = tmp_path / "empty.txt"
+    empty.write_text("")
+    assert "there is no text to train on, zero tokens" in error(cli("train", "draft", *flags, "--documents", empty))
+
+
+def test_the_toy_has_no_hidden_states(cli, tmp_path, has_torch):
+    said = error(cli("train", "draft", "-m", "tabular", "-o", tmp_path / "own.safetensors"))
+    assert "--model: tabular is a table without hidden states" in said

@@ -1,0 +1,34 @@
+"""A store of features that no model computed, small enough to know by heart."""
+
+import numpy as np
+import pytest
+
+from truedraw.distill.store import ROW, Shape, Store
+
+VOCAB = 12
+SHAPE = Shape(2, 8)
+SETTINGS = {"model": "none"}
+
+
+def text_of(number, rows):
+    """Features, rows and temperature of one text; the numbers say where they are from."""
+    chance = np.random.default_rng(number)
+    features = chance.normal(size=(rows, *SHAPE)).astype(np.float32)
+    laws = np.zeros(rows, ROW)
+    laws["token"] = chance.integers(0, VOCAB, rows)
+    laws["top"] = chance.integers(0, VOCAB, rows)
+    return features, laws, (1.0, 0.7, 1.0)[number % 3]
+
+
+@pytest.fixture
+def fill(tmp_path):
+    """fill(texts, rows) -> the folder of a store with so many texts of so many rows."""
+
+    def filled(texts, rows, start=0):
+        with Store(tmp_path, SHAPE, SETTINGS) as store:
+            for number in range(start, start + texts):
+                features, laws, temperature = text_of(number, rows)
+                store.append(features, laws, temperature, seconds=float(number + 1))
+        return tmp_path
+
+    return filled

@@ -1,0 +1,120 @@
+"""The texts of a run: journalled, resumed, refused."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from truedraw.distill import texts as stage
+from truedraw.distill.documents import document_texts
+from truedraw.distill.plan import TextPlan
+from truedraw.distill.texts import NAME, Gathered, gather, read_texts
+from truedraw.errors import BadFile
+from truedraw.generate.loading import load
+
+SETTINGS = {"model": "none", "hidden_size": 64}
+
+
+def record(number, length=10):
+    return {"key": [0, number], "temperature": 1.0, "prompt": [1, 2], "answer": [number] * length}
+
+
+@pytest.fixture
+def told():
+    said = []
+
+    def tell(stage, done, words):
+        said.append((stage, done, words))
+
+    tell.said = said
+    return tell
+
+
+@pytest.fixture
+def source(monkeypatch):
+    """Texts 0, 1, 2, ... but those that are done; .asked collects what was."""
+
+    def drawn(_model, _plan, done):
+        asked.append(list(done))
+        return (record(number) for number in range(100) if (0, number) not in done)
+
+    asked = []
+    monkeypatch.setattr(stage, "_source", drawn)
+    return SimpleNamespace(asked=asked)
+
+
+def test_texts_are_gathered_until_there_are_enough(tmp_path, source, told):
+    found = gather(None, TextPlan(tokens=35), tmp_path, SETTINGS, (None, told))
+    assert (found.texts, found.tokens) == (4, 40)
+    assert [text.answer[0] for text in read_texts(tmp_path)] == [0, 1, 2, 3]
+    assert told.said[-1][0] == "texts"
+    assert told.said[-1][1] >= 1
+    assert "4 texts, 40 tokens" in told.said[-1][2]
+
+
+def test_a_run_goes_on_where_it_was(tmp_path, source, told):
+    gather(None, TextPlan(tokens=15), tmp_path, SETTINGS, (None, told))
+    with (tmp_path / NAME).open("ab") as file:
+        file.write(b'{"key": [0, 2], "answ')  # killed here
+    found = gather(None, TextPlan(tokens=35), tmp_path, SETTINGS, (None, told))
+    assert source.asked == [[], [(0, 0), (0, 1)]]
+    assert found.tokens == 40
+    assert [text.answer[0] for text in read_texts(tmp_path)] == [0, 1, 2, 3]
+    gather(None, TextPlan(tokens=35), tmp_path, SETTINGS, (None, told))
+    assert len(source.asked) == 2  # there are enough: nobody is asked
+
+
+def test_time_counts_over_runs(tmp_path, source, told):
+    (tmp_path / NAME).write_text(json.dumps({**record(0), "seconds": 50.0}) + "\n")
+    (tmp_path / f"{NAME}.settings.json").write_text(json.dumps(SETTINGS))
+    found = gather(None, TextPlan(), tmp_path, SETTINGS, (49.0, told))
+    assert found == Gathered(1, 10, 50.0)
+    assert not source.asked
+
+
+def test_another_model_or_width_is_refused(tmp_path, source, told):
+    gather(None, TextPlan(tokens=15), tmp_path, SETTINGS, (None, told))
+    with pytest.raises(BadFile, match=r"hidden_size was 64, is 32.*give another file, or --overwrite"):
+        gather(None, TextPlan(tokens=15), tmp_path, {**SETTINGS, "hidden_size": 32}, (None, told))
+    assert len(list(read_texts(tmp_path))) == 2
+    gather(None, TextPlan(tokens=5), tmp_path, {**SETTINGS, "hidden_size": 32}, (None, told), overwrite=True)
+    assert len(list(read_texts(tmp_path))) == 1
+
+
+def test_no_text_at_all_is_an_error(tmp_path, monkeypatch, told):
+    monkeypatch.setattr(stage, "_source", lambda *_: iter(()))
+    with pytest.raises(BadFile, match="zero tokens"):
+        gather(None, TextPlan(), tmp_path, SETTINGS, (None, told))
+
+
+def test_a_foreign_line_is_refused(tmp_path, told):
+    (tmp_path / NAME).write_text('{"prompt": "once"}\n')
+    (tmp_path / f"{NAME}.settings.json").write_text(json.dumps(SETTINGS))
+    with pytest.raises(BadFile, match="no text of ours"):
+        gather(None, TextPlan(), tmp_path, SETTINGS, (None, told))
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    with load("tabular") as toy:
+        yield toy.tokenizer
+
+
+def test_documents_are_cut_to_what_a_context_holds(tmp_path, tokenizer):
+    file = tmp_path / "own.txt"
+    file.write_text("the cat sat the dog ran. the cat sat.")
+    whole = tokenizer.encode(file.read_text(), add_special=False)
+    pieces = list(document_texts(tokenizer, [file], context_length=5))
+    assert [piece["prompt"] + piece["answer"] for piece in pieces] == [
+        whole[i : i + 4] for i in range(0, len(whole), 4) if len(whole) - i > 1
+    ]
+    assert pieces[1]["key"] == [0, 4]
+    assert pieces[0]["temperature"] is None
+
+
+@pytest.mark.parametrize("contents", [b"", b"\n\n"])
+def test_documents_without_text_are_refused(tmp_path, tokenizer, contents):
+    file = tmp_path / "empty.jsonl"
+    file.write_bytes(contents)
+    with pytest.raises(BadFile, match=r"empty\.jsonl: there is no text to train on, zero tokens"):
+        list(document_texts(tokenizer, [file], context_length=100))

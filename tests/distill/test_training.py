@@ -1,0 +1,229 @@
+"""Training on features that no model computed: gradients, resumption, what goes wrong, the file that comes out."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from distill.conftest import SHAPE, VOCAB
+from truedraw.distill import starting
+from truedraw.distill import training as loop
+from truedraw.distill.plan import HeadPlan, Limits
+from truedraw.distill.rows import Rows
+from truedraw.distill.tables import Tables
+from truedraw.draft.head.file import HeadFile
+from truedraw.engine.openvino.weights import Matrix
+from truedraw.errors import BadFile, TrainingError
+
+pytestmark = pytest.mark.parity
+PLAN = HeadPlan(hidden=6, vocabulary=9, loss="lk", seed=3)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Threads that wait for one another take longer than such small products."""
+    from truedraw.engine.pytorch.running import running
+
+    with running(1):
+        yield
+
+
+def tables(tied=True):
+    chance = np.random.default_rng(9)
+    embedding, output = chance.normal(size=(2, VOCAB, SHAPE.width)).astype(np.float32)
+    return Tables(embedding, embedding if tied else output)
+
+
+@pytest.fixture
+def data(fill):
+    """With normalisers that fit the final states."""
+    data = Rows(fill(30, 12), SHAPE)
+    logits = data.features[:, -1].astype(np.float32) @ tables().output.T
+    for place, temperature in enumerate((1.0, 0.7)):
+        data.normaliser[:, place] = np.log(np.exp(logits / temperature).sum(1))
+    return data
+
+
+def quiet(*_):
+    """Nobody is told."""
+
+
+def trained(data, folder, steps, of=None, plan=PLAN):
+    """`steps` of a run that is to have `of` of them."""
+    training = loop.Training(data, tables(), plan, folder / "lk.checkpoint")
+    limits = Limits(seconds=None, steps=of or steps)
+    if of is None:
+        training.run(limits, None, quiet)
+        return training
+    count = 0
+
+    def stop(*_):
+        nonlocal count
+        count += 1
+        if count == steps:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        training.run(limits, None, stop)
+    return training
+
+
+def test_a_run_that_goes_on_is_the_run_it_would_have_been(data, tmp_path):
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    whole.mkdir()
+    parts.mkdir()
+    one = trained(data, whole, 60)
+    for steps in (7, 30):
+        trained(data, parts, steps, of=60)
+    other = trained(data, parts, 60)
+    assert one.state.step == other.state.step == 60
+    for name, values in one.head.weights.items():
+        assert values.equal(other.head.weights[name]), name
+    assert replace(one.state, seconds=0.0) == replace(other.state, seconds=0.0)
+
+
+def test_it_learns(data, tmp_path):
+    found = trained(data, tmp_path, 150).state
+    first, last = found.looks[0], found.looks[-1]
+    assert found.curve[-1]["loss"] < found.curve[0]["loss"] or found.best > first["tokens_a_round"]
+    assert found.best >= last["tokens_a_round"] - 1e-4
+    assert [look["step"] for look in found.looks] == sorted(look["step"] for look in found.looks)
+    assert found.curve[-1]["acceptance"][0] > found.curve[0]["acceptance"][0]
+
+
+def test_the_gradient_is_that_of_the_plain_formula(data):
+    import torch
+
+    from truedraw.distill.gradients import Blend, gradient, scaled
+    from truedraw.distill.losses import LOSSES
+    from truedraw.distill.network import begin, read, step
+    from truedraw.distill.windows import POSITIONS, num_windows, windows
+
+    head = starting.head_of(tables(), starting.first_arrays(data, tables(), PLAN))
+    known = head.known._replace(fast=torch.float32)
+    for values in head.weights.values():
+        values.data += 0.1 * torch.randn(values.shape, generator=torch.Generator().manual_seed(1))
+    where, survival = windows(data, 0, 0), (1.0, 0.5, 0.2)
+    gradient(head.weights, known, head.scale, where, Blend("lk", 0.85, survival))
+    found = {name: values.grad.clone() for name, values in head.weights.items()}
+    for values in head.weights.values():
+        values.grad = None
+    count, length = where.rows.shape
+    x = begin(head.weights, scaled(data, where.rows, head.scale)).view(count, length, -1)
+    total = 0
+    for position in range(1, POSITIONS + 1):
+        some = num_windows(position)
+        at = where.behind(position, some)
+        x = step(head.weights, x[:some], known.embedded[torch.from_numpy(data.tokens[at])])
+        q = torch.softmax(read(head.weights, x) @ known.readout.T, -1)
+        p = known.law(data, at)
+        loss = 0.15 * LOSSES["kl"].value(p, q) + 0.85 * LOSSES["lk"].value(p, q)
+        counts = torch.from_numpy(where.counts(position, some))
+        total = total + survival[position - 1] * (loss * counts).sum() / (some * length)
+    total.backward()
+    for name, values in head.weights.items():
+        torch.testing.assert_close(found[name], values.grad, rtol=1e-3, atol=1e-6)
+
+
+def test_a_head_begins_by_saying_what_the_target_said(data):
+    """Where the token says nothing yet, the first draft's law is the target's of the row before, also untied."""
+    import torch
+
+    from truedraw.distill.gradients import scaled
+    from truedraw.distill.known import bridge, known_of
+    from truedraw.distill.network import begin, read
+
+    known = known_of(tables(tied=True), np.arange(VOCAB))
+    np.testing.assert_array_equal(bridge(known), np.eye(SHAPE.width))
+    apart = known_of(tables(tied=False), np.arange(VOCAB))
+    again = apart.readout @ torch.from_numpy(bridge(apart))
+    nearest = np.linalg.lstsq(apart.readout.numpy(), apart.output.numpy(), rcond=None)
+    assert float((again - apart.output).square().sum()) == pytest.approx(nearest[1].sum(), rel=1e-3)
+    head = starting.head_of(tables(), starting.first_arrays(data, tables(), PLAN))
+    starting.bridged(head)
+    rows = np.arange(20)
+    said = read(head.weights, begin(head.weights, scaled(data, rows, head.scale))).detach().numpy()
+    final = data.features[rows, -1].astype(np.float32)
+    cosines = (said * final).sum(1) / np.linalg.norm(said, axis=1) / np.linalg.norm(final, axis=1)
+    np.testing.assert_allclose(cosines, 1, atol=1e-4)
+
+
+def test_a_loss_that_is_no_number_ends_it_and_keeps_the_last_good_checkpoint(data, tmp_path, monkeypatch):
+    real, path = loop.gradient, tmp_path / "lk.checkpoint"
+
+    def broken(weights, *rest):
+        found = real(weights, *rest)
+        if training.state.step == 25:
+            weights["up"].grad[0, 0] = float("nan")
+        return found
+
+    monkeypatch.setattr(loop, "gradient", broken)
+    training = loop.Training(data, tables(), PLAN, path)
+    with pytest.raises(TrainingError, match="no number any more after step 25; give a lower --learning-rate"):
+        training.run(Limits(seconds=None, steps=40), None, quiet)
+    again = loop.Training(data, tables(), PLAN, path)
+    assert 0 < again.state.step <= 25
+    assert all(values.isfinite().all() for values in again.head.weights.values())
+    assert all(np.isfinite(values).all() for values in training.best().values())
+
+
+def test_it_ends_where_nothing_gets_better(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "PROGRESS", 10.0)
+    training = loop.Training(data, tables(), PLAN, tmp_path / "lk.checkpoint")
+    training.run(Limits(seconds=None, steps=100, patience=3), None, quiet)
+    assert training.state.stale == 3
+    assert training.state.step < 30
+
+
+def test_a_cut_checkpoint_is_refused(data, tmp_path):
+    trained(data, tmp_path, 5)
+    path = tmp_path / "lk.checkpoint"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(BadFile, match=r"is cut or damaged.*move it to .*lk\.checkpoint to go on"):
+        loop.Training(data, tables(), PLAN, path)
+
+
+def test_what_is_written_computes_what_was_measured(data, tmp_path):
+    """The file's graph and the network in torch, of the same rounded weights."""
+    import torch
+
+    from truedraw.distill.export import Target, _as_written, export, figures
+    from truedraw.distill.gradients import scaled
+    from truedraw.distill.network import begin, read, step
+    from truedraw.draft.head.compiled import CompiledCell
+
+    training = trained(data, tmp_path, 40)
+    facts = figures(training.head, training.best(), data, seed=0)
+    assert list(facts["held_out"]) == ["1", "0.7", "0"]
+    path = tmp_path / "head.safetensors"
+    export(path, Target("none", "0" * 32, VOCAB, SHAPE.width, (4,)), training.best(), {"model": "none", **facts})
+    file = HeadFile(path)
+    assert file.card.siblings == tuple(facts["siblings"])
+    assert file.card.training["held_out"] == facts["held_out"]
+    np.testing.assert_array_equal(file.tokens, training.best()["tokens"])
+    cell = CompiledCell(file, Matrix(tables().embedding), threads=1)
+    written = starting.rounded(training.head, _as_written(training.best()))
+    rows = np.arange(10)
+    embedded = written.known.embedded[torch.from_numpy(data.tokens[rows + 1])]
+    x = step(written.weights, begin(written.weights, scaled(data, rows, written.scale)), embedded)
+    wanted = (read(written.weights, x) @ written.known.readout.T).numpy()
+    states, logits = cell.begin(data.features[rows].astype(np.float32), data.tokens[rows + 1])
+    np.testing.assert_allclose(states, x.numpy(), atol=0.03 * np.abs(x.numpy()).max())
+    np.testing.assert_allclose(logits, wanted, atol=0.03 * np.abs(wanted).max())
+
+
+def test_acceptance_is_that_of_the_laws(data, tmp_path):
+    """A head that is handed the target's own law is always kept."""
+    import torch
+
+    from truedraw.distill import evaluation
+
+    training = trained(data, tmp_path, 3, plan=replace(PLAN, vocabulary=VOCAB))
+    found = evaluation.measured(training.head, data, 1.0, 100)
+    rows = data.held_out(1.0, 100, evaluation.CHAIN)
+    assert found.rows == len(rows)
+    logits = data.features[rows + 1, -1].astype(np.float32) @ tables().output.T
+    p = torch.softmax(torch.from_numpy(logits), -1)
+    torch.testing.assert_close(evaluation._p(training.head.known, data, rows + 1, 0), p, rtol=1e-3, atol=1e-4)
+    perfect = evaluation._chances(training.head.known, torch.from_numpy(logits), data, rows + 1, 1.0)
+    np.testing.assert_allclose(perfect, 1, atol=1e-4)

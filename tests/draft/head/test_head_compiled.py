@@ -1,0 +1,121 @@
+"""The compiled network against the formulas in plain numpy, over the same numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from draft.head.random_heads import INNER, LAYERS, VOCAB, WIDTH, PlainCell, card, dense, write
+from truedraw.draft.head.compiled import CompiledCell
+from truedraw.draft.head.file import HeadFile
+from truedraw.engine.openvino.weights import Matrix, quantise
+from truedraw.errors import BadFile
+
+STREAMS = len(LAYERS) + 1
+OFF = 0.02  # of the spread: arithmetic is the target's, which rounds
+
+
+def embedding(kind: str) -> Matrix:
+    values = np.random.default_rng(7).normal(size=(VOCAB, WIDTH)).astype(np.float32)
+    return quantise(values) if kind == "int8" else Matrix(values)
+
+
+def numbers_of(matrix: Matrix) -> np.ndarray:
+    return matrix.values.astype(np.float64) if matrix.scales is None else dense(matrix)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory) -> HeadFile:
+    return HeadFile(write(tmp_path_factory.mktemp("heads") / "head.safetensors", seed=5))
+
+
+@pytest.fixture(scope="module", params=["int8", "float32"])
+def cells(request, file):
+    held = embedding(request.param)
+    return CompiledCell(file, held, threads=1), PlainCell(file, numbers_of(held))
+
+
+def some(rows: int, seed: int = 1):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(rows, STREAMS, WIDTH)).astype(np.float32) * 3, rng.integers(0, VOCAB, rows)
+
+
+def near(found, expected) -> bool:
+    assert found.shape == expected.shape
+    return float(np.abs(found - expected).max()) < OFF * float(np.std(expected)) * 3
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, 17])
+def test_it_is_the_network_of_the_formulas(cells, rows: int) -> None:
+    compiled, plain = cells
+    features, last = some(rows)
+    state, logits = (each.copy() for each in compiled.begin(features, last))
+    expected = plain.begin(features.astype(np.float64), last)
+    assert near(state, expected[0])
+    assert near(logits, expected[1])
+    for step in range(3):
+        tokens = np.random.default_rng(step).integers(0, VOCAB, rows)
+        expected = plain.step(state.astype(np.float64), tokens)
+        state, logits = (each.copy() for each in compiled.step(state, tokens))
+        assert near(state, expected[0])
+        assert near(logits, expected[1])
+
+
+def test_a_row_does_not_depend_on_the_others(cells) -> None:
+    compiled, _ = cells
+    features, last = some(6)
+    whole = [each.copy() for each in compiled.begin(features, last)]
+    for start, stop in ((0, 2), (1, 4), (3, 6)):
+        for found, expected in zip(compiled.begin(features[start:stop], last[start:stop]), whole, strict=True):
+            assert near(found, expected[start:stop])
+
+
+def test_both_graphs_answer_side_by_side(cells) -> None:
+    """The states of the first call go into the second, which must not overwrite what it reads."""
+    compiled, plain = cells
+    features, last = some(4)
+    state, _ = compiled.begin(features, last)
+    tokens = np.array([1, 2, 3, 4])
+    expected = plain.step(state.astype(np.float64), tokens)
+    assert near(
+        compiled.step(state[[2, 0, 2]], tokens[:3])[0], plain.step(state[[2, 0, 2]].astype(float), tokens[:3])[0]
+    )
+    assert near(compiled.step(state, tokens)[0], expected[0])
+
+
+WRONG = {
+    "gate and up": lambda cell: setattr(cell, "up", np.roll(cell.up, INNER, axis=0)),
+    "streams": lambda cell: setattr(cell, "start", np.roll(cell.start, WIDTH, axis=1)),
+    "gain": lambda cell: setattr(cell, "gain", np.ones(WIDTH)),
+    "token": lambda cell: setattr(cell, "token", cell.token.T),
+    "output": lambda cell: setattr(cell, "output", np.eye(WIDTH)),
+    "known": lambda cell: setattr(cell, "known", np.arange(len(cell.known))),
+}
+
+
+@pytest.mark.parametrize("part", WRONG)
+def test_another_network_would_be_noticed(cells, file, part) -> None:
+    compiled, right = cells
+    wrong = PlainCell(file, right.embedding)
+    WRONG[part](wrong)
+    features, last = some(5)
+    expected = wrong.begin(features.astype(np.float64), last)
+    found = compiled.begin(features, last)
+    assert not all(near(each, other) for each, other in zip(found, expected, strict=True))
+
+
+def test_only_the_last_layer_is_read(tmp_path) -> None:
+    """A head may read the final norm's output alone."""
+    path = write(tmp_path / "head.safetensors", card(layers=()))
+    held, (features, last) = embedding("int8"), some(3)
+    compiled, plain = CompiledCell(HeadFile(path), held), PlainCell(HeadFile(path), dense(held))
+    assert near(compiled.begin(features[:, :1], last)[1], plain.begin(features[:, :1].astype(float), last)[1])
+
+
+@pytest.mark.parametrize("changes", [{"width": WIDTH + 2}, {"layers": (1,)}])
+def test_a_card_that_does_not_fit_its_numbers(tmp_path, changes) -> None:
+    path = write(tmp_path / "head.safetensors")
+    file = HeadFile(path)
+    object.__setattr__(file, "card", card(**changes))
+    with pytest.raises(BadFile, match="is damaged"):
+        CompiledCell(file, Matrix(np.zeros((VOCAB, file.card.width), np.float32)))

@@ -1,0 +1,151 @@
+"""What is learnt of candidates: it comes to the truth, follows changes, and is never taken from a round of others."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from truedraw.draft import siblings
+from truedraw.draft.siblings import EVERY, MEMORY, STEP, Settled, Siblings, Trees
+from truedraw.protocol import ROOT, Proposal, Scores
+
+FIRST = (0.3, 0.2, 0.1, 0.1)
+WIDE = (((0, 2),), ((0, 2), (1, 1)))  # a shape: two candidates, two behind the first of them, one behind the second
+
+
+def joint(given) -> np.ndarray:
+    """That a candidate is kept and none before it was, from chances given that."""
+    left = np.cumprod([1.0, *(1 - np.array(given[:-1]))])
+    return left * np.array(given)
+
+
+def watched(known: Siblings, given, places: int, seed: int = 0, offered: int = 4) -> Siblings:
+    """So many places in a world where candidates are kept by these chances, each given that none before it was."""
+    rng = np.random.default_rng(seed)
+    for _ in range(places):
+        kept = next((number for number in range(offered) if rng.random() < given[number]), None)
+        known.saw(offered, kept)
+    return known
+
+
+@pytest.mark.parametrize("given", [(0.5, 0.3, 0.2, 0.15), (0.9, 0.5, 0.1, 0.1), (0.1, 0.05, 0.03, 0.02)])
+def test_it_comes_to_the_truth(given) -> None:
+    runs = [watched(Siblings(FIRST), given, 4 * MEMORY, seed).chances for seed in range(20)]
+    np.testing.assert_allclose(np.mean(runs, axis=0), joint(given), atol=2 * STEP)
+    assert np.abs(np.array(runs) - joint(given)).max() < 0.12
+
+
+def test_candidates_that_are_seldom_offered_are_no_worse_for_it() -> None:
+    """How often the second is kept is counted where there was one."""
+    known, rng = Siblings(FIRST), np.random.default_rng(1)
+    for place in range(4 * MEMORY):
+        offered = 2 if place % 4 == 0 else 1
+        known.saw(offered, next((n for n in range(offered) if rng.random() < (0.5, 0.3)[n]), None))
+    np.testing.assert_allclose(known.chances[:2], joint((0.5, 0.3)), atol=0.08)
+
+
+def test_it_forgets() -> None:
+    known = watched(Siblings(FIRST), (0.8, 0.1, 0.1, 0.1), 3 * MEMORY)
+    before = known.chances[0]
+    watched(known, (0.2, 0.1, 0.1, 0.1), 3 * MEMORY)
+    assert before > 0.7
+    assert known.chances[0] < 0.3
+
+
+def test_none_is_believed_to_be_better_than_the_one_before() -> None:
+    rng = np.random.default_rng(2)
+    for seed in range(50):
+        known = watched(Siblings(FIRST), rng.random(4), 5 * EVERY, seed)
+        assert all(a >= b for a, b in pairwise(known.chances))
+        assert all(STEP <= each <= 1 for each in known.chances)
+        np.testing.assert_allclose(np.array(known.chances) / STEP, np.round(np.array(known.chances) / STEP))
+
+
+def test_guesses_hold_at_first_and_are_given_that_none_before_was_kept() -> None:
+    np.testing.assert_allclose(Siblings((0.5, 0.5, 0.5)).chances, (0.5, 0.25, 0.12))
+    assert Siblings((1.0, 0.5)).chances == (1.0, STEP)
+    assert all(a >= b for a, b in pairwise(Siblings((0.1, 0.9, 0.9)).chances))
+    known = Siblings(FIRST)
+    before = known.chances
+    for _ in range(EVERY - 1):
+        known.saw(1, 0)
+        assert known.chances == before
+    known.saw(1, 0)
+    assert known.chances[0] > before[0]
+    assert watched(Settled(FIRST), (1.0, 1.0, 1.0, 1.0), 10 * EVERY).chances == before
+
+
+def test_more_candidates_than_there_were_guesses() -> None:
+    known = Siblings((0.5, 0.2))
+    for kept in (4, None, 1, 0, 2, None, 3, 1):
+        known.saw(5, kept)
+    assert len(known.chances) == 2
+
+
+# ---------------------------------------------------------------------------------------------------- whose rounds
+
+
+class Noted(Siblings):
+    """Writes down what it is told."""
+
+    def __init__(self) -> None:
+        super().__init__(FIRST)
+        self.seen = []
+
+    def saw(self, offered, kept) -> None:
+        self.seen.append((offered, kept))
+
+
+LAW = np.full(10, 0.1)
+TREE = Proposal(np.array([3, 4, 5, 6, 7]), np.array([ROOT, ROOT, 0, 0, 1]), (LAW,) * 5)
+CERTAIN = Proposal(TREE.tokens, TREE.parents, (None,) * 5)
+
+
+def learnt(tokens, drafted=TREE, scored=TREE):
+    noted = Noted()
+    scores = None if scored is None else Scores(np.zeros((1, 10), np.float32), proposal=scored)
+    Trees(noted, 6).learn(tokens, drafted, scores)
+    return noted.seen
+
+
+@pytest.mark.parametrize(("tokens", "seen"), [
+    ([9], [(2, None)]), ([3, 9], [(2, 0), (2, None)]), ([3, 6, 9], [(2, 0), (2, 1)]), ([4, 7, 9], [(2, 1), (1, 0)]),
+    ([4, 9], [(2, 1), (1, None)]), ([3], [(2, 0)]), ([5, 3], [(2, None)]),
+])  # fmt: skip
+def test_places_are_counted_along_the_text(tokens, seen) -> None:
+    assert learnt(tokens) == seen
+
+
+def test_only_rounds_of_its_own_drafts_teach() -> None:
+    same = Proposal(TREE.tokens, TREE.parents, TREE.laws)
+    for scored in (same, TREE.only(np.array([0, 1])), Proposal.chain([3]), None):
+        assert learnt([3, 9], TREE, scored) == []
+    assert learnt([3, 9], None, TREE) == []
+    assert learnt([3, 9], TREE.only(np.arange(5)), TREE) == [(2, 0), (2, None)]  # nothing was cut: the very same
+
+
+def test_of_certain_drafts_it_is_seen_whoever_drafted() -> None:
+    for scored in (CERTAIN, CERTAIN.only(np.array([0])), Proposal.chain([3])):
+        assert learnt([3, 6, 9], CERTAIN, scored) == [(2, 0), (2, 1)]
+    assert learnt([3, 9], CERTAIN, None) == []
+
+
+def test_shapes_follow_what_was_learnt_unless_they_are_given() -> None:
+    known = watched(Siblings(FIRST), (0.95, 0.02, 0.02, 0.02), 4 * MEMORY)
+    assert Trees(known, 6).levels(4) == (((0, 1),),) * 4
+    watched(known, (0.05, 0.05, 0.05, 0.05), 6 * MEMORY)
+    assert Trees(known, 6).levels(3) == (((0, 3),),)
+    assert Trees(known, 6).worths(3) == tuple((chance, 1) for chance in known.chances[:3])
+    fixed, chain = Trees(known, 3, 2), Trees(known, 3, 2, chains=True)
+    assert fixed.levels(6) == (((0, 2),), ((0, 1),), ((0, 1),))
+    assert chain.levels(6) == (((0, 1),),) * 3
+    assert fixed.worths(6) is chain.worths(6) is None
+
+
+def test_what_a_place_teaches_reaches_back_so_far_and_no_further(monkeypatch) -> None:
+    monkeypatch.setattr(siblings, "MEMORY", 10)
+    known = watched(Siblings(FIRST), (1.0, 0.0, 0.0, 0.0), 200)
+    watched(known, (0.0, 0.0, 0.0, 0.0), 60)
+    assert known.chances[0] < 0.2

@@ -1,0 +1,166 @@
+"""Folders that are broken, devices that are not there, room that runs out, engines that are closed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from engine.decoder import PLAIN, RandomWeights, tiny_checkpoint
+from engine.pytorch.families import CONTEXT, VOCAB, farthest, open_family, write_family
+from models.tiny_models import tiny_config, write_openvino
+from truedraw import load
+from truedraw.engine.pytorch import PyTorchEngine
+from truedraw.errors import BadModelFile, BadParameter, BadPrompt, EngineError, OutOfPages, UnsupportedModel
+from truedraw.models import open_checkpoint
+from truedraw.protocol import Fill, Proposal, Work
+
+pytestmark = pytest.mark.parity
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+TEXT = np.random.default_rng(3).integers(0, VOCAB, 150).tolist()
+ROW_BYTES = 2 * 2 * 2 * 16 * 4  # layers, keys and values, heads, head width, float32
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_family(tmp_path / "model", "gpt2")
+    return tmp_path / "model"
+
+
+def change(folder, **values):
+    file = folder / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **values}))
+
+
+def test_a_truncated_file(folder) -> None:
+    file = folder / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:-1000])
+    with pytest.raises(BadModelFile, match=r"cannot be loaded.*fetch the model again"):
+        open_family(folder)
+
+
+def test_a_tensor_that_is_not_there(folder) -> None:
+    tensors = load_file(folder / "model.safetensors")
+    del tensors["transformer.h.1.mlp.c_fc.weight"]
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(BadModelFile, match=r"missing keys: transformer\.h\.1\.mlp\.c_fc\.weight; fetch"):
+        open_family(folder)
+
+
+def test_tensors_of_another_shape(folder) -> None:
+    change(folder, n_embd=32)
+    with pytest.raises(BadModelFile, match="fetch the model again"):
+        open_family(folder)
+
+
+def test_a_folder_without_weights(folder) -> None:
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(BadModelFile, match=r"holds no \*\.safetensors"):
+        open_family(folder)
+
+
+@pytest.mark.parametrize("kind", ["no-such-kind", 7, None])
+def test_architectures_that_do_not_exist(folder, kind) -> None:
+    change(folder, model_type=kind)
+    with pytest.raises((UnsupportedModel, BadModelFile), match=r"config\.json"):
+        open_family(folder)
+
+
+def test_what_is_no_causal_model(folder) -> None:
+    change(folder, model_type="t5", architectures=["T5ForConditionalGeneration"])
+    with pytest.raises(UnsupportedModel, match="transformers cannot run"):
+        open_family(folder)
+
+
+def test_files_that_another_engine_runs(tmp_path) -> None:
+    checkpoint = open_checkpoint(write_openvino(tmp_path, tiny_config()))
+    with pytest.raises(UnsupportedModel, match="only the engine openvino runs"):
+        PyTorchEngine.load(checkpoint)
+    other = tiny_checkpoint(replace(PLAIN, architecture="mamba"), RandomWeights(PLAIN))
+    with pytest.raises(UnsupportedModel, match="supported: llama, qwen2, qwen3"):
+        PyTorchEngine.load(other)
+
+
+@pytest.mark.parametrize("device", ["cuda:99", "nonsense", "meta", ""])
+def test_devices_that_are_not_there(device) -> None:
+    with pytest.raises(BadParameter, match=r"device: .* cannot be used .* give cpu"):
+        PyTorchEngine.load(tiny_checkpoint(), device=device)
+
+
+def test_layers_that_are_not_there(folder) -> None:
+    with pytest.raises(BadParameter, match="not all among 0 to 1"):
+        open_family(folder, hidden_layers=(0, 2))
+
+
+def test_room_runs_out_and_comes_back(tmp_path) -> None:
+    model = write_family(tmp_path, "llama")
+    engine = open_family(tmp_path, cache_bytes=125 * ROW_BYTES)
+    parent = engine.open(TEXT[:60])
+    children = engine.fork(parent, 5)
+    assert engine.fits([Work(children[0], Proposal.chain(range(6)))])  # beside the 59 rows that the others share
+    wide = [Work(children[0], Proposal.chain(range(7)))]
+    assert not engine.fits(wide)
+    before = [child.num_uncached for child in children]
+    with pytest.raises(OutOfPages, match=rf"126 tokens are wanted and 125 fit.* at least {126 * ROW_BYTES}$"):
+        engine.forward(wide)
+    assert [child.num_uncached for child in children] == before
+    for each in (parent, *children[1:]):
+        each.close()
+    works = [Work(children[0], Proposal.chain(range(65)))]
+    assert engine.fits(works)
+    assert farthest(model, engine, works) < 1e-5
+    with pytest.raises(OutOfPages):
+        engine.fork(engine.open(TEXT[:3]), 1)
+
+
+def test_prompts_that_cannot_be_opened(folder) -> None:
+    engine = open_family(folder)
+    for tokens, error in (
+        ([], BadPrompt),
+        ([0] * (CONTEXT + 1), BadPrompt),
+        ([VOCAB], EngineError),
+        ([-1], EngineError),
+    ):
+        with pytest.raises(error):
+            engine.open(tokens)
+    full = engine.open([1] * CONTEXT)
+    assert engine.forward([Work(full)])[0].logits.shape == (1, VOCAB)
+    with pytest.raises(EngineError, match="draft less"):
+        engine.forward([Work(full, Proposal.chain([1]))])
+
+
+def test_sequences_of_others_twice_and_closed(folder) -> None:
+    engine, other = open_family(folder), open_family(folder)
+    sequence = engine.open([1, 2])
+    with pytest.raises(EngineError, match="only be run by the engine that opened it"):
+        other.forward([Work(sequence)])
+    with pytest.raises(EngineError, match="only once; fork it"):
+        engine.forward([Work(sequence)], [Fill(sequence, 1)])
+    sequence.close()
+    for use in (lambda: engine.fork(sequence, 1), lambda: engine.forward([Work(sequence)])):
+        with pytest.raises(EngineError, match="the sequence is closed"):
+            use()
+    open_one = engine.open([1])
+    engine.close()
+    engine.close()
+    for use in (lambda: engine.open([1]), lambda: engine.forward([Work(open_one)]), lambda: engine.fits([])):
+        with pytest.raises(EngineError, match="the engine is closed"):
+            use()
+
+
+def test_a_model_of_another_architecture_is_loaded_by_its_folder(folder) -> None:
+    with pytest.raises(UnsupportedModel):
+        load(folder)
+    with load(folder, engine="pytorch") as model:
+        settings = {"seed": 5, "max_tokens": 20, "n": 3, "ignore_eos": True}
+        plain = model.generate([1, 2, 3], speculative=False, **settings)
+        spec = {"model": str(folder), "num_speculative_tokens": 3, "adaptive": False}
+        fast = model.generate([1, 2, 3], speculative=spec, **settings)
+        assert [choice.tokens for choice in fast.choices] == [choice.tokens for choice in plain.choices]
+        assert fast.stats.accepted > 20  # the model drafts for itself
+        assert fast.fallback is None
