@@ -141,12 +141,13 @@ def test_its_settings(model: Model, settings) -> None:
     assert result.stats.drafted > 10
 
 
-def test_auto_asks_it_too_and_runs_learn_from_one_another(place) -> None:
+def test_auto_asks_it_too_where_it_is_told_to_and_runs_learn_from_one_another(place) -> None:
     with opened(place, draft=place.head) as model:
         asked = model.drafts.head(None).cell
         calls, begin = [], asked.begin
         asked.begin = lambda *given: (calls.append(1), begin(*given))[1]
-        model.generate(PROMPTS[0], **{**SETTINGS, "n": 4, "max_tokens": 100})
+        beside = {"auto_sources": ["suffix", "head"]}
+        model.generate(PROMPTS[0], speculative=beside, **{**SETTINGS, "n": 4, "max_tokens": 100})
         assert calls
         model.generate(PROMPTS[0], speculative=ALONE, **SETTINGS)
         known = model.drafts.siblings(("head", False), ())

@@ -17,8 +17,6 @@ from truedraw.protocol import NOTHING, Drafter, DraftState, Law, LooksAhead, Pro
 
 ALWAYS_GOOD = ("suffix", "ngram-lm")
 """Drafters that need nothing but the text: one for what repeats, one for what does not."""
-HEAD = "head"
-"""One that is added where the target was loaded for a trained head."""
 
 
 LONGEST_TOLD = 40  # characters of a setting in a drafter's name

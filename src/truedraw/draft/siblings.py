@@ -15,7 +15,9 @@ from truedraw.draft.shape import Level, chain_of, levels, worths
 from truedraw.protocol import ROOT, Proposal, Scores
 
 MEMORY = 400  # places that counts reach back
-PRIOR_TRIES = 40.0  # tries that weigh as much as what was thought before: an unlucky start must not end all further ones
+PRIOR_TRIES = (
+    40.0  # tries that weigh as much as what was thought before: an unlucky start must not end all further ones
+)
 STEP = 0.01  # chances are told in such steps, so that shapes are met again
 EVERY = 8  # places between two looks at what was learnt
 

@@ -33,7 +33,7 @@ class Maker:
 
     def drafter(self, spec: Speculation, limit_seconds: float | None = None) -> Drafter:
         """A new drafter of the method, unguarded where there is no run; None: its own draft_timeout holds."""
-        if parts := spec.parts(has_head=self.drafts.head_path is not None) if self.drafts is not None else {}:
+        if parts := spec.parts() if self.drafts is not None else {}:
             made = {name: self.drafter(part, limit_seconds) for name, part in parts.items()}
             return SeveralDrafters.of({name: Source(drafter, drafter) for name, drafter in made.items()})
         asked = arguments(spec.method)

@@ -10,7 +10,7 @@ from typing import Any
 
 from truedraw.control.fixed import FixedController
 from truedraw.draft.knobs import GUMBEL, Knobs
-from truedraw.draft.several import ALWAYS_GOOD, HEAD, name_of, named
+from truedraw.draft.several import ALWAYS_GOOD, name_of, named
 from truedraw.errors import BadParameter
 from truedraw.generate.calls import SECONDS
 from truedraw.generate.draft_model import DraftModels
@@ -123,12 +123,12 @@ class Speculation:
             return FixedController(0)
         return None if self.adaptive else FixedController(self.num_speculative_tokens)
 
-    def parts(self, *, has_head: bool = False) -> dict[str, Speculation]:
-        """The drafters of the method auto by their names, for a target with a draft head or without; {} for others."""
+    def parts(self) -> dict[str, Speculation]:
+        """The drafters of the method auto, by their names; {} for every other method."""
         if self.method != AUTO:
             return {}
         shared = {name: getattr(self, name) for name in (*RULE, "draft_timeout")}
-        configs = named(self.settings.get("auto_sources", (*ALWAYS_GOOD, HEAD) if has_head else ALWAYS_GOOD))
+        configs = named(self.settings.get("auto_sources", ALWAYS_GOOD))
         for config in configs.values():
             refuse_shared(config, (*OF_THE_WHOLE, "num_speculative_tokens"))
         return {name: speculation({**shared, **config}) for name, config in configs.items()}

@@ -25,6 +25,7 @@ from truedraw.bench.pairs import Arms, Task, pairs
 from truedraw.bench.report import report
 from truedraw.control.costs import PassCosts
 from truedraw.draft.head.opening import Readable
+from truedraw.draft.several import ALWAYS_GOOD
 from truedraw.draft.site import close
 from truedraw.errors import BadPrompt
 from truedraw.generate.model import Model
@@ -52,7 +53,14 @@ class Plan:
     def arms(self) -> dict[str, Speculation]:
         """What is timed end to end."""
         rule = self.speculation.rejection_sample_method
-        return {self.speculation.method: self.speculation, AUTO: Speculation(AUTO, rejection_sample_method=rule)}
+        method = self.speculation.method
+        own = {
+            "method": method,
+            **({"head_path": path} if (path := self.speculation.settings.get("head_path")) else {}),
+        }
+        beside = [*ALWAYS_GOOD, *(() if method in ALWAYS_GOOD else (own,))]
+        together = Speculation(AUTO, rejection_sample_method=rule, auto_sources=beside)
+        return {method: self.speculation, AUTO: together}
 
     def units(self) -> dict[str, int]:
         """Of work, for one temperature."""
