@@ -70,17 +70,17 @@ def test_a_row_does_not_depend_on_the_others(cells) -> None:
             assert near(found, expected[start:stop])
 
 
-def test_both_graphs_answer_side_by_side(cells) -> None:
-    """The states of the first call go into the second, which must not overwrite what it reads."""
+def test_states_of_one_call_go_into_the_next(cells) -> None:
+    """Some of them, and again, as they are when a tree grows; they are read before they are overwritten."""
     compiled, plain = cells
     features, last = some(4)
+    expected, _ = plain.begin(features.astype(np.float64), last)
     state, _ = compiled.begin(features, last)
-    tokens = np.array([1, 2, 3, 4])
-    expected = plain.step(state.astype(np.float64), tokens)
-    assert near(
-        compiled.step(state[[2, 0, 2]], tokens[:3])[0], plain.step(state[[2, 0, 2]].astype(float), tokens[:3])[0]
-    )
-    assert near(compiled.step(state, tokens)[0], expected[0])
+    for places in ([2, 0, 2], [1, 1], [0, 1]):
+        tokens = np.arange(3, 3 + len(places))
+        state, _ = compiled.step(state[places], tokens)
+        expected, _ = plain.step(expected[places], tokens)
+        assert float(np.abs(state - expected).max()) < 0.1 * float(np.std(expected))  # what is rounded adds up
 
 
 WRONG = {
