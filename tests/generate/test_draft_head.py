@@ -15,10 +15,13 @@ from truedraw.draft.head.opening import Head
 from truedraw.engine.openvino.sequence import PagedSequence
 from truedraw.errors import BadFile, BadParameter
 from truedraw.generate.draft_head import NO_HEAD, head_for
+from truedraw.generate.making import takes_trees
 from truedraw.generate.speculation import speculation
 from truedraw.models import open_checkpoint
 from truedraw.registry import names
 from truedraw.text import Tokenizer
+from truedraw.verify.block import BlockVerifier
+from truedraw.verify.traversal import TraversalVerifier
 
 CONFIG = tiny_config(context_length=512)
 LAYERS = (0, 1)
@@ -156,6 +159,29 @@ def test_auto_asks_it_too_where_it_is_told_to_and_runs_learn_from_one_another(pl
         assert known._places > places
         model.generate(PROMPTS[1], speculative=ALONE, seed=1, **SETTINGS)
         assert model.drafts.siblings(("head", True), ())._places > 10
+
+
+def test_hidden_states_do_not_keep_rows_from_being_met_again(place) -> None:
+    with opened(place, draft=place.head) as model, model.batch() as batch:
+        for seed in (1, 1):
+            batch.add(PROMPTS[0], speculative=False, seed=seed, **SETTINGS)
+            list(batch.completed())
+        assert batch.logits_cache_use.hits > 0
+
+
+def test_a_rule_of_somebody_else_gets_trees_only_where_it_says_so() -> None:
+    class Theirs:
+        exact, coupled = True, False
+
+    class Wide(Theirs):
+        trees = True
+
+    assert [takes_trees(rule()) for rule in (Theirs, Wide, TraversalVerifier, BlockVerifier)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
 
 
 # ------------------------------------------------------------------------------------------------------- which head

@@ -49,5 +49,5 @@ def test_both_models_of_a_contrast_are_opened_alike(monkeypatch):
 
     monkeypatch.setattr(models, "open_model", recorded)
     load("expert", amateur="amateur", cache_bytes=1 << 20, engine="openvino").close()
-    assert opened["expert"] == {**opened["amateur"], "draft": None}  # a head is for the expert alone
+    assert opened["expert"] == {**opened["amateur"], "draft": "none"}  # no head reads two models
     assert opened["amateur"]["cache_bytes"] == 1 << 20

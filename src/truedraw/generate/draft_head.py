@@ -25,7 +25,7 @@ def head_for(draft: str | Path | None, checkpoint: Checkpoint, tokenizer: Tokeni
     check_draft(draft)
     able = checkpoint.weights is not None and HIDDEN in signature(kind.load).parameters and hasattr(kind, "embedding")
     if draft is None:
-        return shipped(tokenizer.fingerprint, checkpoint.config.hidden_size) if able else None
+        return shipped(tokenizer.fingerprint, checkpoint.config) if able else None
     if draft == NO_HEAD:
         return None
     if not able:

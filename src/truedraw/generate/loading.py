@@ -65,7 +65,10 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
         "cache": cache,
         "progress": progress,
     }
-    model = open_model(name, draft=draft, **options, **engine_options)
+    if amateur is not None and draft not in (None, NO_HEAD):
+        raise BadParameter("draft", "a head reads one model's hidden states, and an amateur makes two; leave one out")
+    head = draft if amateur is None else NO_HEAD
+    model = open_model(name, draft=head, **options, **engine_options)
     try:
         whole = model if amateur is None else _contrasted(model, amateur, strength, {**options, **engine_options})
         whole.experience = Experience(PassCosts.of(whole.engine))

@@ -72,7 +72,7 @@ def advance(sample: Sample, scores: p.Scores, turn: Turn, draws: RowDraws) -> p.
     logprobs, sampling_logprobs = rows.logprobs(kept)
     sample.law, sample.proposal, sample.forced = rows.law_after(kept), None, 0
     if sample.trail is not None:
-        known = None if turn.rows == 0 or scores.hidden is not None else rows.logits(kept)
+        known = None if turn.rows == 0 else rows.logits(kept)
         sample.trail.follow(kept, known, sampling_logprobs)
     sample.sequence.commit(kept)
     sample.draft.commit(kept, replace(scores, proposal=proposal))

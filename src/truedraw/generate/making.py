@@ -52,8 +52,7 @@ class Maker:
         if name == "coupled":
             return self.verifier is not None and self.verifier.coupled
         if name == "trees":
-            judge = self.verifier or spec.verifier(None)
-            return not any(isinstance(judge, find("verifiers", rule)) for rule in CHAINS)
+            return takes_trees(self.verifier or spec.verifier(None))
         if name == "knobs":
             return spec.knobs()
         if name == "model_name":
@@ -64,6 +63,15 @@ class Maker:
         if name == "inner":
             return None if self.drafts is None else Composed(self, limit_seconds)
         return None if self.drafts is None else of_run(name, spec, self.drafts)
+
+
+def takes_trees(judge: Verifier) -> bool:
+    """Whether a rule takes more than chains: by its `trees`, or of ours all but CHAINS; others are not known to."""
+    ours = any(kind.__module__.startswith("truedraw.verify") for kind in type(judge).__mro__)
+    said: bool = getattr(
+        judge, "trees", ours and not isinstance(judge, tuple(find("verifiers", name) for name in CHAINS))
+    )
+    return said
 
 
 def of_run(name: str, spec: Speculation, drafts: DraftModels) -> Any:

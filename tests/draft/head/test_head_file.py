@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -207,9 +208,11 @@ def test_numbers_of_a_kind_that_heads_do_not_have(path, kind, bytes_each) -> Non
 def test_the_head_that_comes_with_a_model_is_found_by_what_it_fits(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(module, "SHIPPED", tmp_path)
     module._card.cache_clear()
-    assert shipped("abc", WIDTH) is None
+    config = SimpleNamespace(hidden_size=WIDTH, vocab_size=card().vocab_size, num_layers=1 + max(card().layers))
+    assert shipped("abc", config) is None
     write(tmp_path / "one.safetensors", card(tokenizer="xyz"))
     two = write(tmp_path / "two.safetensors")
-    assert shipped("abc", WIDTH) == two
-    assert shipped("abc", WIDTH + 1) is None
-    assert shipped("def", WIDTH) is None
+    assert shipped("abc", config) == two
+    assert shipped("def", config) is None
+    for name, value in (("hidden_size", WIDTH + 1), ("vocab_size", 1), ("num_layers", max(card().layers))):
+        assert shipped("abc", SimpleNamespace(**{**vars(config), name: value})) is None

@@ -52,15 +52,11 @@ class Plan:
 
     def arms(self) -> dict[str, Speculation]:
         """What is timed end to end."""
-        rule = self.speculation.rejection_sample_method
-        method = self.speculation.method
-        own = {
-            "method": method,
-            **({"head_path": path} if (path := self.speculation.settings.get("head_path")) else {}),
-        }
-        beside = [*ALWAYS_GOOD, *(() if method in ALWAYS_GOOD else (own,))]
-        together = Speculation(AUTO, rejection_sample_method=rule, auto_sources=beside)
-        return {method: self.speculation, AUTO: together}
+        spec = self.speculation
+        own = {"method": spec.method, **spec.settings, **({} if spec.model is None else {"model": spec.model})}
+        beside = [*(name for name in ALWAYS_GOOD if name != spec.method), own]
+        together = Speculation(AUTO, rejection_sample_method=spec.rejection_sample_method, auto_sources=beside)
+        return {spec.method: spec, AUTO: together}
 
     def units(self) -> dict[str, int]:
         """Of work, for one temperature."""

@@ -28,7 +28,7 @@ from truedraw.draft.model import sample_method
 from truedraw.draft.siblings import Known, Settled, Trees
 from truedraw.draft.site import Models, unrolls
 from truedraw.draft.tempering import OwnLaw, Tempering
-from truedraw.errors import BadParameter
+from truedraw.errors import BadParameter, EngineError
 from truedraw.protocol import Law, Logits, Proposal, Randomness, Scores, SparseLaw
 from truedraw.sampling.ranges import Wholes
 
@@ -155,7 +155,7 @@ class HeadDrafter:
             return None
         try:
             return self._reading.law(logits, place.law)
-        except BadParameter:  # the target's law rules out all that the head knows
+        except (BadParameter, EngineError):  # the law rules out all that the head knows, or its logits are no numbers
             return None
 
     def _call(self, network: Any, given: NDArray[np.float32], tokens: Sequence[int]) -> tuple[States, Logits]:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from truedraw.draft.head.card import Card
 from truedraw.engine.openvino.weights import Matrix, quantise
 from truedraw.errors import BadFile
+from truedraw.protocol import ModelConfig
 
 SHIPPED = Path(__file__).parent / "shipped"
 SUFFIX = ".safetensors"
@@ -104,10 +105,10 @@ def read_card(path: Path) -> Card:
         raise BadFile(f"{path} cannot be read as a draft head: {error}; `truedraw train draft` makes one") from error
 
 
-def shipped(tokenizer: str, width: int) -> Path | None:
-    """The head that comes with truedraw for a model of this tokenizer and width; None: there is none."""
+def shipped(tokenizer: str, config: ModelConfig) -> Path | None:
+    """The head that comes with truedraw for a model of this tokenizer and this shape; None: there is none."""
     found = sorted(SHIPPED.glob(f"*{SUFFIX}"))
-    return next((path for path in found if _fits(_card(path), tokenizer, width)), None)
+    return next((path for path in found if _fits(_card(path), tokenizer, config)), None)
 
 
 @lru_cache(maxsize=MOST_KNOWN)
@@ -115,8 +116,9 @@ def _card(path: Path) -> Card:
     return read_card(path)
 
 
-def _fits(card: Card, tokenizer: str, width: int) -> bool:
-    return card.tokenizer == tokenizer and card.width == width
+def _fits(card: Card, tokenizer: str, config: ModelConfig) -> bool:
+    same = card.tokenizer == tokenizer and (card.width, card.vocab_size) == (config.hidden_size, config.vocab_size)
+    return same and all(0 <= layer < config.num_layers for layer in card.layers)
 
 
 def _rises(tokens: NDArray[np.int32], vocab_size: int) -> bool:
