@@ -109,6 +109,8 @@ class Proposal:
     parents: Ints  # [n]; ROOT (-1) = follows the committed text, else the index of an earlier node
     laws: tuple[DraftLaw | None, ...]  # n times: q of node i given its parent and its earlier siblings; None = certain
     confidence: Floats | None = None  # [n] in (0, 1), see below; None = the drafter has no opinion
+    checked: int = field(default=0, init=False, repr=False, compare=False)
+    """For a target of how many tokens it was found sound, see verify/proposals.py; 0 = nobody has looked."""
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -227,6 +229,17 @@ class Fill:
     count: int  # of its next uncached tokens, fewer than num_uncached: the last token's logits are a Work's
 
 
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class TextRows:
+    """Hidden states of tokens that stand side by side in a text, and whose logits nobody wanted.
+
+    Texts that were forked share one object.
+    """
+
+    first: int  # place of the first of these tokens in the text
+    hidden: NDArray[np.float32]  # [rows, layers, width]
+
+
 @dataclass(frozen=True, slots=True)
 class Scores:
     """What the target says of one work: row 0 follows the committed text, row 1 + i follows draft node i."""
@@ -234,6 +247,7 @@ class Scores:
     logits: Logits  # [1 + nodes, vocab]
     hidden: NDArray[np.float32] | None = None  # [1 + nodes, layers, width], where the engine was asked for it
     proposal: Proposal | None = None  # what was scored, for those who did not see it: the loop tells the drafters
+    text: tuple[TextRows, ...] = ()  # with a text's first scores, from an engine asked for it; see hidden_text there
 
 
 @runtime_checkable

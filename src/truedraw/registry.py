@@ -30,6 +30,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "lookahead": "truedraw.draft.lookahead:LookaheadDrafter",
         "model": "truedraw.draft.model:ModelDrafter",
         "head": "truedraw.draft.head.drafter:HeadDrafter",
+        "eagle": "truedraw.draft.eagle.drafter:EagleDrafter",
+        "head-ngram": "truedraw.draft.head_ngram:HeadNgramDrafter",
         "early-exit": "truedraw.draft.early_exit:EarlyExitDrafter",
         "quantised-self": "truedraw.draft.quantised_self:QuantisedSelfDrafter",
         "tli": "truedraw.draft.tli:TliDrafter",

@@ -60,7 +60,11 @@ def test_a_head_is_trained_and_drafts(cli, tmp_path, flags):
     assert set(card.training["held_out"]) == {"1", "0.7", "0"}
     assert card.siblings == tuple(told["siblings"])
     page = (tmp_path / "own.html").read_text()
-    assert page.count("<svg viewBox") == 4
+    assert page.count("<svg viewBox") == 5
+    assert "Extrapolated, not measured" in page
+    assert card.training["looks"][-1]["step"] == 40
+    assert card.training["outlook"]["looks"] > 10
+    assert card.training["settings"]["limits"]["steps"] == 40
     assert "acceptance by position, held-out text" in page
     with load(flags[1], cache=tmp_path / "cache", draft=tmp_path / "own.safetensors") as model:
         prompt = model.chat_prompt([{"role": "user", "content": "hello"}])
@@ -72,13 +76,55 @@ def test_a_head_is_trained_and_drafts(cli, tmp_path, flags):
 
 
 @parity
+@pytest.mark.parametrize(("kind", "own"), [
+    ("medusa", ("--heads", 3)), ("parallel", ("--heads", 2, "--hidden", 16)), ("hydra", ("--hidden", 16)),
+])  # fmt: skip
+def test_every_kind_is_trained_and_drafts(cli, tmp_path, flags, kind, own):
+    small = ("--tokens", 2500, "--steps", 40, "--vocabulary", 200, "--answer-tokens", 40, "--json")
+    found = cli("train", "draft", *flags, *small, "--kind", kind, *own)
+    assert (found.code, found.err) == (0, "")
+    told, card = json.loads(found.out), read_card(tmp_path / "own.safetensors")
+    heads = {"medusa": 3, "parallel": 2, "hydra": 4}[kind]
+    assert (card.kind, card.heads, card.layers) == (kind, heads, () if kind == "medusa" else (1,))
+    assert [len(row["acceptance"]) for row in told["held_out"].values()] == [heads] * 3
+    with load(flags[1], cache=tmp_path / "cache", draft=tmp_path / "own.safetensors") as model:
+        prompt = model.chat_prompt([{"role": "user", "content": "hello"}])
+        for drafts in (1, 9):
+            how = {"method": "head", "num_speculative_tokens": drafts, "adaptive": False}
+            drawn = model.generate(prompt, n=20, max_tokens=40, temperature=1.0, speculative=how)
+            assert drawn.fallback is None
+            if drafts == 1:
+                kept = card.training["held_out"]["1"]["acceptance"][0]
+                assert abs(drawn.stats.accepted / drawn.stats.drafted - kept) < 0.1
+            plain, fast = (
+                model.generate(prompt, n=3, max_tokens=40, seed=1, speculative=each) for each in (False, how)
+            )
+            assert [each.tokens for each in plain.choices] == [each.tokens for each in fast.choices]
+
+
+@parity
+def test_kinds_train_on_the_same_features_and_none_goes_on_as_another(cli, tmp_path, flags):
+    texts = tmp_path / "own.txt"
+    texts.write_text("hello world, hello 12 wolves. " * 200)
+    given = ("--documents", texts, "--steps", 3, "--tokens", 2000, "--hidden", 16, "--json")
+    assert cli("train", "draft", *flags, *given).code == 0
+    work = tmp_path / "own.work"
+    features = (work / "features.f16").read_bytes()
+    assert cli("train", "draft", *flags, *given, "--kind", "hydra").code == 0
+    assert read_card(tmp_path / "own.safetensors").kind == "hydra"
+    assert (work / "features.f16").read_bytes() == features
+    assert "heads was 4, is 2" in error(cli("train", "draft", *flags, *given, "--kind", "hydra", "--heads", 2))
+    assert {path.name for path in work.glob("*.checkpoint")} == {"recurrent-lk.checkpoint", "hydra-lk.checkpoint"}
+
+
+@parity
 def test_a_killed_run_goes_on(cli, tmp_path, flags):
     words = [str(each) for each in ("train", "draft", *flags, *SMALL)]
     killed = subprocess.Popen(
         [sys.executable, "-m", "truedraw", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     work = tmp_path / "own.work"
-    while not (work / "lk.checkpoint").exists() and killed.poll() is None:
+    while not (work / "recurrent-lk.checkpoint").exists() and killed.poll() is None:
         time.sleep(0.05)
     os.kill(killed.pid, signal.SIGKILL)
     killed.wait()
@@ -106,9 +152,9 @@ def test_another_model_or_head_does_not_go_on(cli, tmp_path, flags):
     assert "hidden_size was 64, is 128" in error(cli("train", "draft", *wider, *given))
     assert "hidden was 16, is 32" in error(cli("train", "draft", *flags, *given, "--hidden", 32))
     assert "seed was 0, is 1" in error(cli("train", "draft", *flags, *given, "--seed", 1))
-    (work / "lk.checkpoint").write_bytes(before["lk.checkpoint"][:-9])
+    (work / "recurrent-lk.checkpoint").write_bytes(before["recurrent-lk.checkpoint"][:-9])
     assert "lk.checkpoint is cut or damaged" in error(cli("train", "draft", *flags, *given))
-    (work / "lk.checkpoint").write_bytes(before["lk.checkpoint"])
+    (work / "recurrent-lk.checkpoint").write_bytes(before["recurrent-lk.checkpoint"])
     assert {path.name: path.read_bytes() for path in work.iterdir()} == before
     assert (tmp_path / "own.safetensors").read_bytes() == head
     assert cli("train", "draft", *flags, *given, "--loss", "js").code == 0  # beside the other, on the same features
@@ -122,10 +168,10 @@ def test_a_loss_that_is_no_number_leaves_the_best_head(cli, tmp_path, flags, mon
 
     real = training.gradient
 
-    def broken(weights, *rest):
-        found = real(weights, *rest)
+    def broken(head, *rest):
+        found = real(head, *rest)
         if len(steps) == 20:
-            weights["down"].grad += float("inf")
+            head.weights["down"].grad += float("inf")
         steps.append(0)
         return found
 
@@ -166,6 +212,11 @@ def test_torch_is_asked_for(cli, flags, monkeypatch):
         (("--layers", "0,9"), "--layers: got [0, 9]; give layers of the model, 0 to 1"),
         (("--layers", "low"), "--layers: got 'low'; give whole numbers"),
         (("--loss", "mse"), "'mse'"),
+        (("--kind", "eagle"), "'eagle'"),
+        (("--heads", 3), "--heads: a recurrent head drafts any number of tokens; leave it out"),
+        (("--kind", "hydra", "--heads", 7), "--heads: got 7; give 1 to 6: drafts go no deeper"),
+        (("--kind", "medusa", "--hidden", 16), "--hidden: the blocks of a medusa head are as wide as the model"),
+        (("--kind", "medusa", "--layers", 1), "--layers: a medusa head reads the last hidden state alone"),
         (("--amateur", "x.gguf"), "--amateur: a head learns one model; leave it out"),
         (("--prompts", "none.jsonl"), "none.jsonl cannot be read"),
         (("--documents", "none.txt"), "none.txt cannot be read"),

@@ -38,7 +38,17 @@ def test_tables_for_people_and_one_object_last(cli, prompts):
     section = found["temperatures"][0]
     assert (section["texts"], section["places"], {*section["by_category"]}) == (2, 22, {"cats", "dogs"})
     assert {*section["measured"]} == {"ngram-lm", "auto"}
-    for said in ("T = 1, 22 places in 2 texts", "T = 0, ", "p/q, dogs", "drafts in a tree", "measured speed-up, auto"):
+    of_cats = section["by_category"]["cats"]
+    assert (of_cats["texts"], len(of_cats["tokens_per_round"]["p/q"]["chain"])) == (1, 6)
+    assert found["prompts_from"] == "prompts.jsonl"
+    for said in (
+        "    p/q, cats",
+        "T = 1, 22 places in 2 texts",
+        "T = 0, ",
+        "p/q, dogs",
+        "drafts in a tree",
+        "measured speed-up, auto",
+    ):
         assert said in done.err
 
 
@@ -58,6 +68,9 @@ def test_acceptance_alone_and_quietly(cli, prompts):
         (("--spec-method", "auto"), "--spec-method: auto is several drafters"),
         ((*COUNTS, "--temperature", "1,warm"), "--temperature: got '1,warm'"),
         ((*COUNTS, "--temperature", "-1"), "temperature: "),
+        ((*COUNTS, "--write-card", "x.safetensors"), "--write-card: ngram-lm has no card"),
+        (("one.safetensors", "--write-card", "."), "--write-card . is there already"),
+        (("one.safetensors", "--write-card", "gone/x.safetensors"), "cannot be written; give a file in a folder"),
         ((*COUNTS, "--max-tokens", 1), "no text came to two tokens"),
         (("gone.safetensors", *COUNTS), "HEAD: ngram-lm drafts without a head"),
         (("one.safetensors", "--draft", "two.safetensors"), "HEAD: one.safetensors is a head, and so is --draft two"),

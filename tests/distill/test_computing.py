@@ -7,7 +7,7 @@ from distill.conftest import SETTINGS
 from models.tiny_models import random_tensors, tiny_config, write_gguf
 from truedraw.distill import computing
 from truedraw.distill.clock import Clock
-from truedraw.distill.computing import compute, features_of
+from truedraw.distill.computing import check_readout, compute, features_of
 from truedraw.distill.rows import Rows
 from truedraw.distill.store import TEMPERATURES, Shape, Store
 from truedraw.distill.tables import Tables, check_output, tables_of
@@ -31,11 +31,10 @@ def model(request, tmp_path_factory):
 
 def run(model, folder, most_bytes=1 << 30, seconds=None, wanted=1 << 30):
     shape = Shape(len(LAYERS) + 1, model.engine.hidden_size)
-    tables = tables_of(model.engine, model.name)
     with Store(folder, shape, SETTINGS) as store:
         clock = Clock(store.seconds, seconds)
         wanted = min(wanted, sum(len(text.answer) for text in TEXTS))
-        found = compute(model.engine, tables, TEXTS, store, (most_bytes, clock, lambda *_: None, wanted))
+        found = compute(model.engine, TEXTS, store, (most_bytes, clock, lambda *_: None, wanted))
     return found, Rows(folder, shape)
 
 
@@ -92,6 +91,7 @@ def test_logits_are_the_last_state_times_the_output_rows(model):
     features, _, logits = features_of(model.engine, TEXTS[0])
     np.testing.assert_allclose(features[:, -1] @ tables.output.T, logits, atol=0.05 * logits.std())
     check_output(tables, logits, features[:, -1])
+    check_readout(model.engine, tables)
     with pytest.raises(UnsupportedModel, match="no head can be trained"):
         check_output(Tables(tables.embedding, tables.output[::-1]), logits, features[:, -1])
 

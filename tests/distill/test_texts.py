@@ -34,7 +34,8 @@ def told():
 def source(monkeypatch):
     """Texts 0, 1, 2, ... but those that are done; .asked collects what was."""
 
-    def drawn(_model, _plan, done):
+    def drawn(_model, _plan, done, watched):
+        assert not watched
         asked.append(list(done))
         return (record(number) for number in range(100) if (0, number) not in done)
 
@@ -82,7 +83,7 @@ def test_another_model_or_width_is_refused(tmp_path, source, told):
 
 
 def test_no_text_at_all_is_an_error(tmp_path, monkeypatch, told):
-    monkeypatch.setattr(stage, "_source", lambda *_: iter(()))
+    monkeypatch.setattr(stage, "_source", lambda *_, **__: iter(()))
     with pytest.raises(BadFile, match="zero tokens"):
         gather(None, TextPlan(), tmp_path, SETTINGS, (None, told))
 

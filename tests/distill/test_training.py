@@ -8,6 +8,7 @@ import pytest
 from distill.conftest import SHAPE, VOCAB
 from truedraw.distill import starting
 from truedraw.distill import training as loop
+from truedraw.distill.kinds import network_of
 from truedraw.distill.plan import HeadPlan, Limits
 from truedraw.distill.rows import Rows
 from truedraw.distill.tables import Tables
@@ -17,6 +18,33 @@ from truedraw.errors import BadFile, TrainingError
 
 pytestmark = pytest.mark.parity
 PLAN = HeadPlan(hidden=6, vocabulary=9, loss="lk", seed=3)
+PLANS = {
+    "recurrent": PLAN,
+    "medusa": replace(PLAN, kind="medusa", hidden=None, heads=3),
+    "parallel": replace(PLAN, kind="parallel", heads=4),
+    "hydra": replace(PLAN, kind="hydra", heads=2),
+}
+
+
+@pytest.fixture(params=PLANS)
+def plan(request):
+    """Of each kind."""
+    return PLANS[request.param]
+
+
+def untrained(data, plan, tied=True):
+    """A head where a training begins."""
+    held = tables(tied)
+    return starting.head_of(network_of(plan), held, starting.first_arrays(data, held, plan))
+
+
+def shaken(head):
+    """With weights where nothing is 0 or 1."""
+    import torch
+
+    for values in head.weights.values():
+        values.data += 0.1 * torch.randn(values.shape, generator=torch.Generator().manual_seed(1))
+    return head
 
 
 @pytest.fixture(autouse=True)
@@ -68,70 +96,69 @@ def trained(data, folder, steps, of=None, plan=PLAN):
     return training
 
 
-def test_a_run_that_goes_on_is_the_run_it_would_have_been(data, tmp_path):
+def test_a_run_that_goes_on_is_the_run_it_would_have_been(data, tmp_path, plan):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     whole.mkdir()
     parts.mkdir()
-    one = trained(data, whole, 60)
+    one = trained(data, whole, 60, plan=plan)
     for steps in (7, 30):
-        trained(data, parts, steps, of=60)
-    other = trained(data, parts, 60)
+        trained(data, parts, steps, of=60, plan=plan)
+    other = trained(data, parts, 60, plan=plan)
     assert one.state.step == other.state.step == 60
     for name, values in one.head.weights.items():
         assert values.equal(other.head.weights[name]), name
     assert replace(one.state, seconds=0.0) == replace(other.state, seconds=0.0)
 
 
-def test_it_learns(data, tmp_path):
-    found = trained(data, tmp_path, 150).state
+def test_it_learns(data, tmp_path, plan):
+    found = trained(data, tmp_path, 150, plan=plan).state
     first, last = found.looks[0], found.looks[-1]
     assert found.curve[-1]["loss"] < found.curve[0]["loss"] or found.best > first["tokens_a_round"]
     assert found.best >= last["tokens_a_round"] - 1e-4
     assert [look["step"] for look in found.looks] == sorted(look["step"] for look in found.looks)
     assert found.curve[-1]["acceptance"][0] > found.curve[0]["acceptance"][0]
+    assert {len(each["acceptance"]) for each in found.curve} == {network_of(plan).positions}
+    assert {len(each["acceptance"]) for each in found.looks} == {min(4, plan.heads or 4)}
 
 
-def test_the_gradient_is_that_of_the_plain_formula(data):
+def test_the_gradient_is_that_of_the_plain_formula(data, plan):
     import torch
 
     from truedraw.distill.gradients import Blend, gradient, scaled
     from truedraw.distill.losses import LOSSES
-    from truedraw.distill.network import begin, read, step
-    from truedraw.distill.windows import POSITIONS, num_windows, windows
+    from truedraw.distill.windows import num_windows, windows
 
-    head = starting.head_of(tables(), starting.first_arrays(data, tables(), PLAN))
-    known = head.known._replace(fast=torch.float32)
-    for values in head.weights.values():
-        values.data += 0.1 * torch.randn(values.shape, generator=torch.Generator().manual_seed(1))
-    where, survival = windows(data, 0, 0), (1.0, 0.5, 0.2)
-    gradient(head.weights, known, head.scale, where, Blend("lk", 0.85, survival))
+    head = shaken(untrained(data, plan))
+    known, network = head.known._replace(fast=torch.float32), head.network
+    where, survival = windows(data, 0, 0, network.positions), (1.0, 0.5, 0.2, 0.1)[: network.positions]
+    gradient(head._replace(known=known), where, Blend("lk", 0.85, survival))
     found = {name: values.grad.clone() for name, values in head.weights.items()}
     for values in head.weights.values():
         values.grad = None
     count, length = where.rows.shape
-    x = begin(head.weights, scaled(data, where.rows, head.scale)).view(count, length, -1)
+    x = network.begin(head.weights, scaled(data, where.rows, head.scale)).view(count, length, -1)
     total = 0
-    for position in range(1, POSITIONS + 1):
+    for position in range(1, network.positions + 1):
         some = num_windows(position)
         at = where.behind(position, some)
-        x = step(head.weights, x[:some], known.embedded[torch.from_numpy(data.tokens[at])])
-        q = torch.softmax(read(head.weights, x) @ known.readout.T, -1)
+        x = network.step(head.weights, x[:some], known.embedded[torch.from_numpy(data.tokens[at])], position)
+        q = torch.softmax(network.read(head.weights, x, position) @ known.readout.T, -1)
         p = known.law(data, at)
         loss = 0.15 * LOSSES["kl"].value(p, q) + 0.85 * LOSSES["lk"].value(p, q)
         counts = torch.from_numpy(where.counts(position, some))
         total = total + survival[position - 1] * (loss * counts).sum() / (some * length)
     total.backward()
     for name, values in head.weights.items():
+        assert values.grad.abs().sum() > 0, name
         torch.testing.assert_close(found[name], values.grad, rtol=1e-3, atol=1e-6)
 
 
-def test_a_head_begins_by_saying_what_the_target_said(data):
+def test_a_head_begins_by_saying_what_the_target_said(data, plan):
     """Where the token says nothing yet, the first draft's law is the target's of the row before, also untied."""
     import torch
 
     from truedraw.distill.gradients import scaled
     from truedraw.distill.known import bridge, known_of
-    from truedraw.distill.network import begin, read
 
     known = known_of(tables(tied=True), np.arange(VOCAB))
     np.testing.assert_array_equal(bridge(known), np.eye(SHAPE.width))
@@ -139,22 +166,25 @@ def test_a_head_begins_by_saying_what_the_target_said(data):
     again = apart.readout @ torch.from_numpy(bridge(apart))
     nearest = np.linalg.lstsq(apart.readout.numpy(), apart.output.numpy(), rcond=None)
     assert float((again - apart.output).square().sum()) == pytest.approx(nearest[1].sum(), rel=1e-3)
-    head = starting.head_of(tables(), starting.first_arrays(data, tables(), PLAN))
+    head, rows = untrained(data, plan), np.arange(20)
     starting.bridged(head)
-    rows = np.arange(20)
-    said = read(head.weights, begin(head.weights, scaled(data, rows, head.scale))).detach().numpy()
+    x = head.network.begin(head.weights, scaled(data, rows, head.scale))
+    nothing = torch.zeros(20, SHAPE.width)
     final = data.features[rows, -1].astype(np.float32)
-    cosines = (said * final).sum(1) / np.linalg.norm(said, axis=1) / np.linalg.norm(final, axis=1)
-    np.testing.assert_allclose(cosines, 1, atol=1e-4)
+    for position in range(1, head.network.positions + 1):
+        x, said = head.behind(x, nothing, position)
+        said = said.detach().numpy()
+        cosines = (said * final).sum(1) / np.linalg.norm(said, axis=1) / np.linalg.norm(final, axis=1)
+        np.testing.assert_allclose(cosines, 1, atol=1e-4)
 
 
 def test_a_loss_that_is_no_number_ends_it_and_keeps_the_last_good_checkpoint(data, tmp_path, monkeypatch):
     real, path = loop.gradient, tmp_path / "lk.checkpoint"
 
-    def broken(weights, *rest):
-        found = real(weights, *rest)
+    def broken(head, *rest):
+        found = real(head, *rest)
         if training.state.step == 25:
-            weights["up"].grad[0, 0] = float("nan")
+            head.weights["up"].grad[0, 0] = float("nan")
         return found
 
     monkeypatch.setattr(loop, "gradient", broken)
@@ -183,33 +213,38 @@ def test_a_cut_checkpoint_is_refused(data, tmp_path):
         loop.Training(data, tables(), PLAN, path)
 
 
-def test_what_is_written_computes_what_was_measured(data, tmp_path):
+def test_what_is_written_computes_what_was_measured(data, tmp_path, plan):
     """The file's graph and the network in torch, of the same rounded weights."""
     import torch
 
-    from truedraw.distill.export import Target, _as_written, export, figures
+    from truedraw.distill.export import Target, as_written, export, figures
     from truedraw.distill.gradients import scaled
-    from truedraw.distill.network import begin, read, step
-    from truedraw.draft.head.compiled import CompiledCell
+    from truedraw.draft.head.compiled import TargetRows
+    from truedraw.draft.head.kinds import cell_of
 
-    training = trained(data, tmp_path, 40)
+    training = trained(data, tmp_path, 40, plan=plan)
     facts = figures(training.head, training.best(), data, seed=0)
     assert list(facts["held_out"]) == ["1", "0.7", "0"]
-    path = tmp_path / "head.safetensors"
-    export(path, Target("none", "0" * 32, VOCAB, SHAPE.width, (4,)), training.best(), {"model": "none", **facts})
+    path, target = tmp_path / "head.safetensors", Target("none", "0" * 32, VOCAB, SHAPE.width, (4,))
+    export(path, target, training.head, training.best(), {"model": "none", **facts})
     file = HeadFile(path)
+    assert (file.card.kind, file.card.heads) == (plan.kind, plan.heads)
+    assert file.card.layers == (() if plan.kind == "medusa" else (4,))
     assert file.card.siblings == tuple(facts["siblings"])
     assert file.card.training["held_out"] == facts["held_out"]
     np.testing.assert_array_equal(file.tokens, training.best()["tokens"])
-    cell = CompiledCell(file, Matrix(tables().embedding), threads=1)
-    written = starting.rounded(training.head, _as_written(training.best()))
-    rows = np.arange(10)
-    embedded = written.known.embedded[torch.from_numpy(data.tokens[rows + 1])]
-    x = step(written.weights, begin(written.weights, scaled(data, rows, written.scale)), embedded)
-    wanted = (read(written.weights, x) @ written.known.readout.T).numpy()
-    states, logits = cell.begin(data.features[rows].astype(np.float32), data.tokens[rows + 1])
-    np.testing.assert_allclose(states, x.numpy(), atol=0.03 * np.abs(x.numpy()).max())
-    np.testing.assert_allclose(logits, wanted, atol=0.03 * np.abs(wanted).max())
+    rows, held = np.arange(8), Matrix(tables().embedding)
+    cell = cell_of(file, TargetRows(held, held), threads=1)
+    head = as_written(training.head, training.best())
+    features = data.features[rows].astype(np.float32)[:, -file.card.streams :]
+    x, states = head.network.begin(head.weights, scaled(data, rows, head.scale)), np.zeros(0)
+    for position in range(1, head.network.positions + 1):
+        tokens = data.tokens[rows + position]
+        x, out = head.behind(x, head.known.embedded[torch.from_numpy(tokens)], position)
+        wanted = (out @ head.known.readout.T).numpy()
+        states, logits = cell.begin(features, tokens) if position == 1 else cell.step(states, tokens)
+        states = states.copy()
+        np.testing.assert_allclose(logits, wanted, atol=0.03 * np.abs(wanted).max())
 
 
 def test_acceptance_is_that_of_the_laws(data, tmp_path):

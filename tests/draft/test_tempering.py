@@ -11,6 +11,7 @@ import pytest
 from enumeration import law_of, total_variation
 from known_laws import Scenario, random_table, text_law
 from truedraw import load
+from truedraw.draft import gains as gains_module
 from truedraw.draft import tempering
 from truedraw.draft.knobs import Knobs
 from truedraw.draft.model import ModelDrafter
@@ -52,9 +53,9 @@ def expected(case):
 @pytest.fixture
 def eager(monkeypatch):
     """Every round is learnt from, and believed at once."""
-    monkeypatch.setattr(tempering, "SOONEST", 1)
-    monkeypatch.setattr(tempering, "SELDOM", 1)
-    monkeypatch.setattr(tempering, "FEW", 1)
+    monkeypatch.setattr(gains_module, "SOONEST", 1)
+    monkeypatch.setattr(gains_module, "SELDOM", 1)
+    monkeypatch.setattr(gains_module, "FEW", 1)
 
 
 def counts(case, kind=NgramLMDrafter, **more):
@@ -187,11 +188,11 @@ def test_nothing_is_believed_before_some_places_and_places_become_rare() -> None
             due += 1
             at.append(number)
             tuner.saw(gains(3.0, np.random.default_rng(number)))
-        assert tuner.ratio == 1.0 or due >= tempering.FEW
-    assert at[0] == tempering.SOONEST - 1
+        assert tuner.ratio == 1.0 or due >= gains_module.FEW
+    assert at[0] == gains_module.SOONEST - 1
     steps = [b - a for a, b in pairwise(at)]
     assert steps == sorted(steps)
-    assert steps[-1] == tempering.SELDOM
+    assert steps[-1] == gains_module.SELDOM
 
 
 def test_targets_of_other_temperatures_are_told_apart_and_some_have_none() -> None:
@@ -274,10 +275,10 @@ def test_a_number_or_the_targets_switches_it_off(settings, tunes) -> None:
         known = toy.drafts.tempering(speculation(config).name)._tuners
         assert bool(known) is tunes
         if tunes:
-            assert known[1.0]._places > 0
-            before = known[1.0]._places
+            assert known[1.0]._gains._places > 0
+            before = known[1.0]._gains._places
             toy.generate("the cat sat", speculative=config, max_tokens=60, ignore_eos=True)
-            assert known[1.0]._places > before  # one run goes on from what another has learnt
+            assert known[1.0]._gains._places > before  # one run goes on from what another has learnt
 
 
 @pytest.mark.parametrize("knobs", [{}, {"draft_top_k": 3}, {"draft_temperature": "target"}], ids=str)

@@ -87,8 +87,17 @@ class ModelFlags:
         flag(
             "--draft",
             metavar="FILE",
-            help="Draft head for the model, made by `truedraw train draft`; if not given the one that comes with it, "
-            "if one does; none for none.",
+            help="Draft head for the model, made by `truedraw train draft`, or a folder with an EAGLE draft; if not "
+            "given the one that comes with it, if one does; none for none.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None
+    save_draft: Annotated[
+        Path | None,
+        flag(
+            "--save-draft",
+            help='Write the draft head with what it learnt in this run ("refit" in --speculative-config) to this file.',
+            dir_okay=False,
             rich_help_panel=MODEL,
         ),
     ] = None

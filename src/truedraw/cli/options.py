@@ -15,6 +15,8 @@ from truedraw.generate.offline.settings import CONTENTS
 from truedraw.models.toy import TOY_MODEL
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from truedraw.generate.model import Model
 
 
@@ -51,6 +53,20 @@ def opened(flags: ModelFlags, *, apart: bool = False, **more: Any) -> Iterator[M
     with model:
         notice_invariance(model.engine)
         yield model
+        if flags.save_draft is not None:
+            save_draft(model, flags.save_draft)
+
+
+def save_draft(model: Model, path: Path) -> None:
+    """Write what the head learnt, and say what that was; a run that taught it nothing is no failure."""
+    try:
+        learnt = model.save_draft(path)
+    except BadParameter as error:
+        typer.echo(f"--save-draft: nothing is written: {error}", err=True)
+        return
+    before, after = learnt.acceptance
+    said = f"kept {after:.3f} of what it drafted at {learnt.places} places, {before:.3f} without what it learnt"
+    typer.echo(f"--save-draft: {path}: the head {said}", err=True)
 
 
 def memory_of(flags: ModelFlags, apart: bool = False) -> dict[str, Any]:

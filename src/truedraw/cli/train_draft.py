@@ -13,19 +13,26 @@ import typer
 from truedraw.cli.flags import OUTPUT, ModelFlags, ReportFlags
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.cli.interrupt import EXIT_CODE
+from truedraw.cli.train_transformer import TransformerFlags, sizes_of
 from truedraw.errors import BadFile, BadParameter
 
 if TYPE_CHECKING:
     from truedraw.distill.outcome import Outcome
-    from truedraw.distill.plan import Limits, Plan, Tell, TextPlan
+    from truedraw.distill.plan import Limits, Plan, Sizes, Tell, TextPlan
 
 TEXT, HEAD, LIMITS = "Text", "Head", "Limits"
 BUDGET = "60m"  # where nothing else says when to end
+HEAD_FILE = "head.safetensors"
+OUTPUTS = {"transformer": "draft-model"}  # of other kinds
 EPILOG = """Examples:
 
 truedraw train draft --budget 60m --output own.safetensors
 
 truedraw train draft -m ./model.gguf --prompts questions.jsonl --temperatures 0.7
+
+truedraw train draft --kind parallel --heads 4 --budget 30m
+
+truedraw train draft --kind transformer -m ./model.gguf --output small
 
 truedraw train draft --tokens 2000000 --steps 40000 --seed 1
 """
@@ -70,16 +77,36 @@ class TextFlags:
 class HeadFlags:
     """The network, and how it is trained."""
 
+    kind: Annotated[
+        Literal["recurrent", "medusa", "hydra", "parallel", "transformer"],
+        flag(
+            "--kind",
+            help="One step for all positions, or a head a position: over the last state alone (medusa), over the "
+            "tokens drafted before it as well (hydra), or over one trunk, all in one call (parallel). transformer: no "
+            "head but a small llama model of its own, a folder for --spec-model.",
+            rich_help_panel=HEAD,
+        ),
+    ] = "recurrent"
+    heads: Annotated[
+        int | None,
+        flag("--heads", help="Positions that a kind with a head a position drafts; 4 if not given.", min=1,
+             rich_help_panel=HEAD),
+    ] = None  # fmt: skip
     layers: Annotated[
         str | None,
         flag(
             "--layers",
             metavar="N,N,...",
-            help="Residual streams of the model that the head reads, from 0; if not given, four spread over its depth.",
+            help="Residual streams of the model that the head reads, from 0; if not given, four spread over its depth. "
+            "A medusa head reads none; a transformer reads none either, but with those of a head it can share --work.",
             rich_help_panel=HEAD,
         ),
     ] = None
-    hidden: Annotated[int, flag("--hidden", help="Inner width of the head.", min=1, rich_help_panel=HEAD)] = 1536
+    hidden: Annotated[
+        int | None,
+        flag("--hidden", help="Inner width of the head; 1536 if not given, of a transformer four times --width. A "
+             "medusa head has none.", min=1, rich_help_panel=HEAD),
+    ] = None  # fmt: skip
     vocabulary: Annotated[
         int, flag("--vocabulary", help="Tokens that it can draft, at most.", min=2, rich_help_panel=HEAD)
     ] = 8192
@@ -124,9 +151,16 @@ class LimitFlags:
         ),
     ] = "4G"
     output: Annotated[
-        Path,
-        flag("--output", "-o", metavar="FILE", help="The head; a report stands beside it.", rich_help_panel=OUTPUT),
-    ] = Path("head.safetensors")
+        Path | None,
+        flag(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The head, or a transformer's folder, with a report beside it; head.safetensors or draft-model if not "
+            "given.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
     work: Annotated[
         Path | None,
         flag(
@@ -143,8 +177,10 @@ class LimitFlags:
 
 
 @with_flags
-def draft(own: LimitFlags, text: TextFlags, head: HeadFlags, model: ModelFlags, output: ReportFlags) -> None:
-    """Train a head that drafts for a model, which --draft then takes.
+def draft(
+    own: LimitFlags, text: TextFlags, head: HeadFlags, sizes: TransformerFlags, model: ModelFlags, output: ReportFlags
+) -> None:
+    """Train a head that drafts for a model, which --draft then takes, or a small model, which --spec-model takes.
 
     The model writes texts, its hidden states at every token are kept, and a small network learns from them what the
     model says next. Each stage goes on where it was after an interruption, even a kill. A report is written beside
@@ -152,8 +188,8 @@ def draft(own: LimitFlags, text: TextFlags, head: HeadFlags, model: ModelFlags, 
     """
     from truedraw.cli.found import print_found
 
-    plan = plan_of(own, text, head, model)
-    layers = None if head.layers is None else layers_of(head.layers)
+    plan = plan_of(own, text, head, model, sizes_of(sizes, head.kind))
+    layers = layers_of(head)
     try:
         found = trained(plan, layers, model)
     except KeyboardInterrupt:
@@ -162,10 +198,13 @@ def draft(own: LimitFlags, text: TextFlags, head: HeadFlags, model: ModelFlags, 
     print_found(found.to_json(), found.lines(), output)
 
 
-def plan_of(own: LimitFlags, text: TextFlags, head: HeadFlags, model: ModelFlags) -> Plan:
-    """Raises BadParameter, BadFile for what is wrong before the model is loaded, and where torch is missing."""
+def plan_of(own: LimitFlags, text: TextFlags, head: HeadFlags, model: ModelFlags, sizes: Sizes | None = None) -> Plan:
+    """Raises BadParameter, BadFile for what is wrong before the model is loaded, and where torch is missing.
+
+    Without `sizes` for heads alone.
+    """
     from truedraw.cli.options import law_of
-    from truedraw.distill.plan import HeadPlan, Plan
+    from truedraw.distill.plan import TRANSFORMER, HeadPlan, Plan, Sizes, shape_of
     from truedraw.generate.draft_head import NO_HEAD
 
     require_torch()
@@ -175,12 +214,16 @@ def plan_of(own: LimitFlags, text: TextFlags, head: HeadFlags, model: ModelFlags
         raise BadParameter(
             "--draft", f"{model.draft} would be trained anew, not further; leave it out, and name --output"
         )
-    trains = HeadPlan(head.hidden, head.vocabulary, head.loss, text.seed, head.learning_rate)
-    work = own.work or own.output.with_suffix(".work")
-    plan = Plan(own.output, work, _texts(text), trains, _limits(own, text, model.threads), law_of(model), own.overwrite)
+    if head.kind == TRANSFORMER and sizes is None:
+        raise BadParameter("--kind", f"a {TRANSFORMER} is no head; choose another kind")
+    hidden, heads = shape_of(head.kind, head.hidden, head.heads)
+    trains = HeadPlan(hidden, head.vocabulary, head.loss, text.seed, head.learning_rate, head.kind, heads)
+    output = own.output or Path(OUTPUTS.get(head.kind, HEAD_FILE))
+    work, limits = own.work or output.with_suffix(".work"), _limits(own, text, model.threads)
+    plan = Plan(output, work, _texts(text), trains, limits, law_of(model), own.overwrite, sizes or Sizes())
     plan.check()
-    if not own.output.parent.is_dir():
-        raise BadFile(f"--output {own.output} cannot be written; give a file in a folder that exists")
+    if not output.parent.is_dir():
+        raise BadFile(f"--output {output} cannot be written; give a file in a folder that exists")
     return plan
 
 
@@ -192,11 +235,20 @@ def require_torch() -> None:
         raise BadParameter("train", "training needs torch, which is not installed; run: pip install 'truedraw[torch]'")
 
 
-def layers_of(text: str) -> tuple[int, ...]:
-    """Whole numbers from 0; raises BadParameter."""
+def layers_of(head: HeadFlags) -> tuple[int, ...] | None:
+    """Whole numbers from 0; None: those that the model's depth suggests. Raises BadParameter."""
     from truedraw.cli.sizes import values_of
+    from truedraw.distill.plan import TRANSFORMER
+    from truedraw.draft.head.card import MEDUSA
+    from truedraw.draft.head.opening import ANY_LAYER
 
-    return tuple(int(value) for value in values_of("--layers", text, whole=True))
+    if head.kind == MEDUSA:
+        if head.layers is not None:
+            raise BadParameter("--layers", f"a {MEDUSA} head reads the last hidden state alone; leave it out")
+        return ANY_LAYER
+    if head.layers is None:
+        return ANY_LAYER if head.kind == TRANSFORMER else None
+    return tuple(int(value) for value in values_of("--layers", head.layers, whole=True))
 
 
 def trained(plan: Plan, layers: tuple[int, ...] | None, flags: ModelFlags) -> Outcome:

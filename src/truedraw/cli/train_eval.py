@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 PANEL = "Measurement"
 MAX_TOKENS, SEED = 128, 0  # as truedraw bench
 TEMPERATURES = "1,0.7,0"
+HEAD_PATH = "head_path"  # the setting of all drafters over a head
 EPILOG = """Examples:
 
 truedraw train eval
@@ -70,6 +71,16 @@ class EvalFlags:
             rich_help_panel=PANEL,
         ),
     ] = 1
+    write_card: Annotated[
+        Path | None,
+        flag(
+            "--write-card",
+            metavar="FILE",
+            help="Write the head again, to this file or over itself, with what was found in its card; `truedraw train "
+            "show` prints it. Give prompts that it was not trained on.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
     raw: Annotated[
         bool, flag("--raw", help="Continue prompts as they are, without a chat template.", rich_help_panel=PANEL)
     ] = False
@@ -95,10 +106,12 @@ def evaluate(
     drafter alone and under auto. Tables go to stderr (not with --json), one JSON object to stdout. ctrl-C reports the
     temperatures so far. --spec-method takes other drafters that have laws: ngram-lm, model.
     """
+    from truedraw.bench.draft_eval.figures import BUILT_IN
     from truedraw.bench.draft_eval.report import Plan
     from truedraw.bench.pairs import tasks
     from truedraw.bench.prompts import read_prompts
     from truedraw.cli.options import computed_with, opened
+    from truedraw.cli.train_eval_card import card_of, check_card, write_card
     from truedraw.cli.train_eval_lines import lines
     from truedraw.sampling.params import sampling_params
 
@@ -109,6 +122,8 @@ def evaluate(
     if head is not None and model.draft is not None:
         raise BadParameter("HEAD", f"{head} is a head, and so is --draft {model.draft}; give one of them")
     speculation = drafting(spec, head)
+    if own.write_card is not None:
+        check_card(own.write_card, head, speculation)
     prompts = read_prompts(own.prompts, own.limit, own.per_category)
     with opened(model, apart=True, **({} if head is None else {"draft": head})) as loaded:
         plan = Plan(loaded, speculation, tasks(loaded, prompts, own.raw), own.repeats)
@@ -117,12 +132,15 @@ def evaluate(
             "model": loaded.name,
             "head": card_of(plan),
             "prompts": len(prompts),
+            "prompts_from": BUILT_IN if own.prompts is None else own.prompts.name,
             "temperatures": sections,
             "complete": complete,
             "repeats": own.repeats,
             **computed_with(model),
             **conditions(plan, points),
         }
+    if own.write_card is not None and complete:
+        write_card(own.write_card, found)
     if sections:
         print_found(found, lines(found), output)
     if not complete:
@@ -133,6 +151,7 @@ def drafting(spec: SpeculationFlags, head: Path | None) -> Speculation:
     """The drafter that is asked for, the head if none is; raises BadParameter."""
     from truedraw.bench.draft_eval.report import HEAD
     from truedraw.cli.speculating import speculation_of
+    from truedraw.generate.keys import keys
     from truedraw.generate.speculation import AUTO
 
     found = speculation_of(spec)
@@ -140,7 +159,7 @@ def drafting(spec: SpeculationFlags, head: Path | None) -> Speculation:
         if spec.spec_method == AUTO:
             raise BadParameter("--spec-method", f"{AUTO} is several drafters, and is timed beside each; name one")
         found = found.but(method=HEAD)
-    if head is not None and found.method != HEAD:
+    if head is not None and HEAD_PATH not in keys(found.method):
         raise BadParameter("HEAD", f"{found.method} drafts without a head; leave out one of the two")
     return found
 
@@ -169,17 +188,6 @@ def bars(plan: Plan, temperatures: int) -> Iterator[Done]:
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         shown = {name: bar.add_task(name, total=units * temperatures) for name, units in plan.units().items() if units}
         yield lambda name: bar.advance(shown[name])
-
-
-def card_of(plan: Plan) -> Mapping[str, Any] | None:
-    """Which head was looked at, and what it says of itself; None for another drafter."""
-    from truedraw.bench.draft_eval.report import HEAD
-    from truedraw.draft.head.file import read_card
-
-    if plan.speculation.method != HEAD:
-        return None
-    path = Path(plan.speculation.settings.get("head_path") or plan.model.drafts.head_path or "").expanduser()
-    return {"file": str(path), "bytes": path.stat().st_size, "card": asdict(read_card(path))}
 
 
 def conditions(plan: Plan, points: list[dict[str, Any]]) -> dict[str, Any]:

@@ -49,6 +49,8 @@ def rounds(section: Mapping[str, Any]) -> list[str]:
         gains = {rule: each[kind] for rule, each in section["predicted_speedup"].items()}
         found.append(row(f"drafts in a {kind}", [str(place + 1) for place in range(len(next(iter(tokens.values()))))]))
         found += [row(f"  tokens a round, {rule}", means(values)) for rule, values in tokens.items()]
+        found += [row(f"    p/q, {name}", means(each["tokens_per_round"]["p/q"][kind]))
+                  for name, each in categories(section).items()]  # fmt: skip
         found += [row(f"  predicted speed-up, {rule}", decimals(values)) for rule, values in gains.items()]
     return found
 

@@ -5,16 +5,20 @@
 plan.py         what is asked for: sizes, budget, where the work lies
 clock.py        time that a stage has had
 pipeline.py     the stages, one after the other, within one budget
+preparing.py    those before training
 outcome.py      what came of it
 own_texts.py    texts that the target writes for itself
 documents.py    texts of files
 texts.py        the texts of a run, in a journal
+watching.py     what the target knew of a text while it wrote it
 computing.py    what the target knows and says at each row of a text
 store.py        these features on disk
 rows.py         the features as training reads them: training rows and held-out ones
 tables.py       the target's embedding and output rows as arrays
 known.py        the tokens that a head knows, and the target's law of them
-network.py      the head's network in torch
+network.py      what a head's network in torch is
+kinds/          the kinds of networks, a file each
+head.py         a head while it learns: a network and what it works with
 losses.py       what is minimised: values and gradients
 windows.py      the rows of one step
 gradients.py    the gradient of one step
@@ -25,7 +29,12 @@ training.py     the loop
 evaluation.py   acceptance on held-out text
 siblings.py     what a second, third, ... candidate adds
 export.py       the head's file and its card
+history.py      how a training went, for its card
+outlook.py      what ten times as much might give
+outlook_page.py the same on a page
 report.py       the page about a training
+comparison/     losses beside one another
+independent/    a transformer of its own instead of a head: its own network, training and folder
 
 Torch is needed from known.py on, and imported by functions alone.
 """

@@ -17,7 +17,7 @@ from truedraw.distill.texts import Text
 from truedraw.protocol import Engine, Logits, Proposal, Work
 
 PASS_ROWS = 250  # of a text in one pass: a row's logits are as wide as the vocabulary
-CHECKED_ROWS = 8  # whose logits are recomputed once
+CHECKED_ROWS = 8  # whose logits are recomputed once, before all else
 
 
 class Computed(NamedTuple):
@@ -29,9 +29,7 @@ class Computed(NamedTuple):
     all_texts: bool  # False: the bytes or the time ended before the texts did
 
 
-def compute(
-    engine: Engine, tables: Tables, texts: Iterable[Text], store: Store, limit: tuple[int, Clock, Tell, int]
-) -> Computed:
+def compute(engine: Engine, texts: Iterable[Text], store: Store, limit: tuple[int, Clock, Tell, int]) -> Computed:
     """Features of the texts that the store lacks; `limit`: bytes of the store, the time, who is told, rows in all.
 
     Raises BadParameter where the disk has no room for what the limit allows, BadFile where it is full nevertheless.
@@ -39,17 +37,20 @@ def compute(
     most_bytes, clock, tell, wanted = limit
     most_rows = min(wanted, most_bytes // store.shape.row_bytes)
     check_space(store.folder, max(0, most_rows - store.rows) * store.shape.row_bytes)
-    checked = False
     for text in islice(texts, store.texts, None):
         if store.rows + len(text.answer) > most_rows or (clock.over and store.rows):
             return Computed(store.texts, store.rows, store.seconds, all_texts=False)
-        features, rows, logits = features_of(engine, text)
-        if not checked:
-            check_output(tables, logits[:CHECKED_ROWS], features[:CHECKED_ROWS, -1])
-            checked = True
+        features, rows, _ = features_of(engine, text)
         store.append(features, rows, text.temperature, clock.seconds)
         tell(FEATURES, store.rows / max(most_rows, 1), f"{store.rows:,} rows, {store.num_bytes / 1e6:,.0f} MB")
     return Computed(store.texts, store.rows, store.seconds, all_texts=True)
+
+
+def check_readout(engine: Engine, tables: Tables) -> None:
+    """Raises UnsupportedModel where the engine's logits are not its last hidden states times the output rows."""
+    some = [token % engine.vocab_size for token in range(CHECKED_ROWS)]
+    features, _, logits = features_of(engine, Text(some[:1], some, None))
+    check_output(tables, logits, features[:, -1])
 
 
 def features_of(engine: Engine, text: Text) -> tuple[NDArray[np.float32], NDArray[Any], Logits]:
@@ -69,14 +70,14 @@ def _passes(engine: Engine, text: Text) -> Iterator[tuple[NDArray[np.float32], N
             part = text.answer[start : start + PASS_ROWS]
             scores = engine.forward([Work(sequence, Proposal.chain(part[:-1]))])[0]
             assert scores.hidden is not None
-            yield scores.hidden.copy(), _laws(scores.logits), scores.logits[:CHECKED_ROWS].copy()
+            yield scores.hidden.copy(), laws_of(scores.logits), scores.logits[:CHECKED_ROWS].copy()
             sequence.commit(part)
     finally:
         sequence.close()
 
 
-def _laws(logits: Logits) -> NDArray[Any]:
-    """[rows] ROW, but for the tokens."""
+def laws_of(logits: Logits) -> NDArray[Any]:
+    """[rows] ROW of logits [rows, vocab], but for the tokens."""
     rows = np.zeros(len(logits), ROW)
     rows["top"] = logits.argmax(1)
     for place, temperature in enumerate(TEMPERATURES):

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.distill.gradients import scaled
+from truedraw.distill.head import Head
 from truedraw.distill.known import Known
-from truedraw.distill.network import Weights, begin, read, step
 from truedraw.distill.rows import Rows
 from truedraw.distill.siblings import Kept, kept_chances
 from truedraw.distill.store import TEMPERATURES
@@ -23,7 +23,7 @@ AT_ONCE = 256  # rows
 
 
 class Measured(NamedTuple):
-    """acceptance [CHAIN]: the mean chance that a draft is kept behind the text's own tokens, by position. tokens: a
+    """acceptance [chain]: the mean chance that a draft is kept behind the text's own tokens, by position. tokens: a
     round of such a chain, the target's own one included. rows: that it was measured at."""
 
     acceptance: tuple[float, ...]
@@ -36,21 +36,28 @@ class Measured(NamedTuple):
                 "rows": self.rows}  # fmt: skip
 
 
-class Head(NamedTuple):
-    """A network and all it works with."""
-
-    weights: Weights
-    known: Known
-    scale: Tensor
+def chain_of(head: Head) -> int:
+    """Drafts of the chain that is measured: no more than the head has."""
+    return CHAIN if head.network.levels is None else min(CHAIN, head.network.levels)
 
 
 def measured(head: Head, data: Rows, temperature: float, most: int) -> Measured:
     """At most so many rows of held-out text."""
     rows = data.held_out(temperature, most, CHAIN)
+    kept = kept_behind(head, data, rows, temperature)
+    return Measured(tuple(map(float, kept.mean(0))), float(tokens_of(kept).mean()), len(rows))
+
+
+def kept_behind(head: Head, data: Rows, rows: Ints, temperature: float) -> Floats:
+    """[rows, chain]: the chance that each draft behind each of these rows is kept, the text's own before it."""
     parts = [rows[start : start + AT_ONCE] for start in range(0, len(rows), AT_ONCE)]
-    kept = np.concatenate([_kept(head, data, part, temperature) for part in parts])
-    tokens = 1 + np.cumprod(kept, 1).sum(1).mean()
-    return Measured(tuple(map(float, kept.mean(0))), float(tokens), len(rows))
+    return np.concatenate([_kept(head, data, part, temperature) for part in parts])
+
+
+def tokens_of(kept: Floats) -> Floats:
+    """[rows]: tokens a round of chains whose drafts are kept with such chances [rows, CHAIN]."""
+    found: Floats = 1 + np.cumprod(kept, 1).sum(1)
+    return found
 
 
 def siblings(head: Head, data: Rows, most: int, seed: int) -> Kept:
@@ -67,31 +74,33 @@ def _first(head: Head, data: Rows, rows: Ints) -> list[tuple[Floats, Floats]]:
     with torch.no_grad():
         for start in range(0, len(rows), AT_ONCE):
             part = rows[start : start + AT_ONCE]
-            _, logits = _behind(head, begin(head.weights, scaled(data, part, head.scale)), data, part + 1)
+            x = head.network.begin(head.weights, scaled(data, part, head.scale))
+            _, logits = _behind(head, x, data, (part, 1))
             p, q = _p(head.known, data, part + 1, 0), torch.softmax(logits, -1)
             found.append((p.double().numpy(), q.double().numpy()))
     return found
 
 
 def _kept(head: Head, data: Rows, rows: Ints, temperature: float) -> Floats:
-    """[rows, CHAIN]."""
+    """[rows, chain]."""
     import torch
 
     columns: list[NDArray[Any]] = []
     with torch.no_grad():
-        x = begin(head.weights, scaled(data, rows, head.scale))
-        for position in range(1, CHAIN + 1):
-            x, logits = _behind(head, x, data, rows + position)
+        x = head.network.begin(head.weights, scaled(data, rows, head.scale))
+        for position in range(1, chain_of(head) + 1):
+            x, logits = _behind(head, x, data, (rows, position))
             columns.append(_chances(head.known, logits, data, rows + position, temperature))
     return np.stack(columns, 1).astype(np.float64)
 
 
-def _behind(head: Head, x: Tensor, data: Rows, at: Ints) -> tuple[Tensor, Tensor]:
-    """States and logits once the tokens of these rows stand there."""
+def _behind(head: Head, x: Tensor, data: Rows, at: tuple[Ints, int]) -> tuple[Tensor, Tensor]:
+    """States and logits once the tokens so many places behind these rows stand there."""
     import torch
 
-    after = step(head.weights, x, head.known.embedded[torch.from_numpy(data.tokens[at])])
-    return after, read(head.weights, after) @ head.known.readout.T
+    rows, position = at
+    after, out = head.behind(x, head.known.embedded[torch.from_numpy(data.tokens[rows + position])], position)
+    return after, out @ head.known.readout.T
 
 
 def _chances(known: Known, logits: Tensor, data: Rows, at: Ints, temperature: float) -> NDArray[Any]:

@@ -6,17 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from truedraw.distill.checkpoint import Arrays
-from truedraw.distill.evaluation import MEASURED, Head, measured, siblings
-from truedraw.distill.network import GAIN, MATRICES, folded, unfolded
+from truedraw.distill.evaluation import MEASURED, measured, siblings
+from truedraw.distill.head import Head
+from truedraw.distill.network import Network
 from truedraw.distill.rows import Rows
 from truedraw.distill.starting import rounded
 from truedraw.distill.tables import dense
-from truedraw.draft.head.card import RECURRENT, Card
-from truedraw.draft.head.file import write_head
-from truedraw.engine.openvino.weights import quantise
+from truedraw.draft.head.card import Card
+from truedraw.draft.head.file import codes_of, write_head
 
 ROWS, SIBLING_ROWS = 6000, 2000  # of held-out text that are measured at last
 SCALE = "scale"
@@ -34,7 +32,7 @@ class Target(NamedTuple):
 
 def figures(head: Head, best: Arrays, data: Rows, seed: int) -> dict[str, Any]:
     """Acceptance by position at each temperature, and of candidates, after rounding to int8."""
-    written = rounded(head, _as_written(best))
+    written = as_written(head, best)
     by_temperature = {f"{each:g}": measured(written, data, each, ROWS).to_json() for each in MEASURED}
     kept = siblings(written, data, SIBLING_ROWS, seed)
     return {
@@ -44,35 +42,34 @@ def figures(head: Head, best: Arrays, data: Rows, seed: int) -> dict[str, Any]:
     }
 
 
-def export(path: Path, target: Target, best: Arrays, training: Mapping[str, Any]) -> None:
+def export(path: Path, target: Target, head: Head, best: Arrays, training: Mapping[str, Any]) -> None:
     """Whole or not at all; `training` is what figures() says, and more. Raises BadFile."""
+    network = head.network
     card = Card(
-        RECURRENT,
+        network.kind,
         target.name,
         target.tokenizer,
         target.vocab_size,
         target.width,
-        target.layers,
+        target.layers if network.reads_streams else (),
         len(best["tokens"]),
         tuple(training["siblings"]),
         dict(training),
+        network.levels,
     )
-    matrices = {name: best[f"weight.{name}"] for name in MATRICES}
-    matrices["input"] = folded(matrices["input"], best[SCALE])
-    write_head(path, card, best["tokens"], matrices, {GAIN: best[f"weight.{GAIN}"]})
+    values = _folded(network, best)
+    matrices = {name: values[name] for name in network.matrices}
+    write_head(path, card, best["tokens"], matrices, {name: values[name] for name in network.vectors})
 
 
-def _as_written(best: Arrays) -> dict[str, Any]:
-    """The weights by their names as they are behind the file, for scaled features."""
-    found: dict[str, Any] = {GAIN: best[f"weight.{GAIN}"]}
-    for name in MATRICES:
-        values = best[f"weight.{name}"]
-        if name == "input":
-            found[name] = unfolded(_rounded(folded(values, best[SCALE])), best[SCALE])
-        else:
-            found[name] = _rounded(values)
-    return found
+def as_written(head: Head, best: Arrays) -> Head:
+    """The head of these arrays as it is behind the file: rounded."""
+    network, values = head.network, _folded(head.network, best)
+    again = {name: dense(codes_of(each)) if name in network.matrices else each for name, each in values.items()}
+    return rounded(head, network.unfolded(again, best[SCALE]))
 
 
-def _rounded(values: Any) -> Any:
-    return dense(quantise(np.ascontiguousarray(values, np.float32)))
+def _folded(network: Network, best: Arrays) -> Arrays:
+    """Its weights, for features that are not scaled."""
+    values = {name: best[f"weight.{name}"] for name in (*network.matrices, *network.vectors)}
+    return network.folded(values, best[SCALE])

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from truedraw.distill.head import Head
 from truedraw.distill.known import Known
 from truedraw.distill.losses import blended, loss_of
-from truedraw.distill.network import Weights, begin, read, step
 from truedraw.distill.rows import Rows
-from truedraw.distill.windows import POSITIONS, Windows, num_windows
+from truedraw.distill.windows import Windows, num_windows
 from truedraw.protocol import Floats, Ints
 
 Tensor = Any  # torch.Tensor
@@ -48,27 +48,26 @@ def scaled(data: Rows, at: Ints, scale: Tensor) -> Tensor:
     return (features * scale[None, :, None]).flatten(1)
 
 
-def gradient(
-    weights: Weights, known: Known, scale: Tensor, where: Windows, blend: Blend, look: bool = False
-) -> Seen | None:
+def gradient(head: Head, where: Windows, blend: Blend, look: bool = False) -> Seen | None:
     """Add the step's gradient to the weights' own; `look`: also tell what was seen."""
     import torch
 
-    data, (count, length) = where.data, where.rows.shape
-    behind = where.rows[:, :1] + np.arange(1, length + POSITIONS)[None]
+    network, known, data, (count, length) = head.network, head.known, where.data, where.rows.shape
+    behind = where.rows[:, :1] + np.arange(1, length + network.positions)[None]
     laws = known.law(data, behind)
     seen = []
     total: Tensor = 0
     with torch.autocast("cpu", known.fast, enabled=known.fast != torch.float32):
-        x = begin(weights, scaled(data, where.rows, scale)).float().view(count, length, -1)
-        for position in range(1, POSITIONS + 1):
+        x = network.begin(head.weights, scaled(data, where.rows, head.scale)).float().view(count, length, -1)
+        for position in range(1, network.positions + 1):
             some = min(num_windows(position), count)
             tokens = data.tokens[where.behind(position, some)]
-            x = step(weights, x[:some], known.embedded[torch.from_numpy(tokens)]).float()
+            x, out = head.behind(x[:some], known.embedded[torch.from_numpy(tokens)], position)
+            x = x.float()
             p = laws[:some, position - 1 : position - 1 + length]
             counts = torch.tensor(where.counts(position, some)).float()
             weighted = counts * (blend.survival[position - 1] / (some * length))
-            part, found = _pulled(read(weights, x).float(), known, (p, weighted, counts), blend, look)
+            part, found = _pulled(out.float(), known, (p, weighted, counts), blend, look)
             total = total + part
             seen.append(found)
     total.backward()

@@ -1,42 +1,74 @@
-"""The network of draft/head/cell.py in torch, by the names under which a head's file keeps its parts.
-
-    input [width, streams * width], token [width, width], up [2 * inner, 2 * width], down [width, inner],
-    output [width, width], gain [width]
+"""The networks of draft/head/kinds/ in torch, by the names under which a head's file keeps their parts.
 
 Hidden states come in multiplied by `scale` [streams], about 1 / rms of each stream, so that one rate of learning fits
-all; `folded` puts that into `input`.
+all; `folded` puts that into the weights.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Tensor = Any  # torch.Tensor
 Weights = dict[str, Tensor]
+Numbers = Mapping[str, NDArray[np.float32]]
 EPSILON = 1e-5  # of mean squares, as in draft/head/compiled.py
-MATRICES = ("input", "token", "up", "down", "output")
-GAIN = "gain"
+INPUT, GAIN = "input", "gain"
 START = 0.02  # standard deviation of what is random at the beginning
 
 
-def beginning(width: int, streams: int, inner: int, seed: int) -> Weights:
-    """A head that says again what the target said last: a better start than chance."""
-    import torch
+class Sizes(NamedTuple):
+    """Of a network: its target's hidden states, how many of them it reads, and its inner width; 0: it has none."""
 
-    chance = torch.Generator().manual_seed(seed)
-    found = {
-        "input": torch.zeros(width, streams * width),
-        "token": torch.randn(width, width, generator=chance) * START,
-        "up": torch.randn(2 * inner, 2 * width, generator=chance) / (2 * width) ** 0.5,
-        "down": torch.zeros(width, inner),
-        "output": torch.eye(width),
-        GAIN: torch.ones(width),
-    }
-    found["input"][:, -width:] = torch.eye(width)
-    return found
+    width: int
+    streams: int
+    inner: int
+
+
+class Network(Protocol):
+    """One kind. States are [..., any width]; positions count from 1, the first token behind what the target scored."""
+
+    kind: str  # of a card
+    levels: int | None  # the last position that it can draft; None: there is none
+    positions: int  # that are learnt
+    reads_streams: bool  # beside the final norm's output, which comes last
+    matrices: tuple[str, ...]
+    vectors: tuple[str, ...]
+
+    def beginning(self, sizes: Sizes, seed: int) -> Weights:
+        """Before anything is learnt."""
+        ...
+
+    def bridge(self, weights: Weights, matrix: Tensor, last_scale: float) -> None:
+        """Begin with saying again what the target said last, a better start than chance.
+
+        The rows of the embedding times `matrix` [width, width] are the target's output; `last_scale` is that of its
+        final state.
+        """
+        ...
+
+    def begin(self, weights: Weights, features: Tensor) -> Tensor:
+        """States [n, any] from scaled features [n, streams * width]."""
+        ...
+
+    def step(self, weights: Weights, state: Tensor, embedded: Tensor, position: int) -> Tensor:
+        """States behind the token of this position, n(e(t)) [..., width]."""
+        ...
+
+    def read(self, weights: Weights, state: Tensor, position: int) -> Tensor:
+        """What the rows of the embedding are multiplied with [..., width] there."""
+        ...
+
+    def folded(self, arrays: Numbers, scale: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+        """All weights, for features that are not scaled."""
+        ...
+
+    def unfolded(self, arrays: Numbers, scale: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+        """The reverse."""
+        ...
 
 
 def normed(x: Tensor) -> Tensor:
@@ -44,35 +76,38 @@ def normed(x: Tensor) -> Tensor:
     return x * (x.pow(2).mean(-1, keepdim=True) + EPSILON).rsqrt()
 
 
-def begin(weights: Weights, features: Tensor) -> Tensor:
-    """x_0 [n, width] from scaled features [n, streams * width]."""
-    from torch.nn.functional import linear
-
-    return linear(features, weights["input"])
-
-
-def step(weights: Weights, x: Tensor, embedded: Tensor) -> Tensor:
-    """x_i [..., width] from x_{i-1} and n(e(t_i))."""
-    import torch
+def fed(x: Tensor, stacked: Tensor, down: Tensor) -> Tensor:
+    """D (silu(G x) * (U x)), `stacked` being G and U."""
     from torch.nn.functional import linear, silu
 
-    gate, up = linear(torch.cat([normed(x), embedded], -1), weights["up"]).chunk(2, -1)
-    return x + linear(embedded, weights["token"]) + linear(silu(gate) * up, weights["down"])
+    gate, up = linear(x, stacked).chunk(2, -1)
+    return linear(silu(gate) * up, down)
 
 
-def read(weights: Weights, x: Tensor) -> Tensor:
-    """What the rows of the embedding are multiplied with: O (g * n(x))."""
-    from torch.nn.functional import linear
+def fused(sizes: Sizes) -> Tensor:
+    """What `input` begins as: the target's final state alone."""
+    import torch
 
-    return linear(normed(x) * weights[GAIN], weights["output"])
-
-
-def folded(matrix: NDArray[np.float32], scale: NDArray[np.float32]) -> NDArray[np.float32]:
-    """`input` [width, streams * width] for features that are not scaled by `scale` [streams]."""
-    width = matrix.shape[1] // len(scale)
-    return np.asarray(matrix * np.repeat(scale, width)[None], np.float32)
+    found = torch.zeros(sizes.width, sizes.streams * sizes.width)
+    found[:, -sizes.width :] = torch.eye(sizes.width)
+    return found
 
 
-def unfolded(matrix: NDArray[np.float32], scale: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The reverse."""
-    return folded(matrix, np.asarray(1 / scale, np.float32))
+def say_again(weights: Weights, matrix: Tensor, last_scale: float) -> None:
+    """Network.bridge where logits are made of O (g * n(x))."""
+    import torch
+
+    with torch.no_grad():
+        weights["output"].copy_(matrix)
+        weights[GAIN].fill_(1 / last_scale)
+
+
+def folded_input(arrays: Numbers, scale: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+    """Network.folded where features come in through `input` [width, streams * width]."""
+    width = arrays[INPUT].shape[1] // len(scale)
+    return {**arrays, INPUT: np.asarray(arrays[INPUT] * np.repeat(scale, width)[None], np.float32)}
+
+
+def inverse(scale: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Of scales."""
+    return np.asarray(1 / scale, np.float32)

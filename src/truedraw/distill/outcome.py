@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from truedraw.distill.outlook_page import sentence
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -36,5 +38,6 @@ class Outcome:
             *more,
             "kept on held-out text, by position of a chain:",
             *by_temperature,
+            *([sentence(found["outlook"])] if found.get("outlook") else []),
             f"written: {self.output}, {self.page}",
         ]

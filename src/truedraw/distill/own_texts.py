@@ -7,15 +7,17 @@ the text of a seed is the same in any batch, and what is there already is not dr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from truedraw.distill.texts import WATCH
 from truedraw.errors import BadParameter, BadPrompt
 from truedraw.generate.request import Request
 
 if TYPE_CHECKING:
+    from truedraw.distill.watching import Watch
     from truedraw.generate.model import Model
 
 PLACE = "\x00"  # stands for the user's words while the template is looked at
@@ -27,7 +29,7 @@ INSTEAD = "a file of prompts, or --documents"
 PURPOSES = 1 << 32  # seeds of prompts and answers are this far apart
 
 Record = dict[str, Any]
-"""One text: {"key": [round, number], "temperature", "prompt": token ids, "answer": token ids}."""
+"""One text: {"key": [round, number], "temperature", "prompt": token ids, "answer": token ids}, WATCH: who watched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +44,12 @@ class Plan:
     asked: tuple[str, ...] | None = None  # prompts that are given
 
 
-def own_texts(model: Model, plan: Plan, done: Iterable[tuple[int, int]] = ()) -> Iterator[Record]:
+def own_texts(
+    model: Model, plan: Plan, done: Iterable[tuple[int, int]] = (), watched: Callable[[], Watch] | None = None
+) -> Iterator[Record]:
     """Texts without end, in order of completion; those in `done`, by their keys, are left out.
 
-    Raises BadParameter where no text comes for several rounds.
+    `watched`: makes a watch for each answer. Raises BadParameter where no text comes for several rounds.
     """
     seen = set(done)
     number = max((r for r, _ in seen), default=0)
@@ -53,7 +57,7 @@ def own_texts(model: Model, plan: Plan, done: Iterable[tuple[int, int]] = ()) ->
     barren = 0
     for r in count(first):
         barren = 0 if any(key[0] == r for key in seen) else barren + 1
-        for record in _answers(model, plan, r, seen):
+        for record in _answers(model, plan, r, seen, watched):
             barren = 0
             yield record
         if barren == MOST_BARREN:
@@ -79,9 +83,15 @@ def _prompts(model: Model, plan: Plan, number: int) -> list[str]:
     return list(dict.fromkeys(text for text in texts if SHORTEST < len(text) < LONGEST))
 
 
-def _answers(model: Model, plan: Plan, number: int, seen: set[tuple[int, int]]) -> Iterator[Record]:
+def _answers(
+    model: Model, plan: Plan, number: int, seen: set[tuple[int, int]], watched: Callable[[], Watch] | None
+) -> Iterator[Record]:
     asked = list(plan.asked) if plan.asked is not None else _prompts(model, plan, number)
-    requests = [_request(model, plan, number, i, text) for i, text in enumerate(asked) if (number, i) not in seen]
+    requests = [
+        replace(_request(model, plan, number, i, text), observer=watched() if watched else None)
+        for i, text in enumerate(asked)
+        if (number, i) not in seen
+    ]
     for request, result in model.generate_many(requests, logits_cache_bytes=0):
         if isinstance(result, BadPrompt):  # longer than the context: one prompt of many
             continue
@@ -91,17 +101,18 @@ def _answers(model: Model, plan: Plan, number: int, seen: set[tuple[int, int]]) 
         if len(answer) >= LEAST_ANSWER:
             temperature = request.params["temperature"]
             prompt = [int(token) for token in request.prompt]
-            yield {"key": list(request.key), "temperature": temperature, "prompt": prompt, "answer": answer}
+            yield {"key": list(request.key), "temperature": temperature, "prompt": prompt, "answer": answer,
+                   WATCH: request.observer}  # fmt: skip
 
 
 def _request(model: Model, plan: Plan, number: int, i: int, text: str) -> Request:
     seed = plan.seed + PURPOSES * (number + 1) + i
     temperature = plan.temperatures[i % len(plan.temperatures)]
     params = {"temperature": temperature, "max_tokens": plan.answer_tokens, "seed": seed}
-    return Request(_opening(model, text), params, False, (number, i))
+    return Request(opening(model, text), params, False, (number, i))
 
 
-def _opening(model: Model, text: str) -> list[int]:
+def opening(model: Model, text: str) -> list[int]:
     """A user's turn, or, for a model that knows no turns, a text to continue."""
     if model.tokenizer.has_chat_template:
         return model.chat_prompt([{"role": "user", "content": text}])

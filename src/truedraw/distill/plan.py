@@ -7,14 +7,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from truedraw.draft.head.card import BOUNDED, KINDS, MEDUSA, RECURRENT
 from truedraw.errors import BadParameter
 
 TEXTS, FEATURES, TRAINING = "texts", "features", "training"
-SHARES = {TEXTS: 0.45, FEATURES: 0.15, TRAINING: 0.4}
+SHARES = {TEXTS: 0.55, FEATURES: 0.05, TRAINING: 0.4}
 """Of the time. What a stage leaves over is the next one's."""
 DEPTHS = (0.27, 0.5, 0.73, 0.87)
 """Where in the target the streams that a head reads are taken, unless told otherwise; the last one stands behind."""
 PAGE = ".html"
+DEPTH = 2  # of a transformer: each further layer is a few more operations in a draft's pass, which is a short one
+TRANSFORMER = "transformer"
+"""The kind that is no head but a model of its own, in distill/independent."""
+HIDDEN, HEADS, MOST_HEADS = 1536, 4, 6
+"""Inner width of a head, and how many positions one has that has a head a position, unless told otherwise; no more than
+drafter.DEEPEST, which is how deep drafts go."""
 
 
 class Tell(Protocol):
@@ -39,13 +46,25 @@ class TextPlan:
 
 @dataclass(frozen=True, slots=True)
 class HeadPlan:
-    """The head, and how it is trained."""
+    """The head, and how it is trained. `hidden` is None for a kind without inner width, `heads` for one that has none a
+    position; see shape_of."""
 
-    hidden: int = 1536  # inner width of its feed-forward block
+    hidden: int | None = HIDDEN  # inner width of its feed-forward block, or of all that stand at one place of a chain
     vocabulary: int = 8192  # tokens that it can draft, at most
     loss: str = "lk"
     seed: int = 0
     rate: float = 2e-3  # of learning, at its highest
+    kind: str = RECURRENT
+    heads: int | None = None  # positions that it can draft
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Of a transformer of its own. None: what fits the target."""
+
+    width: int | None = None
+    depth: int = DEPTH  # layers
+    heads: int | None = None  # of its attention
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +89,7 @@ class Plan:
     limits: Limits = field(default_factory=Limits)
     identity: Mapping[str, Any] = field(default_factory=dict)
     overwrite: bool = False  # begin --work anew
+    sizes: Sizes = field(default_factory=Sizes)  # for the kind TRANSFORMER
 
     @property
     def page(self) -> Path:
@@ -82,6 +102,7 @@ class Plan:
         from truedraw.sampling.params import sampling_params
 
         loss_of(self.head.loss)
+        shape_of(self.head.kind, self.head.hidden, self.head.heads)
         for temperature in self.texts.temperatures:
             sampling_params({"temperature": temperature})
         if not self.texts.temperatures:
@@ -90,6 +111,24 @@ class Plan:
             raise BadParameter("--documents", "goes without --prompts: documents are trained on as they are; give one")
         if self.page == self.output:
             raise BadParameter("--output", f"{self.output} is what the report would be called; give another ending")
+        if self.head.kind == TRANSFORMER:
+            from truedraw.distill.independent.export import check_output
+
+            check_output(self.output)
+
+
+def shape_of(kind: str, hidden: int | None, heads: int | None) -> tuple[int | None, int | None]:
+    """`hidden` and `heads` of a HeadPlan, None standing for the usual; raises BadParameter for what has no meaning."""
+    if kind not in (*KINDS, TRANSFORMER):
+        raise BadParameter("--kind", f"got {kind!r:.40}; choose one of: {', '.join((*KINDS, TRANSFORMER))}")
+    if kind == MEDUSA and hidden is not None:
+        raise BadParameter("--hidden", f"the blocks of a {MEDUSA} head are as wide as the model; leave it out")
+    if kind not in BOUNDED and heads is not None:
+        raise BadParameter("--heads", f"a {kind} head drafts any number of tokens; leave it out")
+    if heads is not None and not 1 <= heads <= MOST_HEADS:
+        raise BadParameter("--heads", f"got {heads}; give 1 to {MOST_HEADS}: drafts go no deeper")
+    usual = None if kind in (MEDUSA, TRANSFORMER) else HIDDEN
+    return hidden or usual, ((heads or HEADS) if kind in BOUNDED else None)
 
 
 def default_layers(num_layers: int) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from truedraw.distill.outlook_page import outlook_html
 from truedraw.page.document import document
 from truedraw.page.svg import Axes, key, plot, rounded, steps, ticks, trace
 
@@ -24,39 +25,42 @@ EXPLAINED = (
 
 def to_html(card: Mapping[str, Any], curve: Sequence[Mapping[str, Any]], looks: Sequence[Mapping[str, Any]]) -> str:
     """The page; `card` is what the head's card says of its training, the others are the points of a State."""
-    title = f"Draft head for {card.get('model', 'a model')}"
+    title = f"Draft for {card.get('model', 'a model')}"
     settings = json.dumps(card, indent=2, ensure_ascii=False)
     return document(
         title,
         f'<h1>{escape(title)}</h1>{_table(card)}<div class="plots">{_plots(curve, looks)}</div>'
-        f"<p>{EXPLAINED}</p><h2>Card</h2><pre>{escape(settings)}</pre>",
+        f"<p>{EXPLAINED}</p>{outlook_html(looks, card.get('outlook'))}<h2>Card</h2><pre>{escape(settings)}</pre>",
     )
 
 
 def _plots(curve: Sequence[Mapping[str, Any]], looks: Sequence[Mapping[str, Any]]) -> str:
-    loss = {"loss": [_point(each, each["loss"]) for each in curve]}
-    rounds = {"held out": [_point(each, each["tokens_a_round"]) for each in looks]}
+    loss = {"loss": [point(each, each["loss"]) for each in curve]}
+    rounds = {"held out": [point(each, each["tokens_a_round"]) for each in looks]}
     return "".join(
         [
-            _plot("loss", loss, low=None),
-            _plot("tokens a round of a chain, held-out text at temperature 1", rounds, low=1.0),
-            _plot("acceptance by position, training text", _by_position(curve), low=0.0),
-            _plot("acceptance by position, held-out text at temperature 1", _by_position(looks), low=0.0),
+            plotted("loss", loss, low=None),
+            plotted("tokens a round of a chain, held-out text at temperature 1", rounds, low=1.0),
+            plotted("acceptance by position, training text", by_position(curve), low=0.0),
+            plotted("acceptance by position, held-out text at temperature 1", by_position(looks), low=0.0),
         ]
     )
 
 
-def _by_position(points: Sequence[Mapping[str, Any]]) -> dict[str, list[Point]]:
+def by_position(points: Sequence[Mapping[str, Any]]) -> dict[str, list[Point]]:
+    """Lines of acceptance from looks or points of the curve."""
     count = len(points[0]["acceptance"]) if points else 0
-    return {f"position {i + 1}": [_point(each, each["acceptance"][i]) for each in points] for i in range(count)}
+    return {f"position {i + 1}": [point(each, each["acceptance"][i]) for each in points] for i in range(count)}
 
 
-def _point(at: Mapping[str, Any], value: float) -> Point:
+def point(at: Mapping[str, Any], value: float) -> Point:
+    """Where a value of a look stands in a plot."""
     return at["tokens"] / THOUSAND, float(value)
 
 
-def _plot(title: str, lines: Mapping[str, Sequence[Point]], low: float | None) -> str:
-    points = [point for line in lines.values() for point in line]
+def plotted(title: str, lines: Mapping[str, Sequence[Point]], low: float | None) -> str:
+    """Lines over tokens trained on; `low`: where the axis begins, None: below the least value."""
+    points = [each for line in lines.values() for each in line]
     if not points:
         return ""
     last = max(x for x, _ in points)
@@ -76,10 +80,8 @@ def _table(card: Mapping[str, Any]) -> str:
                    ("temperature", *(f"position {i + 1}" for i in range(count)), "tokens a round", "rows"))  # fmt: skip
     rows = "".join(_row(temperature, each) for temperature, each in held_out.items())
     within = ", ".join(f"{each:.3f}" for each in card.get("kept_within", ()))
-    return (
-        f'<div class="scroll"><table class="numbers"><tr>{head}</tr>{rows}</table></div>'
-        f"<p>Kept within 1, 2, ... candidates: {within}.</p>"
-    )
+    more = f"<p>Kept within 1, 2, ... candidates: {within}.</p>" if within else ""
+    return f'<div class="scroll"><table class="numbers"><tr>{head}</tr>{rows}</table></div>{more}'
 
 
 def _row(temperature: str, found: Mapping[str, Any]) -> str:

@@ -22,10 +22,11 @@ class Rows:
     """What is in a store. Texts are numbered as they came; when more come, those held out stay so, from EVERY texts on.
 
     features [rows, streams, width] float16, on disk; tokens, tops, texts [rows]; normaliser [rows, temperatures]; held
-    [rows]: whether it is held-out text; temperature [rows], nan where a text was not drawn.
+    [rows]: whether it is held-out text, as all of it is where `all_held`; temperature [rows], nan where a text was not
+    drawn.
     """
 
-    def __init__(self, folder: Path, shape: Shape) -> None:
+    def __init__(self, folder: Path, shape: Shape, all_held: bool = False) -> None:
         lines = list(read_records(folder / INDEX))
         counts = np.array([rows_of(line, folder) for line in lines], np.int64)
         self.count, self.num_texts, self.shape = int(counts.sum()), len(lines), shape
@@ -35,6 +36,8 @@ class Rows:
         self.normaliser: NDArray[np.float32] = np.ascontiguousarray(rows["normaliser"])
         self.texts = np.repeat(np.arange(len(lines)), counts)
         self.held = self.texts % min(EVERY, max(len(lines), 1)) == min(EVERY, len(lines)) - 1
+        if all_held:
+            self.held[:] = True
         drawn = [np.nan if line["temperature"] is None else float(line["temperature"]) for line in lines]
         self.temperature = np.repeat(np.array(drawn), counts)
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from truedraw.distill.checkpoint import Arrays
-from truedraw.distill.evaluation import Head
+from truedraw.distill.head import Head
+from truedraw.distill.kinds import network_of
 from truedraw.distill.known import bridge, known_of
-from truedraw.distill.network import GAIN, MATRICES, beginning
+from truedraw.distill.network import Network, Sizes
 from truedraw.distill.plan import HeadPlan
 from truedraw.distill.rows import Rows
 from truedraw.distill.tables import Tables
@@ -22,8 +23,7 @@ def first_arrays(data: Rows, tables: Tables, plan: HeadPlan) -> Arrays:
     """Where a training begins."""
     vocab_size, width = tables.embedding.shape
     scale = data.scale()
-    weights = beginning(width, data.shape.streams, plan.hidden, plan.seed)
-    weights[GAIN] /= float(scale[-1])
+    weights = network_of(plan).beginning(Sizes(width, data.shape.streams, plan.hidden or 0), plan.seed)
     arrays: Arrays = {f"weight.{name}": values.numpy() for name, values in weights.items()}
     return {**arrays, "tokens": data.commonest(plan.vocabulary, vocab_size), "scale": scale}
 
@@ -32,17 +32,16 @@ def bridged(head: Head) -> None:
     """Let the head's output begin as `known.bridge` has it."""
     import torch
 
-    with torch.no_grad():
-        head.weights["output"].copy_(torch.from_numpy(bridge(head.known)))
+    head.network.bridge(head.weights, torch.from_numpy(bridge(head.known)), float(head.scale[-1]))
 
 
-def head_of(tables: Tables, arrays: Mapping[str, Any]) -> Head:
+def head_of(network: Network, tables: Tables, arrays: Mapping[str, Any]) -> Head:
     """Weights that can be learnt, and what they work with."""
     import torch
 
-    names = (*MATRICES, GAIN)  # in one order always: the length of a gradient is summed in it
+    names = (*network.matrices, *network.vectors)  # in one order always: the length of a gradient is summed in it
     weights = {name: torch.tensor(arrays[f"weight.{name}"]).requires_grad_() for name in names}
-    return Head(weights, known_of(tables, arrays["tokens"]), torch.tensor(arrays["scale"]))
+    return Head(network, weights, known_of(tables, arrays["tokens"]), torch.tensor(arrays["scale"]))
 
 
 def optimiser_of(weights: Mapping[str, Any], rate: float, arrays: Mapping[str, Any], step: int) -> Any:
@@ -58,8 +57,8 @@ def optimiser_of(weights: Mapping[str, Any], rate: float, arrays: Mapping[str, A
 
 
 def rounded(head: Head, arrays: Mapping[str, Any]) -> Head:
-    """The head with these weights instead of its own, for figures of what is written."""
+    """The head with these weights, by their names, instead of its own."""
     import torch
 
     weights = {name: torch.from_numpy(np.array(arrays[name], np.float32)) for name in head.weights}
-    return Head(weights, head.known, head.scale)
+    return head._replace(weights=weights)

@@ -74,7 +74,11 @@ class Store:
         return self.rows * self.shape.row_bytes
 
     def append(
-        self, features: NDArray[np.float32], rows: NDArray[Any], temperature: float | None, seconds: float
+        self,
+        features: NDArray[np.float32] | NDArray[np.float16],
+        rows: NDArray[Any],
+        temperature: float | None,
+        seconds: float,
     ) -> None:
         """One text: features [rows, streams, width], rows [rows] ROW. Raises BadFile where the disk is full."""
         half = np.clip(features, -LARGEST, LARGEST).astype(HALF)

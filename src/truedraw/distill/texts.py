@@ -11,10 +11,12 @@ from truedraw.distill.plan import TEXTS, Tell, TextPlan
 from truedraw.errors import BadFile
 
 if TYPE_CHECKING:
+    from truedraw.distill.watching import Keeping
     from truedraw.generate.model import Model
     from truedraw.generate.offline.journal import Journal
 
 NAME = "texts.jsonl"
+WATCH = "watch"  # in a record that was just drawn: what was seen meanwhile
 Record = dict[str, Any]
 
 
@@ -35,9 +37,10 @@ class Gathered(NamedTuple):
 
 
 def gather(model: Model, plan: TextPlan, folder: Path, settings: Mapping[str, Any], limit: tuple[float | None, Tell],
-           overwrite: bool = False) -> Gathered:  # fmt: skip
+           overwrite: bool = False, keeping: Keeping | None = None) -> Gathered:  # fmt: skip
     """Write texts until there are `plan.tokens`, the time is up or the documents have ended.
 
+    `keeping`: takes what the model knows of each text while it writes it.
     Raises BadFile for other settings than those it was begun with, and where no text is to be had.
     """
     from truedraw.generate.offline.journal import Journal
@@ -48,7 +51,8 @@ def gather(model: Model, plan: TextPlan, folder: Path, settings: Mapping[str, An
         clock = Clock(found.seconds, seconds)
         if not _enough(found, plan, clock):
             done = [tuple(record["key"]) for record in journal.records()]
-            found = _written(_source(model, plan, done), journal, found, plan, (clock, tell))
+            source = _source(model, plan, done, watched=keeping is not None)
+            found = _written(source, journal, found, plan, (clock, tell, keeping))
     if not found.tokens:
         raise BadFile("there is no text to train on, zero tokens; give more time, or documents with text")
     return found
@@ -62,7 +66,7 @@ def read_texts(folder: Path) -> Iterator[Text]:
         yield _text(record, folder / NAME)
 
 
-def _source(model: Model, plan: TextPlan, done: Sequence[tuple[int, int]]) -> Iterator[Record]:
+def _source(model: Model, plan: TextPlan, done: Sequence[tuple[int, int]], watched: bool) -> Iterator[Record]:
     if plan.documents:
         from truedraw.distill.documents import document_texts
 
@@ -70,19 +74,24 @@ def _source(model: Model, plan: TextPlan, done: Sequence[tuple[int, int]]) -> It
         pieces = document_texts(model.tokenizer, plan.documents, model.engine.context_length)
         return (record for record in pieces if tuple(record["key"]) not in seen)
     from truedraw.distill.own_texts import Plan, own_texts
+    from truedraw.distill.watching import Watch
 
     how = Plan(plan.seed, temperatures=plan.temperatures, answer_tokens=plan.answer_tokens, asked=plan.prompts)
-    return own_texts(model, how, done)
+    return own_texts(model, how, done, Watch if watched else None)
 
 
 def _written(
-    source: Iterator[Record], journal: Journal, found: Gathered, plan: TextPlan, means: tuple[Clock, Tell]
-) -> Gathered:
-    clock, tell = means
+    source: Iterator[Record], journal: Journal, found: Gathered, plan: TextPlan,
+    means: tuple[Clock, Tell, Keeping | None],
+) -> Gathered:  # fmt: skip
+    clock, tell, keeping = means
     tell(TEXTS, _share(found, plan, clock), _words(found))
     for record in source:
-        found = Gathered(found.texts + 1, found.tokens + len(record["answer"]), clock.seconds)
+        watch = record.pop(WATCH, None)
         journal.append({**record, "seconds": round(clock.seconds, 3)})
+        if keeping is not None:
+            keeping.add(found.texts, Text(record["prompt"], record["answer"], record["temperature"]), watch)
+        found = Gathered(found.texts + 1, found.tokens + len(record["answer"]), clock.seconds)
         tell(TEXTS, _share(found, plan, clock), _words(found))
         if _enough(found, plan, clock):
             break

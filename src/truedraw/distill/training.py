@@ -15,10 +15,12 @@ from truedraw.distill.checkpoint import Arrays, forget_checkpoints, read_checkpo
 from truedraw.distill.clock import Clock
 from truedraw.distill.evaluation import measured
 from truedraw.distill.gradients import Blend, Seen, gradient, survival_of
+from truedraw.distill.head import Head
+from truedraw.distill.kinds import network_of
 from truedraw.distill.plan import TRAINING, HeadPlan, Limits, Tell
 from truedraw.distill.rows import Rows
 from truedraw.distill.schedule import fallen, share_of, warmth
-from truedraw.distill.starting import bridged, first_arrays, head_of, optimiser_of
+from truedraw.distill.starting import bridged, first_arrays, head_of, optimiser_of, rounded
 from truedraw.distill.tables import Tables
 from truedraw.distill.windows import POSITIONS, windows
 from truedraw.errors import TrainingError
@@ -64,14 +66,16 @@ class Training:
         self._data, self._plan = data, plan
         found = read_checkpoint(path)
         arrays = first_arrays(data, tables, plan) if found is None else found[0]
-        self.state = State() if found is None else State(**found[1])
-        self.head = head_of(tables, arrays)
+        network = network_of(plan)
+        fresh = State(kept=[KEPT_AT_FIRST] * network.positions)
+        self.state = fresh if found is None else State(**found[1])
+        self.head = head_of(network, tables, arrays)
         if found is None:
             bridged(self.head)
         self._optimiser = optimiser_of(self.head.weights, plan.rate, arrays, self.state.step)
 
-    def run(self, limits: Limits, seconds: float | None, tell: Tell) -> None:
-        """Until time or steps are over, or nothing gets better.
+    def run(self, limits: Limits, seconds: float | None, tell: Tell, until: float = 1.0) -> None:
+        """Until time or steps are over, or nothing gets better; or until this share of them, to go on later.
 
         Raises TrainingError where the loss is no number any more; the checkpoint before it stays. What else ends it,
         ctrl-C for instance, leaves a checkpoint of the last step.
@@ -82,7 +86,7 @@ class Training:
                 done = max(clock.share, self.state.step / limits.steps if limits.steps else 0.0)
                 self.state.seconds = round(clock.seconds, 3)
                 self._look(done, clock)
-                if done >= 1 or self.state.stale >= limits.patience:
+                if done >= min(until, 1.0) or self.state.stale >= limits.patience:
                     break
                 self._step(done)
                 tell(TRAINING, done, self._words(clock))
@@ -100,6 +104,11 @@ class Training:
         assert found is not None
         return found[0]
 
+    def best_head(self) -> Head:
+        """The head with these weights, to be measured."""
+        arrays = self.best()
+        return rounded(self.head, {name: arrays[f"weight.{name}"] for name in self.head.weights})
+
     def _step(self, done: float) -> None:
         """One; nothing has changed where its gradient is no number."""
         import torch
@@ -110,8 +119,8 @@ class Training:
         blend = Blend(self._plan.loss, share_of(self._plan.loss, done), survival_of(state.kept).tolist())
         look = state.step % SEEN_EVERY == 0
         self._optimiser.zero_grad()
-        where = windows(self._data, self._plan.seed, state.step)
-        seen = gradient(weights, self.head.known, self.head.scale, where, blend, look)
+        where = windows(self._data, self._plan.seed, state.step, self.head.network.positions)
+        seen = gradient(self.head, where, blend, look)
         length = torch.nn.utils.clip_grad_norm_(list(weights.values()), LONGEST_GRADIENT)
         if not torch.isfinite(length) or (seen is not None and not math.isfinite(seen.loss)):
             raise TrainingError(

@@ -11,14 +11,14 @@ from truedraw.distill.rows import Rows
 from truedraw.protocol import Ints
 
 WINDOWS, LENGTH = 16, 128  # of a step, and rows of each
-POSITIONS = 3  # drafts behind each row that are learnt
+POSITIONS = 3  # drafts behind each row that are learnt, where one step serves all
 FEWER_FROM = 3  # the position from which half of the windows do
 STREAM = 1  # of random numbers, beside the seed: windows
 
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """starts [windows]; rows [windows, length] where drafts begin, in one or more texts."""
+    """rows [windows, length] where drafts begin, in one or more texts."""
 
     rows: Ints
     data: Rows
@@ -33,11 +33,14 @@ class Windows:
         return np.asarray((self.data.texts[here] == self.data.texts[there]) & ~self.data.held[here])
 
 
-def windows(data: Rows, seed: int, step: int) -> Windows:
-    """Those of a step. As nothing else is needed to draw them, a run that goes on has the ones it would have had."""
-    length = min(LENGTH, data.count - POSITIONS)
+def windows(data: Rows, seed: int, step: int, positions: int = POSITIONS) -> Windows:
+    """Those of a step, for drafts of so many positions.
+
+    As nothing else is needed to draw them, a run that goes on has the ones it would have had.
+    """
+    length = min(LENGTH, data.count - positions)
     chance = np.random.default_rng((seed, STREAM, step))
-    starts = chance.integers(0, data.count - POSITIONS - length + 1, WINDOWS)
+    starts = chance.integers(0, data.count - positions - length + 1, WINDOWS)
     return Windows(starts[:, None] + np.arange(length)[None], data)
 
 

@@ -24,27 +24,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from truedraw.draft.automaton import SuffixAutomaton
 from truedraw.draft.growing import Draws
 from truedraw.draft.growth import Growth
 from truedraw.draft.growth import Place as Growing
 from truedraw.draft.knobs import Knobs
 from truedraw.draft.model import sample_method
 from truedraw.draft.ngram_lm_counts import MOST_ORDER
-from truedraw.draft.ngram_lm_file import counts_for, shipped
 from truedraw.draft.ngram_lm_source import NgramSource, Opinion, Place, known_law
-from truedraw.draft.shared_index import Shelf, View, fingerprint
+from truedraw.draft.ngram_lm_texts import CountedTexts
 from truedraw.draft.siblings import Known, Settled, Trees
 from truedraw.draft.site import Models, unrolls
-from truedraw.draft.suffix import ALL, CACHED_BYTES, EVERYONE, PROMPT, TEXT
+from truedraw.draft.suffix import TEXT
 from truedraw.draft.tempering import OwnLaw, Tempering
 from truedraw.errors import BadParameter
-from truedraw.protocol import ROOT, Law, Proposal, Randomness, Scores, SparseLaw
-from truedraw.sampling.ranges import Wholes
+from truedraw.protocol import Law, Proposal, Randomness, Scores, SparseLaw
 
-NOBODY = "none"
-SCOPES = (NOBODY, TEXT, PROMPT, ALL)
-CACHED_TEXTS = 10_000  # counted for texts that open later
 FALLING = (0.25, 0.12, 0.08, 0.05, 0.03)
 """Chances of candidates at one place before anything is known, each given that none before it was kept: those of the
 shipped counts at temperature 1."""
@@ -118,25 +112,21 @@ class NgramLMDrafter:
         tempering: Tempering | None = None,
         siblings: Known = Settled,
     ) -> None:
-        check(ngram_lm_order, ngram_lm_path, ngram_lm_online)
-        path = (shipped(models.tokenizer) if models else None) if ngram_lm_path is None else ngram_lm_path
-        counts = counts_for(path, vocab_size, models) if path else None
-        if counts is None and ngram_lm_online == NOBODY:
-            raise BadParameter("ngram_lm_online", f'"{NOBODY}" without ngram_lm_path leaves nothing to draft from')
+        self._texts = CountedTexts(
+            vocab_size, order=ngram_lm_order, path=ngram_lm_path, online=ngram_lm_online, models=models
+        )
+        self._source = self._texts.source
         self.knobs = knobs or Knobs()
         self.method = sample_method(self.knobs, coupled)
         self._tempering = tempering
         narrow = unrolls(models.target if models else None)
         self._trees = Trees(siblings(FALLING), DEEPEST, self.knobs.draft_siblings, chains=not trees, narrow=narrow)
-        self._source = NgramSource(counts, ngram_lm_order, vocab_size)
-        self._scope = ngram_lm_online
-        self._shelf = self._new_shelf()
 
     def open(self, tokens: Sequence[int], law: Law) -> NgramLMState:
         """A text behind its prompt, which is counted with it."""
-        place = self._source.place(tokens, self._view(tokens))
-        own = OwnLaw.of(law, self.knobs, self._tempering)
-        return NgramLMState(self._source, place, len(tokens), own, self._trees, is_counted=self._scope != NOBODY)
+        place, own = self._texts.place(tokens), OwnLaw.of(law, self.knobs, self._tempering)
+        counted = self._texts.is_counting
+        return NgramLMState(self._source, place, len(tokens), own, self._trees, is_counted=counted)
 
     def worths(self, nodes: int) -> Sequence[tuple[float, int]] | None:
         """protocol.Shapes: tokens that each of so many nodes is worth, and its level."""
@@ -152,7 +142,7 @@ class NgramLMDrafter:
         draws = Draws(self.method, randomness, state.length)
         growth, spots = Growth(self._trees.levels(budget), state.law.now()), [state.place]
         while places := growth.wanted():
-            spots = [spots[p.row] if p.node == ROOT else self._source.behind(spots[p.row], [p.token]) for p in places]
+            spots = self._source.reached(spots, places)
             opinions = [self._source.opinion(spot) for spot in spots]
             growth.grow([self._q(*each, state.level) for each in zip(opinions, places, strict=True)], draws)
         state.drafted = growth.ended()
@@ -168,24 +158,3 @@ class NgramLMDrafter:
             return None
         rising = opinion.tokens.argsort()
         return SparseLaw(opinion.tokens[rising], known[rising], self._source.vocab_size)
-
-    def _view(self, tokens: Sequence[int]) -> View:
-        """Where the text begins among those that are counted."""
-        if self._scope == NOBODY:
-            empty = SuffixAutomaton(self._source.order)
-            return empty, empty.text()
-        prompt = fingerprint(tokens)
-        shelf = self._new_shelf() if self._scope == TEXT else self._shelf
-        return shelf.open(EVERYONE if self._scope == ALL else prompt, prompt, tokens)
-
-    def _new_shelf(self) -> Shelf:
-        return Shelf(self._source.order, CACHED_TEXTS, CACHED_BYTES)
-
-
-def check(order: object, path: object, online: object) -> None:
-    """The drafter's settings; raises BadParameter."""
-    Wholes(1, f"1 to {MOST_ORDER}", MOST_ORDER).check("ngram_lm_order", order)
-    if online not in SCOPES:
-        raise BadParameter("ngram_lm_online", f"got {online!r:.60}; give one of: {', '.join(SCOPES)}")
-    if not isinstance(path, str | Path | None):
-        raise BadParameter("ngram_lm_path", f"got {path!r:.60}; give a file that `truedraw ngrams build` wrote")

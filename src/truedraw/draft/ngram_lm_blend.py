@@ -12,7 +12,6 @@ no source has seen, and is to be divided by its sum.
 from __future__ import annotations
 
 import numba
-import numpy as np
 
 from truedraw.draft.suffix_nodes import COUNT, EDGE, NEXT, NONE, TARGET, TOKEN, settle
 from truedraw.draft.suffix_reading import match
@@ -47,14 +46,15 @@ def blend(file, heard, context, discounts, board):  # type: ignore[no-untyped-de
 
 
 @numba.njit(cache=True, error_model="numpy")
-def taken_from(board, tokens, logits):  # type: ignore[no-untyped-def]
-    """Empty the board into tokens [size] and the logs of their probabilities [size]."""
+def taken_from(board, tokens, chances):  # type: ignore[no-untyped-def]
+    """Empty the board into tokens [size] and their probabilities [size]."""
     total = 0.0
     for i in range(tokens.shape[0]):
         tokens[i] = board[1][i]
         total += board[0][tokens[i]]
+    share = 1.0 / total
     for i in range(tokens.shape[0]):
-        logits[i] = np.log(board[0][tokens[i]] / total)
+        chances[i] = board[0][tokens[i]] * share
         board[0][tokens[i]] = 0.0
 
 
@@ -86,8 +86,9 @@ def say(tokens, counts, discount, board, so_far):  # type: ignore[no-untyped-def
         total += count
     if total == 0:
         return size, left
+    share = left / total
     for i in range(tokens.shape[0]):
-        size = add(board, size, tokens[i], left * (counts[i] - discount) / total)
+        size = add(board, size, tokens[i], share * (counts[i] - discount))
     return size, left * discount * tokens.shape[0] / total
 
 

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from truedraw.draft.automaton import Cursor, SuffixAutomaton
+from truedraw.draft.growth import Place as Growing
 from truedraw.draft.ngram_lm_counts import Column, NgramCounts, count_ngrams
-from truedraw.protocol import Floats, Ints, Law, Logits
+from truedraw.protocol import ROOT, Floats, Ints, Law, Logits
 
 TOP = 512  # most frequent single tokens on file: what is rarer is left to the contexts that know it
 DISCOUNTS = (0.75, 0.6)
@@ -26,6 +27,13 @@ class Opinion(NamedTuple):
 
     tokens: Ints  # [known]
     logits: Logits  # [known], logs of their probabilities
+
+
+class Counted(NamedTuple):
+    """The same, as probabilities."""
+
+    tokens: Ints  # [known]
+    chances: Floats  # [known], above 0, sum 1
 
 
 class Place(NamedTuple):
@@ -63,17 +71,30 @@ class NgramSource:
         place.automaton.write(place.cursor, tokens)
         return Place(self._last((*place.last, *tokens)), place.automaton, place.cursor)
 
+    def reached(self, above: Sequence[Place], places: Sequence[Growing]) -> list[Place]:
+        """The places behind the nodes of a tree's level, from those [places of the level above] of the level before."""
+        return [above[p.row] if p.node == ROOT else self.behind(above[p.row], [p.token]) for p in places]
+
+    def matched(self, place: Place) -> int:
+        """Tokens of the longest context that the running texts went on behind, 0 to order - 1."""
+        return place.automaton.match(place.cursor)
+
     def opinion(self, place: Place) -> Opinion | None:
         """What may follow; None where nothing was ever counted."""
+        found = self.counted(place)
+        return None if found is None else Opinion(found.tokens, np.log(found.chances).astype(np.float32))
+
+    def counted(self, place: Place) -> Counted | None:
+        """The same."""
         from truedraw.draft.ngram_lm_blend import blend, taken_from
 
         heard = place.automaton.place(place.cursor)
         size = blend(self._file, heard, np.array(place.last, np.int64), DISCOUNTS, self._board)
         if not size:
             return None
-        tokens, logits = np.empty(size, np.int64), np.empty(size, np.float32)
-        taken_from(self._board, tokens, logits)
-        return Opinion(tokens, logits)
+        found = Counted(np.empty(size, np.int64), np.empty(size))
+        taken_from(self._board, *found)
+        return found
 
     def _last(self, tokens: tuple[int, ...]) -> tuple[int, ...]:
         return tokens[max(0, len(tokens) - self.order + 1) :]

@@ -17,6 +17,9 @@ from truedraw.protocol import NOTHING, Drafter, DraftState, Law, LooksAhead, Pro
 
 ALWAYS_GOOD = ("suffix", "ngram-lm")
 """Drafters that need nothing but the text: one for what repeats, one for what does not."""
+WITH_HEAD = ("suffix", "head-ngram")
+"""Where the target was loaded for a trained head: it and the counts make one law, which is asked once."""
+WITH_EAGLE = (*ALWAYS_GOOD, "eagle")
 
 
 LONGEST_TOLD = 40  # characters of a setting in a drafter's name

@@ -14,7 +14,9 @@ from truedraw.protocol import Drafter, Engine
 from truedraw.text import Tokenizer
 
 if TYPE_CHECKING:
+    from truedraw.draft.eagle.opening import Eagle
     from truedraw.draft.head.opening import Head
+    from truedraw.draft.head.refit.learning import Refit
 
 
 class OpenModel(NamedTuple):
@@ -46,6 +48,14 @@ class Models(Protocol):
 
     def head(self, path: str | Path | None) -> Head:
         """A trained draft head; None: the one the target was loaded for. Raises BadParameter, BadFile."""
+        ...
+
+    def refit(self, path: str | Path | None) -> Refit:
+        """What is learnt on top of such a head while texts are written; all that draft with it share it."""
+        ...
+
+    def eagle(self, path: str | Path | None) -> Eagle:
+        """An EAGLE draft; None: the one the target was loaded for. Raises BadParameter, BadFile."""
         ...
 
 

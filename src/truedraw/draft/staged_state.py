@@ -41,4 +41,4 @@ def placed(scores: Scores) -> Scores:
     """What a drafter can place that did not make the proposal: without its name only row 0, behind the text."""
     if scores.proposal is not None:
         return scores
-    return Scores(scores.logits[:1], None if scores.hidden is None else scores.hidden[:1])
+    return Scores(scores.logits[:1], None if scores.hidden is None else scores.hidden[:1], text=scores.text)

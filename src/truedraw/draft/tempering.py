@@ -4,9 +4,8 @@ Where the target has said p at a place for which a drafter has an opinion, the s
 
     sum_x min(p(x), q_T(x))        q_T: the target's law with its temperature T times as large, on the drafter's logits,
 
-is known for every T, whatever was drafted (1 - TV; Leviathan et al., 2211.17192, section 3.2). Some T of a grid are
-compared with T = 1 at a place now and then, and drafts go on with the one that surely gains most: by its mean gain
-less two standard errors, so that a drafter that is well tuned as it is stays at 1. What is long ago counts less.
+is known for every T, whatever was drafted. Some T of a grid are compared with T = 1 at a place now and then, and drafts
+go on with the one that surely gains most (gains.py).
 
 Exactness. T is a function of rounds that have ended, and what a round draws from is settled before it draws (algorithm
 L2); what other texts teach leaves samples independent, see ngram_lm.py. Under coupled verification no text depends on
@@ -21,6 +20,7 @@ from typing import Self
 import numpy as np
 
 from truedraw.draft.behind import law_after
+from truedraw.draft.gains import Gains
 from truedraw.draft.knobs import Knobs
 from truedraw.errors import BadParameter
 from truedraw.protocol import Floats, Ints, Law, Logits
@@ -29,13 +29,6 @@ from truedraw.sampling.law import SamplingLaw
 RATIOS = (1.0, 0.5, 0.65, 0.8, 0.9, 1.1, 1.3, 1.7, 2.3, 3.0)
 """Of the target's temperature; the first is what the others are compared with. Drafts that nobody trained to be read,
 those of the first layers of a model for instance, are too sure of themselves, and may want several times as much."""
-FEW = 8  # places, before which nothing is believed
-MEMORY = 256  # places that means reach back
-DOUBT = 2.0
-"""Standard errors that a gain has to exceed 0 by. With one an n-gram drafter that was right as it was followed chance
-to another temperature, and lost."""
-SOONEST, SELDOM = 4, 64
-"""Rounds from one place to the next: as many as there were places so far, within these."""
 MOST_KINDS = 16  # temperatures of targets that are told apart; a further one pushes out the oldest
 
 
@@ -44,8 +37,7 @@ class Tuner:
 
     def __init__(self) -> None:
         self.ratio = RATIOS[0]
-        self._rounds = self._places = 0
-        self._count, self._sum, self._squares = 0.0, np.zeros(len(RATIOS)), np.zeros(len(RATIOS))
+        self._gains = Gains(len(RATIOS))
         self._known: tuple[Law, float, Law] | None = None
 
     def law(self, own: Law) -> Law:
@@ -58,27 +50,12 @@ class Tuner:
 
     def due(self) -> bool:
         """Whether the place of this round is to be looked at; to be asked once a round and text."""
-        self._rounds += 1
-        if self._rounds < min(max(self._places, SOONEST), SELDOM):
-            return False
-        self._rounds = 0
-        return True
+        return self._gains.due()
 
     def saw(self, overlaps: Floats) -> None:
         """sum(min(p, q)) at one place, by RATIOS."""
-        gains, keep = overlaps - overlaps[0], 1 - 1 / MEMORY
-        self._places += 1
-        self._count = keep * self._count + 1
-        self._sum = keep * self._sum + gains
-        self._squares = keep * self._squares + gains**2
-        if self._places >= FEW:
-            self.ratio = RATIOS[int(self._sure().argmax())]
-
-    def _sure(self) -> Floats:
-        """Mean gains less what is in doubt; 0 for the first ratio."""
-        mean = self._sum / self._count
-        variance = np.maximum(self._squares / self._count - mean**2, 0.0)
-        return np.asarray(mean - DOUBT * np.sqrt(variance / self._count))
+        self._gains.saw(overlaps)
+        self.ratio = RATIOS[self._gains.best]
 
 
 class Tempering:
@@ -112,7 +89,7 @@ class OwnLaw:
         """Where the target's law is `target`; without `tempering` nothing is tuned."""
         own = knobs.law(target)
         tuner = None if tempering is None or not knobs.tunes else tempering.tuner(own)
-        return cls(own, target if tuner else own, tuner)
+        return cls(own, target, tuner)
 
     def after(self, tokens: Sequence[int]) -> OwnLaw:
         """Behind these tokens."""
@@ -123,6 +100,10 @@ class OwnLaw:
         """What to draw from; one round draws all its tokens from this law and those that follow it."""
         return self._own if self._tuner is None else self._tuner.law(self._own)
 
+    def target(self, logits: Logits) -> Floats:
+        """p [vocab] of the target's logits [vocab] here."""
+        return self._target(logits)
+
     def is_due(self) -> bool:
         """Whether this round's place is to be learnt from; to be asked once a round."""
         return self._tuner is not None and self._tuner.due()
@@ -131,7 +112,7 @@ class OwnLaw:
         """The target says logits [vocab] here; q [vocab] is the draft's by a law, or q [known] of some `tokens`."""
         if self._tuner is None:
             return
-        p = self._target(logits)
+        p = self.target(logits)
         known = p if tokens is None else p[tokens]
         self._tuner.saw(np.array([overlap(known, tempered(self._own, ratio), q) for ratio in RATIOS]))
 

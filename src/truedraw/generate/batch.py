@@ -112,7 +112,9 @@ def generate_many(batch: Batch, requests: Iterable[Request]) -> Iterator[tuple[R
                     more = False
                     break
                 try:
-                    run = batch.add(request.prompt, speculative=request.speculative, **request.params)
+                    run = batch.add(
+                        request.prompt, speculative=request.speculative, observer=request.observer, **request.params
+                    )
                 except TruedrawError as error:
                     yield request, error
                 else:

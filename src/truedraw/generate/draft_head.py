@@ -6,7 +6,9 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truedraw.draft.head.file import read_card, shipped
+from truedraw.draft.eagle.checkpoint import EagleFolder, is_eagle
+from truedraw.draft.head.file import shipped
+from truedraw.draft.head.opening import layers_of
 from truedraw.errors import BadParameter
 from truedraw.text import Tokenizer
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 NO_HEAD = "none"
 HIDDEN = "hidden_layers"  # the option of an engine that can return hidden states
+HIDDEN_TEXT = "hidden_text"  # and of the text that scores follow; an engine may lack it
 
 
 def head_for(draft: str | Path | None, checkpoint: Checkpoint, tokenizer: Tokenizer, kind: Any) -> Path | None:
@@ -39,6 +42,11 @@ def check_draft(draft: object) -> None:
         raise BadParameter("draft", f'got {draft!r:.60}; give a file of `truedraw train draft`, or "{NO_HEAD}"')
 
 
-def options_for(head: Path | None) -> dict[str, Any]:
-    """What the engine is to be told; raises BadFile for a head that cannot be read."""
-    return {} if head is None else {HIDDEN: read_card(head).layers}
+def options_for(head: Path | None, num_layers: int, kind: Any) -> dict[str, Any]:
+    """What an engine of this class is to be told, for a target of so many layers; raises BadFile, BadParameter."""
+    if head is None:
+        return {}
+    if is_eagle(head):
+        text = {HIDDEN_TEXT: True} if HIDDEN_TEXT in signature(kind.load).parameters else {}
+        return {HIDDEN: EagleFolder(head).layers(num_layers), **text}
+    return {HIDDEN: layers_of(head)}

@@ -6,7 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from truedraw.draft.eagle.checkpoint import is_eagle
+from truedraw.draft.eagle.opening import Eagle, open_eagle
 from truedraw.draft.head.opening import Head, open_head
+from truedraw.draft.head.refit.file import refit_of, write_refitted
+from truedraw.draft.head.refit.learning import Learnt, Refit
+from truedraw.draft.head_ngram_weights import Weights
+from truedraw.draft.several import ALWAYS_GOOD, WITH_EAGLE, WITH_HEAD
 from truedraw.draft.siblings import Siblings
 from truedraw.draft.site import OpenModel
 from truedraw.draft.tempering import Tempering
@@ -45,8 +51,18 @@ class DraftModels:
         self._lent: dict[str, Model] = {}
         self._temperings: dict[str, Tempering] = {}
         self._siblings: dict[tuple[str, bool], Siblings] = {}
+        self._blendings: dict[str, Weights] = {}
         self.head_path: Path | None = None
         self._heads: dict[Path, Head] = {}
+        self._refits: dict[Path, Refit] = {}
+        self._eagles: dict[Path, Eagle] = {}
+
+    @property
+    def auto_sources(self) -> tuple[str, ...]:
+        """What the method auto drafts with unless it is told: by the draft that the target was loaded for."""
+        if self.head_path is None:
+            return ALWAYS_GOOD
+        return WITH_EAGLE if is_eagle(self.head_path) else WITH_HEAD
 
     def engine(self, name: str) -> Engine:
         """The engine of the model of this name, as `load` knows it.
@@ -91,20 +107,68 @@ class DraftModels:
         """What is known of a drafter's candidates, by its name and whether the rule is coupled; see draft.siblings."""
         return recalled(self._siblings, drafter, lambda: Siblings(first))
 
-    def head(self, path: str | Path | None) -> Head:
+    def blending(self, drafter: str) -> Weights:
+        """What is known of the weights of two laws that a drafter mixes, by its name."""
+        return recalled(self._blendings, drafter, Weights)
+
+    def eagle(self, path: str | Path | None) -> Eagle:
         """See Models; each is opened once."""
         if not isinstance(path, str | Path | None):
+            raise BadParameter("eagle_path", f"got {path!r:.60}; give the folder of an EAGLE draft")
+        chosen = path or self.head_path
+        if chosen is None or (path is None and not is_eagle(Path(chosen))):
+            raise BadParameter(
+                "method", f"{self.name} was not loaded for an EAGLE draft; name its folder in draft (--draft)"
+            )
+        folder = Path(chosen).expanduser()
+        if folder not in self._eagles:
+            self._eagles[folder] = open_eagle(folder, self, self.options.get("threads"))
+        return self._eagles[folder]
+
+    def head(self, path: str | Path | None) -> Head:
+        """See Models; each is opened once."""
+        file = self._head_file(path)
+        if file not in self._heads:
+            self._heads[file] = open_head(file, self, self.options.get("threads"))
+        return self._heads[file]
+
+    def refit(self, path: str | Path | None) -> Refit:
+        """See Models."""
+        head, file = self.head(path), self._head_file(path)
+        assert head.card is not None
+        if file not in self._refits:
+            self._refits[file] = refit_of(head.cell, head.card)
+        return self._refits[file]
+
+    def save_refit(self, path: Path, head: str | Path | None = None) -> Learnt:
+        """Write a head with what was learnt on top of it.
+
+        head: None is the only one that learnt, or else the one that the target was loaded for. Raises BadParameter
+        where nothing that helps was learnt, and BadFile.
+        """
+        file = next(iter(self._refits)) if head is None and len(self._refits) == 1 else self._head_file(head)
+        found = self._refits.get(file)
+        if found is None or not found.helps:
+            said = "was not refitted" if found is None else f"keeps no more after {found.learnt.places} places"
+            raise BadParameter("refit", f'{file} {said}; write more with {{"method": "head", "refit": true}} first')
+        card = self._heads[file].card
+        assert card is not None
+        write_refitted(file, card, path, found)
+        return found.learnt
+
+    def _head_file(self, path: str | Path | None) -> Path:
+        """Raises BadParameter."""
+        if not isinstance(path, str | Path | None) or path == "":
             raise BadParameter("head_path", f"got {path!r:.60}; give a file of `truedraw train draft`")
         chosen = path or self.head_path
+        if chosen is not None and is_eagle(Path(chosen).expanduser()):
+            raise BadParameter("method", f'{chosen} holds an EAGLE draft, which the method "eagle" draws from')
         if chosen is None:
             raise BadParameter(
                 "method",
                 f"{self.name} was not loaded for a draft head; `truedraw train draft` makes one, to be named in draft",
             )
-        file = Path(chosen).expanduser()
-        if file not in self._heads:
-            self._heads[file] = open_head(file, self, self.options.get("threads"))
-        return self._heads[file]
+        return Path(chosen).expanduser()
 
     def lend(self, name: str, model: Model) -> None:
         """Let a model that is open anyway, and that somebody else closes, draft under this name."""

@@ -25,11 +25,12 @@ GENERAL = (*RULE, MODEL, *DRAFTING)
 OF_THE_WHOLE = (*RULE, "adaptive", "draft_timeout")
 """Keys that a drafter which is part of another one cannot have for itself."""
 GIVEN_BY_RUN = ("model", "model_name", "models", "inner", "vocab_size", "coupled", "trees", "knobs", "tempering",
-                "siblings")  # fmt: skip
+                "siblings", "blending")  # fmt: skip
 """What a drafter's constructor can ask for by name beside its own settings: the engine of the model that drafts, that
 model's name, draft.site.Models, draft.site.Inner, the target's number of rows, whether the rule is a coupled one,
 whether it takes trees, all draft_ keys as one draft.knobs.Knobs, where a temperature is to be tuned
-draft.tempering.Tempering, and draft.siblings.Known."""
+draft.tempering.Tempering, draft.siblings.Known, and what is known of how laws are mixed,
+draft.head_ngram_weights.Weights."""
 IN_THE_CONFIG = ("trees",)
 """What of it is known without a run."""
 NAMED = ("model", "model_name")
@@ -38,12 +39,13 @@ KNOBS = tuple(field.name for field in fields(Knobs))
 
 
 def meant(model: str | Path | None, settings: Mapping[str, Any]) -> str:
-    """The method of a config that names none: the only one that has all its settings."""
+    """The method of a config that names none: the one that has all its settings, and none that others lack who do."""
     if model is not None:
         return MODEL
     wanted = {name for name, value in settings.items() if value is not None}
     having = [method for method in names("drafters") if wanted and wanted <= {*keys(method)}]
-    return having[0] if len(having) == 1 else AUTO
+    simplest = [each for each in having if all({*keys(each)} <= {*keys(other)} for other in having)]
+    return simplest[0] if len(simplest) == 1 else AUTO
 
 
 def keys(method: str) -> tuple[str, ...]:

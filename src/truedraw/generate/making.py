@@ -33,7 +33,7 @@ class Maker:
 
     def drafter(self, spec: Speculation, limit_seconds: float | None = None) -> Drafter:
         """A new drafter of the method, unguarded where there is no run; None: its own draft_timeout holds."""
-        if parts := spec.parts() if self.drafts is not None else {}:
+        if parts := spec.parts(self.drafts.auto_sources) if self.drafts is not None else {}:
             made = {name: self.drafter(part, limit_seconds) for name, part in parts.items()}
             return SeveralDrafters.of({name: Source(drafter, drafter) for name, drafter in made.items()})
         asked = arguments(spec.method)
@@ -80,6 +80,8 @@ def of_run(name: str, spec: Speculation, drafts: DraftModels) -> Any:
         return None if spec.model is None else drafts.engine(spec.model)
     if name == "tempering":
         return drafts.tempering(spec.name) if spec.knobs().tunes else None
+    if name == "blending":
+        return drafts.blending(spec.name)
     return {"models": drafts, "vocab_size": drafts.vocab_size}.get(name)
 
 

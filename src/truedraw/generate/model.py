@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from truedraw.sampling.params import SamplingParams, sampling_params
 from truedraw.text import Tokenizer
 
 if TYPE_CHECKING:
+    from truedraw.draft.head.refit.learning import Learnt
     from truedraw.generate.batch import Batch
 
 Prompt = str | Sequence[int]
@@ -121,6 +123,14 @@ class Model:
     def params(self, **sampling: Any) -> SamplingParams:
         """Sampling parameters by name, with the model's own defaults below them."""
         return sampling_params(sampling, self.defaults)
+
+    def save_draft(self, path: str | Path, head_path: str | Path | None = None) -> Learnt:
+        """Write the draft head that was refitted on this model's texts, to be loaded as `draft` the next time.
+
+        head_path: the one that requests named; None: the only one that learnt. Written whole or not at all.
+        Raises BadParameter where nothing was learnt that helps, and BadFile.
+        """
+        return self.drafts.save_refit(Path(path).expanduser(), head_path)
 
     def chat_prompt(self, messages: Sequence[Mapping[str, Any]]) -> list[int]:
         """Token ids of a conversation by the model's chat template; messages have "role" and "content"."""

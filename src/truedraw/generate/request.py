@@ -8,6 +8,7 @@ from typing import Any
 
 from truedraw.errors import BadParameter
 from truedraw.generate.speculation import Speculation
+from truedraw.protocol import Observer
 
 NO_PARAMETERS = ("prompt", "params", "speculative", "observer")
 """What a request says beside its sampling parameters, or cannot say."""
@@ -17,14 +18,16 @@ NO_PARAMETERS = ("prompt", "params", "speculative", "observer")
 class Request:
     """A prompt and how to sample it. `params` by name as in SamplingParams, `speculative` as Model.generate takes it.
 
-    key: whatever tells the request from others, handed back untouched. Raises BadParameter where `params` are no names
-    and values of sampling parameters; what the values may be is checked when the request is added.
+    observer: sees every verdict while it is made. key: whatever tells the request from others, handed back untouched.
+    Raises BadParameter where `params` are no names and values of sampling parameters; what the values may be is checked
+    when the request is added.
     """
 
     prompt: str | Sequence[int]
     params: Mapping[str, Any] = field(default_factory=dict)
     speculative: Speculation | Mapping[str, Any] | str | bool | None = None
     key: Any = None
+    observer: Observer | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.params, Mapping):

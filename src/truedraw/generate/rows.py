@@ -21,7 +21,7 @@ class LawRows:
     """
 
     def __init__(self, law: Law, proposal: Proposal, scores: Scores, draws: RowDraws | None = None) -> None:
-        self._proposal, self._logits = proposal, scores.logits
+        self._proposal, self._logits, self.hidden = proposal, scores.logits, scores.hidden
         self._draws = RowDraws() if draws is None else draws
         self._drawn: dict[int, Drawn] = {}
         self.vocab_size = scores.logits.shape[1]

@@ -141,7 +141,7 @@ class SharedDrafters:
         if spec.method == OFF:
             own = spec.drafter(verifier, drafts)
             return own, own
-        if parts := spec.parts():
+        if parts := spec.parts(drafts.auto_sources):
             several = SeveralDrafters.of(self._made(parts, verifier, drafts))
             return several, several
         shared = self._find(spec, verifier, drafts)

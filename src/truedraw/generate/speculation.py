@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
@@ -123,12 +123,12 @@ class Speculation:
             return FixedController(0)
         return None if self.adaptive else FixedController(self.num_speculative_tokens)
 
-    def parts(self) -> dict[str, Speculation]:
-        """The drafters of the method auto, by their names; {} for every other method."""
+    def parts(self, sources: Sequence[str] = ALWAYS_GOOD) -> dict[str, Speculation]:
+        """The drafters of the method auto by their names, `sources` unless it names some; {} for every other method."""
         if self.method != AUTO:
             return {}
         shared = {name: getattr(self, name) for name in (*RULE, "draft_timeout")}
-        configs = named(self.settings.get("auto_sources", ALWAYS_GOOD))
+        configs = named(self.settings.get("auto_sources", sources))
         for config in configs.values():
             refuse_shared(config, (*OF_THE_WHOLE, "num_speculative_tokens"))
         return {name: speculation({**shared, **config}) for name, config in configs.items()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from truedraw.errors import BadModelFile, UnsupportedModel
 from truedraw.models.fields import read_json
 from truedraw.models.layout import HEAD, Shape, check_tensors
-from truedraw.protocol import ModelConfig, Packed
+from truedraw.protocol import Ints, ModelConfig, Packed
 
 INDEX = "model.safetensors.index.json"
 MAX_HEADER_BYTES = 100_000_000  # the format's own limit
@@ -39,6 +39,8 @@ DTYPES: dict[str, tuple[str, Callable[[NDArray[Any]], NDArray[np.float32]]]] = {
     "F16": ("<f2", _to_float32),
     "BF16": ("<u2", _from_bfloat16),
 }
+INTEGERS = {"I64": "<i8", "I32": "<i4", "BOOL": "?"}
+"""What maps of tokens are stored as, beside the weights of a draft."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +48,19 @@ class StoredTensor:
     """Where a tensor lies."""
 
     path: Path
-    dtype: str  # "F32", "F16" or "BF16"
+    dtype: str  # "F32", "F16" or "BF16"; where they were asked for, one of INTEGERS
     shape: Shape
     offset: int  # bytes from the start of the file
+
+    def dense(self) -> NDArray[np.float32]:
+        """Its numbers."""
+        dtype, convert = DTYPES[self.dtype]
+        return convert(np.memmap(self.path, dtype, mode="r", offset=self.offset, shape=self.shape))
+
+    def integers(self) -> Ints:
+        """The numbers of one of INTEGERS."""
+        dtype = INTEGERS[self.dtype]
+        return np.memmap(self.path, dtype, mode="r", offset=self.offset, shape=self.shape).astype(np.int64)
 
 
 class SafetensorsWeights:
@@ -59,7 +71,7 @@ class SafetensorsWeights:
         self._stored: dict[str, StoredTensor] = {}
         for path in weight_files(folder):
             self._stored |= {
-                name: tensor for name, tensor in _read_header(path).items() if not name.endswith("inv_freq")
+                name: tensor for name, tensor in read_header(path).items() if not name.endswith("inv_freq")
             }
         if config.tie_embeddings:
             self._stored.pop(HEAD, None)  # a copy of the embedding, which Hugging Face ignores as well
@@ -75,9 +87,7 @@ class SafetensorsWeights:
 
     def dense(self, name: str) -> NDArray[np.float32]:
         """As float32, [out, in] or [size]."""
-        tensor = self._find(name)
-        dtype, convert = DTYPES[tensor.dtype]
-        return convert(np.memmap(tensor.path, dtype, mode="r", offset=tensor.offset, shape=tensor.shape))
+        return self._find(name).dense()
 
     def packed(self, name: str) -> Packed | None:
         """None: nothing here is quantised."""
@@ -113,7 +123,11 @@ def _indexed(index: Path) -> set[str]:
     return names
 
 
-def _read_header(path: Path) -> dict[str, StoredTensor]:
+def read_header(path: Path, *, integers: bool = False) -> dict[str, StoredTensor]:
+    """The tensors of one file by their names; raises BadModelFile, UnsupportedModel.
+
+    `integers`: there may be some beside the floats.
+    """
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
         total = path.stat().st_size
@@ -124,7 +138,8 @@ def _read_header(path: Path) -> dict[str, StoredTensor]:
             lines = {name: _line(entry) for name, entry in header.items() if name != "__metadata__"}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise BadModelFile(f"{path} has a broken header: {error!r}; fetch it again") from error
-    return {name: _place(path, name, line, (8 + size, total)) for name, line in lines.items()}
+    known = {name: number for name, (number, _) in DTYPES.items()} | (INTEGERS if integers else {})
+    return {name: _place(path, name, line, (8 + size, total), known) for name, line in lines.items()}
 
 
 def _line(entry: Any) -> tuple[str, Shape, int, int]:
@@ -133,12 +148,14 @@ def _line(entry: Any) -> tuple[str, Shape, int, int]:
     return str(entry["dtype"]), tuple(int(size) for size in entry["shape"]), int(start), int(end)
 
 
-def _place(path: Path, name: str, line: tuple[str, Shape, int, int], span: tuple[int, int]) -> StoredTensor:
+def _place(
+    path: Path, name: str, line: tuple[str, Shape, int, int], span: tuple[int, int], known: Mapping[str, str]
+) -> StoredTensor:
     dtype, shape, start, end = line
     data_start, total = span
-    if dtype not in DTYPES:
-        raise UnsupportedModel(f"{path}: {name} is stored as {dtype}; supported: {', '.join(DTYPES)}")
-    num_bytes = math.prod(shape) * np.dtype(DTYPES[dtype][0]).itemsize
+    if dtype not in known:
+        raise UnsupportedModel(f"{path}: {name} is stored as {dtype}; supported: {', '.join(known)}")
+    num_bytes = math.prod(shape) * np.dtype(known[dtype]).itemsize
     if start < 0 or min(shape, default=1) < 0 or end - start != num_bytes or data_start + end > total:
         raise BadModelFile(f"{path} is truncated or broken: tensor {name!r} does not lie inside it; fetch it again")
     return StoredTensor(path, dtype, shape, data_start + start)

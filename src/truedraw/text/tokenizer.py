@@ -63,9 +63,18 @@ class Tokenizer:
         return len(self._bytes)
 
     @property
+    def chat_template(self) -> str | None:
+        """Its jinja source."""
+        return self._chat_template
+
+    @property
     def has_chat_template(self) -> bool:
         """Whether `chat` works."""
         return self._chat_template is not None
+
+    def to_json(self) -> str:
+        """What a tokenizer.json holds, from which the same ids come."""
+        return str(self._tokenizer.to_str())
 
     def encode(self, text: str, add_special: bool = True) -> list[int]:
         """Ids of a text; `add_special` frames it as the model was trained (a BOS token, for many nothing).

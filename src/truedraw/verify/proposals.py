@@ -24,7 +24,9 @@ def vocabulary(rows: Rows) -> int:
 
 
 def check_for(proposal: Proposal, vocab: int) -> None:
-    """The same for a target of `vocab` tokens, whose rows are not known yet."""
+    """The same for a target of `vocab` tokens, whose rows are not known yet; what was found sound is not read again."""
+    if proposal.checked == vocab > 0:
+        return
     check_tree(proposal)
     check_confidence(proposal)
     for node, (token, law) in enumerate(zip(proposal.tokens.tolist(), proposal.laws, strict=True)):
@@ -32,6 +34,7 @@ def check_for(proposal: Proposal, vocab: int) -> None:
             raise BadProposal(f"draft node {node} is token {token}; the target's tokens are 0 to {vocab - 1}")
         if law is not None:
             check_law(law, vocab, token, node)
+    object.__setattr__(proposal, "checked", vocab)
 
 
 def check_confidence(proposal: Proposal) -> None:

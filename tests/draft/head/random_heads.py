@@ -10,23 +10,43 @@ from truedraw.draft.head.card import Card
 from truedraw.draft.head.file import HeadFile, write_head
 
 VOCAB, WIDTH, INNER, KNOWN, LAYERS = 60, 32, 48, 20, (1, 4)
+HEADS = 3
 EPSILON = 1e-5
 
 
 def card(**changes) -> Card:
     usual = {"kind": "recurrent", "target": "a model", "tokenizer": "abc", "vocab_size": VOCAB, "width": WIDTH,
              "layers": LAYERS, "tokens": KNOWN}  # fmt: skip
-    return Card(**{**usual, **changes})
+    bounded = {"heads": HEADS} if changes.get("kind", "recurrent") != "recurrent" else {}
+    bounded |= {"layers": ()} if changes.get("kind") == "medusa" else {}
+    return Card(**{**usual, **bounded, **changes})
+
+
+def shapes_of(of: Card, inner: int = INNER) -> dict[str, tuple[int, int]]:
+    """Of the matrices of a kind."""
+    width, levels = of.width, range(1, (of.heads or 0) + 1)
+    read = {"input": (width, of.streams * width)}
+    trunk = {"up": (2 * inner, 2 * width), "down": (width, inner), "token": (width, width)}
+    square = (width, width)
+    return {
+        "recurrent": {**read, **trunk, "output": square},
+        "parallel": {**read, **trunk, "output": square, **{f"up.{k}": (2 * inner, width) for k in levels},
+                     **{f"down.{k}": (width, inner) for k in levels}},
+        "hydra": {**read, "output": square, **{f"up.{k}": (2 * inner, (k + 1) * width) for k in levels},
+                  **{f"down.{k}": (width, inner) for k in levels}, **{f"token.{k}": square for k in levels}},
+        "medusa": {name: square for k in levels for name in (f"block.{k}.1", f"block.{k}.2", f"output.{k}")},
+    }[of.kind]  # fmt: skip
 
 
 def numbers(of: Card, inner: int = INNER, seed: int = 0):
     """Tokens, matrices and gains for a card."""
     rng, width = np.random.default_rng(seed), of.width
-    shapes = {"input": (width, of.streams * width), "up": (2 * inner, 2 * width), "down": (width, inner),
-              "token": (width, width), "output": (width, width)}  # fmt: skip
+    shapes = shapes_of(of, inner)
     matrices = {name: rng.normal(size=shape) / np.sqrt(shape[1]) for name, shape in shapes.items()}
     tokens = np.sort(rng.choice(of.vocab_size, of.tokens, replace=False))
-    return tokens, matrices, {"gain": rng.uniform(0.5, 2.0, width)}
+    gains = {"gain": rng.uniform(0.5, 2.0, width)}
+    gains |= {f"{name}.bias": rng.normal(size=width) for name in matrices if name.startswith("block")}
+    return tokens, matrices, gains
 
 
 def write(path: Path, of: Card | None = None, inner: int = INNER, seed: int = 0) -> Path:
@@ -37,15 +57,21 @@ def write(path: Path, of: Card | None = None, inner: int = INNER, seed: int = 0)
 
 def dense(matrix) -> np.ndarray:
     """A Matrix as numbers."""
-    return matrix.values.astype(np.float64) * matrix.scales
+    rows, groups = matrix.scales.shape
+    grouped = matrix.values.reshape(rows, groups, -1) * matrix.scales[:, :, None].astype(np.float64)
+    return grouped.reshape(matrix.values.shape)
 
 
 def normed(x: np.ndarray) -> np.ndarray:
     return x / np.sqrt((x**2).mean(-1, keepdims=True) + EPSILON)
 
 
+def silu(x: np.ndarray) -> np.ndarray:
+    return x / (1 + np.exp(-x))
+
+
 class PlainCell:
-    """draft/head/cell.py's formulas, over the numbers of a file."""
+    """draft/head/kinds/recurrent.py's formulas, over the numbers of a file."""
 
     def __init__(self, file: HeadFile, embedding: np.ndarray, inner: int = INNER) -> None:
         width, streams = file.card.width, file.card.streams
@@ -63,5 +89,47 @@ class PlainCell:
         e = normed(self.embedding[tokens])
         both = np.concatenate([normed(x), e], 1) @ self.up.T
         gate, up = both[:, : self.inner], both[:, self.inner :]
-        after = x + e @ self.token.T + (gate / (1 + np.exp(-gate)) * up) @ self.down.T
+        after = x + e @ self.token.T + (silu(gate) * up) @ self.down.T
         return after, (self.gain * normed(after)) @ self.output.T @ self.embedding[self.known].T
+
+
+class PlainLevels:
+    """The formulas of the kinds that have a head a level: logits of each level behind the tokens so far."""
+
+    def __init__(self, file: HeadFile, embedding: np.ndarray, inner: int = INNER) -> None:
+        self.embedding, self.known, self.kind, self.inner = embedding, file.tokens, file.card.kind, inner
+        shapes = shapes_of(file.card, inner)
+        self.parts = {name: dense(file.matrix(name, shape)) for name, shape in shapes.items()}
+        self.gain = file.vector("gain", file.card.width)
+        self.biases = {name: file.vector(f"{name}.bias", WIDTH) for name in shapes if name.startswith("block")}
+
+    def logits(self, features, tokens):
+        """[n, known] behind tokens [n, level], from features [n, streams, width]."""
+        level = tokens.shape[1]
+        flat, embedded = features.reshape(len(features), -1), [normed(self.embedding[t]) for t in tokens.T]
+        read = getattr(self, self.kind)(level, flat, embedded)
+        return read @ self.embedding[self.known].T
+
+    def medusa(self, level, flat, embedded):
+        z = self.gain * flat
+        for block in (f"block.{level}.1", f"block.{level}.2"):
+            z = z + silu(z @ self.parts[block].T + self.biases[block])
+        return z @ self.parts[f"output.{level}"].T
+
+    def parallel(self, level, flat, embedded):
+        x, e = flat @ self.parts["input"].T, embedded[0]
+        z = x + e @ self.parts["token"].T + self.fed(np.concatenate([normed(x), e], 1), "up", "down")
+        return self.said(z + self.fed(normed(z), f"up.{level}", f"down.{level}"))
+
+    def hydra(self, level, flat, embedded):
+        x = flat @ self.parts["input"].T
+        u = np.concatenate([normed(x), *embedded], 1)
+        own = embedded[-1] @ self.parts[f"token.{level}"].T
+        return self.said(x + own + self.fed(u, f"up.{level}", f"down.{level}"))
+
+    def fed(self, x, up, down):
+        both = x @ self.parts[up].T
+        return (silu(both[:, : self.inner]) * both[:, self.inner :]) @ self.parts[down].T
+
+    def said(self, y):
+        return (self.gain * normed(y)) @ self.parts["output"].T

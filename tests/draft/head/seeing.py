@@ -146,3 +146,20 @@ def seen(drafter, text, law):
     for place in range(1, len(text)):
         state.commit([text[place]], Scores(np.zeros((1, 3)), features(text[:place], 3)[None], Proposal.chain(())))
     return state
+
+
+class Fed(HeadDrafter):
+    """Its states are shown what the target would show, whoever writes the text."""
+
+    def open(self, tokens, law):
+        state, text = super().open(tokens, law), list(tokens)
+        commit, vocab = state.commit, self._reading.vocab_size
+        state.features = features(text[:-1], vocab)
+
+        def fed(more, scores=None):
+            commit(more, scores)
+            text.extend(more)
+            state.features = features(text[:-1], vocab)
+
+        state.commit = fed
+        return state

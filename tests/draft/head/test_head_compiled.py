@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from draft.head.random_heads import INNER, LAYERS, VOCAB, WIDTH, PlainCell, card, dense, write
-from truedraw.draft.head.compiled import CompiledCell
+from truedraw.draft.head.compiled import TargetRows
 from truedraw.draft.head.file import HeadFile
+from truedraw.draft.head.kinds.recurrent import RecurrentCell
 from truedraw.engine.openvino.weights import Matrix, quantise
 from truedraw.errors import BadFile
 
@@ -32,7 +33,7 @@ def file(tmp_path_factory) -> HeadFile:
 @pytest.fixture(scope="module", params=["int8", "float32"])
 def cells(request, file):
     held = embedding(request.param)
-    return CompiledCell(file, held, threads=1), PlainCell(file, numbers_of(held))
+    return RecurrentCell(file, TargetRows(held, held), threads=1), PlainCell(file, numbers_of(held))
 
 
 def some(rows: int, seed: int = 1):
@@ -108,7 +109,7 @@ def test_only_the_last_layer_is_read(tmp_path) -> None:
     """A head may read the final norm's output alone."""
     path = write(tmp_path / "head.safetensors", card(layers=()))
     held, (features, last) = embedding("int8"), some(3)
-    compiled, plain = CompiledCell(HeadFile(path), held), PlainCell(HeadFile(path), dense(held))
+    compiled, plain = RecurrentCell(HeadFile(path), TargetRows(held, held)), PlainCell(HeadFile(path), dense(held))
     assert near(compiled.begin(features[:, :1], last)[1], plain.begin(features[:, :1].astype(float), last)[1])
 
 
@@ -117,5 +118,6 @@ def test_a_card_that_does_not_fit_its_numbers(tmp_path, changes) -> None:
     path = write(tmp_path / "head.safetensors")
     file = HeadFile(path)
     object.__setattr__(file, "card", card(**changes))
+    rows = Matrix(np.zeros((VOCAB, file.card.width), np.float32))
     with pytest.raises(BadFile, match="is damaged"):
-        CompiledCell(file, Matrix(np.zeros((VOCAB, file.card.width), np.float32)))
+        RecurrentCell(file, TargetRows(rows, rows))

@@ -7,7 +7,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from draft.head.seeing import KNOWN, SAYS, TARGET, Given, SeeingEngine, TableCell, case, features, head, seen, text_of
+from draft.head.seeing import (
+    KNOWN,
+    SAYS,
+    TARGET,
+    Fed,
+    Given,
+    SeeingEngine,
+    TableCell,
+    case,
+    features,
+    head,
+    seen,
+    text_of,
+)
 from known_laws import lookup, random_table
 from truedraw.draft.head import drafter as module
 from truedraw.draft.head.drafter import HeadDrafter
@@ -33,23 +46,6 @@ def law(vocab=3, **params) -> SamplingLaw:
 
 def one(drafter, text=TEXT, target=None, budget=9, seed=1) -> Proposal:
     return drafter.propose([seen(drafter, text, target or law())], [budget], [PhiloxRandomness(seed)])[0]
-
-
-class Fed(HeadDrafter):
-    """Its states are shown what the target would show, whoever writes the text."""
-
-    def open(self, tokens, law):
-        state, text = super().open(tokens, law), list(tokens)
-        commit, vocab = state.commit, self._reading.vocab_size
-        state.features = features(text[:-1], vocab)
-
-        def fed(more, scores=None):
-            commit(more, scores)
-            text.extend(more)
-            state.features = features(text[:-1], vocab)
-
-        state.commit = fed
-        return state
 
 
 def fed(vocab, known, trees=None, **more) -> Fed:

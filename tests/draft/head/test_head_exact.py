@@ -21,7 +21,7 @@ from draft.head.seeing import (
 from enumeration import law_of, total_variation
 from generate.coupled_noise import CoupledWalker
 from known_laws import Scenario, random_table, text_law
-from truedraw.draft import growth, siblings, tempering
+from truedraw.draft import gains, growth, siblings
 from truedraw.draft.head.drafter import HeadDrafter
 from truedraw.draft.knobs import Knobs
 from truedraw.draft.siblings import Siblings, Trees
@@ -113,7 +113,7 @@ def eager(monkeypatch):
     monkeypatch.setattr(siblings, "PRIOR_TRIES", 0.7)
     monkeypatch.setattr(siblings, "MEMORY", 2)
     for name in ("SOONEST", "SELDOM", "FEW"):
-        monkeypatch.setattr(tempering, name, 1)
+        monkeypatch.setattr(gains, name, 1)
 
 
 class Second:

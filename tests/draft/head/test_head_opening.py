@@ -9,8 +9,8 @@ import pytest
 
 from draft.head.random_heads import LAYERS, VOCAB, WIDTH, card, write
 from engine.decoder import PLAIN, tiny_engine
-from truedraw.draft.head.compiled import CompiledCell
 from truedraw.draft.head.file import HeadFile
+from truedraw.draft.head.kinds.recurrent import RecurrentCell
 from truedraw.draft.head.opening import Readable, check, open_head
 from truedraw.engine.openvino.weights import quantise
 from truedraw.engine.tabular import TabularEngine
@@ -44,7 +44,7 @@ def test_a_head_for_its_target(path) -> None:
     head = open_head(path, models())
     assert head.siblings == (0.5, 0.4)
     assert np.array_equal(head.cell.tokens, HeadFile(path).tokens)
-    assert isinstance(head.cell, CompiledCell)
+    assert isinstance(head.cell, RecurrentCell)
 
 
 def test_a_head_is_opened_once(path) -> None:
@@ -70,7 +70,7 @@ def test_a_head_for_another_target(path, drafts, said) -> None:
         drafts.head(path)
 
 
-@pytest.mark.parametrize("given", [3, b"head", ["head"], True])
+@pytest.mark.parametrize("given", [3, b"head", ["head"], True, ""])
 def test_nonsense_for_a_path(given) -> None:
     with pytest.raises(BadParameter, match=r"head_path: got .* give a file"):
         models().head(given)

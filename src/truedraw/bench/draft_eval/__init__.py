@@ -6,4 +6,5 @@ replay.py   what the drafter says along them
 rounds.py   from places to acceptance by position and tokens a round, of chains and of trees
 costs.py    what drafts take, and what speed-up that predicts
 report.py   all of it at one temperature
+figures.py  what of it a head's card says
 """

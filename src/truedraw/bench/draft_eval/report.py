@@ -25,7 +25,8 @@ from truedraw.bench.pairs import Arms, Task, pairs
 from truedraw.bench.report import report
 from truedraw.control.costs import PassCosts
 from truedraw.draft.head.opening import Readable
-from truedraw.draft.several import ALWAYS_GOOD
+from truedraw.draft.several import ALWAYS_GOOD, WITH_HEAD
+from truedraw.draft.shape import Path
 from truedraw.draft.site import close
 from truedraw.errors import BadPrompt
 from truedraw.generate.model import Model
@@ -54,7 +55,8 @@ class Plan:
         """What is timed end to end."""
         spec = self.speculation
         own = {"method": spec.method, **spec.settings, **({} if spec.model is None else {"model": spec.model})}
-        beside = [*(name for name in ALWAYS_GOOD if name != spec.method), own]
+        others = WITH_HEAD if spec.method in WITH_HEAD else ALWAYS_GOOD
+        beside = [*(name for name in others if name != spec.method), own]
         together = Speculation(AUTO, rejection_sample_method=spec.rejection_sample_method, auto_sources=beside)
         return {spec.method: spec, AUTO: together}
 
@@ -117,15 +119,25 @@ def evaluated(plan: Plan, params: SamplingParams, done: Done) -> dict[str, Any]:
 
 
 def section(places: Places, taken: Costs) -> dict[str, Any]:
-    """Acceptance, tokens a round and predicted speed-up; acceptance by category."""
+    """Acceptance, tokens a round and predicted speed-up; the first two by category, too."""
     return {
         **acceptance(places),
-        "by_category": {
-            name: acceptance(places.only(places.category == name)) for name in dict.fromkeys(places.category.tolist())
-        },
+        "by_category": by_category(places),
         "tokens_per_round": {rule: tokens(places, rule) for rule in RULES},
         "predicted_speedup": {rule: speedups(places, rule, taken) for rule in RULES},
     }
+
+
+def by_category(places: Places) -> dict[str, Any]:
+    """Of each: how many texts, acceptance, and tokens a round with the trees that are best for all of them together."""
+    shapes = {rule: trees(candidates(places, rule)) for rule in RULES}
+    found = {}
+    for name in dict.fromkeys(places.category.tolist()):
+        mine = places.only(places.category == name)
+        rounds = {rule: tokens(mine, rule, shapes[rule]) for rule in RULES}
+        texts = len(set(mine.text.tolist()))
+        found[name] = {"texts": texts, **acceptance(mine), "tokens_per_round": rounds}
+    return found
 
 
 def acceptance(places: Places) -> dict[str, Any]:
@@ -138,9 +150,10 @@ def acceptance(places: Places) -> dict[str, Any]:
     }
 
 
-def tokens(places: Places, rule: str) -> dict[str, Any]:
-    """A round, by draft tokens: 1 to DEEPEST in a chain, 1 to MOST_NODES in the tree that is best by these chances."""
-    shapes = trees(candidates(places, rule))
+def tokens(places: Places, rule: str, shapes: Sequence[Sequence[Path]] | None = None) -> dict[str, Any]:
+    """A round, by draft tokens: 1 to DEEPEST in a chain, 1 to MOST_NODES in trees; those that are best by the chances
+    of these places unless `shapes` are given."""
+    shapes = trees(candidates(places, rule)) if shapes is None else shapes
     return {
         "chain": told(chain_tokens(places, rule)),
         "tree": told(tree_tokens(places, rule, shapes)),

@@ -2,9 +2,14 @@
 
 card.py      what a head says about itself: its target, its shape, how it was trained
 file.py      the file: a safetensors file whose metadata is the card
+noting.py    further figures in the card of a file that is there
 cell.py      the network as the drafter sees it, and where its numbers come from
-compiled.py  the network as an OpenVINO graph
+kinds/       the kinds of networks, a file each: formulas and OpenVINO graphs
+compiled.py  what these graphs are made of
+refit/       what is learnt on top of a head while it drafts
 opening.py   from a file to a network that is ready for one target
+medusa_folder.py, torch_file.py  checkpoints of Medusa's own repository
 reading.py   what is read of a round: the target's hidden states, and a law in what the head says
+levels.py    the trees of a round, one call of the network a level
 drafter.py   the drafter
 """

@@ -10,8 +10,13 @@ from typing import Any
 from truedraw.errors import BadFile
 
 FORMAT, VERSION = "truedraw draft head", 1
-RECURRENT = "recurrent"
-KINDS = (RECURRENT,)
+RECURRENT, MEDUSA, HYDRA, PARALLEL = "recurrent", "medusa", "hydra", "parallel"
+KINDS = (RECURRENT, MEDUSA, HYDRA, PARALLEL)
+BOUNDED = (MEDUSA, HYDRA, PARALLEL)
+"""Kinds that have a head for each level, and so a last level."""
+UNKNOWN = ""
+"""The tokenizer of a checkpoint that does not say which it is for."""
+MOST_HEADS = 16  # a file that says more is not meant: no more than a few levels are ever worth a draft
 FALLING = (0.45, 0.22, 0.12, 0.08)
 """Chances of the first, second, ... candidate at one place, given that none before it was kept, where nothing was
 measured."""
@@ -22,8 +27,9 @@ class Card:
     """For which target a head is, and what it reads and knows.
 
     layers: residual streams of the target that it reads, by their layers' numbers; the final norm's output always
-    stands behind them. tokens: how many of the target's it can draft. siblings: chances of candidates at one place, the
-    first, the second given that the first was not kept, and so on. training: figures for people.
+    stands behind them, and a Medusa head reads that alone. tokens: how many of the target's it can draft. siblings:
+    chances of candidates at one place, the first, the second given that the first was not kept, and so on. training:
+    figures for people. heads: of a kind that has one a level.
     """
 
     kind: str
@@ -35,6 +41,13 @@ class Card:
     tokens: int
     siblings: tuple[float, ...] = FALLING
     training: Mapping[str, Any] = field(default_factory=dict)
+    heads: int | None = None
+
+    @property
+    def levels(self) -> int:
+        """Tokens that it can draft behind one another; only of the kinds that have a last level."""
+        assert self.heads is not None
+        return self.heads
 
     @property
     def streams(self) -> int:
@@ -64,6 +77,12 @@ class Card:
         """Raises BadFile where the numbers cannot be meant."""
         if self.kind not in KINDS:
             raise BadFile(f"{path} is a head of the kind {self.kind!r}; known are: {', '.join(KINDS)}")
+        if self.kind in BOUNDED and not (type(self.heads) is int and 0 < self.heads <= MOST_HEADS):
+            raise BadFile(f"{path} says {self.heads!r:.80} of its heads; a {self.kind} head has 1 to {MOST_HEADS}")
+        if self.kind not in BOUNDED and self.heads is not None:
+            raise BadFile(f"{path} says {self.heads!r:.80} of its heads; a {self.kind} head has none a level")
+        if self.kind == MEDUSA and self.layers:
+            raise BadFile(f"{path} says that it reads the layers {self.layers!r:.80}; a {MEDUSA} head reads none")
         sizes: Sequence[Any] = (self.vocab_size, self.width, self.tokens)
         if not all(type(size) is int and size > 0 for size in sizes) or self.tokens > self.vocab_size:
             raise BadFile(f"{path} says {sizes} of its vocabulary, width and tokens; these cannot be")

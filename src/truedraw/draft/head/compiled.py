@@ -1,7 +1,4 @@
-"""A head's network as two OpenVINO graphs: a small one that makes a state of the target's hidden states, and the step.
-
-There is one step for the first token and for all others, so that its weights, which a pass of the target has pushed
-out of the processor's cache, are fetched once a round: the second call takes a third of the first one's time.
+"""What the OpenVINO graphs of all kinds of head are made of.
 
 The rows of the embedding, looked up and as the output matrix, are the target's own constants. Arithmetic is that of the
 target's engine; whatever it gives, drafts are drawn from just that, so nothing has to be the same twice.
@@ -9,13 +6,13 @@ target's engine; whatever it gives, drafts are drawn from just that, so nothing 
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.draft.head.cell import States
-from truedraw.draft.head.file import HeadFile
+from truedraw.draft.head.file import Numbers
 from truedraw.engine.openvino.nodes import (
     Node,
     constant,
@@ -29,97 +26,108 @@ from truedraw.engine.openvino.nodes import (
     stored,
 )
 from truedraw.engine.openvino.numerics import numerics
+from truedraw.engine.openvino.requests import Request
 from truedraw.engine.openvino.weights import Matrix
-from truedraw.protocol import Ints, Logits
+from truedraw.protocol import Ints
 
 EPSILON = 1e-5  # of mean squares
 
 
-class CompiledCell:
-    """draft.head.cell.Cell of a file, for a target with this embedding [vocab, width]; raises BadFile.
+class TargetRows(NamedTuple):
+    """Of the target, [vocab, width] each: `embedding` is what its tokens come in as, `output` what its logits are made
+    with. Kinds write with the embedding; only checkpoints of others need the output."""
 
-    threads: None is every core.
-    """
-
-    def __init__(self, file: HeadFile, embedding: Matrix, threads: int | None = None) -> None:
-        self.tokens = file.tokens
-        graphs = _Graphs(file, embedding)
-        self._keep = graphs  # the graphs share its memory
-        self._start, self._step = (_compiled(model, threads) for model in (graphs.start(), graphs.step()))
-
-    def begin(self, features: NDArray[np.float32], last: Ints) -> tuple[States, Logits]:
-        """See Cell."""
-        (states,) = _run(self._start, {"features": features.reshape(len(features), -1)}, "states")
-        return self.step(states, last)
-
-    def step(self, states: States, tokens: Ints) -> tuple[States, Logits]:
-        """See Cell."""
-        after, logits = _run(self._step, {"states": states, "tokens": tokens}, "after", "logits")
-        return after, logits
+    embedding: Matrix
+    output: Matrix
 
 
-class _Graphs:
-    """Both graphs, over the same constants."""
+class Parts:
+    """The pieces of one head's graphs, over the same constants, which live as long as this does."""
 
-    def __init__(self, file: HeadFile, embedding: Matrix) -> None:
-        self._file, self._width = file, file.card.width
-        self._embedding, self._output = embedding, _rows(embedding, file.tokens)
+    def __init__(self, file: Numbers, embedding: Matrix) -> None:
+        self.file, self.width = file, file.card.width
+        self._embedding = embedding
         self._held: list[Matrix] = []
 
-    def start(self) -> Any:
-        """features [n, streams * width] -> states [n, width]."""
-        import openvino as ov
+    def features(self) -> Node:
+        """Input [n, streams * width]."""
+        return parameter("features", [-1, self.width * self.file.card.streams], np.float32)
 
-        width, read = self._width, self._width * self._file.card.streams
-        features = parameter("features", [-1, read], np.float32)
-        states = named(self._times(features, "input", (width, read)), "states")
-        return ov.Model([states], [features], "start")
+    def fused(self, features: Node) -> Node:
+        """I f [n, width]."""
+        return self.times(features, "input", (self.width, self.width * self.file.card.streams))
 
-    def step(self) -> Any:
-        """states [n, width] and tokens [n] -> the states after these and logits [n, known]."""
-        import openvino as ov
+    def embedded(self, tokens: Node) -> Node:
+        """n(e(t)) [n, width]."""
+        return self.normed(looked_up(self._embedding, stored(self._embedding), tokens))
+
+    def normed(self, x: Node) -> Node:
+        """n(x) = x / rms(x)."""
+        return rms_norm(x, np.ones((1, self.width), np.float32), EPSILON)
+
+    def fed(self, x: Node, names: tuple[str, str]) -> Node:
+        """D (silu(G x) * (U x)) [n, width], of x [n, read]; `names` are those of (G, U) stacked and of D."""
         from openvino import opset13 as op
 
-        states = parameter("states", [-1, self._width], np.float32)
-        tokens = parameter("tokens", [-1], np.int64)
-        table = stored(self._embedding)
-        after = self._moved(states, self._normed(looked_up(self._embedding, table, tokens)))
-        read = op.multiply(self._normed(after), constant(self._file.vector("gain", self._width)[None], np.float32))
-        read = self._times(read, "output", (self._width, self._width))
-        logits = linear(read, dequantised(self._output, stored(self._output)))
-        return ov.Model([named(op.add(after, constant(0.0, np.float32)), "after"), named(logits, "logits")],
-                        [states, tokens], "step")  # fmt: skip
+        inner, read = self.file.rows(names[0]) // 2, x.output(0).get_partial_shape()[1].get_length()
+        gate, up = split(self.times(x, names[0], (2 * inner, read)), [inner, inner])
+        return self.times(op.multiply(op.swish(gate), up), names[1], (self.width, inner))
 
-    def _moved(self, x: Node, e: Node) -> Node:
-        """x_i from x_{i-1} and n(e(t_i))."""
+    def gained(self, x: Node, name: str) -> Node:
+        """G * x, by the columns of a gain."""
         from openvino import opset13 as op
 
-        width, inner = self._width, self._file.rows("up") // 2
-        both = self._times(op.concat([self._normed(x), e], 1), "up", (2 * inner, 2 * width))
-        gate, up = split(both, [inner, inner])
-        fed = self._times(op.multiply(op.swish(gate), up), "down", (width, inner))
-        return op.add(op.add(x, self._times(e, "token", (width, width))), fed)
+        return op.multiply(x, constant(self.file.vector(name, self.width)[None], np.float32))
 
-    def _normed(self, x: Node) -> Node:
-        return rms_norm(x, np.ones((1, self._width), np.float32), EPSILON)
+    def times(self, x: Node, name: str, shape: tuple[int, int]) -> Node:
+        """A matrix of the file."""
+        return self.product(x, self.file.matrix(name, shape))
 
-    def _times(self, x: Node, name: str, shape: tuple[int, int]) -> Node:
-        matrix = self._file.matrix(name, shape)
+    def product(self, x: Node, matrix: Matrix) -> Node:
+        """Any matrix."""
         self._held.append(matrix)
         return linear(x, dequantised(matrix, stored(matrix)))
 
+    def logits(self, x: Node) -> Node:
+        """e(tokens) x [n, known]."""
+        return self.product(x, self._known)
 
-def _rows(matrix: Matrix, tokens: Ints) -> Matrix:
+    @cached_property
+    def _known(self) -> Matrix:
+        return rows_of(self._embedding, self.file.tokens)
+
+
+def rows_of(matrix: Matrix, tokens: Ints) -> Matrix:
     """The rows of some tokens, a copy."""
     return Matrix(matrix.values[tokens], None if matrix.scales is None else matrix.scales[tokens], matrix.zero)
 
 
-def _compiled(model: Any, threads: int | None) -> Any:
+def copied(x: Node, name: str) -> Node:
+    """A node as an output of its own, where it is an inner one as well."""
+    from openvino import opset13 as op
+
+    return named(op.add(x, constant(0.0, np.float32)), name)
+
+
+def token_ids() -> Node:
+    """Input [n]."""
+    return parameter("tokens", [-1], np.int64)
+
+
+def request_of(outputs: list[Node], inputs: list[Node], threads: int | None) -> Request:
+    """What runs a graph of these named nodes; threads: None is every core."""
     import openvino as ov
 
-    return ov.Core().compile_model(model, "CPU", numerics("invariant").properties(threads)).create_infer_request()
+    model = ov.Model(outputs, inputs, "head")
+    return Request(ov.Core().compile_model(model, "CPU", numerics("invariant").properties(threads)))
 
 
-def _run(request: Any, given: dict[str, Any], *wanted: str) -> list[NDArray[np.float32]]:
-    request.infer(given, share_inputs=True, share_outputs=True)
-    return [np.asarray(request.get_tensor(name).data) for name in wanted]
+def run(request: Request, given: dict[str, NDArray[Any]], *wanted: str) -> list[NDArray[np.float32]]:
+    """The outputs of these names, in the request's own memory."""
+    request.run(given)
+    return [request.output(name) for name in wanted]
+
+
+def flat(features: NDArray[np.float32]) -> NDArray[np.float32]:
+    """[n, streams * width]."""
+    return np.ascontiguousarray(features.reshape(len(features), -1))

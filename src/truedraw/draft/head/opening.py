@@ -5,19 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from truedraw.draft.head.card import Card
-from truedraw.draft.head.cell import Cell
-from truedraw.draft.head.file import HeadFile
+import numpy as np
+
+from truedraw.draft.head.card import UNKNOWN, Card
+from truedraw.draft.head.cell import Cell, Chosen
+from truedraw.draft.head.file import HeadFile, Numbers, read_card
+from truedraw.draft.head.medusa_folder import MedusaFolder, is_medusa
+from truedraw.draft.head.refit.file import corrected
 from truedraw.draft.site import Models
 from truedraw.engine.openvino.weights import Matrix
 from truedraw.errors import BadParameter
 
+ANY_LAYER = (0,)
+"""What an engine is to be loaded for where a head reads the final norm's output alone: it comes with some stream."""
+
 
 class Head(NamedTuple):
-    """A network and what its card says of candidates."""
+    """A network and what its card says of candidates. levels: the last one that it has; None: there is none."""
 
     cell: Cell
     siblings: tuple[float, ...]
+    levels: int | None = None
+    card: Card | None = None
 
 
 @runtime_checkable
@@ -34,12 +43,29 @@ class Readable(Protocol):
 
 def open_head(path: Path, models: Models, threads: int | None = None) -> Head:
     """The head of a file, compiled for the target; threads: None is every core. Raises BadParameter, BadFile."""
-    file = HeadFile(path)
     target: Any = models.target
+    file: Numbers = MedusaFolder(path, models.vocab_size) if is_medusa(path) else HeadFile(path)
     check(file.card, path, models)
-    from truedraw.draft.head.compiled import CompiledCell
+    from truedraw.draft.head.compiled import TargetRows
+    from truedraw.draft.head.kinds import cell_of
 
-    return Head(CompiledCell(file, target.embedding(), threads), file.card.siblings)
+    embedding = target.embedding()
+    output = target.unembedding() if hasattr(target, "unembedding") else embedding
+    bare = cell_of(file, TargetRows(embedding, output), threads)
+    cell = corrected(reading(bare, file.card.layers, target.hidden_layers), file)
+    return Head(cell, file.card.siblings, file.card.heads, file.card)
+
+
+def layers_of(path: Path) -> tuple[int, ...]:
+    """What an engine is to be loaded for; raises BadFile for what is no head."""
+    return (() if is_medusa(path) else read_card(path).layers) or ANY_LAYER
+
+
+def reading(cell: Cell, layers: tuple[int, ...], returned: tuple[int, ...]) -> Cell:
+    """The cell behind an engine that returns these layers' streams, or more."""
+    if layers == returned:
+        return cell
+    return Chosen(cell, np.array([*(returned.index(layer) for layer in layers), len(returned)]))
 
 
 def check(card: Card, path: Path, models: Models) -> None:
@@ -47,7 +73,7 @@ def check(card: Card, path: Path, models: Models) -> None:
     target, name = models.target, "head_path"
     if not isinstance(target, Readable):
         raise BadParameter("method", f"a draft head reads hidden states, and the engine of {models.name} has none")
-    if card.tokenizer != models.tokenizer.fingerprint:
+    if card.tokenizer not in (UNKNOWN, models.tokenizer.fingerprint):
         raise BadParameter(name, f"{path} drafts tokens of {card.target}, and those of {models.name} are others")
     if card.width != target.hidden_size or card.vocab_size != target.vocab_size:
         raise BadParameter(
@@ -55,7 +81,7 @@ def check(card: Card, path: Path, models: Models) -> None:
             f"{path} reads hidden states of {card.width} numbers over {card.vocab_size} tokens (a head for "
             f"{card.target}); {models.name} has {target.hidden_size} and {target.vocab_size}",
         )
-    if target.hidden_layers != card.layers:
+    if target.hidden_layers is None or not set(card.layers) <= set(target.hidden_layers):
         raise BadParameter(
             name,
             f"{path} reads the layers {card.layers}, and {models.name} was not loaded for them; give the file as draft "

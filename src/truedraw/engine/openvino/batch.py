@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Seq
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ class Batch:
         self._wanted: list[int] = []  # rows whose logits are asked for
         self._lanes: list[Lane] = []
         self.places: list[slice] = []  # where each part's logits stand among the logit rows
+        self._parts = parts
         for part in parts:
             self._add(part)
         self._padding = max(0, num_rows - len(self._attention))
@@ -49,6 +50,17 @@ class Batch:
             **self._blocks(),
             **self._masks(),
         }
+
+    def hidden_rows(self) -> Indices:
+        """The logit rows, then those rows of text before them whose hidden states are still to be told."""
+        starts = accumulate([len(part.ids) for part in self._parts], initial=0)
+        text = [range(start, start + part.untold) for start, part in zip(starts, self._parts, strict=False)]
+        return np.concatenate([self._logit_rows(), *text], dtype=np.int32, casting="unsafe")
+
+    def text_places(self) -> list[slice]:
+        """Where each part's rows of text stand among the hidden rows."""
+        ends = list(accumulate([part.untold for part in self._parts], initial=len(self._logit_rows())))
+        return [slice(start, end) for start, end in pairwise(ends)]
 
     def _add(self, part: Part) -> None:
         start, wanted = len(self._ids), len(self._wanted)

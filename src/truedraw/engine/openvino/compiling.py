@@ -28,6 +28,7 @@ class Options:
     policy: str  # how constants are kept, see weights.py
     hidden_layers: tuple[int, ...] = ()
     threads: int | None = None
+    hidden_text: bool = False  # of rows without logits, too
 
 
 def weights_policy(weights: str, arithmetic: Numerics) -> str:
@@ -53,7 +54,7 @@ def compile_graph(config: ModelConfig, constants: MappedConstants, options: Opti
     """A compiled graph over these constants."""
     import openvino as ov
 
-    model = build(config, constants, options.hidden_layers)
+    model = build(config, constants, options.hidden_layers, options.hidden_text)
     compiled = ov.Core().compile_model(model, "CPU", options.arithmetic.properties(options.threads))
     constants.forget()
     drop_code()  # before the constants are packed, which is when most memory is held

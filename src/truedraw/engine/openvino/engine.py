@@ -63,13 +63,14 @@ class OpenVINOEngine:
         self._asked = self._found = 0  # tokens, see CacheUse
 
     @classmethod
-    def load(
+    def load(  # noqa: PLR0913 - what can be said of an engine, all but the first by name
         cls,
         checkpoint: Checkpoint,
         *,
         numerics: str = "invariant",
         weights: str = "auto",
         hidden_layers: tuple[int, ...] = (),
+        hidden_text: bool = False,
         threads: int | None = None,
         cache_bytes: int = CACHE_BYTES,
         prefix_cache_bytes: int = PREFIX_CACHE_BYTES,
@@ -78,13 +79,14 @@ class OpenVINOEngine:
         """Convert (or find converted), compile, and test the invariance once a machine.
 
         weights: "auto", "int8", "int4" or "stored", see weights.py. hidden_layers: residual streams to return with
-        every score, the final norm's output behind them. threads: None is every core. prefix_cache_bytes: what of
-        cache_bytes may stay with texts that are closed, for texts that begin like them; 0 = no text finds another's
-        pages. cache: where converted weights and test results are kept, None is the user's own folder. Raises
-        UnsupportedModel, BadParameter, BadModelFile or EngineError.
+        every score, the final norm's output behind them. hidden_text: a text's first scores bring those of the text
+        before them as well, as far as it was computed and not found in pages of another. threads: None is every core.
+        prefix_cache_bytes: what of cache_bytes may stay with texts that are closed, for texts that begin like them;
+        0 = no text finds another's pages. cache: where converted weights and test results are kept, None is the user's
+        own folder. Raises UnsupportedModel, BadParameter, BadModelFile or EngineError.
         """
         arithmetic = find_numerics(numerics)
-        options = Options(arithmetic, weights_policy(weights, arithmetic), hidden_layers, threads)
+        options = Options(arithmetic, weights_policy(weights, arithmetic), hidden_layers, threads, hidden_text)
         folder = cache_root(cache) / FOLDER
         compiled, constants = compile_checkpoint(checkpoint, options, folder)
         pages = make_pool(cache_ports(compiled), cache_bytes, prefix_cache_bytes)
@@ -177,7 +179,11 @@ class OpenVINOEngine:
         if not works_first:
             return []
         places, logits, hidden = passes.run([task.part() for task in works_first])
-        return [Scores(logits[rows], None if hidden is None else hidden[rows]) for rows in places[: len(works)]]
+        if hidden is None:
+            return [Scores(logits[rows]) for rows in places[: len(works)]]
+        told = [self._own(work.sequence).tell() if passes.runner.shows_text else () for work in works]
+        found = zip(places, told, strict=False)
+        return [Scores(logits[rows], hidden[rows], text=text) for rows, text in found]
 
     def cache_use(self) -> CacheUse:
         """How full the cache is, and how much text it has saved from being computed."""

@@ -38,21 +38,25 @@ from truedraw.models.layout import ARCHITECTURES, EMBEDDING, HEAD
 from truedraw.protocol import ModelConfig
 
 ROW_INPUTS = ("attention_rows", "back_rows", "logit_rows")
+HIDDEN_ROWS = "hidden_rows"
 
 
-def build(config: ModelConfig, constants: Constants, hidden_layers: tuple[int, ...] = ()) -> Any:
+def build(
+    config: ModelConfig, constants: Constants, hidden_layers: tuple[int, ...] = (), hidden_text: bool = False
+) -> Any:
     """An openvino.Model; its inputs are named above and in paging.py.
 
     Outputs: `logits` [logit rows, vocab] and, if layers are asked for, `hidden` [logit rows, layers + 1, width], the
-    residual stream after each chosen layer, then the final norm's output. The graph shares the constants' memory.
-    Raises UnsupportedModel for other architectures.
+    residual stream after each chosen layer, then the final norm's output. With `hidden_text` the rows of `hidden` are
+    an input of their own, `hidden_rows`. The graph shares the constants' memory. Raises UnsupportedModel for other
+    architectures.
     """
     if config.architecture not in ARCHITECTURES:
         raise UnsupportedModel(
             f"no graph is known for the architecture {config.architecture!r}; "
             f"supported: {', '.join(ARCHITECTURES)}, or any model exported as an OpenVINO IR folder"
         )
-    return _Decoder(config, constants).model(hidden_layers)
+    return _Decoder(config, constants).model(hidden_layers, hidden_text)
 
 
 class _Decoder:
@@ -66,7 +70,7 @@ class _Decoder:
         self._rows = {name: parameter(name, [-1], np.int32) for name in ROW_INPUTS}
         self._attention = Attention(Heads(config.num_kv_heads, config.head_dim))
 
-    def model(self, hidden_layers: tuple[int, ...]) -> Any:
+    def model(self, hidden_layers: tuple[int, ...], hidden_text: bool) -> Any:
         import openvino as ov
 
         table = self._matrix(EMBEDDING)
@@ -81,6 +85,9 @@ class _Decoder:
         tied = self._config.tie_embeddings
         logits = linear(final, dequantised(table, held)) if tied else self._linear(final, HEAD)
         outputs = [named(logits, "logits")]
+        if hidden_layers and hidden_text:
+            rows = self._rows[HIDDEN_ROWS] = parameter(HIDDEN_ROWS, [-1], np.int32)
+            final = self._norm(take_rows(x, rows), "model.norm.weight")
         if hidden_layers:
             outputs.append(_stacked([*(take_rows(after[layer], rows) for layer in hidden_layers), final]))
         inputs = [self._ids, self._cos, self._sin, *self._rows.values(), *self._attention.inputs.values()]

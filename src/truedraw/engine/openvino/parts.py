@@ -49,6 +49,11 @@ class Part:
     cached: int  # tokens of the text in the own pages after the pass
     drafted: list[int]  # draft tokens that stand there behind the text, as a chain
 
+    @property
+    def untold(self) -> int:
+        """How many of its first rows are text without logits, of a text whose hidden states nobody was told yet."""
+        return 0 if self.sequence.told else self.first_wanted
+
 
 def chunk(sequence: PagedSequence, count: int) -> Part:
     """The next `count` uncached tokens of the text, no logits."""

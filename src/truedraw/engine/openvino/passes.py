@@ -42,6 +42,9 @@ class Passes:
             num_rows = self._row_counts.choose(sum([len(part.ids) for part in parts]))
             batch = Batch(parts, num_rows, self._pool.rows)
             logits, hidden = self.runner.run(batch)
+        if hidden is not None and self.runner.shows_text:
+            for part, rows in zip(parts, batch.text_places(), strict=True):
+                part.sequence.show(part.positions[0], hidden[rows])
         for part in parts:
             part.sequence.computed(part.cached, part.drafted)
         return batch.places, logits, hidden

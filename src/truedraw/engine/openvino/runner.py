@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.engine.openvino.batch import Batch
+from truedraw.engine.openvino.graph import HIDDEN_ROWS
 from truedraw.engine.openvino.pages import PagePool
+from truedraw.engine.openvino.requests import Request
 from truedraw.engine.openvino.rotary import RotaryTable
 from truedraw.protocol import Logits, ModelConfig
 
@@ -28,9 +30,10 @@ class Runner:
         self._inputs = {port.get_any_name() for port in compiled.inputs} - set(self._tensors)
         self._rotary = RotaryTable(config) if "cos" in self._inputs else None
         self._has_hidden = len(compiled.outputs) > 1
-        self._request = compiled.create_infer_request()
+        self.shows_text = HIDDEN_ROWS in self._inputs  # whether `hidden` has rows of text behind the logit rows
+        self._request = Request(compiled)
         for name, tensor in self._tensors.items():
-            self._request.set_tensor(name, tensor)
+            self._request.bind(name, tensor)
 
     def first_layers(self, layers: int) -> tuple[PagePool, dict[str, Any]]:
         """The cache of the first layers, to be bound to a graph that has no others."""
@@ -38,20 +41,17 @@ class Runner:
         return self.pool.first(kinds * layers), dict(list(self._tensors.items())[: kinds * layers])
 
     def run(self, batch: Batch) -> tuple[Logits, NDArray[np.float32] | None]:
-        """(logits [logit rows, vocab], hidden [logit rows, layers, width] or None)."""
+        """(logits [logit rows, vocab], hidden [hidden rows, layers, width] or None)."""
         feeds = batch.feeds()
         if self._rotary is not None:
             attention_positions = feeds["position_ids"][feeds["attention_rows"]]
             feeds["cos"], feeds["sin"] = self._rotary.rows(attention_positions)
-        given = {name: array for name, array in feeds.items() if name in self._inputs}
-        # Shared in both directions, always: copying in one pass and sharing in the next breaks on resizing.
-        self._request.infer(given, share_inputs=True, share_outputs=True)
-        logits = self._output("logits")
-        hidden = self._output("hidden") if self._has_hidden else None
+        if self.shows_text:
+            feeds[HIDDEN_ROWS] = batch.hidden_rows()
+        self._request.run({name: array for name, array in feeds.items() if name in self._inputs})
+        logits = self._request.output("logits")
+        hidden = self._request.output("hidden") if self._has_hidden else None
         return logits.reshape(-1, logits.shape[-1]), hidden
-
-    def _output(self, name: str) -> NDArray[np.float32]:
-        return np.asarray(self._request.get_tensor(name).data)
 
 
 def cache_ports(compiled: Any) -> list[Any]:

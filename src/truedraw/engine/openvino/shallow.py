@@ -37,7 +37,7 @@ class Layers:
                 f"give 1 to {self.config.num_layers - 1}"
             )
         config = replace(self.config, num_layers=layers)
-        compiled = compile_graph(config, self.constants, replace(self.options, hidden_layers=()))
+        compiled = compile_graph(config, self.constants, replace(self.options, hidden_layers=(), hidden_text=False))
         return Runner(compiled, config, whole.first_layers(layers), keep=self.constants), config
 
 

@@ -1,0 +1,67 @@
+"""truedraw train show: the card of a draft head."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from truedraw.errors import BadFile
+
+EPILOG = """Examples:
+
+truedraw train show
+
+truedraw train show own.safetensors --json
+"""
+
+Argument = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="HEAD",
+        help="A draft head; the one that comes with the default model if not given.",
+        show_default=False,
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.", envvar="TRUEDRAW_JSON")]
+
+
+def show(head: Argument = None, as_json: Json = False) -> None:
+    """Print what a draft head says of itself: data, the curve of its training, what is kept of its drafts by position
+    and by category, where it fails."""
+    from truedraw.cli.train_show_lines import lines
+
+    path = head if head is not None else shipped_head()
+    found = facts(path)
+    if as_json:
+        typer.echo(json.dumps(found))
+        return
+    try:
+        said = lines(found)
+    except (TypeError, KeyError, ValueError, AttributeError, IndexError) as error:
+        raise BadFile(
+            f"{path} has a card that says nonsense ({type(error).__name__}: {error}); see it by --json"
+        ) from error
+    typer.echo("\n".join(said))
+
+
+def facts(path: Path) -> dict[str, Any]:
+    """The card, and the file that it is in; raises BadFile."""
+    from truedraw.draft.head.file import read_card
+
+    card = read_card(path)
+    return {"file": str(path), "bytes": path.stat().st_size, **asdict(card)}
+
+
+def shipped_head() -> Path:
+    """Raises BadFile where there is none."""
+    from truedraw.draft.head.file import SHIPPED, SUFFIX
+    from truedraw.models.catalogue import DEFAULT_MODEL
+
+    path = SHIPPED / f"{DEFAULT_MODEL}{SUFFIX}"
+    if not path.exists():
+        raise BadFile(f"no head comes with {DEFAULT_MODEL} here; give the file of one")
+    return path

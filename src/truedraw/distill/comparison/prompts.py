@@ -1,0 +1,75 @@
+"""Texts of the target to prompts that nothing is trained on, one at each temperature, and what it knows along them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from truedraw.distill.clock import Clock
+from truedraw.distill.comparison.told import PROMPTS
+from truedraw.distill.comparison.wanted import Wanted, folder_of
+from truedraw.distill.computing import compute
+from truedraw.distill.evaluation import CHAIN, MEASURED
+from truedraw.distill.own_texts import opening
+from truedraw.distill.plan import Tell
+from truedraw.distill.preparing import text_settings
+from truedraw.distill.rows import Rows
+from truedraw.distill.store import Shape, Store
+from truedraw.distill.texts import NAME, read_texts
+from truedraw.errors import BadPrompt
+from truedraw.generate.offline.journal import Journal
+from truedraw.generate.request import Request
+
+if TYPE_CHECKING:
+    from truedraw.generate.model import Model
+
+SEEDS = 1 << 48  # test texts are this far from those that are trained on
+
+
+def test_rows(model: Model, wanted: Wanted, shape: Shape, tell: Tell) -> Rows:
+    """All texts that came to the chain that is measured, of each prompt at each temperature.
+
+    What was written and computed before a kill is kept. Raises BadPrompt where no text is long enough.
+    """
+    plan, engine = wanted.plan, model.engine
+    asked = list(wanted.prompts or ())
+    settings = {**text_settings(model, plan), "kind": "draft test texts", "temperatures": list(MEASURED),
+                "prompts": asked, "documents": []}  # fmt: skip
+    folder = folder_of(plan.work, "test", settings)
+    with Journal(folder / NAME, settings, plan.overwrite) as journal:
+        done = {tuple(record["key"]) for record in journal.records()}
+        for record in _written(model, wanted, done, tell):
+            journal.append(record)
+    layers = {**settings, "kind": "draft test features", "layers": list(getattr(engine, "hidden_layers", None) or ())}
+    with Store(folder, shape, layers, plan.overwrite) as store:
+        tokens = sum(len(text.answer) for text in read_texts(folder))
+        compute(engine, read_texts(folder), store, (plan.limits.feature_bytes, Clock(0.0, None), tell, tokens))
+    found = Rows(folder, shape, all_held=True)
+    if not found.followed(CHAIN).any():
+        raise BadPrompt(f"no text to the prompts of --test-prompts came to more than {CHAIN} tokens; give others")
+    return found
+
+
+def _written(model: Model, wanted: Wanted, done: set[tuple[int, int]], tell: Tell) -> Iterator[dict[str, Any]]:
+    """Those that are not there yet, in order of completion; prompts that no context holds, and empty texts are left
+    out."""
+    requests = [each for each in _requests(model, wanted) if each.key not in done]
+    for number, (request, result) in enumerate(model.generate_many(requests, logits_cache_bytes=0), start=1):
+        tell(PROMPTS, number / len(requests), f"{number} of {len(requests)} texts")
+        if isinstance(result, BadPrompt):
+            continue
+        if isinstance(result, Exception):
+            raise result
+        answer = [int(token) for token in result.choices[0].tokens]
+        if len(answer) > CHAIN:
+            yield {"key": list(request.key), "temperature": request.params["temperature"],
+                   "prompt": [int(token) for token in request.prompt], "answer": answer, "seconds": 0.0}  # fmt: skip
+
+
+def _requests(model: Model, wanted: Wanted) -> Iterator[Request]:
+    texts = wanted.plan.texts
+    for number, text in enumerate(wanted.prompts or ()):
+        for place, temperature in enumerate(MEASURED):
+            seed = texts.seed + SEEDS + number * len(MEASURED) + place
+            params = {"temperature": temperature, "max_tokens": texts.answer_tokens, "seed": seed}
+            yield Request(opening(model, text), params, False, (number, place))

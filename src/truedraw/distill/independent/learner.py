@@ -1,0 +1,91 @@
+"""A draft that learns: its network, its texts, its optimiser, out of arrays and into arrays."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from truedraw.distill.checkpoint import Arrays
+from truedraw.distill.evaluation import Measured
+from truedraw.distill.independent.evaluation import measured
+from truedraw.distill.independent.gradients import Draft, Sums, gradient
+from truedraw.distill.independent.plan import TransformerPlan
+from truedraw.distill.independent.starting import first_weights
+from truedraw.distill.independent.whole_texts import WholeTexts
+from truedraw.distill.independent.words import Words
+from truedraw.distill.starting import optimiser_of
+from truedraw.distill.tables import Tables
+from truedraw.models.layout import EMBEDDING, HEAD
+from truedraw.protocol import ModelConfig
+
+WEIGHT, MEAN, SQUARE = "weight.", "mean.", "square."  # what an array is of a weight
+KNOWN = "tokens"
+LOOKED = 0  # the step whose sample of tokens is looked at on held-out text
+
+
+class Material(NamedTuple):
+    """What is learnt from."""
+
+    texts: WholeTexts
+    tables: Tables
+
+
+class Learner:
+    """A draft of the sizes `config`; `arrays`: where it stood after `step` steps, None: at the beginning."""
+
+    def __init__(
+        self,
+        material: Material,
+        config: ModelConfig,
+        plan: TransformerPlan,
+        arrays: Arrays | None = None,
+        step: int = 0,
+    ) -> None:
+        import torch
+
+        self.texts, self._plan = material.texts, plan
+        data = material.texts.data
+        if arrays is None:
+            known = data.commonest(plan.vocabulary, config.vocab_size)
+            begun = first_weights(config, material.tables, data, known, plan.seed)
+            arrays = {KNOWN: known, **{WEIGHT + name: values for name, values in begun.items()}}
+        weights = {name: torch.tensor(values).requires_grad_() for name, values in weights_in(arrays).items()}
+        self._words = Words(material.tables, arrays[KNOWN])
+        self.draft = Draft(config, weights, self._words)
+        self.optimiser = optimiser_of(weights, plan.rate, arrays, step)
+
+    def gradient(self, step: int, share: float, look: bool) -> tuple[Sums | None, int]:
+        """Add that of a step; what was seen, and how many rows were learnt from. `share`: of the loss beside KL."""
+        batch = self.texts.step(self._plan.seed, step)
+        columns = self._words.columns(self._plan.seed, step)
+        seen = gradient(self.draft, self.texts.data, batch, columns, (self._plan.loss, share), look)
+        return seen, len(batch.rows)
+
+    def measured(self, temperature: float, most: int) -> Measured:
+        """On held-out text, looking at no more tokens than a step does, the same ones each time."""
+        return measured(self.draft, self.texts, temperature, most, self._words.columns(self._plan.seed, LOOKED))
+
+    def tensors(self, arrays: Arrays) -> Arrays:
+        """A llama model's by their Hugging Face names, of the weights in `arrays`."""
+        import torch
+
+        weights = {name: torch.tensor(values) for name, values in weights_in(arrays).items()}
+        into, out = self._words.tables(weights)
+        layers = {name: values.numpy() for name, values in weights.items() if name.startswith("model.")}
+        return {EMBEDDING: into, HEAD: out, **layers}
+
+    def arrays(self, moments: bool = True) -> Arrays:
+        """To begin again from, `moments`: with what the optimiser remembers."""
+        found: Arrays = {KNOWN: self._words.known}
+        for name, values in self.draft.weights.items():
+            found[WEIGHT + name] = values.detach().numpy()
+            kept = self.optimiser.state.get(values, {}) if moments else {}
+            if kept:
+                found |= {MEAN + name: kept["exp_avg"].numpy(), SQUARE + name: kept["exp_avg_sq"].numpy()}
+        return found
+
+
+def weights_in(arrays: Arrays) -> Arrays:
+    """The weights among arrays, in one order always: the length of a gradient is summed in it."""
+    return {name[len(WEIGHT) :]: np.asarray(arrays[name]) for name in sorted(arrays) if name.startswith(WEIGHT)}

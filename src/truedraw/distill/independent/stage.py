@@ -1,0 +1,105 @@
+"""From texts and what the target says of them to a folder that drafts for it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from truedraw.distill.checkpoint import Arrays
+from truedraw.distill.evaluation import MEASURED
+from truedraw.distill.independent.evaluation import measured
+from truedraw.distill.independent.export import check_output, export
+from truedraw.distill.independent.gradients import Draft
+from truedraw.distill.independent.learner import Material
+from truedraw.distill.independent.plan import TransformerPlan, draft_config
+from truedraw.distill.independent.training import Training
+from truedraw.distill.independent.whole_texts import WholeTexts
+from truedraw.distill.independent.words import Folded
+from truedraw.distill.outcome import Outcome
+from truedraw.distill.pipeline import facts_of, write_page
+from truedraw.distill.plan import TRANSFORMER, Plan, Tell
+from truedraw.distill.preparing import Prepared, left, prepared
+from truedraw.distill.tables import dense
+from truedraw.engine.openvino.weights import quantise
+from truedraw.errors import TrainingError
+from truedraw.models.layout import EMBEDDING, HEAD, num_parameters
+from truedraw.protocol import ModelConfig
+
+if TYPE_CHECKING:
+    from truedraw.generate.model import Model
+
+ROWS = 6000  # of held-out text that are measured at last
+
+
+def train_transformer(model: Model, plan: Plan, tell: Tell) -> Outcome:
+    """A small llama model that drafts for `model`: the folder `plan.output`, and a report beside it.
+
+    Raises what distill.pipeline.train_draft does, and BadParameter for sizes that do not go together.
+    """
+    from truedraw.engine.pytorch.running import running
+
+    check_output(plan.output)
+    engine: Any = model.engine
+    how = TransformerPlan.of(plan.head, plan.sizes)
+    config = draft_config(how, engine.vocab_size, engine.context_length, engine.hidden_size)
+    told = replace(plan, head=replace(plan.head, hidden=config.intermediate_size))
+    found = prepared(model, told, tell)
+    with running(plan.limits.threads):
+        training, failed = _trained(found, told, how, config, tell)
+        outcome = _written(model, told, training, found, config)
+    if failed is not None:
+        raise TrainingError(f"{failed}; the best draft before is written: {plan.output}") from failed
+    return outcome
+
+
+def _trained(
+    found: Prepared, plan: Plan, how: TransformerPlan, config: ModelConfig, tell: Tell
+) -> tuple[Training, TrainingError | None]:
+    from truedraw.generate.offline.settings import begin, forget
+
+    path = plan.work / f"{TRANSFORMER}-{how.loss}.checkpoint"
+    if plan.overwrite:
+        forget(path)
+        path.unlink(missing_ok=True)
+    begin(path, {"kind": f"draft {TRANSFORMER}", **asdict(how), "config": asdict(config)})
+    material = Material(WholeTexts(plan.work, found.data), found.tables)
+    training = Training(material, config, how, path, plan.overwrite)
+    try:
+        training.run(plan.limits, left(plan, found.texts, found.done), tell)
+    except TrainingError as error:
+        return training, error
+    return training, None
+
+
+def _written(model: Model, plan: Plan, training: Training, found: Prepared, config: ModelConfig) -> Outcome:
+    tensors = training.learner.tensors(training.best())
+    data, sizes = found.data, {"width": config.hidden_size, "layers": config.num_layers, "heads": config.num_heads}
+    facts = {
+        "kind": TRANSFORMER,
+        **facts_of(model, plan, training.state, data, (found.texts, found.done)),
+        **sizes,
+        "parameters": num_parameters(config),
+        "held_out": _figures(training, as_run(tensors)),
+    }
+    export(plan.output, config, tensors, model.tokenizer, facts)
+    write_page(plan.page, facts, training.state)
+    return Outcome(plan.output, plan.page, facts, found.done.all_texts)
+
+
+def as_run(tensors: Arrays) -> Arrays:
+    """What our engine computes with: int8 matrices, of numbers that were float16 in the folder."""
+    half = {name: values.astype(np.float16).astype(np.float32) for name, values in tensors.items()}
+    return {name: dense(quantise(values)) if values.ndim == 2 else values for name, values in half.items()}
+
+
+def _figures(training: Training, tensors: Arrays) -> dict[str, Any]:
+    """Acceptance by position at each temperature, of a folder's tensors."""
+    import torch
+
+    learner = training.learner
+    words = Folded(tensors[EMBEDDING], tensors[HEAD], learner.draft.words)
+    layers = {name: torch.from_numpy(values) for name, values in tensors.items()}
+    draft = Draft(learner.draft.config, layers, words)
+    return {f"{each:g}": measured(draft, learner.texts, each, ROWS).to_json() for each in MEASURED}

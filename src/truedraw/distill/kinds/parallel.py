@@ -1,0 +1,71 @@
+"""A recurrent step, the trunk, and for each position k: up.k [2 * inner, width], down.k [width, inner]. Their inner
+width is the trunk's by the number of heads."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.distill.kinds.recurrent import Recurrent, block, moved, written
+from truedraw.distill.network import (
+    Network,
+    Numbers,
+    Sizes,
+    Tensor,
+    Weights,
+    fed,
+    folded_input,
+    inverse,
+    normed,
+    say_again,
+)
+from truedraw.draft.head.card import PARALLEL
+
+
+class Parallel(Network):
+    """One trunk, `heads` positions of it."""
+
+    kind, reads_streams = PARALLEL, True
+
+    def __init__(self, heads: int) -> None:
+        self.levels, self.positions = heads, heads
+        each = tuple(f"{name}.{level}" for level in range(1, heads + 1) for name in ("up", "down"))
+        self.matrices, self.vectors = (*Recurrent.matrices, *each), Recurrent.vectors
+
+    def beginning(self, sizes: Sizes, seed: int) -> Weights:
+        """See Network."""
+        import torch
+
+        chance = torch.Generator().manual_seed(seed)
+        found, inner = block(sizes, chance), max(1, sizes.inner // self.positions)
+        for level in range(1, self.positions + 1):
+            found[f"up.{level}"] = torch.randn(2 * inner, sizes.width, generator=chance) / sizes.width**0.5
+            found[f"down.{level}"] = torch.zeros(sizes.width, inner)
+        return found
+
+    def bridge(self, weights: Weights, matrix: Tensor, last_scale: float) -> None:
+        """See Network."""
+        say_again(weights, matrix, last_scale)
+
+    def begin(self, weights: Weights, features: Tensor) -> Tensor:
+        """x_0."""
+        from torch.nn.functional import linear
+
+        return linear(features, weights["input"])
+
+    def step(self, weights: Weights, state: Tensor, embedded: Tensor, position: int) -> Tensor:
+        """z, of the first token alone."""
+        return moved(weights, state, embedded) if position == 1 else state
+
+    def read(self, weights: Weights, state: Tensor, position: int) -> Tensor:
+        """O (g * n(y_k))."""
+        own = fed(normed(state), weights[f"up.{position}"], weights[f"down.{position}"])
+        return written(weights, state + own)
+
+    def folded(self, arrays: Numbers, scale: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+        """See Network."""
+        return folded_input(arrays, scale)
+
+    def unfolded(self, arrays: Numbers, scale: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+        """See Network."""
+        return folded_input(arrays, inverse(scale))

@@ -1,0 +1,196 @@
+"""A folder with an EAGLE draft: config.json and safetensors, as the papers' repository or speculators write them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from truedraw.draft.eagle.names import EMBEDDING, READ_NORM, THIRD, TO_DRAFT, TO_TARGET, UNREAD, Names, find_names
+from truedraw.draft.head.medusa_folder import is_medusa
+from truedraw.errors import BadFile, BadParameter
+from truedraw.models.fields import Fields, read_json
+from truedraw.models.huggingface_config import huggingface_config
+from truedraw.models.safetensors_weights import StoredTensor, read_header, weight_files
+from truedraw.protocol import Ints, Logits, ModelConfig
+
+CONFIG = "config.json"
+SPECULATORS, LAYER_CONFIG = "speculators_model_type", "transformer_layer_config"
+TYPES = ("eagle", "eagle3")
+LAYER_IDS = "eagle_aux_hidden_state_layer_ids"
+SILENT = {"num_hidden_layers": 1, "max_position_embeddings": 2048}
+"""What configs of drafts may leave out. Positions are not limited by it: the target's context is."""
+
+
+def is_eagle(path: Path) -> bool:
+    """Whether a draft is one of these to read, by what kind of folder it is; whether it can be, EagleFolder says."""
+    return (path / CONFIG).is_file() and not is_medusa(path)
+
+
+class EagleFolder:
+    """The settings and tensors of one folder; raises BadFile for what is missing, cut, damaged or something else.
+
+    Tensors are read when they are asked for, and nothing is kept.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        values = read_json(path / CONFIG)
+        self._said = _speculators_type(path, values)
+        self._values = Fields(path / CONFIG, values)
+        self._stored = _tensors(path)
+        names = find_names(self._stored, self._said)
+        if names is None:
+            raise BadFile(
+                f"{path} holds no EAGLE draft: its tensors lack the layer or the fc of one; see docs/drafts.md"
+            )
+        self.names: Names = names
+        self.config = _layer_config(self._values)
+        self._check()
+
+    @property
+    def is_third(self) -> bool:
+        """EAGLE-3; else the first."""
+        return self.names.version == THIRD
+
+    @property
+    def target_width(self) -> int:
+        """Of the hidden states that it reads."""
+        return self._values.positive("target_hidden_size", self.config.hidden_size)
+
+    @property
+    def norm_before_residual(self) -> bool:
+        """EAGLE-3: whether what is added to the attention's output was normed before."""
+        return bool(self._values.get("norm_before_residual", False))
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a tensor."""
+        return name in self._stored
+
+    def matrix(self, name: str, shape: tuple[int, int]) -> Logits:
+        """A matrix of this shape, float32."""
+        return self._numbers(name, shape)
+
+    def vector(self, name: str, size: int) -> Logits:
+        """A gain or a bias [size]."""
+        return self._numbers(name, (size,))
+
+    def rows(self, name: str) -> int:
+        """Output rows of a matrix."""
+        shape = self._found(name).shape
+        return shape[0] if shape else 0
+
+    def width(self, name: str) -> int:
+        """Input features of a matrix."""
+        shape = self._found(name).shape
+        return shape[1] if len(shape) == len(("out", "in")) else 0
+
+    def tokens(self) -> Ints:
+        """[known] the target's ids of the draft's own tokens, in the order of its head's rows."""
+        vocab, known = self.config.vocab_size, self.rows("lm_head.weight")
+        ids = np.arange(known) + (self._map(TO_TARGET, known) if self.has(TO_TARGET) else 0)
+        if len(np.unique(ids)) != known or known < 1 or ids.min() < 0 or ids.max() >= vocab:
+            raise BadFile(f"{self.path} is damaged: {TO_TARGET} does not name {known} different tokens of {vocab}")
+        if self.has(TO_DRAFT) and not np.array_equal(np.flatnonzero(self._map(TO_DRAFT, vocab)), np.sort(ids)):
+            raise BadFile(f"{self.path} is damaged: {TO_DRAFT} and {TO_TARGET} do not name the same tokens")
+        return ids
+
+    def layers(self, num_layers: int) -> tuple[int, ...]:
+        """After which layers of a target of so many hidden states are to be shown.
+
+        The first version reads the final norm's output alone, which comes with that of any layer. Configs number what
+        enters a layer: 2 is what layer 1, counted from 0, puts out. Raises BadParameter where the target has no such
+        layers.
+        """
+        if not self.is_third:
+            return (num_layers - 1,)
+        given = self._values.get(LAYER_IDS, Fields(self.path, self._values.get("eagle_config", {})).get(LAYER_IDS))
+        ids = (2, num_layers // 2, num_layers - 3) if given is None else given
+        if not isinstance(ids, list | tuple) or not ids or not all(type(each) is int for each in ids):
+            raise BadFile(f"{self.path / CONFIG}: {LAYER_IDS} is {ids!r:.80}; it should list numbers of layers")
+        if len({*ids}) != len(ids) or not all(1 <= each <= num_layers for each in ids):
+            raise BadParameter(
+                "draft",
+                f"{self.path} reads what enters the layers {[*ids]}, and a target of {num_layers} layers cannot show "
+                "that; take the target that it was trained for",
+            )
+        if self.width(self.names.fusion + ".weight") != len(ids) * self.target_width:
+            raise BadFile(f"{self.path} is damaged: its {self.names.fusion} does not read {len(ids)} hidden states")
+        return tuple(sorted(each - 1 for each in ids))
+
+    def check_all_read(self, read: set[str]) -> None:
+        """Raises BadFile where there are tensors that nobody has read: the network would be another one."""
+        known = read | {*UNREAD, EMBEDDING, TO_TARGET, TO_DRAFT}
+        if left := sorted(name for name in self._stored if name not in known and not name.endswith("inv_freq")):
+            raise BadFile(f"{self.path} holds {', '.join(left[:3])}, which no EAGLE draft that is known here has")
+
+    def _check(self) -> None:
+        for key in ("norm_output", "parallel_drafting", "fc_norm"):
+            self._values.refuse(key)
+        heads, shared, width = self.config.num_heads, self.config.num_kv_heads, self.config.head_dim
+        if heads % shared or width % 2:
+            raise BadFile(
+                f"{self.path / CONFIG}: {shared} heads cannot serve {heads}, or {width} numbers be turned in pairs"
+            )
+        if self.config.num_layers != 1:
+            raise BadFile(f"{self.path} has {self.config.num_layers} layers; EAGLE drafts of one are known here")
+        if bool(self._values.get("norm_before_fc", False)) != self.has(READ_NORM):
+            raise BadFile(f"{self.path / CONFIG}: norm_before_fc and the tensor {READ_NORM} contradict each other")
+
+    def _map(self, name: str, size: int) -> Ints:
+        stored = self._found(name)
+        if stored.shape != (size,) or stored.dtype not in ("I64", "I32", "BOOL"):
+            raise BadFile(
+                f"{self.path} is damaged: {name} is {stored.dtype} {stored.shape}, it should be {size} integers"
+            )
+        return stored.integers()
+
+    def _numbers(self, name: str, shape: tuple[int, ...]) -> Logits:
+        stored = self._found(name)
+        if stored.shape != shape:
+            raise BadFile(f"{self.path} is damaged: {name} is {stored.shape}, and its settings say {shape}")
+        if stored.dtype not in ("F32", "F16", "BF16"):
+            raise BadFile(f"{self.path} is damaged: {name} is {stored.dtype} and should be floats")
+        found = stored.dense()
+        if not np.isfinite(found).all():
+            raise BadFile(f"{self.path} is damaged: {name} holds numbers that are not finite")
+        return found
+
+    def _found(self, name: str) -> StoredTensor:
+        if name not in self._stored:
+            raise BadFile(f"{self.path} lacks the tensor {name}; fetch or train it again")
+        return self._stored[name]
+
+
+def _speculators_type(path: Path, values: Mapping[str, Any]) -> str | None:
+    """None where the config is not one of speculators."""
+    said = values.get(SPECULATORS)
+    if said is not None and said not in TYPES:
+        raise BadFile(f"{path / CONFIG}: {SPECULATORS} is {said!r:.60}; an EAGLE draft is one of: {', '.join(TYPES)}")
+    return None if said is None else str(said)
+
+
+def _layer_config(values: Fields) -> ModelConfig:
+    """The decoder layer's. Which biases there are, the tensors say."""
+    layer = values.get(LAYER_CONFIG, values.values)
+    if not isinstance(layer, dict):
+        raise BadFile(f"{values.where}: {LAYER_CONFIG} is no object")
+    kind = "Qwen3ForCausalLM" if layer.get("model_type") == "qwen3" else "LlamaForCausalLM"
+    given = {key: value for key, value in layer.items() if value is not None}
+    told = {**SILENT, **given, "architectures": [kind], "attention_bias": None}
+    return huggingface_config(Fields(values.where, told))
+
+
+def _tensors(path: Path) -> dict[str, StoredTensor]:
+    pickles = sorted(each.name for each in path.glob("*.bin"))
+    if pickles and not [*path.glob("*.safetensors")]:
+        raise BadFile(
+            f"{path} has its weights in {pickles[0]}, a pickle, which can run code when it is opened and is never read "
+            "here; convert it to safetensors (load it with torch, then safetensors.torch.save_file)"
+        )
+    found: dict[str, StoredTensor] = {}
+    for file in weight_files(path):
+        found |= read_header(file, integers=True)
+    return found

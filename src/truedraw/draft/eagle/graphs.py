@@ -1,0 +1,180 @@
+"""The three graphs of an EAGLE draft, over the constants of one folder; network.py has the formulas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from truedraw.draft.eagle.checkpoint import EagleFolder
+from truedraw.draft.eagle.names import EMBEDDING, HEAD, LAST_NORM, NORM, READ_NORM, TEXT_NORM
+from truedraw.engine.openvino.nodes import (
+    Node,
+    constant,
+    dequantised,
+    integers,
+    linear,
+    looked_up,
+    named,
+    parameter,
+    rms_norm,
+    split,
+    stored,
+)
+from truedraw.engine.openvino.weights import Matrix, quantise
+from truedraw.protocol import Ints, Logits
+
+QUERIES, KEYS, VALUES = PARTS = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
+GATES = ("mlp.gate_proj", "mlp.up_proj")
+
+
+class Graphs:
+    """`tokens` are the head's, rising; `read` names the tensors that were read. rounded: matrices become int8."""
+
+    def __init__(self, folder: EagleFolder, embedding: Matrix, unembedding: Matrix, *, rounded: bool) -> None:
+        self._folder, self._config, self._names = folder, folder.config, folder.names
+        self._rounded = rounded
+        self._width, self._eps = folder.config.hidden_size, folder.config.rms_norm_eps
+        self._held: list[Matrix] = []
+        self.read: set[str] = set()
+        self._embedding = self._own(EMBEDDING) or embedding
+        self.tokens, self._head = self._output(unembedding)
+
+    def start(self) -> Any:
+        """features [n, streams * width of the target] -> states [n, width]: F f of EAGLE-3."""
+        import openvino as ov
+
+        fusion = self._names.fusion + ".weight"
+        wide = self._folder.width(fusion)
+        features = parameter("features", [-1, wide], np.float32)
+        x = self._normed(features, READ_NORM) if self._folder.has(READ_NORM) else features
+        return ov.Model([named(self._fused(x, wide), "states")], [features], "start")
+
+    def before(self) -> Any:
+        """states [n, width], tokens [n] -> residual [n, width]; q, k, v [n, their heads * head_dim], not rotated."""
+        import openvino as ov
+
+        states, tokens = parameter("states", [-1, self._width], np.float32), parameter("tokens", [-1], np.int64)
+        e = looked_up(self._embedding, stored(self._embedding), tokens)
+        residual, read = (self._third if self._folder.is_third else self._first)(states, e)
+        q, k, v = self._projected(read)
+        outputs = {"residual": residual, "q": q, "k": k, "v": v}
+        return ov.Model([_copied(node, name) for name, node in outputs.items()], [states, tokens], "before")
+
+    def after(self) -> Any:
+        """mixed [n, heads * head_dim], residual [n, width] -> after [n, width], logits [n, known]."""
+        import openvino as ov
+        from openvino import opset13 as op
+
+        heads = self._config.num_heads * self._config.head_dim
+        mixed = parameter("mixed", [-1, heads], np.float32)
+        residual = parameter("residual", [-1, self._width], np.float32)
+        y = op.add(residual, self._layer(mixed, ["self_attn.o_proj"], heads, [self._width]))
+        inner = self._config.intermediate_size
+        both = self._layer(self._layer_norm(y, "post_attention_layernorm.weight"), [*GATES], self._width, [inner] * 2)
+        gate, up = split(both, [inner, inner])
+        z = op.add(y, self._layer(op.multiply(op.swish(gate), up), ["mlp.down_proj"], inner, [self._width]))
+        norm = NORM if self._folder.is_third else LAST_NORM
+        said = self._normed(z, norm) if self._folder.is_third or self._folder.has(norm) else z
+        logits = linear(said, dequantised(self._head, stored(self._head)))
+        return ov.Model([_copied(z, "after"), named(logits, "logits")], [mixed, residual], "after")
+
+    def _first(self, h: Node, e: Node) -> tuple[Node, Node]:
+        """r and a of EAGLE."""
+        from openvino import opset13 as op
+
+        e = self._normed(e, TEXT_NORM) if self._folder.has(TEXT_NORM) else e
+        u = self._fused(op.concat([e, h], 1), 2 * self._width)
+        name = self._names.of("input_layernorm.weight")
+        return u, self._normed(u, name) if self._folder.has(name) else u
+
+    def _third(self, h: Node, e: Node) -> tuple[Node, Node]:
+        """r and a of EAGLE-3."""
+        from openvino import opset13 as op
+
+        normed = self._layer_norm(h, "hidden_norm.weight")
+        read = op.concat([self._layer_norm(e, "input_layernorm.weight"), normed], 1)
+        return normed if self._folder.norm_before_residual else h, read
+
+    def _projected(self, read: Node) -> list[Node]:
+        """q, k, v of a [n, width or twice that]."""
+        config, wide = self._config, self._width * (2 if self._folder.is_third else 1)
+        heads = (config.num_heads, config.num_kv_heads, config.num_kv_heads)
+        sizes = [count * config.head_dim for count in heads]
+        q, k, v = split(self._layer(read, [*PARTS], wide, sizes), sizes)
+        return [self._head_norm(q, "self_attn.q_norm.weight"), self._head_norm(k, "self_attn.k_norm.weight"), v]
+
+    def _head_norm(self, x: Node, part: str) -> Node:
+        """Each head normed, where the layer does that (qwen3)."""
+        from openvino import opset13 as op
+
+        name, width = self._names.of(part), self._config.head_dim
+        if not self._folder.has(name):
+            return x
+        whole = op.reshape(x, integers(0, -1, width), True)
+        normed = rms_norm(whole, self._vector(name, width)[None, None], self._eps)
+        return op.reshape(normed, op.shape_of(x), False)
+
+    def _layer(self, x: Node, parts: list[str], width: int, sizes: list[int]) -> Node:
+        """x [n, width] times matrices of the layer side by side, with the biases that there are."""
+        names = [self._names.of(part) for part in parts]
+        return self._product(x, [(name, size) for name, size in zip(names, sizes, strict=True)], width)
+
+    def _fused(self, x: Node, width: int) -> Node:
+        return self._product(x, [(self._names.fusion, self._width)], width)
+
+    def _product(self, x: Node, parts: list[tuple[str, int]], width: int) -> Node:
+        from openvino import opset13 as op
+
+        matrix = self._kept(np.concatenate([self._matrix(f"{name}.weight", (size, width)) for name, size in parts]))
+        found = linear(x, dequantised(matrix, stored(matrix)))
+        if not any(self._folder.has(f"{name}.bias") for name, _ in parts):
+            return found
+        biases = [self._bias(f"{name}.bias", size) for name, size in parts]
+        return op.add(found, constant(np.concatenate(biases)[None], np.float32))
+
+    def _bias(self, name: str, size: int) -> Logits:
+        return self._vector(name, size) if self._folder.has(name) else np.zeros(size, np.float32)
+
+    def _layer_norm(self, x: Node, part: str) -> Node:
+        return self._normed(x, self._names.of(part))
+
+    def _normed(self, x: Node, name: str) -> Node:
+        size = int(x.get_output_partial_shape(0)[1].get_length())
+        return rms_norm(x, self._vector(name, size)[None], self._eps)
+
+    def _output(self, unembedding: Matrix) -> tuple[Ints, Matrix]:
+        """Tokens, rising, and the rows of the head for them."""
+        if not self._folder.is_third:
+            own = self._own(HEAD)
+            return np.arange(self._config.vocab_size), own or unembedding
+        tokens = self._folder.tokens()
+        order = np.argsort(tokens)
+        rows = self._matrix(HEAD, (len(tokens), self._width))
+        return tokens[order], self._kept(np.ascontiguousarray(rows[order]))
+
+    def _own(self, name: str) -> Matrix | None:
+        """Rows for each of the target's tokens, where the folder has its own."""
+        if not self._folder.has(name):
+            return None
+        return self._kept(self._matrix(name, (self._config.vocab_size, self._width)))
+
+    def _kept(self, values: Logits) -> Matrix:
+        held = quantise(values) if self._rounded else Matrix(np.ascontiguousarray(values))
+        self._held.append(held)
+        return held
+
+    def _matrix(self, name: str, shape: tuple[int, int]) -> Logits:
+        self.read.add(name)
+        return self._folder.matrix(name, shape)
+
+    def _vector(self, name: str, size: int) -> Logits:
+        self.read.add(name)
+        return self._folder.vector(name, size)
+
+
+def _copied(node: Node, name: str) -> Node:
+    """An output of its own: a node may be another one's input, or a part of one, and have no name then."""
+    from openvino import opset13 as op
+
+    return named(op.add(node, constant(0.0, np.float32)), name)

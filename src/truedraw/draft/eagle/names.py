@@ -1,0 +1,45 @@
+"""What the tensors of an EAGLE draft are called, format by format.
+
+    EAGLE, EAGLE-2   fc, layers.0.*, the head is the target's                        (repository of the papers)
+    EAGLE-3          fc, midlayer.*, norm, lm_head, d2t, t2d                         (the same)
+    "eagle"          fusion_fc, transformer.*, with three more norms or without      (speculators)
+    "eagle3"         fc, layers.0.*, norm, lm_head, d2t, t2d, input_norm or not      (speculators)
+
+Whether the repository's own EAGLE-3 calls its layer midlayer or layers.0 depends on who converted it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+FIRST, THIRD = 1, 3  # versions; EAGLE-2 is another tree over a draft of the first
+LAYERS = ("midlayer.", "layers.0.", "transformer.")
+FUSIONS = ("fc", "fusion_fc")
+EMBEDDING, HEAD, NORM = "embed_tokens.weight", "lm_head.weight", "norm.weight"
+TO_TARGET, TO_DRAFT = "d2t", "t2d"
+TEXT_NORM, READ_NORM, LAST_NORM = "embedding_layernorm.weight", "input_norm.weight", "pre_lm_head_layernorm.weight"
+UNREAD = ("verifier_norm.weight", "verifier_lm_head.weight")
+"""Copies of the target's that training leaves there."""
+
+
+class Names(NamedTuple):
+    """How one folder calls them."""
+
+    version: int
+    layer: str  # what stands before the names of the decoder layer's tensors
+    fusion: str
+
+    def of(self, part: str) -> str:
+        """The name of a tensor of the layer."""
+        return self.layer + part
+
+
+def find_names(present: Collection[str], said: str | None) -> Names | None:
+    """`said` is speculators_model_type; None: these are not the tensors of an EAGLE draft."""
+    layer = next((each for each in LAYERS if each + "self_attn.q_proj.weight" in present), None)
+    fusion = next((each for each in FUSIONS if each + ".weight" in present), None)
+    if layer is None or fusion is None:
+        return None
+    third = said == "eagle3" if said is not None else layer + "hidden_norm.weight" in present
+    return Names(THIRD if third else FIRST, layer, fusion)

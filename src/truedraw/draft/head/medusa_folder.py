@@ -1,0 +1,125 @@
+"""A checkpoint of Medusa's own repository as numbers of a head of the kind "medusa".
+
+    config.json                                medusa_num_heads, medusa_num_layers, base_model_name_or_path
+    medusa_lm_head.safetensors or .pt          by head and layer from 0
+        {head}.{layer}.linear.weight, .bias    [width, width], [width]: a residual block
+        {head}.{medusa_num_layers}.weight      [vocab, width]: rows of its own; without, it writes with the target's
+
+Head number k from 0 was trained on the token k + 2 places behind the row it reads. The target itself draws the first
+one, so that it is our level k + 1. Nothing in such a folder says which tokenizer it is for but the name of its model.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.draft.head.card import MEDUSA, MOST_HEADS, UNKNOWN, Card
+from truedraw.draft.head.file import codes_of
+from truedraw.draft.head.torch_file import read_torch
+from truedraw.engine.openvino.weights import Matrix
+from truedraw.errors import BadFile
+from truedraw.models.fields import Fields
+from truedraw.models.safetensors_weights import read_header
+
+CONFIG, HEADS, LAYERS, BASE = "config.json", "medusa_num_heads", "medusa_num_layers", "base_model_name_or_path"
+WEIGHTS = ("medusa_lm_head.safetensors", "medusa_lm_head.pt")
+OUTER = "medusa_head."  # before the names of some conversions
+MATRIX = re.compile(r"(block|rows)\.(\d+)(?:\.(\d+))?")
+
+
+class Tensor(Protocol):
+    """A tensor of a file."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its sizes."""
+        ...
+
+    def dense(self) -> NDArray[np.float32]:
+        """Its numbers."""
+        ...
+
+
+def is_medusa(path: Path) -> bool:
+    """Whether it is such a folder, as far as its config says."""
+    try:
+        return HEADS in json.loads((path / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return False
+
+
+class MedusaFolder:
+    """draft.head.file.Numbers of such a folder, matrices as int8, for a target of `vocab_size` rows; raises BadFile."""
+
+    def __init__(self, path: Path, vocab_size: int) -> None:
+        self.path = path
+        said = Fields(path / CONFIG, json.loads((path / CONFIG).read_text(encoding="utf-8")))
+        heads, self._layers = said.positive(HEADS), said.positive(LAYERS, 1)
+        if heads > MOST_HEADS:
+            raise BadFile(f"{path} says that it has {heads} heads; {MOST_HEADS} are the most")
+        self._tensors = _tensors(path)
+        width = self._shape("0.0.linear.weight")[0]
+        own = [self.has(f"rows.{level}") for level in range(1, heads + 1)]
+        if any(own) and not all(own):
+            raise BadFile(f"{path} has output rows for some of its {heads} heads only; fetch it again")
+        known = self._shape(f"0.{self._layers}.weight")[0] if all(own) else vocab_size
+        self.card = Card(MEDUSA, str(said.get(BASE, path.name)), UNKNOWN, known, width, (), known, heads=heads)
+        self.tokens = np.arange(known)
+
+    def has(self, matrix: str) -> bool:
+        """See Numbers."""
+        kind, _, layer = self._place(matrix)
+        return layer < self._layers if kind == "block" else kind == "rows" and self._weight(matrix) in self._tensors
+
+    def rows(self, name: str) -> int:
+        """See Numbers."""
+        return self._shape(self._weight(name))[0]
+
+    def matrix(self, name: str, shape: tuple[int, int]) -> Matrix:
+        """See Numbers."""
+        return codes_of(self._dense(self._weight(name), shape))
+
+    def vector(self, name: str, size: int) -> NDArray[np.float32]:
+        """See Numbers."""
+        if name == "gain":
+            return np.ones(size, np.float32)
+        return self._dense(self._weight(name.removesuffix(".bias")).removesuffix("weight") + "bias", (size,))
+
+    def _weight(self, name: str) -> str:
+        """What the folder calls it."""
+        kind, head, layer = self._place(name)
+        return f"{head}.{layer}.linear.weight" if kind == "block" else f"{head}.{self._layers}.weight"
+
+    def _place(self, name: str) -> tuple[str, int, int]:
+        """Kind, head and layer, both from 0; no kind where the folder has no such thing."""
+        found = MATRIX.fullmatch(name)
+        return ("", 0, 0) if found is None else (found[1], int(found[2]) - 1, int(found[3] or 1) - 1)
+
+    def _dense(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
+        if self._shape(name) != shape:
+            raise BadFile(f"{self.path} is damaged: {name} is {self._shape(name)} and should be {shape}")
+        found = self._tensors[name].dense()
+        if not np.isfinite(found).all():
+            raise BadFile(f"{self.path} is damaged: {name} has values that are no numbers")
+        return found
+
+    def _shape(self, name: str) -> tuple[int, ...]:
+        if name not in self._tensors or not all(self._tensors[name].shape or (0,)):
+            raise BadFile(f"{self.path} lacks {name}; fetch it again")
+        return self._tensors[name].shape
+
+
+def _tensors(path: Path) -> Mapping[str, Tensor]:
+    """Those of the first file that is there."""
+    there = [path / name for name in WEIGHTS if (path / name).is_file()]
+    if not there:
+        raise BadFile(f"{path} has neither {' nor '.join(WEIGHTS)}; fetch one of them into it")
+    found: Mapping[str, Tensor] = (read_torch if there[0].suffix == ".pt" else read_header)(there[0])
+    return {name.removeprefix(OUTER): tensor for name, tensor in found.items()}

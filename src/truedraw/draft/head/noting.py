@@ -1,0 +1,40 @@
+"""Further figures in the card of a head that is written already."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from truedraw.draft.head.file import LENGTH_BYTES, METADATA, read_card
+from truedraw.errors import BadFile
+
+
+def note(path: Path, to: Path, figures: Mapping[str, Any]) -> None:
+    """Write the head at `path` to `to`, which may be the same file, with `figures` beside those of its training in its
+    card; of two of one name the new one stays. The numbers of the head stay what they are, byte for byte.
+
+    Whole or not at all; raises BadFile for what is no head and where it cannot be written.
+    """
+    card = read_card(path)
+    card = replace(card, training={**card.training, **figures})
+    fresh = to.with_name(f"{to.name}.{os.getpid()}.part")
+    try:
+        fresh.write_bytes(_with_metadata(path.read_bytes(), card.to_metadata()))
+        fresh.replace(to)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise BadFile(f"{to} cannot be written: {error.strerror}; give a file in a folder that exists") from error
+
+
+def _with_metadata(data: bytes, metadata: Mapping[str, str]) -> bytes:
+    """A safetensors file with another one; the numbers behind the header stay aligned."""
+    end = LENGTH_BYTES + int.from_bytes(data[:LENGTH_BYTES], "little")
+    header = json.loads(data[LENGTH_BYTES:end])
+    header.pop(METADATA, None)
+    text = json.dumps({METADATA: dict(sorted(metadata.items())), **header}, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % LENGTH_BYTES)
+    return len(text).to_bytes(LENGTH_BYTES, "little") + text + data[end:]

@@ -1,0 +1,60 @@
+"""Two laws that know different tokens, as one row of logits.
+
+With a weight w in (0, 1), a head's logits z over the tokens that it knows, Z the log of the sum of their exp, and a law
+c of counts, the row has
+
+    log((1 - w) exp(z) + w exp(Z) c)
+
+for each token that one of them knows. It is the head's own row, up to one constant, for all that was never counted.
+numpy takes the exps and logs, many at a time; what goes from place to place is compiled.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from truedraw.draft.head.reading import Reading
+from truedraw.draft.ngram_lm_source import Counted
+from truedraw.protocol import Ints, Logits
+
+UNKNOWN = -1
+"""The place of a token that a head does not know."""
+
+
+class Row(NamedTuple):
+    """Logits [known] and how they are read."""
+
+    reading: Reading
+    logits: Logits
+
+
+class Blender:
+    """For a head that knows `tokens` [known], rising, of a target of `vocab_size` tokens."""
+
+    def __init__(self, tokens: Ints, vocab_size: int) -> None:
+        self._tokens, self._vocab_size = tokens, vocab_size
+        self._places = np.full(vocab_size, UNKNOWN, np.int64)
+        self._places[tokens] = np.arange(len(tokens))
+
+    def row(self, said: Logits, counted: Counted | None, weight: float) -> Row:
+        """Of what a head said [known], and of counts, which have this weight; without them it is the head's own."""
+        from truedraw.draft.head_ngram_kernels import laid, lifted, merged
+        from truedraw.sampling.kernels.softmax import log_normaliser
+
+        alone = Row(Reading(self._tokens, self._vocab_size), said)
+        z = np.ascontiguousarray(said, np.float32)
+        total = log_normaliser(z)
+        if counted is None or not np.isfinite(total):  # a row that has no law
+            return alone
+        heads = np.exp(lifted(z, self._places, counted.tokens, np.float32(total)))
+        mixed = np.float32(1.0 - weight) * heads + np.float32(weight) * counted.chances.astype(np.float32)
+        both = np.log(mixed) + np.float32(total)
+        base = z + np.float32(np.log1p(-weight))
+        tokens, new = laid(base, self._places, counted.tokens, both)
+        if not len(tokens):
+            return Row(alone.reading, base)
+        order = tokens.argsort()
+        tokens, base = merged(self._tokens, base, tokens[order], new[order])
+        return Row(Reading(tokens, self._vocab_size), base)

@@ -1,0 +1,131 @@
+"""The folder that comes out: a plain llama model with the target's tokens, whole or not at all."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.decoder import Decoder, RandomWeights, tv
+from models.tiny_models import TEMPLATE, byte_tokens, random_tensors, tiny_config, write_folder, write_gguf
+from truedraw.distill.independent.export import check_output, export, is_ours
+from truedraw.errors import BadFile
+from truedraw.generate.loading import load
+from truedraw.models.opening import open_checkpoint
+from truedraw.protocol import Work
+from truedraw.text import Tokenizer
+
+CONFIG = tiny_config(hidden_size=32, num_heads=2, num_kv_heads=2, intermediate_size=48, tie_embeddings=False,
+                     vocab_size=len(byte_tokens()) + 5)  # fmt: skip
+FACTS = {"model": "tiny", "tokens": 12, "note": "naïve \ud800"}
+
+
+def some_tensors(seed=0):
+    return {name: values * np.float32(0.3 if values.ndim == 2 else 1)
+            for name, values in random_tensors(CONFIG, seed).items()}  # fmt: skip
+
+
+@pytest.fixture
+def targets(tmp_path):
+    """The tokenizers of a GGUF file and of a folder, by these names."""
+    config = tiny_config()
+    gguf = write_gguf(tmp_path / "tiny.gguf", config, random_tensors(config))
+    folder = write_folder(tmp_path / "target", config, random_tensors(config), eos_token_id=[2, 0])
+    return {"gguf": Tokenizer.of(open_checkpoint(gguf)), "folder": Tokenizer.of(open_checkpoint(folder))}
+
+
+@pytest.mark.parametrize("kind", ["gguf", "folder"])
+def test_it_has_the_tokens_of_its_target(targets, tmp_path, kind):
+    target, out = targets[kind], tmp_path / "draft"
+    export(out, CONFIG, some_tensors(), target, FACTS)
+    checkpoint = open_checkpoint(out)
+    own = Tokenizer.of(checkpoint)
+    assert own.fingerprint == target.fingerprint
+    assert own.same_ids(target)
+    text = "hello 12 worlds\n<|im_start|>naïve 🙂 \x00\u200d"
+    assert own.encode(text) == target.encode(text)
+    assert (own.bos_id, own.eos_ids, own.pad_id) == (target.bos_id, target.eos_ids, target.pad_id)
+    assert own.chat_template == target.chat_template == (TEMPLATE if kind == "gguf" else None)
+    assert checkpoint.config == CONFIG
+    assert is_ours(out)
+    assert json.loads((out / "training.json").read_text())["tokenizer"] == target.fingerprint
+
+
+def test_it_says_what_its_tensors_say(targets, tmp_path):
+    export(tmp_path / "draft", CONFIG, some_tensors(), targets["gguf"], FACTS)
+    weights = RandomWeights(CONFIG)
+    weights.dense = lambda name: some_tensors()[name].astype(np.float16).astype(np.float32)
+    tokens = [5, 9, 100, 7, 265]
+    with load(tmp_path / "draft", cache=tmp_path / "cache", numerics="reference", weights="stored") as model:
+        sequence = model.engine.open(tokens)
+        logits = model.engine.forward([Work(sequence)])[0].logits[0]
+        sequence.close()
+    assert tv(logits[None], Decoder(CONFIG, weights).logits(tokens)[-1:]) < 1e-4
+
+
+def test_a_draft_of_ours_is_replaced_as_a_whole(targets, tmp_path):
+    out = tmp_path / "draft"
+    export(out, CONFIG, some_tensors(), targets["gguf"], FACTS)
+    before = (out / "model.safetensors").read_bytes()
+    (out / "notes.txt").write_text("of an earlier one")
+    export(out, CONFIG, some_tensors(1), targets["folder"], FACTS)
+    assert (out / "model.safetensors").read_bytes() != before
+    assert not (out / "chat_template.jinja").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["draft", "target", "tiny.gguf"]
+
+
+@pytest.mark.parametrize("what", ["a file", "a model", "a damaged card"])
+def test_what_is_not_ours_stays(targets, tmp_path, what):
+    out = tmp_path / "draft"
+    if what == "a file":
+        out.write_text("{}")
+    else:
+        write_folder(out, CONFIG, some_tensors())
+        (out / "training.json").write_text('{"format": ' if what == "a damaged card" else "[]")
+    before = {path: path.read_bytes() for path in Path(tmp_path).rglob("*") if path.is_file()}
+    with pytest.raises(BadFile, match="is there already and is no draft of ours; give another --output"):
+        export(out, CONFIG, some_tensors(), targets["gguf"], FACTS)
+    assert {path: path.read_bytes() for path in Path(tmp_path).rglob("*") if path.is_file()} == before
+
+
+def test_an_empty_folder_will_do(tmp_path):
+    (tmp_path / "draft").mkdir()
+    check_output(tmp_path / "draft")
+    check_output(tmp_path / "not there")
+
+
+def test_where_nothing_can_be_written_the_one_before_stays(targets, tmp_path, monkeypatch):
+    out = tmp_path / "draft"
+    export(out, CONFIG, some_tensors(), targets["gguf"], FACTS)
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+
+    def full(self, *_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(BadFile, match="cannot be written: No space left on device; make room, and the same command"):
+        export(out, CONFIG, some_tensors(1), targets["gguf"], FACTS)
+    monkeypatch.undo()
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    real = Path.rename
+
+    def refused(self, target):
+        if self.name.endswith(".part"):
+            raise OSError(13, "Permission denied")
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "rename", refused)
+    with pytest.raises(BadFile, match="Permission denied"):
+        export(out, CONFIG, some_tensors(1), targets["gguf"], FACTS)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["draft", "target", "tiny.gguf"]
+
+
+def test_numbers_that_are_too_large_for_half_precision_are_cut(targets, tmp_path):
+    tensors = some_tensors()
+    tensors["model.norm.weight"][3] = 1e6
+    export(tmp_path / "draft", CONFIG, tensors, targets["gguf"], FACTS)
+    found = open_checkpoint(tmp_path / "draft").weights.dense("model.norm.weight")
+    assert found[3] == np.finfo(np.float16).max
+    assert replace(CONFIG) == open_checkpoint(tmp_path / "draft").config

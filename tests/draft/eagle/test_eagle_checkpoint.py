@@ -1,0 +1,239 @@
+"""Folders with EAGLE drafts: what is read of each format, and one clear error for whatever is damaged or foreign."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from draft.eagle.random_eagles import FORMATS, LAYER, Shape, shapes, tensors, write
+from models.tiny_models import random_tensors, tiny_config, write_folder
+from truedraw.draft.eagle.checkpoint import EagleFolder, is_eagle
+from truedraw.draft.eagle.network import CompiledNetwork
+from truedraw.draft.eagle.opening import streams_of
+from truedraw.engine.openvino.weights import Matrix
+from truedraw.errors import BadFile, BadInput, BadParameter
+
+NUM_LAYERS = 8
+SHAPES = {each: Shape(each, layer_ids=(2, 4, 5) if each in ("EAGLE-3", "eagle3") else None) for each in FORMATS}
+
+
+def whole(folder) -> CompiledNetwork:
+    """All of a folder."""
+    found = EagleFolder(folder)
+    rows = Matrix(np.ones((found.config.vocab_size, found.config.hidden_size), np.float32))
+    return CompiledNetwork(found, (rows, rows), streams_of(found, NUM_LAYERS, found.layers(NUM_LAYERS)), 1)
+
+
+def say(folder, **changes):
+    """Other settings, None = without; `layer` are those of speculators' layer."""
+    path = folder / "config.json"
+    said = json.loads(path.read_text())
+    said.get("transformer_layer_config", said).update(changes.pop("layer", {}))
+    said |= changes
+    path.write_text(json.dumps({key: value for key, value in said.items() if value is not None}))
+    return folder
+
+
+@pytest.fixture(params=FORMATS)
+def shape(request) -> Shape:
+    return SHAPES[request.param]
+
+
+@pytest.fixture
+def folder(tmp_path, shape):
+    return write(tmp_path / "Entwürfe ✂", shape)
+
+
+@pytest.fixture
+def third(tmp_path):
+    return write(tmp_path / "third", SHAPES["eagle3"])
+
+
+# -------------------------------------------------------------------------------------------------- what is read
+
+
+def test_every_format_says_what_it_is(folder, shape) -> None:
+    found = EagleFolder(folder)
+    assert is_eagle(folder)
+    assert found.is_third == shape.third
+    assert found.config.hidden_size == found.target_width == shape.width
+    assert found.layers(NUM_LAYERS) == ((1, 3, 4) if shape.third else (7,))
+    network = whole(folder)
+    assert len(network.tokens) == (shape.known if shape.third else shape.vocab)
+    assert (np.diff(network.tokens) > 0).all()
+
+
+def test_the_layers_of_the_papers_where_none_are_named(tmp_path) -> None:
+    found = EagleFolder(write(tmp_path / "eagle", replace(SHAPES["EAGLE-3"], layer_ids=None)))
+    assert found.layers(32) == (1, 15, 28)  # what enters the layers 2, 16 and 29
+    for few in (2, 4, 6):
+        with pytest.raises(BadParameter, match=f"draft: .* a target of {few} layers cannot show that"):
+            found.layers(few)
+
+
+def test_an_old_name_of_the_layer(tmp_path) -> None:
+    """Some conversions of EAGLE-3 have layers.0 without saying that speculators wrote them."""
+    folder = write(tmp_path / "eagle", SHAPES["eagle3"])
+    layer = json.loads((folder / "config.json").read_text()).pop("transformer_layer_config")
+    (folder / "config.json").write_text(
+        json.dumps({**layer, "eagle_config": {"eagle_aux_hidden_state_layer_ids": [2, 4, 5]}})
+    )
+    assert EagleFolder(folder).is_third
+    whole(folder)
+
+
+def test_half_precision_and_several_files(tmp_path) -> None:
+    from safetensors.numpy import load_file, save_file
+
+    folder = write(tmp_path / "eagle", SHAPES["EAGLE-3"])
+    held = load_file(folder / "model.safetensors")
+    names = sorted(held)
+    parts = {"one.safetensors": names[::2], "two.safetensors": names[1::2]}
+    for file, own in parts.items():
+        floats = {name: held[name].astype(np.float16) if held[name].dtype == np.float32 else held[name] for name in own}
+        save_file(floats, folder / file)
+    (folder / "model.safetensors").unlink()
+    index = {"weight_map": {name: file for file, own in parts.items() for name in own}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    whole(folder)
+    (folder / "two.safetensors").unlink()
+    with pytest.raises(BadFile, match=r"lacks two\.safetensors"):
+        EagleFolder(folder)
+
+
+def test_no_map_of_tokens_means_the_targets_own(tmp_path) -> None:
+    shape = replace(SHAPES["eagle3"], known=60)
+    folder = write(tmp_path / "eagle", shape, d2t=None, t2d=None)
+    assert whole(folder).tokens.tolist() == list(range(60))
+
+
+def test_what_training_leaves_there_is_not_read(tmp_path, shape) -> None:
+    left = {
+        "verifier_norm__weight": np.ones(3, np.float32),
+        "layers__0__self_attn__rotary_emb__inv_freq": np.ones(4, np.float32),
+    }
+    whole(write(tmp_path / "eagle", shape, **left))
+
+
+@pytest.mark.parametrize("name", shapes())
+def test_every_variant_is_read_whole(tmp_path, name) -> None:
+    shape = replace(shapes()[name])
+    found = EagleFolder(write(tmp_path / "eagle", shape))
+    rows = Matrix(np.ones((shape.vocab, shape.width), np.float32))
+    CompiledNetwork(found, (rows, rows), streams_of(found, NUM_LAYERS, found.layers(NUM_LAYERS)), 1)
+
+
+# ---------------------------------------------------------------------------------------------------------- damage
+
+
+@pytest.mark.parametrize("share", [0.0, 0.0001, 0.2, 0.9, 0.9999])
+def test_truncated(folder, share) -> None:
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
+    with pytest.raises(BadFile, match=r"model\.safetensors (is not a safetensors file|has a broken|is truncated)"):
+        EagleFolder(folder)
+
+
+@pytest.mark.parametrize("data", [b"\0" * 100, b"GGUF" + b"\1" * 60, b"\xff" * 64, "kein Adler ✂".encode()])
+def test_something_else(folder, data) -> None:
+    (folder / "model.safetensors").write_bytes(data)
+    with pytest.raises(BadFile, match=r"model\.safetensors"):
+        EagleFolder(folder)
+
+
+def test_a_pickle(folder) -> None:
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(BadFile, match=r"pytorch_model\.bin, a pickle, .*; convert it to safetensors"):
+        EagleFolder(folder)
+
+
+def test_no_weights_and_no_config(folder) -> None:
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(BadFile, match=r"holds no \*\.safetensors"):
+        EagleFolder(folder)
+    (folder / "config.json").unlink()
+    assert not is_eagle(folder)
+    with pytest.raises(BadFile, match=r"config\.json cannot be read"):
+        EagleFolder(folder)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", '"x"', "\x00", "[" * 50_000])
+def test_a_config_that_says_nothing(folder, text) -> None:
+    (folder / "config.json").write_text(text)
+    with pytest.raises(BadFile, match=r"config\.json"):
+        EagleFolder(folder)
+
+
+PARTS = ("self_attn.q_proj", "self_attn.v_proj", "self_attn.o_proj", "mlp.down_proj", "post_attention_layernorm")
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("what", ["missing", "a column more", "flat", "nan", "integers"])
+def test_a_tensor_that_is_not_what_it_should_be(tmp_path, shape, part, what) -> None:
+    name = f"{LAYER[shape.format]}{part}.weight"
+    good = tensors(shape)[name]
+    bad = {"missing": None, "a column more": np.concatenate([good, good[..., :1]], -1), "flat": good.reshape(-1)[:7],
+           "nan": np.full_like(good, np.nan), "integers": np.ones(good.shape, np.int64)}[what]  # fmt: skip
+    folder = write(tmp_path / "eagle", shape, **{name.replace(".", "__"): bad})
+    said = "holds no EAGLE draft" if what == "missing" and "q_proj" in part else rf"{part}\.weight"
+    with pytest.raises(BadFile, match=said):
+        whole(folder)
+
+
+def test_without_its_fusion_it_is_no_draft(tmp_path, shape) -> None:
+    fusion = "fusion_fc__weight" if shape.format == "eagle" else "fc__weight"
+    with pytest.raises(BadFile, match="holds no EAGLE draft"):
+        EagleFolder(write(tmp_path / "eagle", shape, **{fusion: None}))
+
+
+@pytest.mark.parametrize(("name", "value", "said"), [
+    ("d2t", np.zeros(24, np.int64), "does not name 24 different tokens|do not name the same"),
+    ("d2t", np.full(24, 60), "does not name 24 different tokens of 60"),
+    ("d2t", np.zeros(23, np.int64), r"d2t is I64 \(23,\), it should be 24 integers"),
+    ("d2t", np.zeros(24, np.float32), "d2t is F32"), ("d2t", np.arange(24) * 3, "does not name 24"),
+    ("d2t", None, "do not name the same tokens"), ("t2d", np.ones(60, bool), "do not name the same tokens"),
+    ("t2d", np.ones(59, bool), r"t2d is BOOL \(59,\)"), ("lm_head__weight", None, "lacks the tensor lm_head.weight"),
+    ("lm_head__weight", np.ones((24, 31), np.float32), "lm_head.weight is"), ("norm__weight", None, "norm.weight"),
+    ("fc__weight", np.ones((32, 64), np.float32), "fc does not read 3 hidden states"),
+    ("fc__weight", np.ones(32, np.float32), "fc does not read 3 hidden states"),
+    ("embed_tokens__weight", np.ones((59, 32), np.float32), r"embed_tokens.weight is \(59, 32\)"),
+    ("surplus__weight", np.ones(3, np.float32), "holds surplus.weight, which no EAGLE draft that is known here has"),
+    ("input_norm__weight", np.ones(96, np.float32), "norm_before_fc and the tensor input_norm.weight contradict"),
+    ("layers__1__mlp__up_proj__weight", np.ones((2, 2), np.float32), "holds layers.1.mlp.up_proj.weight"),
+])  # fmt: skip
+def test_parts_of_the_third(tmp_path, name, value, said) -> None:
+    with pytest.raises(BadFile, match=said):
+        whole(write(tmp_path / "eagle", SHAPES["eagle3"], **{name: value}))
+
+
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"speculators_model_type": "dflash"}, "is 'dflash'; an EAGLE draft is one of: eagle, eagle3"),
+    ({"speculators_model_type": 3}, "speculators_model_type is 3"),
+    ({"transformer_layer_config": "llama"}, "transformer_layer_config is no object"),
+    ({"eagle_aux_hidden_state_layer_ids": "all"}, "should list numbers of layers"),
+    ({"eagle_aux_hidden_state_layer_ids": []}, "should list numbers of layers"),
+    ({"eagle_aux_hidden_state_layer_ids": [0, 2, 4]}, "a target of 8 layers cannot show that"),
+    ({"eagle_aux_hidden_state_layer_ids": [2, 2, 4]}, "a target of 8 layers cannot show that"),
+    ({"eagle_aux_hidden_state_layer_ids": [2, 4, 9]}, "a target of 8 layers cannot show that"),
+    ({"eagle_aux_hidden_state_layer_ids": [2, 4]}, "fc does not read 2 hidden states"),
+    ({"target_hidden_size": 0}, "target_hidden_size is 0"),
+    ({"norm_output": True}, "norm_output = True is not supported"),
+    ({"layer": {"hidden_size": 33}}, "is .* and its settings say|fc does not read"),
+    ({"layer": {"hidden_size": None}}, "hidden_size"),
+    ({"layer": {"vocab_size": -1}}, "vocab_size is -1"), ({"layer": {"num_hidden_layers": 2}}, "has 2 layers"),
+    ({"layer": {"hidden_act": "gelu"}}, "hidden_act = 'gelu'"),
+    ({"layer": {"num_key_value_heads": 3}}, "3 heads cannot serve 4"),
+    ({"layer": {"rope_scaling": {"type": "dynamic", "factor": 2.0}}}, "rope scaling 'dynamic' is not supported"),
+])  # fmt: skip
+def test_settings_that_cannot_be_meant(third, changes, said) -> None:
+    with pytest.raises(BadInput, match=said):
+        whole(say(third, **changes))
+
+
+def test_a_whole_model_is_no_draft(tmp_path) -> None:
+    folder = write_folder(tmp_path / "model", tiny_config(), random_tensors(tiny_config()))
+    with pytest.raises(BadFile, match="holds no EAGLE draft"):
+        EagleFolder(folder)
