@@ -114,7 +114,7 @@ def test_kinds_train_on_the_same_features_and_none_goes_on_as_another(cli, tmp_p
     assert read_card(tmp_path / "own.safetensors").kind == "hydra"
     assert (work / "features.f16").read_bytes() == features
     assert "heads was 4, is 2" in error(cli("train", "draft", *flags, *given, "--kind", "hydra", "--heads", 2))
-    assert {path.name for path in work.glob("*.checkpoint")} == {"recurrent-lk.checkpoint", "hydra-lk.checkpoint"}
+    assert {path.name for path in work.glob("*-lk.checkpoint")} == {"recurrent-lk.checkpoint", "hydra-lk.checkpoint"}
 
 
 @parity

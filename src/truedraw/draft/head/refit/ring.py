@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from truedraw.draft.head.refit.correction import Reals
 from truedraw.protocol import Logits
 
-BYTES = 1 << 25  # 960 places of a head of 8,192 tokens; in trials a thousand were enough to visit again
+BYTES = 1 << 25  # 960 places of a head of 8,192 tokens; as many as the trials had that chose RATES
 HALF = np.float16  # how a place is kept: ten bits of a logit are more than a step of learning can tell
 FURTHEST = -6e4  # below the highest logit; what is further off, float16 does not hold
 
