@@ -110,7 +110,7 @@ class Proposal:
     laws: tuple[DraftLaw | None, ...]  # n times: q of node i given its parent and its earlier siblings; None = certain
     confidence: Floats | None = None  # [n] in (0, 1), see below; None = the drafter has no opinion
     checked: int = field(default=0, init=False, repr=False, compare=False)
-    """For a target of how many tokens it was found sound, see verify/proposals.py; 0 = nobody has looked."""
+    """For a target of how many tokens it was found sound by the guard of a built-in drafter; 0 = look at it."""
 
     def __len__(self) -> int:
         return len(self.tokens)

@@ -191,7 +191,7 @@ def test_a_budget_of_time_is_shared_by_the_stages(cli, tmp_path, flags):
     assert found.code == 0
     told = json.loads(found.out)
     assert told["source"] == "its answers to given prompts"
-    assert min(told["seconds"].values()) > 0
+    assert min(told["seconds"][stage] for stage in ("texts", "training")) > 0  # features come with the texts
     assert told["steps"] > 0
 
 

@@ -34,8 +34,8 @@ def told():
 def source(monkeypatch):
     """Texts 0, 1, 2, ... but those that are done; .asked collects what was."""
 
-    def drawn(_model, _plan, done, watched):
-        assert not watched
+    def drawn(_model, _plan, done, watched=None):
+        assert watched is None
         asked.append(list(done))
         return (record(number) for number in range(100) if (0, number) not in done)
 

@@ -73,4 +73,4 @@ def test_the_counts_that_come_with_the_model_are_used(model: Model) -> None:
 def test_the_default_drafts_with_them(model: Model) -> None:
     run = model.start(PROMPTS[0], seed=3, **SETTINGS)
     sources = {each.source for step in run for each in step}
-    assert "ngram-lm" in sources
+    assert {"ngram-lm", "head-ngram"} & sources

@@ -315,7 +315,7 @@ def test_a_call_that_is_stuck_ends_drafting_for_all_who_share_it_and_is_never_cl
 
 def test_a_shared_drafter_that_is_stuck_is_not_handed_out_again() -> None:
     class Drafts:
-        vocab_size, head_path = 5, None
+        vocab_size, head_path, auto_sources = 5, None, ()
 
     shared, spec = SharedDrafters(), Speculation("ngram")
     first = shared.drafters(spec, spec.verifier(1), Drafts())[1]

@@ -45,7 +45,7 @@ class Plan:
 
 
 def own_texts(
-    model: Model, plan: Plan, done: Iterable[tuple[int, int]] = (), watched: Callable[[], Watch] | None = None
+    model: Model, plan: Plan, done: Iterable[tuple[int, int]] = (), watched: Callable[[], Watch | None] | None = None
 ) -> Iterator[Record]:
     """Texts without end, in order of completion; those in `done`, by their keys, are left out.
 
@@ -84,14 +84,14 @@ def _prompts(model: Model, plan: Plan, number: int) -> list[str]:
 
 
 def _answers(
-    model: Model, plan: Plan, number: int, seen: set[tuple[int, int]], watched: Callable[[], Watch] | None
+    model: Model, plan: Plan, number: int, seen: set[tuple[int, int]], watched: Callable[[], Watch | None] | None
 ) -> Iterator[Record]:
     asked = list(plan.asked) if plan.asked is not None else _prompts(model, plan, number)
-    requests = [
+    requests = (
         replace(_request(model, plan, number, i, text), observer=watched() if watched else None)
         for i, text in enumerate(asked)
         if (number, i) not in seen
-    ]
+    )  # made as they are pulled: what a watch holds goes with its text
     for request, result in model.generate_many(requests, logits_cache_bytes=0):
         if isinstance(result, BadPrompt):  # longer than the context: one prompt of many
             continue

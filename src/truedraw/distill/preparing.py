@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from truedraw.distill.clock import Clock
 from truedraw.distill.computing import Computed, check_readout, compute
-from truedraw.distill.plan import FEATURES, SHARES, TEXTS, Plan, Tell
+from truedraw.distill.plan import FEATURES, SHARES, TEXTS, TRAINING, Plan, Tell
 from truedraw.distill.rows import Rows
 from truedraw.distill.store import Shape, Store
 from truedraw.distill.tables import Tables, tables_of
@@ -71,7 +71,7 @@ def _written_and_seen(model: Model, plan: Plan, tell: Tell) -> tuple[Gathered, C
         most = plan.limits.feature_bytes
         seconds = None if plan.limits.seconds is None else plan.limits.seconds * SHARES[TEXTS]
         if not plan.overwrite and (before := _there(plan)):
-            limit = (most, Clock(store.seconds, None), tell, before)
+            limit = (most, Clock(store.seconds, _for_features(plan, None)), tell, before)
             compute(engine, read_texts(plan.work), store, limit)
         keeping = Keeping(store, most)
         texts = gather(model, plan.texts, plan.work, settings, (seconds, tell), plan.overwrite, keeping)
@@ -84,11 +84,13 @@ def _there(plan: Plan) -> int:
     return sum(len(text.answer) for text in read_texts(plan.work)) if (plan.work / NAME).exists() else 0
 
 
-def _for_features(plan: Plan, texts: Gathered) -> float | None:
-    """Seconds for those that are not there yet, with what the texts left over."""
+def _for_features(plan: Plan, texts: Gathered | None) -> float | None:
+    """Seconds for those that are not there yet, with what the texts left over; None: they are not written yet."""
     seconds = plan.limits.seconds
     if seconds is None:
         return None
+    if texts is None:
+        return seconds * (SHARES[FEATURES] + SHARES[TRAINING] / 2)
     return max(seconds * (SHARES[TEXTS] + SHARES[FEATURES]) - texts.seconds, seconds * SHARES[FEATURES])
 
 

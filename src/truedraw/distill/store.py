@@ -73,6 +73,10 @@ class Store:
         """On disk."""
         return self.rows * self.shape.row_bytes
 
+    def has_room(self, rows: int) -> bool:
+        """Whether the disk has, for so many more, beside what is kept free of it."""
+        return disk_usage(self.folder).free >= KEEP_FREE_BYTES + rows * self.shape.row_bytes
+
     def append(
         self,
         features: NDArray[np.float32] | NDArray[np.float16],

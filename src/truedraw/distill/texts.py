@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +11,7 @@ from truedraw.distill.plan import TEXTS, Tell, TextPlan
 from truedraw.errors import BadFile
 
 if TYPE_CHECKING:
-    from truedraw.distill.watching import Keeping
+    from truedraw.distill.watching import Keeping, Watch
     from truedraw.generate.model import Model
     from truedraw.generate.offline.journal import Journal
 
@@ -51,7 +51,7 @@ def gather(model: Model, plan: TextPlan, folder: Path, settings: Mapping[str, An
         clock = Clock(found.seconds, seconds)
         if not _enough(found, plan, clock):
             done = [tuple(record["key"]) for record in journal.records()]
-            source = _source(model, plan, done, watched=keeping is not None)
+            source = _source(model, plan, done, keeping.watched if keeping else None)
             found = _written(source, journal, found, plan, (clock, tell, keeping))
     if not found.tokens:
         raise BadFile("there is no text to train on, zero tokens; give more time, or documents with text")
@@ -66,7 +66,9 @@ def read_texts(folder: Path) -> Iterator[Text]:
         yield _text(record, folder / NAME)
 
 
-def _source(model: Model, plan: TextPlan, done: Sequence[tuple[int, int]], watched: bool) -> Iterator[Record]:
+def _source(
+    model: Model, plan: TextPlan, done: Sequence[tuple[int, int]], watched: Callable[[], Watch | None] | None
+) -> Iterator[Record]:
     if plan.documents:
         from truedraw.distill.documents import document_texts
 
@@ -74,10 +76,9 @@ def _source(model: Model, plan: TextPlan, done: Sequence[tuple[int, int]], watch
         pieces = document_texts(model.tokenizer, plan.documents, model.engine.context_length)
         return (record for record in pieces if tuple(record["key"]) not in seen)
     from truedraw.distill.own_texts import Plan, own_texts
-    from truedraw.distill.watching import Watch
 
     how = Plan(plan.seed, temperatures=plan.temperatures, answer_tokens=plan.answer_tokens, asked=plan.prompts)
-    return own_texts(model, how, done, Watch if watched else None)
+    return own_texts(model, how, done, watched)
 
 
 def _written(

@@ -39,10 +39,17 @@ class Keeping:
 
     def __init__(self, store: Store, most_bytes: int) -> None:
         self._store, self._most_rows = store, most_bytes // store.shape.row_bytes
+        self._goes_on = True
+
+    def watched(self) -> Watch | None:
+        """For the next text; None once a text was left out, since none behind it is taken."""
+        return Watch() if self._goes_on else None
 
     def add(self, number: int, text: Text, watch: Watch | None) -> None:
-        """Text number `number`, from 0. What is left out is computed later."""
+        """Text number `number`, from 0. What is left out is computed later, if there is room."""
         store = self._store
-        if watch is None or store.texts != number or store.rows + len(text.answer) > self._most_rows:
+        fits = store.rows + len(text.answer) <= self._most_rows and store.has_room(len(text.answer))
+        if watch is None or store.texts != number or not fits:
+            self._goes_on = False
             return
         store.append(*watch.features(text), text.temperature, store.seconds)

@@ -22,7 +22,7 @@ import numpy as np
 from truedraw.draft.behind import law_after
 from truedraw.draft.gains import Gains
 from truedraw.draft.knobs import Knobs
-from truedraw.errors import BadParameter
+from truedraw.errors import BadParameter, EngineError
 from truedraw.protocol import Floats, Ints, Law, Logits
 from truedraw.sampling.law import SamplingLaw
 
@@ -121,7 +121,7 @@ def overlap(p: Floats, law: Law, q: Callable[[Law], Floats]) -> float:
     """sum(min(p, q)), 0 where the law leaves nothing of what the drafter knows."""
     try:
         return float(np.minimum(p, q(law)).sum())
-    except BadParameter:
+    except (BadParameter, EngineError):  # or its logits are no numbers
         return 0.0
 
 

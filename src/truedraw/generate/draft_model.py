@@ -113,7 +113,7 @@ class DraftModels:
 
     def eagle(self, path: str | Path | None) -> Eagle:
         """See Models; each is opened once."""
-        if not isinstance(path, str | Path | None):
+        if not isinstance(path, str | Path | None) or path == "":
             raise BadParameter("eagle_path", f"got {path!r:.60}; give the folder of an EAGLE draft")
         chosen = path or self.head_path
         if chosen is None or (path is None and not is_eagle(Path(chosen))):

@@ -24,7 +24,7 @@ from truedraw.draft.site import close
 from truedraw.errors import BadProposal
 from truedraw.generate.calls import Calls
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, LooksAhead, Proposal, Randomness, Scores, Shapes
-from truedraw.verify.proposals import check_for
+from truedraw.verify.proposals import check_for, mark_checked
 
 Found = TypeVar("Found")
 
@@ -128,7 +128,10 @@ class GuardedDrafter:
         """The proposal; raises BadProposal where it breaks its contract."""
         if len(proposal) > budget:
             raise BadProposal(f"a budget of {budget} draft tokens was answered with {len(proposal)}")
+        mark_checked(proposal, 0)
         check_for(proposal, self.vocab_size)
+        if not self.calls.beside:  # code that is not ours may go on writing into the arrays it gave
+            mark_checked(proposal, self.vocab_size)
         return proposal
 
 

@@ -113,6 +113,8 @@ def open_model(
     tokenizer = Tokenizer.of(checkpoint)
     warm_up()  # first, so that the compiler behind the kernels is let go of before the weights are in memory
     wanted = NO_HEAD if draft is None and HIDDEN in given else draft  # whoever asks for other layers wants just those
+    if draft not in (None, NO_HEAD) and HIDDEN in given:
+        raise BadParameter(HIDDEN, f"the draft {draft} says which layers are read; leave one of the two out")
     head = head_for(wanted, checkpoint, tokenizer, kind)
     loaded = kind.load(checkpoint, **{**options_for(head, checkpoint.config.num_layers, kind), **given})
     model = Model(checkpoint.name, loaded, tokenizer, checkpoint.sampling_defaults)

@@ -24,7 +24,7 @@ def vocabulary(rows: Rows) -> int:
 
 
 def check_for(proposal: Proposal, vocab: int) -> None:
-    """The same for a target of `vocab` tokens, whose rows are not known yet; what was found sound is not read again."""
+    """The same for a target of `vocab` tokens, whose rows are not known yet; what is marked as checked stays unread."""
     if proposal.checked == vocab > 0:
         return
     check_tree(proposal)
@@ -34,6 +34,10 @@ def check_for(proposal: Proposal, vocab: int) -> None:
             raise BadProposal(f"draft node {node} is token {token}; the target's tokens are 0 to {vocab - 1}")
         if law is not None:
             check_law(law, vocab, token, node)
+
+
+def mark_checked(proposal: Proposal, vocab: int) -> None:
+    """No rule needs to read it again: it was checked, and nobody else holds its arrays."""
     object.__setattr__(proposal, "checked", vocab)
 
 

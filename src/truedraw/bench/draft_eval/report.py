@@ -55,8 +55,10 @@ class Plan:
         """What is timed end to end."""
         spec = self.speculation
         own = {"method": spec.method, **spec.settings, **({} if spec.model is None else {"model": spec.model})}
-        others = WITH_HEAD if spec.method in WITH_HEAD else ALWAYS_GOOD
-        beside = [*(name for name in others if name != spec.method), own]
+        if spec.method == "head":  # under auto the counts are mixed into it
+            own |= {"method": "head-ngram"}
+        others = WITH_HEAD if own["method"] in WITH_HEAD else ALWAYS_GOOD
+        beside = [*(name for name in others if name != own["method"]), own]
         together = Speculation(AUTO, rejection_sample_method=spec.rejection_sample_method, auto_sources=beside)
         return {spec.method: spec, AUTO: together}
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from truedraw.bench.pairs import Task
 from truedraw.generate.model import Model
 from truedraw.generate.preparing import prepare
-from truedraw.protocol import Engine, Law, Logits, Proposal, Randomness, Scores, Work
+from truedraw.protocol import Engine, Law, Logits, Proposal, Randomness, Scores, TextRows, Work
 from truedraw.sampling.params import SamplingParams
 
 MOST_ROWS = 256  # of a pass: more are no faster, and their logits take memory
@@ -34,11 +34,13 @@ class Said:
 
     logits: Logits  # [tokens, vocab]
     hidden: NDArray[np.float32] | None  # [tokens, streams, width]
+    text: tuple[TextRows, ...] = ()  # of the prompt
 
     def scores(self, place: int) -> Scores:
         """As the pass of a plain round would have given them."""
         hidden = None if self.hidden is None else self.hidden[place : place + 1]
-        return Scores(self.logits[place : place + 1], hidden, Proposal.chain(()))
+        text = self.text if place == 0 else ()
+        return Scores(self.logits[place : place + 1], hidden, Proposal.chain(()), text)
 
 
 def write(model: Model, todo: Sequence[Task], params: SamplingParams, done: Callable[[], None]) -> list[Text]:
@@ -69,9 +71,11 @@ def said(engine: Engine, text: Text) -> Said:
         for start in range(0, len(text.tokens), MOST_ROWS):
             part = text.tokens[start : start + MOST_ROWS]
             (found,) = engine.forward([Work(sequence, Proposal.chain(part[:-1]))])
-            parts.append(Scores(found.logits.copy(), None if found.hidden is None else found.hidden.copy()))
+            hidden = None if found.hidden is None else found.hidden.copy()
+            parts.append(Scores(found.logits.copy(), hidden, text=found.text))
             sequence.commit(part)
     finally:
         sequence.close()
     streams = [part.hidden for part in parts if part.hidden is not None]
-    return Said(np.concatenate([part.logits for part in parts]), np.concatenate(streams) if streams else None)
+    hidden_of_all = np.concatenate(streams) if streams else None
+    return Said(np.concatenate([part.logits for part in parts]), hidden_of_all, parts[0].text)
