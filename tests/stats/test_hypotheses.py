@@ -103,6 +103,21 @@ def test_coincidences_have_the_mean_and_the_variance_that_enumeration_gives() ->
     assert found.count == many * 6
 
 
+def test_the_p_value_of_coincidences_is_right_where_a_normal_law_is_not() -> None:
+    """A few calls of 16 samples each, first tokens of one law with a heavy head and a long tail: skewed sums."""
+    p = np.array([0.25, 0.1] + [0.65 / 400] * 400)
+    chance = np.random.default_rng(5)
+
+    def p_value() -> float:
+        calls = [[[t] for t in chance.choice(len(p), 16, p=p)] for _ in range(3)]
+        return coincidences([Sample(Drawn((), [], call), np.zeros((16, 1), PLACE), p) for call in calls]).p_value
+
+    found = np.array([p_value() for _ in range(150)])
+    assert (found < 0.02).mean() < 0.07  # 0.02 expected; above 0.067 in one run of 500
+    shared = [[[int(t)]] * 16 for t in chance.choice(len(p), 3, p=p)]
+    assert coincidences([Sample(Drawn((), [], c), np.zeros((16, 1), PLACE), p) for c in shared]).p_value < 2e-4
+
+
 def test_texts_whose_first_laws_differ_have_no_coincidences_to_count() -> None:
     sample = Sample(Drawn((), [], [[0], [0]]), np.zeros((2, 1), PLACE), np.zeros(0))
     assert coincidences([sample]).p_value == 1.0
