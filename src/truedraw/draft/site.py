@@ -5,7 +5,7 @@ Whatever else the constructor names is one of the drafter's own settings: a key 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
@@ -93,6 +93,12 @@ class Inner(Protocol):
 def close(part: object) -> None:
     """Close a drafter or a draft state that holds something; most hold nothing and have no close()."""
     getattr(part, "close", lambda: None)()
+
+
+def worths_of(drafter: object) -> Callable[[int], Sequence[tuple[float, int]] | None] | None:
+    """protocol.Shapes.worths of a drafter that has it, at a hundredth of what asking for a runtime protocol takes."""
+    found: Callable[[int], Sequence[tuple[float, int]] | None] | None = getattr(drafter, "worths", None)
+    return found
 
 
 def close_each(parts: Iterable[object]) -> None:

@@ -11,6 +11,7 @@ from truedraw.draft.behind import look_ahead
 from truedraw.draft.chances import OwnChance
 from truedraw.draft.joining import join
 from truedraw.draft.several import Source, sources_of, state_of
+from truedraw.draft.site import worths_of
 from truedraw.errors import BadProposal
 from truedraw.generate.certain import Tokens, forced_tokens
 from truedraw.generate.sample import Sample, Schedule, Turn
@@ -83,7 +84,7 @@ def _begun(sample: Sample, room: int, certain: Tokens) -> Guess:
 
 
 def _worths(drafter: Drafter, room: int) -> Sequence[tuple[float, int]] | None:
-    worths = getattr(drafter, "worths", None)  # protocol.Shapes, at a hundredth of what it takes to ask for that
+    worths = worths_of(drafter)
     return None if worths is None else worths(room)
 
 

@@ -10,13 +10,13 @@ from contextlib import suppress
 from typing import Any
 
 from truedraw.draft.several import SeveralDrafters, Source
-from truedraw.draft.site import close
+from truedraw.draft.site import close, worths_of
 from truedraw.generate.calls import Calls
 from truedraw.generate.draft_model import DraftModels
 from truedraw.generate.guarded_drafter import GuardedDrafter
 from truedraw.generate.keys import OFF, arguments
 from truedraw.generate.speculation import Speculation
-from truedraw.protocol import NOTHING, Drafter, DraftState, Law, Proposal, Randomness, Shapes, Verifier
+from truedraw.protocol import NOTHING, Drafter, DraftState, Law, Proposal, Randomness, Verifier
 
 MOST_REQUESTS = 64  # through one draft model's drafter, which holds the prompts it has seen until it is closed
 MOST_KINDS = 64  # of settings remembered; further ones push out the oldest
@@ -120,8 +120,8 @@ class Borrowed:
 
     def worths(self, nodes: int) -> Sequence[tuple[float, int]] | None:
         """protocol.Shapes, where the drafter is one."""
-        drafter = self._shared.drafter
-        return drafter.worths(nodes) if isinstance(drafter, Shapes) else None
+        worths = worths_of(self._shared.drafter)
+        return None if worths is None else worths(nodes)
 
     def close(self) -> None:
         """Let go. Closing twice is harmless."""

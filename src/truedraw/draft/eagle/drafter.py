@@ -22,15 +22,14 @@ from truedraw.draft.eagle.attention import Memory
 from truedraw.draft.eagle.branches import Branches
 from truedraw.draft.eagle.network import Asked, Network
 from truedraw.draft.eagle.state import EagleState, Unread
-from truedraw.draft.growth import Growth, Place
+from truedraw.draft.growth import Growth
 from truedraw.draft.head.reading import Reading
 from truedraw.draft.knobs import Knobs
 from truedraw.draft.model import sample_method
 from truedraw.draft.siblings import Known, Settled, Trees
 from truedraw.draft.site import Models, unrolls
 from truedraw.draft.tempering import OwnLaw, Tempering
-from truedraw.errors import BadParameter, EngineError
-from truedraw.protocol import Ints, Law, Logits, Proposal, Randomness, SparseLaw, TextRows
+from truedraw.protocol import Ints, Law, Logits, Proposal, Randomness, TextRows
 from truedraw.sampling.ranges import Wholes
 
 DEEPEST = 6  # levels
@@ -127,8 +126,8 @@ class EagleDrafter:
     def _grow(self, live: Sequence[Branches]) -> None:
         while live:
             for branch in live:
-                laws = [self._q(branch.logits[row], place) for row, place in enumerate(branch.wanted())]
-                branch.draw(laws)
+                places = zip(branch.logits, branch.wanted(), strict=True)
+                branch.draw([self._reading.offered(row, place.law, self._knobs) for row, place in places])
             live = [branch for branch in live if branch.wanted()]
             if live:
                 self._descend(live)
@@ -181,15 +180,6 @@ class EagleDrafter:
             np.concatenate([getattr(part, name) for part in parts]) for name in ("hidden", "positions", "tokens")
         )
         return self._network.before(self._network.start(hidden), tokens, positions)
-
-    def _q(self, logits: Logits, place: Place) -> SparseLaw | None:
-        """The law to draw from, on what the draft knows; None where there is nothing to draw."""
-        if self._knobs.ends(logits):
-            return None
-        try:
-            return self._reading.law(logits, place.law)
-        except (BadParameter, EngineError):  # the law rules out all that it knows, or its logits are no numbers
-            return None
 
 
 def chunks(rows: Unread) -> list[Unread]:

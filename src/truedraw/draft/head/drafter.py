@@ -31,7 +31,7 @@ from truedraw.draft.model import sample_method
 from truedraw.draft.siblings import Known, Settled, Trees
 from truedraw.draft.site import Models, unrolls
 from truedraw.draft.tempering import OwnLaw, Tempering
-from truedraw.errors import BadParameter, EngineError
+from truedraw.errors import BadParameter
 from truedraw.protocol import ROOT, Law, Logits, Proposal, Randomness, Scores, SparseLaw
 from truedraw.sampling.ranges import Wholes
 
@@ -168,9 +168,4 @@ class HeadDrafter:
 
     def law(self, reading: Reading, logits: Logits, place: Place) -> SparseLaw | None:
         """To draw from at a place, of logits [known]; None where there is nothing to draw."""
-        if self._knobs.ends(logits):
-            return None
-        try:
-            return reading.law(logits, place.law)
-        except (BadParameter, EngineError):  # the law rules out all that is known, or the logits are no numbers
-            return None
+        return reading.offered(logits, place.law, self._knobs)

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.draft.knobs import Knobs
+from truedraw.errors import BadParameter, EngineError
 from truedraw.protocol import ROOT, Floats, Ints, Law, Logits, Scores, SparseLaw
 
 
@@ -28,6 +30,15 @@ class Reading(NamedTuple):
     def law(self, logits: Logits, law: Law) -> SparseLaw:
         """The same, to draw from."""
         return SparseLaw(self.tokens, self.weights(logits, law), self.vocab_size)
+
+    def offered(self, logits: Logits, law: Law, knobs: Knobs) -> SparseLaw | None:
+        """The same, None where there is nothing to draw."""
+        if knobs.ends(logits):
+            return None
+        try:
+            return self.law(logits, law)
+        except (BadParameter, EngineError):  # the law rules out all that is known, or the logits are no numbers
+            return None
 
 
 def features_behind(tokens: Sequence[int], scores: Scores) -> NDArray[np.float32] | None:
