@@ -173,16 +173,22 @@ def test_threads(checkpoint, tokens, plain, threads):
     other.close()
 
 
-def test_hidden_states(checkpoint, tokens):
-    other = OpenVINOEngine.load(checkpoint, hidden_layers=(3, 29), prefix_cache_bytes=0)
-    one_by_one = []
+@pytest.mark.parametrize("text", [False, True])
+def test_hidden_states_do_not_change_logits(checkpoint, tokens, plain, text):
+    """Not those of a graph without them: one seed is one text, whatever draft a model is loaded with."""
+    other = OpenVINOEngine.load(checkpoint, hidden_layers=(3, 29), hidden_text=text, prefix_cache_bytes=0)
+    hidden, logits = [], []
     sequence = other.open(tokens[:DEPTH])
     for token in tokens[DEPTH : DEPTH + 6]:
-        one_by_one.append(other.forward([Work(sequence)])[0].hidden[0].copy())
+        scores = other.forward([Work(sequence)])[0]
+        hidden.append(scores.hidden[0].copy())
+        logits.append(scores.logits[0].copy())
         sequence.commit([token])
+    np.testing.assert_array_equal(np.stack(logits), plain[:6])
     fresh = other.open(tokens[:DEPTH])
-    hidden = other.forward([Work(fresh, Proposal.chain(tokens[DEPTH : DEPTH + 5]))])[0].hidden
-    np.testing.assert_array_equal(hidden, np.stack(one_by_one))
+    scores = other.forward([Work(fresh, Proposal.chain(tokens[DEPTH : DEPTH + 5]))])[0]
+    np.testing.assert_array_equal(scores.hidden, np.stack(hidden))
+    np.testing.assert_array_equal(scores.logits, plain[:6])
     other.close()
 
 

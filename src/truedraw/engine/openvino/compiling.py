@@ -54,7 +54,7 @@ def compile_graph(config: ModelConfig, constants: MappedConstants, options: Opti
     """A compiled graph over these constants."""
     import openvino as ov
 
-    model = build(config, constants, options.hidden_layers, options.hidden_text)
+    model = build(config, constants, options.hidden_layers, options.hidden_text, options.arithmetic.inference)
     compiled = ov.Core().compile_model(model, "CPU", options.arithmetic.properties(options.threads))
     constants.forget()
     drop_code()  # before the constants are packed, which is when most memory is held

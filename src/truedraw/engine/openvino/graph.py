@@ -42,21 +42,25 @@ HIDDEN_ROWS = "hidden_rows"
 
 
 def build(
-    config: ModelConfig, constants: Constants, hidden_layers: tuple[int, ...] = (), hidden_text: bool = False
+    config: ModelConfig,
+    constants: Constants,
+    hidden_layers: tuple[int, ...] = (),
+    hidden_text: bool = False,
+    precision: str = "f32",
 ) -> Any:
     """An openvino.Model; its inputs are named above and in paging.py.
 
     Outputs: `logits` [logit rows, vocab] and, if layers are asked for, `hidden` [logit rows, layers + 1, width], the
     residual stream after each chosen layer, then the final norm's output. With `hidden_text` the rows of `hidden` are
-    an input of their own, `hidden_rows`. The graph shares the constants' memory. Raises UnsupportedModel for other
-    architectures.
+    an input of their own, `hidden_rows`. `precision` is what the graph is going to be computed in. The graph shares
+    the constants' memory. Raises UnsupportedModel for other architectures.
     """
     if config.architecture not in ARCHITECTURES:
         raise UnsupportedModel(
             f"no graph is known for the architecture {config.architecture!r}; "
             f"supported: {', '.join(ARCHITECTURES)}, or any model exported as an OpenVINO IR folder"
         )
-    return _Decoder(config, constants).model(hidden_layers, hidden_text)
+    return _Decoder(config, constants).model(hidden_layers, hidden_text, precision)
 
 
 class _Decoder:
@@ -70,7 +74,7 @@ class _Decoder:
         self._rows = {name: parameter(name, [-1], np.int32) for name in ROW_INPUTS}
         self._attention = Attention(Heads(config.num_kv_heads, config.head_dim))
 
-    def model(self, hidden_layers: tuple[int, ...], hidden_text: bool) -> Any:
+    def model(self, hidden_layers: tuple[int, ...], hidden_text: bool, precision: str) -> Any:
         import openvino as ov
 
         table = self._matrix(EMBEDDING)
@@ -89,7 +93,8 @@ class _Decoder:
             rows = self._rows[HIDDEN_ROWS] = parameter(HIDDEN_ROWS, [-1], np.int32)
             final = self._norm(take_rows(x, rows), "model.norm.weight")
         if hidden_layers:
-            outputs.append(_stacked([*(take_rows(after[layer], rows) for layer in hidden_layers), final]))
+            told = [*(take_rows(after[layer], rows) for layer in hidden_layers), final]
+            outputs.append(_stacked(told, precision))
         inputs = [self._ids, self._cos, self._sin, *self._rows.values(), *self._attention.inputs.values()]
         return ov.Model(outputs, [*inputs, *self._attention.caches], "decoder")
 
@@ -160,8 +165,13 @@ class _Decoder:
         return rms_norm(x, gain.reshape((1,) * (rank - 1) + gain.shape), self._config.rms_norm_eps)
 
 
-def _stacked(parts: list[Node]) -> Node:
-    """[rows, width] each -> `hidden` [rows, parts, width]."""
+def _stacked(parts: list[Node], precision: str) -> Node:
+    """[rows, width] each -> `hidden` [rows, parts, width], in the precision that everything is computed in.
+
+    For an output in a higher one the runtime computes whatever leads there in that as well, which is the sum that runs
+    through all layers: other logits than without `hidden`, in twice as many steps.
+    """
     from openvino import opset13 as op
 
-    return named(op.concat([op.unsqueeze(part, integers(1)) for part in parts], 1), "hidden")
+    whole = op.concat([op.unsqueeze(part, integers(1)) for part in parts], 1)
+    return named(op.convert(whole, precision), "hidden")

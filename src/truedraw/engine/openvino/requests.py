@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+BITS_MORE = 16  # of a float32 than of a bfloat16, which is its upper half
+
 
 class Request:
     """Of one compiled model. One call at a time; arrays it returns are overwritten by the next."""
@@ -21,6 +23,7 @@ class Request:
         self._request = compiled.create_infer_request()
         self._ports = {name: port for port in compiled.inputs for name in port.get_names()}
         self._places = {name: place for place, port in enumerate(compiled.outputs) for name in port.get_names()}
+        self._short = {name for port in compiled.outputs if _is_short(port) for name in port.get_names()}
         self._bound: dict[str, NDArray[Any]] = {}
 
     def bind(self, name: str, tensor: Any) -> None:
@@ -38,8 +41,9 @@ class Request:
         self._request.infer(share_outputs=True)
 
     def output(self, name: str) -> NDArray[Any]:
-        """The graph's own memory."""
-        return np.asarray(self._request.get_output_tensor(self._places[name]).data)
+        """The graph's own memory; of bfloat16, which numpy does not know, a copy in float32."""
+        found = np.asarray(self._request.get_output_tensor(self._places[name]).data)
+        return widened(found) if name in self._short else found
 
     def _hold(self, name: str, array: NDArray[Any]) -> None:
         """Memory of this shape for an input, filled."""
@@ -48,3 +52,16 @@ class Request:
         held = np.array(array, self._ports[name].get_element_type().to_dtype(), order="C")
         self._request.set_tensor(name, Tensor(held, shared_memory=True))
         self._bound[name] = held
+
+
+def widened(array: NDArray[Any]) -> NDArray[np.float32]:
+    """bfloat16, whatever numpy takes it for, as float32."""
+    bits = array.view(np.uint16).astype(np.uint32)
+    bits <<= BITS_MORE
+    return bits.view(np.float32)
+
+
+def _is_short(port: Any) -> bool:
+    from openvino import Type
+
+    return bool(port.get_element_type() == Type.bf16)
