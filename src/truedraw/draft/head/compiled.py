@@ -46,16 +46,17 @@ class Parts:
 
     def __init__(self, file: Numbers, embedding: Matrix) -> None:
         self.file, self.width = file, file.card.width
+        self.read = self.width * file.card.streams  # of the target's numbers a row
         self._embedding = embedding
         self._held: list[Matrix] = []
 
     def features(self) -> Node:
         """Input [n, streams * width]."""
-        return parameter("features", [-1, self.width * self.file.card.streams], np.float32)
+        return parameter("features", [-1, self.read], np.float32)
 
     def fused(self, features: Node) -> Node:
         """I f [n, width]."""
-        return self.times(features, "input", (self.width, self.width * self.file.card.streams))
+        return self.times(features, "input", (self.width, self.read))
 
     def embedded(self, tokens: Node) -> Node:
         """n(e(t)) [n, width]."""

@@ -7,9 +7,9 @@ With a state x of the target's width,
     x_i = x_{i-1} + T n(e(t_i)) + D (silu(G u_i) * (U u_i))
     logits_i = e(tokens) O (g * n(x_i))
 
-There are two graphs, a small one that makes a state of the target's hidden states, and the step: one for the first
-token and for all others, so that its weights, which a pass of the target has pushed out of the processor's cache, are
-fetched once a round. The second call takes a third of the first one's time.
+One graph serves the first token, whose state is made of the target's hidden states, and all others: what is added to x,
+states or features, is 0 where the other one is given. So the weights, which a pass of the target has pushed out of the
+processor's cache, are fetched once a round. The second call takes a third of the first one's time.
 """
 
 from __future__ import annotations
@@ -31,36 +31,37 @@ class RecurrentCell:
 
     def __init__(self, file: Numbers, target: TargetRows, threads: int | None = None) -> None:
         self.tokens = file.tokens
-        self._parts = Parts(file, target.embedding)  # the graphs share its memory
-        self._start, self._step = _start(self._parts, threads), _step(self._parts, threads)
+        self._parts = Parts(file, target.embedding)  # the graph shares its memory
+        self._graph = _graph(self._parts, threads)
 
     def begin(self, features: NDArray[np.float32], last: Ints) -> tuple[States, Logits]:
         """See Cell."""
-        (states,) = run(self._start, {"features": flat(features)}, "states")
-        return self.step(states, last)
+        return self._run(flat(features), np.zeros((len(features), self._parts.width), np.float32), last)
 
     def step(self, states: States, tokens: Ints) -> tuple[States, Logits]:
         """See Cell."""
-        after, logits = run(self._step, {"states": states, "tokens": tokens}, "after", "logits")
-        return after, logits
+        return self._run(np.zeros((len(states), self._parts.read), np.float32), states, tokens)
 
     def shown(self, states: States) -> States:
         """draft.head.cell.Shows: the state, of which logits are a function."""
         return states
 
+    def _run(self, features: NDArray[np.float32], states: States, tokens: Ints) -> tuple[States, Logits]:
+        given: dict[str, NDArray[Any]] = {"features": features, "states": states, "tokens": tokens}
+        after, logits = run(self._graph, given, "after", "logits")
+        return after, logits
 
-def _start(parts: Parts, threads: int | None) -> Any:
-    """features [n, streams * width] -> states [n, width]."""
-    features = parts.features()
-    return request_of([named(parts.fused(features), "states")], [features], threads)
 
+def _graph(parts: Parts, threads: int | None) -> Any:
+    """Features [n, streams * width], states [n, width], tokens [n] -> the states after these, logits [n, known]."""
+    from openvino import opset13 as op
 
-def _step(parts: Parts, threads: int | None) -> Any:
-    """states [n, width] and tokens [n] -> the states after these and logits [n, known]."""
-    states, tokens = parameter("states", [-1, parts.width], np.float32), token_ids()
-    after = moved(parts, states, parts.embedded(tokens))
+    features, tokens = parts.features(), token_ids()
+    states = parameter("states", [-1, parts.width], np.float32)
+    after = moved(parts, op.add(parts.fused(features), states), parts.embedded(tokens))
     read = parts.times(parts.gained(parts.normed(after), "gain"), "output", (parts.width, parts.width))
-    return request_of([copied(after, "after"), named(parts.logits(read), "logits")], [states, tokens], threads)
+    outputs = [copied(after, "after"), named(parts.logits(read), "logits")]
+    return request_of(outputs, [features, states, tokens], threads)
 
 
 def moved(parts: Parts, x: Node, e: Node) -> Node:
