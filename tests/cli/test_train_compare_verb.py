@@ -28,7 +28,7 @@ def flags(tmp_path):
 @pytest.fixture
 def has_torch(monkeypatch):
     """What is wrong is said before torch is needed, so that these need none."""
-    monkeypatch.setattr("truedraw.cli.train_draft.require_torch", lambda: None)
+    monkeypatch.setattr("truedraw.cli.train_plan.require_torch", lambda: None)
 
 
 def results(folder):

@@ -14,15 +14,9 @@ from truedraw.cli.flags import ModelFlags, ReportFlags
 from truedraw.cli.grouping import with_flags
 from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.train_compare_flags import CompareFlags
-from truedraw.cli.train_draft import (
-    HeadFlags,
-    LimitFlags,
-    TextFlags,
-    bars,
-    chosen_layers,
-    layers_of,
-    plan_of,
-)
+from truedraw.cli.train_draft import bars
+from truedraw.cli.train_flags import HeadFlags, LimitFlags, TextFlags
+from truedraw.cli.train_plan import chosen_layers, layers_of, plan_of
 
 if TYPE_CHECKING:
     from truedraw.distill.comparison.running import Compared

@@ -1,0 +1,150 @@
+"""The flags of `truedraw train draft`: its text, its head, and how long it may take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from truedraw.cli.flags import OUTPUT
+from truedraw.cli.grouping import flag
+
+TEXT, HEAD, LIMITS = "Text", "Head", "Limits"
+
+
+@dataclass(frozen=True, slots=True)
+class TextFlags:
+    """What is trained on."""
+
+    temperatures: Annotated[
+        str,
+        flag("--temperatures", metavar="T,T,...", help="Of the model's own texts, in turn.", rich_help_panel=TEXT),
+    ] = "1,0.7,1"
+    prompts: Annotated[
+        Path | None,
+        flag(
+            "--prompts",
+            metavar="FILE",
+            help="JSON lines with prompt or turns, which the model answers; if not given, it writes prompts, too.",
+            rich_help_panel=TEXT,
+        ),
+    ] = None
+    documents: Annotated[
+        list[Path] | None,
+        flag(
+            "--documents",
+            metavar="FILE",
+            help="Train on this text, or JSON lines of texts, instead of the model's own; may be given several times.",
+            rich_help_panel=TEXT,
+        ),
+    ] = None
+    answer_tokens: Annotated[
+        int, flag("--answer-tokens", help="Tokens of one of the model's texts at most.", min=8, rich_help_panel=TEXT)
+    ] = 300
+    tokens: Annotated[
+        int | None, flag("--tokens", help="Tokens of text in all; else by time.", min=1, rich_help_panel=TEXT)
+    ] = None
+    seed: Annotated[int, flag("--seed", help="Of texts and training.", min=0, rich_help_panel=TEXT)] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HeadFlags:
+    """The network, and how it is trained."""
+
+    kind: Annotated[
+        Literal["recurrent", "medusa", "hydra", "parallel", "transformer"],
+        flag(
+            "--kind",
+            help="One step for all positions, or a head a position: over the last state alone (medusa), over the "
+            "tokens drafted before it as well (hydra), or over one trunk, all in one call (parallel). transformer: no "
+            "head but a small llama model of its own, a folder for --spec-model.",
+            rich_help_panel=HEAD,
+        ),
+    ] = "recurrent"
+    heads: Annotated[
+        int | None,
+        flag("--heads", help="Positions that a kind with a head a position drafts; 4 if not given.", min=1,
+             rich_help_panel=HEAD),
+    ] = None  # fmt: skip
+    layers: Annotated[
+        str | None,
+        flag(
+            "--layers",
+            metavar="N,N,...",
+            help="Residual streams of the model that the head reads, from 0; if not given, four spread over its depth. "
+            "A medusa head reads none; a transformer reads none either, but with those of a head it can share --work.",
+            rich_help_panel=HEAD,
+        ),
+    ] = None
+    hidden: Annotated[
+        int | None,
+        flag("--hidden", help="Inner width of the head; 1536 if not given, of a transformer four times --width. A "
+             "medusa head has none.", min=1, rich_help_panel=HEAD),
+    ] = None  # fmt: skip
+    vocabulary: Annotated[
+        int, flag("--vocabulary", help="Tokens that it can draft, at most.", min=2, rich_help_panel=HEAD)
+    ] = 8192
+    loss: Annotated[
+        Literal["kl", "rkl", "js", "tv", "tvd++", "lk"],
+        flag("--loss", help="What is minimised, after a while of forward KL.", rich_help_panel=HEAD),
+    ] = "lk"
+    learning_rate: Annotated[
+        float, flag("--learning-rate", help="At its highest.", min=1e-6, max=1.0, rich_help_panel=HEAD)
+    ] = 2e-3
+
+
+@dataclass(frozen=True, slots=True)
+class LimitFlags:
+    """How long it goes on, and where it works."""
+
+    budget: Annotated[
+        str | None,
+        flag(
+            "--budget",
+            metavar="TIME",
+            help="Of all stages, as 30m or 2h, runs before an interruption included; 60m unless --tokens and --steps "
+            "say when to end.",
+            rich_help_panel=LIMITS,
+        ),
+    ] = None
+    steps: Annotated[int | None, flag("--steps", help="Steps of training at most.", min=1, rich_help_panel=LIMITS)] = (
+        None
+    )
+    patience: Annotated[
+        int,
+        flag("--patience", help="End after so many looks at held-out text without progress.", min=1,
+             rich_help_panel=LIMITS),
+    ] = 6  # fmt: skip
+    feature_bytes: Annotated[
+        str,
+        flag(
+            "--feature-bytes",
+            metavar="SIZE",
+            help="Disk for what the model knows at each token, as 512M or 4G.",
+            rich_help_panel=LIMITS,
+        ),
+    ] = "4G"
+    output: Annotated[
+        Path | None,
+        flag(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The head, or a transformer's folder, with a report beside it; head.safetensors or draft-model if not "
+            "given.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
+    work: Annotated[
+        Path | None,
+        flag(
+            "--work",
+            metavar="DIR",
+            help="Where texts, features and checkpoints lie, from which the same command goes on; beside --output if "
+            "not given.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
+    overwrite: Annotated[
+        bool, flag("--overwrite", help="Begin --work anew, whatever is there.", rich_help_panel=OUTPUT)
+    ] = False

@@ -1,0 +1,102 @@
+"""From the flags of `truedraw train` to what is to be trained, and on what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from truedraw.cli.flags import ModelFlags
+from truedraw.cli.train_flags import HeadFlags, LimitFlags, TextFlags
+from truedraw.errors import BadFile, BadParameter
+
+if TYPE_CHECKING:
+    from truedraw.distill.plan import Limits, Plan, Sizes, TextPlan
+
+BUDGET = "60m"  # where nothing else says when to end
+HEAD_FILE = "head.safetensors"
+OUTPUTS = {"transformer": "draft-model"}  # of other kinds
+
+
+def plan_of(own: LimitFlags, text: TextFlags, head: HeadFlags, model: ModelFlags, sizes: Sizes | None = None) -> Plan:
+    """Raises BadParameter, BadFile for what is wrong before the model is loaded, and where torch is missing.
+
+    Without `sizes` for heads alone.
+    """
+    from truedraw.cli.options import law_of
+    from truedraw.distill.plan import TRANSFORMER, HeadPlan, Plan, Sizes, shape_of
+    from truedraw.generate.draft_head import NO_HEAD
+
+    require_torch()
+    if model.amateur is not None:
+        raise BadParameter("--amateur", "a head learns one model; leave it out")
+    if model.draft not in (None, NO_HEAD):
+        raise BadParameter(
+            "--draft", f"{model.draft} would be trained anew, not further; leave it out, and name --output"
+        )
+    if head.kind == TRANSFORMER and sizes is None:
+        raise BadParameter("--kind", f"a {TRANSFORMER} is no head; choose another kind")
+    hidden, heads = shape_of(head.kind, head.hidden, head.heads)
+    trains = HeadPlan(hidden, head.vocabulary, head.loss, text.seed, head.learning_rate, head.kind, heads)
+    output = own.output or Path(OUTPUTS.get(head.kind, HEAD_FILE))
+    work, limits = own.work or output.with_suffix(".work"), _limits(own, text, model.threads)
+    plan = Plan(output, work, _texts(text), trains, limits, law_of(model), own.overwrite, sizes or Sizes())
+    plan.check()
+    if not output.parent.is_dir():
+        raise BadFile(f"--output {output} cannot be written; give a file in a folder that exists")
+    return plan
+
+
+def require_torch() -> None:
+    """Raises BadParameter with what to install."""
+    from importlib.util import find_spec
+
+    if find_spec("torch") is None:
+        raise BadParameter("train", "training needs torch, which is not installed; run: pip install 'truedraw[torch]'")
+
+
+def layers_of(head: HeadFlags) -> tuple[int, ...] | None:
+    """Whole numbers from 0; None: those that the model's depth suggests. Raises BadParameter."""
+    from truedraw.cli.sizes import values_of
+    from truedraw.distill.plan import TRANSFORMER
+    from truedraw.draft.head.card import MEDUSA
+    from truedraw.draft.head.opening import ANY_LAYER
+
+    if head.kind == MEDUSA:
+        if head.layers is not None:
+            raise BadParameter("--layers", f"a {MEDUSA} head reads the last hidden state alone; leave it out")
+        return ANY_LAYER
+    if head.layers is None:
+        return ANY_LAYER if head.kind == TRANSFORMER else None
+    return tuple(int(value) for value in values_of("--layers", head.layers, whole=True))
+
+
+def chosen_layers(layers: tuple[int, ...] | None, flags: ModelFlags) -> tuple[int, ...]:
+    """As asked for, or spread over the model's depth; raises BadParameter."""
+    from truedraw.distill.plan import checked_layers, default_layers
+    from truedraw.generate.loading import find_checkpoint, find_engine
+    from truedraw.models.toy import TOY_MODEL
+
+    if flags.model == TOY_MODEL:
+        raise BadParameter("--model", f"{TOY_MODEL} is a table without hidden states; give a model of files")
+    count = find_checkpoint(flags.model, find_engine(flags.engine), cache=flags.cache).config.num_layers
+    return default_layers(count) if layers is None else checked_layers(layers, count)
+
+
+def _texts(flags: TextFlags) -> TextPlan:
+    from truedraw.bench.prompts import read_prompts
+    from truedraw.cli.sizes import values_of
+    from truedraw.distill.plan import TextPlan
+
+    prompts = None if flags.prompts is None else tuple(each.text for each in read_prompts(flags.prompts))
+    temperatures = tuple(float(values_of("--temperatures", part)[0]) for part in flags.temperatures.split(","))
+    return TextPlan(flags.seed, temperatures, flags.answer_tokens, flags.tokens, prompts, tuple(flags.documents or ()))
+
+
+def _limits(own: LimitFlags, text: TextFlags, threads: int | None) -> Limits:
+    from truedraw.cli.sizes import bytes_of, seconds_of
+    from truedraw.distill.plan import Limits
+
+    ends = text.tokens is not None and own.steps is not None
+    budget = own.budget or (None if ends else BUDGET)
+    seconds = None if budget is None else seconds_of("--budget", budget)
+    return Limits(seconds, own.steps, bytes_of("--feature-bytes", own.feature_bytes), own.patience, threads)
