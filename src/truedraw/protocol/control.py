@@ -1,0 +1,76 @@
+"""How much to draft, and what is known of every round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence as Seq
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from truedraw.protocol.arrays import Ints, Origin
+from truedraw.protocol.drafting import Proposal
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a reader may want to know of one round of one sample; every statistic is computed from these."""
+
+    sample: int  # its number, which no two running samples share
+    tokens: tuple[int, ...]  # what was committed, after the stop rules
+    origins: tuple[Origin, ...]
+    logprobs: tuple[float, ...]  # natural log of the model's probability, before the transforms
+    sampling_logprobs: tuple[float, ...]  # natural log of p, after them
+    drafted: int
+    accepted: int  # as the verifier counted, the stop rules not applied
+    forced: int = 0  # tokens among `tokens` that had to come; neither drafted nor accepted counts them
+    draft_seconds: float = 0.0  # the round's share of its batch
+    engine_seconds: float = 0.0
+    seconds: float = 0.0
+    pass_rows: int = 0  # rows of the pass that scored it, those of all texts: what its seconds were spent on
+    source: str = ""  # which of its drafters drafted, "" = none
+    finish_reason: str | None = None  # "stop", "length" or "interrupted" in the sample's last round
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """One running sample before its drafts are drawn."""
+
+    sample: int  # its number, as Round.sample will have it
+    room: int  # draft tokens at most
+    sources: tuple[str, ...]  # the drafters it can have them from, by name
+    worths: Mapping[str, Seq[tuple[float, int]]] = field(default_factory=dict)  # of sources that tell it, see Shapes
+    coupled: bool = False  # whether the rule is: a drafter may draw from a law under one kind, and not under the other
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a sample gets: nodes of a proposal that its asker was offered, or tokens still to be drafted by a source."""
+
+    source: str = ""  # "" = nothing, which is plain sampling
+    nodes: Ints | None = None  # [kept] of the proposal that `source` offered, in its order
+    tokens: int = 0  # to be drafted by `source`, which was not asked before
+
+
+class Controller(Protocol):
+    """How much to draft, and by whom. It decides in two steps, so that drafts that cost nothing can be weighed.
+
+    Nothing that was sampled is ever weighed (algorithm L2), neither its values nor how much of it there is: a proposal
+    that has laws is taken whole or not at all, and which of the two is settled before it is drawn.
+    """
+
+    def budget(self, askers: Seq[Asker]) -> list[dict[str, int]]:
+        """For each running sample the draft tokens that some of its sources shall offer; {} = none."""
+        ...
+
+    def choose(
+        self, askers: Seq[Asker], offers: Seq[Mapping[str, Proposal]], seconds: Mapping[str, float]
+    ) -> list[Choice]:
+        """What each takes of the offers, by source, that `budget` asked for, or what is to be drafted instead.
+
+        `seconds` are what each source took for all its offers.
+        """
+        ...
+
+    def observe(self, rounds: Seq[Round]) -> None:
+        """Learn from what happened."""
+        ...
