@@ -121,3 +121,17 @@ def test_a_reader_that_leaves_ends_it_quietly():
         said = running.stderr.read()
     assert running.returncode == 0
     assert said == b""
+
+
+def test_a_background_job_goes_on():
+    class Run:
+        def interrupt(self):
+            raise AssertionError("it was told that ctrl-C does not concern it")
+
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with interruptible(Run()):
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -23,7 +23,13 @@ class Interruptible(Protocol):
 
 @contextmanager
 def interruptible(run: Interruptible) -> Iterator[None]:
-    """Inside, the first ctrl-C ends the run after its round and the second one the process."""
+    """Inside, the first ctrl-C ends the run after its round and the second one the process.
+
+    A background job of a script, which is started so that ctrl-C does not concern it, goes on.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        yield
+        return
 
     def first(_number: int, _frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

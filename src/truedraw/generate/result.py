@@ -87,7 +87,7 @@ class Result:
         }
 
     def to_pandas(self) -> Any:
-        """One row a token, as a pandas DataFrame; needs pandas."""
+        """One row a token, as a pandas DataFrame; needs the extra "pandas"."""
         import pandas as pd
 
         names = ("tokens", "origins", "logprobs", "sampling_logprobs")

@@ -1,0 +1,46 @@
+"""What the package imports is what an installation without extras brings, but for parts that name their extra."""
+
+import ast
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import truedraw
+
+SOURCE = Path(truedraw.__file__).parent
+PROJECT = SOURCE.parents[1] / "pyproject.toml"
+COMES_WITH = {
+    "huggingface_hub": "hub",
+    "llvmlite": "numba",
+    "openvino_genai": "peers",
+    "openvino_tokenizers": "peers",
+    "pandas": "pandas",
+    "pyarrow": "parquet",
+    "torch": "torch",
+    "transformers": "torch",
+}
+"""Packages by the extra, or the dependency, that brings them."""
+
+
+def imported(path: Path) -> set[str]:
+    """Packages that are neither Python's nor our own."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:
+            found.add(node.module.split(".")[0])
+    return found - set(sys.stdlib_module_names) - {"truedraw"}
+
+
+@pytest.mark.skipif(not PROJECT.is_file(), reason="not run from the project's folder")
+def test_every_import_is_a_dependency():
+    project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
+    extras = set(project["optional-dependencies"])
+    needed = {name.split(">=")[0].split("==")[0] for name in project["dependencies"]}
+    used = {name: path for path in sorted(SOURCE.rglob("*.py")) for name in imported(path)}
+    assert {"openvino", "safetensors", "torch"} <= set(used)
+    missing = {name: str(path) for name, path in used.items() if COMES_WITH.get(name, name) not in needed | extras}
+    assert not missing
