@@ -58,7 +58,7 @@ def many(
     given = {"max_tokens": MAX_TOKENS, "seed": SEED, **sampling.given(), "n": own.n}
     sampling_params(given)  # what is wrong should be said before the model is loaded
     refuse_unused({**sampling.given(), **({"amateur": model.amateur} if model.amateur else {})}, own.peers)
-    speculation = speculation_of(spec)
+    speculation = speculation_of(spec, model.amateur)
     with opened(model, apart=True) as loaded:
         peers = peers_of(own.peers, model)
         plan = Many(loaded, prompt_of(loaded.tokenizer.encode, own.prompt_tokens), loaded.params(**given), speculation,

@@ -47,7 +47,7 @@ def chat(
     from truedraw.sampling.params import sampling_params
 
     sampling_params(sampling.given())  # what is wrong should be said before the model is loaded
-    speculation, at_terminal = speculation_of(spec), sys.stdin.isatty() and sys.stdout.isatty()
+    speculation, at_terminal = speculation_of(spec, model.amateur), sys.stdin.isatty() and sys.stdout.isatty()
     with opened(model) as loaded:
         conversation = Conversation(loaded, sampling.given(), speculation, own.system)
         if at_terminal:

@@ -78,7 +78,8 @@ def check(
     tried on planted bugs. Texts have a fixed length, --max-tokens or 32: neither end tokens nor --stop end them, for
     texts selected by how they end would not follow the model; behind the end of a grammar they go on freely. A draft
     model and its settings are part of what is checked. Everything follows from --seed (0 if not given) and can
-    be repeated. A table goes to stderr (not with --json), one JSON object to stdout. Exit code 1 when anything fails.
+    be repeated. A table goes to stderr (not with --json), one JSON object to stdout. Exit code 1 when anything fails,
+    and when too little was looked at to see a large bias: then nothing was proven.
     """
     from truedraw.bench.prompts import read_prompts
     from truedraw.cli.options import opened
@@ -86,7 +87,7 @@ def check(
     from truedraw.sampling.params import sampling_params
     from truedraw.stats.check import spread
 
-    settings, speculation = settings_of(own, sampling), speculation_of(spec)
+    settings, speculation = settings_of(own, sampling), speculation_of(spec, model.amateur)
     sampling_params(sampling.given())  # what is wrong should be said before the model is loaded
     prompts = spread(read_prompts(own.prompts), settings.prompts)
     _check_folder(own.html)
@@ -111,6 +112,7 @@ def settings_of(own: CheckFlags, sampling: SamplingFlags) -> Settings:
     if sampling.max_tokens is not None and sampling.max_tokens < 2:
         raise BadParameter("max_tokens", f"got {sampling.max_tokens!r}; a check needs texts of at least 2 tokens")
     wanted = Settings(alpha=own.alpha, samples=own.samples, seed=sampling.seed or 0)
+    wanted = replace(wanted, control_samples=max(own.samples, wanted.control_samples))  # what sees more must show it
     if sampling.max_tokens is not None:
         wanted = replace(wanted, length=sampling.max_tokens)
     return quick(wanted) if own.quick else wanted

@@ -85,8 +85,10 @@ def generate(
     "custom_id"), "speculative" and any sampling parameter where wanted. Results go to --output FILE, a line each, in
     order of completion, with the number of their line and its seed; an error stays beside its line. A line without a
     seed has one made of --seed and its number: the first 8 bytes of the SHA-256 of "SEED:LINE"; with it,
-    `truedraw generate --seed` writes the same text. Killed and run again, it goes on where it was. The exit code is 0
-    when every line was tried, even where some failed. With --output, --json prints one object about the run at its end.
+    `truedraw generate --seed` writes the same text. Killed and run again, it goes on where it was; lines that failed
+    for want of room in the cache, or by the engine, are tried again, and their results take the places of the errors.
+    The exit code is 0 when every line was tried, even where some failed. With --output, --json prints one object about
+    the run at its end.
     """
     if own.input is not None:
         _check_offline(own, prompt)
@@ -124,7 +126,7 @@ def _one(
     count, model, sampling, spec = flags
     given = sampling.given() | count.given()
     sampling_params(given)  # what is wrong should be said before the model is loaded
-    text, speculation = prompt_text(prompt), speculation_of(spec)
+    text, speculation = prompt_text(prompt), speculation_of(spec, model.amateur)
     with opened(model, apart=own.compare) as loaded:
         start_seconds = process_seconds()
         ids = loaded.chat_prompt([{"role": "user", "content": text}]) if own.chat and text else text

@@ -20,17 +20,19 @@ SHORT = {"spec_method": "method", "spec_model": "model", "spec_tokens": "num_spe
 """Flags for single keys."""
 
 
-def speculation_of(flags: SpeculationFlags) -> Speculation:
-    """What was asked for, or the default. What the command line says counts before the environment, that before a file.
+def speculation_of(flags: SpeculationFlags, amateur: str | None = None) -> Speculation:
+    """What was asked for, or the default; an amateur drafts where a model is to draft and none is named.
 
+    What the command line says counts before the environment, that before a file.
     Raises BadParameter for bad JSON, unknown keys, and a flag and a key of one place that contradict each other.
     """
+    from truedraw.generate.keys import naming
     from truedraw.generate.speculation import speculation
 
     config: dict[str, Any] = {}
     for place in ORDER:
         config = below(config, given_in(place, flags))
-    return speculation(config or None)
+    return speculation(naming(config, amateur) or None)
 
 
 def given_in(place: str, flags: SpeculationFlags) -> dict[str, Any]:

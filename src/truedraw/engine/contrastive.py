@@ -7,10 +7,10 @@ An engine over two engines whose logits are the contrasted scores, (1 + beta) z_
 verification, seeds and batches work on them as on any model's. V is taken from the expert's own law; temperature,
 truncation and penalties come after. log-probabilities "of the model" are those of the contrasted law.
 
-The amateur is any engine over the same vocabulary, and scores every node of every proposal. It may be the engine that
-drafts as well (speculative contrastive decoding, Yuan et al., 2311.08981): then its weights are in memory once and the
-pages of a prompt are computed once. Drafted rows are scored again, in a pass that the row behind the last draft needs
-anyway: n drafts and the token behind them take n + 1 passes of the amateur whoever remembers the others.
+The amateur is any engine over the same vocabulary, and scores every node of every proposal. It may draft as well
+(speculative contrastive decoding, Yuan et al., 2311.08981), through `drafting`: then its weights and its cache are
+there once, and rows that were computed for a draft are not computed again when the draft is scored (engine/drafted).
+n drafts and the token behind them take n + 1 passes of the amateur, one row of a text each.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from truedraw.engine.drafted import DraftingEngine, ScoringEngine
 from truedraw.errors import BadInput, BadParameter, EngineError, TruedrawError
 from truedraw.protocol import Engine, Fill, Logits, Scores, Sequence, Work
 
@@ -71,7 +72,7 @@ class ContrastiveEngine:
         check_strength(alpha, beta)
         if expert is amateur:
             raise BadInput("the expert and the amateur are one engine; load the amateur a second time")
-        self.expert, self.amateur, self.alpha, self.beta = expert, amateur, alpha, beta
+        self.expert, self.amateur, self.alpha, self.beta = expert, ScoringEngine(amateur), alpha, beta
         self.vocab_size = min(expert.vocab_size, amateur.vocab_size)
         self.context_length = min(expert.context_length, amateur.context_length)
 
@@ -80,6 +81,11 @@ class ContrastiveEngine:
         """The report of the engine whose bits depend on the batch, if one has such a report, else the expert's."""
         reports = [getattr(engine, "invariance", None) for engine in (self.expert, self.amateur)]
         return next((report for report in reports if report is not None and not report.holds), reports[0])
+
+    @property
+    def drafting(self) -> DraftingEngine:
+        """The amateur for drafters; closed with this engine."""
+        return self.amateur.drafting
 
     @property
     def numerics(self) -> str:

@@ -9,10 +9,14 @@ from truedraw.errors import BadParameter
 from truedraw.generate.model import Model
 
 
-def contrast(expert: Model, amateur: Model, alpha: float = ALPHA, beta: float = BETA) -> Model:
+def contrast(
+    expert: Model, amateur: Model, alpha: float = ALPHA, beta: float = BETA, *, name: str | None = None
+) -> Model:
     """A model with the expert's name, text and defaults; closing it closes both.
 
-    The amateur is a smaller or otherwise worse model. Raises BadParameter where the ids of the two mean other tokens.
+    The amateur is a smaller or otherwise worse model, and can draft, too: by `name`, its own where none is given, and
+    wherever a method drafts with a model and none is named. Raises BadParameter where the ids of the two mean other
+    tokens.
     """
     if not expert.tokenizer.same_ids(amateur.tokenizer):
         amateur.close()
@@ -21,7 +25,9 @@ def contrast(expert: Model, amateur: Model, alpha: float = ALPHA, beta: float = 
             f"the vocabulary of {amateur.name} is not that of {expert.name}; take a model of the same family",
         )
     engine = ContrastiveEngine(expert.engine, amateur.engine, alpha, beta)
-    return Model(expert.name, engine, expert.tokenizer, expert.defaults)
+    whole = Model(expert.name, engine, expert.tokenizer, expert.defaults)
+    whole.drafts.lent.add(name or amateur.name, Model(amateur.name, engine.drafting, amateur.tokenizer))
+    return whole
 
 
 def check_contrast(amateur: str | Path | None, alpha: float | None, beta: float | None) -> tuple[float, float]:

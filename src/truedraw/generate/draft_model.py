@@ -17,6 +17,7 @@ from truedraw.draft.siblings import Siblings
 from truedraw.draft.site import OpenModel
 from truedraw.draft.tempering import Tempering
 from truedraw.errors import BadParameter
+from truedraw.generate.lent import Lent
 from truedraw.protocol import Engine
 from truedraw.text import Tokenizer
 
@@ -48,7 +49,7 @@ class DraftModels:
         self.options: Mapping[str, Any] = options or {}
         self.target = target
         self._open: dict[tuple[Any, ...], Model] = {}
-        self._lent: dict[str, Model] = {}
+        self.lent = Lent()
         self._temperings: dict[str, Tempering] = {}
         self._siblings: dict[tuple[str, bool], Siblings] = {}
         self._blendings: dict[str, Weights] = {}
@@ -170,18 +171,15 @@ class DraftModels:
             )
         return Path(chosen).expanduser()
 
-    def lend(self, name: str, model: Model) -> None:
-        """Let a model that is open anyway, and that somebody else closes, draft under this name."""
-        self._lent[name] = model
-
     def close(self) -> None:
         """Free every draft model."""
         while self._open:
             self._open.popitem()[1].close()
 
     def _model(self, name: str, **changes: Any) -> Model:
-        if not changes and name in self._lent:
-            return self._lent[name]
+        lent = None if changes else self.lent.find(name)
+        if lent is not None:
+            return lent
         key = (name, *changes.values())
         if key not in self._open:
             from truedraw.generate.loading import open_model

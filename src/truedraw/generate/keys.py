@@ -48,6 +48,26 @@ def meant(model: str | Path | None, settings: Mapping[str, Any]) -> str:
     return simplest[0] if len(simplest) == 1 else AUTO
 
 
+def naming(given: Any, model: str | None) -> Any:
+    """A speculative config as a user gives it, with `model` where a method drafts with a model and none is named."""
+    if isinstance(given, str):
+        return {"method": given, MODEL: model} if model is not None and drafts_with_model(given) else given
+    if not isinstance(given, Mapping) or model is None:
+        return given
+    found, sources = dict(given), given.get("auto_sources")
+    if isinstance(sources, list | tuple):
+        found["auto_sources"] = [naming(each, model) for each in sources]
+    method = given.get("method")
+    if isinstance(method, str) and found.get(MODEL) is None and drafts_with_model(method):
+        found[MODEL] = model
+    return found
+
+
+def drafts_with_model(method: str) -> bool:
+    """Whether it needs the key `model`; False for what is no method."""
+    return method in names("drafters") and bool(set(NAMED) & set(arguments(method)))
+
+
 def keys(method: str) -> tuple[str, ...]:
     """The keys that are one method's own."""
     named = arguments(method)

@@ -66,7 +66,11 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
         "progress": progress,
     }
     if amateur is not None and draft not in (None, NO_HEAD):
-        raise BadParameter("draft", "a head reads one model's hidden states, and an amateur makes two; leave one out")
+        raise BadParameter(
+            "draft",
+            "a head reads one model's hidden states, and an amateur makes two; leave one out "
+            '(the amateur itself drafts with the method "model")',
+        )
     head = draft if amateur is None else NO_HEAD
     model = open_model(name, draft=head, **options, **engine_options)
     try:
@@ -80,11 +84,8 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
 
 
 def _contrasted(expert: Model, amateur: str | Path, strength: tuple[float, float], options: Mapping[str, Any]) -> Model:
-    """The contrast of two models; where the amateur drafts as well, it is opened once, and computes a prompt once."""
-    other = open_model(amateur, **options)
-    whole = contrast(expert, other, *strength)
-    whole.drafts.lend(str(amateur), other)
-    return whole
+    """The contrast of two models, of which the amateur can draft by the name it is given here."""
+    return contrast(expert, open_model(amateur, **options), *strength, name=str(amateur))
 
 
 def open_model(

@@ -1,0 +1,37 @@
+"""Models that are open anyway, and that somebody else closes, as drafters: an amateur is one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from truedraw.generate.model import Model
+
+
+class Lent:
+    """By the names they were given."""
+
+    def __init__(self) -> None:
+        self._models: dict[str, Model] = {}
+
+    @property
+    def default(self) -> str | None:
+        """The name of the one that drafts where a method needs a model and none is named, if there is any."""
+        return next(iter(self._models), None)
+
+    def add(self, name: str, model: Model) -> None:
+        """From now on it drafts under this name."""
+        self._models[name] = model
+
+    def find(self, name: str) -> Model | None:
+        """The model of this name, or of another name of its file."""
+        return next((model for known, model in self._models.items() if is_same(known, name)), None)
+
+
+def is_same(name: str, other: str) -> bool:
+    """Whether two names are those of one model: equal ones, or ones of one file or folder."""
+    if name == other:
+        return True
+    here, there = Path(name).expanduser(), Path(other).expanduser()
+    return here.exists() and there.exists() and here.samefile(there)
