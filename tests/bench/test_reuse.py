@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from inspect import signature
 
 import pytest
 
-from truedraw import load
+from truedraw import Model, load
 from truedraw.bench import reuse as measure
 from truedraw.bench.reuse import ArmRun, Repetition, lines, report, reuse
 from truedraw.engine.logits_cache import LogitsCacheUse
@@ -30,6 +31,11 @@ def test_every_request_has_a_seed_of_its_own():
     assert [sampling["temperature"] for _, sampling in requests] == [0.5, 1.0] * 8
 
 
+def test_it_measures_what_batches_have_unless_told_otherwise():
+    given = signature(Model.batch).parameters["logits_cache_bytes"].default
+    assert Repetition().cache_bytes == given == signature(Model.generate_many).parameters["logits_cache_bytes"].default
+
+
 def test_numbers_of_a_report():
     found = report([(WITHOUT, CACHED)], SMALL)
     assert found["passes_saved"]["median"] == pytest.approx(0.3)
@@ -42,11 +48,13 @@ def test_numbers_of_a_report():
 
 
 def test_lines_for_people():
-    told = lines(report([(WITHOUT, CACHED), (WITHOUT, replace(CACHED, passes=9))], SMALL))
+    full = replace(CACHED, cache=LogitsCacheUse(3, 9, 1200, 3 << 19, 34, 5))
+    told = lines(report([(WITHOUT, full), (WITHOUT, replace(full, passes=9))], replace(SMALL, cache_bytes=64 << 20)))
     assert told[0] == "2 questions at T = 0.5, 1, 4 samples each, 2 times over"
     assert told[1] == "without 10 passes, 40 rows, 3 tokens, 3.00 s"
     assert told[3] == "with    7 passes, 30 rows, 3 tokens, 2.00 s"
-    assert told[5].startswith("passes saved: 20.0% (10.0% to 30.0%); the goal is 20% to 40%")
+    assert told[5] == told[6] == ("held at the end: 1.5 of 64.0 MiB, 1,200 rows; 34 made room for others, 5 found none")
+    assert told[7].startswith("passes saved: 20.0% (10.0% to 30.0%); the goal is 20% to 40%")
     assert told[-1] == "speed-up: 1.50 (1.50 to 1.50); identical texts: 2/4"
 
 

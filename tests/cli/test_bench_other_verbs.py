@@ -36,6 +36,11 @@ def test_reuse(cli, monkeypatch):
     found = json.loads(done.out.splitlines()[-1])
     assert found["identical_texts"] == {"count": 12, "of": 12}
     assert "passes saved" in done.err
+    assert "of 64.0 MiB" in done.err
+    told = cli("bench", "reuse", *TOY, "-n", 2, "--rounds", 1, "--logits-cache-bytes", "3M")
+    assert json.loads(told.out.splitlines()[-1])["work"]["cache_bytes"] == 3 << 20
+    assert "of 3.0 MiB" in told.err
+    assert cli("bench", "reuse", *TOY, "--logits-cache-bytes", "much").code == 2
 
 
 def test_memory(cli, monkeypatch):

@@ -171,6 +171,7 @@ def test_one_object_at_the_end(cli, source, tmp_path):
     assert found["tokens"] == sum(each["stats"]["tokens"] for each in read(out).values() if "stats" in each) > 0
     assert (found["done"], found["failed"], found["before"], found["complete"]) == (4, 1, 0, True)
     assert (found["output"], found["model"], found["seed"]) == (str(out), "tabular", 3)
+    assert found["prefix_cache"] is None  # the toy has no pages
     again = json.loads(cli(*command).out)
     assert (again["done"], again["before"], again["before_failed"]) == (0, 4, 1)
 
@@ -200,7 +201,7 @@ def test_a_line_that_had_no_room_is_tried_again(cli, tmp_path):
     out.write_text("".join(json.dumps(each) + "\n" for each in (full, bad)))
     assert cli(*command, stdin=stdin).code == 0
     records = [json.loads(line) for line in out.read_text().splitlines()]
-    assert [record["line"] for record in records] == [1, 2, 1]
+    assert [record["line"] for record in records] == [2, 1]  # one record a line: the error has made room
     assert [each["token_ids"] for each in records[-1]["choices"]] == [each["token_ids"] for each in good["choices"]]
 
 
@@ -229,6 +230,20 @@ def test_the_settings_beside_the_output_are_no_input(cli, tmp_path):
     assert (done.code, done.out) == (2, "")
     assert "the settings of --output" in done.err
     assert prompts.read_text() == '{"prompt": "the"}\n'
+
+
+def test_a_refused_command_leaves_the_errors_where_they_are(cli, tmp_path):
+    out = tmp_path / "out.jsonl"
+    command = ("generate", *TOY, "--input", "-", "--output", out, "--seed", 1)
+    cli(*command, stdin=b'{"prompt": "the"}\n')
+    (good,) = read(out).values()
+    full = {"line": 2, "digest": good["digest"], "error": {"type": "OutOfPages", "message": "no room"}}
+    with out.open("a") as file:
+        file.write(json.dumps(full) + "\n")
+    whole = out.read_bytes()
+    for stdin, more in ((b'{"prompt": "a dog"}\n', ()), (b'{"prompt": "the"}\n', ("--top-k", 5))):
+        assert cli(*command, *more, stdin=stdin).code == 2
+        assert out.read_bytes() == whole
 
 
 @pytest.mark.parametrize("digits", [400, 1000, 5000])

@@ -3,7 +3,9 @@ import signal
 
 import pytest
 
+from truedraw.engine.cache_use import CacheUse
 from truedraw.engine.tabular import TabularEngine
+from truedraw.errors import OutOfPages
 
 GRID = ("--temperature", "0.3,1", "--top-p", "0.9,1", "-n", 3)
 TOY = ("-m", "tabular", "--max-tokens", 6)
@@ -116,6 +118,92 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(cli, tmp_path, monkeypa
     second = sweep(cli, "the cat", *more)
     assert (second.code, json.loads(second.out)["complete"]) == (0, True)
     assert len({*keys(read(out))}) == len(read(out)) == 12
+
+
+@pytest.fixture
+def no_room_for_dogs(monkeypatch):
+    """Passes with texts of this prompt raise OutOfPages, as long as the fixture is not undone."""
+    forward = TabularEngine.forward
+
+    def short(self, works, fills=()):
+        if any(tuple(part.sequence.tokens)[:2] == (0, 2) for part in (*works, *fills)):
+            raise OutOfPages("the cache is out of pages")
+        return forward(self, works, fills)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TabularEngine, "forward", short)
+        yield patch
+
+
+def test_what_had_no_room_is_drawn_again_and_its_error_is_gone_everywhere(cli, tmp_path, no_room_for_dogs):
+    out, page, prompts = tmp_path / "out.jsonl", tmp_path / "out.html", tmp_path / "p.jsonl"
+    prompts.write_text('{"prompt": "the cat"}\n{"prompt": "the dog"}\n')
+    more = ("--prompts", prompts, "--output", out, "--html", page, "--json", "--seed", 1)
+    first = json.loads(sweep(cli, *more).out)
+    assert (first["done"], first["failed"]) == (24, 12)
+    assert [point["failed"] for point in first["points"]] == [3] * 4
+    assert "12 samples at 4 points; 12 failed." in page.read_text()
+    no_room_for_dogs.undo()
+    second = json.loads(sweep(cli, *more).out)
+    assert (second["done"], second["failed"], second["before"], second["before_failed"]) == (12, 0, 12, 0)
+    assert [(point["failed"], point["samples"]) for point in second["points"]] == [(0, 6)] * 4
+    assert "24 samples at 4 points.<" in page.read_text()
+    assert len({*keys(read(out))}) == len(read(out)) == 24
+    assert not any("error" in record for record in read(out))
+
+
+def test_an_error_that_stood_beside_its_sample_goes(cli, tmp_path):
+    out = tmp_path / "out.jsonl"
+    sweep(cli, "the cat", "--output", out)
+    whole = out.read_bytes()
+    error = {**read(out)[3], "error": {"type": "OutOfPages", "message": "no room"}}
+    out.write_bytes(json.dumps(error).encode() + b"\n" + whole)
+    assert sweep(cli, "the cat", "--output", out).code == 0
+    assert out.read_bytes() == whole
+
+
+def test_errors_that_stay_are_counted_among_what_was_there(cli, tmp_path):
+    out = tmp_path / "out.jsonl"
+    sweep(cli, "the cat", "--output", out)
+    bad = {**read(out)[0], "error": {"type": "BadPrompt", "message": "too long"}}
+    out.write_text("".join(json.dumps(each) + "\n" for each in (bad, *read(out)[1:])))
+    again = sweep(cli, "the cat", "--output", out, "--json")
+    assert "12 were there already, 1 of them failed" in again.err
+    found = json.loads(again.out)
+    assert (found["before"], found["before_failed"], found["done"]) == (12, 1, 0)
+
+
+def test_what_was_not_computed_is_told(cli, tmp_path):
+    done = sweep(cli, "the cat", "--output", tmp_path / "out.jsonl", "--json", "--max-running", 1)
+    found = json.loads(done.out)
+    use = found["logits_cache"]
+    assert use["hits"] > 0
+    assert use["hits"] + use["misses"] <= found["tokens"] + 12
+    assert found["prefix_cache"] is None  # the toy has no pages
+    assert f"reused: {use['hits']} of {use['hits'] + use['misses']} rows of logits" in done.err
+    again = sweep(cli, "the cat", "--output", tmp_path / "out.jsonl", "--json")
+    assert again.code == 0
+    assert "reused" not in again.err  # nothing was run
+    assert "logits_cache" not in json.loads(again.out)
+
+
+def test_prefixes_that_were_found_in_this_run_are_told(cli, tmp_path, monkeypatch):
+    asked = iter([100, 107])  # before and behind the run
+
+    def use(engine):
+        return CacheUse(9, 9, 9, 9, tokens_asked=next(asked), tokens_found=90)
+
+    monkeypatch.setattr(TabularEngine, "cache_use", use, raising=False)
+    done = sweep(cli, "the cat", "--output", tmp_path / "out.jsonl", "--json")
+    assert json.loads(done.out)["prefix_cache"] == {"tokens_asked": 12 * 2, "tokens_found": 12 * 2 - 7}
+    assert "reused: 17 of 24 prompt tokens from shared prefixes" in done.err
+
+
+def test_half_a_surrogate_pair_is_refused_before_the_work(cli, tmp_path):
+    (tmp_path / "p.jsonl").write_bytes(b'{"prompt": "the"}\n{"prompt": "a\\ud800b"}\n')
+    done = sweep(cli, "--prompts", tmp_path / "p.jsonl")
+    assert (done.code, done.out) == (2, "")
+    assert "prompt 2 holds half of a surrogate pair" in done.err
 
 
 def test_a_bar_counts_tokens_as_they_come_and_has_colours_as_asked(cli, monkeypatch):

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from truedraw.errors import BadInput
+from truedraw.errors import BadInput, BadPrompt
 from truedraw.text import Tokenizer
 from truedraw.text.template import ChatTemplate
 
@@ -100,3 +100,21 @@ def test_a_call_of_a_tool_needs_no_content():
 def test_a_model_without_template(byte_level):
     with pytest.raises(BadInput, match="no chat template"):
         Tokenizer(byte_level._tokenizer).chat(HI)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "content": "a\ud800b"},
+        {"role": "user", "content": [{"type": "text", "text": "\udc00"}]},
+        {"role": "assistant", "tool_calls": [{"function": {"arguments": {"x\udbff": 1}}}]},
+        {"role": "user", "content": "x", "name": "\udfff\ud800"},
+    ],
+)
+def test_half_a_surrogate_pair_is_no_character(message):
+    with pytest.raises(BadPrompt, match=r"^message 1 holds half of a surrogate pair .*; leave it out$"):
+        render("x", [*HI, message])
+
+
+def test_two_halves_side_by_side_are_one():
+    assert render("{{ messages[0].content }}", [{"role": "user", "content": "\ud83d\ude00"}]) == "\ud83d\ude00"

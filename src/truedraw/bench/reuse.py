@@ -18,6 +18,7 @@ from truedraw.bench.pairs import PLAIN, tasks
 from truedraw.bench.prompts import Prompt
 from truedraw.engine.logits_cache import LogitsCacheUse
 from truedraw.generate.model import Model
+from truedraw.generate.planning import LOGITS_CACHE_BYTES
 from truedraw.generate.speculation import Speculation
 
 QUESTIONS = (
@@ -30,6 +31,7 @@ QUESTIONS = (
     "Translate into French: good morning.",
     "Give one short title for an article about bees in the city.",
 )
+MEBIBYTE = 1 << 20
 GOAL = (0.2, 0.4)  # share of passes saved that is published for work of this kind
 
 
@@ -43,7 +45,7 @@ class Repetition:
     rounds: int = 4
     max_tokens: int = 24
     max_running: int = 64
-    cache_bytes: int = 256 << 20
+    cache_bytes: int = LOGITS_CACHE_BYTES
     seed: int = 0
 
     def requests(self, repeat: int) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -115,6 +117,7 @@ def lines(found: Mapping[str, Any]) -> list[str]:
     return [
         f"{len(work['questions'])} questions at T = {warm}, {work['n']} samples each, {work['rounds']} times over",
         *(f"{name:8}{_arm(runs)}" for name in ("without", "with") for runs in found[name]),
+        *(_held(runs["cache"], work["cache_bytes"]) for runs in found["with"]),
         f"passes saved: {_spread(found['passes_saved'], '.1%')}; the goal is {goal[0]:.0%} to {goal[1]:.0%}",
         f"rows saved: {_spread(found['rows_saved'], '.1%')}; hits: {_spread(found['hit_rate'], '.1%')} of the look-ups",
         f"speed-up: {_spread(found['speedup'], '.2f')}; identical texts: {same['count']}/{same['of']}",
@@ -151,6 +154,13 @@ def _interval(values: Iterator[float]) -> dict[str, float | None]:
 def _arm(run: Mapping[str, Any]) -> str:
     counts = ", ".join(f"{run[name]:,} {name}" for name in ("passes", "rows", "tokens"))
     return f"{counts}, {run['seconds']:.2f} s"
+
+
+def _held(cache: Mapping[str, int], most: int) -> str:
+    return (
+        f"held at the end: {cache['bytes'] / MEBIBYTE:.1f} of {most / MEBIBYTE:.1f} MiB, {cache['rows']:,} rows; "
+        f"{cache['evicted']:,} made room for others, {cache['refused']:,} found none"
+    )
 
 
 def _spread(interval: Mapping[str, float | None], form: str) -> str:

@@ -67,7 +67,7 @@ def job_of(
     given = sampling.given() | count.given()
     sampling_params(given)
     seed = seed_of(files, given.pop("seed", None))
-    return Job(source, files, model, given, seed, speculation_of(spec), chat)
+    return Job(source, files, model, given, seed, speculation_of(spec, model.amateur), chat)
 
 
 def run_job(job: Job, output: OutputFlags) -> None:
@@ -75,8 +75,8 @@ def run_job(job: Job, output: OutputFlags) -> None:
     from truedraw.cli.options import opened
     from truedraw.cli.progress import Tally
     from truedraw.cli.record_files import records_to
-    from truedraw.cli.recording import Recording
-    from truedraw.generate.offline.done import Done
+    from truedraw.cli.recording import Recording, Work
+    from truedraw.generate.offline.done import Done, may_pass
 
     run = Recording(job.files, output, Tally("prompt"))
     run.check()
@@ -84,21 +84,29 @@ def run_job(job: Job, output: OutputFlags) -> None:
     with _input(job.source) as lines, records_to(job.files, job.settings()) as out:
         done = Done(out.records(), job.files.path)
         _look_ahead(lines, done)
+        out.drop(may_pass)
         run.tally.before, run.tally.before_failed = done.count, done.failed
-        with opened(job.model) as loaded, loaded.batch(max_running=job.files.running) as batch:
-            draw = partial(run_lines_of, batch, lines, done, defaults(loaded, job))
-            complete = run.drawn(batch, out.append, _num_lines(job.source), draw)
+        with opened(job.model) as loaded:
+            draw = partial(run_lines_of, lines, done, defaults(loaded, job))
+            work = Work(_num_lines(job.source), longest_result(loaded, job), draw)
+            complete = run.drawn(loaded, out.append, work)
     if complete:
         done.check_all_met()
     run.close(complete, {"model": job.model.model, "seed": job.seed})
 
 
-def run_lines_of(batch: Batch, lines: BinaryIO, done: Done, defaults: Defaults, emit: Emit) -> None:
+def run_lines_of(lines: BinaryIO, done: Done, defaults: Defaults, batch: Batch, emit: Emit) -> None:
     """The lines that are not done."""
     from truedraw.generate.offline.batch import run_lines
     from truedraw.generate.offline.lines import numbered
 
     run_lines(batch, done.remaining(numbered(lines)), defaults, emit)
+
+
+def longest_result(model: Model, job: Job) -> int:
+    """Tokens of the samples of one prompt, where its line does not say otherwise."""
+    params = model.params(**job.given)
+    return params.max_tokens * (params.best_of or params.n)
 
 
 def defaults(model: Model, job: Job) -> Defaults:

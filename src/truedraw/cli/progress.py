@@ -6,14 +6,19 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
+from math import ceil, inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
 from truedraw.cli.colour import wants_colour
+from truedraw.cli.reused import Reused, prompt_tokens
 from truedraw.cli.statistics import counted, number
 
 if TYPE_CHECKING:
     from truedraw.generate.batch import Batch
+
+NOT_KNOWN = "-:--:--"  # a time
 
 
 @dataclass(slots=True)
@@ -26,18 +31,32 @@ class Tally:
     done: int = 0
     failed: int = 0
     tokens: int = 0  # of the results that are done
-    started: float = field(default_factory=perf_counter)
+    longest: int = 0  # tokens of one of them
+    prompt_tokens: int = 0  # of every sample's
+    reused: Reused | None = None
+    clock: Callable[[], float] = perf_counter
+    started: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        """It begins now."""
+        self.started = self.clock()
 
     def add(self, record: dict[str, Any]) -> None:
         """One more result."""
         self.done += 1
         self.failed += "error" in record
-        self.tokens += num_tokens(record)
+        tokens = num_tokens(record)
+        self.tokens += tokens
+        self.longest = max(self.longest, tokens)
+        self.prompt_tokens += prompt_tokens(record)
 
     @property
     def seconds(self) -> float:
         """Since the beginning."""
-        return perf_counter() - self.started
+        return self.clock() - self.started
 
     def line(self) -> str:
         """For people."""
@@ -59,19 +78,57 @@ class Tally:
             "before_failed": self.before_failed,
             "tokens": self.tokens,
             "seconds": self.seconds,
+            **({} if self.reused is None else self.reused.to_dict()),
         }
 
 
 @dataclass(frozen=True, slots=True)
-class Speed:
-    """Tokens a second since the bar appeared, those of unfinished texts included; asked whenever it is drawn."""
+class Pace:
+    """How fast a run is, and how long it will take; asked from another thread, whenever the bar is drawn."""
 
+    tally: Tally
     batch: Batch
-    started: float
+    total: int | None  # results, with those that were there before
+    longest: int  # tokens of a result at most, unless its line says otherwise
+    running: int  # results that are being written at most
+
+    @property
+    def speed(self) -> float | None:
+        """Tokens a second, those of unfinished texts included."""
+        return self.batch.num_tokens / self.tally.seconds if self.tally.seconds else None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """What there is to do in the time that as much has taken so far; None while nothing was done.
+
+        A result that is being written counts by the share of its tokens that are there. How many it will have is not
+        known: as many as there were so far for each that has come to its end, and no more than it may have. What has
+        failed counts neither as done nor as to do, for it takes no time.
+        """
+        tally = self.tally
+        if self.total is None:
+            return None
+        good, left = tally.done - tally.failed, max(0, self.total - tally.before - tally.done)
+        tokens = self.batch.num_tokens
+        length = min(max(self.longest, tally.longest), tokens / good if good else inf)
+        begun = min((tokens - tally.tokens) / length, self.running, left) if tokens > tally.tokens else 0.0
+        work = good + begun
+        return tally.seconds * (left - begun) / work if work > 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A text that is made anew whenever it is shown."""
+
+    text: Callable[[], str]
 
     def __str__(self) -> str:
-        seconds = perf_counter() - self.started
-        return number(self.batch.num_tokens / seconds if seconds else None, ".1f")
+        return self.text()
+
+
+def clock_time(seconds: float | None) -> str:
+    """ "0:01:30"."""
+    return NOT_KNOWN if seconds is None else str(timedelta(seconds=ceil(seconds)))
 
 
 def num_tokens(record: dict[str, Any]) -> int:
@@ -82,23 +139,23 @@ def num_tokens(record: dict[str, Any]) -> int:
 
 
 @contextmanager
-def bar(
-    tally: Tally, total: int | None, batch: Batch, color: Literal["auto", "always", "never"] = "auto"
-) -> Iterator[Callable[[dict[str, Any]], None]]:
+def bar(pace: Pace, color: Literal["auto", "always", "never"] = "auto") -> Iterator[Callable[[dict[str, Any]], None]]:
     """Yields add(record), which counts and shows; drawn on a terminal only, and gone afterwards."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    console, tally.started = Console(stderr=True, no_color=not wants_colour(color, sys.stderr)), perf_counter()
+    console, tally = Console(stderr=True, no_color=not wants_colour(color, sys.stderr)), pace.tally
     columns = (
         TextColumn(f"{{task.description}} {tally.noun}s"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[speed]} tokens/s"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}", style="progress.remaining"),
     )
+    speed, left = Live(lambda: number(pace.speed, ".1f")), Live(lambda: clock_time(pace.seconds_left))
+    tally.start()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
-        task = shown.add_task("", total=total, completed=tally.before, speed=Speed(batch, tally.started))
+        task = shown.add_task("", total=pace.total, completed=tally.before, speed=speed, left=left)
 
         def add(record: dict[str, Any]) -> None:
             tally.add(record)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,6 +91,9 @@ class StdoutRecords:
     def records(self) -> Iterator[dict[str, Any]]:
         """None."""
         return iter(())
+
+    def drop(self, unwanted: Callable[[Mapping[str, Any]], bool]) -> None:
+        """Nothing: what is out is out."""
 
 
 @contextmanager

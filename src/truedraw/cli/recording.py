@@ -11,13 +11,24 @@ import typer
 
 from truedraw.cli.flags import OutputFlags
 from truedraw.cli.interrupt import EXIT_CODE
-from truedraw.cli.progress import Tally, bar
+from truedraw.cli.progress import Pace, Tally, bar
 from truedraw.cli.record_files import FileFlags
+from truedraw.cli.reused import Reused, computed
 from truedraw.errors import BadParameter
 
 if TYPE_CHECKING:
     from truedraw.generate.batch import Batch
+    from truedraw.generate.model import Model
     from truedraw.generate.offline.batch import Emit
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a run has to do."""
+
+    total: int | None  # results, with those that are there; None: nobody knows
+    longest: int  # tokens of one at most, unless its line says otherwise
+    draw: Callable[[Batch, Emit], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +46,26 @@ class Recording:
                 "--json", "without --output FILE the results themselves are JSON lines on stdout; give that, too"
             )
 
-    def drawn(self, batch: Batch, append: Emit, total: int | None, draw: Callable[[Emit], None]) -> bool:
-        """Let `draw` emit its records into the file; whether it came to its end, or ctrl-C did."""
-        with bar(self.tally, total, batch, self.output.color) as add:
+    def drawn(self, model: Model, append: Emit, work: Work) -> bool:
+        """Let the work emit its records into the file; whether it came to its end, or ctrl-C did."""
+        before, running = computed(model.engine), self.files.running
+        with model.batch(max_running=running) as batch:
+            pace = Pace(self.tally, batch, work.total, work.longest, running)
+            with bar(pace, self.output.color) as add:
 
-            def emit(record: dict[str, Any]) -> None:
-                append(record)
-                add(record)
+                def emit(record: dict[str, Any]) -> None:
+                    append(record)
+                    add(record)
 
-            try:
-                draw(emit)
-            except KeyboardInterrupt:
-                return False
-        return True
+                try:
+                    work.draw(batch, emit)
+                    complete = True
+                except KeyboardInterrupt:
+                    complete = False
+        now = computed(model.engine)
+        anew = None if before is None or now is None else now - before
+        self.tally.reused = Reused(self.tally.prompt_tokens, anew, batch.logits_cache_use)
+        return complete
 
     def close(self, complete: bool, more: Mapping[str, Any]) -> None:
         """The last words: on stderr for people, with --json one object on stdout, `more` in it.
@@ -56,6 +74,8 @@ class Recording:
         """
         if self.output.stats or self.tally.failed:
             typer.echo(self.tally.line(), err=True)
+        if self.output.stats and self.tally.reused is not None:
+            typer.echo(self.tally.reused.line(), err=True)
         if not complete and self.files.path is not None:
             typer.echo(f"interrupted; the same command goes on with {self.files.path}", err=True)
         if self.output.json:

@@ -86,6 +86,7 @@ def sweep(
     One JSON line a sample goes to --output (or stdout) when it is done: its prompt's number, its point, its text,
     tokens and log probabilities, and a seed of its own, with which `truedraw generate` writes the same text. Killed and
     run again with the same settings, a sweep goes on where it was: nothing is done twice and nothing is missing.
+    Samples that failed for want of room in the cache, or by the engine, are drawn again, and take their errors' places.
     With --output, --json prints one object at the end: what was done, and the numbers of every point.
     """
     from truedraw.cli import sweeping
@@ -107,7 +108,7 @@ def sweep(
             {name: getattr(own, name) for name in sweeping.AXES},
             own.n,
             sampling.given(),
-            (sweeping.seed_of(files, own.seed), speculation_of(spec)),
+            (sweeping.seed_of(files, own.seed), speculation_of(spec, model.amateur)),
         ),
     )
     complete = sweeping.draw(plan, run)

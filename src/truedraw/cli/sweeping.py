@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 from truedraw.cli.flags import ModelFlags
 from truedraw.cli.options import law_of, opened
 from truedraw.cli.record_files import FileFlags, records_to, seed_of
-from truedraw.cli.recording import Recording
+from truedraw.cli.recording import Recording, Work
 from truedraw.cli.sizes import values_of
 from truedraw.cli.stdin import prompt_text
 from truedraw.errors import BadFile, BadParameter, BadPrompt
+from truedraw.generate.offline.done import may_pass
 from truedraw.generate.offline.grid import AXES, points
 from truedraw.generate.offline.sweep import Sweep, drawn, run_sweep
 from truedraw.generate.speculation import Speculation
+from truedraw.text.characters import check_characters
 
 if TYPE_CHECKING:
     from truedraw.generate.model import Model
@@ -72,6 +74,8 @@ def prompts_of(prompt: str | None, path: Path | None) -> list[str]:
     texts = [each.text for each in read_prompts(path)] if prompt is None else [prompt_text(prompt)]
     if not all(texts):
         raise BadPrompt("the prompt is empty; give at least one character")
+    for number, text in enumerate(texts, start=1):
+        check_characters(text, f"prompt {number}")
     return texts
 
 
@@ -79,12 +83,15 @@ def draw(plan: Plan, run: Recording) -> bool:
     """Draw what is not there yet; whether that came to its end."""
     with records_to(plan.files, plan.settings()) as out:
         done = drawn(out.records(), plan.files.path)
-        run.tally.before = len(done)
+        out.drop(may_pass)
+        run.tally.before, run.tally.before_failed = len(done), sum(done.values())
         if len(done) >= len(plan.sweep):
             return True
-        with opened(plan.model) as loaded, loaded.batch(max_running=plan.files.running) as batch:
+        with opened(plan.model) as loaded:
             sweep = asked(loaded, plan)
-            return run.drawn(batch, out.append, len(sweep), lambda emit: run_sweep(batch, sweep, done, emit))
+            longest = loaded.params(**sweep.params).max_tokens
+            work = Work(len(sweep), longest, lambda batch, emit: run_sweep(batch, sweep, done, emit))
+            return run.drawn(loaded, out.append, work)
 
 
 def asked(model: Model, plan: Plan) -> Sweep:

@@ -14,6 +14,7 @@ from truedraw.errors import BadParameter, BadPrompt, TruedrawError
 from truedraw.generate.draft_model import DraftModels
 from truedraw.generate.generation import Generation, Piece
 from truedraw.generate.job import Job
+from truedraw.generate.keys import naming
 from truedraw.generate.planning import LIMITS, LOGITS_CACHE_BYTES, check_bytes, limits
 from truedraw.generate.preparing import Wish, prepare
 from truedraw.generate.request import Request
@@ -24,6 +25,7 @@ from truedraw.generate.speculation import Speculation, speculation
 from truedraw.protocol import Engine, KnowsCosts, Observer
 from truedraw.sampling.params import SamplingParams, sampling_params
 from truedraw.text import Tokenizer
+from truedraw.text.characters import check_characters
 
 if TYPE_CHECKING:
     from truedraw.draft.head.refit.learning import Learnt
@@ -110,7 +112,7 @@ class Model:
         if observer is not None and not callable(observer):
             raise BadParameter("observer", f"got {observer!r:.60}; give a function, as protocol.Observer describes it")
         given = self.params(**sampling) if params is None else params
-        return Wish(tuple(self._ids(prompt)), given, speculation(speculative), observer)
+        return Wish(tuple(self._ids(prompt)), given, self.speculation(speculative), observer)
 
     def run(self, wish: Wish, scheduler: Scheduler, shared: SharedDrafters | None = None) -> tuple[Generation, Job]:
         """The run of a request, alone or with others, and its job, which has yet to be added to the scheduler.
@@ -124,6 +126,10 @@ class Model:
         """Sampling parameters by name, with the model's own defaults below them."""
         return sampling_params(sampling, self.defaults)
 
+    def speculation(self, given: Spec) -> Speculation:
+        """A config as it is understood for this model; raises BadParameter and UnknownName."""
+        return speculation(naming(given, self.drafts.lent.default))
+
     def save_draft(self, path: str | Path, head_path: str | Path | None = None) -> Learnt:
         """Write the draft head that was refitted on this model's texts, to be loaded as `draft` the next time.
 
@@ -134,7 +140,9 @@ class Model:
 
     def chat_prompt(self, messages: Sequence[Mapping[str, Any]]) -> list[int]:
         """Token ids of a conversation by the model's chat template; messages have "role" and "content"."""
-        return self.tokenizer.encode(self.tokenizer.chat(messages), add_special=False)
+        text = self.tokenizer.chat(messages)
+        self.tokenizer.check_length(text, self.engine.context_length)
+        return self.tokenizer.encode(text, add_special=False)
 
     def close(self) -> None:
         """Free the engine, and those of draft models; an engine whose passes took otherwise than it says is told so."""
@@ -168,6 +176,8 @@ class Model:
 
     def _encoded(self, prompt: Prompt) -> list[int]:
         if isinstance(prompt, str):
+            check_characters(prompt, "the prompt")
+            self.tokenizer.check_length(prompt, self.engine.context_length)
             return self.tokenizer.encode(prompt) if prompt else []
         if isinstance(prompt, bytes | Mapping) or not isinstance(prompt, Iterable):
             raise BadPrompt(f"the prompt is {prompt!r:.60}; give a text, or a list of token ids")

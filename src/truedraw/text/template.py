@@ -13,6 +13,7 @@ from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from truedraw.errors import BadInput
+from truedraw.text.characters import check_characters
 
 Clock = Callable[[], datetime]
 
@@ -56,7 +57,7 @@ class ChatTemplate:
 
 
 def _check(number: int, message: object) -> None:
-    """Raises BadInput. A message that calls tools may do without content."""
+    """Raises BadInput, BadPrompt for characters that are none. A message that calls tools may do without content."""
     what = f"message {number} is {message!r:.60}"
     if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
         raise BadInput(f"{what}; a message is an object with role and content")
@@ -65,6 +66,7 @@ def _check(number: int, message: object) -> None:
         raise BadInput(f"{what}, without content; give a text")
     if not isinstance(content, str | list | None):
         raise BadInput(f"{what}, whose content is no text; give a text")
+    check_characters(message, f"message {number}")
 
 
 def _to_json(value: Any, ensure_ascii: bool = False, indent: int | None = None, **options: Any) -> str:

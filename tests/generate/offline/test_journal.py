@@ -161,3 +161,78 @@ def test_without_known_contents_names_count(path):
     for other in ({**toy, "model": "other"}, {**toy, "model": "other", CONTENTS: None}):
         with pytest.raises(BadFile, match='model was "small", is "other"'):
             Journal(path, other)
+
+
+def is_wanted_again(record):
+    return record.get("text", "x") in ("", "plain")
+
+
+def test_records_that_are_dropped_leave_all_others_as_they_were(path):
+    lines = written(path).splitlines(keepends=True)
+    path.chmod(0o640)
+    with Journal(path, SETTINGS) as journal:
+        journal.drop(is_wanted_again)
+        assert path.read_bytes() == b"".join(lines[1:3])
+        journal.append({"line": 99})
+        journal.drop(is_wanted_again)
+        with pytest.raises(BadFile, match="another process"):
+            Journal(path, SETTINGS)
+    assert path.read_bytes() == b"".join(lines[1:3]) + b'{"line": 99}\n'
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert sorted(file.name for file in path.parent.iterdir()) == ["out.jsonl", "out.jsonl.settings.json"]
+
+
+def test_a_link_to_the_file_stays_a_link(path):
+    whole, link = written(path), path.with_name("link.jsonl")
+    (path.parent / "out.jsonl.settings.json").rename(path.parent / "link.jsonl.settings.json")
+    link.symlink_to(path)
+    with Journal(link, SETTINGS) as journal:
+        journal.drop(is_wanted_again)
+    assert link.is_symlink()
+    assert path.read_bytes() == b"".join(whole.splitlines(keepends=True)[1:3])
+
+
+def test_where_systems_have_no_locks(path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "fcntl", None)
+    whole = written(path)
+    with Journal(path, SETTINGS) as journal:
+        journal.drop(is_wanted_again)
+        journal.append({"line": 99})
+    assert path.read_bytes() == b"".join(whole.splitlines(keepends=True)[1:3]) + b'{"line": 99}\n'
+
+
+@pytest.mark.parametrize("locks", [True, False])
+@pytest.mark.parametrize("step", ["os.fsync", "pathlib.Path.chmod", "pathlib.Path.replace"])
+def test_a_disk_that_fails_while_records_are_dropped_costs_nothing(path, monkeypatch, step, locks):
+    whole = written(path)
+    if not locks:
+        monkeypatch.setitem(__import__("sys").modules, "fcntl", None)
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    with Journal(path, SETTINGS) as journal:
+        with monkeypatch.context() as broken:
+            broken.setattr(step, fail)
+            with pytest.raises(BadFile, match=r"out\.jsonl\.part cannot be written: No space"):
+                journal.drop(is_wanted_again)
+        assert path.read_bytes() == whole
+        journal.append({"line": 99})
+    assert path.read_bytes() == whole + b'{"line": 99}\n'
+    assert not path.with_name("out.jsonl.part").exists()
+
+
+def test_who_waited_for_a_file_that_was_replaced_does_not_write_into_nothing(path, monkeypatch):
+    """Between opening the file and locking it another process may put a new one there."""
+    flock = pytest.importorskip("fcntl").flock
+    written(path)
+
+    def late(file, how):
+        flock(file, how)
+        path.with_name("other").write_bytes(b"{}\n")
+        path.with_name("other").replace(path)
+
+    monkeypatch.setattr("fcntl.flock", late)
+    with pytest.raises(BadFile, match="another process"):
+        Journal(path, SETTINGS)
+    assert path.read_bytes() == b"{}\n"

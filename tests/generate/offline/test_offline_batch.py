@@ -3,11 +3,14 @@ import tracemalloc
 
 import pytest
 
-from truedraw import load
-from truedraw.errors import BadFile
+from truedraw import Model, load
+from truedraw.engine.tabular import TabularEngine
+from truedraw.errors import BadFile, BadPrompt
 from truedraw.generate.offline.batch import run_lines
 from truedraw.generate.offline.done import Done
 from truedraw.generate.offline.lines import Defaults, Line, numbered
+from truedraw.models.toy import TOY_TABLE, toy_text
+from truedraw.text import Tokenizer
 
 RUNNING = 4
 
@@ -133,3 +136,23 @@ def test_lines_that_are_gone_are_one_error(model, tmp_path):
 def test_records_of_another_kind(record):
     with pytest.raises(BadFile, match="without a line of prompts"):
         Done([record])
+
+
+def test_half_a_surrogate_pair_is_refused_in_a_message_as_in_a_prompt():
+    text = toy_text()
+    tokenizer = Tokenizer(text.load_tokenizer(), eos_ids=text.eos_ids, chat_template="{{ messages[-1].content }}")
+    lines = [
+        b'{"messages": [{"role": "user", "content": "the \\ud800 cat"}], "id": 1}\n', b'{"prompt": "the \\ud800"}\n',
+        b'{"messages": [{"role": "user", "content": "the cat"}]}\n',
+        b'{"messages": [{"role": "user", "content": ' + b"[" * 900 + b"]" * 900 + b"}]}\n",
+    ]  # fmt: skip
+    with Model("toy", TabularEngine(TOY_TABLE), tokenizer) as own:
+        found = {record["line"]: record for record in run(own, lines)}
+        with pytest.raises(BadPrompt, match="message 0 holds half of a surrogate pair"):
+            own.chat_prompt([{"role": "user", "content": "\udfff"}])
+    for line, what in ((1, "message 0"), (2, "prompt")):
+        assert found[line]["error"]["type"] == "BadPrompt"
+        assert f"{what} holds half of a surrogate pair" in found[line]["error"]["message"]
+    assert found[1]["id"] == 1
+    assert "choices" in found[3]
+    assert sorted(found) == [1, 2, 3, 4]

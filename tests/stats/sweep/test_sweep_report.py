@@ -1,5 +1,7 @@
 import math
+import random
 import re
+from itertools import combinations, product
 
 import pytest
 
@@ -76,3 +78,77 @@ def test_all_plots_have_the_same_x_axis_and_entropy_begins_at_nothing():
         assert re.findall(r'y="198.*?>([^<]*)</text>', figure) == ["0.5", "0.2", "1"]  # between the ends, the ends
     marks = re.findall(r'text-anchor="end">([^<]*)', figures["entropy of the sampling law, nats a token"])
     assert (marks[0], marks[-1]) == ("0", "0.5")
+
+
+def grid():
+    """Two samples at each of two by three points, every number of which is another one."""
+    rng = random.Random(3)
+    for t, p in product((0.2, 0.5, 1.1), (0.9, 1.0)):
+        for sample in (0, 1):
+            tokens = [rng.randrange(round(12 * t * p) + 2) for _ in range(10 + 3 * sample)]
+            logs = [-rng.random() * 3 * t for _ in tokens]
+            yield record(t, sample, tokens, top_p=p, logprobs=logs, sampling_logprobs=[p * log / 4 for log in logs])
+
+
+MEANINGS = {
+    "distinct-1": lambda point: point.distinct[1],
+    "distinct-2": lambda point: point.distinct[2],
+    "distinct-3": lambda point: point.distinct[3],
+    "self-BLEU": lambda point: point.self_bleu,
+    "log probability by the model, nats a token": lambda point: point.logprob.value,
+    "entropy of the sampling law, nats a token": lambda point: point.entropy.value,
+}
+"""What the caption of each plot says that it shows."""
+
+
+def scale(marks):
+    """From pixels to data, by two values that stand beside an axis."""
+    (a, at_a), (b, at_b) = ((float(at), float(value)) for at, value in (marks[0], marks[-1]))
+    return lambda pixels: at_a + (pixels - a) * (at_b - at_a) / (b - a)
+
+
+def read_plot(figure):
+    """{name of a curve: its points as data}, and what a pixel is on both axes."""
+    below = re.findall(r'<text x="([\d.]+)" y="198[\d.]*" text-anchor="middle">([^<]+)<', figure)
+    beside = re.findall(r'y="([\d.]+)" text-anchor="end">([^<]+)<', figure)
+    below.sort(key=lambda mark: float(mark[0]))
+    x, y = scale(below), scale([(float(at) - 4, value) for at, value in beside])  # values stand 4 pixels below
+    curves = {}
+    for name, body in re.findall(r"<g><title>(.*?)</title>(.*?)</g>", figure):
+        dots = re.findall(r'<circle class="k\d+" cx="([\d.]+)" cy="([\d.]+)"', body)
+        line = re.search(r'<polyline class="[^"]*" points="([^"]*)"', body)[1]
+        assert line == " ".join(f"{across},{down}" for across, down in dots)
+        curves[name] = [(x(float(across)), y(float(down))) for across, down in dots]
+    return curves, abs(x(1) - x(0)), abs(y(1) - y(0))
+
+
+def test_dots_and_cells_read_back_are_the_numbers_of_their_points():
+    points = point_reports(grid(), AXES)
+    page = to_html(points, {})
+    figures = {re.search("<figcaption>([^<]*)", each)[1]: each for each in page.split("<figure")[1:]}
+    assert list(figures) == list(MEANINGS)
+    for caption, figure in figures.items():
+        curves, x_pixel, y_pixel = read_plot(figure)
+        assert list(curves) == ["top_p 0.9", "top_p 1"]
+        for name, dots in curves.items():
+            own = [point for point in points if f"top_p {dict(point.values)['top_p']:g}" == name]
+            assert [x for x, _ in dots] == pytest.approx([0.2, 0.5, 1.1], abs=x_pixel)
+            assert [y for _, y in dots] == pytest.approx([MEANINGS[caption](point) for point in own], abs=y_pixel / 2)
+    head, *rows = (re.findall(r"<t[hd]>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", page))
+    assert head[-6:] == ["distinct-1", "distinct-2", "distinct-3", "self-BLEU", "log probability", "entropy"]
+    for cells, point in zip(rows, points, strict=True):
+        found = dict(zip(head, cells, strict=True))
+        assert (float(found["temperature"]), float(found["top_p"])) == tuple(value for _, value in point.values)
+        assert (found["samples"], found["tokens"], found["ended"]) == ("2", "11.5", "100%")
+        told = [float(found[name].partition(" ")[0]) for name in head[-6:]]
+        assert told == pytest.approx([meaning(point) for meaning in MEANINGS.values()], abs=6e-4)
+        for name, mean in (("log probability", point.logprob), ("entropy", point.entropy)):
+            assert found[name].endswith(f"± {mean.error:.3f}")
+
+
+def test_no_two_plots_and_no_two_curves_above_are_alike():
+    points = point_reports(grid(), AXES)
+    plots = [[meaning(point) for point in points] for meaning in MEANINGS.values()]
+    curves = [plot[first::2] for plot in plots for first in (0, 1)]
+    for these in (plots, curves):
+        assert min(max(abs(a - b) for a, b in zip(*pair, strict=True)) for pair in combinations(these, 2)) > 0.02

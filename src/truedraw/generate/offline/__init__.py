@@ -2,6 +2,7 @@
 
 seeds.py     every sample's own seed, so that it can be drawn again alone
 journal.py   the file of whole lines, one a result; repaired after a kill
+locking.py   for one process at a time
 settings.py  what the file was begun with, beside it
 lines.py     a line of prompts to a request
 batch.py     prompts in, results out, in order of completion

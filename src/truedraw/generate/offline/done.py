@@ -23,7 +23,7 @@ def may_pass(record: Mapping[str, Any]) -> bool:
 class Done:
     """The digests of the lines that have a result, by their numbers; 0 where there is none.
 
-    A line whose error lay in the circumstances, as no room in the cache, is tried again: a second record follows.
+    A line whose error lay in the circumstances, as no room in the cache, has none: it is tried again.
     """
 
     def __init__(self, records: Iterable[Mapping[str, Any]] = (), path: Path | None = None) -> None:

@@ -1,25 +1,28 @@
-"""A file of JSON lines that survives a kill: only ever appended to, one whole line a result.
+"""A file of JSON lines that survives a kill: appended to, one whole line a result.
 
 A line is handed to the system in one write, so that a killed process loses nothing it has finished and leaves at most
 one line half written; opening the file again cuts that off. Against a loss of power the file is also forced to the
-disk, at most once a second: what is lost then is computed again.
+disk, at most once a second: what is lost then is computed again. Lines that are to go, as errors that are tried again,
+go all at once, by another file in the place of this one.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from stat import S_IMODE
 from time import monotonic
 from types import TracebackType
 from typing import Any, BinaryIO
 
 from truedraw.errors import BadFile
+from truedraw.generate.offline.locking import has_locks, opened
 from truedraw.generate.offline.settings import begin, forget
 
+FRESH = ".part"  # behind the name of a file that is to take another one's place
 SYNC_SECONDS = 1.0  # between two waits for the disk
-BINARY = getattr(os, "O_BINARY", 0)  # line breaks stay what they are, where that has to be said
 LONGEST_SHOWN = 40  # characters of a line that a message repeats
 
 
@@ -35,12 +38,8 @@ class Journal:
         self.path = path
         if path.exists() and not path.is_file():
             raise BadFile(f"{path} is no regular file; give a file for the output, or - for stdout")
+        self._file = opened(path)
         try:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, 0o666)
-        except OSError as error:
-            raise BadFile(f"{path} cannot be written: {error.strerror}; give a file in a folder that exists") from error
-        try:
-            _lock(self._file, path)
             if overwrite:
                 os.ftruncate(self._file, 0)  # before the settings go: results never stand beside those of others
                 forget(path)
@@ -63,6 +62,22 @@ class Journal:
         if monotonic() - self._synced > SYNC_SECONDS:
             self.sync()
 
+    def drop(self, unwanted: Callable[[Mapping[str, Any]], bool]) -> None:
+        """Leave these records out, all at once: a kill finds the file with all of them or without. Raises BadFile.
+
+        Other names of the same file, by hard links, keep what it was.
+        """
+        if not any(map(unwanted, self.records())):
+            return
+        path = self.path.resolve()  # a link to it stays a link
+        fresh = path.with_name(path.name + FRESH)
+        try:
+            self._write_without(unwanted, fresh)
+            self._give_way_to(fresh, path)
+        except OSError as error:
+            fresh.unlink(missing_ok=True)
+            raise BadFile(f"{fresh} cannot be written: {error.strerror}; make room, or give another file") from error
+
     def sync(self) -> None:
         """Wait until everything is on the disk."""
         os.fsync(self._file)
@@ -80,6 +95,29 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _write_without(self, unwanted: Callable[[Mapping[str, Any]], bool], fresh: Path) -> None:
+        with self.path.open("rb") as lines, fresh.open("wb") as out:
+            for number, line in enumerate(lines, start=1):
+                if not unwanted(_record(line, self.path, number)):
+                    out.write(line)
+            out.flush()
+            os.fsync(out.fileno())
+        fresh.chmod(S_IMODE(os.fstat(self._file).st_mode))
+
+    def _give_way_to(self, fresh: Path, path: Path) -> None:
+        """The lock is held until the other file is there, for whoever had waited would write into nothing."""
+        before = self._file
+        if has_locks():
+            fresh.replace(path)
+            self._file = opened(path)
+            os.close(before)
+            return
+        os.close(before)  # a system without such locks does not replace a file that is open
+        try:
+            fresh.replace(path)
+        finally:
+            self._file = opened(path)
 
     def _cut(self) -> None:
         """Drop what follows the last line break: a line that a killed process did not finish."""
@@ -132,15 +170,3 @@ def _end_of_last_line(file: BinaryIO, size: int, block: int = 1 << 16) -> int:
             return start + found + 1
         end = start
     return 0
-
-
-def _lock(file: int, path: Path) -> None:
-    """The system lets go of it when the process ends, however it does. Without such locks there is none."""
-    try:
-        import fcntl
-    except ImportError:
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise BadFile(f"{path} is being written by another process; wait for it, or give another file") from error

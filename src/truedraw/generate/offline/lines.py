@@ -18,6 +18,7 @@ from truedraw.generate.offline.seeds import derived_seed
 from truedraw.generate.request import Request
 from truedraw.sampling.params import ALIASES, SamplingParams
 from truedraw.sampling.ranges import whole_number
+from truedraw.text.characters import check_characters
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 IDS = ("id", "custom_id")
@@ -125,10 +126,7 @@ def prompt_of(entry: Mapping[str, Any], defaults: Defaults) -> str | list[int]:
         return defaults.chat(messages)
     if not isinstance(prompt, str | list):
         raise BadPrompt(f"prompt is {prompt!r:.60}; give a text, or a list of token ids")
-    if isinstance(prompt, str) and any("\ud800" <= letter <= "\udfff" for letter in prompt):
-        raise BadPrompt(
-            "prompt holds half of a surrogate pair (\\ud800 to \\udfff), which is no character; leave it out"
-        )
+    check_characters(prompt, "prompt")
     if isinstance(prompt, str) and prompt and defaults.as_chat:
         return defaults.chat([{"role": "user", "content": prompt}])
     return prompt

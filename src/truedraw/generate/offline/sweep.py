@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ class Sweep:
         return {**self.params, **point.params()}
 
 
-def run_sweep(batch: Batch, sweep: Sweep, done: set[Draw], emit: Emit) -> None:
+def run_sweep(batch: Batch, sweep: Sweep, done: Container[Draw], emit: Emit) -> None:
     """Draw every sample that is not `done` yet and hand over its record when it ends; closes the batch."""
     requests = (sweep.request(draw) for draw in sweep.draws() if draw not in done)
     for request, outcome in generate_many(batch, requests):
@@ -76,9 +76,12 @@ def sample_record(request: Request, outcome: Result | TruedrawError) -> dict[str
     }
 
 
-def drawn(records: Iterable[Mapping[str, Any]], path: Path | None) -> set[Draw]:
-    """The samples that are there already; raises BadFile for a record that is no sample of a sweep."""
-    return {draw_of(record, path) for record in records if not may_pass(record)}
+def drawn(records: Iterable[Mapping[str, Any]], path: Path | None) -> dict[Draw, bool]:
+    """The samples that are there already, and whether each has failed; those that may yet succeed are left out.
+
+    Raises BadFile for a record that is no sample of a sweep.
+    """
+    return {draw_of(record, path): "error" in record for record in records if not may_pass(record)}
 
 
 def draw_of(record: Mapping[str, Any], path: Path | None) -> Draw:

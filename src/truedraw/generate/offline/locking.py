@@ -1,0 +1,43 @@
+"""A file that one process at a time may write to."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from truedraw.errors import BadFile
+
+BINARY = getattr(os, "O_BINARY", 0)  # line breaks stay what they are, where that has to be said
+
+
+def opened(path: Path) -> int:
+    """The file, made if it is not there, to be read and appended to by us alone; raises BadFile."""
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, 0o666)
+    except OSError as error:
+        raise BadFile(f"{path} cannot be written: {error.strerror}; give a file in a folder that exists") from error
+    try:
+        _lock(file)
+        if not os.path.samestat(os.fstat(file), path.stat()):
+            raise BlockingIOError  # another process has put another file there since
+    except OSError as error:
+        os.close(file)
+        raise BadFile(f"{path} is being written by another process; wait for it, or give another file") from error
+    return file
+
+
+def _lock(file: int) -> None:
+    """The system lets go of it when the process ends, however it does; raises OSError."""
+    if has_locks():
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def has_locks() -> bool:
+    """Whether the system has such locks."""
+    try:
+        import fcntl  # noqa: F401 - whether it is there
+    except ImportError:
+        return False
+    return True

@@ -1,0 +1,32 @@
+"""What is no text: half of a surrogate pair, which JSON and Python can write down, and no encoding can."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from truedraw.errors import BadPrompt
+
+
+def check_characters(value: Any, what: str) -> None:
+    """Raises BadPrompt for half of a pair in a text, or in a text within lists and mappings, however deep."""
+    left = [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, str) and not is_text(each):
+            raise BadPrompt(
+                f"{what} holds half of a surrogate pair (\\ud800 to \\udfff), which is no character; leave it out"
+            )
+        if isinstance(each, Mapping):
+            left += [*each, *each.values()]
+        elif isinstance(each, list | tuple):
+            left += each
+
+
+def is_text(text: str) -> bool:
+    """Whether it can be encoded; two halves side by side are a character."""
+    try:
+        text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        return False
+    return True
