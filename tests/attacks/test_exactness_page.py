@@ -5,11 +5,18 @@ from __future__ import annotations
 import doctest
 import importlib.util
 import re
+from collections import defaultdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from attacks.run import NAMES
+from truedraw.generate.guarded_drafter import GuardedDrafter
+from truedraw.protocol import Proposal
+from truedraw.registry import find
+from truedraw.testing import Scenario, TableDrafter, law_of, random_table, text_law, total_variation
+from truedraw.testing.runs import PROMPT, run
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "exactness.md").read_text(encoding="utf-8")
@@ -29,6 +36,36 @@ def test_the_examples_give_what_the_page_says() -> None:
     report: list[str] = []
     doctest.DocTestRunner(verbose=False).run(test, out=report.append)
     assert not report, "".join(report)
+
+
+class BrokenBehindOne(TableDrafter):
+    """Its law is none where it has drawn token 1."""
+
+    def propose(self, states, budgets, randomness):
+        found = super().propose(states, budgets, randomness)
+        return [Proposal.chain(p.tokens, [q * np.nan if t == 1 else q for q, t in zip(p.laws, p.tokens, strict=True)])
+                for p in found]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "far"), {"token": 0.070, "block": 0.066, "traversal": 0.066, "coupled": 0.0}.items())
+def test_a_law_broken_behind_some_tokens_bends_the_text_as_far_as_the_page_says(rule: str, far: float) -> None:
+    """And no farther than drafts are dropped."""
+    scenario = Scenario("broken", random_table(3, 1, 50), random_table(3, 1, 51), draft_tokens=2, max_tokens=3)
+
+    def text(walker):
+        drafter = GuardedDrafter(BrokenBehindOne(scenario.draft), 3)
+        return run(scenario, walker, find("verifiers", rule)(), drafter)[0], drafter.fault is not None
+
+    law: dict = defaultdict(float)
+    dropped = 0.0
+    for (tokens, fault), weight in law_of(text).items():
+        law[tokens] += weight
+        dropped += weight * fault
+    bias = total_variation(law, text_law(scenario, PROMPT))
+    assert bias == pytest.approx(far, abs=5e-4)
+    assert bias <= dropped
+    assert dropped == pytest.approx(0.26, abs=0.01)
+    assert f"{far:.3f}" in PAGE or not far
 
 
 def test_the_table_is_current() -> None:

@@ -55,6 +55,16 @@ def test_what_fails_is_told_by_the_exit_code(cli, prompts, monkeypatch):
     assert "refused" in done.err
 
 
+def test_a_check_that_proves_nothing_is_not_passed(cli, prompts):
+    """The least that can be looked at, and hardly any false alarms."""
+    done = cli("check", *FAST, "--prompts", prompts, "--samples", 2, "--max-tokens", 2, "--alpha", 1e-6)
+    assert done.code == 1
+    found = json.loads(done.out.splitlines()[-1])
+    assert (found["passed"], found["verdict"]) == (False, "nothing was proven")
+    assert "raise" in done.err
+    assert done.err.splitlines()[-1].startswith("nothing was proven; ")
+
+
 def test_a_draft_model_and_a_grammar_are_checked(cli, prompts):
     knobs = '{"draft_temperature": 0.5, "draft_siblings": 2}'
     done = cli("check", *FAST, "--prompts", prompts, "--spec-model", "tabular", "--spec-tokens", 2,

@@ -20,15 +20,22 @@ from truedraw.generate.speculation import speculation
 from truedraw.models.toy import TOY_TABLE
 from truedraw.protocol import Proposal, Purpose, Scores
 from truedraw.registry import BUILT_IN
-from truedraw.stats.check import Finding, Settings, Subject, check, quick, spread
-from truedraw.stats.check.controls import judged
+from truedraw.stats.check import Finding, Settings, Subject, check, enumerated, quick, spread
+from truedraw.stats.check.controls import gate, judged
 from truedraw.stats.check.enumerated import SHORT, distance_of, enumeration
 from truedraw.stats.check.html import to_html
 from truedraw.stats.check.hypotheses import Test as Hypothesis
 from truedraw.stats.check.planted import BUGS
 from truedraw.stats.check.self_draft import SelfDrafter
+from truedraw.stats.check.settings import LARGE
 from truedraw.testing import drafter_checks, random_table
+from truedraw.testing.trees import SHAPES, TREES
+from truedraw.verify import kseq
+from truedraw.verify.draws import Draws
+from truedraw.verify.proposals import dense
+from truedraw.verify.recursive import remainder
 from truedraw.verify.token import TokenVerifier
+from truedraw.verify.topdown import descend
 
 SMALL = quick(Settings(samples=12, seed=1))
 PROMPTS = [[0, 1, 3, 5, 0, 1], [0, 2, 4, 5]]
@@ -67,8 +74,39 @@ def test_exact_sampling_gets_its_certificate(granted) -> None:
 
 
 def test_large_bugs_are_caught_in_the_same_run(granted) -> None:
-    caught = [finding.figures["caught"] for finding in by_key(granted)["f"].findings]
-    assert sum(caught) >= 3
+    *controls, together = by_key(granted)["f"].findings
+    assert sum(finding.figures["caught"] for finding in controls) == together.figures["caught"] >= 3
+    assert together.figures["smallest_visible_tv"] < LARGE
+
+
+def test_a_check_that_could_see_nothing_is_not_passed() -> None:
+    found = check(subject(), replace(SMALL, samples=2, length=2, alpha=1e-6))
+    assert not found.passed
+    assert found.verdict == found.to_dict()["verdict"] == "nothing was proven"
+    weak = [finding for section in found.sections for finding in section.findings if finding.passed is False]
+    assert [finding.name for finding in weak] == ["what can be seen", "what the controls prove"]
+    assert all("nothing was proven" in each.says and "raise --samples, --max-tokens" in each.says for each in weak)
+    assert "TV 1.35 on, and none is above 1" in weak[0].says
+
+
+@pytest.mark.parametrize(
+    ("controls", "passed", "told"),
+    [
+        ([(True, 0.3), (False, 0.01)], True, "1 of 2 planted bugs caught"),
+        ([(False, 0.1), (False, 0.01)], False, "none of 2 planted bugs was caught"),
+        ([(False, 0.0), (False, 0.0)], True, "their law leaves no choice"),
+    ],
+)
+def test_the_controls_are_a_gate(controls, passed, told) -> None:
+    found = gate([{"caught": caught, "tv": tv, "smallest_visible_tv": 0.2} for caught, tv in controls])
+    assert (found.passed, found.too_little) == (passed, not passed)
+    assert told in found.says
+
+
+def test_controls_that_could_not_have_seen_a_large_bug_fail_though_one_was_caught() -> None:
+    found = gate([{"caught": True, "tv": 0.5, "smallest_visible_tv": 0.3}])
+    assert not found.passed
+    assert "only from TV 0.30 on" in found.says
 
 
 def test_a_check_can_be_repeated_exactly() -> None:
@@ -125,6 +163,60 @@ def test_a_rule_with_a_bug_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not sections["a"].passed
     assert not sections["c"].passed
     assert sections["b"].passed
+
+
+def only(monkeypatch: pytest.MonkeyPatch, rule: str) -> Finding:
+    """What (a) says of one rule."""
+    monkeypatch.setattr(enumerated, "exact_verifiers", lambda: [rule])
+    (finding,) = enumeration(False)
+    return finding
+
+
+def test_a_rule_that_is_wrong_for_siblings_alone_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """P stays as it was when a sibling is rejected; a chain has none."""
+    monkeypatch.setitem(BUILT_IN["verifiers"], "planted", f"{__name__}:KeepsP")
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
+    finding = only(monkeypatch, "planted")
+    assert not finding.passed
+    assert finding.figures["largest_tv"] > 0.1
+    assert finding.figures["refused"] == []
+
+
+class KeepsP:
+    exact = True
+    coupled = False
+    trees = True
+
+    def __call__(self, proposal, rows, randomness, position):
+        return descend(without_update, proposal, rows, Draws(randomness, position))
+
+
+def without_update(proposal, p, siblings, draws):
+    left = p
+    for node in siblings:
+        token = int(proposal.tokens[node])
+        if draws.keep(p[token], dense(proposal.laws[node], len(p), token)[token], node):
+            return node, p
+        left = remainder(p, proposal.laws[node], token)
+    return None, left
+
+
+def test_a_rule_that_is_slightly_wrong_for_independent_siblings_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = kseq.least_rho
+    monkeypatch.setattr(kseq, "least_rho", lambda p, q, k: 1 + 0.9 * (right(p, q, k) - 1))
+    finding = only(monkeypatch, "kseq")
+    assert not finding.passed
+    assert finding.figures["largest_tv"] > 1e-3
+    assert finding.figures["refused"] == [
+        "siblings without replacement", "a sample and a certain sibling", "caterpillar"
+    ]  # fmt: skip
+
+
+def test_a_rule_for_chains_says_which_trees_it_refused(granted) -> None:
+    found = {finding.name: finding for finding in by_key(granted)["a"].findings}
+    assert found["traversal"].figures["trees"] == len(SHAPES) * len(TREES)
+    assert found["token"].figures["trees"] == len(TREES)
+    assert f"{len(SHAPES) - 1} of {len(SHAPES)} shapes of trees refused" in found["token"].says
 
 
 class NoisyRows(TabularEngine):
@@ -199,6 +291,7 @@ MODEL_DRAFTS = [
     {"draft_temperature": 0.6, "draft_top_k": 3, "rejection_sample_method": "block"},
     {"draft_siblings": 2, "draft_entropy_k": 1.5, "draft_stop_below": 0.3},
     {"draft_sample_method": "greedy"},
+    {"rejection_sample_method": "coupled"},  # drafts are drawn with the noise of their tokens, which no event may see
 ]
 
 
@@ -208,7 +301,7 @@ def test_a_draft_model_and_its_knobs_are_covered(knobs) -> None:
     found = check(subject(spec, temperature=1.3), SMALL)
     assert found.passed
     sections = by_key(found)
-    assert sections["c"].findings[0].figures["drafted"] > 500
+    assert (sections["c"].findings[0].figures["drafted"] > 500) is ("coupled" not in knobs.values())
     assert all(finding.figures["accepted"] > 0 for finding in sections["b"].findings)
     laws = {finding.name: finding.figures["laws"] for finding in sections["a"].findings}
     plain = {finding.name: finding.figures["laws"] for finding in known_enumeration(False)}

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from generate.mutants import AcceptsByProbabilityAlone, ArgmaxMatch, ResidualFromP, ResidualFromQ
+from truedraw import load
 from truedraw.control.fixed import FixedController
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.engine.tabular import TabularEngine
@@ -95,6 +96,18 @@ def test_what_is_certain_tells_nothing_and_overwhelming_evidence_stays_finite() 
         evidence.add(True, 0.01)
     assert math.isfinite(evidence.value)
     assert evidence.alarm(1e-300)
+
+
+@pytest.mark.parametrize("spec", [{}, {"model": "tabular", "draft_temperature": 0.5}], ids=["lookup", "draft model"])
+def test_a_seed_is_no_alarm(spec) -> None:
+    """A draft model then draws with the noise of the target's token: it is right more often than p says."""
+    watch = ExactnessWatch()
+    drafted = {"num_speculative_tokens": 2, "adaptive": False, **spec}
+    load("tabular").generate(
+        "the cat", n=4, seed=1, max_tokens=150, ignore_eos=True, speculative=drafted, observer=watch
+    )
+    assert watch.evidence.count > 300
+    assert not watch.evidence.alarm(0.001)
 
 
 TREE = Scenario("trees", random_table(3, 1, 64), random_table(3, 1, 65), draft_tokens=4, max_tokens=5)

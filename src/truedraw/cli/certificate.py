@@ -26,5 +26,4 @@ def print_certificate(certificate: Certificate, color: Literal["auto", "always",
             table.add_row(f"    {escape(finding.name)}", MARKS[finding.passed], escape(finding.says))
         table.add_section()
     console.print(table)
-    verdict = "nothing failed" if certificate.passed else "the certificate is refused"
-    console.print(f"{verdict}; {certificate.seconds:.0f} s")
+    console.print(f"{certificate.verdict}; {certificate.seconds:.0f} s")

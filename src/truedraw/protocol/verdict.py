@@ -14,9 +14,10 @@ from truedraw.protocol.randomness import Randomness
 class Verdict:
     """What a verifier decided: the accepted drafts, then one token drawn from the target (or its residual)."""
 
-    tokens: tuple[int, ...]  # num_accepted + 1
+    tokens: tuple[int, ...]  # num_accepted + 1; an observer sees one less where no token may follow the last draft
     num_accepted: int
     rejected: bool  # True: the last token is a residual token; False: a bonus token, or plain
+    coupled: bool = field(default=False, compare=False)  # told to observers: whether the rule is
 
 
 @runtime_checkable

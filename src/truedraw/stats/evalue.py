@@ -64,5 +64,5 @@ class ExactnessWatch:
 
     def __call__(self, sample: int, proposal: Proposal, rows: Rows, verdict: Verdict) -> None:
         """Bet on every token of the round that had a draft."""
-        for happened, chance in observed(proposal, rows, verdict.tokens):
+        for happened, chance in observed(proposal, rows, verdict):
             self.evidence.add(happened, chance)

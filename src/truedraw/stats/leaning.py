@@ -3,6 +3,9 @@
 For a draft drawn from q the event is {x : p(x) > q(x)}, the tokens that corrections come from; for a certain draft it
 is the draft token itself. Both are known before the token is decided, so under exact sampling the event happens with
 exactly its probability under p, given everything before it. Other events of the same kind would be as valid.
+
+Under a coupled rule a draft without a law may have been drawn with the very noise that its token is drawn with, to be
+equal more often than p says. Then nothing about the draft is known before the token, and no event may look at it.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truedraw.protocol import ROOT, DraftLaw, Floats, Proposal, Rows
+from truedraw.protocol import ROOT, DraftLaw, Floats, Proposal, Rows, Verdict
 from truedraw.verify.proposals import written_out
 
 
@@ -46,8 +49,18 @@ def places(proposal: Proposal, tokens: Sequence[int]) -> Iterator[tuple[int, int
         here = np.flatnonzero(np.isin(proposal.parents, here) & (proposal.tokens == token))
 
 
-def observed(proposal: Proposal, rows: Rows, tokens: Sequence[int]) -> Iterator[tuple[bool, float]]:
-    """The events of a verdict; the rows are those that the verifier looked at."""
-    for row, token, draft in places(proposal, tokens):
+def of_its_noise(draft: Draft, verdict: Verdict) -> bool:
+    """Whether the draft may have been drawn with the noise of its token."""
+    return verdict.coupled and draft.law is None
+
+
+def observed(proposal: Proposal, rows: Rows, verdict: Verdict) -> Iterator[tuple[bool, float]]:
+    """The events of a verdict; the rows are those that the verifier looked at.
+
+    Where the draft may not be looked at the event is the token that p likes best.
+    """
+    for row, token, draft in places(proposal, verdict.tokens):
         if draft is not None:
-            yield event(rows[row], draft, token)
+            p = rows[row]
+            known = Draft(int(p.argmax()), None) if of_its_noise(draft, verdict) else draft
+            yield event(p, known, token)

@@ -15,6 +15,8 @@ from truedraw.testing.scenarios import Scenario, text_law
 
 ROUNDING = 1e-12
 
+TextLaw = Mapping[tuple[int, ...], float]
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -43,16 +45,25 @@ def require_exact(scenario: Scenario, prompt: tuple[int, ...], verifier: Verifie
     _require_equal(scenario, law, text_law(scenario, prompt))
 
 
-def require_exact_round(scenario: Scenario, verifier: Verifier, drafter: Drafter) -> None:
+def require_exact_round(
+    scenario: Scenario, verifier: Verifier, drafter: Drafter, prompt: tuple[int, ...] = PROMPT
+) -> None:
     """One round followed by fresh samples of the target has the target's law; such rounds compose."""
-    law = law_of(lambda walker: first_round(scenario, walker, verifier, drafter))
+    _require_equal(scenario, *completed_round(scenario, verifier, drafter, prompt))
+
+
+def completed_round(
+    scenario: Scenario, verifier: Verifier, drafter: Drafter, prompt: tuple[int, ...] = PROMPT
+) -> tuple[TextLaw, TextLaw]:
+    """(the law of one round followed by fresh samples of the target, the target's over texts of that length)."""
+    law = law_of(lambda walker: first_round(scenario, walker, verifier, drafter, prompt=prompt))
     length = max(map(len, law))
     filled: dict[tuple[int, ...], float] = defaultdict(float)
     for tokens, weight in law.items():
         rest = replace(scenario, max_tokens=length - len(tokens))
-        for more, chance in text_law(rest, (*PROMPT, *tokens)).items():
+        for more, chance in text_law(rest, (*prompt, *tokens)).items():
             filled[tokens + more] += weight * chance
-    _require_equal(scenario, filled, text_law(replace(scenario, max_tokens=length), PROMPT))
+    return filled, text_law(replace(scenario, max_tokens=length), prompt)
 
 
 def same_law(one: DraftLaw | None, other: DraftLaw | None) -> bool:
@@ -65,8 +76,6 @@ def same_law(one: DraftLaw | None, other: DraftLaw | None) -> bool:
     return one is None and other is None
 
 
-def _require_equal(
-    scenario: Scenario, law: Mapping[tuple[int, ...], float], expected: Mapping[tuple[int, ...], float]
-) -> None:
+def _require_equal(scenario: Scenario, law: TextLaw, expected: TextLaw) -> None:
     wrong = total_variation(law, expected)
     require(wrong < ROUNDING, f"{scenario}: the emitted law is {wrong:.3g} away from the target's in total variation")

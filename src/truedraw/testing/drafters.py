@@ -17,7 +17,7 @@ from truedraw.protocol import Drafter, DraftState, Law, Proposal, Randomness, Sc
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness
-from truedraw.testing.checks import Check, require, require_exact, same_law
+from truedraw.testing.checks import Check, require, require_exact, require_exact_round, same_law
 from truedraw.testing.runs import run
 from truedraw.testing.scenarios import Scenario, random_table
 from truedraw.verify.coupled import CoupledVerifier
@@ -27,7 +27,10 @@ from truedraw.verify.traversal import TraversalVerifier
 BUDGETS = (0, 1, 4, 7)
 STEPS = 4  # rounds that a text is followed
 LARGEST_ENUMERATED = 5  # vocabulary, above which the branches are too many
+ROUND_DRAFTS = {2: 4, 3: 4, 4: 3, 5: 2}  # by vocabulary: at most 81 chains of drafts, as each has many branches
 REPEATING = (0, 1, 0, 0, 1)
+TARGETS = range(71, 79)  # seeds: a wrong law of a second sibling bends what comes out over two of these eight
+TELLING = TARGETS[1:2]  # one of the two: enough for every setting but the first
 SETTINGS: dict[str, dict[str, float]] = {
     "plain": {},
     "hot": {"temperature": 1.7},
@@ -41,7 +44,8 @@ SETTINGS: dict[str, dict[str, float]] = {
 def drafter_checks(make: Callable[[], Drafter], vocab_size: int = 3) -> list[Check]:
     """Every check for the drafter that `make` returns, which must draft for a target of `vocab_size` tokens.
 
-    The exact law is enumerated up to a vocabulary of 5. A drafter with a model of its own is made over a model of so
+    The exact law is enumerated up to a vocabulary of 5: of whole texts, and of rounds of up to four drafts over several
+    targets, behind a prompt that holds every token. A drafter with a model of its own is made over a model of so
     many tokens here, a tabular one for instance.
     """
     checks = [
@@ -55,7 +59,10 @@ def drafter_checks(make: Callable[[], Drafter], vocab_size: int = 3) -> list[Che
     checks += [Check(f"one seed, one text, {n} drafts", partial(_one_text, make, vocab_size, n)) for n in (1, 3, 8)]
     if vocab_size > LARGEST_ENUMERATED:
         return checks
-    return checks + [Check(f"exact law, {name}", partial(_exact, make, vocab_size, name)) for name in SETTINGS]
+    checks += [Check(f"exact law, {name}", partial(_exact, make, vocab_size, name)) for name in SETTINGS]
+    return checks + [
+        Check(f"exact rounds, {name}", partial(_exact_rounds, make, vocab_size, name)) for name in SETTINGS
+    ]
 
 
 class _Texts:
@@ -160,3 +167,12 @@ def _exact(make: Callable[[], Drafter], vocab_size: int, name: str) -> None:
     table = random_table(vocab_size, 1, 71)
     scenario = Scenario(name, table, {}, SETTINGS[name], draft_tokens=2, max_tokens=3)
     require_exact(scenario, REPEATING, TraversalVerifier(), make())
+
+
+def _exact_rounds(make: Callable[[], Drafter], vocab_size: int, name: str) -> None:
+    """A wrong law shows where it decides: not where one token is all that is left behind a rejected draft."""
+    budget = ROUND_DRAFTS.get(vocab_size, 1)
+    for seed in TARGETS if name == "plain" else TELLING:
+        target = random_table(vocab_size, 1, seed)
+        scenario = Scenario(f"{name}, target {seed}", target, {}, SETTINGS[name], budget, max_tokens=budget + 1)
+        require_exact_round(scenario, TraversalVerifier(), make(), (*range(vocab_size), 0, 1))

@@ -49,19 +49,20 @@ def run(
 
 
 def first_round(
-    scenario: Scenario, walker: Chance, verifier: Verifier, drafter: Drafter, observer: Observer | None = None
-) -> tuple[int, ...]:
+    scenario: Scenario, walker: Chance, verifier: Verifier, drafter: Drafter, observer: Observer | None = None,
+    *, prompt: Sequence[int] = PROMPT,
+) -> tuple[int, ...]:  # fmt: skip
     """The tokens of the first round of one sample."""
-    return next(rounds_of_one(scenario, walker, verifier, drafter, observer))[0].tokens
+    return next(rounds_of_one(scenario, walker, verifier, drafter, observer, prompt=prompt))[0].tokens
 
 
 def rounds_of_one(
     scenario: Scenario, walker: Chance, verifier: Verifier, drafter: Drafter | None = None,
-    observer: Observer | None = None,
+    observer: Observer | None = None, *, prompt: Sequence[int] = PROMPT,
 ) -> Iterator[list[Round]]:  # fmt: skip
     """The rounds of one sample."""
     engine = TabularEngine(scenario.target)
-    sample = started(parts_of(scenario, verifier, drafter, observer), scenario, walker, 0, engine)
+    sample = started(parts_of(scenario, verifier, drafter, observer), scenario, walker, 0, engine, prompt)
     return rounds(engine, FixedController(scenario.draft_tokens), Together([sample]))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from truedraw.engine.tabular import Context, TabularEngine
+from truedraw.errors import BadParameter
 from truedraw.protocol import DraftState, Floats, Law, Proposal, Purpose, Randomness, Scores, Work
 from truedraw.sampling.step import Step
 
@@ -143,7 +144,7 @@ class TableDrafter:
     def propose(
         self, states: Sequence[DraftState], budgets: Sequence[int], randomness: Sequence[Randomness]
     ) -> list[Proposal]:
-        """A chain of exactly `budget` tokens a state."""
+        """A chain of `budget` tokens a state, fewer where the law leaves nothing of the table."""
         return [self.chain(*each) for each in zip(states, budgets, randomness, strict=True)]
 
     def chain(self, state: Any, budget: int, randomness: Randomness) -> Proposal:
@@ -151,7 +152,10 @@ class TableDrafter:
         tokens: list[int] = []
         laws: list[Floats] = []
         for node in range(budget):
-            q = self.law_after(state, [*state.text, *tokens])
+            try:
+                q = self.law_after(state, [*state.text, *tokens])
+            except BadParameter:
+                break
             tokens.append(randomness.choose(q, Purpose.DRAFT, len(state.text), node))
             laws.append(q)
         return Proposal.chain(tokens, laws)

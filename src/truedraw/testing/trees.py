@@ -1,4 +1,4 @@
-"""Drafters over a table whose drafts are trees: shapes as data, for rules that take more than chains."""
+"""Drafters over a table whose drafts are trees: shapes and tables as data, for rules that take more than chains."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from truedraw.errors import BadParameter
 from truedraw.protocol import ROOT, DraftState, Floats, Proposal, Purpose, Randomness
-from truedraw.testing.scenarios import Table, TableDrafter
+from truedraw.testing.scenarios import Scenario, Table, TableDrafter, random_table
 
 Node = tuple[int, str]
 
@@ -36,7 +37,14 @@ SHAPES = (
     Shape("a sample and a certain sibling", ((ROOT, "q"), (ROOT, "t"))),
     Shape("two paths", ((ROOT, "q"), (0, "q"), (ROOT, "q"), (2, "q"))),
     Shape("caterpillar", ((ROOT, "w"), (ROOT, "w"), (0, "w"), (0, "w"))),
+    Shape("three independent siblings", ((ROOT, "q"), (ROOT, "q"), (ROOT, "q"))),
 )
+TREES = (
+    Scenario("three tokens", random_table(3, 1, 50), random_table(3, 1, 51), draft_tokens=4, max_tokens=5),
+    Scenario("zeros in p", random_table(3, 1, 74, zeros=0.4), random_table(3, 1, 53), draft_tokens=4, max_tokens=5),
+    Scenario("zeros in q", random_table(3, 1, 54), random_table(3, 1, 86, zeros=0.4), draft_tokens=4, max_tokens=5),
+)
+"""Whatever stands before, two tokens or three may come: where only one can, no rule could be wrong."""
 
 
 @dataclass(slots=True)
@@ -100,7 +108,10 @@ class TreeDrafter(TableDrafter):
         return Proposal(np.array(growing.tokens, dtype=np.int64), parents, tuple(growing.laws))
 
     def _law(self, state: Any, growing: _Growing, parent: int, source: str) -> Floats | None:
-        q = self.law_after(state, growing.path(parent)).copy()
+        try:
+            q = self.law_after(state, growing.path(parent)).copy()
+        except BadParameter:
+            return None
         if source == "w":
             q[growing.siblings(parent)] = 0.0
         return q / q.sum() if q.sum() > 0 else None

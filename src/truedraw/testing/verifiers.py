@@ -26,13 +26,9 @@ from truedraw.testing.runs import PROMPT, first_round, run
 from truedraw.testing.scenarios import SCENARIOS, Scenario, TableDrafter, random_table, text_law
 from truedraw.testing.short import shortened
 from truedraw.testing.sparse import Sparsely
-from truedraw.testing.trees import SHAPES, Shape, TreeDrafter
+from truedraw.testing.trees import SHAPES, TREES, Shape, TreeDrafter
 
 REPEATING = (0, 1, 0, 0, 1)  # a prompt in which lookup finds something
-TREES = [
-    Scenario("three tokens", random_table(3, 1, 50), random_table(3, 1, 51), draft_tokens=4, max_tokens=5),
-    Scenario("zeros in p", random_table(3, 1, 52, zeros=0.5), random_table(3, 1, 53), draft_tokens=4, max_tokens=5),
-]
 PAIR = Scenario("pair", random_table(2, 1, 30), random_table(2, 1, 31), draft_tokens=2, max_tokens=2)
 MANY = Scenario("many", random_table(5, 1, 32), random_table(5, 1, 33), draft_tokens=7, max_tokens=60)
 BAD_LAWS = {

@@ -1,22 +1,27 @@
-"""(f) Negative controls: the statistics of this very run against planted bugs. What never rejects proves nothing."""
+"""(f) Negative controls: the statistics of this very run against planted bugs. What never rejects proves nothing.
+
+So they are a gate. A bug that the stated power should see and that is not caught fails; so does a run that could not
+have seen a large one, or that has caught none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.protocol import Drafter, Engine
 from truedraw.stats.check.drawing import Recipe
-from truedraw.stats.check.enumerated import SMALL, distance_of
+from truedraw.stats.check.enumerated import ROUNDING, SMALL, distance_of
 from truedraw.stats.check.hypotheses import Sample, Test, holm, impossible, run_tests, smallest_visible
 from truedraw.stats.check.planted import BUGS, Bug, PlantedVerifier
-from truedraw.stats.check.real_text import sampled
+from truedraw.stats.check.real_text import RAISE, sampled, seen
 from truedraw.stats.check.records import Finding
 from truedraw.stats.check.self_draft import SelfDrafter
-from truedraw.stats.check.settings import POWER, Settings, spread
+from truedraw.stats.check.settings import LARGE, POWER, Settings, spread
 from truedraw.stats.check.subject import Subject
 from truedraw.testing.scenarios import TableDrafter
 
@@ -25,8 +30,32 @@ DRAFT_TOKENS = 2  # short drafts give many rounds, and with them many correction
 
 
 def negative_controls(subject: Subject, settings: Settings) -> list[Finding]:
-    """One finding a bug; it fails where the bug is large enough to be seen, and is not."""
-    return [control(bug, subject, settings) for bug in BUGS[: settings.control_bugs]]
+    """One finding a bug, which fails where the bug is large enough to be seen and is not; and one on all of them."""
+    found = [control(bug, subject, settings) for bug in BUGS[: settings.control_bugs]]
+    return [*found, gate([finding.figures for finding in found])]
+
+
+def gate(controls: Sequence[Mapping[str, Any]]) -> Finding:
+    """Whether these controls show that the statistics can tell right from wrong.
+
+    Where no bug changes anything p is a point mass at every place, shared noise included; then one token that
+    differs would have been seen.
+    """
+    caught, visible = (
+        sum(found["caught"] for found in controls),
+        max(found["smallest_visible_tv"] for found in controls),
+    )
+    figures = {"caught": caught, "planted": len(controls), "smallest_visible_tv": visible, "large_tv": LARGE}
+    settled = all(found["tv"] < ROUNDING for found in controls)
+    says = f"{caught} of {len(controls)} planted bugs caught; a bias is seen from TV {visible:.3f} a token on"
+    if visible > LARGE:
+        says = f"nothing was proven: the controls show a bias {seen(visible)}; {RAISE}"
+    elif settled:
+        says = "no bug changes these texts: their law leaves no choice, and a token outside it is seen for certain"
+    elif not caught:
+        says = f"nothing was proven: none of {len(controls)} planted bugs was caught; raise --samples or --max-tokens"
+    fails = visible > LARGE or not (caught or settled)
+    return Finding("what the controls prove", not fails, says, figures, too_little=fails)
 
 
 def control(bug: Bug, subject: Subject, settings: Settings) -> Finding:

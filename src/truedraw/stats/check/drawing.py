@@ -21,7 +21,7 @@ from truedraw.generate.sample import Parts, Sample, Together
 from truedraw.protocol import Drafter, Engine, Law, Proposal, Randomness, Rows, Verdict, Verifier
 from truedraw.protocol import Sequence as Text
 from truedraw.sampling.randomness import PhiloxRandomness
-from truedraw.stats.leaning import Draft, places
+from truedraw.stats.leaning import Draft, of_its_noise, places
 from truedraw.verify.proposals import written_out
 
 Chance = Callable[[int, int], Randomness]  # (seed, sample)
@@ -66,10 +66,10 @@ class Drawn:
     fault: str | None = None  # why the drafter was given up
 
     def __call__(self, sample: int, proposal: Proposal, rows: Rows, verdict: Verdict) -> None:
-        """Note what had been drafted at the places that the verdict fills."""
+        """Note what had been drafted at the places that the verdict fills, where a statistic may look at it."""
         text = self.texts[sample]
         for _, token, draft in places(proposal, verdict.tokens):
-            if draft is not None:
+            if draft is not None and not of_its_noise(draft, verdict):
                 self.notes[sample, len(text)] = Note.of(draft)
             text.append(token)
 

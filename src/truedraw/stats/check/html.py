@@ -27,9 +27,9 @@ def to_html(certificate: Certificate) -> str:
     return document(
         title,
         f'<h1>{escape(title)}: <span class="{kind}">{word}</span></h1>'
-        f"<p>Checked in {certificate.seconds:.0f} s. A passed statistic means: no bias as large as the stated smallest "
-        f"one was found, never that there is none; only section (a) excludes a bias of any size, in the rules "
-        f"themselves.</p>{sections}<h2>Conditions</h2><pre>{conditions}</pre>",
+        f"<p>Checked in {certificate.seconds:.0f} s: {certificate.verdict}. A passed statistic means: no bias as large "
+        f"as the stated smallest one was found, never that there is none; only section (a) excludes a bias of any "
+        f"size, in the rules themselves.</p>{sections}<h2>Conditions</h2><pre>{conditions}</pre>",
     )
 
 
@@ -81,7 +81,7 @@ def _evidence(plots: Mapping[str, Any], alpha: float) -> str:
 
 def _controls(section: Section, alpha: float) -> str:
     rows = []
-    for finding in section.findings:
+    for finding in (each for each in section.findings if "p_value" in each.figures):
         p_value = float(finding.figures["p_value"])
         kind = {True: "seen", False: "missed", None: "small"}[finding.passed]
         rows.append((finding.name, _length(p_value), f"p = {p_value:.1g}", kind))

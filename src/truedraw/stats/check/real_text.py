@@ -13,10 +13,11 @@ from truedraw.stats.check.drawing import Recipe, draw
 from truedraw.stats.check.hypotheses import Sample, Test, evidence, holm, impossible, run_tests, smallest_visible
 from truedraw.stats.check.records import Finding
 from truedraw.stats.check.replay import Distance, replay, texts_law
-from truedraw.stats.check.settings import POWER
+from truedraw.stats.check.settings import LARGE, POWER
 
 BINS = 20  # of the histogram of the transform
 CURVE = 120  # points of the plotted curves
+RAISE = f"{LARGE} must be visible: raise --samples, --max-tokens or --alpha, or give more prompts"
 
 
 def no_bug(*_place: object) -> float:
@@ -78,7 +79,14 @@ def _power(samples: Sequence[Sample], tests: int, alpha: float) -> Finding:
         f"token is found with probability {POWER}"
     )
     figures = {"tokens": tokens, "drafted": drafted, "smallest_visible_tv": visible, "power": POWER, "tests": tests}
-    return Finding("what can be seen", None, says, figures)
+    if visible > LARGE:
+        says = f"nothing was proven: {tokens} tokens show a bias {seen(visible)}; {RAISE}"
+    return Finding("what can be seen", False if visible > LARGE else None, says, figures, too_little=visible > LARGE)
+
+
+def seen(visible: float) -> str:
+    """From which size on a bias is seen, in words."""
+    return f"only from TV {visible:.2f} on" + (", and none is above 1" if visible >= 1 else "")
 
 
 def inside_grammar(samples: Sequence[Sample], ends: Sequence[int]) -> Finding:

@@ -8,12 +8,16 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at. passed None: nothing was claimed, so nothing could fail."""
+    """One thing that was looked at. passed None: nothing was claimed, so nothing could fail.
+
+    too_little: it fails because too little was looked at, not because something is wrong.
+    """
 
     name: str
     passed: bool | None
     says: str  # one line for people
     figures: dict[str, Any] = field(default_factory=dict)  # the same for programs
+    too_little: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +49,20 @@ class Certificate:
         """No section failed."""
         return all(section.passed for section in self.sections)
 
+    @property
+    def verdict(self) -> str:
+        """In words; what failed because too little was looked at has neither found an error nor proven anything."""
+        failed = [each for section in self.sections for each in section.findings if each.passed is False]
+        if not failed:
+            return "nothing failed"
+        return "nothing was proven" if all(each.too_little for each in failed) else "the certificate is refused"
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         sections = [{**asdict(section), "passed": section.passed} for section in self.sections]
         return {
             "passed": self.passed,
+            "verdict": self.verdict,
             "sections": sections,
             "plots": self.plots,
             "seconds": self.seconds,

@@ -14,6 +14,10 @@ Prompt = TypeVar("Prompt")
 POWER = 0.99
 """Chance to find a bias as large as the stated smallest one."""
 
+LARGE = 0.25
+"""Total variation a token that every check must be able to see. Rules that ignore the draft's law do as much, or twice
+that; a check that would not notice one of them says nothing, whatever it found."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
