@@ -22,6 +22,19 @@ def test_spec_bench_has_turns_and_the_first_counts(tmp_path):
     assert read_prompts(file) == [Prompt("Compose.", "writing", 1)]
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"question_id": 101, "category": "reasoning", "turns": ["Why?"], "reference": ["So."]},
+        {"id": "curated-0", "category": "Creativity", "prompt": "Tell.", "prompt_paraphrases": ["Say."]},
+        {"id": "w-1", "prompt": "Write.", "chosen": True, "original_prompt": "write", "safety": {}, "meta": None},
+        {"custom_id": "a", "prompt": "Go on."},
+    ],
+)
+def test_what_public_sets_of_prompts_note_besides_is_skipped(tmp_path, entry):
+    assert len(read_prompts(write(tmp_path / "p.jsonl", entry))) == 1
+
+
 def test_empty_lines_a_byte_order_mark_and_windows_line_ends(tmp_path):
     file = tmp_path / "p.jsonl"
     file.write_bytes(b'\xef\xbb\xbf{"prompt": "one"}\r\n\r\n   \n{"prompt": "two"}')
@@ -49,6 +62,8 @@ def test_limits(tmp_path):
         (b'{"turns": [null]}', "no prompt"),
         (b'{"prompt": "x", "category": 1}', "category is 1"),
         (b'{"prompt": "caf\xe9"}', "byte 16 is not UTF-8"),
+        (b'{"prompt": "x", "zork": 1}', "no such key: 'zork'; valid ones are prompt, turns, category"),
+        (b'{"prompt": "x", "temperature": 1}', "no such key: 'temperature'"),
     ],
 )
 def test_a_broken_line_is_named(line, problem):

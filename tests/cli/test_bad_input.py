@@ -1,11 +1,14 @@
 """One clear line on stderr, exit code 2, nothing on stdout."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from truedraw.cli.options import notice_not_kept
 from truedraw.errors import OutOfPages
 
 TOY = ("-m", "tabular")
@@ -58,6 +61,9 @@ def assert_refused(done, *words):
         (["hi", *TOY, "--seed", "-1"], ["seed", "-1"]),
         (["hi", *TOY, "--seed", str(2**64)], ["seed"]),
         (["hi", *TOY, "--stop", ""], ["stop"]),
+        (["hi", *TOY, "--stop", "\udcff"], ["stop", "not UTF-8"]),
+        (["hi", *TOY, "--bad-words", "\udcff"], ["bad_words", "not UTF-8"]),
+        (["hi", *TOY, "--regex", "\udcff"], ["regex", "not UTF-8"]),
         (["hi", *TOY, "--stop-token-ids", "-3"], ["stop_token_ids"]),
         (["hi", *TOY, "--threads", "0"], ["--threads"]),
         (["hi", *TOY, "--numerics", "fast"], ["--numerics", "invariant"]),
@@ -152,6 +158,43 @@ def test_a_full_disk_under_stdout_is_one_line_and_exit_code_2() -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("verb", [["generate", "-m", "tabular", "the", "--json"], ["models", "list"], ["--help"]])
+def test_every_verb_says_that_the_output_is_full(verb) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "truedraw", *verb], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 2
+    assert "the output cannot be written: No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_another_error_of_the_system_is_not_put_on_the_output(cli, monkeypatch) -> None:
+    def broken(*_args, **_more):
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr("truedraw.generate.loading.load", broken)
+    with pytest.raises(OSError, match="Cannot allocate"):
+        cli("generate", "hi", *TOY)
+
+
+@pytest.mark.parametrize("value", [2**63, 10**30])
+def test_numbers_beyond_64_bits(cli, value):
+    for flag in ("--top-k", "--max-tokens", "--no-repeat-ngram", "--spec-tokens"):
+        done = cli("generate", "the", *TOY, flag, str(value), "--seed", "1", "--no-stats", "--stop", ".")
+        assert (done.code, done.err) == (0, "")
+    for flag in ("--n", "--best-of", "--stop-token-ids", "--allowed-token-ids", "--mirostat"):
+        assert_refused(cli("generate", "the", *TOY, flag, str(value)), flag.strip("-").replace("-", "_"))
+    assert_refused(cli("generate", "the", *TOY, "--logit-bias", f"{value}=1"), "logit_bias", "0 to 5")
+    assert_refused(cli("generate", "the", *TOY, "--min-tokens", str(value)), "min_tokens", "max_tokens")
+    for config, words in (
+        ({"method": "ngram", "prompt_lookup_max": value}, ["prompt_lookup_max", "1 to 64"]),
+        ({"auto_sources": value}, ["auto_sources", "give a list"]),
+    ):
+        assert_refused(cli("generate", "the", *TOY, "--speculative-config", json.dumps(config)), *words)
+
+
 def test_the_toy_has_no_settings() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "truedraw", "generate", "-m", "tabular", "the", "--numerics", "reference"],
@@ -168,3 +211,23 @@ def test_a_stop_token_outside_the_vocabulary() -> None:
     )  # fmt: skip
     assert done.returncode == 2
     assert "stop_token_ids" in done.stderr
+
+
+def test_weights_that_cannot_be_kept_are_a_notice(capsys):
+    notice_not_kept(SimpleNamespace(not_kept="/cache/converted: Permission denied"))
+    assert "cannot be kept in /cache/converted: Permission denied; each start converts them" in capsys.readouterr().err
+    notice_not_kept(SimpleNamespace(not_kept=None))
+    notice_not_kept(object())
+    assert capsys.readouterr().err == ""
+
+
+def test_models_pull_verifies(cli, monkeypatch, tmp_path):
+    asked = []
+
+    def opened(name, **options):
+        asked.append((name, options["verify"]))
+        return SimpleNamespace(path=tmp_path / "m.gguf")
+
+    monkeypatch.setattr("truedraw.cli.models.open_checkpoint", opened)
+    assert cli("models", "pull").code == 0
+    assert asked == [("smollm2-135m", True)]

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import errno
+import gc
+import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +20,7 @@ from truedraw.engine.openvino import OpenVINOEngine
 from truedraw.engine.openvino.page_memory import PageMemory
 from truedraw.engine.openvino.pages import Claim, PagePool
 from truedraw.engine.openvino.store import DATA, INDEX
-from truedraw.errors import BadParameter, BadPrompt, EngineError, OutOfPages, UnsupportedModel
+from truedraw.errors import BadModelFile, BadParameter, BadPrompt, EngineError, OutOfPages, UnsupportedModel
 from truedraw.protocol import NOTHING, Proposal, Work
 
 PAGE_BYTES = 2 * 2 * PLAIN.num_kv_heads * 32 * PLAIN.head_dim * 4  # layers, keys and values, heads, slots, float32
@@ -187,8 +193,17 @@ def test_closed_texts_and_engines(cache):
         ({"numerics": "fast"}, "invariant, reference"),
         ({"weights": "int2"}, "auto, int8, int4, stored"),
         ({"hidden_layers": (2,)}, "0 to 1"),
-        ({"threads": 0}, "1 or more"),
+        ({"threads": 0}, "1 to 4096"),
+        ({"threads": 99_999_999_999}, "1 to 4096"),
+        ({"threads": 10**40}, "1 to 4096"),
+        ({"threads": "2"}, "1 to 4096"),
         ({"prefix_cache_bytes": -1}, "0 switches it off"),
+        ({"prefix_cache_bytes": 1.5}, "0 switches it off"),
+        ({"cache_bytes": 10**400}, "this machine has .* of memory"),
+        ({"cache_bytes": 100 << 40}, "this machine has .* of memory"),
+        ({"cache_bytes": -1}, "whole number, bytes"),
+        ({"cache_bytes": 2.5e9}, "whole number, bytes"),
+        ({"cache_bytes": 0}, "holds no page"),
     ],
 )
 def test_settings_out_of_range(tmp_path, options, named):
@@ -244,11 +259,81 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("truedraw.engine.openvino.store._write_array", full)
-    with pytest.raises(EngineError, match=r"No space left on device; free some space"):
+    with pytest.raises(EngineError, match=r"the disk is full; free some space"):
         law(tiny_checkpoint(), tmp_path)
     assert not list(tmp_path.rglob(DATA))
     monkeypatch.undo()
     law(tiny_checkpoint(), tmp_path)
+
+
+@pytest.fixture
+def read_only(tmp_path, monkeypatch):
+    """A cache folder in which nothing can be made, also for a user who may do anything."""
+    mkdir = Path.mkdir
+
+    def refuse(path, *args, **more):
+        if path.is_relative_to(tmp_path / "cache"):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        mkdir(path, *args, **more)
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path / "cache"
+
+
+def test_in_a_folder_that_may_not_be_written_to_weights_are_converted_for_now(read_only, tmp_path, cache):
+    engine = tiny_engine(read_only)
+    assert engine.not_kept == f"{read_only / 'converted'}: Permission denied"
+    found = engine.forward([Work(engine.open(TEXT[:9]))])[0].logits.copy()
+    assert list(tmp_path.glob("truedraw-*"))
+    engine.close()
+    del engine
+    gc.collect()
+    assert not list(tmp_path.glob("truedraw-*"))
+    np.testing.assert_array_equal(found, law(tiny_checkpoint(), cache))
+
+
+def test_where_no_folder_can_be_written_both_are_named(read_only, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("truedraw.engine.openvino.store._write_array", full)
+    with pytest.raises(EngineError, match=r"neither in .*cache.*Permission denied nor in .*the disk is full"):
+        tiny_engine(read_only)
+
+
+def test_a_file_is_compared_with_its_checksum_before_it_is_converted_and_not_again(tmp_path):
+    model = tmp_path / "model.gguf"
+    model.write_bytes(b"damaged")
+    checkpoint = replace(tiny_checkpoint(), path=model, sha256="0" * 64)
+    with pytest.raises(BadModelFile, match=r"model.gguf is damaged: .*`truedraw models pull tiny` fetches it anew"):
+        law(checkpoint, tmp_path)
+    assert not list(tmp_path.rglob(DATA))
+    law(replace(checkpoint, sha256=sha256(b"damaged").hexdigest()), tmp_path)
+    law(checkpoint, tmp_path)  # what is converted is good, and the file is not read again
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX limits")
+def test_memory_that_the_system_does_not_give_is_said_with_what_it_gives():
+    code = """
+import resource
+from truedraw.engine.openvino.page_memory import PageMemory
+from truedraw.errors import BadParameter
+resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+try:
+    PageMemory([(1, 32, 8)], 2, (64 << 30) // 512)
+except BadParameter as error:
+    print(error)
+try:
+    PageMemory([(1, 32, 8)], 2, 10**30)
+except BadParameter as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    first, second = done.stdout.splitlines()
+    assert re.fullmatch(r"cache_bytes: 68719476736 bytes cannot be set aside \(.*\); give at most \d+", first)
+    assert (1 << 30) < int(first.rpartition(" ")[2]) < 8 << 30
+    assert "give at most" in second
 
 
 def test_unrolled_trees_give_their_pages_back(cache):

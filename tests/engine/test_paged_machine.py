@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+import math
+from dataclasses import asdict, replace
 
+import numpy as np
 import pytest
 
 from engine.decoder import PLAIN, RandomWeights, tiny_checkpoint, tiny_engine
 from truedraw.engine.openvino import InvarianceReport, OpenVINOEngine
 from truedraw.engine.openvino.row_counts import RowCounts, rounded
+from truedraw.engine.openvino.selftest import check_once
+from truedraw.errors import BadModelFile
 
 
 def loaded(cache, **options):
@@ -78,3 +82,35 @@ def test_wide_passes_are_held_within_a_third():
     assert counts.choose(50) == 64
     assert counts.choose(40) == 56  # of the 50 before it
     assert counts.choose(20) == 24
+
+
+class Damaged(RandomWeights):
+    """Weights whose logits are no numbers; or no numbers themselves."""
+
+    largest = float(np.finfo(np.float32).max)
+
+    def dense(self, name):
+        found = super().dense(name)
+        return np.full_like(found, self.largest) if name == "model.norm.weight" else found
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_that_are_no_numbers_are_not_converted(tmp_path, value):
+    weights = Damaged(PLAIN)
+    weights.largest = value
+    for numerics in ("invariant", "reference"):
+        with pytest.raises(BadModelFile, match=r"model\.norm\.weight holds values that are no finite numbers"):
+            OpenVINOEngine.load(tiny_checkpoint(weights=weights), numerics=numerics, cache=tmp_path)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_damaged_weights_say_nothing_of_the_machine(tmp_path, recorded):
+    checkpoint = tiny_checkpoint(weights=Damaged(PLAIN))
+    engine = OpenVINOEngine.load(checkpoint, cache=tmp_path, cache_bytes=8 << 20)
+    assert engine.invariance is None
+    assert not list(tmp_path.rglob("invariance-*.json"))
+    if recorded:  # by an earlier version
+        file = tmp_path / "old.json"
+        report = InvarianceReport(False, math.nan, math.nan, 9, ())
+        file.write_text(json.dumps(asdict(report)))
+        assert check_once(engine, file) is None

@@ -1,5 +1,6 @@
 """Hugging Face and OpenVINO folders."""
 
+import contextlib
 import json
 
 import numpy as np
@@ -276,3 +277,72 @@ def _rename_dtype(path, old, new):
     size = int.from_bytes(data[:8], "little")
     header = data[8 : 8 + size].replace(old, new)
     path.write_bytes(len(header).to_bytes(8, "little") + header + data[8 + size :])
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "words"),
+    [
+        ("generation_config.json", {"top_k": "many"}, "top_k is 'many', not a number"),
+        ("generation_config.json", {"temperature": True}, "temperature is True"),
+        ("generation_config.json", {"min_p": [0.1]}, "min_p is"),
+        ("generation_config.json", {"eos_token_id": "x"}, "eos_token_id is 'x'; token ids are 0 to"),
+        ("generation_config.json", {"eos_token_id": [2, None, 10**9]}, "eos_token_id is 1000000000"),
+        ("config.json", {"eos_token_id": "x"}, "eos_token_id is 'x'"),
+        ("config.json", {"eos_token_id": 10**9}, "eos_token_id is 1000000000"),
+        ("config.json", {"eos_token_id": True}, "eos_token_id is True"),
+        ("config.json", {"bos_token_id": 1.5}, "bos_token_id is 1.5"),
+        ("config.json", {"pad_token_id": {}}, "pad_token_id is"),
+    ],
+)
+def test_a_default_that_cannot_be_is_refused_with_its_file(folder, name, values, words):
+    path = folder / name
+    before = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps(before | values))
+    with pytest.raises(BadModelFile, match=words) as error:
+        open_checkpoint(folder)
+    assert name in str(error.value)
+
+
+def test_none_and_minus_one_are_no_tokens_and_padding_may_lie_past_the_vocabulary(folder):
+    change(folder, eos_token_id=[2, None, -1], bos_token_id=-1, pad_token_id=tiny_config().vocab_size)
+    text = open_checkpoint(folder).text
+    assert (text.eos_ids, text.bos_id, text.pad_id) == ((2,), None, tiny_config().vocab_size)
+
+
+@pytest.mark.parametrize("layers", [50, 10**9, 10**300])
+def test_a_number_of_layers_beyond_all_tensors_is_refused_before_they_are_listed(folder, monkeypatch, layers):
+    monkeypatch.setattr("truedraw.models.layout.expected_shapes", lambda _config: pytest.fail("a table was made"))
+    change(folder, num_hidden_layers=layers)
+    with pytest.raises(BadModelFile, match="layers, and there are 20 tensors in all"):
+        open_checkpoint(folder)
+
+
+ABSURD = [None, 0, -1, 1.5, 10**9, 10**40, 10**400, True, False, "x", "", [], ["x"], [[]], {}, {"a": 1}]
+
+
+@pytest.mark.parametrize("value", ABSURD)
+def test_no_setting_of_a_folder_makes_it_crash(folder, value):
+    """Either it can be opened or the one error is ours, and comes at once."""
+    settings = json.loads((folder / "config.json").read_text())
+    more = ("attention_bias", "layer_types", "sliding_window", "use_sliding_window", "partial_rotary_factor",
+            "quantization_config", "mlp_bias", "rope_parameters", "text_config", "pad_token_id")  # fmt: skip
+    for key in (*settings, *more):
+        for kind in ("LlamaForCausalLM", "MistralForCausalLM"):
+            new = settings | {"architectures": [kind]} | {key: value}
+            (folder / "config.json").write_text(json.dumps(new))
+            with contextlib.suppress(BadModelFile, UnsupportedModel):
+                open_checkpoint(folder)
+    scaled = settings | {"rope_scaling": {"rope_type": "linear", "factor": value}}
+    (folder / "config.json").write_text(json.dumps(scaled))
+    with contextlib.suppress(BadModelFile, UnsupportedModel):
+        open_checkpoint(folder)
+
+
+@pytest.mark.parametrize("value", ABSURD)
+def test_no_setting_of_an_openvino_folder_makes_it_crash(tmp_path, value):
+    folder = write_openvino(tmp_path / "m", tiny_config())
+    settings = json.loads((folder / "config.json").read_text())
+    for key in settings:
+        (folder / "config.json").write_text(json.dumps(settings | {key: value}))
+        with contextlib.suppress(BadModelFile, UnsupportedModel):
+            open_checkpoint(folder)

@@ -7,6 +7,7 @@ from tiny_models import GGUFOptions, as_converted, random_tensors, tiny_config, 
 
 from truedraw.errors import BadModelFile, UnsupportedModel
 from truedraw.models import open_checkpoint
+from truedraw.models.gguf_file import read_gguf
 from truedraw.models.rope import inverse_frequencies, llama3_factors
 
 LLAMA3 = {
@@ -150,6 +151,34 @@ def test_other_factors_are_refused(tmp_path, config, tensors):
 def test_what_no_graph_honours_is_refused(tmp_path, config, tensors, metadata, message):
     with pytest.raises(UnsupportedModel, match=message):
         open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors, GGUFOptions(metadata=metadata)))
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"llama.block_count": 4_000_000_000},
+        {"llama.embedding_length": 4_000_000_000},
+        {"llama.feed_forward_length": 4_000_000_000},
+        {"llama.attention.head_count": 4_000_000_000},
+        {"llama.attention.key_length": 4_000_000_000, "llama.attention.value_length": 4_000_000_000},
+        {"tokenizer.ggml.eos_token_id": 1_000_000_000},
+        {"tokenizer.ggml.eot_token_id": 1_000_000_000},
+        {"tokenizer.ggml.eom_token_id": "x"},
+        {"tokenizer.ggml.pre": 5},
+        {"tokenizer.chat_template": 5},
+        {"tokenizer.ggml.token_type": "all"},
+        {"llama.rope.scaling.type": "linear", "llama.rope.scaling.factor": "wide"},
+        {"llama.attention.sliding_window": "wide"},
+        {"general.architecture": 7},
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_at_once(tmp_path, config, tensors, metadata, monkeypatch):
+    path = write_gguf(tmp_path / "m.gguf", config, tensors)
+    file = read_gguf(path)
+    file.metadata.update(metadata)
+    monkeypatch.setattr("truedraw.models.gguf.read_gguf", lambda _path: file)
+    with pytest.raises((BadModelFile, UnsupportedModel)):
+        open_checkpoint(path)
 
 
 def test_another_architecture_is_refused_with_the_list(tmp_path, config, tensors):

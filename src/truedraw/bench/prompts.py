@@ -14,6 +14,13 @@ from truedraw.errors import BadFile, BadInput
 from truedraw.sampling.ranges import whole_number
 
 UNCATEGORISED = "other"
+READ = ("prompt", "turns", "category")
+NOTES = (
+    "id", "custom_id", "question_id", "reference",  # of Spec-Bench, and of prompts for `truedraw generate`
+    "prompt_paraphrases", "chosen", "original_prompt", "safety", "meta",  # of NoveltyBench
+    "source", "comment",
+)  # fmt: skip
+"""Keys that say something about a prompt and change nothing."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -30,7 +37,8 @@ def read_prompts(path: Path | None = None, limit: int | None = None, per_categor
     """The prompts of a file, or our own: the first `per_category` of each category, of those the first `limit`.
 
     A line is an object with `prompt` (text) or, as in Spec-Bench, `turns` (texts, of which the first counts), and
-    perhaps `category`. Empty lines are skipped. Raises BadFile with the line's number.
+    perhaps `category`; NOTES are skipped, other keys refused. Empty lines are skipped. Raises BadFile with the line's
+    number.
     """
     name = "the built-in prompts" if path is None else str(path)
     prompts = list(parse(_lines(path), name))
@@ -79,6 +87,11 @@ def _prompt(line: str, name: str, number: int) -> Prompt:
         _bad(name, number, f"not JSON ({error}); give one JSON object a line")
     if not isinstance(entry, dict):
         _bad(name, number, f"got {line.strip()[:40]!r}; give a JSON object with prompt or turns")
+    for key in entry:
+        if key not in (*READ, *NOTES):
+            _bad(
+                name, number, f"no such key: {key!r:.60}; valid ones are {', '.join(READ)}; skipped: {', '.join(NOTES)}"
+            )
     text, category = _text(entry), entry.get("category", UNCATEGORISED)
     if not isinstance(text, str) or not text:
         _bad(name, number, "no prompt; give prompt (a text) or turns (a list that starts with a text)")

@@ -14,7 +14,7 @@ import typer
 from truedraw import TruedrawError, __version__
 from truedraw.cli import bench, chat, check, generate, index, models, ngrams, sweep, train, tune
 from truedraw.cli.exit_codes import INTERRUPTED
-from truedraw.cli.pipe import quiet_pipe, stdout_to_nowhere
+from truedraw.cli.pipe import OutputError, quiet_pipe, stdout_to_nowhere
 from truedraw.errors import OutOfPages
 
 BAD_USE = 2
@@ -74,7 +74,7 @@ def run(args: Sequence[str]) -> int:
     except BrokenPipeError:
         stdout_to_nowhere()
         return 0
-    except OSError as error:  # every file that is read has its own error: this is the output, a full disk for instance
+    except OutputError as error:
         stdout_to_nowhere()
         typer.echo(f"{PROGRAM}: error: the output cannot be written: {error.strerror or error}", err=True)
         return BAD_USE

@@ -51,9 +51,9 @@ def list_models(cache: Cache = None, as_json: Json = False) -> None:
 
 @app.command()
 def pull(model: Name = DEFAULT_MODEL, cache: Cache = None, as_json: Json = False) -> None:
-    """Fetch a model, unless it is there, and print where it lies."""
+    """Fetch a model, unless it is there and whole, and print where it lies."""
     with progress_bar() as progress:
-        path = open_checkpoint(model, cache=cache, progress=progress).path
+        path = open_checkpoint(model, cache=cache, progress=progress, verify=True).path
     typer.echo(json.dumps({"name": model, "path": str(path)}) if as_json else str(path))
 
 

@@ -52,6 +52,7 @@ def opened(flags: ModelFlags, *, apart: bool = False, **more: Any) -> Iterator[M
         )
     with model:
         notice_invariance(model.engine)
+        notice_not_kept(model.engine)
         yield model
         if flags.save_draft is not None:
             save_draft(model, flags.save_draft)
@@ -132,5 +133,16 @@ def notice_invariance(engine: Any) -> None:
             "truedraw: notice: on this machine a token's probabilities depend a little on what else is computed with "
             f"it (total variation up to {found.largest_tv:.1g}; {', '.join(found.differing)}): the same seed can give "
             "another text with other drafts or in another batch; --numerics reference is slower and far closer",
+            err=True,
+        )
+
+
+def notice_not_kept(engine: Any) -> None:
+    """One line on stderr where the weights will have to be converted again the next time."""
+    why = getattr(engine, "not_kept", None)
+    if why is not None:
+        typer.echo(
+            f"truedraw: notice: the converted weights cannot be kept in {why}; each start converts them again; "
+            "--cache names another folder",
             err=True,
         )

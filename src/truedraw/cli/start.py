@@ -21,6 +21,9 @@ def main() -> None:
 
     if wanted:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    from truedraw.cli.pipe import mark_output
+
+    mark_output()
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a terminal that is not UTF-8 shows ? instead of failing
     code = _quietly(run)

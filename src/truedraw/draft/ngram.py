@@ -26,6 +26,7 @@ from truedraw.sampling.ranges import Wholes
 
 DOUBT = 4.0  # agreeing tokens after which half of the drafts are kept
 MOST_COMPARED = 32  # tokens
+MOST_LOOKED_UP = 64  # tokens: each length is an entry for every token of the text
 
 
 class NgramState:
@@ -88,7 +89,7 @@ class NgramDrafter:
 
     def __init__(self, prompt_lookup_min: int = 1, prompt_lookup_max: int = 4) -> None:
         for name in ("prompt_lookup_min", "prompt_lookup_max"):
-            Wholes(1, "1 or more").check(name, locals()[name])
+            Wholes(1, f"1 to {MOST_LOOKED_UP}", MOST_LOOKED_UP).check(name, locals()[name])
         if not prompt_lookup_min <= prompt_lookup_max:
             raise BadParameter(
                 "prompt_lookup_min",

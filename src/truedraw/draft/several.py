@@ -103,7 +103,7 @@ class SeveralDrafters:
 
 def named(configs: Sequence[Mapping[str, Any] | str]) -> dict[str, Mapping[str, Any]]:
     """Configs by a name for each: its method and settings. Raises BadParameter."""
-    if isinstance(configs, str | Mapping) or not configs:
+    if isinstance(configs, str | bytes) or not isinstance(configs, Sequence) or not configs:
         raise BadParameter("auto_sources", f"got {configs!r:.60}; give a list of methods or speculative configs")
     found: dict[str, Mapping[str, Any]] = {}
     for config in configs:

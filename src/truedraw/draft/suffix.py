@@ -36,7 +36,7 @@ LEAST = 1e-3  # of a confidence, which is never 0 nor 1
 DOUBT = 2.0  # agreeing tokens after which half of what is certain by its share is kept
 CACHED_BYTES = 4 << 20  # 1 % of a model of 135 M parameters and its cache at work, the smallest that is served
 RANGES: dict[str, Numbers | Wholes] = {
-    "suffix_decoding_max_tree_depth": Wholes(2, "2 or more: a token to look up and one to draft"),
+    "suffix_decoding_max_tree_depth": Wholes(2, "2 to 2**30: a token to look up and one to draft, or more", 1 << 30),
     "suffix_decoding_max_cached_requests": Wholes(0, "0 or more; 0 keeps nothing for other texts"),
     "suffix_decoding_max_cached_bytes": Wholes(0, "0 or more; 0 keeps nothing for other texts"),
     "suffix_decoding_max_spec_factor": NOT_NEGATIVE,

@@ -13,6 +13,7 @@ from typing import IO
 from truedraw.errors import PullError
 
 STAGING = ".staging"  # unfinished work; nothing in it is ever read
+FULL = (errno.ENOSPC, errno.EDQUOT)
 RETRY_SECONDS = 0.5  # between two looks at a lock on systems that cannot wait for one
 
 
@@ -61,9 +62,23 @@ def disk_errors(name: str, where: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        hint = "the disk is full; free some space or choose another cache folder" if full else error.strerror or error
-        raise PullError(f"{name} could not be stored in {where}: {hint}") from error
+        raise PullError(f"{name} could not be stored in {where}: {disk_hint(error)}") from error
+
+
+def disk_hint(error: OSError) -> str:
+    """What a disk refused, and what to do about it."""
+    if error.errno in FULL:
+        return "the disk is full; free some space or choose another cache folder"
+    if error.errno == errno.EFBIG:
+        return f"{error.strerror}; raise the limit on the size of a file (ulimit -f) or choose another cache folder"
+    if is_read_only(error):
+        return f"{error.strerror}; choose a cache folder that you may write to"
+    return f"{error.strerror or error}; choose another cache folder"
+
+
+def is_read_only(error: OSError) -> bool:
+    """Whether the folder is one that this user may not write to."""
+    return error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def _wait_for(lock: IO[bytes]) -> None:

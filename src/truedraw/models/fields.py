@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,9 +39,17 @@ class Fields:
     def number(self, key: str, default: float | None = None) -> float:
         """A finite number above zero."""
         value = self.get(key, default)
-        if not isinstance(value, int | float) or not 0 < value < float("inf"):
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= sys.float_info.max:
             raise BadModelFile(f"{self.where}: {self.prefix}{key} is {value!r}, not a positive number")
         return float(value)
+
+    def refuse_window(self, key: str, context: int) -> None:
+        """Raise UnsupportedModel for a sliding window shorter than the context; none, or 0, is fine."""
+        window = self.get(key)
+        if window is not None and not isinstance(window, int | float):
+            raise BadModelFile(f"{self.where}: {self.prefix}{key} is {window!r}, not a number")
+        if window and window < context:
+            raise UnsupportedModel(f"{self.where}: a sliding window of {window} tokens is not supported")
 
     def refuse(self, key: str, allowed: tuple[Any, ...] = (None, False, 0)) -> None:
         """Raise UnsupportedModel where the key has a value that no graph here honours."""

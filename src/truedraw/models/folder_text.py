@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,9 @@ from truedraw.models.fields import read_json, read_json_if_there
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+NO_TOKEN = -1
+MANY = 1 << 31
+GENERATION = "generation_config.json"
 SAMPLING_KEYS = (
     "temperature",
     "top_k",
@@ -25,13 +29,13 @@ SAMPLING_KEYS = (
 )
 
 
-def folder_text(folder: Path, config: dict[str, Any]) -> TextParts:
+def folder_text(folder: Path, config: dict[str, Any], vocab_size: int) -> TextParts:
     """`config` is config.json's content; raises BadModelFile and UnsupportedModel."""
     if not (folder / "tokenizer.json").is_file():
         raise UnsupportedModel(f"{folder} has no tokenizer.json; save one with transformers' fast tokenizer")
     tokenizer = read_json_if_there(folder / "tokenizer_config.json")
-    generation = read_json_if_there(folder / "generation_config.json")
-    special = _SpecialIds(tokenizer, generation, config)
+    generation = read_json_if_there(folder / GENERATION)
+    special = _SpecialIds(tokenizer, {folder / GENERATION: generation, folder / "config.json": config}, vocab_size)
     return TextParts(
         load_tokenizer=partial(load_tokenizer, folder / "tokenizer.json"),
         chat_template=_chat_template(folder, tokenizer),
@@ -54,24 +58,38 @@ def load_tokenizer(path: Path) -> Tokenizer:
 
 
 def sampling_defaults(folder: Path) -> dict[str, Any]:
-    """The numbers of generation_config.json that a request falls back to."""
-    values = read_json_if_there(folder / "generation_config.json")
-    return {key: values[key] for key in SAMPLING_KEYS if isinstance(values.get(key), int | float)}
+    """The numbers of generation_config.json that a request falls back to; raises BadModelFile for other values."""
+    values = read_json_if_there(folder / GENERATION)
+    found = {key: values[key] for key in SAMPLING_KEYS if values.get(key) is not None}
+    for key, value in found.items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise BadModelFile(
+                f"{folder / GENERATION}: {key} is {value!r:.60}, not a number; correct it or take it out"
+            )
+    return found
+
+
+def token_ids(what: str, value: Any, vocab_size: int) -> list[int]:
+    """One id, a list of them or none, which -1 stands for too; raises BadModelFile for what is no id."""
+    ids = value if isinstance(value, list) else [value]
+    for i in ids:
+        if i is not None and (isinstance(i, bool) or not isinstance(i, int) or not NO_TOKEN <= i < vocab_size):
+            raise BadModelFile(f"{what} is {i!r:.60}; token ids are 0 to {vocab_size - 1}, fetch the model again")
+    return [i for i in ids if i is not None and i != NO_TOKEN]
 
 
 class _SpecialIds:
     """Where a folder names its special tokens: by id in two files, by text in a third."""
 
-    def __init__(self, tokenizer: dict[str, Any], generation: dict[str, Any], config: dict[str, Any]) -> None:
-        self.tokenizer = tokenizer
-        self.sources = (generation, config)
+    def __init__(self, tokenizer: dict[str, Any], sources: Mapping[Path, Mapping[str, Any]], vocab_size: int) -> None:
+        self.tokenizer, self.sources, self.vocab_size = tokenizer, sources, vocab_size
 
     def ids(self, kind: str) -> tuple[int, ...]:
-        """All of them: chat models often end a turn with another token than a document."""
+        """All of them: chat models often end a turn with another token than a document; raises BadModelFile."""
         found: list[int] = []
-        for source in self.sources:
-            value = source.get(f"{kind}_token_id")
-            found += [i for i in (value if isinstance(value, list) else [value]) if isinstance(i, int)]
+        limit = MANY if kind == "pad" else self.vocab_size  # many models pad with a token past the vocabulary
+        for where, source in self.sources.items():
+            found += token_ids(f"{where}: {kind}_token_id", source.get(f"{kind}_token_id"), limit)
         return tuple(dict.fromkeys(found + self._by_text(f"{kind}_token")))
 
     def _by_text(self, key: str) -> list[int]:

@@ -26,7 +26,7 @@ NEVER = (
 def gguf_config(file: GGUFFile) -> ModelConfig:
     """The config; raises UnsupportedModel or BadModelFile."""
     architecture = file.metadata.get("general.architecture")
-    if architecture not in ARCHITECTURES:
+    if not isinstance(architecture, str) or architecture not in ARCHITECTURES:
         raise UnsupportedModel(
             f"{file.path} has the architecture {architecture!r}; supported: {', '.join(ARCHITECTURES)}"
         )
@@ -72,9 +72,7 @@ def _head_dim(fields: Fields, default: int) -> int:
 def _refuse_the_rest(fields: Fields) -> None:
     for key in NEVER:
         fields.refuse(key)
-    window = fields.get("attention.sliding_window")
-    if window and window < fields.positive("context_length"):
-        raise UnsupportedModel(f"{fields.where}: a sliding window of {window} tokens is not supported")
+    fields.refuse_window("attention.sliding_window", fields.positive("context_length"))
 
 
 def _rope_scaling(file: GGUFFile, fields: Fields) -> dict[str, Any] | None:
@@ -87,5 +85,5 @@ def _rope_scaling(file: GGUFFile, fields: Fields) -> dict[str, Any] | None:
         theta = fields.number("rope.freq_base", DEFAULT_ROPE_THETA)
         return llama3_from_factors(fields.where, factors, theta)
     if kind == "linear" and factor != 1.0:
-        return {"rope_type": "linear", "factor": float(factor)}
+        return {"rope_type": "linear", "factor": fields.number("rope.scaling.factor")}
     return None

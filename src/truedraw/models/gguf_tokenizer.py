@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 PREFIX = "tokenizer.ggml."
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED = 1, 2, 3, 4  # token types of the GGUF specification
+SHAPES = {f"{PREFIX}model": str, f"{PREFIX}pre": str, f"{PREFIX}token_type": list, "tokenizer.chat_template": str}
+"""What is looked at without further checks."""
 SPACE = "▁"  # SentencePiece's visible space
 
 
@@ -27,6 +29,9 @@ def describe_tokenizer(file: GGUFFile) -> str:
 def check_tokenizer(file: GGUFFile) -> None:
     """Refuse at once what `build_tokenizer` would refuse for its kind or size."""
     fields = _fields(file)
+    for key, shape in SHAPES.items():
+        if not isinstance(fields.values.get(key, shape()), shape):
+            raise BadModelFile(f"{fields.where} holds a {key} of another type than it should be; fetch the file again")
     kind, word_rule = fields.get("model"), fields.get("pre", "default")
     if kind not in ("gpt2", "llama"):
         raise UnsupportedModel(f"{file.path} has a tokenizer of the kind {kind!r}; supported: gpt2, llama")
@@ -35,7 +40,7 @@ def check_tokenizer(file: GGUFFile) -> None:
     tokens = _table(fields, "tokens", str)
     if len(set(tokens)) != len(tokens):
         raise BadModelFile(f"{file.path}: the vocabulary names a token twice; fetch the file again")
-    for key in ("bos", "eos", "unknown", "padding"):
+    for key in ("bos", "eos", "eot", "eom", "unknown", "padding"):
         _token(fields, key, tokens)
 
 

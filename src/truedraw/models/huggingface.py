@@ -24,7 +24,7 @@ def open_huggingface(name: str, folder: Path) -> Checkpoint:
         kind="huggingface",
         config=config,
         weights=weights,
-        text=folder_text(folder, values),
+        text=folder_text(folder, values, config.vocab_size),
         fingerprint=fingerprint(files),
         size_bytes=sum(file.stat().st_size for file in files),
         sampling_defaults=sampling_defaults(folder),

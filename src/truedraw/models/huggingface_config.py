@@ -48,7 +48,7 @@ def huggingface_config(fields: Fields) -> ModelConfig:
 
 def _class(fields: Fields) -> str:
     named = fields.get("architectures", [])
-    found = [kind for kind in named if kind in CLASSES] if isinstance(named, list) else []
+    found = [kind for kind in named if isinstance(kind, str) and kind in CLASSES] if isinstance(named, list) else []
     if not found:
         raise UnsupportedModel(
             f"{fields.where} is of the class {named!r}; supported: {', '.join(CLASSES)} "
@@ -68,11 +68,13 @@ def _refuse_the_rest(fields: Fields, kind: str) -> None:
         fields.refuse(key)
     if kind != "Qwen2ForCausalLM":  # whose projections have their fixed set of biases
         fields.refuse("attention_bias")
-    if "sliding_attention" in fields.get("layer_types", []):
+    kinds = fields.get("layer_types", [])
+    if not isinstance(kinds, list):
+        raise BadModelFile(f"{fields.where}: layer_types is {kinds!r}, not a list")
+    if "sliding_attention" in kinds:
         raise UnsupportedModel(f"{fields.where}: layers with sliding attention are not supported")
-    window = fields.get("sliding_window")
-    if kind == "MistralForCausalLM" and window and window < fields.positive("max_position_embeddings"):
-        raise UnsupportedModel(f"{fields.where}: a sliding window of {window} tokens is not supported")
+    if kind == "MistralForCausalLM":
+        fields.refuse_window("sliding_window", fields.positive("max_position_embeddings"))
 
 
 def _rope(fields: Fields) -> Fields:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from truedraw.errors import BadModelFile, UnsupportedModel
 from truedraw.protocol import ModelConfig
+from truedraw.sampling.ranges import shown
 
 ARCHITECTURES = ("llama", "qwen2", "qwen3")
 EMBEDDING = "model.embed_tokens.weight"
@@ -66,6 +67,11 @@ def check_tensors(where: object, config: ModelConfig, found: Mapping[str, Shape]
     if config.num_heads % config.num_kv_heads or config.head_dim % 2:
         heads = f"{config.num_heads} heads of {config.head_dim} values, {config.num_kv_heads} key-value heads"
         raise BadModelFile(f"{where} has {heads}; heads must share evenly and be of even size")
+    if config.num_layers > len(found):  # before a table is made of as many layers as a broken file may name
+        raise BadModelFile(
+            f"{where} names {shown(config.num_layers)} layers, and there are {len(found)} tensors in all; "
+            "the files do not belong together or are incomplete, fetch them again"
+        )
     expected = expected_shapes(config)
     missing = [name for name in expected if name not in found]
     if missing:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
+from typing import TypeGuard
 
 from truedraw.errors import BadFile, BadModelFile, UnknownModel
 from truedraw.models.catalogue import CATALOGUE
@@ -25,16 +27,19 @@ def open_checkpoint(
     cache: Path | None = None,
     progress: Progress | None = None,
     open_folder: OpenFolder = open_huggingface,
+    verify: bool = False,
 ) -> Checkpoint:
     """Find a model, fetching it if need be, and check that it is whole; no weight is read yet.
 
     A name means, in this order: an entry of the catalogue, a file or folder that exists (write ./name for a
     folder called like an entry), a model on the hub ("org/name"). `cache` is the folder for fetched models,
-    by default the user's own; `open_folder` is what reads a Hugging Face folder. Raises UnknownModel,
-    UnsupportedModel, BadModelFile, BadFile or PullError.
+    by default the user's own; `open_folder` is what reads a Hugging Face folder; `verify` compares a fetched file
+    of the catalogue with its checksum, and fetches it anew where it differs. Raises UnknownModel, UnsupportedModel,
+    BadModelFile, BadFile or PullError.
     """
-    path = locate(name, cache=cache, progress=progress, open_folder=open_folder)
-    return open_path(path, str(name), open_folder)
+    path = locate(name, cache=cache, progress=progress, open_folder=open_folder, verify=verify)
+    found = open_path(path, str(name), open_folder)
+    return replace(found, sha256=CATALOGUE[name].file_sha256) if _is_entry(name) else found
 
 
 def locate(
@@ -43,12 +48,13 @@ def locate(
     cache: Path | None = None,
     progress: Progress | None = None,
     open_folder: OpenFolder = open_huggingface,
+    verify: bool = False,
 ) -> Path:
-    """The model's file or folder, fetched if need be."""
+    """The model's file or folder, fetched if need be; options as for `open_checkpoint`."""
     if not str(name).strip():
         raise UnknownModel(f"the model's name is empty; the catalogue has {', '.join(CATALOGUE)}")
-    if isinstance(name, str) and name in CATALOGUE:
-        return pull(CATALOGUE[name], cache=cache, progress=progress)
+    if _is_entry(name):
+        return pull(CATALOGUE[name], cache=cache, progress=progress, verify=verify)
     path = Path(name).expanduser()
     if path.exists():
         return path
@@ -63,6 +69,13 @@ def locate(
 def open_path(path: Path, name: str = "", open_folder: OpenFolder = open_huggingface) -> Checkpoint:
     """The checkpoint in a GGUF file, a Hugging Face folder or an OpenVINO IR folder."""
     named = name or str(path)
+    try:
+        return _opened(path, named, open_folder)
+    except OSError as error:
+        raise BadModelFile(f"{error.filename or path} cannot be read: {error.strerror or error}") from error
+
+
+def _opened(path: Path, named: str, open_folder: OpenFolder) -> Checkpoint:
     if path.is_file():
         return open_gguf(named, path)
     if not path.is_dir():
@@ -78,6 +91,10 @@ def open_path(path: Path, name: str = "", open_folder: OpenFolder = open_hugging
         f"{path} is not a model folder: it has neither config.json nor {GRAPH}"
         + (f"; it holds {len(files)} GGUF files, name one of them" if files else "")
     )
+
+
+def _is_entry(name: str | Path) -> TypeGuard[str]:
+    return isinstance(name, str) and name in CATALOGUE
 
 
 def _unknown(name: str) -> str:

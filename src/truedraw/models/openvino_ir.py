@@ -28,13 +28,14 @@ def open_openvino(name: str, folder: Path) -> Checkpoint:
             )
     _check_graph(*files)
     values = read_json(folder / "config.json")
+    config = ir_config(Fields(folder / "config.json", values))
     return Checkpoint(
         name=name,
         path=folder,
         kind="openvino",
-        config=ir_config(Fields(folder / "config.json", values)),
+        config=config,
         weights=None,
-        text=folder_text(folder, values),
+        text=folder_text(folder, values, config.vocab_size),
         fingerprint=fingerprint(files),
         size_bytes=sum(file.stat().st_size for file in files),
         sampling_defaults=sampling_defaults(folder),

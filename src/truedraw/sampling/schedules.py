@@ -15,6 +15,7 @@ from truedraw.sampling.ranges import RANGES, Numbers, Wholes, shown
 Points = tuple[tuple[int, float], ...]
 
 NAME = "schedule"
+LARGEST = 1e100  # of a number in a schedule: what lies between two of them can be computed
 TOKENS = Wholes(0, "the number of tokens generated before, 0 or more")
 NEVER_OFF: dict[str, Numbers | Wholes] = {"top_k": Wholes(1, "1 or more"), "top_n_sigma": RANGES["mirostat_tau"]}
 """A line towards "off" has no meaning where off is written as 0."""
@@ -42,9 +43,15 @@ def points(name: str, line: Any) -> Points:
     for tokens, value in found:
         TOKENS.check(NAME, tokens)
         _check(name, value)
+    if _too_large(found):
+        raise BadParameter(NAME, f"got {shown(line)} for {name}; give numbers of less than {LARGEST:.0e}")
     if any(after <= before for (before, _), (after, _) in pairwise(found)):
         raise BadParameter(NAME, f"got {shown(line)} for {name}; the numbers of tokens must rise")
     return found
+
+
+def _too_large(points: Points) -> bool:
+    return any(abs(number) >= LARGEST for point in points for number in point)
 
 
 def _check(name: str, value: object) -> None:

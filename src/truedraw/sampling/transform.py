@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 from truedraw.sampling.step import Fixed, Step
 
+MOST_TOKENS = 1 << 31
+"""More than any vocabulary has: as a top_k it keeps all, and compiled code can hold it."""
+
 
 class Transform(NamedTuple):
     """What is done to logits, named and applied as in SamplingParams; 0 tokens, mass 1 and ratio 0 switch off."""
@@ -32,4 +35,6 @@ def fused(named: Sequence[tuple[str, Step]]) -> Transform | None:
     if list(values) != [name for name in Transform._fields if name in values]:
         return None
     found = Transform(**values)  # type: ignore[arg-type]
-    return Transform(float(found.temperature), round(found.top_k), float(found.top_p), float(found.min_p))
+    return Transform(
+        float(found.temperature), min(round(found.top_k), MOST_TOKENS), float(found.top_p), float(found.min_p)
+    )

@@ -24,7 +24,7 @@ def top_k(p: Floats, k: int) -> Mask:
     """The k likeliest tokens (Fan et al., 1805.04833)."""
     from truedraw.sampling.kernels.edges import top_k_mask
 
-    return np.asarray(top_k_mask(p, k))
+    return np.asarray(top_k_mask(p, min(k, p.size)))
 
 
 def top_p(p: Floats, mass: float) -> Mask:

@@ -7,14 +7,18 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from truedraw.errors import BadInput
+from truedraw.errors import BadInput, BadPrompt
 from truedraw.models import Checkpoint
+from truedraw.text.shortening import num_kept_bytes
 from truedraw.text.token_bytes import byte_table, decoding_rule
 
 if TYPE_CHECKING:
     import tokenizers
 
     from truedraw.text.template import ChatTemplate
+
+
+MOST_UTF8_BYTES = 4  # of a character
 
 
 class Tokenizer:
@@ -85,6 +89,25 @@ class Tokenizer:
         """
         clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         return list(self._tokenizer.encode(clean, add_special_tokens=add_special).ids)
+
+    def check_length(self, text: str, context: int) -> None:
+        """Raises BadPrompt for a text that is certain to have as many tokens as the context, before it is tokenized.
+
+        A long text takes minutes and gigabytes to be cut into tokens; its bytes are counted at once.
+        """
+        if len(text) * MOST_UTF8_BYTES <= context * self._longest:
+            return
+        least = -(-num_kept_bytes(self._tokenizer, text, self._bytes) // self._longest)
+        if least >= context:
+            raise BadPrompt(
+                f"the prompt has at least {least} tokens and the model's context {context}; "
+                f"shorten it to {context - 1} tokens, so that there is room for one more"
+            )
+
+    @cached_property
+    def _longest(self) -> int:
+        """Bytes of the longest token."""
+        return max(map(len, self._bytes), default=0) or 1
 
     def decode(self, ids: Iterable[int], *, skip_special: bool = True, continues: bool = False) -> str:
         """The text of ids, bytes that are not UTF-8 replaced by U+FFFD.

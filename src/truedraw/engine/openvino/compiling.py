@@ -16,7 +16,9 @@ from truedraw.engine.openvino.weights import INTEGERS, WEIGHTS, ConvertedConstan
 from truedraw.errors import BadParameter
 from truedraw.models import Checkpoint
 from truedraw.protocol import ModelConfig
+from truedraw.sampling.ranges import Wholes
 
+THREADS = Wholes(1, "1 to 4096", 4096)  # no machine has more cores, and each thread has a stack of its own
 STORE_VERSION = 1  # part of the key of stored constants: raise it when their form or their stacking changes
 
 
@@ -65,7 +67,8 @@ def _constants(checkpoint: Checkpoint, policy: str, folder: Path) -> MappedConst
     assert checkpoint.weights is not None
     parts = [checkpoint.fingerprint, policy, str(STORE_VERSION)]
     key = sha256("\0".join(parts).encode()).hexdigest()[:32]
-    return open_stored(folder, key, checkpoint.config, ConvertedConstants(checkpoint.weights, policy))
+    source = ConvertedConstants(checkpoint.weights, policy)
+    return open_stored(folder, key, checkpoint.config, source, before=checkpoint.check_contents)
 
 
 def _check(checkpoint: Checkpoint, options: Options) -> None:
@@ -79,5 +82,5 @@ def _check(checkpoint: Checkpoint, options: Options) -> None:
     layers = checkpoint.config.num_layers
     if any(not 0 <= layer < layers for layer in options.hidden_layers):
         raise BadParameter("hidden_layers", f"{options.hidden_layers} are not all among 0 to {layers - 1}")
-    if options.threads is not None and options.threads < 1:
-        raise BadParameter("threads", f"{options.threads} is not a number of threads; give 1 or more")
+    if options.threads is not None:
+        THREADS.check("threads", options.threads)

@@ -41,7 +41,8 @@ class OpenVINOEngine:
     """Implements protocol.Engine with OpenVINO's paged attention. Not for use from several threads at once.
 
     `numerics` is "invariant" (fast; a row's logits are the same bits whatever else is in the pass) or "reference"
-    (float32 throughout). `invariance` tells whether the first was found to hold on this machine.
+    (float32 throughout). `invariance` tells whether the first was found to hold on this machine; `not_kept` why the
+    converted weights could not be kept for the next time, None where they are.
     """
 
     def __init__(self, runner: Runner, config: ModelConfig, arithmetic: Numerics, layers: Layers | None = None) -> None:
@@ -54,6 +55,7 @@ class OpenVINOEngine:
         self.unrolls_trees = arithmetic.unrolled
         self._arithmetic = arithmetic
         self.invariance: InvarianceReport | None = None
+        self.not_kept: str | None = None
         self._passes: Passes | None = Passes(runner)
         self._pool, self._layers = runner.pool, layers
         self._costs: Costs | None = None
@@ -93,6 +95,7 @@ class OpenVINOEngine:
         runner = Runner(compiled, checkpoint.config, pages, keep=constants)
         layers = None if constants is None else Layers(checkpoint.config, constants, options)
         engine = cls(runner, checkpoint.config, arithmetic, layers)
+        engine.not_kept = None if constants is None else constants.not_kept
         with nullcontext() if constants is None else constants.forgetting():
             engine.warm_up()
         key = record_key(checkpoint, options)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import mmap
+import os
 from collections.abc import Sequence as Seq
+from contextlib import suppress
 from copy import copy
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+
+from truedraw.errors import BadParameter
+from truedraw.sampling.ranges import Wholes, shown
 
 
 class PageMemory:
@@ -40,7 +45,44 @@ class PageMemory:
             tensor[target, :, :slots] = tensor[source, :, :slots]
 
 
+def check_bytes(num_bytes: int) -> None:
+    """Raises BadParameter for more than this machine has, where that is known: it would be killed when it is used."""
+    Wholes(0, "bytes").check("cache_bytes", num_bytes)
+    there = _machine_bytes()
+    if there is not None and num_bytes > there:
+        raise BadParameter(
+            "cache_bytes", f"got {shown(num_bytes)} bytes, but this machine has {there} of memory; give at most that"
+        )
+
+
+def _machine_bytes() -> int | None:
+    """Physical memory; None where nobody knows."""
+    with suppress(ValueError, OSError, AttributeError):
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return None
+
+
 def _reserve(num_bytes: int) -> mmap.mmap:
+    """As `_mapped`; raises BadParameter where the system gives no such reservation, with the order of what it gives."""
+    try:
+        return _mapped(num_bytes)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise BadParameter(
+            "cache_bytes", f"{num_bytes} bytes cannot be set aside ({reason}); give at most {_possible(num_bytes)}"
+        ) from error
+
+
+def _possible(num_bytes: int) -> int:
+    """The largest that can be had of what halving the bytes leads to."""
+    while num_bytes := num_bytes // 2:
+        with suppress(OSError, OverflowError):
+            _mapped(num_bytes).close()
+            break
+    return num_bytes
+
+
+def _mapped(num_bytes: int) -> mmap.mmap:
     """Anonymous zeroed memory; huge pages off, since one would make 2 MiB resident for a page of a few KiB."""
     if not hasattr(mmap, "MAP_ANONYMOUS"):  # Windows
         return mmap.mmap(-1, num_bytes)

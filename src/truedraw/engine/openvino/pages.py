@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from truedraw.engine.openvino.page_memory import PageMemory
+from truedraw.engine.openvino.page_memory import PageMemory, check_bytes
 from truedraw.engine.openvino.prefixes import Block, Prefixes, Tokens
 from truedraw.errors import BadParameter, OutOfPages
+from truedraw.sampling.ranges import Wholes
 
 SCRATCH = 0
 """The page that padding rows write to; nobody reads it."""
@@ -165,7 +166,8 @@ class PagePool:
 def make_pool(ports: Seq[Any], cache_bytes: int, prefix_cache_bytes: int = 0) -> tuple[PagePool, dict[str, Any]]:
     """The pool and the tensors to bind, by input name, for a compiled model's cache inputs.
 
-    A page is `rows` slots of every layer; raises BadParameter where cache_bytes holds fewer than two, and where
+    A page is `rows` slots of every layer; raises BadParameter where cache_bytes holds fewer than two or is more
+    than the machine has, and where
     prefix_cache_bytes is negative.
     """
     import openvino as ov
@@ -173,13 +175,13 @@ def make_pool(ports: Seq[Any], cache_bytes: int, prefix_cache_bytes: int = 0) ->
     shapes = [tuple(dim.get_length() for dim in list(port.get_partial_shape())[1:]) for port in ports]
     kind = ports[0].get_element_type()
     page_bytes = sum(int(np.prod(shape)) for shape in shapes) * kind.size
+    check_bytes(cache_bytes)
     num_pages = cache_bytes // page_bytes
     if num_pages <= SCRATCH + 1:
         raise BadParameter(
             "cache_bytes", f"{cache_bytes} holds no page; at least {(SCRATCH + 2) * page_bytes} are needed"
         )
-    if prefix_cache_bytes < 0:
-        raise BadParameter("prefix_cache_bytes", f"{prefix_cache_bytes} is negative; 0 switches it off")
+    Wholes(0, "bytes; 0 switches it off").check("prefix_cache_bytes", prefix_cache_bytes)
     memory = PageMemory(shapes, kind.size, num_pages)
     tensors = {
         port.get_any_name(): ov.Tensor(tensor, ov.Shape((num_pages, *shape)), kind)

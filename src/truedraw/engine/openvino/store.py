@@ -7,10 +7,12 @@ import mmap
 import os
 import shutil
 import threading
+import weakref
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import IO, Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 
 from truedraw.engine.openvino.weights import Constants, Matrix, stacks, vectors
 from truedraw.errors import EngineError
-from truedraw.models.cache import staging
+from truedraw.models.cache import disk_hint, is_read_only, staging
 from truedraw.protocol import ModelConfig
 
 DATA, INDEX = "constants.bin", "index.json"
@@ -28,7 +30,12 @@ FORGET_SECONDS = 0.002  # pause between two sweeps: a few tens of megabytes are 
 
 
 class MappedConstants:
-    """Implements weights.Constants over a file that the system may drop from memory and read again at any time."""
+    """Implements weights.Constants over a file that the system may drop from memory and read again at any time.
+
+    `not_kept` says why the next process will have to convert them again; None: it finds them.
+    """
+
+    not_kept: str | None = None
 
     def __init__(self, entry: Path) -> None:
         self._index = json.loads((entry / INDEX).read_text())["arrays"]
@@ -77,19 +84,52 @@ class MappedConstants:
             self.forget()
 
 
-def open_stored(folder: Path, key: str, config: ModelConfig, source: Constants) -> MappedConstants:
+def open_stored(
+    folder: Path, key: str, config: ModelConfig, source: Constants, *, before: Callable[[], object] = lambda: None
+) -> MappedConstants:
     """The constants kept under `key`, converted from `source` and written first where missing or damaged.
 
-    Raises EngineError where they cannot be written; then nothing is left behind.
+    `before` is called before a conversion. In a folder that may not be written to they are kept for this process alone,
+    and `not_kept` says so. Raises EngineError where they cannot be written; then nothing is left behind.
     """
     entry = folder / key
-    if not whole(entry):
-        with _disk_errors(folder), staging(folder, key) as corner:
-            if not whole(entry):  # another process may have been faster
-                _write(corner / key, config, source)
-                shutil.rmtree(entry, ignore_errors=True)
-                os.replace(corner / key, entry)
+    if whole(entry):
+        return MappedConstants(entry)
+    before()
+    try:
+        _store(folder, key, config, source)
+    except OSError as error:
+        if not is_read_only(error):
+            raise EngineError(f"the converted weights could not be stored in {folder}: {disk_hint(error)}") from error
+        return _for_now(config, source, f"{folder}: {error.strerror}")
     return MappedConstants(entry)
+
+
+def _store(folder: Path, key: str, config: ModelConfig, source: Constants) -> None:
+    entry = folder / key
+    with staging(folder, key) as corner:
+        if not whole(entry):  # another process may have been faster
+            _write(corner / key, config, source)
+            shutil.rmtree(entry, ignore_errors=True)
+            os.replace(corner / key, entry)
+
+
+def _for_now(config: ModelConfig, source: Constants, why: str) -> MappedConstants:
+    """Constants in a temporary folder, which goes with them; raises EngineError."""
+    corner = Path(mkdtemp(prefix="truedraw-"))
+    try:
+        _write(corner / "entry", config, source)
+        constants = MappedConstants(corner / "entry")
+    except BaseException as error:
+        shutil.rmtree(corner, ignore_errors=True)
+        if not isinstance(error, OSError):
+            raise
+        raise EngineError(
+            f"the converted weights could not be stored, neither in {why} nor in {corner}: {disk_hint(error)}"
+        ) from error
+    constants.not_kept = why
+    weakref.finalize(constants, shutil.rmtree, corner, ignore_errors=True)
+    return constants
 
 
 def whole(entry: Path) -> bool:
@@ -145,14 +185,3 @@ def _crc(path: Path) -> int:
         while block := file.read(BLOCK_BYTES):
             value = zlib.crc32(block, value)
     return value
-
-
-@contextmanager
-def _disk_errors(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise EngineError(
-            f"the converted weights could not be stored in {folder}: {error.strerror or error}; "
-            "free some space or choose another cache folder"
-        ) from error

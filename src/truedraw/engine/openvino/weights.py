@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.errors import BadModelFile
 from truedraw.models.layout import EMBEDDING, expected_shapes
 from truedraw.protocol import ModelConfig, Packed, Weights
 
@@ -82,19 +83,31 @@ class ConvertedConstants:
 
     def vector(self, name: str) -> NDArray[np.float32]:
         """See Constants."""
-        return self._weights.dense(name)
+        return self._dense(name)
+
+    def _dense(self, name: str) -> NDArray[np.float32]:
+        """The tensor; raises BadModelFile where it holds what is no number, before all that is computed is none."""
+        found = self._weights.dense(name)
+        _check_finite(name, found)
+        return found
 
     def _read(self, name: str) -> Matrix:
         if self._policy == "float32":
-            return Matrix(self._weights.dense(name))
+            return Matrix(self._dense(name))
         packed = self._weights.packed(name) if self._policy != "int8" else None
         if packed is not None and (self._policy != "int4" or packed.bits == INT4_BITS):
+            _check_finite(name, packed.scales)
             return from_packed(packed, wide=name == EMBEDDING)
         if self._policy == "stored":
-            return _half(self._weights.dense(name), self._weights.stored_as(name))
-        dense = self._weights.dense(name)
+            return _half(self._dense(name), self._weights.stored_as(name))
+        dense = self._dense(name)
         four = self._policy == "int4" and name != EMBEDDING and dense.shape[1] % INT4_GROUP == 0
         return quantise4(dense) if four else quantise(dense)
+
+
+def _check_finite(name: str, values: NDArray[np.float32]) -> None:
+    if not np.isfinite(values).all():
+        raise BadModelFile(f"the tensor {name} holds values that are no finite numbers; fetch the model again")
 
 
 def stacks(config: ModelConfig) -> Iterator[tuple[str, ...]]:

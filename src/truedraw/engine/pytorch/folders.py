@@ -26,14 +26,14 @@ def open_folder(name: str, folder: Path) -> Checkpoint:
     Raises BadModelFile, UnsupportedModel, and BadParameter where transformers is not installed.
     """
     values = read_json(folder / "config.json")
-    files = [*weight_files(folder), folder / "config.json"]
+    files, sizes = [*weight_files(folder), folder / "config.json"], _sizes(folder)
     return Checkpoint(
         name=name,
         path=folder,
         kind="huggingface",
-        config=_sizes(folder),
+        config=sizes,
         weights=None,
-        text=folder_text(folder, values),
+        text=folder_text(folder, values, sizes.vocab_size),
         fingerprint=fingerprint(files),
         size_bytes=sum(file.stat().st_size for file in files),
         sampling_defaults=sampling_defaults(folder),

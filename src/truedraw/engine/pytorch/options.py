@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from truedraw.errors import BadParameter
+from truedraw.sampling.ranges import Wholes
 
 DTYPES = ("float32", "bfloat16", "float16")
 WEIGHTS = ("auto", "stored")  # both are the file's own values; nothing is rounded to integers here
 REFERENCE = "reference"
+THREADS = Wholes(1, "1 to 4096", 4096)  # no machine has more cores, and each thread has a stack of its own
 MISSING = "the engine pytorch needs an extra: pip install 'truedraw[torch]'"
 
 
@@ -29,8 +31,8 @@ class Options:
         self._check_arithmetic()
         if self.weights not in WEIGHTS:
             raise BadParameter("weights", f"{self.weights!r} is not one of {', '.join(WEIGHTS)} here")
-        if self.threads is not None and self.threads < 1:
-            raise BadParameter("threads", f"{self.threads} is not a number of threads; give 1 or more")
+        if self.threads is not None:
+            THREADS.check("threads", self.threads)
         if self.cache_bytes < 1:
             raise BadParameter("cache_bytes", f"{self.cache_bytes} holds no text; give the bytes of all texts together")
         if self.prefix_cache_bytes:
