@@ -7,6 +7,7 @@ from llguidance import LLTokenizer, TokenizerWrapper
 
 from known_laws import Scenario, lookup, normalised, transformed
 from truedraw.sampling.grammar import Grammar, opened
+from truedraw.testing.stuck import STUCK
 
 END = 3
 TOKENS = (b"a", b"b", b"c", b"<end>")
@@ -88,7 +89,10 @@ def masked_text_law(scenario: Scenario, prompt, legal) -> dict[tuple[int, ...], 
             law[text] = law.get(text, 0.0) + weight
             continue
         row, allowed = lookup(scenario.target, [*prompt, *text]), legal(text)
-        masked = normalised([w if i in allowed else 0.0 for i, w in enumerate(row)])
-        p = transformed(masked, **scenario.params)
+        masked = [w if i in allowed else 0.0 for i, w in enumerate(row)]
+        if not any(masked):
+            law[(*text, STUCK)] = weight
+            continue
+        p = transformed(normalised(masked), **scenario.params)
         open_texts += [((*text, token), weight * w) for token, w in enumerate(p) if w > 0]
     return law

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from known_laws import Scenario, lookup
+from truedraw.testing.stuck import STUCK
 
 Given = Mapping[str, Any]
 IMPOSSIBLE = -math.inf
@@ -30,6 +31,9 @@ class Definition:
     def __init__(self, given: Given, prompt=(), output=(), end_ids=(), mu=None, coin=False, nudge=0.0) -> None:
         self.given, self.prompt, self.output = given, list(prompt), list(output)
         self.end_ids, self.mu, self.coin, self.nudge = end_ids, mu, coin, nudge
+
+    def allows_nothing(self, logits: Sequence[float]) -> bool:
+        return max(self.banned(list(logits))) == IMPOSSIBLE
 
     def p(self, logits: Sequence[float]) -> list[float]:
         z = self.banned(self.penalised([x + self.given.get("logit_bias", {}).get(i, 0) for i, x in enumerate(logits)]))
@@ -171,9 +175,12 @@ def only(z: Sequence[float], kept: Sequence[int]) -> list[float]:
     return [x if i in kept else IMPOSSIBLE for i, x in enumerate(z)]
 
 
-def text_law(scenario: Scenario, prompt: Sequence[int]) -> dict[tuple[int, ...], float]:
-    """The law of the emitted text: at every place toss XTC's coin, then draw, until an end token or the limit."""
-    given, law = scenario.params, {}
+def text_law(scenario: Scenario, prompt: Sequence[int], legal=None) -> dict[tuple[int, ...], float]:
+    """The law of the emitted text: at every place toss XTC's coin, then draw, until an end, the limit or STUCK.
+
+    `legal(text)`, a grammar's, is the set of tokens that may follow.
+    """
+    given, law = dict(scenario.params), {}
     chance = given.get("xtc_probability", 0.0)
     open_texts = [((), 1.0, 2 * given.get("mirostat_tau", 5.0))]
     while open_texts:
@@ -181,8 +188,13 @@ def text_law(scenario: Scenario, prompt: Sequence[int]) -> dict[tuple[int, ...],
         if len(text) == scenario.max_tokens or (text and text[-1] in scenario.end_ids):
             law[text] = law.get(text, 0.0) + weight
             continue
+        if legal is not None:
+            given["allowed_token_ids"] = legal(text)
         row = lookup(scenario.target, [*prompt, *text])
         logits = [math.log(w) if w else IMPOSSIBLE for w in row]
+        if Definition(given, prompt, text, scenario.end_ids).allows_nothing(logits):
+            law[(*text, STUCK)] = law.get((*text, STUCK), 0.0) + weight  # as often as there are coins
+            continue
         for coin, part in ((True, chance), (False, 1 - chance)):
             p = Definition(given, prompt, text, scenario.end_ids, mu, coin).p(logits) if part else []
             open_texts += [

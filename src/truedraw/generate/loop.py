@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import replace
-from time import perf_counter
 
 from truedraw import protocol as p
 from truedraw.errors import OutOfPages
@@ -16,6 +15,7 @@ from truedraw.generate.guesses import guess
 from truedraw.generate.rows import LawRows
 from truedraw.generate.sample import Parts, Sample, Schedule, Together, Turn
 from truedraw.sampling.drawing import RowDraws
+from truedraw.sampling.working_time import working_seconds
 
 __all__ = ["Parts", "Sample", "Schedule", "Stopwatch", "Together", "Turn", "rounds"]
 
@@ -65,9 +65,11 @@ def advance(sample: Sample, scores: p.Scores, turn: Turn, draws: RowDraws) -> p.
     clock, share = Stopwatch(), 1 / len(turn.samples)
     proposal, forced = sample.proposal or p.NOTHING, sample.forced
     rows = LawRows(sample.law, proposal, scores, draws)
-    verdict = sample.parts.verifier(proposal, rows, sample.randomness, len(sample.sequence.tokens))
+    position = len(sample.sequence.tokens)
+    verdict = rows.reached(sample.parts.verifier(proposal, rows, sample.randomness, position))
     if sample.parts.observer is not None:
-        sample.parts.observer(sample.number, proposal, rows, verdict)
+        told = replace(verdict, coupled=sample.parts.verifier.coupled)
+        sample.parts.observer(sample.number, proposal, rows, told)
     kept, sample.finish_reason = sample.ending.cut(verdict.tokens)
     logprobs, sampling_logprobs = rows.logprobs(kept)
     sample.law, sample.proposal, sample.forced = rows.law_after(kept), None, 0
@@ -106,14 +108,14 @@ class Stopwatch:
     """Seconds between laps."""
 
     def __init__(self) -> None:
-        self._start = self._last = perf_counter()
+        self._start = self._last = working_seconds()
 
     def lap(self) -> float:
         """Seconds since the last lap."""
-        now = perf_counter()
+        now = working_seconds()
         seconds, self._last = now - self._last, now
         return seconds
 
     def total(self) -> float:
         """Seconds since the start."""
-        return perf_counter() - self._start
+        return working_seconds() - self._start

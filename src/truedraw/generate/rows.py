@@ -1,23 +1,46 @@
 """The target's p at the nodes of a proposal, transformed when a verifier looks and never before.
 
 Most verdicts need no p, only tokens drawn from it: those are drawn without writing p down where the law allows it.
+
+Where no token may follow a draft (bad words, n-grams, a grammar that is stuck), plain sampling would raise an error,
+but only if its text came there and went on. So a rule is shown some law there, and what it decides from there on is
+dropped. That keeps the law of the text, errors included: an exact rule emits the law p' that it was shown, p' and p
+are equal down to such a place, and where a text first comes to one depends on the text alone. If it goes on, the next
+round begins there, and row 0 raises.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-import numpy as np
-
-from truedraw.protocol import ROOT, Floats, Law, Logits, Proposal, Purpose, Randomness, Scores
+from truedraw.errors import BadParameter, EngineError
+from truedraw.protocol import ROOT, Floats, Law, Logits, Proposal, Purpose, Randomness, Scores, Verdict
 from truedraw.sampling.drawing import Drawn, RowDraws
-from truedraw.sampling.law import log_probability
+from truedraw.sampling.law import log_probability, one_hot
+
+
+class Anything:
+    """protocol.Law where no token may follow, and below: any would do that does not depend on what was drafted."""
+
+    def __call__(self, logits: Logits) -> Floats:
+        """The first token."""
+        return one_hot(0, len(logits))
+
+    def after(self, token: int, p: Floats | None = None) -> Law:
+        """The same."""
+        return self
+
+    def forced(self, limit: int) -> Sequence[int]:
+        """Nothing: no text comes here."""
+        return ()
 
 
 class LawRows:
     """protocol.DrawingRows of one sample in one round. Most rounds end early, so most rows are never asked for.
 
-    `draws`, and its memory, may serve one round after the other.
+    `draws`, and its memory, may serve one round after the other. Raises BadParameter and EngineError in row 0 only.
     """
 
     def __init__(self, law: Law, proposal: Proposal, scores: Scores, draws: RowDraws | None = None) -> None:
@@ -27,11 +50,25 @@ class LawRows:
         self.vocab_size = scores.logits.shape[1]
         self._laws: dict[int, Law] = {0: law}
         self._known: dict[int, Floats] = {}
+        self._closed: set[int] = set()  # rows found to allow nothing; none below them
 
     def __getitem__(self, row: int) -> Floats:
         if row not in self._known:
-            self._known[row] = self._law(row)(self._logits[row])
+            self._known[row] = self._p(row)
         return self._known[row]
+
+    def reached(self, verdict: Verdict) -> Verdict:
+        """What of a verdict stands before the first row that allows nothing; all of it where there is none.
+
+        Drafts alone lead to such a row, so the last token then is a draft, and none was drawn behind it.
+        """
+        if not self._closed:
+            return verdict
+        rows = self._rows_of(verdict.tokens)
+        count = next((place for place, row in enumerate(rows) if self._is_closed(row)), None)
+        if count is None:
+            return verdict
+        return replace(verdict, tokens=verdict.tokens[:count], num_accepted=count, rejected=False)
 
     def draw(self, row: int, randomness: Randomness, purpose: Purpose, position: int, node: int = 0) -> int:
         """randomness.choose(self[row], purpose, position, node)."""
@@ -56,9 +93,27 @@ class LawRows:
 
     def _logs(self, row: int, token: int) -> tuple[float, float]:
         drawn = self._drawn.get(row)
-        if drawn is not None and drawn.token == token:
-            return drawn.logprob, drawn.sampling_logprob
-        return log_probability(self._logits[row], token), float(np.log(self[row][token]))
+        if drawn is None or drawn.token != token:
+            drawn = self._draws.given(self._law(row), self._logits[row], token)
+        before = log_probability(self._logits[row], token) if drawn is None else drawn.logprob
+        after = None if drawn is None else drawn.sampling_logprob
+        return before, log_of(float(self[row][token])) if after is None else after
+
+    def _p(self, row: int) -> Floats:
+        try:
+            return self._law(row)(self._logits[row])
+        except (BadParameter, EngineError):
+            if row == 0:
+                raise
+        self._closed.add(row)
+        self._laws[row] = Anything()
+        return self._laws[row](self._logits[row])
+
+    def _is_closed(self, row: int) -> bool:
+        """Looked at anew: a rule may have looked at an equal sibling of the draft in its place."""
+        if row not in self._drawn:
+            self[row]
+        return row in self._closed
 
     def _law(self, row: int) -> Law:
         if row not in self._laws:
@@ -68,7 +123,8 @@ class LawRows:
 
     def _after(self, row: int, token: int) -> Law:
         """A law that was drawn from without its p stays as it is over the text, and needs none."""
-        return self._law(row).after(token, None if row in self._drawn else self[row])
+        p = None if row in self._drawn else self[row]  # before the law, which it may turn into Anything
+        return self._law(row).after(token, p)
 
     def _rows_of(self, tokens: Sequence[int]) -> list[int]:
         if len(tokens) == 1:
@@ -79,3 +135,8 @@ class LawRows:
             here = {node for node, parent in enumerate(parents) if parent in here and ids[node] == token}
             rows.append(1 + min(here))
         return rows
+
+
+def log_of(p: float) -> float:
+    """As the kernels take it: numpy's may differ in the last bit."""
+    return math.log(p) if p > 0.0 else -math.inf

@@ -99,13 +99,18 @@ class Grammar:
         """At most `limit` tokens that must come next, the end token included."""
         tokens: list[int] = []
         here: Step = self
-        while len(tokens) < limit and isinstance(here, Grammar):
-            legal = here.legal()
-            if np.count_nonzero(legal) != 1:
-                break
-            tokens.append(int(legal.argmax()))
-            here = here.after(tokens[-1], None)
+        while len(tokens) < limit and isinstance(here, Grammar) and (token := here.only()) is not None:
+            tokens.append(token)
+            here = here.after(token, None)
         return tuple(tokens)
+
+    def only(self) -> int | None:
+        """The token that must come here, None where there is a choice or nothing left: the text may end before."""
+        try:
+            legal = self.legal()
+        except BadParameter:
+            return None
+        return int(legal.argmax()) if np.count_nonzero(legal) == 1 else None
 
 
 def unchanged(row: Row) -> None:
