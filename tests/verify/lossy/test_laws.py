@@ -12,6 +12,7 @@ from enumeration import law_of, total_variation
 from known_laws import SCENARIOS, Scenario, TableDrafter, random_table, text_law
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.protocol import LossyVerifier, Proposal, Purpose
+from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.testing.runs import PROMPT, run
 from truedraw.testing.short import shortened
 from truedraw.testing.trees import SHAPES, TreeDrafter
@@ -99,9 +100,9 @@ def loss_and_bias(make, scenario: Scenario, drafter) -> tuple[float, float]:
     def one(walker):
         rule = make()
         text = run(scenario, walker, rule, drafter)[0]
-        tally = rule.tally
-        said = (1 - rule.audit_rate) * tally.eligible.estimate if isinstance(rule, SkipVerifier) else tally.divergence
-        return text, said
+        loss = rule.loss()
+        each = loss.details["tv_per_token_estimate"] if isinstance(rule, SkipVerifier) else loss.tv_per_token
+        return text, each * loss.tokens
 
     law = law_of(one)
     texts: dict = {}
@@ -129,6 +130,27 @@ def test_the_same_holds_for_trees(make, shape) -> None:
 def test_the_mildest_setting_is_exact(make) -> None:
     for scenario in SCENARIOS[:3]:
         assert loss_and_bias(make, shortened(scenario), TableDrafter(scenario.draft))[1] < ROUNDING
+
+
+def test_what_lenience_says_of_one_place_is_its_distance_over_the_tokens_of_the_round() -> None:
+    p, q, rule = np.array([0.2, 0.5, 0.3]), np.array([0.7, 0.1, 0.2]), LenientVerifier(2.0)
+    tokens = rule(Proposal.chain([0], [q]), [p, p], PhiloxRandomness(3, 0), 5).tokens
+    assert (rule.loss().tokens, rule.loss().tv_per_token) == (len(tokens), pytest.approx((0.4 - 0.2) / len(tokens)))
+
+
+def test_what_skipping_says_is_its_bound_over_the_share_that_is_not_audited() -> None:
+    rule = SkipVerifier(0.5, 0.3)
+    for place in range(400):
+        rule.tally.eligible.looked(0.1 * (place % 3)) if place % 4 == 0 else rule.tally.eligible.skipped()
+    rule.tally.tokens = 500
+    eligible, loss = rule.tally.eligible, rule.loss()
+    assert eligible.estimate < eligible.bound < eligible.places
+    assert loss.tv_per_token == pytest.approx((1 - 0.3) * eligible.bound / 500)
+    assert loss.details == {
+        "tv_per_token_estimate": pytest.approx((1 - 0.3) * eligible.estimate / 500),
+        "eligible": 400,
+        "audited": 100,
+    }
 
 
 def test_certain_drafts_are_never_skipped() -> None:
