@@ -1,9 +1,13 @@
-"""The toy engine with a cache of pages that runs out, and with an eye on how it is used."""
+"""The toy engine with a cache of pages that runs out, and with an eye on how it is used.
+
+Every path of a tree but the first takes pages of its own, from the last token of the text on, while a pass lasts.
+"""
 
 from __future__ import annotations
 
 from truedraw import Model
 from truedraw.engine.tabular import TabularEngine, TabularSequence
+from truedraw.engine.trees import paths
 from truedraw.errors import EngineError, OutOfPages
 from truedraw.models.toy import TOY_TABLE, toy_text
 from truedraw.text import Tokenizer
@@ -71,11 +75,15 @@ class PagedTable(TabularEngine):
 
     def held_after(self, works, fills) -> int:
         held = {id(text): text.pages for text in self.open_texts}
+        aside = 0
         for work in works:
-            held[id(work.sequence)] = self.pages_for(len(work.sequence.tokens) + len(work.proposal))
+            first, *others = paths(work.proposal) or [[]]
+            length = len(work.sequence.tokens)
+            held[id(work.sequence)] = self.pages_for(length + len(first))
+            aside += sum(self.pages_for(length + len(path)) - (length - 1) // self.rows for path in others)
         for fill in fills:
             held[id(fill.sequence)] = self.pages_for(fill.sequence.cached + fill.count)
-        return sum(held.values())
+        return sum(held.values()) + aside
 
 
 def toy(**options) -> Model:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from dataclasses import replace
 
 import pytest
@@ -403,3 +404,92 @@ def test_tokens_are_counted_while_they_are_written(model: Model) -> None:
     assert seen[0] == 0
     assert seen[-1] == 60
     assert len(set(seen)) > 20
+
+
+class Interrupted(deque):
+    """A queue in whose first moment of emptiness, or right after whose first entry, another thread does something."""
+
+    def __init__(self, act, when: str) -> None:
+        super().__init__()
+        self.act, self.when = act, when
+
+    def _now(self, when: str) -> None:
+        act, self.act = (self.act, None) if when == self.when else (None, self.act)
+        if act is not None:
+            act()
+
+    def __len__(self) -> int:
+        found = super().__len__()
+        if not found:
+            self._now("empty")
+        return found
+
+    def popleft(self):
+        found = super().__len__()
+        if not found:
+            self._now("empty")
+            raise IndexError
+        return super().popleft()
+
+    def append(self, job) -> None:
+        super().append(job)
+        self._now("filled")
+
+
+def test_what_another_thread_adds_and_cancels_at_once_writes_nothing(model: Model) -> None:
+    """Even between the two looks of the thread that drives the batch, at what was added and at what was cancelled."""
+    with model.batch() as batch:
+        first = batch.add("the cat", seed=1, **LONG)
+        batch.step()
+        runs = []
+
+        def act() -> None:
+            runs.append(batch.add("the dog", seed=2, n=2, **LONG))
+            runs[0].cancel()
+
+        batch._scheduler._added = Interrupted(act, "empty")
+        for _ in range(3):
+            batch.step()
+        assert runs[0].ended
+        assert list(batch.completed()) == [runs[0], first]
+    assert runs[0].result().stats.tokens == 0
+    assert runs[0].error is None
+    assert first.result().stats.tokens == 30
+    assert model.engine.open_texts == []
+
+
+def test_what_is_cancelled_before_it_is_added_is_not_begun(model: Model) -> None:
+    with model.batch() as batch:
+        scheduler, run = batch._scheduler, batch.add("the cat", seed=1, **LONG)
+        job = scheduler._added.pop()
+        run.cancel()
+        assert not batch.step()
+        scheduler._added.append(job)
+        assert not batch.step()
+        assert list(batch.finished()) == [run]
+    assert run.result().stats.tokens == 0
+
+
+def test_a_batch_that_is_closed_while_a_request_is_added(model: Model) -> None:
+    """Just before the request is put in: it is refused. Just after: it has ended, or it is refused."""
+    batch = model.batch()
+    check, calls = batch._scheduler.check_open, []
+
+    def closes() -> None:
+        check()
+        calls.append(0)
+        if len(calls) == 2:  # the batch has looked, and so has its scheduler
+            batch.close()
+
+    batch._scheduler.check_open = closes
+    with pytest.raises(BadInput, match="batch is closed"):
+        batch.add("the cat", seed=1, **LONG)
+    assert batch.num_unfinished == len(batch._open) == 0
+    assert list(batch.finished()) == []
+
+    batch = model.batch()
+    batch._scheduler._added = Interrupted(batch.close, "filled")
+    run = batch.add("the cat", seed=1, **LONG)
+    assert run.ended
+    assert batch.num_unfinished == 0
+    assert list(batch.finished()) == [run]

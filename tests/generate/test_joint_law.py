@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
+import numpy as np
 import pytest
 
 from enumeration import Walker, law_of, total_variation
@@ -13,11 +14,13 @@ from truedraw.control.fixed import FixedController
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.draft.suffix import SuffixDrafter
 from truedraw.engine.logits_cache import LogitsCache
+from truedraw.errors import OutOfPages
 from truedraw.generate.ending import Ending
 from truedraw.generate.job import Job, Start
 from truedraw.generate.planning import Limits
-from truedraw.generate.sample import Parts
+from truedraw.generate.sample import Parts, Sample
 from truedraw.generate.scheduler import Scheduler
+from truedraw.protocol import ROOT, Proposal, Purpose
 from truedraw.registry import find
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
@@ -137,3 +140,82 @@ def test_shared_noise_would_be_seen() -> None:
         return first * 2
 
     assert total_variation(law_of(one), independent(CASE, 2)) > 0.1
+
+
+class Branching(TableDrafter):
+    """A second draft beside the first where that is token 1: how much room the two need is chance."""
+
+    def chain(self, state, budget, randomness):
+        position, q = len(state.text), self.law_after(state, state.text)
+        first = randomness.choose(q, Purpose.DRAFT, position, 0)
+        if budget < 2 or first != 1:
+            return Proposal.chain([first], [q])
+        others = np.where(np.arange(len(q)) == first, 0.0, q)
+        others /= others.sum()
+        second = randomness.choose(others, Purpose.DRAFT, position, 1)
+        return Proposal(np.array([first, second]), np.array([ROOT, ROOT]), (q, others))
+
+
+CROWDED = Scenario("little room", random_table(3, 1, 74), random_table(3, 1, 75), draft_tokens=2, max_tokens=4)
+LONGEST = len(PROMPT) + CROWDED.max_tokens - 1  # the last token is never computed
+ROOMY = LONGEST + 2  # the first drafts, whatever they are, have room, and later ones might not
+
+
+def crowded_law(verifier: str, drafter, pages: int, case: Scenario = CROWDED, names=(0,)):
+    """And how many drafts there were at most."""
+    drafted = []
+
+    def one(walker: Walker):
+        scheduler = Scheduler(PagedTable(case.target, pages=pages, rows=1), FixedController(case.draft_tokens))
+        job = job_of(case, walker, names, verifier, drafter())
+        found = finished(scheduler, job)
+        drafted.append(sum(each.drafted for each in job.rounds))
+        return found
+
+    return law_of(one), max(drafted)
+
+
+@pytest.mark.parametrize("pages", range(LONGEST, ROOMY + 1))
+@pytest.mark.parametrize("verifier", ["traversal", "coupled"])
+def test_drafts_that_may_have_no_room(verifier: str, pages: int) -> None:
+    """Nothing fails for want of room that only drafts need, and what goes for it is chosen without a look at them."""
+    law, most = crowded_law(verifier, lambda: Branching(CROWDED.draft), pages)
+    assert total_variation(law, independent(CROWDED, 1)) < ROUNDING
+    assert most > (pages == ROOMY)
+
+
+@pytest.mark.parametrize("pages", [ROOMY, ROOMY + 2])
+@pytest.mark.parametrize("verifier", ["traversal", "coupled"])
+def test_drafts_of_two_samples_that_may_have_no_room(verifier: str, pages: int) -> None:
+    """One gives its pages up with drafts that are drawn, and has room for them when it goes on."""
+    law, most = crowded_law(verifier, lambda: Branching(CASE.draft), pages, CASE, (0, 1))
+    assert total_variation(law, independent(CASE, 2)) < ROUNDING
+    assert most >= 2
+
+
+@pytest.mark.parametrize("verifier", ["traversal", "coupled"])
+def test_certain_drafts_without_room(verifier: str) -> None:
+    law, most = crowded_law(verifier, lambda: SuffixDrafter(suffix_decoding_min_token_prob=0.0), LONGEST)
+    assert total_variation(law, independent(CROWDED, 1)) < ROUNDING
+    assert most > 0
+
+
+def test_drafts_that_were_drawn_are_never_dropped_for_want_of_room(monkeypatch) -> None:
+    """An engine may need more room for them than any of ours: then the text ends there."""
+    monkeypatch.setattr(Scheduler, "has_room", lambda self, work: True)
+    with pytest.raises(OutOfPages):
+        crowded_law("traversal", lambda: Branching(CROWDED.draft), LONGEST)
+    law, most = crowded_law("coupled", lambda: Branching(CROWDED.draft), LONGEST)  # where no draft changes a text
+    assert total_variation(law, independent(CROWDED, 1)) < ROUNDING
+    assert most > 0
+
+
+def test_drafts_dropped_for_the_room_they_need_would_be_seen(monkeypatch) -> None:
+    def drop(sample: Sample) -> bool:
+        sample.proposal = sample.proposal.only(np.arange(sample.forced))
+        return True
+
+    monkeypatch.setattr(Scheduler, "has_room", lambda self, work: True)
+    monkeypatch.setattr(Sample, "drop_drafts", drop)
+    law, _ = crowded_law("traversal", lambda: Branching(CROWDED.draft), LONGEST)
+    assert total_variation(law, independent(CROWDED, 1)) > 1e-3

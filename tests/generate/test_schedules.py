@@ -14,7 +14,14 @@ from truedraw.errors import BadParameter, OutOfPages
 from truedraw.generate.planning import Limits
 
 WORDS = (" cat", " dog", " sat", " ran")
-DRAFTS = (False, None, {"adaptive": False, "num_speculative_tokens": 3, "prompt_lookup_min": 1}, "suffix")
+DRAFTS = (
+    False,
+    None,
+    {"adaptive": False, "num_speculative_tokens": 3, "prompt_lookup_min": 1},
+    "suffix",
+    {"method": "suffix", "suffix_decoding_tree": True, "adaptive": False, "num_speculative_tokens": 9},
+    {"method": "recycle", "adaptive": False},
+)
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ def ample() -> Model:
 
 def crowded(rng: np.random.Generator) -> tuple[Model, Limits, int]:
     """An engine in which the longest text has just room, or a little more, and limits to match."""
-    longest = 1 + 45 + 20 + 7
+    longest = 1 + 45 + 20 - 1  # the last token of a text is never computed
     rows = int(rng.choice([1, 4, 16]))
     model = toy(rows=rows, pages=-(-longest // rows) + int(rng.choice([0, 3, 40])))
     limits = Limits(int(rng.choice([1, 2, 7, 64])), int(rng.choice([1, 9, 256])), int(rng.choice([1, 5, 64])))
@@ -96,7 +103,7 @@ def test_every_text_is_that_of_its_request_alone(seed: int) -> None:
                 found, expected, strict=True
             ):
                 assert whole[: len(tokens)] == tokens
-                assert whole_text.startswith(text)
+                assert whole_text.startswith(text) or "stop" in one.sampling  # what might have begun a stop string
                 assert whole_logprobs[: len(logprobs)] == logprobs
 
 

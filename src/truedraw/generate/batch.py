@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from truedraw.control.payoff import PayoffController
 from truedraw.engine.logits_cache import LogitsCache, LogitsCacheUse
-from truedraw.errors import TruedrawError
+from truedraw.errors import BadInput, TruedrawError
 from truedraw.generate.generation import Generation
 from truedraw.generate.job import Job
 from truedraw.generate.planning import Limits
@@ -45,7 +45,11 @@ class Batch:
         wish = self._model.wish(prompt, params, speculative=speculative, observer=observer, **sampling)
         run, job = self._model.run(wish, self._scheduler, self._drafters)
         self._open[job] = run
-        self._scheduler.add(job)
+        try:
+            self._scheduler.add(job)
+        except BadInput:
+            del self._open[job]
+            raise
         return run
 
     def step(self) -> bool:

@@ -1,7 +1,8 @@
 """Who waits, who runs, and who gives up pages for whom.
 
-First come, first served. Where the cache is out of pages the youngest gives its pages back and waits in front of the
-queue until somebody older has left. So the oldest always goes on, and every queue comes to its end.
+First come, first served. Only those who begin like a text that is being computed let others pass, until it is. Where
+the cache is out of pages the youngest gives its pages back and waits in front of the queue until somebody older has
+left. So the oldest always goes on, and every queue comes to its end.
 """
 
 from __future__ import annotations
@@ -9,15 +10,16 @@ from __future__ import annotations
 from bisect import insort
 from collections import deque
 from collections.abc import Callable
+from itertools import islice
 
 from truedraw.engine.logits_cache import LogitsCache
 from truedraw.generate.job import Job
 from truedraw.generate.planning import Limits
 from truedraw.generate.sample import Sample, Turn
+from truedraw.generate.shared_prompts import SharedPrompts, begins_alike
 from truedraw.protocol import Engine, Fill, Work
 from truedraw.protocol import Sequence as Text
 
-ALIKE = 32  # tokens, about a page of the cache: fewer are not shared
 AHEAD = 4  # prompts computed before there is a place for them, so that none stays empty when many end at once
 
 
@@ -38,7 +40,13 @@ class Crowd:
         self.running: list[Sample] = []
         self.evicted: list[Sample] = []
         self.jobs: dict[int, Job] = {}  # by the numbers of the samples that run or are evicted
+        self._shared = SharedPrompts(engine)
         self._full = False  # there was no room, and nobody has left since
+
+    def join(self, job: Job) -> None:
+        """At the end of the queue."""
+        self.waiting.append(job)
+        self._shared.expect(job)
 
     def admit(self) -> None:
         """Let in whom there is room for; nobody overtakes those who gave up their pages."""
@@ -47,18 +55,22 @@ class Crowd:
             return
         for job in tuple(self.opened):
             self._begin(job)
-        while self.waiting and self._may_open():
-            if not self._open(self.waiting[0]):
+        for job in tuple(islice(self.waiting, self._limits.max_running + AHEAD)):
+            if not self._may_open():
+                return
+            if not self._is_begun(job) and not self._open(job):
                 return
 
-    def prompts(self) -> list[Text]:
-        """What samples wait for; nothing while pages are short."""
+    def prompts(self) -> list[tuple[int, Text]]:
+        """What samples wait for, and its jobs' places in the order of arrival; nothing while pages are short."""
         if self._full and self.running:
             return []
-        return [job.root for job in self.opened if job.root is not None]
+        return [(job.first, job.root) for job in self.opened if job.root is not None]
 
     def make_room(self, turn: Turn) -> bool:
         """Take the youngest out of a pass and back into the queue; False where only one is left."""
+        if self._shared.clear():
+            return True
         self._full = True
         holders = [job for job in self.opened if job.root is not None and self._holds(job, turn)]
         if holders and len(holders) + len(self.running) > 1:
@@ -93,7 +105,7 @@ class Crowd:
         if job in self.opened:
             self.opened.remove(job)
         elif job in self.waiting:
-            self.waiting.remove(job)
+            self._call(job)
         if job.root is not None:
             job.root.close()
             job.root = None
@@ -106,27 +118,35 @@ class Crowd:
                 return
             insort(self.running, self.evicted.pop(0), key=number)
 
+    def _call(self, job: Job) -> None:
+        """Out of the queue."""
+        self.waiting.remove(job)
+        self._shared.forget(job)
+
     def _open(self, job: Job) -> bool:
         """Whether it was let in, or has failed; False where it has to wait."""
         try:
-            root = job.open(self._engine)
+            root = job.open(self._engine, self._shared.text(job))
+            has_room = not (self.running or self.opened) or self._fits(root)
         except Exception as error:  # an engine of somebody else may raise anything
-            self.waiting.popleft()
+            self._call(job)
             self._failed(job, error)
             return True
-        if (self.running or self.opened) and not self._fits(root):
+        if not has_room:
             job.postpone()
             self._full = True
             return False
-        self.waiting.popleft()
-        self.opened.append(job)
+        self._call(job)
+        insort(self.opened, job, key=lambda each: each.first)
         self._begin(job)
         return True
 
     def _begin(self, job: Job) -> None:
         """Start samples of the job: once its prompt is computed where several share it, at once where one is left."""
         try:
-            while job.remaining and len(self.running) < self._limits.max_running and job.is_ready():
+            self._shared.keep(job)
+            shared = self._shared.is_wanted(job)
+            while job.remaining and len(self.running) < self._limits.max_running and job.is_ready(shared):
                 sample = job.begin(self._engine, self._cache)
                 self.jobs[sample.number] = job
                 insort(self.running, sample, key=number)
@@ -140,22 +160,26 @@ class Crowd:
         if self._full and self.running:
             return False
         claims = len(self.running) + sum(job.remaining for job in self.opened)
-        return (claims < self._limits.max_running or len(self.opened) < AHEAD) and not self._is_begun()
+        return claims < self._limits.max_running or len(self.opened) < AHEAD
 
-    def _is_begun(self) -> bool:
-        """Whether a text that begins like the next prompt is being computed: once it is, they can share that."""
-        texts = [
-            *(sample.sequence for sample in self.running),
-            *(job.root for job in self.opened if job.root is not None),
-        ]
-        beginning = self.waiting[0].prompt[:ALIKE]
-        return any(text.num_uncached > ALIKE and tuple(text.tokens[:ALIKE]) == beginning for text in texts)
+    def _is_begun(self, job: Job) -> bool:
+        """Whether its prompt, or one that begins like it, is being computed: once it is, they can share that."""
+        if self._shared.text(job) is not None:
+            return False
+        unfinished = self._unfinished()
+        if self._shared.is_wanted(job) and any(each.prompt == job.prompt for each in unfinished):
+            return True
+        return begins_alike(job.prompt, [*(sample.sequence for sample in self.running), *unfinished.values()])
+
+    def _unfinished(self) -> dict[Job, Text]:
+        """Prompts that are not computed yet, but for those that samples compute themselves."""
+        return {job: root for job in self.opened if (root := job.root) is not None and root.num_uncached > 1}
 
     def _fits(self, text: Text) -> bool:
         """Whether there is room for one more, with what the others need next."""
-        works = [Work(sample.sequence) for sample in self.running]
-        roots = [root for job in self.opened if (root := job.root) is not None and root.num_uncached > 1]
-        return self._engine.fits([*works, Work(text)], [Fill(root, root.num_uncached - 1) for root in roots])
+        works = [*(Work(sample.sequence) for sample in self.running), Work(text)]
+        fills = [Fill(root, root.num_uncached - 1) for root in self._unfinished().values()]
+        return self._engine.fits(works, fills) or (self._shared.clear() and self._engine.fits(works, fills))
 
     @staticmethod
     def _holds(job: Job, turn: Turn) -> bool:

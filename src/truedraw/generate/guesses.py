@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import NamedTuple
+
+import numpy as np
 
 from truedraw.draft.behind import look_ahead
 from truedraw.draft.chances import OwnChance
@@ -15,7 +16,19 @@ from truedraw.draft.site import worths_of
 from truedraw.errors import BadProposal
 from truedraw.generate.certain import Tokens, forced_tokens
 from truedraw.generate.sample import Sample, Schedule, Turn
-from truedraw.protocol import NOTHING, Asker, Choice, Controller, Drafter, DraftState, Proposal, Randomness
+from truedraw.protocol import (
+    NOTHING,
+    ROOT,
+    Asker,
+    Choice,
+    Controller,
+    Drafter,
+    DraftState,
+    Proposal,
+    Randomness,
+    Work,
+)
+from truedraw.sampling.working_time import working_seconds
 
 
 @dataclass(slots=True, eq=False)
@@ -111,16 +124,26 @@ class Guessing:
     def _draft(self, orders: Sequence[Order]) -> None:
         """One call for each drafter, whatever the jobs call it."""
         groups: dict[int, tuple[Drafter, list[Order]]] = {}
-        for order in orders:
+        for order in filter(self._has_room, orders):
             asked = order.guess.sources[order.source].asked
             groups.setdefault(id(asked), (asked, []))[1].append(order)
         for asked, group in groups.values():
-            start = perf_counter()
+            start = working_seconds()
             self._propose(asked, group)
-            share = (perf_counter() - start) / len(group)
+            share = (working_seconds() - start) / len(group)
             for order in group:
                 self._seconds[order.source] = self._seconds.get(order.source, 0.0) + share
                 order.guess.sample.draft_seconds += share
+
+    def _has_room(self, order: Order) -> bool:
+        """Whatever its drafts will be: none that were drawn may be dropped for want of room, see Sample.drop_drafts.
+
+        Under a coupled rule no draft changes a text, and all may be.
+        """
+        sample, tokens = order.guess.sample, min(order.tokens, order.guess.asker.room)
+        if sample.parts.verifier.coupled or tokens < 1:
+            return True
+        return self._schedule.has_room(Work(sample.sequence, widest(len(order.guess.certain), tokens)))
 
     def _propose(self, asked: Drafter, group: Sequence[Order]) -> None:
         able = [(order, state) for order in group if (state := order.guess.state_of(order.source)) is not None]
@@ -134,6 +157,13 @@ class Guessing:
             for order, _ in able:
                 order.guess.failed = True
                 self._schedule.failed(order.guess.sample, error)
+
+
+def widest(certain: int, drafts: int) -> Proposal:
+    """Needs at least the room of any proposal of as many nodes: it has as many leaves as they, each as deep as any."""
+    depth = certain + drafts
+    parents = np.concatenate((np.arange(ROOT, depth - 1), np.full(drafts - 1, depth - 2)))
+    return Proposal(np.zeros(len(parents), np.int64), parents, (None,) * len(parents))
 
 
 def settle(each: Guess, choice: Choice) -> None:

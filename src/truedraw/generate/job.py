@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import NamedTuple
 
 from truedraw import protocol as p
@@ -13,6 +14,7 @@ from truedraw.errors import TruedrawError
 from truedraw.generate.ending import Ending
 from truedraw.generate.sample import Parts, Sample
 from truedraw.generate.trail import Trail
+from truedraw.sampling.working_time import working_seconds
 
 
 class Start(NamedTuple):
@@ -37,7 +39,7 @@ class Job:
     live: list[Sample] = field(default_factory=list)  # begun and not ended
     rounds: list[p.Round] = field(default_factory=list)
     fill_seconds: float = 0.0  # of the engine, for passes that computed nothing but prompts
-    opened_at: float | None = None  # perf_counter
+    opened_at: float | None = None  # working_seconds
     ended_at: float | None = None
     error: TruedrawError | None = None
 
@@ -49,12 +51,12 @@ class Job:
     @property
     def seconds(self) -> float:
         """From its beginning, the time in the queue not counted, to its end or now."""
-        return 0.0 if self.opened_at is None else (self.ended_at or perf_counter()) - self.opened_at
+        return 0.0 if self.opened_at is None else (self.ended_at or working_seconds()) - self.opened_at
 
-    def open(self, engine: p.Engine) -> p.Sequence:
-        """Its turn has come: the prompt as a text of the engine."""
-        self.opened_at = perf_counter()
-        self.root = engine.open(self.prompt)
+    def open(self, engine: p.Engine, computed: p.Sequence | None) -> p.Sequence:
+        """Its turn has come: the prompt as a text of the engine, a fork where somebody has `computed` the same."""
+        self.opened_at = working_seconds()
+        self.root = engine.open(self.prompt) if computed is None else engine.fork(computed, 1)[0]
         return self.root
 
     def postpone(self) -> None:
@@ -63,9 +65,9 @@ class Job:
             self.root.close()
         self.root = self.opened_at = None
 
-    def is_ready(self) -> bool:
-        """Whether a sample can begin: several share a prompt that is computed before."""
-        return self.root is not None and (self.remaining == 1 or self.root.num_uncached == 1)
+    def is_ready(self, shared: bool) -> bool:
+        """Whether a sample can begin: what several share, of this job or of others, is computed before."""
+        return self.root is not None and (self.root.num_uncached == 1 or (self.remaining == 1 and not shared))
 
     def begin(self, engine: p.Engine, cache: LogitsCache | None) -> Sample:
         """The next sample; the last one takes the prompt's own text, the others forks of it."""
@@ -97,3 +99,12 @@ class Job:
         else:
             self.error = TruedrawError(f"a part of the run raised {type(error).__name__}: {error}")
             self.error.__cause__ = error
+
+
+def taken(queue: deque[Job]) -> list[Job]:
+    """All that was in a queue, while others may put more in."""
+    found = []
+    with suppress(IndexError):
+        while True:
+            found.append(queue.popleft())
+    return found

@@ -1,12 +1,13 @@
 """How the rows of one pass are shared out: texts that are being written first, then what has to be computed for others.
 
-Prompts, and texts that gave up their pages, are computed in chunks beside the texts that are being written, the oldest
-first, so that a long one holds nobody up for long and is itself held up by nobody.
+Prompts, and texts that gave up their pages, are computed in chunks beside the texts that are being written, so that a
+long one holds nobody up for long. Half of the rows go by age, so that none waits for ever, and half to the shortest
+rest, so that a short prompt need not wait until a long one is done.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from truedraw.generate.sample import Sample, Turn
@@ -42,34 +43,44 @@ def check_bytes(name: str, value: object) -> None:
     Wholes(0, "bytes, 0 for none").check(name, value)
 
 
-def plan(samples: Sequence[Sample], prompts: Sequence[Text], limits: Limits) -> Turn:
-    """The pass for these samples and for prompts that others wait for, both the oldest first."""
-    writing = [sample for sample in samples if sample.sequence.num_uncached <= NEAR]
-    shares = Shares(limits.fill_rows if writing else limits.max_rows)
-    turn = Turn(writing)
-    for sample in samples if len(writing) < len(samples) else ():
-        uncached = sample.sequence.num_uncached
-        if uncached <= NEAR:
-            continue
-        count = shares.take(uncached)
-        if count == uncached:
-            turn.samples.append(sample)
+class Pending(NamedTuple):
+    """A text that is not computed yet."""
+
+    number: int  # its place in the order of arrival
+    text: Text
+    rows: int  # to be computed before, or while, the first token is drawn
+    sample: Sample | None  # whose text it is; None: a prompt that samples wait for
+
+
+def plan(samples: Sequence[Sample], prompts: Sequence[tuple[int, Text]], limits: Limits) -> Turn:
+    """The pass for these samples, and for prompts that others wait for, with their places in the order of arrival."""
+    turn = Turn([sample for sample in samples if sample.sequence.num_uncached <= NEAR])
+    pending = [Pending(number, text, rows, None) for number, text in prompts if (rows := text.num_uncached - 1)]
+    if len(turn.samples) < len(samples):
+        pending += [Pending(sample.number, sample.sequence, rows, sample) for sample in samples
+                    if (rows := sample.sequence.num_uncached) > NEAR]  # fmt: skip
+    pending.sort(key=lambda each: each.number)
+    given = shares([each.rows for each in pending], limits.fill_rows if turn.samples else limits.max_rows)
+    for each, count in zip(pending, given, strict=True):
+        if each.sample is not None and count == each.rows:
+            turn.samples.append(each.sample)
         elif count:
-            turn.fills.append(Fill(sample.sequence, count))
-    for text in prompts:
-        if count := shares.take(text.num_uncached - 1):
-            turn.fills.append(Fill(text, count))
+            turn.fills.append(Fill(each.text, count))
     return turn
 
 
-class Shares:
-    """Rows that are left in a pass."""
+def shares(wanted: Sequence[int], rows: int) -> list[int]:
+    """Of so many rows those that each gets, the oldest first: half go by age, what is left to who needs the fewest."""
+    given = [0] * len(wanted)
+    by_age = range(len(wanted))
 
-    def __init__(self, rows: int) -> None:
-        self._left = rows
-
-    def take(self, wanted: int) -> int:
-        """As many of the rows as there are."""
-        count = min(wanted, self._left)
-        self._left -= count
+    def hand_out(order: Iterable[int], count: int) -> int:
+        for index in order:
+            more = min(wanted[index] - given[index], count)
+            given[index] += more
+            count -= more
         return count
+
+    left = hand_out(by_age, rows - rows // 2)
+    hand_out(sorted(by_age, key=lambda index: wanted[index] - given[index]), rows // 2 + left)
+    return given

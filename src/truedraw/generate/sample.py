@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
+
 from truedraw import protocol as p
 from truedraw.errors import OutOfPages
 from truedraw.generate.ending import Ending
@@ -45,6 +47,18 @@ class Sample:
     draft_seconds: float = 0.0  # its share of the time that took
     finish_reason: str | None = None
 
+    def drop_drafts(self) -> bool:
+        """Keep only what must come of the proposal; False where that is all of it, or where dropping the rest is not
+        exact: the room that drafts need may depend on what they are, and what was drawn must not be chosen by that.
+        """
+        drawn = self.proposal
+        if drawn is None or len(drawn) == self.forced:
+            return False
+        if not self.parts.verifier.coupled and any(law is not None for law in drawn.laws):
+            return False
+        self.proposal = drawn.only(np.arange(self.forced))
+        return True
+
 
 @dataclass(slots=True)
 class Turn:
@@ -69,6 +83,10 @@ class Schedule(Protocol):
         """The cache has no room for the turn: take something out of it, or raise the error."""
         ...
 
+    def has_room(self, work: p.Work) -> bool:
+        """Whether the cache has room for it now."""
+        ...
+
     def failed(self, sample: Sample, error: Exception) -> None:
         """A stage of the sample's job has raised an error: end it, or raise the error."""
         ...
@@ -88,6 +106,10 @@ class Together:
     def make_room(self, turn: Turn, error: OutOfPages) -> None:
         """Nobody can wait."""
         raise error
+
+    def has_room(self, work: p.Work) -> bool:
+        """Taken for granted."""
+        return True
 
     def failed(self, sample: Sample, error: Exception) -> None:
         """The run is over."""

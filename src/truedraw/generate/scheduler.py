@@ -9,17 +9,18 @@ they have.
 from __future__ import annotations
 
 from collections import deque
-from time import perf_counter
 
 from truedraw.draft.site import close
 from truedraw.engine.logits_cache import LogitsCache
 from truedraw.errors import BadInput, OutOfPages
 from truedraw.generate.crowd import AHEAD, Crowd
-from truedraw.generate.job import Job
+from truedraw.generate.job import Job, taken
+from truedraw.generate.known_rows import KnownRows
 from truedraw.generate.loop import rounds
 from truedraw.generate.planning import LIMITS, Limits, plan
 from truedraw.generate.sample import Sample, Turn
-from truedraw.protocol import Controller, Engine, Round, Scores
+from truedraw.protocol import Controller, Engine, Round, Work
+from truedraw.sampling.working_time import working_seconds
 
 
 class Scheduler:
@@ -35,14 +36,14 @@ class Scheduler:
         self.ended: deque[Job] = deque()
         self.num_tokens = 0  # written so far, of all jobs
         self.controller = controller  # of all jobs that bring none
-        self._engine, self._limits, self._cache = engine, limits, logits_cache
+        self._engine, self._limits = engine, limits
         self._crowd = Crowd(engine, limits, logits_cache, self._fail)
         self._added: deque[Job] = deque()
         self._cancelled: deque[Job] = deque()
         self._failed: deque[Job] = deque()
         self._numbers = 0
         self._closed = False
-        self._missed: set[int] = set()  # samples that the cache of logits could not serve since the last pass
+        self._known = KnownRows()
         self._turn = Turn([])
         self._passes = rounds(engine, controller, self)
 
@@ -63,6 +64,12 @@ class Scheduler:
         """Put a job at the end of the queue; raises BadInput once it is closed."""
         self.check_open()
         self._added.append(job)
+        if self._closed:  # by another thread, just now: either it has taken the job and ends it, or nobody will
+            try:
+                self._added.remove(job)
+            except ValueError:
+                return
+            self.check_open()
 
     def check_open(self) -> None:
         """Raises BadInput after close(), and after an interruption, which closes it too."""
@@ -91,38 +98,45 @@ class Scheduler:
         """Cancel everything and free it at once; not while a pass is being computed."""
         self._closed = True
         self._passes.close()
-        while self._added:
-            self._number(self._added.popleft())
+        for job in taken(self._added):
+            self._number(job)
         for job in (*self._crowd.jobs.values(), *self._crowd.opened, *self._crowd.waiting):
             self._finish(job)
 
     def turn(self) -> Turn | None:
         """The next pass; before it, all that the cache of logits makes unnecessary."""
-        while self._added:
-            self._number(self._added.popleft())
-        while self._cancelled:
-            self._finish(self._cancelled.popleft())
+        cancelled = taken(self._cancelled)  # before the jobs: each of these was added before it was cancelled
+        for job in taken(self._added):
+            self._number(job)
+        for job in cancelled:
+            self._finish(job)
         self._crowd.admit()
-        self._turn = self._known() or plan(self._crowd.running, self._crowd.prompts(), self._limits)
+        running, prompts = self._crowd.running, self._crowd.prompts()
+        self._turn = self._known.turn(running, bool(prompts)) or plan(running, prompts, self._limits)
         if self._turn.samples or self._turn.fills:
             return self._turn
         return None
 
     def make_room(self, turn: Turn, error: OutOfPages) -> None:
-        """The youngest waits; one that has no room even alone has failed."""
-        if self._crowd.make_room(turn):
+        """The youngest waits; one that has no room even alone drafts nothing, or has failed."""
+        if self._crowd.make_room(turn) or any(sample.drop_drafts() for sample in turn.samples):
             return
         self._fail(self._crowd.last(turn), error)
         turn.samples, turn.fills = [], []
+
+    def has_room(self, work: Work) -> bool:
+        """Beside what the others hold."""
+        return self._engine.fits([work])
 
     def failed(self, sample: Sample, error: Exception) -> None:
         """It ends with its whole job, once the pass is over."""
         self._fail(self._crowd.jobs[sample.number], error)
 
     def _number(self, job: Job) -> None:
-        """A job has come in."""
-        job.first, self._numbers = self._numbers, self._numbers + len(job.starts)
-        self._crowd.waiting.append(job)
+        """A job has come in, unless it has ended already."""
+        if job.ended_at is None:
+            job.first, self._numbers = self._numbers, self._numbers + len(job.starts)
+            self._crowd.join(job)
 
     def _next(self) -> list[Round] | None:
         done = next(self._passes, None)
@@ -130,25 +144,6 @@ class Scheduler:
             self._passes = rounds(self._engine, self.controller, self)
             done = next(self._passes, None)
         return done
-
-    def _known(self) -> Turn | None:
-        """Samples whose rows are in the cache of logits: asked again and again, until it can serve nobody."""
-        known: list[tuple[Sample, Scores]] = []
-        for sample in self._crowd.running if self._cache is not None else ():
-            trail = sample.trail
-            if trail is None or sample.proposal is not None or sample.number in self._missed:
-                continue
-            scores = None if trail.cold else trail.scores()
-            if scores is not None:
-                known.append((sample, scores))
-                continue
-            self._missed.add(sample.number)
-            if trail.cold:
-                sample.trail = None
-        if known:
-            return Turn([sample for sample, _ in known], scores=[scores for _, scores in known])
-        self._missed.clear()
-        return None
 
     def _collect(self, done: list[Round]) -> None:
         """Hand out what a pass has brought, and let go of what has ended."""
@@ -161,8 +156,8 @@ class Scheduler:
         for sample in turn.samples:
             if sample.finish_reason is not None:
                 self._end(sample)
-        while self._failed:
-            self._finish(self._failed.popleft())
+        for job in taken(self._failed):
+            self._finish(job)
 
     def _charge(self, turn: Turn) -> None:
         """The time of a pass that computed nothing but prompts and texts begun before, to those it was for."""
@@ -190,7 +185,7 @@ class Scheduler:
         """Free what the job holds."""
         if job.ended_at is not None:
             return
-        job.ended_at = perf_counter()
+        job.ended_at = working_seconds()
         for sample in tuple(job.live):
             self._end(sample)
         self._crowd.drop(job)
