@@ -69,6 +69,29 @@ def test_a_draw_is_that_of_the_long_way(settings) -> None:
         assert (logits == before).all()
 
 
+@pytest.mark.parametrize("vocab", [3, 64, 1001, VOCAB])
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_logarithms_have_the_same_bits_whoever_chose_the_token(settings, vocab) -> None:
+    """Whether p was looked at depends on what was drafted, and that may depend on how long things took."""
+    own = law(**settings)
+    for sample, logits in enumerate(rows(24)[:, -vocab:].copy()):
+        found, chance = LawRows(own, NOTHING, Scores(logits[None])), PhiloxRandomness(7, sample)
+        token = found.draw(0, chance, Purpose.TARGET, 9)
+        looked_at = LawRows(own, NOTHING, Scores(logits[None]))
+        assert looked_at[0][token] == pytest.approx(np.exp(found.logprobs([token])[1][0]), rel=1e-11)
+        assert looked_at.logprobs([token]) == found.logprobs([token])
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_any_token_that_was_kept_has_the_logarithms_of_the_long_way(settings) -> None:
+    own, logits = law(**settings), rows(1)
+    p = own.step_by_step(logits[0])
+    for token in (*np.argsort(p)[-3:].tolist(), 0, VOCAB - 1):
+        ((before,), (after,)) = LawRows(own, NOTHING, Scores(logits)).logprobs([token])
+        assert np.exp(after) == pytest.approx(p[token], rel=1e-10)
+        assert before == pytest.approx(log_probability(logits[0], token), abs=1e-12)
+
+
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_p_is_that_of_the_steps(settings) -> None:
     own = law(**settings)

@@ -11,11 +11,10 @@ costs little more than one pass over the weights.
 from __future__ import annotations
 
 import numba
-import numpy as np
 
 from truedraw.protocol import Floats, Ints
-from truedraw.sampling.kernels.racing import run, run_few
-from truedraw.sampling.kernels.spans import maxima, num_spans
+from truedraw.sampling.kernels.clocks import chance_of
+from truedraw.sampling.kernels.racing import race_all, run_few
 from truedraw.sampling.philox import Words
 
 
@@ -25,9 +24,7 @@ def race(weights: Floats, counter: Words, key: Words) -> int:
 
     `counter` [4]: words 1 to 3 name the draw (bit 31 of the last must be 0), word 0 is not looked at.
     """
-    tops = np.empty(num_spans(weights.shape[0]))
-    maxima(weights, weights.shape[0], 0.0, tops)
-    return int(run(weights, weights.shape[0], tops, counter, key))
+    return int(race_all(weights, weights.shape[0], chance_of(counter, key)))
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
@@ -35,4 +32,4 @@ def race_few(tokens: Ints, weights: Floats, vocab_size: int, counter: Words, key
     """The same among weights [m] >= 0 at rising tokens [m] of `vocab_size`, all others being 0: the same winner."""
     if not (weights > 0.0).any():
         return -1
-    return int(tokens[run_few(tokens, weights, vocab_size, counter, key)])
+    return int(tokens[run_few(tokens, weights, vocab_size, chance_of(counter, key))])

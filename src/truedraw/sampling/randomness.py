@@ -85,10 +85,12 @@ def warm_up() -> None:
     from truedraw.sampling.kernels.batch import draw_one, law_into, memory
     from truedraw.sampling.kernels.softmax import log_normaliser
     from truedraw.sampling.transform import Transform
+    from truedraw.sampling.working_time import COMPILER
 
+    COMPILER.watch()
     logits, how = np.zeros(1, dtype=np.float32), tuple(Transform())
     draw = PhiloxRandomness(0)
-    draw_one(logits, how, draw.counter(Purpose.TARGET, 0, 0), draw.key, memory(1))
+    draw_one(logits, how, draw.counter(Purpose.TARGET, 0, 0), draw.key, -1, memory(1))
     law_into(logits, how, memory(1), np.empty(1))
     log_normaliser(logits)
     draw.choose(np.ones(1), Purpose.TARGET, 0)

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from truedraw.errors import EngineError
 from truedraw.protocol import Floats, Ints, Logits, Purpose
+from truedraw.sampling.kernels.clocks import chance_of
 from truedraw.sampling.kernels.cutting import Scratch
-from truedraw.sampling.kernels.draw import Edits, draw_row, law_row
+from truedraw.sampling.kernels.draw import DRAWN, Edits, draw_edited, draw_row, law_row
 from truedraw.sampling.kernels.judge import judge_row
 from truedraw.sampling.philox import Words
 from truedraw.sampling.randomness import PhiloxRandomness
@@ -136,10 +137,13 @@ def draw_rows(logits, job, named, part, scratch, out):  # type: ignore[no-untype
     counters, keys = named
     tokens, logs = out
     for row in range(part[0], part[1]):
+        draw = (chance_of(counters[row], keys[row]), wanted, DRAWN)
         low, high = (offsets[row], offsets[row + 1]) if offsets.shape[0] > 0 else (0, 0)
-        own = Edits(ids[low:high], before[low:high], factor[low:high], after[low:high])
-        chance = (counters[row], keys[row], wanted)
-        found = draw_row(logits[row], Transform(*how), own, chance, Scratch(*scratch))
+        if low == high:
+            found = draw_row(logits[row], Transform(*how), draw, Scratch(*scratch))
+        else:
+            own = Edits(ids[low:high], before[low:high], factor[low:high], after[low:high])
+            found = draw_edited(logits[row], Transform(*how), own, draw, Scratch(*scratch))
         tokens[row], logs[row, 0], logs[row, 1] = found
         if tokens[row] < 0:
             return row
@@ -147,11 +151,10 @@ def draw_rows(logits, job, named, part, scratch, out):  # type: ignore[no-untype
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def draw_one(logits, how, counter, key, scratch):  # type: ignore[no-untyped-def]
-    """draw_row with nothing edited."""
-    nothing = np.empty(0, np.int64)
-    none = Edits(nothing, np.empty(0), np.empty(0), np.empty(0))
-    return draw_row(logits, Transform(*how), none, (counter, key, True), Scratch(*scratch))
+def draw_one(logits, how, counter, key, given, scratch):  # type: ignore[no-untyped-def]
+    """draw_row with nothing edited; `given` is a token, or DRAWN."""
+    draw = (chance_of(counter, key), True, given)
+    return draw_row(logits, Transform(*how), draw, Scratch(*scratch))
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -1,4 +1,4 @@
-"""Three machine operations that numba has no name for: a fused multiply-add, and a double's bits there and back."""
+"""Machine operations that numba has no name for."""
 
 # ruff: noqa: ARG001 - numba calls these with fixed arguments
 
@@ -8,7 +8,13 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
+
+FETCHED = 16  # values at a time: a cache line of float32
+CACHE_LINE, BYTE = 64, 8  # bytes; bits
+FREE = ("nnan", "nsz")  # no NaN, and the sign of 0 does not matter
+FOR_READING, KEEP_NEAR, DATA = 0, 3, 1  # arguments of LLVM's prefetch
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -39,3 +45,68 @@ def double(typing: Any, word: Any) -> Any:
         return builder.bitcast(arguments[0], ir.DoubleType())
 
     return types.float64(types.int64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def larger(typing: Any, a: Any, b: Any) -> Any:
+    """The larger of two floats, neither NaN, of equals either. A loop of it becomes vector instructions."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        above = builder.fcmp_ordered(">", *arguments, flags=FREE)
+        return builder.select(above, *arguments, flags=FREE)
+
+    return a(a, a), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def lowest_bit(typing: Any, word: Any) -> Any:
+    """The place, from 0, of the lowest bit that is set in a word that is not 0."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def prefetch(typing: Any, values: Any, i: Any) -> Any:
+    """Start to bring FETCHED values of a contiguous array [n] near, from i on; beyond its end nothing happens."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        form = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        call = cgutils.get_or_insert_function(builder.module, form, "llvm.prefetch.p0")
+        first = builder.bitcast(builder.gep(array.data, [arguments[1]]), byte)
+        for ahead in range(0, FETCHED * values.dtype.bitwidth // BYTE, CACHE_LINE):
+            address = builder.gep(first, [ir.Constant(word, ahead)])
+            builder.call(call, [address, *(ir.Constant(word, each) for each in (FOR_READING, KEEP_NEAR, DATA))])
+        return context.get_dummy_value()
+
+    return types.none(values, types.uint64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def borrowed(typing: Any, values: Any) -> Any:
+    """The same array, references to which are not counted, each of which costs two atomic operations.
+
+    Its owner must live longer; where that is an array made in compiled code, `alive` sees to it.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        array.parent = cgutils.get_null_value(array.parent.type)
+        return array._getvalue()
+
+    return values(values), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def alive(typing: Any, owner: Any) -> Any:
+    """Keep an array until here."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.get_dummy_value()
+
+    return types.none(owner), generate

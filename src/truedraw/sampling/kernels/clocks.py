@@ -20,6 +20,8 @@ import math
 import numba
 import numpy as np
 
+from truedraw.sampling.kernels.bits import FETCHED
+from truedraw.sampling.kernels.rowkinds import fetch
 from truedraw.sampling.kernels.spans import COLUMNS, SPAN
 from truedraw.sampling.philox import philox
 
@@ -33,6 +35,8 @@ PLACE_MASK = np.uint64(SPAN - 1)
 WORD = 2.0**-32
 FINE_UNIT = 2.0**-59  # of t
 HALF = 0.5  # t sits in the middle of its cell, so it is never 0
+FETCHED_A_TILE = 160  # values: what the memory brings while the noise of a tile is made
+PAIRS = 8  # of arrivals made at once: they fill the processor's vectors
 
 
 @numba.njit(error_model="numpy")
@@ -44,16 +48,31 @@ def chance_of(counter, key):  # type: ignore[no-untyped-def]
 @numba.njit(error_model="numpy")
 def span_bounds(out, chance):  # type: ignore[no-untyped-def]
     """out [spans]: a lower bound of every span's first arrival: the coarse part of its t, divided by SPAN."""
+    for tile in range(out.shape[0] // COLUMNS):
+        tile_bounds(tile, out, chance)
+
+
+@numba.njit(error_model="numpy")
+def span_bounds_before(row, out, chance):  # type: ignore[no-untyped-def]
+    """The same just before the row is read: its beginning is brought near meanwhile, since the memory is free."""
+    for tile in range(out.shape[0] // COLUMNS):
+        for ahead in range(0, FETCHED_A_TILE, FETCHED):
+            fetch(row, tile * FETCHED_A_TILE + ahead)
+        tile_bounds(tile, out, chance)
+
+
+@numba.njit(error_model="numpy")
+def tile_bounds(tile, out, chance):  # type: ignore[no-untyped-def]
+    """Of a tile's spans. The array is not cut into tiles: each cut would be counted as a reference to it."""
     b, c, d, k0, k1 = chance
     unit = WORD / SPAN
-    for tile in range(out.shape[0] // COLUMNS):
-        bounds = out[tile * COLUMNS : tile * COLUMNS + COLUMNS]
-        for k in range(SPAN_BLOCKS):
-            w0, w1, w2, w3 = philox(np.uint64(tile * SPAN_BLOCKS + k), b, c, d, k0, k1)
-            bounds[k] = np.float64(w0) * unit
-            bounds[SPAN_BLOCKS + k] = np.float64(w1) * unit
-            bounds[2 * SPAN_BLOCKS + k] = np.float64(w2) * unit
-            bounds[3 * SPAN_BLOCKS + k] = np.float64(w3) * unit
+    for k in range(SPAN_BLOCKS):
+        w0, w1, w2, w3 = philox(np.uint64(tile * SPAN_BLOCKS + k), b, c, d, k0, k1)
+        at = np.uint64(tile * COLUMNS + k)
+        out[at] = np.float64(w0) * unit
+        out[at + np.uint64(SPAN_BLOCKS)] = np.float64(w1) * unit
+        out[at + np.uint64(2 * SPAN_BLOCKS)] = np.float64(w2) * unit
+        out[at + np.uint64(3 * SPAN_BLOCKS)] = np.float64(w3) * unit
 
 
 @numba.njit(error_model="numpy")
@@ -61,6 +80,26 @@ def arrivals(span, pair, chance):  # type: ignore[no-untyped-def]
     """(coarse, fine, coarse, fine) of two arrivals, the first pair's first coarse word being another's."""
     b, c, d, k0, k1 = chance
     return philox(np.uint64(span | pair << SPAN_BITS), b, c, d | LATER, k0, k1)
+
+
+@numba.njit(error_model="numpy")
+def arrivals_into(span, pair, bound, chance, out):  # type: ignore[no-untyped-def]
+    """out = (lows, fines) [2 PAIRS]: PAIRS pairs of arrivals, first all first ones; `bound` is that of pair 0."""
+    lows, fines = out
+    unit, pairs = WORD / SPAN, lows.shape[0] >> 1  # not the constant: so short a loop would be unrolled, not vectorised
+    for j in range(pairs):
+        coarse, fine, coarse_too, fine_too = arrivals(span, pair + j, chance)
+        lows[j], fines[j] = np.float64(coarse) * unit, fine
+        lows[pairs + j], fines[pairs + j] = np.float64(coarse_too) * unit, fine_too
+    if pair == 0:
+        lows[0] = bound
+
+
+@numba.njit(error_model="numpy")
+def gap_above(low):  # type: ignore[no-untyped-def]
+    """A better lower bound of the time between two arrivals: -log(1 - t) >= t + t**2 / 2 + t**3 / 3."""
+    t = low * SPAN
+    return low * (1.0 + t * (1 / 2 + t * (1 / 3)))
 
 
 @numba.njit(error_model="numpy")

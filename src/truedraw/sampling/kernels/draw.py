@@ -13,9 +13,11 @@ import numba
 import numpy as np
 
 from truedraw.protocol import Floats, Ints
+from truedraw.sampling.kernels.bits import alive, borrowed
+from truedraw.sampling.kernels.clocks import span_bounds_before
 from truedraw.sampling.kernels.cutting import cut_logits, cut_weights, is_cut
-from truedraw.sampling.kernels.edges import BLOCK
-from truedraw.sampling.kernels.racing import run, run_few
+from truedraw.sampling.kernels.edges import first_equal
+from truedraw.sampling.kernels.racing import race_all, run, run_few
 from truedraw.sampling.kernels.rowkinds import Tempered
 from truedraw.sampling.kernels.softmax import (
     coldness_of,
@@ -29,6 +31,7 @@ from truedraw.sampling.kernels.softmax import (
 from truedraw.sampling.kernels.spans import largest, maxima, num_spans
 
 NOTHING = (-1, np.nan, np.nan)  # the answer for a row without a law
+DRAWN = -1  # instead of a token that is given
 
 
 class Edits(NamedTuple):
@@ -41,30 +44,58 @@ class Edits(NamedTuple):
 
 
 @numba.njit(error_model="numpy")
-def draw_row(logits, how, edits, chance, scratch):  # type: ignore[no-untyped-def]
+def draw_row(logits, how, draw, scratch):  # type: ignore[no-untyped-def]
     """(token, log of its probability under the transformed law, log of its softmax) of logits [n].
 
-    NOTHING where there is no law. chance = (counter [4], key [2], whether logarithms are wanted; else they may be NaN).
+    NOTHING where there is no law. draw = (the chance of clocks.py; whether logarithms are wanted, else they may be NaN;
+    a token to use instead of a drawn one, DRAWN for none). The logarithms of a token do not depend on who chose it.
     """
-    if edits.ids.shape[0] > 0:
-        return draw_edited(logits, how, edits, chance, scratch)
-    n, wanted = logits.shape[0], chance[2]
-    tops = np.empty(num_spans(n), dtype=logits.dtype)
-    top = tops_of(logits, tops)
-    if not np.isfinite(top):
-        return NOTHING
-    tempered = Tempered(logits, top, coldness_of(how.temperature))
-    if how.temperature > 0.0 and not is_cut(how, n):
-        return draw_tempered(tempered, tops, chance)
-    if how.temperature == 0.0:
-        token, log = first_equal(logits, top), 0.0
-    else:
-        token, log = draw_listed(cut_logits(tempered, tops, how, scratch), chance, scratch, n)
-    return token, log, log_share(logits, top, token) if wanted else np.nan
+    if how.temperature > 0.0 and not is_cut(how, logits.shape[0]):
+        return draw_tempered(logits, coldness_of(how.temperature), draw)
+    return draw_cut(logits, how, draw, scratch)
 
 
 @numba.njit(error_model="numpy")
-def draw_edited(logits, how, edits, chance, scratch):  # type: ignore[no-untyped-def]
+def draw_tempered(logits, coldness, draw):  # type: ignore[no-untyped-def]
+    """The same where nothing is cut: no memory of a row's size, and few arrays, as references to each are counted."""
+    n, (chance, wanted, token) = logits.shape[0], draw
+    memory = np.empty(num_spans(n), dtype=logits.dtype), np.empty(num_spans(n))
+    row, tops, bounds = borrowed(logits), borrowed(memory[0]), borrowed(memory[1])
+    if token == DRAWN:
+        span_bounds_before(row, bounds, chance)
+    top = tops_of(row, tops)
+    if not np.isfinite(top):
+        return NOTHING
+    if token == DRAWN:
+        token = run(Tempered(row, top, coldness), n, (tops, bounds), chance)
+    alive(memory)
+    if not wanted:
+        return token, np.nan, np.nan
+    z = np.float64(logits[token]) - top
+    if coldness == 1.0:
+        log = z - math.log(total_weight(logits, top, 1.0))
+        return token, log, log
+    total, plain = two_totals(logits, top, coldness)
+    return token, z * coldness - math.log(total), z - math.log(plain)
+
+
+@numba.njit(error_model="numpy")
+def draw_cut(logits, how, draw, scratch):  # type: ignore[no-untyped-def]
+    """The same where something is cut, or at temperature 0."""
+    n, tops = logits.shape[0], np.empty(num_spans(logits.shape[0]), dtype=logits.dtype)
+    top = tops_of(logits, tops)
+    if not np.isfinite(top):
+        return NOTHING
+    if how.temperature == 0.0:
+        token, log = draw_likeliest(logits, top, draw)
+    else:
+        tempered = Tempered(logits, top, coldness_of(how.temperature))
+        token, log = draw_listed(cut_logits(tempered, tops, how, scratch), draw, scratch, n)
+    return token, log, log_share(logits, top, token) if draw[1] else np.nan
+
+
+@numba.njit(error_model="numpy")
+def draw_edited(logits, how, edits, draw, scratch):  # type: ignore[no-untyped-def]
     """The same where there is something to edit."""
     n, row, raw = logits.shape[0], scratch.row, np.nan
     edit(logits, edits, row)
@@ -72,14 +103,14 @@ def draw_edited(logits, how, edits, chance, scratch):  # type: ignore[no-untyped
     if not np.isfinite(top):
         return NOTHING
     if how.temperature == 0.0:
-        token, log = first_equal(row, top), 0.0
+        token, log = draw_likeliest(row, top, draw)
     else:
         total = weights_here(row, top, coldness_of(how.temperature))
         if is_cut(how, n):
-            token, log = draw_listed(cut_weights(-1, how, scratch, n), chance, scratch, n)
+            token, log = draw_listed(cut_weights(-1, how, scratch, n), draw, scratch, n)
         else:
-            token, log = draw_weighted(row, total, chance)
-    if chance[2]:
+            token, log = draw_weighted(row, total, draw)
+    if draw[1]:
         raw = log_share(logits, top_of(logits), token)
     return token, log, raw
 
@@ -117,7 +148,7 @@ def law_row(logits, how, scratch, out):  # type: ignore[no-untyped-def]
     return top
 
 
-@numba.njit(error_model="numpy")
+@numba.njit(error_model="numpy", forceinline=True)
 def tops_of(logits, tops):  # type: ignore[no-untyped-def]
     """tops [spans]: the largest logits of the spans; returns the largest of all, NaN where one is NaN."""
     nan = maxima(logits, logits.shape[0], -np.inf, tops)
@@ -135,48 +166,30 @@ def edit(logits, edits, out):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(error_model="numpy")
-def draw_tempered(row, tops, chance):  # type: ignore[no-untyped-def]
-    """draw_row of a Tempered row that nothing is cut from."""
-    counter, key, wanted = chance
-    token = run(row, row.logits.shape[0], tops, counter, key)
-    if not wanted:
-        return token, np.nan, np.nan
-    z = np.float64(row.logits[token]) - row.top
-    if row.coldness == 1.0:
-        log = z - math.log(total_weight(row.logits, row.top, 1.0))
-        return token, log, log
-    total, plain = two_totals(row.logits, row.top, row.coldness)
-    return token, z * row.coldness - math.log(total), z - math.log(plain)
-
-
-@numba.njit(error_model="numpy")
-def draw_weighted(weights, total, chance):  # type: ignore[no-untyped-def]
+def draw_weighted(weights, total, draw):  # type: ignore[no-untyped-def]
     """Of weights that nothing is cut from."""
-    counter, key, _ = chance
-    tops = np.empty(num_spans(weights.shape[0]))
-    maxima(weights, weights.shape[0], 0.0, tops)
-    token = run(weights, weights.shape[0], tops, counter, key)
+    chance, _, given = draw
+    token = race_all(weights, weights.shape[0], chance) if given == DRAWN else given
     return token, math.log(weights[token] / total)
 
 
 @numba.njit(error_model="numpy")
-def draw_listed(few, chance, scratch, n):  # type: ignore[no-untyped-def]
+def draw_listed(few, draw, scratch, n):  # type: ignore[no-untyped-def]
     """Of the first `few` tokens that are listed in scratch, of n."""
-    counter, key, _ = chance
-    weights = scratch.weights[:few]
-    k = run_few(scratch.ids[:few], weights, n, counter, key)
-    return scratch.ids[k], math.log(weights[k] / weights.sum())
+    chance, _, given = draw
+    ids, weights = scratch.ids[:few], scratch.weights[:few]
+    if given == DRAWN:
+        k = run_few(ids, weights, n, chance)
+        return ids[k], math.log(weights[k] / weights.sum())
+    kept = 0.0
+    for i in range(few):
+        kept = weights[i] if ids[i] == given else kept
+    return given, math.log(kept / weights.sum())
 
 
 @numba.njit(error_model="numpy")
-def first_equal(values, value):  # type: ignore[no-untyped-def]
-    """The first index of a value that is there."""
-    for first in range(0, values.shape[0], BLOCK):
-        block = values[first : first + BLOCK]
-        hits = 0
-        for i in range(block.shape[0]):
-            hits += block[i] == value
-        for i in range(block.shape[0] if hits else 0):
-            if block[i] == value:
-                return first + i
-    return -1
+def draw_likeliest(values, top, draw):  # type: ignore[no-untyped-def]
+    """The first of the largest values."""
+    token = first_equal(values, top)
+    given = token if draw[2] == DRAWN else draw[2]
+    return given, 0.0 if given == token else -np.inf

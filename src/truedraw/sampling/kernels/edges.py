@@ -158,3 +158,17 @@ def top_p_mask(weights, mass):  # type: ignore[no-untyped-def]
     out = np.empty(weights.shape[0], dtype=np.bool_)
     mask_into(weights, edge(weights, mass, BY_MASS), out)
     return out
+
+
+@numba.njit(error_model="numpy")
+def first_equal(values, value):  # type: ignore[no-untyped-def]
+    """The first index of a value that is there."""
+    for first in range(0, values.shape[0], BLOCK):
+        block = values[first : first + BLOCK]
+        hits = 0
+        for i in range(block.shape[0]):
+            hits += block[i] == value
+        for i in range(block.shape[0] if hits else 0):
+            if block[i] == value:
+                return first + i
+    return -1

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from truedraw.sampling.kernels.racing import run
+from truedraw.sampling.kernels.clocks import chance_of, span_bounds_before
+from truedraw.sampling.kernels.racing import race_all, run
 from truedraw.sampling.kernels.rowkinds import Excess
 from truedraw.sampling.kernels.spans import largest, maxima, num_spans
 from truedraw.sampling.philox import philox
@@ -34,10 +35,10 @@ def judge_row(p, q, token, coins, draws):  # type: ignore[no-untyped-def]
     """
     if coin(coins[0], coins[1]) * q[token] < p[token]:
         return token
-    n, row = p.shape[0], Excess(p, q, 1.0)
-    tops = np.empty(num_spans(n))
+    n, row, chance = p.shape[0], Excess(p, q, 1.0), chance_of(*draws)
+    tops, bounds = np.empty(num_spans(n)), np.empty(num_spans(n))
+    span_bounds_before(row, bounds, chance)
     maxima(row, n, 0.0, tops)
     if largest(tops) > SMALLEST_WEIGHT:
-        return -1 - run(row, n, tops, draws[0], draws[1])
-    maxima(p, n, 0.0, tops)
-    return -1 - run(p, n, tops, draws[0], draws[1])
+        return -1 - run(row, n, (tops, bounds), chance)
+    return -1 - race_all(p, n, chance)

@@ -6,6 +6,8 @@ divided by the span's largest weight, is below the limit. This test, and the one
 place, is made with logarithms to base 2, rounded to the safe side. All together about as many arrivals are looked at
 as a span has places, whatever the row. The winner is the index of the smallest E_i / w_i in float64, the lower one of
 equals, in whatever order indices are visited: it does not depend on any limit.
+
+What reads arrays is inlined by force where that saves time: a call counts references to every array it is given.
 """
 
 from __future__ import annotations
@@ -15,11 +17,22 @@ import math
 import numba
 import numpy as np
 
-from truedraw.sampling.kernels.clocks import ARRIVALS, PLACE_MASK, WORD, arrivals, chance_of, clock, gap, span_bounds
-from truedraw.sampling.kernels.rowkinds import SAG, log2_above, log2_below, power_above, value_at, weight_of
-from truedraw.sampling.kernels.spans import COLUMNS, SPAN, any_below, index, num_spans, span_of
+from truedraw.sampling.kernels.bits import alive, borrowed, lowest_bit
+from truedraw.sampling.kernels.clocks import (
+    LATER,
+    PAIRS,
+    PLACE_MASK,
+    WORD,
+    clock,
+    gap_above,
+    span_bounds,
+    span_bounds_before,
+)
+from truedraw.sampling.kernels.looking import SLACK, earlier, look_into
+from truedraw.sampling.kernels.rowkinds import SAG, log2_above, log2_below, power_above, value_at
+from truedraw.sampling.kernels.spans import COLUMNS, SPAN, below, index, maxima, num_spans, span_of
+from truedraw.sampling.philox import philox
 
-SLACK = 1 + 2.0**-40  # of a time: rounding never hides an index
 LOG_SLACK = SAG + 2.0**-20  # of the logarithm of a time, when its curve is a line
 LIMIT = 2.0  # of the first limit, in mean times of the first to ring, so that one in seven fails
 SHORTEST = 2.0**-1022  # of the first limit: one of 0 could not be raised
@@ -27,19 +40,30 @@ RAISE = 4.0  # of a limit that nothing rang before
 
 
 @numba.njit(error_model="numpy")
-def run(row, n, tops, counter, key):  # type: ignore[no-untyped-def]
-    """The winner among n indices, -1 where no weight is positive; tops [spans] are the spans' largest values."""
-    chance = chance_of(counter, key)
-    bounds, times, near = np.empty(tops.shape[0]), np.empty(tops.shape[0]), np.empty(tops.shape[0], np.int64)
-    span_bounds(bounds, chance)
+def run(row, n, spans, chance):  # type: ignore[no-untyped-def]
+    """The winner among n indices, -1 where no weight is positive; spans = (their largest values, their bounds)."""
+    tops, bounds = spans
+    memory = np.empty(tops.shape[0]), np.empty(tops.shape[0], np.int64)
+    some = np.empty(2 * PAIRS), np.empty(2 * PAIRS, np.uint64)
+    times, near, noise = borrowed(memory[0]), borrowed(memory[1]), (chance, (borrowed(some[0]), borrowed(some[1])))
     limit, winner = max(LIMIT / times_into(row, tops, bounds, times), SHORTEST), -1
     while winner < 0:
         count = spans_below(times, log2_below(limit) + LOG_SLACK, near)
-        winner = sweep(row, n, (tops, bounds), near[:count], limit, chance)
+        winner = sweep(row, n, spans, near[:count], limit, noise)
         if limit == math.inf:
             break
         limit *= RAISE
+    alive((memory, some))
     return winner
+
+
+@numba.njit(error_model="numpy")
+def race_all(row, n, chance):  # type: ignore[no-untyped-def]
+    """The same of a row whose values are weights >= 0."""
+    tops, bounds = np.empty(num_spans(n)), np.empty(num_spans(n))
+    span_bounds_before(row, bounds, chance)
+    maxima(row, n, 0.0, tops)
+    return run(row, n, (tops, bounds), chance)
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc"})
@@ -55,19 +79,19 @@ def times_into(row, tops, bounds, times):  # type: ignore[no-untyped-def]
 
 @numba.njit(error_model="numpy")
 def spans_below(times, reach, out):  # type: ignore[no-untyped-def]
-    """out [m]: the m spans whose time is below `reach`. No branch but one a tile."""
-    count = np.uint64(0)
+    """out [m]: the m spans whose time is below `reach`."""
+    count = 0
     for first in range(0, times.shape[0], COLUMNS):
-        part = times[first : first + COLUMNS]
-        if any_below(part, reach):
-            for c in range(COLUMNS):
-                out[count] = first + c
-                count += np.uint64(part[c] < reach)
-    return np.int64(count)
+        found = below(times, first, reach)
+        while found != np.uint64(0):
+            out[np.uint64(count)] = first + np.int64(lowest_bit(found))
+            found &= found - np.uint64(1)
+            count += 1
+    return count
 
 
-@numba.njit(error_model="numpy")
-def sweep(row, n, spans, near, limit, chance):  # type: ignore[no-untyped-def]
+@numba.njit(error_model="numpy", forceinline=True)
+def sweep(row, n, spans, near, limit, noise):  # type: ignore[no-untyped-def]
     """The winner among what rings before the limit in the spans `near` [m], -1 if nothing does.
 
     First come those whose first arrival may ring before it; then the best time is mostly found, and what is left is
@@ -75,79 +99,64 @@ def sweep(row, n, spans, near, limit, chance):  # type: ignore[no-untyped-def]
     vectors and the processor reads many weights at a time.
     """
     tops, bounds = spans
-    rings, later = soon(row, n, spans, near, chance)
+    rings, later = soon(row, n, spans, near, noise[0])
     best, winner = limit, -1
     for k in range(near.shape[0]):
         if rings[k] < best * SLACK:
             span = near[k]
-            best, winner = look_into(row, n, span, (best, winner, tops[span], bounds[span]), chance)
+            best, winner = look_into(row, n, span, (best, winner, tops[span], bounds[span]), noise)
             later[k] = math.inf
     for k in range(near.shape[0]):
         if later[k] < best * SLACK:
             span = near[k]
-            best, winner = look_into(row, n, span, (best, winner, tops[span], bounds[span]), chance)
+            best, winner = look_into(row, n, span, (best, winner, tops[span], bounds[span]), noise)
     return winner
 
 
-@numba.njit(error_model="numpy")
+@numba.njit(error_model="numpy", forceinline=True)
 def soon(row, n, spans, near, chance):  # type: ignore[no-untyped-def]
     """Lower bounds [m] of the time of each span's first arrival, and of all later ones together."""
+    places, rings, later = noise_of(near, chance)
     tops, bounds = spans
-    m = near.shape[0]
-    rings, later, places = np.empty(m), np.empty(m), np.empty(m, np.int64)
-    for k in range(m):
-        _, fine, coarse, _ = arrivals(near[k], 0, chance)
-        places[k], later[k] = np.int64(fine & PLACE_MASK), np.float64(coarse) * (WORD / SPAN)
-    for k in range(m):
-        i, bound = index(near[k], places[k]), bounds[near[k]]
-        value = value_at(row, min(i, n - 1))
-        rings[k] = bound / power_above(log2_above(row, value)) if i < n else math.inf
-        later[k] = (bound + later[k]) / power_above(log2_above(row, tops[near[k]]))
+    heights = np.empty((2, near.shape[0]))
+    for k in range(near.shape[0]):
+        span = np.uint64(near[k])
+        i = index(near[k], places[k])
+        heights[0, k] = log2_above(row, value_at(row, i)) if i < n else -np.inf
+        heights[1, k] = log2_above(row, tops[span])
+        rings[k] = bounds[span]
+    times_here(rings, later, heights[0], heights[1])
     return rings, later
 
 
-@numba.njit(error_model="numpy")
-def look_into(row, n, span, leader, chance):  # type: ignore[no-untyped-def]
-    """(best time, winner) once a span has run; leader = (best time, winner, the span's largest value, its bound)."""
-    best, winner, top, low = leader
-    cover = power_above(log2_above(row, top)) * SLACK
-    if best == math.inf and not weight_of(row, top) > 0.0:
-        return best, winner
-    time, coarse, fine = 0.0, np.uint64(0), np.uint64(0)
-    for k in range(ARRIVALS):
-        if k & 1 == 0:
-            before, now, coarse, fine = arrivals(span, k >> 1, chance)
-        else:
-            before, now = coarse, fine
-        if k > 0:
-            low = np.float64(before) * (WORD / SPAN)
-        if not time + low < best * cover:
-            break
-        time += gap(low, now)
-        i = index(span, np.int64(now & PLACE_MASK))
-        if i < n:
-            value = value_at(row, i)
-            if time < best * power_above(log2_above(row, value)) * SLACK:
-                w = weight_of(row, value)
-                if w > 0.0 and time < best * w * SLACK:
-                    best, winner = earlier(best, winner, time / w, i)
-    return best, winner
+@numba.njit(error_model="numpy", forceinline=True)
+def noise_of(near, chance):  # type: ignore[no-untyped-def]
+    """The places [m] of the spans' first arrivals, memory [m], and the coarse part of the time to the second [m]."""
+    m = near.shape[0]
+    places, times = np.empty(m, np.int64), np.empty((2, m))
+    later = times[1]
+    b, c, d, k0, k1 = chance
+    d |= LATER
+    for k in range(m):
+        _, fine, coarse, _ = philox(np.uint64(near[k]), b, c, d, k0, k1)  # arrivals(), which would not become vectors
+        places[k], later[k] = np.int64(fine & PLACE_MASK), np.float64(coarse) * (WORD / SPAN)
+    return places, times[0], later
+
+
+@numba.njit(error_model="numpy", forceinline=True)
+def times_here(rings, later, here, most):  # type: ignore[no-untyped-def]
+    """Gaps to times, in place: first arrivals at weights 2**here [m], second ones at most at 2**most [m]."""
+    for k in range(rings.shape[0]):
+        first = gap_above(rings[k])
+        rings[k] = first / power_above(here[k])
+        later[k] = (first + gap_above(later[k])) / power_above(most[k])
 
 
 @numba.njit(error_model="numpy")
-def earlier(best, winner, time, i):  # type: ignore[no-untyped-def]
-    """The leader once i has rung at `time`."""
-    if time < best or (time == best and i < winner) or winner < 0:
-        return time, i
-    return best, winner
-
-
-@numba.njit(error_model="numpy")
-def run_few(ids, weights, n, counter, key):  # type: ignore[no-untyped-def]
+def run_few(ids, weights, n, chance):  # type: ignore[no-untyped-def]
     """The place among rising ids [m] with weights [m] > 0, m >= 1, of n, of the winner of a race over the whole row."""
     if ids.shape[0] == 1:
         return 0
-    chance = chance_of(counter, key)
     bounds = np.empty(num_spans(n))
     span_bounds(bounds, chance)
     best, winner = math.inf, -1

@@ -15,7 +15,7 @@ import numpy as np
 from numba.extending import overload
 
 from truedraw.protocol import Floats, Logits
-from truedraw.sampling.kernels.bits import bits, double
+from truedraw.sampling.kernels.bits import bits, double, prefetch
 from truedraw.sampling.kernels.exponential import EXPONENT_BIAS, LOG2_E, MANTISSA_BITS, weight
 
 UNIT = 2.0**-MANTISSA_BITS
@@ -47,10 +47,15 @@ def left(share, p, q):  # type: ignore[no-untyped-def]
 
 
 def value_at(row: Any, i: Any) -> Any:
-    """The value of index i >= 0. For compiled code only, as all three.
+    """The value of index i >= 0. For compiled code only, as all four.
 
     Indices are read as unsigned, since numba's support of negative ones keeps a loop from becoming vector instructions.
     """
+    raise NotImplementedError
+
+
+def fetch(row: Any, i: Any) -> Any:
+    """Start to bring the value of an index >= 0 near, which may lie beyond the end."""
     raise NotImplementedError
 
 
@@ -71,6 +76,15 @@ def _value_at(row, i):  # type: ignore[no-untyped-def]
     if _kind(row) is Excess:
         return lambda row, i: left(row.share, row.p[np.uint64(i)], row.q[np.uint64(i)])
     return lambda row, i: row[np.uint64(i)]
+
+
+@overload(fetch)
+def _fetch(row, i):  # type: ignore[no-untyped-def]
+    if _kind(row) is Tempered:
+        return lambda row, i: prefetch(row.logits, np.uint64(i))
+    if _kind(row) is Excess:
+        return lambda row, i: (prefetch(row.p, np.uint64(i)), prefetch(row.q, np.uint64(i)))
+    return lambda row, i: prefetch(row, np.uint64(i))
 
 
 @overload(weight_of)

@@ -51,9 +51,23 @@ def two_totals(values, top, coldness):  # type: ignore[no-untyped-def]
     return total, plain
 
 
-@numba.njit(error_model="numpy", fastmath={"reassoc"})
+@numba.njit(error_model="numpy")
 def weights_into(values, top, coldness, out):  # type: ignore[no-untyped-def]
-    """out [n], which is not the values' own memory: the weights; returns their sum."""
+    """out [n], which is not the values' own memory: the weights; returns their sum.
+
+    A loop over two arrays of equal items is compiled twice, in vectors and one by one where the second array begins a
+    few items behind the first, as short arrays may. Their sums differ in the last place, so such rows are copied first.
+    """
+    if values.itemsize != out.itemsize:
+        return weights_apart(values, top, coldness, out)
+    for i in range(values.shape[0]):
+        out[i] = values[i]
+    return weights_here(out, top, coldness)
+
+
+@numba.njit(error_model="numpy", fastmath={"reassoc"})
+def weights_apart(values, top, coldness, out):  # type: ignore[no-untyped-def]
+    """The same in one loop."""
     total = 0.0
     for i in range(values.shape[0]):
         w = weight(values[i], top, coldness)
@@ -121,12 +135,12 @@ def keep(p: Floats, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})  # type: ignore[untyped-decorator]
 def excess_into(share: float, p: Floats, q: Floats, out: Floats) -> float:
-    """out [n]: (share p - q)+, p and q [n]; returns its sum."""
-    total = 0.0
+    """out [n]: (share p - q)+, p and q [n]; returns its sum, taken of `out` alone as in weights_into."""
     for i in range(p.shape[0]):
-        rest = left(share, p[i], q[i])
-        out[i] = rest
-        total += rest
+        out[i] = left(share, p[i], q[i])
+    total = 0.0
+    for i in range(out.shape[0]):
+        total += out[i]
     return total
 
 

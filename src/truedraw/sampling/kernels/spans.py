@@ -1,7 +1,8 @@
 """The vocabulary cut into spans of 32 indices, and the largest value of each in one pass.
 
 A tile is 2048 neighbours in 32 lines of 64; a span is a column of a tile, so that the largest values of 64 spans are
-found side by side in vector registers, at the speed of reading. Index 2048 t + 64 j + c is place j of span 64 t + c.
+found side by side in vector registers, at the speed of reading; memory is asked for half a tile ahead. Index
+2048 t + 64 j + c is place j of span 64 t + c.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from truedraw.sampling.kernels.rowkinds import value_at
+from truedraw.sampling.kernels.bits import FETCHED, larger
+from truedraw.sampling.kernels.rowkinds import fetch, value_at
 
 SPAN = 32  # places: more means fewer spans to look at and more of them to look into
 COLUMNS = 64  # spans of a tile
@@ -26,7 +28,7 @@ def num_spans(n):  # type: ignore[no-untyped-def]
 @numba.njit(error_model="numpy")
 def index(span, place):  # type: ignore[no-untyped-def]
     """The index at a place of a span."""
-    return span // COLUMNS * TILE + place * COLUMNS + span % COLUMNS
+    return (span & -COLUMNS) * SPAN + place * COLUMNS + (span & COLUMNS - 1)
 
 
 @numba.njit(error_model="numpy")
@@ -38,38 +40,42 @@ def span_of(i):  # type: ignore[no-untyped-def]
 @numba.njit(error_model="numpy")
 def maxima(row, n, lowest, out):  # type: ignore[no-untyped-def]
     """The largest of `lowest` and the n values of each span, out [spans]; returns whether a value is NaN."""
-    odd = np.zeros(COLUMNS, dtype=out.dtype)  # sums of value - value: 0, or NaN after a NaN or an infinity
+    odd = np.zeros(COLUMNS, dtype=out.dtype)  # sums: NaN after a NaN, and after infinities of both signs
     for tile in range(out.shape[0] // COLUMNS):
-        first, best = tile * TILE, out[tile * COLUMNS : tile * COLUMNS + COLUMNS]
-        best[:] = lowest
+        first, at = tile * TILE, np.uint64(tile * COLUMNS)
+        for c in range(COLUMNS):
+            out[at + np.uint64(c)] = lowest
         if first + TILE <= n:
             for line in range(0, SPAN, AT_ONCE):
-                several_lines(row, first + line * COLUMNS, best, odd)
+                for ahead in range(AT_ONCE * COLUMNS, 2 * AT_ONCE * COLUMNS, FETCHED):
+                    fetch(row, first + line * COLUMNS + ahead)
+                several_lines(row, first + line * COLUMNS, out, at, odd)
         else:
             for low in range(first, n, COLUMNS):
-                one_line(row, low, min(n - low, COLUMNS), best, odd)
+                one_line(row, low, min(n - low, COLUMNS), out, at, odd)
     return np.isnan(odd).any() and any_nan(row, n)
 
 
 @numba.njit(error_model="numpy")
-def several_lines(row, first, best, odd):  # type: ignore[no-untyped-def]
-    """AT_ONCE lines of a tile."""
+def several_lines(row, first, out, at, odd):  # type: ignore[no-untyped-def]
+    """AT_ONCE lines of a tile, whose spans start at `at`."""
     for c in range(COLUMNS):
-        top, seen = best[c], odd[c]
+        span = at + np.uint64(c)
+        top, seen = out[span], odd[c]
         for line in range(AT_ONCE):
             value = value_at(row, first + line * COLUMNS + c)
             top = value if value > top else top
-            seen += value - value
-        best[c], odd[c] = top, seen
+            seen += value
+        out[span], odd[c] = top, seen
 
 
 @numba.njit(error_model="numpy")
-def one_line(row, first, width, best, odd):  # type: ignore[no-untyped-def]
+def one_line(row, first, width, out, at, odd):  # type: ignore[no-untyped-def]
     """A line, perhaps not a whole one."""
     for c in range(width):
-        value = value_at(row, first + c)
-        best[c] = value if value > best[c] else best[c]
-        odd[c] += value - value
+        value, span = value_at(row, first + c), at + np.uint64(c)
+        out[span] = value if value > out[span] else out[span]
+        odd[c] += value
 
 
 @numba.njit(error_model="numpy")
@@ -84,18 +90,16 @@ def any_nan(row, n):  # type: ignore[no-untyped-def]
 @numba.njit(error_model="numpy")
 def largest(values):  # type: ignore[no-untyped-def]
     """The largest of values [spans]; no NaN."""
-    best = values[:COLUMNS].copy()
-    for first in range(COLUMNS, values.shape[0], COLUMNS):
-        part = values[first : first + COLUMNS]
-        for c in range(COLUMNS):
-            best[c] = part[c] if part[c] > best[c] else best[c]
-    return best.max()
+    best = values[0]
+    for span in range(values.shape[0]):
+        best = larger(best, values[span])
+    return best
 
 
 @numba.njit(error_model="numpy")
-def any_below(values, bound):  # type: ignore[no-untyped-def]
-    """Whether one of COLUMNS values is below the bound; no branch inside."""
-    below = 0
+def below(values, first, bound):  # type: ignore[no-untyped-def]
+    """Which of COLUMNS values, from the first on, are below the bound, as the bits of a word."""
+    found = np.uint64(0)
     for c in range(COLUMNS):
-        below += values[c] < bound
-    return below > 0
+        found |= np.uint64(1) << np.uint64(c) if values[np.uint64(first + c)] < bound else np.uint64(0)
+    return found
