@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from truedraw.compiled import compiled
 
-@numba.njit(cache=True, error_model="numpy")
+
+@compiled(error_model="numpy")
 def lifted(logits, places, tokens, total):  # type: ignore[no-untyped-def]
     """A head's logits [known] of some tokens [counted], less `total`; -inf for those that it does not know."""
     found = np.empty(tokens.shape[0], np.float32)
@@ -19,7 +20,7 @@ def lifted(logits, places, tokens, total):  # type: ignore[no-untyped-def]
     return found
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def laid(logits, places, tokens, values):  # type: ignore[no-untyped-def]
     """Put values [counted] of tokens into a head's logits [known]; (tokens, values) of those without a place there."""
     new, left = np.empty(tokens.shape[0], np.int64), np.empty(tokens.shape[0], np.float32)
@@ -34,7 +35,7 @@ def laid(logits, places, tokens, values):  # type: ignore[no-untyped-def]
     return new[:size], left[:size]
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def merged(tokens, logits, others, values):  # type: ignore[no-untyped-def]
     """Both lists of rising tokens, none of them in both, as one, and what belongs to each."""
     size = tokens.shape[0] + others.shape[0]

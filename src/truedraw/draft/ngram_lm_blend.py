@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numba
 
+from truedraw.compiled import compiled
 from truedraw.draft.suffix_nodes import COUNT, EDGE, NEXT, NONE, TARGET, TOKEN, settle
 from truedraw.draft.suffix_reading import match
 
@@ -23,7 +24,7 @@ ON_FILE, HEARD = 0, 1
 """Discounts."""
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def blend(file, heard, context, discounts, board):  # type: ignore[no-untyped-def]
     """Fill the board with weights behind a context; how many tokens have one.
 
@@ -45,7 +46,7 @@ def blend(file, heard, context, discounts, board):  # type: ignore[no-untyped-de
     return so_far[0]
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def taken_from(board, tokens, chances):  # type: ignore[no-untyped-def]
     """Empty the board into tokens [size] and their probabilities [size]."""
     total = 0.0

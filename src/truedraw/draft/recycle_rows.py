@@ -9,6 +9,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from truedraw.compiled import compiled
 from truedraw.draft.suffix_nodes import NONE
 from truedraw.draft.suffix_reading import insert
 from truedraw.sampling.kernels.exponential import summand
@@ -20,7 +21,7 @@ STEP = np.float32(1 / (1 << SQUARINGS))
 ONE, HALF = np.float32(1.0), np.float32(0.5)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True, error_model="numpy")
 def learn(table, following, tokens, rows, logits):  # type: ignore[no-untyped-def]
     """Enter the likeliest of logits[rows[i]] as what follows tokens[i]; returns the next row to hand out.
 
@@ -41,7 +42,7 @@ def learn(table, following, tokens, rows, logits):  # type: ignore[no-untyped-de
     return following
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True, error_model="numpy")
 def place_of(table, following, token):  # type: ignore[no-untyped-def]
     """(row of a token, next row to hand out)."""
     places, owners, _, _ = table
@@ -54,7 +55,7 @@ def place_of(table, following, token):  # type: ignore[no-untyped-def]
     return following, (following + 1) % owners.shape[0]
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True, error_model="numpy")
 def likeliest(logits, ids, values):  # type: ignore[no-untyped-def]
     """ids, values [k]: the k largest of logits [vocab], the largest first, NONE where fewer are above -inf.
 
@@ -101,7 +102,7 @@ def enter(ids, values, token, value):  # type: ignore[no-untyped-def]
     ids[at], values[at] = token, value
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True, error_model="numpy")
 def grow(table, token, rules, board):  # type: ignore[no-untyped-def]
     """Fill the board with a draft behind `token`, the likeliest node first; how many nodes.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from truedraw.compiled import compiled
 from truedraw.draft.suffix_nodes import (
     COUNT,
     EDGE,
@@ -28,7 +29,7 @@ from truedraw.draft.suffix_nodes import (
 )
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def follow(tables, cursor, depth, tokens):  # type: ignore[no-untyped-def]
     """Move a cursor's place on behind tokens that are not entered: their longest suffix that occurs."""
     states, edges, slots = tables
@@ -45,7 +46,7 @@ def follow(tables, cursor, depth, tokens):  # type: ignore[no-untyped-def]
             cursor[PLACE] = settle(states, target, cursor[MATCHED])
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def match(states, place, length, longest):  # type: ignore[no-untyped-def]
     """(state, length) of the longest suffix, of at most `longest` tokens, that something followed."""
     length = min(length, longest)
@@ -56,7 +57,7 @@ def match(states, place, length, longest):  # type: ignore[no-untyped-def]
     return state, length
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def draft(tables, place, rules, board):  # type: ignore[no-untyped-def]
     """Fill the board; how many nodes. place = (state, length of its string); rules = (longest suffix, floor, is_tree).
 

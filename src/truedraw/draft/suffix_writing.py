@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numba
 
+from truedraw.compiled import compiled
 from truedraw.draft.suffix_nodes import (
     COUNT,
     EDGE,
@@ -31,7 +32,7 @@ from truedraw.draft.suffix_nodes import (
 )
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def enter(tables, sizes, cursor, depth, tokens):  # type: ignore[no-untyped-def]
     """Append tokens to the text of a cursor; how many were entered, fewer where a table has no room for the next.
 
@@ -53,7 +54,7 @@ def enter(tables, sizes, cursor, depth, tokens):  # type: ignore[no-untyped-def]
     return tokens.shape[0]
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def rehash(edges, used, slots):  # type: ignore[no-untyped-def]
     """Fill an empty table with all edges."""
     for edge in range(used):

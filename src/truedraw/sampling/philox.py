@@ -11,6 +11,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.compiled import compiled
+
 Words = NDArray[np.uint64]
 
 ROUNDS = 10
@@ -32,14 +34,14 @@ def philox(a, b, c, d, k0, k1):  # type: ignore[no-untyped-def]
     return a, b, c, d
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def block(counter: Words, key: Words) -> tuple[int, int, int, int]:
     """The four words of one counter [4] under one key [2]."""
     a, b, c, d = philox(counter[0], counter[1], counter[2], counter[3], key[0], key[1])
     return a, b, c, d
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def fill(out: Words, first: int, counter: Words, key: Words) -> None:
     """out [4, n]: the words of n consecutive counters (first + column, counter[1], counter[2], counter[3])."""
     b, c, d, k0, k1 = counter[1], counter[2], counter[3], key[0], key[1]

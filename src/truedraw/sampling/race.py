@@ -10,15 +10,14 @@ costs little more than one pass over the weights.
 
 from __future__ import annotations
 
-import numba
-
+from truedraw.compiled import compiled
 from truedraw.protocol import Floats, Ints
 from truedraw.sampling.kernels.clocks import chance_of
 from truedraw.sampling.kernels.racing import race_all, run_few
 from truedraw.sampling.philox import Words
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled(nogil=True, error_model="numpy")
 def race(weights: Floats, counter: Words, key: Words) -> int:
     """The winner among weights [n] >= 0, or -1 where no weight is positive.
 
@@ -27,7 +26,7 @@ def race(weights: Floats, counter: Words, key: Words) -> int:
     return int(race_all(weights, weights.shape[0], chance_of(counter, key)))
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled(nogil=True, error_model="numpy")
 def race_few(tokens: Ints, weights: Floats, vocab_size: int, counter: Words, key: Words) -> int:
     """The same among weights [m] >= 0 at rising tokens [m] of `vocab_size`, all others being 0: the same winner."""
     if not (weights > 0.0).any():

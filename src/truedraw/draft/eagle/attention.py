@@ -6,6 +6,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.compiled import compiled
 from truedraw.models.rope import inverse_frequencies
 from truedraw.protocol import Ints, Logits, ModelConfig
 
@@ -64,7 +65,7 @@ def attend(queries: Logits, text: Memory, own: Memory, paths: Ints) -> Logits:
     return mixed.reshape(len(queries), -1)
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=SUMS)
+@compiled(error_model="numpy", fastmath=SUMS)
 def _attend(queries, keys, values, count, own_keys, own_values, paths, mixed):  # type: ignore[no-untyped-def]
     """Softmax over the text's rows and those of a path, one row and head after the other."""
     rows, heads, width = queries.shape

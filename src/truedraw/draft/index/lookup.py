@@ -11,6 +11,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from truedraw.compiled import compiled
 from truedraw.draft.index.layout import DEPTH, END
 from truedraw.draft.suffix_nodes import NONE
 from truedraw.draft.suffix_reading import insert
@@ -58,7 +59,7 @@ def followed(words, segment, tail, length):  # type: ignore[no-untyped-def]
     return first_from(words, segment, span, length, 0), span[1]
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def longest(words, segments, tail, most, place):  # type: ignore[no-untyped-def]
     """Tokens of the longest suffix of `tail`, at most `most`, that something followed; its spans go to `place`.
 
@@ -81,7 +82,7 @@ def longest(words, segments, tail, most, place):  # type: ignore[no-untyped-def]
     return place[0]
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def draft(words, segments, place, rules, board):  # type: ignore[no-untyped-def]
     """Fill the board as suffix_reading.draft does; how many nodes. rules = (floor, is_tree).
 

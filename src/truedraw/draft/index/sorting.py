@@ -10,6 +10,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from truedraw.compiled import compiled
 from truedraw.draft.index.layout import DEPTH, END, Words
 from truedraw.protocol import Ints
 
@@ -48,7 +49,7 @@ def _doubled(rank: Ints, span: int) -> tuple[Ints, Ints]:
     return order, better
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def merge(tokens, first, second, shift, out):  # type: ignore[no-untyped-def]
     """Two sorted lists of places into one; `shift` is added to the places of the second list, all of them later."""
     i, j = 0, 0

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.compiled import compiled
 from truedraw.errors import EngineError
 from truedraw.protocol import Floats, Ints, Logits, Purpose
 from truedraw.sampling.kernels.clocks import chance_of
@@ -127,7 +127,7 @@ class RowKernels:
             other.result()
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True, error_model="numpy")
 def draw_rows(logits, job, named, part, scratch, out):  # type: ignore[no-untyped-def]
     """Rows part[0] to part[1] of a batch; returns the first without a law, -1 if all have one.
 
@@ -150,20 +150,20 @@ def draw_rows(logits, job, named, part, scratch, out):  # type: ignore[no-untype
     return -1
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True, error_model="numpy")
 def draw_one(logits, how, counter, key, given, scratch):  # type: ignore[no-untyped-def]
     """draw_row with nothing edited; `given` is a token, or DRAWN."""
     draw = (chance_of(counter, key), True, given)
     return draw_row(logits, Transform(*how), draw, Scratch(*scratch))
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True, error_model="numpy")
 def law_into(logits, how, scratch, out):  # type: ignore[no-untyped-def]
     """law_row."""
     return law_row(logits, Transform(*how), Scratch(*scratch), out)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True, error_model="numpy")
 def judge_rows(laws, tokens, named, part, out):  # type: ignore[no-untyped-def]
     """Rows part[0] to part[1] of a batch."""
     p, q = laws

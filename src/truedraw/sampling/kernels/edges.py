@@ -12,6 +12,7 @@ import math
 import numba
 import numpy as np
 
+from truedraw.compiled import compiled
 from truedraw.sampling.kernels.bits import bits, double
 from truedraw.sampling.kernels.exponential import MANTISSA_BITS
 from truedraw.sampling.kernels.spans import largest, maxima, num_spans
@@ -144,7 +145,7 @@ def mask_into(weights, cut, out):  # type: ignore[no-untyped-def]
             i += 1
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True, error_model="numpy")
 def top_k_mask(weights, k):  # type: ignore[no-untyped-def]
     """The k largest of the weights [n] >= 0 that are positive, as a mask [n]; of equals the first ones, k >= 1."""
     out = np.empty(weights.shape[0], dtype=np.bool_)
@@ -152,7 +153,7 @@ def top_k_mask(weights, k):  # type: ignore[no-untyped-def]
     return out
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True, error_model="numpy")
 def top_p_mask(weights, mass):  # type: ignore[no-untyped-def]
     """The fewest largest of the weights [n] >= 0 whose sum reaches `mass`, as a mask [n]; of equals the first ones."""
     out = np.empty(weights.shape[0], dtype=np.bool_)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from truedraw.compiled import compiled
 from truedraw.protocol import Floats, Ints, Logits
 from truedraw.sampling.kernels.exponential import summand, weight
 from truedraw.sampling.kernels.rowkinds import left
@@ -94,7 +95,7 @@ def scale(x, factor):  # type: ignore[no-untyped-def]
         x[i] *= factor
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled(nogil=True, error_model="numpy")
 def softmax_into(logits: Logits | Floats, temperature: float, out: Floats) -> float:
     """out [n], other memory: softmax(logits [n] / temperature), temperature > 0.
 
@@ -106,7 +107,7 @@ def softmax_into(logits: Logits | Floats, temperature: float, out: Floats) -> fl
     return float(top)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled(nogil=True, error_model="numpy")
 def softmax_here(logits: Floats) -> float:
     """softmax_into at temperature 1, in place."""
     top = top_of(logits)
@@ -115,14 +116,14 @@ def softmax_here(logits: Floats) -> float:
     return float(top)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled(nogil=True, error_model="numpy")
 def log_normaliser(logits: Logits | Floats) -> float:
     """log(sum(exp(logits [n]))); NaN or infinite where the largest logit is."""
     top = top_of(logits)
     return float(top + np.log(total_weight(logits, top, 1.0)) if np.isfinite(top) else top)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})  # type: ignore[untyped-decorator]
+@compiled(nogil=True, error_model="numpy", fastmath={"reassoc"})
 def keep(p: Floats, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
     """p [n] in place: 0 where not kept [n], and normalised; returns the mass that was kept."""
     total = 0.0
@@ -133,7 +134,7 @@ def keep(p: Floats, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
     return total
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})  # type: ignore[untyped-decorator]
+@compiled(nogil=True, error_model="numpy", fastmath={"reassoc"})
 def excess_into(share: float, p: Floats, q: Floats, out: Floats) -> float:
     """out [n]: (share p - q)+, p and q [n]; returns its sum, taken of `out` alone as in weights_into."""
     for i in range(p.shape[0]):
@@ -144,7 +145,7 @@ def excess_into(share: float, p: Floats, q: Floats, out: Floats) -> float:
     return total
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})  # type: ignore[untyped-decorator]
+@compiled(nogil=True, error_model="numpy", fastmath={"reassoc"})
 def sparse_excess_into(share: float, p: Floats, tokens: Ints, weights: Floats, out: Floats) -> float:
     """The same for a q that is weights [support] at tokens [support] and 0 elsewhere.
 
