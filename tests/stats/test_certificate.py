@@ -51,6 +51,14 @@ def subject(spec=None, engine=None, **params) -> Subject:
 known_enumeration = cache(enumeration)
 
 
+@pytest.fixture
+def few_trees(monkeypatch):
+    """Section (a) of a test that is about something else."""
+    enumerated = sys.modules["truedraw.stats.check.enumerated"]
+    monkeypatch.setattr(enumerated, "SHAPES", SHAPES[:1])
+    monkeypatch.setattr(enumerated, "TREES", TREES[:1])
+
+
 @pytest.fixture(autouse=True)
 def enumerated_once(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """The same code has the same law in every test, but for the one that plants a rule."""
@@ -79,6 +87,7 @@ def test_large_bugs_are_caught_in_the_same_run(granted) -> None:
     assert together.figures["smallest_visible_tv"] < LARGE
 
 
+@pytest.mark.usefixtures("few_trees")
 def test_a_check_that_could_see_nothing_is_not_passed() -> None:
     found = check(subject(), replace(SMALL, samples=2, length=2, alpha=1e-6))
     assert not found.passed
@@ -296,6 +305,7 @@ MODEL_DRAFTS = [
 
 
 @pytest.mark.parametrize("knobs", MODEL_DRAFTS, ids=str)
+@pytest.mark.usefixtures("few_trees")
 def test_a_draft_model_and_its_knobs_are_covered(knobs) -> None:
     spec = {"model": "tabular", "num_speculative_tokens": 3, **knobs}
     found = check(subject(spec, temperature=1.3), SMALL)
@@ -308,6 +318,7 @@ def test_a_draft_model_and_its_knobs_are_covered(knobs) -> None:
     assert all(laws[name] > plain[name] for name in laws)
 
 
+@pytest.mark.usefixtures("few_trees")
 def test_a_draft_model_that_lies_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its tokens are drawn from the sharpened law and reported with the other one."""
     monkeypatch.setattr("truedraw.draft.growing.Draws.token", sharper)
@@ -356,6 +367,7 @@ GRAMMARS = [
 
 
 @pytest.mark.parametrize(("spec", "params"), GRAMMARS, ids=["regex, lookup", "grammar, draft model"])
+@pytest.mark.usefixtures("few_trees")
 def test_a_grammar_is_part_of_the_law_that_is_checked(spec, params) -> None:
     found = check(subject(spec, **params), SMALL)
     assert found.passed
