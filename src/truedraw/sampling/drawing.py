@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from truedraw.protocol import Law, Logits, Purpose, Randomness
+from truedraw.sampling.kernels import DRAWN
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.sampling.transform import Transform
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from truedraw.sampling.kernels.batch import Memory
     from truedraw.sampling.philox import Words
 
-DRAWN = -1  # for the kernel: no token is given
 NO_NAME: tuple[Words, Words] = np.zeros(4, np.uint64), np.zeros(2, np.uint64)
 """Of a draw that does not take place."""
 

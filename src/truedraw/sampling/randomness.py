@@ -13,6 +13,7 @@ import numpy as np
 
 from truedraw.errors import BadParameter
 from truedraw.protocol import Floats, Purpose, Randomness, SparseLaw
+from truedraw.sampling.kernels import DRAWN
 from truedraw.sampling.ranges import shown
 
 SEED_BITS = 64
@@ -90,7 +91,7 @@ def warm_up() -> None:
     COMPILER.watch()
     logits, how = np.zeros(1, dtype=np.float32), tuple(Transform())
     draw = PhiloxRandomness(0)
-    draw_one(logits, how, draw.counter(Purpose.TARGET, 0, 0), draw.key, -1, memory(1))
+    draw_one(logits, how, draw.counter(Purpose.TARGET, 0, 0), draw.key, DRAWN, memory(1))
     law_into(logits, how, memory(1), np.empty(1))
     log_normaliser(logits)
     draw.choose(np.ones(1), Purpose.TARGET, 0)

@@ -79,6 +79,7 @@ SHARE = Numbers(0.0, 1.0, "from 0 to 1")
 MASS = Numbers(0.0, 1.0, "above 0, at most 1", open_low=True)
 NOT_NEGATIVE = Numbers(0.0, math.inf, "0 or more")
 POSITIVE = Numbers(0.0, math.inf, "above 0", open_low=True)
+THREADS = Wholes(1, "1 to 4096", 4096)  # no machine has more cores, and each thread has a stack of its own
 SAMPLES = Wholes(1, "1 or more, at most 65536", 1 << 16)  # one result holds them all
 PENALTY = Numbers(-2.0, 2.0, "from -2 to 2")  # the OpenAI API's range
 REPETITION = Numbers(0.01, 100.0, "from 0.01 to 100; 1 turns it off")

@@ -16,9 +16,8 @@ from truedraw.engine.openvino.weights import INTEGERS, WEIGHTS, ConvertedConstan
 from truedraw.errors import BadParameter
 from truedraw.models import Checkpoint
 from truedraw.protocol import ModelConfig
-from truedraw.sampling.ranges import Wholes
+from truedraw.sampling.ranges import THREADS
 
-THREADS = Wholes(1, "1 to 4096", 4096)  # no machine has more cores, and each thread has a stack of its own
 STORE_VERSION = 1  # part of the key of stored constants: raise it when their form or their stacking changes
 
 

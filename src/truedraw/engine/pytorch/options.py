@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from truedraw.errors import BadParameter
-from truedraw.sampling.ranges import Wholes
+from truedraw.sampling.ranges import THREADS
 
 DTYPES = ("float32", "bfloat16", "float16")
 WEIGHTS = ("auto", "stored")  # both are the file's own values; nothing is rounded to integers here
 REFERENCE = "reference"
-THREADS = Wholes(1, "1 to 4096", 4096)  # no machine has more cores, and each thread has a stack of its own
 MISSING = "the engine pytorch needs an extra: pip install 'truedraw[torch]'"
 
 

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from truedraw.compiled import compiled
 from truedraw.errors import EngineError
 from truedraw.protocol import Floats, Ints, Logits, Purpose
+from truedraw.sampling.kernels import DRAWN
 from truedraw.sampling.kernels.clocks import chance_of
 from truedraw.sampling.kernels.cutting import Scratch
-from truedraw.sampling.kernels.draw import DRAWN, Edits, draw_edited, draw_row, law_row
+from truedraw.sampling.kernels.draw import Edits, draw_edited, draw_row, law_row
 from truedraw.sampling.kernels.judge import judge_row
 from truedraw.sampling.philox import Words
 from truedraw.sampling.randomness import PhiloxRandomness
@@ -152,7 +153,7 @@ def draw_rows(logits, job, named, part, scratch, out):  # type: ignore[no-untype
 
 @compiled(nogil=True, error_model="numpy")
 def draw_one(logits, how, counter, key, given, scratch):  # type: ignore[no-untyped-def]
-    """draw_row with nothing edited; `given` is a token, or DRAWN."""
+    """draw_row; `given` is a token, where nothing is cut, or DRAWN."""
     draw = (chance_of(counter, key), True, given)
     return draw_row(logits, Transform(*how), draw, Scratch(*scratch))
 

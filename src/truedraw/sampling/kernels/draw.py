@@ -13,6 +13,7 @@ import numba
 import numpy as np
 
 from truedraw.protocol import Floats, Ints
+from truedraw.sampling.kernels import DRAWN
 from truedraw.sampling.kernels.bits import alive, borrowed
 from truedraw.sampling.kernels.clocks import span_bounds_before
 from truedraw.sampling.kernels.cutting import cut_logits, cut_weights, is_cut
@@ -31,7 +32,6 @@ from truedraw.sampling.kernels.softmax import (
 from truedraw.sampling.kernels.spans import largest, maxima, num_spans
 
 NOTHING = (-1, np.nan, np.nan)  # the answer for a row without a law
-DRAWN = -1  # instead of a token that is given
 
 
 class Edits(NamedTuple):
@@ -48,7 +48,8 @@ def draw_row(logits, how, draw, scratch):  # type: ignore[no-untyped-def]
     """(token, log of its probability under the transformed law, log of its softmax) of logits [n].
 
     NOTHING where there is no law. draw = (the chance of clocks.py; whether logarithms are wanted, else they may be NaN;
-    a token to use instead of a drawn one, DRAWN for none). The logarithms of a token do not depend on who chose it.
+    a token to use instead of a drawn one where nothing is cut, DRAWN for none). The logarithms of a token do not depend
+    on who chose it.
     """
     if how.temperature > 0.0 and not is_cut(how, logits.shape[0]):
         return draw_tempered(logits, coldness_of(how.temperature), draw)
@@ -90,7 +91,7 @@ def draw_cut(logits, how, draw, scratch):  # type: ignore[no-untyped-def]
         token, log = draw_likeliest(logits, top, draw)
     else:
         tempered = Tempered(logits, top, coldness_of(how.temperature))
-        token, log = draw_listed(cut_logits(tempered, tops, how, scratch), draw, scratch, n)
+        token, log = draw_listed(cut_logits(tempered, tops, how, scratch), draw[0], scratch, n)
     return token, log, log_share(logits, top, token) if draw[1] else np.nan
 
 
@@ -107,9 +108,9 @@ def draw_edited(logits, how, edits, draw, scratch):  # type: ignore[no-untyped-d
     else:
         total = weights_here(row, top, coldness_of(how.temperature))
         if is_cut(how, n):
-            token, log = draw_listed(cut_weights(-1, how, scratch, n), draw, scratch, n)
+            token, log = draw_listed(cut_weights(-1, how, scratch, n), draw[0], scratch, n)
         else:
-            token, log = draw_weighted(row, total, draw)
+            token, log = draw_weighted(row, total, draw[0])
     if draw[1]:
         raw = log_share(logits, top_of(logits), token)
     return token, log, raw
@@ -166,25 +167,18 @@ def edit(logits, edits, out):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(error_model="numpy")
-def draw_weighted(weights, total, draw):  # type: ignore[no-untyped-def]
+def draw_weighted(weights, total, chance):  # type: ignore[no-untyped-def]
     """Of weights that nothing is cut from."""
-    chance, _, given = draw
-    token = race_all(weights, weights.shape[0], chance) if given == DRAWN else given
+    token = race_all(weights, weights.shape[0], chance)
     return token, math.log(weights[token] / total)
 
 
 @numba.njit(error_model="numpy")
-def draw_listed(few, draw, scratch, n):  # type: ignore[no-untyped-def]
+def draw_listed(few, chance, scratch, n):  # type: ignore[no-untyped-def]
     """Of the first `few` tokens that are listed in scratch, of n."""
-    chance, _, given = draw
     ids, weights = scratch.ids[:few], scratch.weights[:few]
-    if given == DRAWN:
-        k = run_few(ids, weights, n, chance)
-        return ids[k], math.log(weights[k] / weights.sum())
-    kept = 0.0
-    for i in range(few):
-        kept = weights[i] if ids[i] == given else kept
-    return given, math.log(kept / weights.sum())
+    k = run_few(ids, weights, n, chance)
+    return ids[k], math.log(weights[k] / weights.sum())
 
 
 @numba.njit(error_model="numpy")
