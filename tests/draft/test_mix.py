@@ -237,16 +237,22 @@ def test_no_two_sources_can_name_the_same_draw_and_all_share_the_noise_of_a_posi
         OwnChance(noted, 1, 2).choose(Q, Purpose.DRAFT, 5, 1 << (NODE_BITS - 1))
 
 
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        (Proposal(np.array([1]), np.array([3]), (None,)), "has parent 3"),
-        (Proposal(np.array([1]), np.array([-2]), (Q,)), "has parent -2"),
-    ],
-)
-def test_what_is_no_tree_is_refused(said: Proposal, told: str) -> None:
-    with pytest.raises(BadProposal, match=told):
-        tree(of(Says(said)))
+def test_what_is_certain_and_no_tree_is_refused() -> None:
+    with pytest.raises(BadProposal, match="has parent 3"):
+        tree(of(Says(Proposal(np.array([1]), np.array([3]), (None,)))))
+
+
+@pytest.mark.parametrize("parent", [-2, 1, 3])
+def test_a_drawn_token_without_a_place_gets_none(parent: int) -> None:
+    """Whoever looks at the whole sees it, and all that was drawn before it is kept."""
+    said = Proposal(np.array([1, 2]), np.array([ROOT, parent]), (Q, Q))
+    assert shape(tree(of(Says(chain(3, law=Q)), Says(said)))) == [(3, ROOT), (1, ROOT), (2, 2)]
+
+
+def test_what_was_drawn_is_kept_even_where_it_is_too_much() -> None:
+    source = Says(chain(1, 2, 3, law=Q))
+    source.propose = lambda states, budgets, randomness: source.trees * len(states)
+    assert shape(tree(of(source, Says(chain(0))), 2)) == [(1, ROOT), (2, 0), (3, 1)]
 
 
 def test_a_source_that_says_too_much_is_refused() -> None:

@@ -50,6 +50,12 @@ CHAINS = [
 
 INDEPENDENT = [flat(*"qq"), flat(*"qqq"), paths(2, 2), paths(3, 2), paths(2, 1, "t0"), paths(2, 2, "t0")]
 PATHS = [*INDEPENDENT, paths(2, 3)]
+UNEVEN = [
+    Shape("paths that end at token 1", paths(2, 3).nodes,
+          lambda drawing, node, above: above == ROOT or drawing.tokens[above] != 1),
+    Shape("paths that end after an unlikely token", paths(3, 2).nodes,
+          lambda drawing, node, above: above == ROOT or drawing.laws[above][drawing.tokens[above]] > HALF),
+]  # fmt: skip
 TREE_OF_PAIRS = tree("independent pairs", (ROOT, "q"), (ROOT, "q"), (0, "q"), (0, "q"), (1, "q"), (1, "q"))
 
 FLAT = [
@@ -96,7 +102,7 @@ ENTANGLED = [
           lambda drawing, node, above: node != 2 or drawing.tokens[1] == 1),
 ]  # fmt: skip
 
-ORDERED = [*CHAINS, *PATHS, TREE_OF_PAIRS, *FLAT, *CERTAIN, *TREES]
+ORDERED = [*CHAINS, *PATHS, *UNEVEN, TREE_OF_PAIRS, *FLAT, *CERTAIN, *TREES]
 ALL = [*ORDERED, *ENTANGLED]
 TAKES = {
     "traversal": ALL,
@@ -104,8 +110,8 @@ TAKES = {
     "coupled": ALL,
     "token": CHAINS,
     "block": CHAINS,
-    "kseq": [*CHAINS, *INDEPENDENT, TREE_OF_PAIRS],
-    "multipath": [*CHAINS, *PATHS],
+    "kseq": [*CHAINS, *INDEPENDENT, *UNEVEN, TREE_OF_PAIRS],
+    "multipath": [*CHAINS, *PATHS, *UNEVEN],
 }
 MAX_BRANCHES = 300  # drafts of one shape; keeps the enumeration short
 

@@ -30,14 +30,17 @@ class MixRound:
         return share
 
     def hear(self, source: int, proposal: Proposal, room: int) -> None:
-        """What a source proposes for this room; raises BadProposal where it is more, or no tree."""
-        if len(proposal) > room:
-            raise BadProposal(f"a source was asked for {room} draft tokens and proposed {len(proposal)}")
+        """What a source proposes for this room; raises BadProposal where that is certain, and more, or no tree.
+
+        What was drawn is handed on as it is, and whoever asked for the whole looks at it: an error here would drop it.
+        """
         if not len(proposal):
             return
         self._draws[source] = any(law is not None for law in proposal.laws)
         if self._draws[source]:
             self._tree.plant(proposal, opinions(proposal))
+        elif len(proposal) > room:
+            raise BadProposal(f"a source was asked for {room} draft tokens and proposed {len(proposal)}")
         else:
             self._trie.add(proposal, self._trusts[source].chances(proposal))
             self.offered[source] = proposal

@@ -70,11 +70,12 @@ class Tree:
         return len(self._tokens)
 
     def plant(self, proposal: Proposal, chances: Sequence[float]) -> None:
-        """The whole of a tree with sampled tokens."""
+        """The whole of a tree with sampled tokens; a parent that is none is still none, for whoever looks at all."""
         first = len(self)
-        nodes = zip(proposal.tokens.tolist(), parents(proposal), proposal.laws, chances, strict=True)
+        nodes = zip(proposal.tokens.tolist(), proposal.parents.tolist(), proposal.laws, chances, strict=True)
         for token, above, law, chance in nodes:
-            self._add(token, above if above == ROOT else first + above, law, chance)
+            place = first + above if 0 <= above < len(self) - first else len(self)
+            self._add(token, above if above == ROOT else place, law, chance)
 
     def graft(self, trie: Trie, room: int) -> None:
         """At most `room` further nodes, those that are likeliest reached. One whose text stands here takes no room."""

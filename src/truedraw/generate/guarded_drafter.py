@@ -3,12 +3,14 @@
 A proposal is believed when it keeps its contract: a tree in topological order within the budget, tokens that exist,
 and for each a probability vector under which it can be drawn. That is two passes over a law and reads no model. At the
 first proposal that breaks it, and at the first error, the drafter is switched off for the request: what said one untrue
-thing of its draws may say more, and a law that is only almost right would bend the text unseen. The round and all that
-follow are plain sampling. That one round is exact as well where what went wrong had nothing to do with the tokens that
-were drawn in it: a call that fails before it draws, a law that is broken whatever stands before it. A drafter whose
-fault depends on them (it fails behind one token and not behind another) has had its drafts looked at before they were
-dropped, which algorithm L2 forbids: that round may lean away from what was dropped, by no more than its probability
-under q in total variation. It happens at most once a request, and the request says so (`fault`).
+thing of its draws may say more, and a law that is only almost right would bend the text unseen. What follows is plain
+sampling.
+
+Of the proposal that broke it that part is kept which is sound (verify/sound_part.py), because to drop what was drawn
+for what was drawn below it is what algorithm L2 forbids. So that round is exact, too, unless a token decided about
+itself (it spoilt its own law) or the drafter failed after it had drawn: then the round may lean away from what was
+dropped, by no more in total variation than the probability of such a fault. It happens at most once a request, and the
+request says so (`fault`). docs/exactness.md lists what cannot be repaired.
 
 A call that took too long (calls.py) is the last one. What it returned is used, for a proposal may not be dropped
 because of how long its draws took. Only of a drafter that runs beside the loop, because its code is not ours and may
@@ -25,6 +27,7 @@ from truedraw.errors import BadProposal
 from truedraw.generate.calls import Calls
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, LooksAhead, Proposal, Randomness, Scores
 from truedraw.verify.proposals import check_for, mark_checked
+from truedraw.verify.sound_part import sound_part
 
 Found = TypeVar("Found")
 
@@ -104,7 +107,7 @@ class GuardedDrafter:
         try:
             found, seconds = self.calls.timed(act)
         except Exception as error:  # a plug-in may raise anything, and none of it may end the text
-            self.fault = fault(what, error)
+            self.fault = self.fault or fault(what, error)
             return None
         self.took(what, seconds)
         return found
@@ -124,11 +127,14 @@ class GuardedDrafter:
         return [self._believed(proposal, budget) for proposal, budget in zip(found, asked, strict=True)]
 
     def _believed(self, proposal: Proposal, budget: int) -> Proposal:
-        """The proposal; raises BadProposal where it breaks its contract."""
-        if len(proposal) > budget:
-            raise BadProposal(f"a budget of {budget} draft tokens was answered with {len(proposal)}")
-        mark_checked(proposal, 0)
-        check_for(proposal, self.vocab_size)
+        """The proposal; where it breaks its contract what is sound of it, and the last one."""
+        try:
+            check_length(proposal, budget)
+            mark_checked(proposal, 0)
+            check_for(proposal, self.vocab_size)
+        except Exception as error:  # what is in a proposal may be anything
+            self.fault = self.fault or fault("propose", error)
+            proposal = sound_part(proposal, self.vocab_size, budget)
         if not self.calls.beside:  # code that is not ours may go on writing into the arrays it gave
             mark_checked(proposal, self.vocab_size)
         return proposal
@@ -149,6 +155,12 @@ def told(worths: Sequence[tuple[float, int]] | None, nodes: int) -> list[tuple[f
         least, deepest = min(least, float(worth)), max(deepest, int(level))
         found.append((least, int(level)))
     return found
+
+
+def check_length(proposal: Proposal, budget: int) -> None:
+    """Raises BadProposal for one beyond its budget."""
+    if len(proposal) > budget:
+        raise BadProposal(f"a budget of {budget} draft tokens was answered with {len(proposal)}")
 
 
 def fault(what: str, error: Exception) -> str:

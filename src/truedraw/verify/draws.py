@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from truedraw.protocol import Floats, Purpose, Randomness, Rows
+import numpy as np
+
+from truedraw.protocol import DraftLaw, Floats, Purpose, Randomness, Rows
+from truedraw.verify.residual import residual
 
 
 def draw(rows: Rows, row: int, randomness: Randomness, purpose: Purpose, position: int, node: int = 0) -> int:
@@ -33,6 +36,18 @@ class Draws:
         """The token after a draft node, or after the committed text (ROOT), drawn from weights [vocab]."""
         return self.randomness.choose(weights, Purpose.RESIDUAL, self.position, 1 + node)
 
+    def left(self, p: Floats, q: DraftLaw | None, token: int, node: int) -> int:
+        """after(residual(p, q, token), node); such randomness as can do so never writes the residual down."""
+        own = getattr(self.randomness, "choose_left", None)
+        if own is None or not isinstance(q, np.ndarray) or not (fits(p) and fits(q)):
+            return self.after(residual(p, q, token), node)
+        return int(own(p, q, Purpose.RESIDUAL, self.position, 1 + node))
+
     def at(self, rows: Rows, node: int) -> int:
         """The same from the target's own row there."""
         return draw(rows, 1 + node, self.randomness, Purpose.RESIDUAL, self.position, 1 + node)
+
+
+def fits(law: Floats) -> bool:
+    """Whether compiled code is there for such an array."""
+    return law.dtype == np.float64 and law.flags.c_contiguous and law.flags.writeable

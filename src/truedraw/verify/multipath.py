@@ -14,6 +14,8 @@ after c, t = 1 - s F(x), d = s q(x); then, given c, the selected path goes on wi
 selected path was drawn from it. Continuation: when the token y that it emits after c differs from the selected path's,
 the other paths through c y were compared with the selected one above y only, so below y they still are independent
 draws from q, and the rule starts again there with them.
+
+A path may end where its text says so: then all that are equal so far end there, and block verification allows it.
 """
 
 from __future__ import annotations
@@ -33,10 +35,10 @@ Nodes = tuple[int, ...]
 
 
 class MultipathVerifier:
-    """protocol.Verifier for K independent draws of a path: K chains of one length from the root, prefixes repeated.
+    """protocol.Verifier for K independent draws of a path: K chains from the root, prefixes repeated.
 
-    Equal prefixes must report equal laws. A single chain is block verification. Raises BadInput on other trees and
-    BadProposal on an illegal law; both are ValueErrors.
+    Equal prefixes must report equal laws and end alike: where a path ends may depend on its own text alone. A single
+    chain is block verification. Raises BadInput on other trees and BadProposal on an illegal law; both are ValueErrors.
     """
 
     exact: ClassVar[bool] = True
@@ -73,13 +75,13 @@ def selected(proposal: Proposal, start: int, paths: Sequence[Nodes], rows: Rows)
     if k == 1:
         return Path(start, paths[0], spelt(proposal, paths[0]), tuple(proposal.laws[node] for node in paths[0]))
     laws: list[DraftLaw | None] = []
-    for depth in range(len(paths[0])):
-        p, draft = rows[1 + node], paths[0][depth]
+    while longer := [path for path in paths if len(path) > len(laws)]:
+        depth, p, draft = len(laws), rows[1 + node], longer[0][len(laws)]
         q = dense(proposal.laws[draft], len(p), ids[draft])
         rank, before = order(p, q)
         laws.append(first_law(q, before, share, k))
-        token = min((ids[path[depth]] for path in paths), key=lambda token: float(rank[token]))
-        paths = [path for path in paths if ids[path[depth]] == token]
+        token = min((ids[path[depth]] for path in longer), key=lambda token: float(rank[token]))
+        paths = [path for path in longer if ids[path[depth]] == token]
         if p[token] == 0.0:
             break
         node = paths[0][depth]
@@ -124,12 +126,12 @@ def independent_paths(proposal: Proposal, rows: Rows) -> list[Nodes]:
     tree = children(proposal)
     paths: list[Nodes] = [(node,) for node in tree[ROOT]]
     while any(tree[path[-1]] for path in paths):
-        if not all(len(tree[path[-1]]) == 1 for path in paths):
+        if any(len(tree[path[-1]]) > 1 for path in paths):
             raise BadInput(
-                f"multi-path verification takes chains of one length from the root; the proposal's parents are "
+                f"multi-path verification takes chains from the root; the proposal's parents are "
                 f'{proposal.parents.tolist()}. Verify other trees with "traversal"'
             )
-        paths = [(*path, tree[path[-1]][0]) for path in paths]
+        paths = [(*path, *tree[path[-1]]) for path in paths]
     check_alike(proposal, paths, len(rows[0]))
     return paths or [()]
 

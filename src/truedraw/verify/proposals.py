@@ -30,10 +30,15 @@ def check_for(proposal: Proposal, vocab: int) -> None:
     check_tree(proposal)
     check_confidence(proposal)
     for node, (token, law) in enumerate(zip(proposal.tokens.tolist(), proposal.laws, strict=True)):
-        if not 0 <= token < vocab:
-            raise BadProposal(f"draft node {node} is token {token}; the target's tokens are 0 to {vocab - 1}")
-        if law is not None:
-            check_law(law, vocab, token, node)
+        check_node(token, law, vocab, node)
+
+
+def check_node(token: int, law: DraftLaw | None, vocab: int, node: int) -> None:
+    """Raises BadProposal unless it is one of `vocab` tokens, and `law` None or one under which it can be drawn."""
+    if not 0 <= token < vocab:
+        raise BadProposal(f"draft node {node} is token {token}; the target's tokens are 0 to {vocab - 1}")
+    if law is not None:
+        check_law(law, vocab, token, node)
 
 
 def mark_checked(proposal: Proposal, vocab: int) -> None:

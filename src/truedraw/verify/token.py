@@ -34,7 +34,7 @@ class TokenVerifier:
         for node, (token, q) in enumerate(zip(proposal.tokens.tolist(), proposal.laws, strict=True)):
             p = rows[node]
             if not draws.keep(p[token], 1.0 if q is None else q[token], node):
-                return Verdict((*kept, draws.after(residual(p, q, token), node - 1)), node, rejected=True)
+                return Verdict((*kept, draws.left(p, q, token, node - 1)), node, rejected=True)
             kept = (*kept, token)
         return Verdict((*kept, draws.after(rows[len(kept)], len(kept) - 1)), len(kept), rejected=False)
 
