@@ -31,14 +31,12 @@ SETTINGS = [
     {"temperature": 0.8, "top_k": 50, "top_p": 0.95, "min_p": 0.02},
 ]
 OTHERS = [
-    {"repetition_penalty": 1.2},
-    {"logit_bias": {3: 1.0}},
+    {"repetition_penalty": 1.2, "top_n_sigma": 1.0},
     {"temperature": 0.8, "typical_p": 0.9},
     {"temperature": 0.8, "top_p": 0.9, "sampler_order": "llama.cpp"},
     {"top_k": 9, "min_p": 0.1, "sampler_order": "vllm"},
     {"schedule": {"temperature": ((0, 1.0), (9, 0.5))}},
     {"temperature": 0.8, "dynatemp_range": 0.2},
-    {"allowed_token_ids": (1, 2, 3)},
 ]
 
 
@@ -105,9 +103,9 @@ def test_p_is_that_of_the_steps(settings) -> None:
 @pytest.mark.parametrize("settings", OTHERS, ids=str)
 def test_other_laws_take_the_long_way(settings) -> None:
     own = law(**settings)
-    assert own.transform is None
+    assert (own.fused, own.transform, own.edits()) == (None, None, None)
     assert RowDraws().draw(own, rows(1)[0], PhiloxRandomness(1), Purpose.TARGET, 0, 0) is None
-    assert own.after(5, own(rows(1)[0])).transform is None
+    assert own.after(5, own(rows(1)[0])).fused is None
 
 
 def test_one_step_is_the_same_in_any_order() -> None:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truedraw.errors import EngineError
 from truedraw.protocol import Purpose
-from truedraw.sampling.kernels.batch import Names, RowEdits, RowKernels, names
-from truedraw.sampling.kernels.draw import Edits
+from truedraw.sampling.kernels import DRAWN
 from truedraw.sampling.kernels.edges import top_k_mask, top_p_mask
+from truedraw.sampling.kernels.entry import draw_one, memory
 from truedraw.sampling.kernels.softmax import excess_into, keep, log_normaliser, softmax_into, weights_into
 from truedraw.sampling.race import race
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.sampling.transform import Transform
+from truedraw.verify.residual import residual
 
 INF = np.inf
 RELATIVE = 1e-12  # the promised accuracy of every p
@@ -46,12 +44,9 @@ def rows() -> dict[str, np.ndarray]:
 ROWS = {name: row.astype(np.float32) for name, row in rows().items()}
 
 
-def law(logits: np.ndarray, how: Transform, edits: Edits | None = None) -> np.ndarray:
+def law(logits: np.ndarray, how: Transform) -> np.ndarray:
     """The definition, step by step, with sorting and in extended precision."""
     z = logits.astype(np.longdouble)
-    for token, before, factor, after in zip(*edits, strict=True) if edits else ():
-        value = z[token] + before
-        z[token] = (value / factor if value > 0 else value * factor) + after
     z -= z.max()
     if how.temperature == 0:
         return np.eye(1, z.size, int(z.argmax()))[0]
@@ -69,18 +64,17 @@ def law(logits: np.ndarray, how: Transform, edits: Edits | None = None) -> np.nd
     return (p / p.sum()).astype(np.float64)
 
 
-def named(rows: int, seed: int = 3, position: int = 5, purpose: Purpose = Purpose.TARGET) -> Names:
-    return names([PhiloxRandomness(seed, sample) for sample in range(rows)], purpose, [position] * rows)
+def named(rows: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """(counter, key) of a draw of so many samples."""
+    samples = [PhiloxRandomness(3, sample) for sample in range(rows)]
+    return [(sample.counter(Purpose.TARGET, 5, 0), sample.key) for sample in samples]
 
 
-@pytest.fixture(scope="module")
-def kernels():
-    with RowKernels(49152) as found:
-        yield found
-
-
-def own(kernels: RowKernels, size: int) -> RowKernels:
-    return kernels if size == 49152 else RowKernels(size)
+def draw(logits: np.ndarray, how: Transform, names) -> tuple[np.ndarray, np.ndarray]:
+    """Tokens and logarithms of rows, one after the other in the same memory."""
+    scratch = memory(logits.shape[1])
+    found = [draw_one(row, tuple(how), (*name, True, DRAWN), scratch) for row, name in zip(logits, names, strict=True)]
+    return np.array([token for token, *_ in found]), np.array([logs for _, *logs in found])
 
 
 def test_exp_is_exp_to_the_last_places() -> None:
@@ -117,10 +111,9 @@ def test_a_row_without_a_law_is_refused(bad: float, place: int) -> None:
     row[place] = bad
     assert not np.isfinite(softmax_into(row, 1.0, np.empty(5000)))
     assert not np.isfinite(log_normaliser(row))
-    with pytest.raises(EngineError, match="row 1"):
-        RowKernels(5000).draw(np.stack([np.zeros_like(row), row]), Transform(), named(2))
-    with pytest.raises(EngineError, match="row 0"):
-        RowKernels(9).draw(np.full((1, 9), -INF, np.float32), Transform(), named(1))
+    for how in (Transform(), Transform(top_p=0.5), Transform(0.0)):
+        assert (draw(np.stack([np.zeros_like(row), row]), how, named(2))[0] >= 0).tolist() == [True, False]
+        assert draw(np.full((1, 9), -INF, np.float32), how, named(1))[0] < 0
 
 
 HOWS = [
@@ -142,54 +135,28 @@ HOWS = [
 
 @pytest.mark.parametrize("how", HOWS, ids=str)
 @pytest.mark.parametrize("name", ROWS)
-def test_a_draw_is_the_race_over_the_law(name: str, how: Transform, kernels) -> None:
+def test_a_draw_is_the_race_over_the_law(name: str, how: Transform) -> None:
     """The same clocks decide, whether p was written down or not; and the logarithm is that of p."""
     logits = ROWS[name]
     p = law(logits, how)
     batch = np.repeat(logits[None], 6, axis=0)
-    tokens, logs = own(kernels, logits.size).draw(batch, how, named(6), logprobs=True)
-    expected = [race(p, *each) for each in zip(*named(6), strict=True)]
+    tokens, logs = draw(batch, how, named(6))
+    expected = [race(p, *each) for each in named(6)]
     assert tokens.tolist() == expected
     np.testing.assert_allclose(logs[:, 0], np.log(p[tokens]), atol=1e-9)
     np.testing.assert_allclose(logs[:, 1], np.log(law(logits, Transform())[tokens]), atol=1e-9)
 
 
 @pytest.mark.parametrize("how", HOWS, ids=str)
-def test_edits_change_single_logits(how: Transform) -> None:
-    rng = np.random.default_rng(5)
-    logits = rng.normal(0, 3, (5, 3000)).astype(np.float32)
-    ids = rng.permutation(3000)[:400]
-    every = Edits(
-        ids,
-        rng.choice([0.0, -2.0, 1.5], 400),
-        rng.choice([1.0, 1.3], 400),
-        rng.choice([0.0, -0.7, -INF], 400, p=[0.4, 0.4, 0.2]),
-    )
-    offsets = np.array([0, 100, 100, 250, 390, 400])
-    before = logits.copy()
-    tokens, logs = RowKernels(3000).draw(logits, how, named(5), RowEdits(offsets, every), logprobs=True)
-    assert (logits == before).all()
-    for row, (low, high) in enumerate(pairwise(offsets)):
-        p = law(logits[row], how, Edits(*(part[low:high] for part in every)))
-        assert tokens[row] == race(p, named(5).counters[row], named(5).keys[row])
-        raw = law(logits[row], Transform())
-        assert logs[row] == pytest.approx(np.log([p[tokens[row]], raw[tokens[row]]]), abs=1e-9)
-
-
-@pytest.mark.parametrize("how", HOWS, ids=str)
-def test_a_row_is_the_same_alone_in_a_batch_and_on_threads(how: Transform) -> None:
+def test_a_row_is_the_same_in_fresh_memory_and_in_used(how: Transform) -> None:
     logits = np.random.default_rng(9).normal(0, 3, (40, 4500)).astype(np.float32)
-    name = named(40)
-    with RowKernels(4500, threads=3) as wide, RowKernels(4500) as narrow:
-        tokens, logs = wide.draw(logits, how, name, logprobs=True)
-        for row in (0, 13, 39):
-            alone = narrow.draw(
-                logits[row : row + 1], how, Names(*(part[row : row + 1] for part in name)), logprobs=True
-            )
-            assert (tokens[row], *logs[row]) == (alone[0][0], *alone[1][0])
-        again = narrow.draw(logits[::-1].copy(), how, Names(*(part[::-1].copy() for part in name)), logprobs=True)
-    assert (again[0][::-1] == tokens).all()
-    assert (again[1][::-1] == logs).all()
+    tokens, logs = draw(logits, how, named(40))
+    again, same = draw(logits[::-1].copy(), how, named(40)[::-1])
+    assert (again[::-1] == tokens).all()
+    assert (same[::-1] == logs).all()
+    for row in (0, 13, 39):
+        alone, own = draw(logits[row : row + 1], how, named(40)[row : row + 1])
+        assert (tokens[row], *logs[row]) == (alone[0], *own[0])
 
 
 def reference_mask(weights: np.ndarray, count: int) -> np.ndarray:
@@ -243,26 +210,14 @@ def test_keep_and_excess() -> None:
     assert (left == np.maximum(0.7 * p - q, 0)).all()
 
 
-def test_judging_is_the_token_verifier_row_by_row() -> None:
+def test_what_is_left_of_a_law_is_drawn_from_without_writing_it_down() -> None:
     rng = np.random.default_rng(4)
     p, q = rng.dirichlet(np.full(3000, 0.2), 60), rng.dirichlet(np.full(3000, 0.2), 60)
-    q[50:] = p[50:]
-    tokens = np.array([rng.choice(3000, p=row) for row in 0.5 * (q + p)])
-    coins, draws = named(60, purpose=Purpose.ACCEPT), named(60, purpose=Purpose.RESIDUAL)
-    with RowKernels(3000, threads=2) as kernels:
-        ends, accepted = kernels.judge(p, q, tokens, coins, draws)
+    p[40:, :2990] = 0.0  # little is left
+    q[50:] = p[50:]  # and here nothing, so that p itself is drawn from
     for row in range(60):
-        chance = PhiloxRandomness(3, row)
-        kept = chance.accept(p[row, tokens[row]], q[row, tokens[row]], Purpose.ACCEPT, 5)
-        assert accepted[row] == kept
-        left = np.maximum(p[row] - q[row], 0)
-        assert ends[row] == (tokens[row] if kept else chance.choose(left, Purpose.RESIDUAL, 5))
-    assert accepted[50:].all()
-    assert 0 < accepted[:50].sum() < 50
-
-
-def test_a_rejection_that_leaves_nothing_draws_from_p() -> None:
-    p = np.array([[0.0, 0.25, 0.75]])
-    ends, accepted = RowKernels(3).judge(p, p, np.array([0]), named(1), named(1))
-    assert not accepted[0]
-    assert ends[0] == race(p[0], named(1).counters[0], named(1).keys[0])
+        chance, name = PhiloxRandomness(3, row), (Purpose.RESIDUAL, 5, 2)
+        assert chance.choose_left(p[row], q[row], *name) == chance.choose(residual(p[row], q[row], 0), *name)
+    one, other = np.array([0.0, 0.25, 0.75]), np.array([0.5, 0.25, 0.25])
+    assert PhiloxRandomness(1).choose_left(one, other, Purpose.RESIDUAL, 0) == 2
+    assert PhiloxRandomness(1).choose_left(one, one, Purpose.RESIDUAL, 0) > 0

@@ -35,7 +35,9 @@ BAD = [
     ("sampler_order", ["top_kk"]), ("sampler_order", ["top_k", "top_k"]), ("sampler_order", ["top_k", "penalties"]),
     ("sampler_order", 7), ("stop", "\udcff"), ("stop", ["fine", "a\ud800b"]), ("bad_words", ["\udcff"]),
     ("regex", "\udcff"), ("grammar", 'start: "\udcff"'), ("schedule", {"top_k": [[0, 1], [9, 10**200]]}),
-    ("schedule", {"temperature": [[0, 1], [10**200, 1]]}),
+    ("schedule", {"temperature": [[0, 1], [10**200, 1]]}), ("logprobs", -1), ("logprobs", 21), ("logprobs", 2.0),
+    ("logprobs", True), ("logprobs", math.nan), ("logprobs", "5"), ("logprobs", [1]), ("logprobs", 10**300),
+    ("schedule", {"logprobs": [[0, 1]]}),
 ]  # fmt: skip
 
 CONTRADICTIONS = [

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from truedraw.protocol import Purpose
-from truedraw.sampling.kernels.batch import RowKernels, names
+from truedraw.sampling.drawing import RowDraws
 from truedraw.sampling.kernels.clocks import gap, gap_above
 from truedraw.sampling.kernels.spans import below, largest, maxima, num_spans
+from truedraw.sampling.law import SamplingLaw
+from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.race import race
 from truedraw.sampling.randomness import PhiloxRandomness
-from truedraw.sampling.transform import Transform
 
 HIGHEST = float(np.finfo(np.float32).max)
 
@@ -78,8 +79,9 @@ def test_rows_whose_mass_is_on_few_tokens_are_read_far_into_their_spans(heavy: i
     logits = rng.normal(0, 1, (batch, size)).astype(np.float32)
     for row in logits:
         row[rng.choice(size, heavy, replace=False)] += rng.uniform(8, 25, heavy).astype(np.float32)
-    named = names([PhiloxRandomness(4, sample) for sample in range(batch)], Purpose.TARGET, [2] * batch)
-    tokens, _ = RowKernels(size).draw(logits, Transform(temperature=0.7), named)
+    law, draws, name = SamplingLaw(SamplingParams(temperature=0.7)), RowDraws(), (Purpose.TARGET, 2, 0)
+    samples = [PhiloxRandomness(4, sample) for sample in range(batch)]
+    tokens = [draws.draw(law, row, sample, *name).token for row, sample in zip(logits, samples, strict=True)]
     weights = np.exp((logits.astype(np.float64) - logits.max(axis=1, keepdims=True)) / 0.7)
-    expected = [race(row, *each) for row, *each in zip(weights, *named, strict=True)]
-    assert tokens.tolist() == expected
+    each = zip(weights, samples, strict=True)
+    assert tokens == [race(row, sample.counter(*name), sample.key) for row, sample in each]

@@ -51,7 +51,7 @@ def test_what_is_computed_in_place(size: int) -> None:
     for law, mask in laid_out([p, kept]):
         mass = keep(law, mask)
         found.add((mass, law.tobytes()))
-        softmax_here(law)
+        softmax_here(law, 1.0)
         found.add((0.0, law.tobytes()))
     assert len(found) == 2
 

@@ -1,7 +1,8 @@
 """The contestants of the kernel benchmark: our kernels, numpy step by step, and torch where it is installed.
 
-numpy works in float64, the accuracy that the kernels promise, torch in float32, as it is used. Both draw by what they
-have: numpy by the inverse distribution function, torch by its multinomial.
+Ours are called as sampling calls them, row by row from Python. numpy works in float64, the accuracy that the kernels
+promise, torch in float32, as it is used. Both draw by what they have: numpy by the inverse distribution function, torch
+by its multinomial.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from truedraw.bench.kernel_rows import EDITS, Rows, laws
+from truedraw.bench.kernel_rows import Rows, laws
 from truedraw.protocol import Floats, Ints, Logits, Purpose
-from truedraw.sampling.kernels.batch import RowEdits, RowKernels, names
-from truedraw.sampling.kernels.draw import Edits
+from truedraw.sampling.drawing import Drawn, RowDraws
+from truedraw.sampling.kernels import DRAWN
+from truedraw.sampling.law import SamplingLaw
+from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness
+from truedraw.sampling.step import Opening
 from truedraw.sampling.transform import Transform
 
 Arm = Callable[[int], object]
@@ -26,36 +30,38 @@ Arm = Callable[[int], object]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is done to a row: drawn from, as `how` says, perhaps edited first and with the token's log probability."""
+    """What is done to a row: drawn from, as `how` says, perhaps edited first (a bias and a repetition penalty).
+
+    `logprobs`: with the token's log probability, as sampling always draws; without it, nothing but the token.
+    """
 
     name: str
     how: Transform
     edited: bool = False
-    logprobs: bool = False
+    logprobs: bool = True
 
 
 WORKS = (
+    Work("temperature, token alone", Transform(temperature=0.8), logprobs=False),
     Work("temperature", Transform(temperature=0.8)),
-    Work("temperature, logprobs", Transform(temperature=0.8), logprobs=True),
     Work("top_k 50", Transform(temperature=0.8, top_k=50)),
     Work("top_p 0.95", Transform(temperature=0.8, top_p=0.95)),
     Work("min_p 0.05", Transform(temperature=0.8, min_p=0.05)),
-    Work("edits, top_k, top_p, min_p", Transform(0.8, 50, 0.95, 0.05), edited=True, logprobs=True),
+    Work("edits", Transform(temperature=0.8), edited=True),
+    Work("edits, top_p 0.95", Transform(temperature=0.8, top_p=0.95), edited=True),
+    Work("edits, top_k, top_p, min_p", Transform(0.8, 50, 0.95, 0.05), edited=True),
 )
+REPETITION = 1.2  # the penalty where rows are edited
 RESIDUAL = "acceptance and residual"
 CHANCES = 101  # names of noise in turn: with always the same one the processor learns to foresee every branch
 LAWS_OF_LOGITS = 4  # p and q in float64 take as much memory as so many batches of logits
 
 
-def draw_arms(work: Work, rows: Rows, kernels: RowKernels) -> dict[str, Arm]:
+def draw_arms(work: Work, rows: Rows) -> dict[str, Arm]:
     """Everyone's way of drawing a token from each row; and one pass over the row, for comparison."""
-    batch = len(rows.uniforms)
-    samples = [PhiloxRandomness(0, sample) for sample in range(batch)]
-    chances = [names(samples, Purpose.TARGET, [place] * batch) for place in range(CHANCES)]
-    edits = _edits(rows) if work.edited else None
     given = rows if work.edited else None
     arms: dict[str, Arm] = {
-        "kernel": lambda call: kernels.draw(rows.at(call), work.how, chances[call % CHANCES], edits, work.logprobs),
+        "kernel": own_draws(work, rows) if work.logprobs else own_tokens(work, rows),
         "numpy": lambda call: numpy_draw(rows.at(call), work.how, rows.uniforms, given),
         "pass": lambda call: rows.at(call).max(axis=1),
     }
@@ -65,17 +71,50 @@ def draw_arms(work: Work, rows: Rows, kernels: RowKernels) -> dict[str, Arm]:
     return arms
 
 
-def residual_arms(rows: Rows, kernels: RowKernels) -> dict[str, Arm]:
+def own_draws(work: Work, rows: Rows) -> Arm:
+    """As a round draws: the token and its logarithms."""
+    draws, laws_of_rows = RowDraws(), [_law(work, rows, row) for row in range(len(rows.uniforms))]
+    samples = _samples(rows)
+
+    def drawn(call: int) -> list[Drawn | None]:
+        each = zip(laws_of_rows, rows.at(call), samples, strict=True)
+        return [draws.draw(law, row, sample, Purpose.TARGET, call % CHANCES, 0) for law, row, sample in each]
+
+    return drawn
+
+
+def own_tokens(work: Work, rows: Rows) -> Arm:
+    """The same kernel, asked for the token alone."""
+    from truedraw.sampling.kernels.entry import draw_one, memory
+
+    how, scratch, samples = tuple(work.how), memory(rows.logits[0].shape[1]), _samples(rows)
+    chances = [
+        [(sample.counter(Purpose.TARGET, place, 0), sample.key, False, DRAWN) for sample in samples]
+        for place in range(CHANCES)
+    ]
+
+    def drawn(call: int) -> list[int]:
+        each = zip(rows.at(call), chances[call % CHANCES], strict=True)
+        return [draw_one(row, how, chance, scratch)[0] for row, chance in each]
+
+    return drawn
+
+
+def own_judge(pair: tuple[Floats, Floats, Ints], samples: list[PhiloxRandomness], place: int) -> list[int]:
+    """As token-wise verification does it: what stands in each row in the end."""
+    ends = []
+    for p, q, token, sample in zip(*pair, samples, strict=True):
+        kept = sample.accept(p[token], q[token], Purpose.ACCEPT, place)
+        ends.append(int(token) if kept else sample.choose_left(p, q, Purpose.RESIDUAL, place))
+    return ends
+
+
+def residual_arms(rows: Rows) -> dict[str, Arm]:
     """Everyone's way of judging one draft token a row."""
-    batch = len(rows.uniforms)
     pairs = [laws(logits) for logits in rows.logits[: max(2, len(rows.logits) // LAWS_OF_LOGITS)]]
-    samples = [PhiloxRandomness(0, sample) for sample in range(batch)]
-    coins, draws = (
-        [names(samples, purpose, [place] * batch) for place in range(CHANCES)]
-        for purpose in (Purpose.ACCEPT, Purpose.RESIDUAL)
-    )
+    samples = _samples(rows)
     arms: dict[str, Arm] = {
-        "kernel": lambda call: kernels.judge(*pairs[call % len(pairs)], coins[call % CHANCES], draws[call % CHANCES]),
+        "kernel": lambda call: own_judge(pairs[call % len(pairs)], samples, call % CHANCES),
         "numpy": lambda call: numpy_judge(pairs[call % len(pairs)], rows.uniforms),
         "pass": lambda call: [law.max(axis=1) for law in pairs[call % len(pairs)][:2]],
     }
@@ -105,6 +144,8 @@ def numpy_draw(logits: Logits, how: Transform, uniforms: Floats, edits: Rows | N
     z = logits.astype(np.float64)
     if edits is not None:
         np.put_along_axis(z, edits.ids, np.take_along_axis(z, edits.ids, 1) + edits.addends, 1)
+        seen = np.take_along_axis(z, edits.seen, 1)
+        np.put_along_axis(z, edits.seen, np.where(seen > 0, seen / REPETITION, seen * REPETITION), 1)
     z = z / how.temperature
     if how.top_k > 0:
         z[z < np.partition(z, -how.top_k, axis=1)[:, [-how.top_k]]] = -np.inf
@@ -149,6 +190,9 @@ def torch_draw(logits: Any, work: Work, edits: Rows | None) -> Any:
     how, z = work.how, logits
     if edits is not None:
         z = z.scatter_add(1, torch.from_numpy(edits.ids), torch.from_numpy(edits.addends.astype(np.float32)))
+        at = torch.from_numpy(edits.seen)
+        seen = z.gather(1, at)
+        z = z.scatter(1, at, torch.where(seen > 0, seen / REPETITION, seen * REPETITION))
     z = z / how.temperature
     if how.top_k > 0:
         z = z.masked_fill(z < torch.topk(z, how.top_k, dim=-1).values[:, -1:], float("-inf"))
@@ -173,10 +217,17 @@ def torch_judge(given: tuple[Any, Any, Any]) -> Any:
     return torch.where(kept, tokens, torch.multinomial(left, 1)[:, 0])
 
 
-def _edits(rows: Rows) -> RowEdits:
-    batch = len(rows.ids)
-    changes = Edits(rows.ids.ravel(), rows.addends.ravel(), np.ones(batch * EDITS), np.zeros(batch * EDITS))
-    return RowEdits(np.arange(batch + 1) * EDITS, changes)
+def _law(work: Work, rows: Rows, row: int) -> SamplingLaw:
+    """The law of one row, with edits of its own."""
+    if not work.edited:
+        return SamplingLaw(SamplingParams(**work.how._asdict()))
+    bias = dict(zip(rows.ids[row].tolist(), rows.addends[row].tolist(), strict=True))
+    params = SamplingParams(**work.how._asdict(), logit_bias=bias, repetition_penalty=REPETITION)
+    return SamplingLaw(params, Opening(tuple(rows.seen[row].tolist()), rows.logits[0].shape[1]))
+
+
+def _samples(rows: Rows) -> list[PhiloxRandomness]:
+    return [PhiloxRandomness(0, sample) for sample in range(len(rows.uniforms))]
 
 
 def _tensors(rows: Rows) -> list[Any]:

@@ -14,7 +14,7 @@ from truedraw.protocol import Floats, Ints, Logits
 
 SPREAD = 3.4  # standard deviation of a small model's logits over its vocabulary
 PEAKS, RISE = 40, 9.0  # tokens that the context speaks for, and how far they stand out at most
-EDITS = 200  # tokens a row whose logits are biased or penalised
+EDITS = 200  # tokens a row whose logits are biased, and as many that stand in its text
 DISTANCE = 0.5  # standard deviation of a draft's logits around the target's
 
 
@@ -26,6 +26,7 @@ class Rows:
     uniforms: Floats  # [rows], the chance of those who draw by inverse distribution function
     ids: Ints  # [rows, EDITS]
     addends: Floats  # [rows, EDITS]
+    seen: Ints  # [rows, EDITS]
 
     def at(self, call: int) -> Logits:
         """The batch of a call."""
@@ -37,8 +38,8 @@ def made_up_rows(rows: int, vocab_size: int, total_bytes: int, seed: int = 0) ->
     rng = np.random.default_rng(seed)
     batch_bytes = rows * vocab_size * np.dtype(np.float32).itemsize
     batches = [_batch(rng, rows, vocab_size) for _ in range(max(2, -(-total_bytes // batch_bytes)))]
-    ids = np.array([rng.choice(vocab_size, EDITS, replace=False) for _ in range(rows)])
-    return Rows(batches, rng.random(rows), ids, rng.normal(0, 1, (rows, EDITS)))
+    ids, seen = (np.array([rng.choice(vocab_size, EDITS, replace=False) for _ in range(rows)]) for _ in range(2))
+    return Rows(batches, rng.random(rows), ids, rng.normal(0, 1, (rows, EDITS)), seen)
 
 
 def laws(logits: Logits, seed: int = 0) -> tuple[Floats, Floats, Ints]:

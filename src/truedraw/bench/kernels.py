@@ -11,7 +11,6 @@ from typing import Any
 from truedraw.bench.bootstrap import median_interval
 from truedraw.bench.kernel_arms import RESIDUAL, WORKS, Arm, draw_arms, residual_arms, torch_version
 from truedraw.bench.kernel_rows import made_up_rows
-from truedraw.sampling.kernels.batch import RowKernels
 
 VOCAB_SIZES = (49152, 151936)
 ROW_COUNTS = (1, 8, 64)
@@ -30,7 +29,6 @@ class Plan:
     vocab_sizes: Sequence[int] = VOCAB_SIZES
     row_counts: Sequence[int] = ROW_COUNTS
     repeats: int = REPEATS
-    threads: int = 1  # of the kernels and of torch
     cold_bytes: int = COLD_BYTES
 
 
@@ -68,13 +66,13 @@ class Case:
 def cases(plan: Plan) -> Iterator[Case]:
     """One after the other, as they are measured."""
     for vocab_size in plan.vocab_sizes:
-        with RowKernels(vocab_size, plan.threads) as kernels, torch_threads(plan.threads):
+        with one_thread():
             for count in plan.row_counts:
                 rows = made_up_rows(count, vocab_size, plan.cold_bytes)
                 for work in WORKS:
-                    arms = draw_arms(work, rows, kernels)
+                    arms = draw_arms(work, rows)
                     yield Case(work.name, vocab_size, count, measured(arms, plan.repeats))
-                yield Case(RESIDUAL, vocab_size, count, measured(residual_arms(rows, kernels), plan.repeats))
+                yield Case(RESIDUAL, vocab_size, count, measured(residual_arms(rows), plan.repeats))
 
 
 def measured(arms: Mapping[str, Arm], repeats: int) -> dict[str, list[float]]:
@@ -92,15 +90,15 @@ def measured(arms: Mapping[str, Arm], repeats: int) -> dict[str, list[float]]:
 
 
 @contextmanager
-def torch_threads(threads: int) -> Iterator[None]:
-    """Torch, if installed, gets as many threads as the kernels for a while."""
+def one_thread() -> Iterator[None]:
+    """Torch, if installed, gets as many threads as the kernels for a while: one."""
     if torch_version() is None:
         yield
         return
     import torch
 
     before = torch.get_num_threads()
-    torch.set_num_threads(threads)
+    torch.set_num_threads(1)
     try:
         yield
     finally:
@@ -120,6 +118,5 @@ def kernel_report(done: Sequence[Case], plan: Plan) -> dict[str, Any]:
         },
         "pass": "numpy's max over the row, on one thread; everyone's rows come from memory, not from a cache",
         "torch": torch_version() or "not installed, so not measured",
-        "threads": plan.threads,
         "repeats": plan.repeats,
     }

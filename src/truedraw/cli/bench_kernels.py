@@ -19,7 +19,7 @@ EPILOG = """Examples:
 
 truedraw bench kernels
 
-truedraw bench kernels --vocab-sizes 32000 --rows 1,16 --threads 2 --json > kernels.json
+truedraw bench kernels --vocab-sizes 32000 --rows 1,16 --json > kernels.json
 """
 
 
@@ -32,7 +32,6 @@ class KernelFlags:
     ] = ""
     rows: Annotated[str, flag("--rows", metavar="N,N,...", help="Rows at once; 1, 8 and 64 if not given.")] = ""
     repeats: Annotated[int, flag("--repeats", help="Calls of everyone that count.", min=1)] = 15
-    threads: Annotated[int, flag("--threads", help="Of the kernels and of torch.", min=1)] = 1
     json: Annotated[bool, flag("--json", help="Only the JSON object, no table.")] = False
     color: Annotated[Literal["auto", "always", "never"], flag("--color", help="Colours of the table.")] = "auto"
 
@@ -41,9 +40,9 @@ class KernelFlags:
 def kernels(own: KernelFlags) -> None:
     """Measure the sampling kernels against numpy step by step and, where it is installed, torch.
 
-    Made-up rows of logits are drawn from in several ways, and draft tokens are judged; everyone in turn, on rows that
-    come from memory. A table goes to stderr (not with --json), one JSON object to stdout. No model is needed. ctrl-C
-    reports the cases so far.
+    Made-up rows of logits are drawn from in several ways, and draft tokens are judged; everyone in turn, on one thread,
+    on rows that come from memory. A table goes to stderr (not with --json), one JSON object to stdout. No model is
+    needed. ctrl-C reports the cases so far.
     """
     from truedraw.bench.kernels import kernel_report
     from truedraw.bench.provenance import machine
@@ -62,7 +61,7 @@ def plan_of(own: KernelFlags) -> Plan:
 
     vocab_sizes = sizes_of("--vocab-sizes", own.vocab_sizes) or VOCAB_SIZES
     rows = sizes_of("--rows", own.rows) or ROW_COUNTS
-    return Plan(vocab_sizes, rows, own.repeats, own.threads)
+    return Plan(vocab_sizes, rows, own.repeats)
 
 
 def _measured(plan: Plan) -> tuple[list[Case], bool]:

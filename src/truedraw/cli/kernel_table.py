@@ -21,7 +21,7 @@ def print_kernels(found: Mapping[str, Any], color: Literal["auto", "always", "ne
     from rich.table import Table
 
     console = Console(stderr=True, no_color=not wants_colour(color, sys.stderr), highlight=False)
-    title = f"fused kernels on {found['threads']} thread(s), and how many times longer others take"
+    title = "fused kernels on one thread, and how many times longer others take"
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
     table.add_column("work", overflow="fold")
     for name in COLUMNS:

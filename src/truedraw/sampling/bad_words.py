@@ -11,8 +11,11 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from truedraw.errors import BadParameter
 from truedraw.protocol import Floats
+from truedraw.sampling.edits import UNEDITED, Edits
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.row import Row
 from truedraw.sampling.step import Opening, Step
@@ -31,12 +34,21 @@ class BadWords:
 
     def __call__(self, row: Row) -> None:
         """Ban what would complete a sequence."""
+        if self.banned():
+            row.edit(self.edited(UNEDITED), NAME)
+
+    def edited(self, edits: Edits) -> Edits:
+        """As Editing."""
+        banned = self.banned()
+        return edits.banning(np.array(banned, dtype=np.int64)) if banned else edits
+
+    def banned(self) -> list[int]:
+        """The tokens that would."""
         banned: list[int] = []
         for length in self.lengths:
             if length <= len(self.recent):
                 banned += self.endings.get(self.recent[len(self.recent) - length :], ())
-        if banned:
-            row.ban(banned, NAME)
+        return banned
 
     def after(self, token: int, p: Floats | None) -> BadWords:
         """Another place."""

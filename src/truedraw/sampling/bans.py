@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+
+import numpy as np
 
 from truedraw.protocol import Floats, Ints
+from truedraw.sampling.edits import UNEDITED, Edits, fixed_bits
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.row import Row
-from truedraw.sampling.step import Fixed, Opening, Step
+from truedraw.sampling.step import FixedEdits, Opening, Step
 
 
 def allowed_token_ids(params: SamplingParams, opening: Opening) -> Step | None:
     """Only these tokens are possible (vLLM); None where all are."""
     if params.allowed_token_ids is None:
         return None
-    ids = opening.ids("allowed_token_ids", params.allowed_token_ids)
-    return Fixed(partial(Row.ban_all_but, ids=ids, parameter="allowed_token_ids"))
+    allowed = np.zeros(opening.vocabulary(), np.bool_)
+    allowed[opening.ids("allowed_token_ids", params.allowed_token_ids)] = True
+    bits = fixed_bits(np.packbits(allowed, bitorder="little"))
+    return FixedEdits(lambda edits: edits.allowing(bits), "allowed_token_ids")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +36,15 @@ class MinTokens:
     def __call__(self, row: Row) -> None:
         """Ban the ends while tokens are missing."""
         if self.left > 0:
-            row.ban(self.end_ids, "min_tokens")
+            row.edit(self.edited(UNEDITED), "min_tokens")
 
     def after(self, token: int, p: Floats | None) -> MinTokens:
         """One less is missing."""
         return MinTokens(self.left - 1, self.end_ids) if self.left > 0 else self
+
+    def edited(self, edits: Edits) -> Edits:
+        """As Editing."""
+        return edits.banning(self.end_ids) if self.left > 0 else edits
 
 
 def min_tokens(params: SamplingParams, opening: Opening) -> Step | None:

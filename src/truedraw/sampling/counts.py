@@ -7,13 +7,13 @@ vocabulary. What a row reads depends on the text alone.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from truedraw.protocol import Ints
+from truedraw.sampling.edits import Seen
 
 RECENT_TOKENS = 64  # kept apart at most: a new array costs about as much as reading this many tokens one by one
 
@@ -40,12 +40,6 @@ class TokenCounts:
         counts = self.counts + np.bincount(recent, minlength=self.counts.size)
         return TokenCounts(counts, np.flatnonzero(counts))
 
-    def tokens(self) -> Ints:
-        """Every token that occurs, some perhaps twice."""
-        return np.concatenate((self.ids, np.array(self.recent, dtype=np.int64)))
-
-    def newest(self) -> tuple[Ints, Ints]:
-        """Ids [n] of the newest tokens, each once, and how often they occur in the whole text [n]."""
-        counted = Counter(self.recent)
-        ids = np.fromiter(counted.keys(), dtype=np.int64, count=len(counted))
-        return ids, self.counts[ids] + np.fromiter(counted.values(), dtype=np.int64, count=len(counted))
+    def seen(self) -> Seen:
+        """As edits tell it."""
+        return self.ids, self.counts, np.array(self.recent, dtype=np.int64)

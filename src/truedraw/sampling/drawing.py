@@ -1,11 +1,13 @@
 """Tokens drawn from rows of logits whose p is never written down.
 
-In most rounds nobody asks for a row's p, only for the token drawn from it and that token's logarithms. Where a law is a
-Transform and the chance the real one, compiled code finds them in two passes over the row. Token and law are those of
-the long way: the race is over the same clocks, and kernels/draw.py makes p and the draw from the same weights.
+In most rounds nobody asks for a row's p, only for the token drawn from it and that token's logarithms. Where
+transform.py says so and the chance is the real one, compiled code finds them in few passes over the row. Token and law
+are those of the long way: the race is over the same clocks, and kernels/draw.py makes p and the draw from the same
+weights.
 
-The logarithms of a token are those of the same code, bit for bit, where it was chosen in another way: who drafted how
-much may depend on how long things took, and a text's log probabilities shall not.
+The logarithms of a token are the same, bit for bit, where it was chosen in another way: who drafted how much may depend
+on how long things took, and a text's log probabilities shall not. Where something is edited or cut, the one after the
+transforms is that of p; elsewhere the same code takes both.
 """
 
 from __future__ import annotations
@@ -18,10 +20,11 @@ import numpy as np
 from truedraw.protocol import Law, Logits, Purpose, Randomness
 from truedraw.sampling.kernels import DRAWN
 from truedraw.sampling.randomness import PhiloxRandomness
-from truedraw.sampling.transform import Transform
+from truedraw.sampling.transform import Transform, fused
 
 if TYPE_CHECKING:
-    from truedraw.sampling.kernels.batch import Memory
+    from truedraw.sampling.edits import Edits
+    from truedraw.sampling.kernels.entry import Memory
     from truedraw.sampling.philox import Words
 
 NO_NAME: tuple[Words, Words] = np.zeros(4, np.uint64), np.zeros(2, np.uint64)
@@ -36,6 +39,13 @@ class Drawn(NamedTuple):
     sampling_logprob: float | None
 
 
+class Kernels(NamedTuple):
+    """(token, log of its probability by the law, log of its softmax); a negative token where there is no law."""
+
+    draw: Callable[..., tuple[int, float, float]]
+    draw_edited: Callable[..., tuple[int, float, float]]
+
+
 class RowDraws:
     """Draws from rows of one vocabulary, with memory that is made when first needed; so it serves one caller at a time.
 
@@ -43,44 +53,47 @@ class RowDraws:
     """
 
     def __init__(self) -> None:
-        self._kernel: Callable[..., tuple[int, float, float]] | None = None
+        self._kernels: Kernels | None = None
         self._memory: Memory = (np.empty(0), np.empty(0), np.empty(0, np.int64))
 
     def draw(
         self, law: Law, logits: Logits, randomness: Randomness, purpose: Purpose, position: int, node: int
     ) -> Drawn | None:
         """What randomness.choose(law(logits), ...) draws, None where only the long way can tell."""
-        how = getattr(law, "transform", None)
-        if how is None or type(randomness) is not PhiloxRandomness or not suits(logits):
+        found = fused(law, logits)
+        if found is None or type(randomness) is not PhiloxRandomness:
             return None
-        return self._run(how, logits, (randomness.counter(purpose, position, node), randomness.key, DRAWN))
+        name = randomness.counter(purpose, position, node), randomness.key
+        return self._run(logits, found.fused.how, (*name, True, DRAWN), found.edits())
 
     def given(self, law: Law, logits: Logits, token: int) -> Drawn | None:
         """A token that was chosen otherwise, with its logarithms; None where only the long way can tell.
 
-        Where something is cut, what is left has the weights of p: then the second logarithm is that of p, and not told.
+        Where the second logarithm is that of p, it is not told.
         """
-        how = getattr(law, "transform", None)
-        if how is None or not suits(logits):
+        found = fused(law, logits)
+        if found is None:
             return None
-        is_cut = 0 < how.top_k < len(logits) or how.top_p < 1.0 or how.min_p > 0.0
-        found = self._run(Transform() if is_cut else how, logits, (*NO_NAME, token))
-        return found._replace(sampling_logprob=None) if found is not None and is_cut else found
+        num_edits, how = found.fused
+        of_p = num_edits > 0 or 0 < how.top_k < len(logits) or how.top_p < 1.0 or how.min_p > 0.0
+        drawn = self._run(logits, Transform() if of_p else how, (*NO_NAME, True, token))
+        return drawn._replace(sampling_logprob=None) if drawn is not None and of_p else drawn
 
-    def _run(self, how: Transform, logits: Logits, chance: tuple[Words, Words, int]) -> Drawn | None:
-        if self._kernel is None or (how.cuts and len(self._memory[0]) < len(logits)):
-            self._kernel, self._memory = loaded(len(logits) if how.cuts else 0)
-        token, after, before = self._kernel(logits, tuple(how), *chance, self._memory)
+    def _run(
+        self, logits: Logits, how: Transform, draw: tuple[Words, Words, bool, int], edits: Edits | None = None
+    ) -> Drawn | None:
+        writes = how.cuts or edits is not None
+        if self._kernels is None or (writes and len(self._memory[0]) != len(logits)):
+            self._kernels, self._memory = loaded(len(logits) if writes else 0)
+        if edits is None:
+            token, after, before = self._kernels.draw(logits, tuple(how), draw, self._memory)
+        else:
+            token, after, before = self._kernels.draw_edited(logits, tuple(how), draw, self._memory, tuple(edits))
         return None if token < 0 else Drawn(token, before, after)
 
 
-def loaded(size: int) -> tuple[Callable[..., tuple[int, float, float]], Memory]:
-    """The kernel, and memory for rows of a size: kept, since even a repeated import takes time in every round."""
-    from truedraw.sampling.kernels.batch import draw_one, memory
+def loaded(size: int) -> tuple[Kernels, Memory]:
+    """The kernels, and memory for rows of a size: kept, since even a repeated import takes time in every round."""
+    from truedraw.sampling.kernels.entry import draw_edited_one, draw_one, memory
 
-    return draw_one, memory(size)
-
-
-def suits(logits: Logits) -> bool:
-    """Whether the kernels are compiled for such a row: another kind of array would be compiled for anew."""
-    return logits.dtype == np.float32 and logits.flags.c_contiguous and logits.flags.writeable
+    return Kernels(draw_one, draw_edited_one), memory(size)

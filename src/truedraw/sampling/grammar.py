@@ -22,9 +22,10 @@ import numpy as np
 
 from truedraw.errors import BadInput, BadParameter
 from truedraw.protocol import Floats
+from truedraw.sampling.edits import NOTHING, UNEDITED, Bits, Edits
 from truedraw.sampling.ranges import whole_number
 from truedraw.sampling.row import Row
-from truedraw.sampling.step import Fixed, Step
+from truedraw.sampling.step import FixedEdits, Step
 from truedraw.sampling.truncate import Mask
 
 PARAMETERS = ("grammar", "json_schema", "regex")
@@ -74,19 +75,26 @@ class Grammar:
     end_ids: frozenset[int]
 
     def __call__(self, row: Row) -> None:
-        """Ban what is illegal."""
-        legal = self.legal(row.logits().size)
-        if 2 * np.count_nonzero(legal) < legal.size:
-            row.ban_all_but(np.flatnonzero(legal), self.parameter)
-        else:
-            row.ban(np.flatnonzero(~legal), self.parameter)
+        """Ban what is illegal; raises BadParameter as `bits`."""
+        row.edit(UNEDITED.allowing(self.bits()), self.parameter)
+
+    def edited(self, edits: Edits) -> Edits:
+        """As Editing; where the grammar is stuck, nothing is allowed."""
+        try:
+            return edits.allowing(self.bits())
+        except BadParameter:
+            return edits.allowing(NOTHING)
 
     def legal(self, vocab_size: int | None = None) -> Mask:
-        """The mask [vocab_size]; raises BadParameter where the grammar is stuck, or too complex for llguidance."""
+        """The mask [vocab_size]; raises BadParameter as `bits`."""
+        return np.unpackbits(self.bits(), count=vocab_size, bitorder="little").view(np.bool_)
+
+    def bits(self) -> Bits:
+        """The mask; raises BadParameter where the grammar is stuck, or too complex for llguidance."""
         bits = np.frombuffer(self.matcher.compute_bitmask(), dtype=np.uint8)
         if self.matcher.is_error():
             raise stuck(self.parameter, self.matcher)
-        return np.unpackbits(bits, count=vocab_size, bitorder="little").view(np.bool_)
+        return bits
 
     def after(self, token: int, p: Floats | None) -> Step:
         """One token further. After an illegal token or the end nothing is banned: no text goes on there."""
@@ -113,11 +121,8 @@ class Grammar:
         return int(legal.argmax()) if np.count_nonzero(legal) == 1 else None
 
 
-def unchanged(row: Row) -> None:
-    """Ban nothing."""
-
-
-OVER = Fixed(unchanged)
+OVER = FixedEdits(lambda edits: edits)
+"""Behind the end: nothing is banned."""
 
 
 def opened(parameter: str, text: str, tokenizer: Any, end_ids: frozenset[int]) -> Grammar:

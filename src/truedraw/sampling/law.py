@@ -6,19 +6,20 @@ One function for plain and speculative sampling, and one row at a time, so a row
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import numpy as np
 
-from truedraw.protocol import Floats, Logits
-from truedraw.sampling.drawing import suits
+from truedraw.protocol import Floats, Ints, Logits
+from truedraw.sampling.edits import UNEDITED, Edits
 from truedraw.sampling.grammar import Grammar
 from truedraw.sampling.order import steps_of
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.row import Row, one_hot
-from truedraw.sampling.step import Fixed, Opening, Step
+from truedraw.sampling.step import Editing, Fixed, FixedEdits, Opening, Step
 from truedraw.sampling.steps import steps
 from truedraw.sampling.temperature import times
-from truedraw.sampling.transform import Transform, fused
+from truedraw.sampling.transform import Fused, Transform, fused, fused_steps, suits
 
 TEMPERATURE = "temperature"
 """The name of a step."""
@@ -30,7 +31,7 @@ class SamplingLaw:
     Parameters that look at the text need the `opening`; raises BadParameter where one does not fit the vocabulary.
     """
 
-    __slots__ = ("_moves", "_names", "_order", "_steps", "transform")
+    __slots__ = ("_moves", "_names", "_order", "_steps", "fused")
 
     def __init__(self, params: SamplingParams, opening: Opening | None = None) -> None:
         self._set(steps(params, opening or Opening()), steps_of(params.sampler_order))
@@ -38,20 +39,17 @@ class SamplingLaw:
     def _set(self, named: Sequence[tuple[str, Step]], order: tuple[str, ...]) -> None:
         self._names, self._order = tuple(name for name, _ in named), order
         self._steps: tuple[Step, ...] = tuple(step for _, step in named)
-        self._moves = not all(isinstance(step, Fixed) for step in self._steps)
-        self.transform = fused(named)
-        """The whole law in one step, where it is that simple; it then stays as it is over the text."""
+        self._moves = not all(isinstance(step, Fixed | FixedEdits) for step in self._steps)
+        self.fused: Fused | None = fused_steps(named)
 
     def __call__(self, logits: Logits) -> Floats:
         """p [vocab] float64 of one row of logits [vocab].
 
         Raises EngineError on NaN or where the model allows nothing, BadParameter where the parameters leave nothing.
         """
-        if self.transform is not None and suits(logits):
-            p = law_of(logits, self.transform)
-            if p is not None:
-                return p
-        return self.step_by_step(logits)
+        found = fused(self, logits)
+        p = None if found is None else law_of(logits, found.fused.how, found.edits())
+        return self.step_by_step(logits) if p is None else p
 
     def step_by_step(self, logits: Logits) -> Floats:
         """The same, each step on its own: what compiled code is held to, and the way of all other laws."""
@@ -60,13 +58,27 @@ class SamplingLaw:
             step(row)
         return row.p
 
+    def edits(self) -> Edits | None:
+        """What a law that is `fused` edits at this place, None where it edits nowhere."""
+        if self.fused is None or not self.fused.num_edits:
+            return None
+        edits = UNEDITED
+        for step in self._steps[: self.fused.num_edits]:
+            edits = cast(Editing, step).edited(edits)
+        return edits
+
+    @property
+    def transform(self) -> Transform | None:
+        """The whole law, where it is that simple: it is the same over all of the text, and asks for no token's name."""
+        return None if self.fused is None or self.fused.num_edits else self.fused.how
+
     def after(self, token: int, p: Floats | None = None) -> SamplingLaw:
         """The law once `token` stands here, in O(1); `p` as in protocol.Law."""
         if not self._moves:
             return self
         law = SamplingLaw.__new__(SamplingLaw)
         law._steps, law._moves = tuple(step.after(token, p) for step in self._steps), True
-        law._names, law._order, law.transform = self._names, self._order, None
+        law._names, law._order, law.fused = self._names, self._order, self.fused
         return law
 
     def replacing(self, changed: Mapping[str, Step | None]) -> SamplingLaw:
@@ -99,13 +111,17 @@ class SamplingLaw:
         return next((grammar.forced(limit) for grammar in grammars), ())
 
 
-def law_of(logits: Logits, how: Transform) -> Floats | None:
+def law_of(logits: Logits, how: Transform, edits: Edits | None = None) -> Floats | None:
     """p [vocab] from a row that `suits` the kernels, None where it has no law."""
-    from truedraw.sampling.kernels.batch import law_into
+    from truedraw.sampling.kernels.entry import edited_law, law_into
 
     vocab = len(logits)
     p, few = np.empty(vocab), vocab if how.cuts else 0
-    top = law_into(logits, tuple(how), (p, np.empty(few), np.empty(few, np.int64)), p)
+    memory = p, np.empty(few), np.empty(few, np.int64)
+    if edits is None:
+        top = law_into(logits, tuple(how), memory, p)
+    else:
+        top = edited_law(logits, tuple(how), tuple(edits), memory)
     return p if np.isfinite(top) else None
 
 
@@ -123,4 +139,12 @@ def log_probability(logits: Logits, token: int) -> float:
     return float(logits[token]) - float(log_normaliser(logits))
 
 
-__all__ = ["SamplingLaw", "log_probability", "one_hot", "softmax"]
+def likeliest(logits: Logits, count: int) -> Ints:
+    """Ids of the `count` largest logits [vocab] in descending order, of equal ones the lower first; none of -inf."""
+    from truedraw.sampling.kernels.likeliest import likeliest_into
+
+    ids = np.empty(min(count, len(logits)), np.int64)
+    return ids[: likeliest_into(logits if suits(logits) else np.array(logits, np.float64), ids)]
+
+
+__all__ = ["SamplingLaw", "likeliest", "log_probability", "one_hot", "softmax"]

@@ -12,7 +12,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from truedraw.protocol import Floats
+from truedraw.sampling.edits import UNEDITED, Edits
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.row import Row
 from truedraw.sampling.step import Opening, Step
@@ -34,16 +37,25 @@ class NoRepeatNgram:
 
     def __call__(self, row: Row) -> None:
         """Ban what would complete an n-gram of the text."""
+        if self.banned():
+            row.edit(self.edited(UNEDITED), NAME)
+
+    def edited(self, edits: Edits) -> Edits:
+        """As Editing."""
+        banned = self.banned()
+        return edits.banning(np.array(banned, dtype=np.int64)) if banned else edits
+
+    def banned(self) -> list[int]:
+        """The tokens that would."""
         start = len(self.recent) - self.n + 1
         if start < 0:
-            return
+            return []
         ending = self.recent[start:]
         width = self.n - 1
         banned = [self.recent[i + width] for i in range(start) if self.recent[i : i + width] == ending]
         for segment in self.segments:
             banned += segment.get(ending, ())
-        if banned:
-            row.ban(banned, NAME)
+        return banned
 
     def after(self, token: int, p: Floats | None) -> NoRepeatNgram:
         """With one more token in the text."""

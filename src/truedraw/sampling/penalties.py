@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from truedraw.protocol import Floats, Ints
+from truedraw.protocol import Floats
 from truedraw.sampling.counts import TokenCounts
+from truedraw.sampling.edits import NOTHING_SEEN, UNEDITED, Edits
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.row import Row
 from truedraw.sampling.step import Opening, Step
@@ -35,30 +34,23 @@ class Penalties:
 
     def __call__(self, row: Row) -> None:
         """Change the logits of the tokens seen."""
-        logits = row.logits()
-        if self.text is not None:
-            repeat(logits, self.text.tokens(), self.repetition)
-        if self.output is not None:
-            self.subtract(logits, self.output)
+        row.edit(self.edited(UNEDITED))
 
-    def subtract(self, logits: Floats, output: TokenCounts) -> None:
-        """Frequency and presence penalties."""
-        newest, counts = output.newest()
-        before = logits[newest]
-        logits[output.ids] -= self.frequency * output.counts[output.ids] + self.presence
-        logits[newest] = before - (self.frequency * counts + self.presence)
+    def edited(self, edits: Edits) -> Edits:
+        """As Editing."""
+        return edits._replace(
+            text=NOTHING_SEEN if self.text is None else self.text.seen(),
+            repetition=float(self.repetition),
+            output=NOTHING_SEEN if self.output is None else self.output.seen(),
+            frequency=float(self.frequency),
+            presence=float(self.presence),
+        )
 
     def after(self, token: int, p: Floats | None) -> Penalties:
         """With one more token in the output."""
         text = None if self.text is None else self.text.add(token)
         output = None if self.output is None else self.output.add(token)
         return Penalties(self.repetition, self.frequency, self.presence, text, output)
-
-
-def repeat(logits: Floats, ids: Ints, penalty: float) -> None:
-    """Divide or multiply; a token named twice changes once, since all logits are read before any is written."""
-    values = logits[ids]
-    logits[ids] = np.where(values > 0, values / penalty, values * penalty)
 
 
 def penalties(params: SamplingParams, opening: Opening) -> Step | None:

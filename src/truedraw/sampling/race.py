@@ -13,7 +13,7 @@ from __future__ import annotations
 from truedraw.compiled import compiled
 from truedraw.protocol import Floats, Ints
 from truedraw.sampling.kernels.clocks import chance_of
-from truedraw.sampling.kernels.racing import race_all, run_few
+from truedraw.sampling.kernels.racing import race_all, race_excess, run_few
 from truedraw.sampling.philox import Words
 
 
@@ -24,6 +24,12 @@ def race(weights: Floats, counter: Words, key: Words) -> int:
     `counter` [4]: words 1 to 3 name the draw (bit 31 of the last must be 0), word 0 is not looked at.
     """
     return int(race_all(weights, weights.shape[0], chance_of(counter, key)))
+
+
+@compiled(nogil=True, error_model="numpy")
+def race_left(p: Floats, q: Floats, counter: Words, key: Words) -> int:
+    """The same among the weights (p - q)+ [n], which are not written down, or -1 where nothing is left to draw from."""
+    return int(race_excess(p, q, chance_of(counter, key)))
 
 
 @compiled(nogil=True, error_model="numpy")

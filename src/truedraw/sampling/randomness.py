@@ -42,6 +42,13 @@ class PhiloxRandomness:
         name = self.counter(purpose, position, node), self.key
         return chosen(race_few(law.tokens, law.weights, law.vocab_size, *name))
 
+    def choose_left(self, p: Floats, q: Floats, purpose: Purpose, position: int, node: int = 0) -> int:
+        """choose((p - q)+, ...): the same token, from the same noise; that of choose(p, ...) where nothing is left."""
+        from truedraw.sampling.race import race_left
+
+        winner = race_left(p, q, self.counter(purpose, position, node), self.key)
+        return winner if winner >= 0 else self.choose(p, purpose, position, node)
+
     def accept(self, p: float, q: float, purpose: Purpose, position: int, node: int = 0) -> bool:
         """u q < p with u uniform on [0, 1): no division, and p = 0 is never accepted."""
         from truedraw.sampling.philox import block
@@ -83,7 +90,7 @@ def fresh_seed() -> int:
 
 def warm_up() -> None:
     """Load the compiled kernels that every text needs, so that the first token does not wait for them."""
-    from truedraw.sampling.kernels.batch import draw_one, law_into, memory
+    from truedraw.sampling.kernels.entry import draw_one, law_into, memory
     from truedraw.sampling.kernels.softmax import log_normaliser
     from truedraw.sampling.transform import Transform
     from truedraw.sampling.working_time import COMPILER
@@ -91,7 +98,7 @@ def warm_up() -> None:
     COMPILER.watch()
     logits, how = np.zeros(1, dtype=np.float32), tuple(Transform())
     draw = PhiloxRandomness(0)
-    draw_one(logits, how, draw.counter(Purpose.TARGET, 0, 0), draw.key, DRAWN, memory(1))
+    draw_one(logits, how, (draw.counter(Purpose.TARGET, 0, 0), draw.key, True, DRAWN), memory(1))
     law_into(logits, how, memory(1), np.empty(1))
     log_normaliser(logits)
     draw.choose(np.ones(1), Purpose.TARGET, 0)

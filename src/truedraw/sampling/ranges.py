@@ -107,8 +107,9 @@ RANGES: dict[str, Numbers | Wholes] = {
     "max_tokens": Wholes(1, "1 or more"),
     "n": SAMPLES,
     "best_of": SAMPLES,
+    "logprobs": Wholes(0, "from 0 to 20", 20),  # the OpenAI API's range
 }
-OPTIONAL = ("best_of",)
+OPTIONAL = ("best_of", "logprobs")
 """None leaves them out."""
 
 

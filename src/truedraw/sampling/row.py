@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from truedraw.errors import BadParameter, EngineError
-from truedraw.protocol import Floats, Ints, Logits
+from truedraw.protocol import Floats, Logits
+from truedraw.sampling.edits import UNEDITED, Edits
 from truedraw.sampling.truncate import Mask
 
 
@@ -27,7 +26,7 @@ class Row:
                 f"the model's logits are unusable: their largest is {self._top}; the model file may be damaged"
             )
         self._logits: Floats | None = None
-        self._temperature = 1.0  # by which the model's row is still to be divided
+        self._temperature = 1.0  # by which logits are still to be divided
         self._lowered = False  # whether the largest logit is 0
         self._p: Floats | None = None
         self._bans: list[str] = []
@@ -39,7 +38,7 @@ class Row:
 
     def logits(self) -> Floats:
         """The logits [vocab], to be changed in place; -inf = impossible."""
-        if self._untouched and self._temperature != 1.0:
+        if self._temperature != 1.0:
             self.lowered()
         elif self._logits is None:
             self._logits = self._raw.astype(np.float64) if self._p is None else _log(self._p)
@@ -51,13 +50,14 @@ class Row:
     def lowered(self) -> Floats:
         """The logits [vocab] with their largest at 0; to be changed in place only where that stays so."""
         if self._untouched:
-            self._logits = _divide(np.subtract(self._raw, self._top, dtype=np.float64), self._temperature)
+            self._logits = np.subtract(self._raw, self._top, dtype=np.float64)
         elif not self._lowered:
-            logits = self.logits()
+            logits = self.logits() if self._logits is None else self._logits
             logits -= self._largest(logits)
         self._lowered = True
         assert self._logits is not None
-        return self._logits
+        temperature, self._temperature = self._temperature, 1.0
+        return self._logits if temperature == 1.0 else _divide(self._logits, temperature)
 
     def keep(self, kept: Mask) -> None:
         """Drop all other tokens from p and renormalise; `kept` [vocab] holds at least one possible token."""
@@ -65,27 +65,23 @@ class Row:
 
         keep(self.p, kept)
 
-    def ban(self, ids: Sequence[int] | Ints, parameter: str) -> None:
-        """Make tokens impossible, in the name of a parameter."""
-        self.logits()[ids] = -np.inf
-        self._bans.append(parameter)
+    def edit(self, edits: Edits, parameter: str | None = None) -> None:
+        """Change single logits; `parameter` is in whose name tokens are banned, None where none are."""
+        from truedraw.sampling.kernels.edit import edit_here
 
-    def ban_all_but(self, ids: Ints, parameter: str) -> None:
-        """Make all other tokens impossible."""
-        logits = self.logits()
-        left = logits[ids]
-        logits.fill(-np.inf)
-        logits[ids] = left
-        self._bans.append(parameter)
+        if edits is not UNEDITED and not edit_here(self.logits(), tuple(edits)):
+            raise IndexError(f"a token is beyond the row, which has {self._raw.size} logits")
+        if parameter is not None:
+            self._bans.append(parameter)
 
     def temper(self, temperature: float) -> None:
         """Divide the logits; temperature 0 is the limit, certainty of the first of the likeliest tokens."""
         if temperature == 0:
             self._choose_the_likeliest()
-        elif self._untouched and self._temperature == 1.0:
-            self._temperature = temperature
-        else:
-            _divide(self.lowered(), temperature)
+            return
+        if self._temperature != 1.0 or self._p is not None:
+            self.logits()
+        self._temperature = float(temperature)
 
     @property
     def _untouched(self) -> bool:
@@ -98,7 +94,7 @@ class Row:
             p = np.empty(self._raw.shape)
             softmax_into(self._raw, self._temperature, p)
             return self._settle(p)
-        if softmax_here(self._logits) == -np.inf:
+        if softmax_here(self._logits, self._temperature) == -np.inf:
             self._largest(self._logits)
         return self._settle(self._logits)
 
@@ -107,7 +103,7 @@ class Row:
         self._settle(one_hot(int(values.argmax()), values.size))
 
     def _settle(self, p: Floats) -> Floats:
-        self._p, self._logits, self._lowered = p, None, False
+        self._p, self._logits, self._lowered, self._temperature = p, None, False, 1.0
         return p
 
     def _largest(self, logits: Floats) -> float:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from truedraw.errors import BadParameter
 from truedraw.protocol import Floats, Ints, Randomness
+from truedraw.sampling.edits import UNEDITED, Edits
 from truedraw.sampling.row import Row
 
 
@@ -22,6 +23,15 @@ class Step(Protocol):
 
     def after(self, token: int, p: Floats | None) -> Step:
         """The step once `token` stands here, in O(1); `p` [vocab] is what the whole law said here, None if unknown."""
+        ...
+
+
+@runtime_checkable
+class Editing(Step, Protocol):
+    """A step on the model's own logits that can also say what it does: compiled code then does all of them at once."""
+
+    def edited(self, edits: Edits) -> Edits:
+        """With what this step changes, after `edits`; never raises."""
         ...
 
 
@@ -66,6 +76,26 @@ class Fixed:
     def after(self, token: int, p: Floats | None) -> Fixed:
         """The same."""
         return self
+
+
+@dataclass(frozen=True, slots=True)
+class FixedEdits:
+    """An Editing that is the same at every place; `parameter` is in whose name it bans, None where it does not."""
+
+    change: Callable[[Edits], Edits]
+    parameter: str | None = None
+
+    def __call__(self, row: Row) -> None:
+        """Change the row."""
+        row.edit(self.change(UNEDITED), self.parameter)
+
+    def after(self, token: int, p: Floats | None) -> FixedEdits:
+        """The same."""
+        return self
+
+    def edited(self, edits: Edits) -> Edits:
+        """As Editing."""
+        return self.change(edits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,20 @@
-"""Laws that compiled code knows as a whole: temperature, then top_k, top_p and min_p, the same at every place."""
+"""Laws that compiled code knows as a whole: edits, which may depend on the text, then temperature, top_k, top_p and
+min_p, the same at every place.
+
+Here and nowhere else is decided which laws these are, and which rows: whoever draws a token, writes p down or tells a
+logarithm asks `fused`, so all do it in the same way.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, cast
 
-from truedraw.sampling.step import Fixed, Step
+import numpy as np
+
+from truedraw.protocol import Law, Logits
+from truedraw.sampling.edits import Edits
+from truedraw.sampling.step import Editing, Fixed, Step
 
 MOST_TOKENS = 1 << 31
 """More than any vocabulary has: as a top_k it keeps all, and compiled code can hold it."""
@@ -25,8 +34,44 @@ class Transform(NamedTuple):
         return self.top_k > 0 or self.top_p < 1.0 or self.min_p > 0.0
 
 
-def fused(named: Sequence[tuple[str, Step]]) -> Transform | None:
-    """The transform that these steps make up, None where it takes more, or another order."""
+class Fused(NamedTuple):
+    """What the steps of a law make up: so many that edit, and what follows them."""
+
+    num_edits: int
+    how: Transform
+
+
+class FusedLaw(Protocol):
+    """A law of which that is known."""
+
+    fused: Fused
+
+    def edits(self) -> Edits | None:
+        """What is edited at this place, None where the law edits nowhere."""
+        ...
+
+
+def fused(law: Law, logits: Logits) -> FusedLaw | None:
+    """The law, where compiled code knows it and is compiled for such a row."""
+    return cast(FusedLaw, law) if getattr(law, "fused", None) is not None and suits(logits) else None
+
+
+def suits(logits: Logits) -> bool:
+    """Whether the kernels are compiled for such a row: another kind of array would be compiled for anew."""
+    return logits.dtype == np.float32 and logits.flags.c_contiguous and logits.flags.writeable
+
+
+def fused_steps(named: Sequence[tuple[str, Step]]) -> Fused | None:
+    """What these steps make up, None where it takes more, or another order."""
+    edits = [step for name, step in named if not name]
+    if not all(isinstance(step, Editing) for step in edits) or any(not name for name, _ in named[len(edits) :]):
+        return None
+    how = transform_of(named[len(edits) :])
+    return None if how is None else Fused(len(edits), how)
+
+
+def transform_of(named: Sequence[tuple[str, Step]]) -> Transform | None:
+    """The transform that steps make up, None where it takes more, or another order."""
     values: dict[str, float] = {}
     for name, step in named:
         if name not in Transform._fields or not isinstance(step, Fixed) or step.value is None:

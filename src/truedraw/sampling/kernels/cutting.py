@@ -1,7 +1,7 @@
 """The tokens that top_k, top_p and min_p leave of a row, listed, without sorting it and mostly without writing it down.
 
-top_k and min_p need the pass for the spans' largest logits and the tokens above a floor. Only top_p, and a row that
-was edited, need every weight. The truncations stand in the order top_k, top_p, min_p, each on what the ones before it
+top_k and min_p need the pass for the spans' largest logits and the tokens above a floor. Only top_p needs every weight.
+The truncations stand in the order top_k, top_p, min_p, each on what the ones before it
 left, as in sampling/law.py; weights need not be normalised.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from truedraw.protocol import Floats, Ints
 from truedraw.sampling.kernels.edges import BLOCK, BY_MASS, BY_NUMBER, EVERYTHING, edge, mass_from, select, tighter
 from truedraw.sampling.kernels.exponential import weight
-from truedraw.sampling.kernels.softmax import coldness_of, weights_into
+from truedraw.sampling.kernels.softmax import coldness_of, weights_here, weights_into
 
 NEAR = 2.0**-36  # relative: logits so near to a floor may have the same weight as what lies above it
 
@@ -37,11 +37,16 @@ def is_cut(how, n):  # type: ignore[no-untyped-def]
 
 @numba.njit(error_model="numpy")
 def cut_logits(row, tops, how, scratch):  # type: ignore[no-untyped-def]
-    """scratch.ids, scratch.weights [m]: what is left of a Tempered row; returns m."""
+    """scratch.ids, scratch.weights [m]: what is left of a Tempered row; returns m.
+
+    A row of float64 is one that was edited: it stands in scratch.row, where its weights may take its place.
+    """
     n, listed = row.logits.shape[0], -1
     floor = floor_of(tops, row.top, how, n)
     if floor > -np.inf:
         listed = list_above(row, floor, scratch)
+    elif row.logits.itemsize == scratch.row.itemsize:
+        weights_here(scratch.row, row.top, row.coldness)
     else:
         weights_into(row.logits, row.top, row.coldness, scratch.row)
     return cut_weights(listed, how, scratch, n)

@@ -1,29 +1,28 @@
 """One token from each row of logits: bias, penalties, temperature, truncation, softmax and race, fused.
 
 A row that is only tempered is read once, for the largest logit of every span; the race then looks at a few dozen of
-its logits. The law is that of sampling/law.py in its default order.
+its logits. A row that is edited is written once, in float64, where its weights or nothing else take its place. The law
+is that of sampling/law.py in its default order.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numba
 import numpy as np
 
-from truedraw.protocol import Floats, Ints
 from truedraw.sampling.kernels import DRAWN
 from truedraw.sampling.kernels.bits import alive, borrowed
 from truedraw.sampling.kernels.clocks import span_bounds_before
-from truedraw.sampling.kernels.cutting import cut_logits, cut_weights, is_cut
+from truedraw.sampling.kernels.cutting import cut_logits, is_cut
 from truedraw.sampling.kernels.edges import first_equal
+from truedraw.sampling.kernels.edit import edit
 from truedraw.sampling.kernels.racing import race_all, run, run_few
 from truedraw.sampling.kernels.rowkinds import Tempered
 from truedraw.sampling.kernels.softmax import (
     coldness_of,
     scale,
-    top_of,
     total_weight,
     two_totals,
     weights_here,
@@ -32,15 +31,6 @@ from truedraw.sampling.kernels.softmax import (
 from truedraw.sampling.kernels.spans import largest, maxima, num_spans
 
 NOTHING = (-1, np.nan, np.nan)  # the answer for a row without a law
-
-
-class Edits(NamedTuple):
-    """Changes of single logits, each token once a row: z = z + before; z / factor if z > 0 else z factor; z + after."""
-
-    ids: Ints  # [edits]
-    before: Floats  # [edits]
-    factor: Floats  # [edits]
-    after: Floats  # [edits]
 
 
 @numba.njit(error_model="numpy")
@@ -83,37 +73,36 @@ def draw_tempered(logits, coldness, draw):  # type: ignore[no-untyped-def]
 @numba.njit(error_model="numpy")
 def draw_cut(logits, how, draw, scratch):  # type: ignore[no-untyped-def]
     """The same where something is cut, or at temperature 0."""
-    n, tops = logits.shape[0], np.empty(num_spans(logits.shape[0]), dtype=logits.dtype)
+    tops = np.empty(num_spans(logits.shape[0]), dtype=logits.dtype)
     top = tops_of(logits, tops)
     if not np.isfinite(top):
         return NOTHING
-    if how.temperature == 0.0:
-        token, log = draw_likeliest(logits, top, draw)
-    else:
-        tempered = Tempered(logits, top, coldness_of(how.temperature))
-        token, log = draw_listed(cut_logits(tempered, tops, how, scratch), draw[0], scratch, n)
+    token, log = draw_left(logits, (top, tops), how, draw, scratch)
     return token, log, log_share(logits, top, token) if draw[1] else np.nan
 
 
 @numba.njit(error_model="numpy")
 def draw_edited(logits, how, edits, draw, scratch):  # type: ignore[no-untyped-def]
-    """The same where there is something to edit."""
-    n, row, raw = logits.shape[0], scratch.row, np.nan
-    edit(logits, edits, row)
-    top = top_of(row)
+    """The same of a row that is edited first, in scratch.row; it always draws. The first logarithm is that of p."""
+    row, tops = scratch.row, np.empty(num_spans(logits.shape[0]))
+    top, raw_top = edited_into(logits, edits, row, tops)
     if not np.isfinite(top):
         return NOTHING
-    if how.temperature == 0.0:
-        token, log = draw_likeliest(row, top, draw)
+    if how.temperature > 0.0 and not is_cut(how, logits.shape[0]):
+        token, log = draw_weighted(row, weights_here(row, top, coldness_of(how.temperature)), draw[0])
     else:
-        total = weights_here(row, top, coldness_of(how.temperature))
-        if is_cut(how, n):
-            token, log = draw_listed(cut_weights(-1, how, scratch, n), draw[0], scratch, n)
-        else:
-            token, log = draw_weighted(row, total, draw[0])
-    if draw[1]:
-        raw = log_share(logits, top_of(logits), token)
-    return token, log, raw
+        token, log = draw_left(row, (top, tops), how, draw, scratch)
+    return token, log, log_share(logits, raw_top, token) if draw[1] else np.nan
+
+
+@numba.njit(error_model="numpy")
+def draw_left(values, most, how, draw, scratch):  # type: ignore[no-untyped-def]
+    """(token, log) where something is cut, or at temperature 0; most = (the largest value, those of the spans)."""
+    top, tops = most
+    if how.temperature == 0.0:
+        return draw_likeliest(values, top, draw)
+    tempered = Tempered(values, top, coldness_of(how.temperature))
+    return draw_listed(cut_logits(tempered, tops, how, scratch), draw[0], scratch, values.shape[0])
 
 
 @numba.njit(error_model="numpy")
@@ -124,29 +113,47 @@ def log_share(logits, top, token):  # type: ignore[no-untyped-def]
 
 @numba.njit(error_model="numpy")
 def law_row(logits, how, scratch, out):  # type: ignore[no-untyped-def]
-    """out [n], not the logits' memory: the law that draw_row draws from where nothing is edited.
+    """out [n], not the logits' memory: the law that draw_row draws from; scratch.row may be `out`.
 
-    scratch.row may be `out`. Returns the largest logit; where that is NaN or infinite, there is no law.
+    Returns the largest logit; where that is NaN or infinite, there is no law.
     """
-    n = logits.shape[0]
-    tops = np.empty(num_spans(n), dtype=logits.dtype)
+    tops = np.empty(num_spans(logits.shape[0]), dtype=logits.dtype)
     top = tops_of(logits, tops)
-    if not np.isfinite(top):
-        return top
-    tempered = Tempered(logits, top, coldness_of(how.temperature))
-    if how.temperature > 0.0 and not is_cut(how, n):
-        scale(out, 1.0 / weights_into(logits, top, tempered.coldness, out))
-        return top
+    if np.isfinite(top):
+        if how.temperature > 0.0 and not is_cut(how, logits.shape[0]):
+            scale(out, 1.0 / weights_into(logits, top, coldness_of(how.temperature), out))
+        else:
+            law_left(logits, (top, tops), how, scratch, out)
+    return top
+
+
+@numba.njit(error_model="numpy")
+def law_edited(logits, how, edits, scratch):  # type: ignore[no-untyped-def]
+    """scratch.row [n]: the law that draw_edited draws from; returns the largest edited logit, as law_row."""
+    out, tops = scratch.row, np.empty(num_spans(logits.shape[0]))
+    top = edited_into(logits, edits, out, tops)[0]
+    if np.isfinite(top):
+        if how.temperature > 0.0 and not is_cut(how, logits.shape[0]):
+            scale(out, 1.0 / weights_here(out, top, coldness_of(how.temperature)))
+        else:
+            law_left(out, (top, tops), how, scratch, out)
+    return top
+
+
+@numba.njit(error_model="numpy")
+def law_left(values, most, how, scratch, out):  # type: ignore[no-untyped-def]
+    """out [n], which may be the values' memory: the law that draw_left draws from."""
+    top, tops = most
     if how.temperature == 0.0:
+        likeliest = first_equal(values, top)
         out[:] = 0.0
-        out[first_equal(logits, top)] = 1.0
-        return top
-    few = cut_logits(tempered, tops, how, scratch)
+        out[likeliest] = 1.0
+        return
+    few = cut_logits(Tempered(values, top, coldness_of(how.temperature)), tops, how, scratch)
     out[:] = 0.0
     total = scratch.weights[:few].sum()
     for k in range(few):
         out[scratch.ids[k]] = scratch.weights[k] / total
-    return top
 
 
 @numba.njit(error_model="numpy", forceinline=True)
@@ -157,20 +164,22 @@ def tops_of(logits, tops):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(error_model="numpy")
-def edit(logits, edits, out):  # type: ignore[no-untyped-def]
-    """out [n]: the edited logits."""
+def edited_into(logits, edits, out, tops):  # type: ignore[no-untyped-def]
+    """out [n]: the edited logits; tops [spans]: their largest. Returns the largest logit now, and before, or NaN."""
+    raw_tops = np.empty(tops.shape[0], dtype=logits.dtype)
+    raw_top = tops_of(logits, raw_tops)
     for i in range(logits.shape[0]):
         out[i] = logits[i]
-    for k in range(edits.ids.shape[0]):
-        z = out[edits.ids[k]] + edits.before[k]
-        out[edits.ids[k]] = (z / edits.factor[k] if z > 0.0 else z * edits.factor[k]) + edits.after[k]
+    if not np.isfinite(raw_top) or not edit(out, edits):
+        return np.nan, raw_top
+    return tops_of(out, tops), raw_top
 
 
 @numba.njit(error_model="numpy")
 def draw_weighted(weights, total, chance):  # type: ignore[no-untyped-def]
-    """Of weights that nothing is cut from."""
+    """Of weights that nothing is cut from; p is what `scale` makes of them."""
     token = race_all(weights, weights.shape[0], chance)
-    return token, math.log(weights[token] / total)
+    return token, math.log(weights[token] * (1.0 / total))
 
 
 @numba.njit(error_model="numpy")

@@ -29,14 +29,15 @@ from truedraw.sampling.kernels.clocks import (
     span_bounds_before,
 )
 from truedraw.sampling.kernels.looking import SLACK, earlier, look_into
-from truedraw.sampling.kernels.rowkinds import SAG, log2_above, log2_below, power_above, value_at
-from truedraw.sampling.kernels.spans import COLUMNS, SPAN, below, index, maxima, num_spans, span_of
+from truedraw.sampling.kernels.rowkinds import SAG, Excess, log2_above, log2_below, power_above, value_at
+from truedraw.sampling.kernels.spans import COLUMNS, SPAN, below, index, largest, maxima, num_spans, span_of
 from truedraw.sampling.philox import philox
 
 LOG_SLACK = SAG + 2.0**-20  # of the logarithm of a time, when its curve is a line
 LIMIT = 2.0  # of the first limit, in mean times of the first to ring, so that one in seven fails
 SHORTEST = 2.0**-1022  # of the first limit: one of 0 could not be raised
 RAISE = 4.0  # of a limit that nothing rang before
+SMALLEST_EXCESS = 1e-300  # that can still be drawn from; below it only rounding is left
 
 
 @numba.njit(error_model="numpy")
@@ -64,6 +65,16 @@ def race_all(row, n, chance):  # type: ignore[no-untyped-def]
     span_bounds_before(row, bounds, chance)
     maxima(row, n, 0.0, tops)
     return run(row, n, (tops, bounds), chance)
+
+
+@numba.njit(error_model="numpy")
+def race_excess(p, q, chance):  # type: ignore[no-untyped-def]
+    """The same of the weights (p - q)+, -1 where none is more than rounding."""
+    n, row = p.shape[0], Excess(p, q, 1.0)
+    tops, bounds = np.empty(num_spans(n)), np.empty(num_spans(n))
+    span_bounds_before(row, bounds, chance)
+    maxima(row, n, 0.0, tops)
+    return run(row, n, (tops, bounds), chance) if largest(tops) > SMALLEST_EXCESS else -1
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc"})

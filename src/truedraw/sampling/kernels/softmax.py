@@ -108,11 +108,11 @@ def softmax_into(logits: Logits | Floats, temperature: float, out: Floats) -> fl
 
 
 @compiled(nogil=True, error_model="numpy")
-def softmax_here(logits: Floats) -> float:
-    """softmax_into at temperature 1, in place."""
+def softmax_here(logits: Floats, temperature: float) -> float:
+    """softmax_into, in place."""
     top = top_of(logits)
     if np.isfinite(top):
-        scale(logits, 1.0 / weights_here(logits, top, 1.0))
+        scale(logits, 1.0 / weights_here(logits, top, coldness_of(temperature)))
     return float(top)
 
 
