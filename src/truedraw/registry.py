@@ -31,6 +31,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "model": "truedraw.draft.model:ModelDrafter",
         "head": "truedraw.draft.head.drafter:HeadDrafter",
         "eagle": "truedraw.draft.eagle.drafter:EagleDrafter",
+        "mtp": "truedraw.draft.eagle.mtp:MtpDrafter",
         "head-ngram": "truedraw.draft.head_ngram:HeadNgramDrafter",
         "early-exit": "truedraw.draft.early_exit:EarlyExitDrafter",
         "quantised-self": "truedraw.draft.quantised_self:QuantisedSelfDrafter",

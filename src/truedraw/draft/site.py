@@ -58,6 +58,10 @@ class Models(Protocol):
         """An EAGLE draft; None: the one the target was loaded for. Raises BadParameter, BadFile."""
         ...
 
+    def mtp(self) -> Eagle:
+        """The target's own layer for multi-token prediction, which it was loaded for. Raises BadParameter, BadFile."""
+        ...
+
 
 @runtime_checkable
 class Layered(Protocol):

@@ -6,17 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from truedraw.draft.eagle.checkpoint import is_eagle
 from truedraw.draft.eagle.opening import Eagle, open_eagle
 from truedraw.draft.head.opening import Head, open_head
 from truedraw.draft.head.refit.file import refit_of, write_refitted
 from truedraw.draft.head.refit.learning import Learnt, Refit
 from truedraw.draft.head_ngram_weights import Weights
-from truedraw.draft.several import ALWAYS_GOOD, WITH_EAGLE, WITH_HEAD
 from truedraw.draft.siblings import Siblings
 from truedraw.draft.site import OpenModel
 from truedraw.draft.tempering import Tempering
 from truedraw.errors import BadParameter
+from truedraw.generate.draft_choice import auto_sources, eagle_folder, head_file, mtp_folder, own_methods
 from truedraw.generate.lent import Lent
 from truedraw.protocol import Engine
 from truedraw.text import Tokenizer
@@ -61,9 +60,12 @@ class DraftModels:
     @property
     def auto_sources(self) -> tuple[str, ...]:
         """What the method auto drafts with unless it is told: by the draft that the target was loaded for."""
-        if self.head_path is None:
-            return ALWAYS_GOOD
-        return WITH_EAGLE if is_eagle(self.head_path) else WITH_HEAD
+        return auto_sources(self.head_path)
+
+    @property
+    def own_methods(self) -> tuple[str, ...]:
+        """What draws from the draft that the target was loaded for."""
+        return own_methods(self.head_path)
 
     def engine(self, name: str) -> Engine:
         """The engine of the model of this name, as `load` knows it.
@@ -114,14 +116,13 @@ class DraftModels:
 
     def eagle(self, path: str | Path | None) -> Eagle:
         """See Models; each is opened once."""
-        if not isinstance(path, str | Path | None) or path == "":
-            raise BadParameter("eagle_path", f"got {path!r:.60}; give the folder of an EAGLE draft")
-        chosen = path or self.head_path
-        if chosen is None or (path is None and not is_eagle(Path(chosen))):
-            raise BadParameter(
-                "method", f"{self.name} was not loaded for an EAGLE draft; name its folder in draft (--draft)"
-            )
-        folder = Path(chosen).expanduser()
+        return self._layer(eagle_folder(path, self.head_path, self.name))
+
+    def mtp(self) -> Eagle:
+        """See Models."""
+        return self._layer(mtp_folder(self.head_path, self.name))
+
+    def _layer(self, folder: Path) -> Eagle:
         if folder not in self._eagles:
             self._eagles[folder] = open_eagle(folder, self, self.options.get("threads"))
         return self._eagles[folder]
@@ -159,17 +160,7 @@ class DraftModels:
 
     def _head_file(self, path: str | Path | None) -> Path:
         """Raises BadParameter."""
-        if not isinstance(path, str | Path | None) or path == "":
-            raise BadParameter("head_path", f"got {path!r:.60}; give a file of `truedraw train draft`")
-        chosen = path or self.head_path
-        if chosen is not None and is_eagle(Path(chosen).expanduser()):
-            raise BadParameter("method", f'{chosen} holds an EAGLE draft, which the method "eagle" draws from')
-        if chosen is None:
-            raise BadParameter(
-                "method",
-                f"{self.name} was not loaded for a draft head; `truedraw train draft` makes one, to be named in draft",
-            )
-        return Path(chosen).expanduser()
+        return head_file(path, self.head_path, self.name)
 
     def close(self) -> None:
         """Free every draft model."""

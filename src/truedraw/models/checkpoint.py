@@ -46,6 +46,7 @@ class Checkpoint:
     size_bytes: int
     sampling_defaults: dict[str, Any] = field(default_factory=dict)  # of generation_config.json
     licence: str | None = None
+    mtp_layers: int = 0  # multi-token prediction layers that the files carry beside the model, see mtp.py
     sha256: str | None = None  # that the file should have, where the catalogue knows it
 
     def check_contents(self) -> None:

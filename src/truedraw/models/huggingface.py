@@ -9,14 +9,16 @@ from truedraw.models.fields import Fields, read_json
 from truedraw.models.fingerprint import fingerprint
 from truedraw.models.folder_text import folder_text, sampling_defaults
 from truedraw.models.huggingface_config import huggingface_config
+from truedraw.models.mtp import PREFIX, declared_layers, is_carrier
 from truedraw.models.safetensors_weights import SafetensorsWeights, weight_files
 
 
 def open_huggingface(name: str, folder: Path) -> Checkpoint:
     """Read the settings, check that every tensor is there; raises BadModelFile or UnsupportedModel."""
     values = read_json(folder / "config.json")
-    config = huggingface_config(Fields(folder / "config.json", values))
-    weights = SafetensorsWeights(folder, config)
+    fields = Fields(folder / "config.json", values)
+    config = huggingface_config(fields)
+    weights = SafetensorsWeights(folder, config, PREFIX if is_carrier(fields) else None)
     files = [*weight_files(folder), folder / "config.json"]
     return Checkpoint(
         name=name,
@@ -29,4 +31,5 @@ def open_huggingface(name: str, folder: Path) -> Checkpoint:
         size_bytes=sum(file.stat().st_size for file in files),
         sampling_defaults=sampling_defaults(folder),
         licence=values.get("license"),
+        mtp_layers=declared_layers(fields) if weights.has_beside else 0,
     )

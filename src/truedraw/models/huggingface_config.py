@@ -14,6 +14,7 @@ CLASSES = {
     "MistralForCausalLM": "llama",  # the same graph once the sliding window is off, which is checked
     "Qwen2ForCausalLM": "qwen2",
     "Qwen3ForCausalLM": "qwen3",
+    "MiMoForCausalLM": "qwen2",  # with layers beside it that only draft, see mtp.py
 }
 DEFAULT_ROPE_THETA = 10_000.0  # of transformers, for a config that is silent
 DEFAULT_EPS = 1e-6
@@ -66,7 +67,7 @@ def _refuse_the_rest(fields: Fields, kind: str) -> None:
     fields.refuse("partial_rotary_factor", (None, 1, 1.0))
     for key in ("mlp_bias", "use_sliding_window", "quantization_config"):
         fields.refuse(key)
-    if kind != "Qwen2ForCausalLM":  # whose projections have their fixed set of biases
+    if CLASSES[kind] != "qwen2":  # whose projections have their fixed set of biases
         fields.refuse("attention_bias")
     kinds = fields.get("layer_types", [])
     if not isinstance(kinds, list):

@@ -64,15 +64,22 @@ class StoredTensor:
 
 
 class SafetensorsWeights:
-    """Implements protocol.Weights; nothing is read before it is asked for, and nothing is kept."""
+    """Implements protocol.Weights; nothing is read before it is asked for, and nothing is kept.
 
-    def __init__(self, folder: Path, config: ModelConfig) -> None:
+    `beside`: what the names of tensors begin with that are no part of the model; has_beside says whether there are any.
+    """
+
+    def __init__(self, folder: Path, config: ModelConfig, beside: str | None = None) -> None:
         self._folder = folder
+        self.has_beside = False
         self._stored: dict[str, StoredTensor] = {}
         for path in weight_files(folder):
             self._stored |= {
                 name: tensor for name, tensor in read_header(path).items() if not name.endswith("inv_freq")
             }
+        if beside is not None:
+            model = {name: tensor for name, tensor in self._stored.items() if not name.startswith(beside)}
+            self.has_beside, self._stored = len(model) < len(self._stored), model
         if config.tie_embeddings:
             self._stored.pop(HEAD, None)  # a copy of the embedding, which Hugging Face ignores as well
         check_tensors(folder, config, {name: tensor.shape for name, tensor in self._stored.items()})

@@ -1,27 +1,32 @@
-"""A folder with an EAGLE draft: config.json and safetensors, as the papers' repository or speculators write them."""
+"""A folder with a draft: config.json and safetensors, as EAGLE's repository or speculators write them, or a model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from truedraw.draft.eagle.names import EMBEDDING, READ_NORM, THIRD, TO_DRAFT, TO_TARGET, UNREAD, Names, find_names
+from truedraw.draft.eagle.names import (
+    EMBEDDING,
+    MTP,
+    MTP_NAMES,
+    READ_NORM,
+    THIRD,
+    TO_DRAFT,
+    TO_TARGET,
+    UNREAD,
+    Names,
+    find_names,
+)
+from truedraw.draft.eagle.settings import CONFIG, layer_config, mtp_config, speculators_type
 from truedraw.draft.head.medusa_folder import is_medusa
 from truedraw.errors import BadFile, BadParameter
 from truedraw.models.fields import Fields, read_json
-from truedraw.models.huggingface_config import huggingface_config
+from truedraw.models.mtp import check_layers, declared_layers
 from truedraw.models.safetensors_weights import StoredTensor, read_header, weight_files
 from truedraw.protocol import Ints, Logits, ModelConfig
 
-CONFIG = "config.json"
-SPECULATORS, LAYER_CONFIG = "speculators_model_type", "transformer_layer_config"
-TYPES = ("eagle", "eagle3")
 LAYER_IDS = "eagle_aux_hidden_state_layer_ids"
-SILENT = {"num_hidden_layers": 1, "max_position_embeddings": 2048}
-"""What configs of drafts may leave out. Positions are not limited by it: the target's context is."""
 
 
 def is_eagle(path: Path) -> bool:
@@ -37,23 +42,23 @@ class EagleFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        values = read_json(path / CONFIG)
-        self._said = _speculators_type(path, values)
-        self._values = Fields(path / CONFIG, values)
+        self._values = Fields(path / CONFIG, read_json(path / CONFIG))
         self._stored = _tensors(path)
-        names = find_names(self._stored, self._said)
-        if names is None:
-            raise BadFile(
-                f"{path} holds no EAGLE draft: its tensors lack the layer or the fc of one; see docs/drafts.md"
-            )
-        self.names: Names = names
-        self.config = _layer_config(self._values)
+        if count := declared_layers(self._values):
+            self._take_mtp(count)
+        else:
+            self._take_eagle()
         self._check()
 
     @property
     def is_third(self) -> bool:
         """EAGLE-3; else the first."""
         return self.names.version == THIRD
+
+    @property
+    def is_mtp(self) -> bool:
+        """A layer for multi-token prediction that comes with its model."""
+        return self.names.version == MTP
 
     @property
     def target_width(self) -> int:
@@ -100,7 +105,8 @@ class EagleFolder:
     def layers(self, num_layers: int) -> tuple[int, ...]:
         """After which layers of a target of so many hidden states are to be shown.
 
-        The first version reads the final norm's output alone, which comes with that of any layer. Configs number what
+        EAGLE reads the final norm's output, which comes with that of any layer, an MTP layer that of the last one
+        before this norm. Configs number what
         enters a layer: 2 is what layer 1, counted from 0, puts out. Raises BadParameter where the target has no such
         layers.
         """
@@ -125,6 +131,21 @@ class EagleFolder:
         known = read | {*UNREAD, EMBEDDING, TO_TARGET, TO_DRAFT}
         if left := sorted(name for name in self._stored if name not in known and not name.endswith("inv_freq")):
             raise BadFile(f"{self.path} holds {', '.join(left[:3])}, which no EAGLE draft that is known here has")
+
+    def _take_eagle(self) -> None:
+        names = find_names(self._stored, speculators_type(self.path, self._values.values))
+        if names is None:
+            raise BadFile(
+                f"{self.path} holds no EAGLE draft: its tensors lack the layer or the fc of one; see docs/drafts.md"
+            )
+        self.names: Names = names
+        self.config: ModelConfig = layer_config(self._values)
+
+    def _take_mtp(self, count: int) -> None:
+        """All layers are looked at, and the first is taken: it drafts at every place. The model itself is left out."""
+        self.names, self.config = MTP_NAMES, mtp_config(self._values)
+        check_layers(self.path, self.config, count, {name: tensor.shape for name, tensor in self._stored.items()})
+        self._stored = {name: each for name, each in self._stored.items() if name.startswith(MTP_NAMES.layer)}
 
     def _check(self) -> None:
         for key in ("norm_output", "parallel_drafting", "fc_norm"):
@@ -162,25 +183,6 @@ class EagleFolder:
         if name not in self._stored:
             raise BadFile(f"{self.path} lacks the tensor {name}; fetch or train it again")
         return self._stored[name]
-
-
-def _speculators_type(path: Path, values: Mapping[str, Any]) -> str | None:
-    """None where the config is not one of speculators."""
-    said = values.get(SPECULATORS)
-    if said is not None and said not in TYPES:
-        raise BadFile(f"{path / CONFIG}: {SPECULATORS} is {said!r:.60}; an EAGLE draft is one of: {', '.join(TYPES)}")
-    return None if said is None else str(said)
-
-
-def _layer_config(values: Fields) -> ModelConfig:
-    """The decoder layer's. Which biases there are, the tensors say."""
-    layer = values.get(LAYER_CONFIG, values.values)
-    if not isinstance(layer, dict):
-        raise BadFile(f"{values.where}: {LAYER_CONFIG} is no object")
-    kind = "Qwen3ForCausalLM" if layer.get("model_type") == "qwen3" else "LlamaForCausalLM"
-    given = {key: value for key, value in layer.items() if value is not None}
-    told = {**SILENT, **given, "architectures": [kind], "attention_bias": None}
-    return huggingface_config(Fields(values.where, told))
 
 
 def _tensors(path: Path) -> dict[str, StoredTensor]:

@@ -1,4 +1,4 @@
-"""The three graphs of an EAGLE draft, over the constants of one folder; network.py has the formulas."""
+"""The graphs of a draft, over the constants of one folder; network.py has the formulas."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from truedraw.draft.eagle.checkpoint import EagleFolder
+from truedraw.draft.eagle.constants import Constants
 from truedraw.draft.eagle.names import EMBEDDING, HEAD, LAST_NORM, NORM, READ_NORM, TEXT_NORM
 from truedraw.engine.openvino.nodes import (
     Node,
@@ -21,8 +22,8 @@ from truedraw.engine.openvino.nodes import (
     split,
     stored,
 )
-from truedraw.engine.openvino.weights import Matrix, quantise
-from truedraw.protocol import Ints, Logits
+from truedraw.engine.openvino.weights import Matrix
+from truedraw.protocol import Ints
 
 QUERIES, KEYS, VALUES = PARTS = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
 GATES = ("mlp.gate_proj", "mlp.up_proj")
@@ -33,11 +34,10 @@ class Graphs:
 
     def __init__(self, folder: EagleFolder, embedding: Matrix, unembedding: Matrix, *, rounded: bool) -> None:
         self._folder, self._config, self._names = folder, folder.config, folder.names
-        self._rounded = rounded
         self._width, self._eps = folder.config.hidden_size, folder.config.rms_norm_eps
-        self._held: list[Matrix] = []
-        self.read: set[str] = set()
-        self._embedding = self._own(EMBEDDING) or embedding
+        self._constants = Constants(folder, rounded=rounded)
+        self.read = self._constants.read
+        self._embedding = self._constants.own(EMBEDDING) or embedding
         self.tokens, self._head = self._output(unembedding)
 
     def start(self) -> Any:
@@ -51,15 +51,22 @@ class Graphs:
         return ov.Model([named(self._fused(x, wide), "states")], [features], "start")
 
     def before(self) -> Any:
-        """states [n, width], tokens [n] -> residual [n, width]; q, k, v [n, their heads * head_dim], not rotated."""
+        """states [n, width], tokens [n] -> residual [n, width]; q, k, v [n, their heads * head_dim], not rotated.
+
+        An MTP layer is asked with `shown` [n], 1.0, or 0.0 where the token is not to be read.
+        """
         import openvino as ov
+        from openvino import opset13 as op
 
         states, tokens = parameter("states", [-1, self._width], np.float32), parameter("tokens", [-1], np.int64)
-        e = looked_up(self._embedding, stored(self._embedding), tokens)
-        residual, read = (self._third if self._folder.is_third else self._first)(states, e)
+        asked, e = [states, tokens], looked_up(self._embedding, stored(self._embedding), tokens)
+        if self._folder.is_mtp:
+            asked.append(parameter("shown", [-1], np.float32))
+            e = op.multiply(e, op.unsqueeze(asked[-1], integers(1)))
+        residual, read = self._entered(states, e)
         q, k, v = self._projected(read)
         outputs = {"residual": residual, "q": q, "k": k, "v": v}
-        return ov.Model([_copied(node, name) for name, node in outputs.items()], [states, tokens], "before")
+        return ov.Model([_copied(node, name) for name, node in outputs.items()], asked, "before")
 
     def after(self) -> Any:
         """mixed [n, heads * head_dim], residual [n, width] -> after [n, width], logits [n, known]."""
@@ -74,10 +81,23 @@ class Graphs:
         both = self._layer(self._layer_norm(y, "post_attention_layernorm.weight"), [*GATES], self._width, [inner] * 2)
         gate, up = split(both, [inner, inner])
         z = op.add(y, self._layer(op.multiply(op.swish(gate), up), ["mlp.down_proj"], inner, [self._width]))
-        norm = NORM if self._folder.is_third else LAST_NORM
-        said = self._normed(z, norm) if self._folder.is_third or self._folder.has(norm) else z
+        said = self._said(z)
         logits = linear(said, dequantised(self._head, stored(self._head)))
-        return ov.Model([_copied(z, "after"), named(logits, "logits")], [mixed, residual], "after")
+        state = said if self._folder.is_mtp else z
+        return ov.Model([_copied(state, "after"), named(logits, "logits")], [mixed, residual], "after")
+
+    def _said(self, z: Node) -> Node:
+        """What the head reads."""
+        if self._folder.is_mtp:
+            return self._layer_norm(z, "final_layernorm.weight")
+        norm = NORM if self._folder.is_third else LAST_NORM
+        return self._normed(z, norm) if self._folder.is_third or self._folder.has(norm) else z
+
+    def _entered(self, h: Node, e: Node) -> tuple[Node, Node]:
+        """r and a."""
+        if self._folder.is_mtp:
+            return self._mtp(h, e)
+        return self._third(h, e) if self._folder.is_third else self._first(h, e)
 
     def _first(self, h: Node, e: Node) -> tuple[Node, Node]:
         """r and a of EAGLE."""
@@ -96,6 +116,14 @@ class Graphs:
         read = op.concat([self._layer_norm(e, "input_layernorm.weight"), normed], 1)
         return normed if self._folder.norm_before_residual else h, read
 
+    def _mtp(self, h: Node, e: Node) -> tuple[Node, Node]:
+        """r and a of an MTP layer."""
+        from openvino import opset13 as op
+
+        parts = [self._layer_norm(h, "hidden_layernorm.weight"), self._layer_norm(e, "token_layernorm.weight")]
+        u = self._fused(op.concat(parts, 1), 2 * self._width)
+        return u, self._layer_norm(u, "input_layernorm.weight")
+
     def _projected(self, read: Node) -> list[Node]:
         """q, k, v of a [n, width or twice that]."""
         config, wide = self._config, self._width * (2 if self._folder.is_third else 1)
@@ -112,7 +140,7 @@ class Graphs:
         if not self._folder.has(name):
             return x
         whole = op.reshape(x, integers(0, -1, width), True)
-        normed = rms_norm(whole, self._vector(name, width)[None, None], self._eps)
+        normed = rms_norm(whole, self._constants.vector(name, width)[None, None], self._eps)
         return op.reshape(normed, op.shape_of(x), False)
 
     def _layer(self, x: Node, parts: list[str], width: int, sizes: list[int]) -> Node:
@@ -126,51 +154,31 @@ class Graphs:
     def _product(self, x: Node, parts: list[tuple[str, int]], width: int) -> Node:
         from openvino import opset13 as op
 
-        matrix = self._kept(np.concatenate([self._matrix(f"{name}.weight", (size, width)) for name, size in parts]))
+        matrix = self._constants.kept(
+            np.concatenate([self._constants.numbers(f"{name}.weight", (size, width)) for name, size in parts])
+        )
         found = linear(x, dequantised(matrix, stored(matrix)))
         if not any(self._folder.has(f"{name}.bias") for name, _ in parts):
             return found
-        biases = [self._bias(f"{name}.bias", size) for name, size in parts]
+        biases = [self._constants.bias(f"{name}.bias", size) for name, size in parts]
         return op.add(found, constant(np.concatenate(biases)[None], np.float32))
-
-    def _bias(self, name: str, size: int) -> Logits:
-        return self._vector(name, size) if self._folder.has(name) else np.zeros(size, np.float32)
 
     def _layer_norm(self, x: Node, part: str) -> Node:
         return self._normed(x, self._names.of(part))
 
     def _normed(self, x: Node, name: str) -> Node:
         size = int(x.get_output_partial_shape(0)[1].get_length())
-        return rms_norm(x, self._vector(name, size)[None], self._eps)
+        return rms_norm(x, self._constants.vector(name, size)[None], self._eps)
 
     def _output(self, unembedding: Matrix) -> tuple[Ints, Matrix]:
         """Tokens, rising, and the rows of the head for them."""
         if not self._folder.is_third:
-            own = self._own(HEAD)
+            own = self._constants.own(HEAD)
             return np.arange(self._config.vocab_size), own or unembedding
         tokens = self._folder.tokens()
         order = np.argsort(tokens)
-        rows = self._matrix(HEAD, (len(tokens), self._width))
-        return tokens[order], self._kept(np.ascontiguousarray(rows[order]))
-
-    def _own(self, name: str) -> Matrix | None:
-        """Rows for each of the target's tokens, where the folder has its own."""
-        if not self._folder.has(name):
-            return None
-        return self._kept(self._matrix(name, (self._config.vocab_size, self._width)))
-
-    def _kept(self, values: Logits) -> Matrix:
-        held = quantise(values) if self._rounded else Matrix(np.ascontiguousarray(values))
-        self._held.append(held)
-        return held
-
-    def _matrix(self, name: str, shape: tuple[int, int]) -> Logits:
-        self.read.add(name)
-        return self._folder.matrix(name, shape)
-
-    def _vector(self, name: str, size: int) -> Logits:
-        self.read.add(name)
-        return self._folder.vector(name, size)
+        rows = self._constants.numbers(HEAD, (len(tokens), self._width))
+        return tokens[order], self._constants.kept(np.ascontiguousarray(rows[order]))
 
 
 def _copied(node: Node, name: str) -> Node:

@@ -1,9 +1,10 @@
-"""What the tensors of an EAGLE draft are called, format by format.
+"""What the tensors of a draft are called, format by format.
 
     EAGLE, EAGLE-2   fc, layers.0.*, the head is the target's                        (repository of the papers)
     EAGLE-3          fc, midlayer.*, norm, lm_head, d2t, t2d                         (the same)
     "eagle"          fusion_fc, transformer.*, with three more norms or without      (speculators)
     "eagle3"         fc, layers.0.*, norm, lm_head, d2t, t2d, input_norm or not      (speculators)
+    MTP              model.mtp_layers.0.*, with the fusion input_proj and three more norms, beside the model (MiMo)
 
 Whether the repository's own EAGLE-3 calls its layer midlayer or layers.0 depends on who converted it.
 """
@@ -13,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-FIRST, THIRD = 1, 3  # versions; EAGLE-2 is another tree over a draft of the first
+from truedraw.models.mtp import PREFIX
+
+FIRST, THIRD, MTP = 1, 3, 0  # versions; EAGLE-2 is another tree over a draft of the first, 0 is none of EAGLE
 LAYERS = ("midlayer.", "layers.0.", "transformer.")
 FUSIONS = ("fc", "fusion_fc")
 EMBEDDING, HEAD, NORM = "embed_tokens.weight", "lm_head.weight", "norm.weight"
@@ -33,6 +36,9 @@ class Names(NamedTuple):
     def of(self, part: str) -> str:
         """The name of a tensor of the layer."""
         return self.layer + part
+
+
+MTP_NAMES = Names(MTP, f"{PREFIX}0.", f"{PREFIX}0.input_proj")
 
 
 def find_names(present: Collection[str], said: str | None) -> Names | None:

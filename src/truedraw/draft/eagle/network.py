@@ -1,18 +1,23 @@
-"""The decoder layer of an EAGLE draft as OpenVINO graphs around its attention.
+"""The decoder layer of a draft as OpenVINO graphs around its attention.
 
 Let f_j be the target's hidden states of the text's token j, t_j the token and e(t) its row of the draft's embedding, n
 norms with gains of their own. A row of the draft stands for token j and what is drawn behind it:
 
     EAGLE    (Li et al., 2401.15077)   u_j = F (e(t_{j+1}), h_j) + b             a_j = u_j         r_j = u_j
     EAGLE-3  (Li et al., 2503.01840)   a_j = (n(e(t_{j+1})), n(h_j))                               r_j = h_j
-    both                               y_j = r_j + O attention(Q a_j, K a, V a)
+    MTP      (MiMo, 2505.07608)        u_j = F (n(h_j), n(e(t_{j+1})))              a_j = n(u_j)      r_j = u_j
+    all                                y_j = r_j + O attention(Q a_j, K a, V a)
                                        z_j = y_j + D (silu(G n(y_j)) * (U n(y_j)))
-                                       logits = H z_j, and H n(z_j) in EAGLE-3
+                                       logits = H z_j, and H n(z_j) in EAGLE-3 and MTP
 
 h_j is what the target knows of token j, and behind drafted tokens the draft's own z of the row before: EAGLE reads the
 final norm's output, EAGLE-3 F f_j of several layers' streams. The first has the target's own H, the third one for fewer
-tokens. Both rows and columns of attention are rows of the draft, so keys and values of the text are kept, and nothing
-of the text but its last row goes through the rest of the layer. EAGLE-2 (2406.16858) is the first under other trees.
+tokens. An MTP layer is a part of its target, whose e and H it shares: h_j is the last layer's stream before the final
+norm, n(z) of the row before behind drafted tokens, and the row of a text's first token reads 0 for e(t_1), as the
+model's authors have it in their fork of vLLM.
+
+Both rows and columns of attention are rows of the draft, so keys and values of the text are kept, and nothing of the
+text but its last row goes through the rest of the layer. EAGLE-2 (2406.16858) is the first under other trees.
 
 Matrices are int8 with one scale an output row, arithmetic is that of the target's engine: whatever comes out, drafts
 are drawn from just that.
@@ -85,7 +90,7 @@ class CompiledNetwork:
     ) -> None:
         config = folder.config
         self.kv_heads, self.head_dim = config.num_kv_heads, config.head_dim
-        self._heads, self._third = config.num_heads, folder.is_third
+        self._third, self._mtp = folder.is_third, folder.is_mtp
         self._rotary = Rotary(config)
         self._streams = list(streams)
         graphs = Graphs(folder, *rows, rounded=arithmetic == ARITHMETIC)
@@ -103,7 +108,10 @@ class CompiledNetwork:
 
     def before(self, states: States, tokens: Ints, positions: Ints) -> Asked:
         """See Network."""
-        residual, q, k, v = self._run("before", {"states": states, "tokens": tokens}, "residual", "q", "k", "v")
+        given: dict[str, NDArray[Any]] = {"states": states, "tokens": tokens}
+        if self._mtp:
+            given["shown"] = (np.asarray(positions) > 0).astype(np.float32)
+        residual, q, k, v = self._run("before", given, "residual", "q", "k", "v")
         rows, width = len(tokens), self.head_dim
         q, k, v = (each.reshape(rows, -1, width) for each in (q, k, v))
         return Asked(residual, self._rotary.turned(q, positions), self._rotary.turned(k, positions), v)

@@ -1,0 +1,51 @@
+"""What config.json of a folder with a draft says: of which format it is, and the sizes of its decoder layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from truedraw.errors import BadFile
+from truedraw.models.fields import Fields, read_json
+from truedraw.models.huggingface_config import huggingface_config
+from truedraw.models.mtp import declared_layers
+from truedraw.protocol import ModelConfig
+
+CONFIG = "config.json"
+SPECULATORS, LAYER_CONFIG = "speculators_model_type", "transformer_layer_config"
+TYPES = ("eagle", "eagle3")
+SILENT = {"num_hidden_layers": 1, "max_position_embeddings": 2048}
+"""What configs of drafts may leave out. Positions are not limited by it: the target's context is."""
+
+
+def is_mtp(path: Path) -> bool:
+    """Whether a folder is a model with MTP layers, by its config; whether they can be read, EagleFolder says."""
+    try:
+        return declared_layers(Fields(path / CONFIG, read_json(path / CONFIG))) > 0
+    except BadFile:
+        return False
+
+
+def speculators_type(path: Path, values: Mapping[str, Any]) -> str | None:
+    """None where the config is not one of speculators."""
+    said = values.get(SPECULATORS)
+    if said is not None and said not in TYPES:
+        raise BadFile(f"{path / CONFIG}: {SPECULATORS} is {said!r:.60}; an EAGLE draft is one of: {', '.join(TYPES)}")
+    return None if said is None else str(said)
+
+
+def layer_config(values: Fields) -> ModelConfig:
+    """The decoder layer's. Which biases there are, the tensors say."""
+    layer = values.get(LAYER_CONFIG, values.values)
+    if not isinstance(layer, dict):
+        raise BadFile(f"{values.where}: {LAYER_CONFIG} is no object")
+    kind = "Qwen3ForCausalLM" if layer.get("model_type") == "qwen3" else "LlamaForCausalLM"
+    given = {key: value for key, value in layer.items() if value is not None}
+    told = {**SILENT, **given, "architectures": [kind], "attention_bias": None}
+    return huggingface_config(Fields(values.where, told))
+
+
+def mtp_config(values: Fields) -> ModelConfig:
+    """Of one MTP layer: it has the sizes of the model's own."""
+    return huggingface_config(Fields(values.where, {**values.values, "num_hidden_layers": 1}))

@@ -1,0 +1,79 @@
+"""Which draft a method draws from: the one that is named, or the one that the target was loaded for.
+
+`loaded` is that one's file or folder, None where there is none; `name` is the target's. All raise BadParameter.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from truedraw.draft.eagle.checkpoint import is_eagle
+from truedraw.draft.eagle.settings import is_mtp
+from truedraw.draft.several import ALWAYS_GOOD, WITH_EAGLE, WITH_HEAD
+from truedraw.errors import BadParameter
+
+WITH_MTP = (*ALWAYS_GOOD, "mtp")
+
+
+def auto_sources(loaded: Path | None) -> tuple[str, ...]:
+    """What the method auto drafts with unless it is told."""
+    if loaded is None:
+        return ALWAYS_GOOD
+    if is_mtp(loaded):
+        return WITH_MTP
+    return WITH_EAGLE if is_eagle(loaded) else WITH_HEAD
+
+
+def own_methods(loaded: Path | None) -> tuple[str, ...]:
+    """The methods that draw from it and need nothing else."""
+    if loaded is None:
+        return ()
+    if is_mtp(loaded):
+        return ("mtp",)
+    return ("eagle",) if is_eagle(loaded) else ("head", "head-ngram")
+
+
+def head_file(path: str | Path | None, loaded: Path | None, name: str) -> Path:
+    """For the methods over a head."""
+    if not isinstance(path, str | Path | None) or path == "":
+        raise BadParameter("head_path", f"got {path!r:.60}; give a file of `truedraw train draft`")
+    chosen = path or loaded
+    if chosen is None:
+        raise BadParameter(
+            "method",
+            f"{name} was not loaded for a draft head; `truedraw train draft` makes one, to be named in draft",
+        )
+    file = Path(chosen).expanduser()
+    if is_mtp(file):
+        raise _drawn_by("mtp", file)
+    if is_eagle(file):
+        raise BadParameter("method", f'{chosen} holds an EAGLE draft, which the method "eagle" draws from')
+    return file
+
+
+def eagle_folder(path: str | Path | None, loaded: Path | None, name: str) -> Path:
+    """For the method eagle."""
+    if not isinstance(path, str | Path | None) or path == "":
+        raise BadParameter("eagle_path", f"got {path!r:.60}; give the folder of an EAGLE draft")
+    chosen = path or loaded
+    if chosen is None or (path is None and not is_eagle(Path(chosen))):
+        raise BadParameter("method", f"{name} was not loaded for an EAGLE draft; name its folder in draft (--draft)")
+    folder = Path(chosen).expanduser()
+    if is_mtp(folder):
+        raise _drawn_by("mtp", folder)
+    return folder
+
+
+def mtp_folder(loaded: Path | None, name: str) -> Path:
+    """For the method mtp."""
+    if loaded is None or not is_mtp(loaded):
+        raise BadParameter(
+            "method",
+            f"{name} was not loaded for MTP layers: its checkpoint carries none, or another draft was asked for; where "
+            'it carries some (see docs/drafts.md), give "mtp" as draft (--draft) or leave that out',
+        )
+    return loaded
+
+
+def _drawn_by(method: str, folder: Path) -> BadParameter:
+    return BadParameter("method", f'{folder} is a model with MTP layers, which the method "{method}" draws from')
