@@ -76,7 +76,7 @@ def test_what_is_done_stays_done(cli, tmp_path, flags, monkeypatch):
     assert [*told["trainings"]] == ["js", "kl"]
     assert results(tmp_path).read_bytes().startswith(before)
     assert {name: (work / name).read_bytes() for name in texts} == texts
-    monkeypatch.setattr("truedraw.distill.training.gradient", None)  # nobody trains now
+    monkeypatch.setattr("truedraw.distill.learner.gradient", None)  # nobody trains now
     again = cli("train", "compare", *flags, *STEPS, "--losses", "js,kl", "--json")
     assert (again.code, again.out) == (0, found.out)
     one = cli("train", "compare", *flags, *STEPS, "--losses", "js", "--json")
@@ -133,9 +133,9 @@ def test_time_is_shared_and_taken_in_turns(cli, tmp_path, flags):
 
 @parity
 def test_a_loss_that_is_no_number_ends_alone(cli, flags, monkeypatch):
-    from truedraw.distill import training
+    from truedraw.distill import learner
 
-    real = training.gradient
+    real = learner.gradient
 
     def broken(head, where, blend, *rest):
         found = real(head, where, blend, *rest)
@@ -143,7 +143,7 @@ def test_a_loss_that_is_no_number_ends_alone(cli, flags, monkeypatch):
             head.weights["down"].grad += float("nan")
         return found
 
-    monkeypatch.setattr(training, "gradient", broken)
+    monkeypatch.setattr(learner, "gradient", broken)
     found = cli("train", "compare", *flags, *STEPS, "--losses", "tv,kl")
     assert found.code == 0
     told = json.loads(found.out.splitlines()[-1])["trainings"]

@@ -15,7 +15,9 @@ from truedraw.draft.head.file import read_card
 from truedraw.generate.loading import load
 
 parity = pytest.mark.parity
-SMALL = ("--tokens", 2500, "--steps", 40, "--hidden", 16, "--vocabulary", 200, "--answer-tokens", 40, "--json")
+SMALL = ("--tokens", 2500, "--steps", 40, "--hidden", 16, "--vocabulary", 200, "--answer-tokens", 40, "--patience", 99,
+         "--json")  # fmt: skip
+AS_TRAINED = {"draft_temperature": 1.0}  # without it is tuned, and twice as many drafts of such a head are kept
 
 
 def write_model(folder, name="tiny.gguf", **changes):
@@ -68,7 +70,7 @@ def test_a_head_is_trained_and_drafts(cli, tmp_path, flags):
     assert "acceptance by position, held-out text" in page
     with load(flags[1], cache=tmp_path / "cache", draft=tmp_path / "own.safetensors") as model:
         prompt = model.chat_prompt([{"role": "user", "content": "hello"}])
-        how = {"method": "head", "num_speculative_tokens": 1, "adaptive": False}
+        how = {"method": "head", "num_speculative_tokens": 1, "adaptive": False, **AS_TRAINED}
         drawn = model.generate(prompt, n=20, max_tokens=40, temperature=1.0, speculative=how).stats
     assert drawn.drafted > 300
     kept = card.training["held_out"]["1"]["acceptance"][0]
@@ -89,8 +91,8 @@ def test_every_kind_is_trained_and_drafts(cli, tmp_path, flags, kind, own):
     assert [len(row["acceptance"]) for row in told["held_out"].values()] == [heads] * 3
     with load(flags[1], cache=tmp_path / "cache", draft=tmp_path / "own.safetensors") as model:
         prompt = model.chat_prompt([{"role": "user", "content": "hello"}])
-        for drafts in (1, 9):
-            how = {"method": "head", "num_speculative_tokens": drafts, "adaptive": False}
+        for drafts, law in ((1, AS_TRAINED), (9, {})):
+            how = {"method": "head", "num_speculative_tokens": drafts, "adaptive": False, **law}
             drawn = model.generate(prompt, n=20, max_tokens=40, temperature=1.0, speculative=how)
             assert drawn.fallback is None
             if drafts == 1:
@@ -164,9 +166,9 @@ def test_another_model_or_head_does_not_go_on(cli, tmp_path, flags):
 
 @parity
 def test_a_loss_that_is_no_number_leaves_the_best_head(cli, tmp_path, flags, monkeypatch):
-    from truedraw.distill import training
+    from truedraw.distill import learner
 
-    real = training.gradient
+    real = learner.gradient
 
     def broken(head, *rest):
         found = real(head, *rest)
@@ -176,7 +178,7 @@ def test_a_loss_that_is_no_number_leaves_the_best_head(cli, tmp_path, flags, mon
         return found
 
     steps = []
-    monkeypatch.setattr(training, "gradient", broken)
+    monkeypatch.setattr(learner, "gradient", broken)
     said = error(cli("train", "draft", *flags, *SMALL))
     assert "the loss is no number any more after step 20" in said
     assert f"the best head before is written: {tmp_path / 'own.safetensors'}" in said

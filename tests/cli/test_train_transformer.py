@@ -10,7 +10,8 @@ import time
 import pytest
 
 from models.tiny_models import random_tensors, tiny_config, write_folder, write_gguf
-from truedraw.distill.independent.export import is_ours
+from truedraw.distill.folders import is_ours
+from truedraw.distill.independent.export import KIND
 from truedraw.generate.loading import load
 
 parity = pytest.mark.parity
@@ -144,7 +145,7 @@ def test_a_loss_that_is_no_number_leaves_the_best_draft(cli, tmp_path, flags, mo
     said = error(cli("train", "draft", *flags, *SMALL))
     assert "the loss is no number any more after step 20" in said
     assert f"the best draft before is written: {tmp_path / 'small'}" in said
-    assert is_ours(tmp_path / "small")
+    assert is_ours(tmp_path / "small", KIND)
 
 
 @pytest.mark.parametrize(
@@ -171,4 +172,4 @@ def test_a_folder_of_somebody_else_stays(cli, tmp_path, flags, has_torch):
 def test_it_is_not_compared_with_heads(cli, tmp_path, flags, has_torch):
     found = cli("train", "compare", *flags[:4], "--kind", "transformer")
     assert found.code == 2
-    assert "a transformer is no head; choose another kind" in found.err
+    assert "transformer is no head; choose another kind" in found.err

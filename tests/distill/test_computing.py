@@ -97,5 +97,5 @@ def test_logits_are_the_last_state_times_the_output_rows(model):
 
 
 def test_an_engine_without_hidden_states_is_refused():
-    with load("tabular") as toy, pytest.raises(BadParameter, match="--engine: a head reads hidden states"):
+    with load("tabular") as toy, pytest.raises(BadParameter, match="--engine: a draft reads hidden states"):
         tables_of(toy.engine, toy.name)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from distill.conftest import SHAPE, VOCAB
-from truedraw.distill import starting
+from truedraw.distill import learner, starting
 from truedraw.distill import training as loop
 from truedraw.distill.kinds import network_of
+from truedraw.distill.learner import head_training
 from truedraw.distill.plan import HeadPlan, Limits
 from truedraw.distill.rows import Rows
 from truedraw.distill.tables import Tables
@@ -78,7 +79,7 @@ def quiet(*_):
 
 def trained(data, folder, steps, of=None, plan=PLAN):
     """`steps` of a run that is to have `of` of them."""
-    training = loop.Training(data, tables(), plan, folder / "lk.checkpoint")
+    training = head_training(data, tables(), plan, folder / "lk.checkpoint")
     limits = Limits(seconds=None, steps=of or steps)
     if of is None:
         training.run(limits, None, quiet)
@@ -105,8 +106,8 @@ def test_a_run_that_goes_on_is_the_run_it_would_have_been(data, tmp_path, plan):
         trained(data, parts, steps, of=60, plan=plan)
     other = trained(data, parts, 60, plan=plan)
     assert one.state.step == other.state.step == 60
-    for name, values in one.head.weights.items():
-        assert values.equal(other.head.weights[name]), name
+    for name, values in one.learner.head.weights.items():
+        assert values.equal(other.learner.head.weights[name]), name
     assert replace(one.state, seconds=0.0) == replace(other.state, seconds=0.0)
 
 
@@ -179,7 +180,7 @@ def test_a_head_begins_by_saying_what_the_target_said(data, plan):
 
 
 def test_a_loss_that_is_no_number_ends_it_and_keeps_the_last_good_checkpoint(data, tmp_path, monkeypatch):
-    real, path = loop.gradient, tmp_path / "lk.checkpoint"
+    real, path = learner.gradient, tmp_path / "lk.checkpoint"
 
     def broken(head, *rest):
         found = real(head, *rest)
@@ -187,19 +188,19 @@ def test_a_loss_that_is_no_number_ends_it_and_keeps_the_last_good_checkpoint(dat
             head.weights["up"].grad[0, 0] = float("nan")
         return found
 
-    monkeypatch.setattr(loop, "gradient", broken)
-    training = loop.Training(data, tables(), PLAN, path)
+    monkeypatch.setattr(learner, "gradient", broken)
+    training = head_training(data, tables(), PLAN, path)
     with pytest.raises(TrainingError, match="no number any more after step 25; give a lower --learning-rate"):
         training.run(Limits(seconds=None, steps=40), None, quiet)
-    again = loop.Training(data, tables(), PLAN, path)
+    again = head_training(data, tables(), PLAN, path)
     assert 0 < again.state.step <= 25
-    assert all(values.isfinite().all() for values in again.head.weights.values())
+    assert all(values.isfinite().all() for values in again.learner.head.weights.values())
     assert all(np.isfinite(values).all() for values in training.best().values())
 
 
 def test_it_ends_where_nothing_gets_better(data, tmp_path, monkeypatch):
     monkeypatch.setattr(loop, "PROGRESS", 10.0)
-    training = loop.Training(data, tables(), PLAN, tmp_path / "lk.checkpoint")
+    training = head_training(data, tables(), PLAN, tmp_path / "lk.checkpoint")
     training.run(Limits(seconds=None, steps=100, patience=3), None, quiet)
     assert training.state.stale == 3
     assert training.state.step < 30
@@ -210,7 +211,7 @@ def test_a_cut_checkpoint_is_refused(data, tmp_path):
     path = tmp_path / "lk.checkpoint"
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(BadFile, match=r"is cut or damaged.*move it to .*lk\.checkpoint to go on"):
-        loop.Training(data, tables(), PLAN, path)
+        head_training(data, tables(), PLAN, path)
 
 
 def test_what_is_written_computes_what_was_measured(data, tmp_path, plan):
@@ -223,10 +224,10 @@ def test_what_is_written_computes_what_was_measured(data, tmp_path, plan):
     from truedraw.draft.head.kinds import cell_of
 
     training = trained(data, tmp_path, 40, plan=plan)
-    facts = figures(training.head, training.best(), data, seed=0)
+    facts = figures(training.learner.head, training.best(), data, seed=0)
     assert list(facts["held_out"]) == ["1", "0.7", "0"]
     path, target = tmp_path / "head.safetensors", Target("none", "0" * 32, VOCAB, SHAPE.width, (4,))
-    export(path, target, training.head, training.best(), {"model": "none", **facts})
+    export(path, target, training.learner.head, training.best(), {"model": "none", **facts})
     file = HeadFile(path)
     assert (file.card.kind, file.card.heads) == (plan.kind, plan.heads)
     assert file.card.layers == (() if plan.kind == "medusa" else (4,))
@@ -235,7 +236,7 @@ def test_what_is_written_computes_what_was_measured(data, tmp_path, plan):
     np.testing.assert_array_equal(file.tokens, training.best()["tokens"])
     rows, held = np.arange(8), Matrix(tables().embedding)
     cell = cell_of(file, TargetRows(held, held), threads=1)
-    head = as_written(training.head, training.best())
+    head = as_written(training.learner.head, training.best())
     features = data.features[rows].astype(np.float32)[:, -file.card.streams :]
     x, states = head.network.begin(head.weights, scaled(data, rows, head.scale)), np.zeros(0)
     for position in range(1, head.network.positions + 1):
@@ -254,11 +255,11 @@ def test_acceptance_is_that_of_the_laws(data, tmp_path):
     from truedraw.distill import evaluation
 
     training = trained(data, tmp_path, 3, plan=replace(PLAN, vocabulary=VOCAB))
-    found = evaluation.measured(training.head, data, 1.0, 100)
+    found = evaluation.measured(training.learner.head, data, 1.0, 100)
     rows = data.held_out(1.0, 100, evaluation.CHAIN)
     assert found.rows == len(rows)
     logits = data.features[rows + 1, -1].astype(np.float32) @ tables().output.T
     p = torch.softmax(torch.from_numpy(logits), -1)
-    torch.testing.assert_close(evaluation._p(training.head.known, data, rows + 1, 0), p, rtol=1e-3, atol=1e-4)
-    perfect = evaluation._chances(training.head.known, torch.from_numpy(logits), data, rows + 1, 1.0)
+    torch.testing.assert_close(evaluation._p(training.learner.head.known, data, rows + 1, 0), p, rtol=1e-3, atol=1e-4)
+    perfect = evaluation.chances(training.learner.head.known, torch.from_numpy(logits), data, rows + 1, 1.0)
     np.testing.assert_allclose(perfect, 1, atol=1e-4)

@@ -1,5 +1,6 @@
 """Features kept while texts are written: those that a pass over the whole text would find."""
 
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -83,5 +84,12 @@ def test_no_more_is_kept_than_there_is_room_for(model, shape, tmp_path):
 
 
 def test_an_answer_that_is_watched_draws_without_drafts(model):
-    request = source._request(model, PLAN, 0, 0, "prompt")
+    (request,) = source._requests(model, PLAN, 0, [(0, "prompt")])
     assert request.speculative is False
+
+
+def test_a_prompt_that_no_context_holds_is_left_out(model):
+    """Be it too long by a few tokens, or so long that it is refused before it is cut into tokens."""
+    context = model.engine.context_length
+    asked = ("prompt", "12 " * context, "12 wolves " * 1000 * context, "another prompt")
+    assert [each["key"] for each in islice(own_texts(model, replace(PLAN, asked=asked)), 2)] == [[0, 0], [0, 3]]

@@ -86,7 +86,7 @@ def compared(wanted: Wanted, layers: tuple[int, ...] | None, flags: ModelFlags) 
     from truedraw.distill.comparison.running import compare as run
     from truedraw.generate.draft_head import NO_HEAD
 
-    chosen = chosen_layers(layers, flags)
+    chosen = chosen_layers(layers, flags, wanted.plan.head.kind)
     with opened(flags, draft=NO_HEAD, hidden_layers=chosen) as model, bars() as tell:
         return model.name, run(model, wanted, tell)
 

@@ -29,6 +29,8 @@ truedraw train draft --kind parallel --heads 4 --budget 30m
 
 truedraw train draft --kind transformer -m ./model.gguf --output small
 
+truedraw train draft --kind eagle3 --budget 2h --output eagle
+
 truedraw train draft --tokens 2000000 --steps 40000 --seed 1
 """
 
@@ -37,7 +39,7 @@ truedraw train draft --tokens 2000000 --steps 40000 --seed 1
 def draft(
     own: LimitFlags, text: TextFlags, head: HeadFlags, sizes: TransformerFlags, model: ModelFlags, output: ReportFlags
 ) -> None:
-    """Train a head that drafts for a model, which --draft then takes, or a small model, which --spec-model takes.
+    """Train a head or an EAGLE draft for a model, which --draft then takes, or a small model, which --spec-model takes.
 
     The model writes texts, its hidden states at every token are kept, and a small network learns from them what the
     model says next. Each stage goes on where it was after an interruption, even a kill. A report is written beside
@@ -61,7 +63,7 @@ def trained(plan: Plan, layers: tuple[int, ...] | None, flags: ModelFlags) -> Ou
     from truedraw.distill.pipeline import train_draft
     from truedraw.generate.draft_head import NO_HEAD
 
-    chosen = chosen_layers(layers, flags)
+    chosen = chosen_layers(layers, flags, plan.head.kind)
     with opened(flags, draft=NO_HEAD, hidden_layers=chosen) as model, bars() as tell:
         return train_draft(model, plan, tell)
 

@@ -119,6 +119,7 @@ def evaluate(
     points = [{**given, "temperature": value} for value in values_of("--temperature", own.temperature)]
     for point in points:  # what is wrong should be said before the model is loaded
         sampling_params(point)
+    sampling.refuse_logprobs("no token is shown here; leave it out")
     if head is not None and model.draft is not None:
         raise BadParameter("HEAD", f"{head} is a head, and so is --draft {model.draft}; give one of them")
     speculation = drafting(spec, head)

@@ -29,6 +29,16 @@ class TextFlags:
             rich_help_panel=TEXT,
         ),
     ] = None
+    openers: Annotated[
+        str | None,
+        flag(
+            "--openers",
+            metavar="TEXT,TEXT,...",
+            help="How three in four of the prompts begin that the model writes, or none; if not given, common "
+            "beginnings in English.",
+            rich_help_panel=TEXT,
+        ),
+    ] = None
     documents: Annotated[
         list[Path] | None,
         flag(
@@ -52,12 +62,13 @@ class HeadFlags:
     """The network, and how it is trained."""
 
     kind: Annotated[
-        Literal["recurrent", "medusa", "hydra", "parallel", "transformer"],
+        Literal["recurrent", "medusa", "hydra", "parallel", "transformer", "eagle3"],
         flag(
             "--kind",
             help="One step for all positions, or a head a position: over the last state alone (medusa), over the "
             "tokens drafted before it as well (hydra), or over one trunk, all in one call (parallel). transformer: no "
-            "head but a small llama model of its own, a folder for --spec-model.",
+            "head but a small llama model of its own, a folder for --spec-model. eagle3: one decoder layer over the "
+            "whole text, a folder for --draft and --spec-method eagle.",
             rich_help_panel=HEAD,
         ),
     ] = "recurrent"
@@ -71,15 +82,16 @@ class HeadFlags:
         flag(
             "--layers",
             metavar="N,N,...",
-            help="Residual streams of the model that the head reads, from 0; if not given, four spread over its depth. "
-            "A medusa head reads none; a transformer reads none either, but with those of a head it can share --work.",
+            help="Residual streams of the model that the head reads, from 0; if not given, four spread over its depth, "
+            "for eagle3 three: those that enter the layers 2, n / 2 and n - 3. A medusa head reads none; a transformer "
+            "reads none either, but with those of a head it can share --work.",
             rich_help_panel=HEAD,
         ),
     ] = None
     hidden: Annotated[
         int | None,
-        flag("--hidden", help="Inner width of the head; 1536 if not given, of a transformer four times --width. A "
-             "medusa head has none.", min=1, rich_help_panel=HEAD),
+        flag("--hidden", help="Inner width of the head or of an eagle3 draft; 1536 if not given, of a transformer four "
+             "times --width. A medusa head has none.", min=1, rich_help_panel=HEAD),
     ] = None  # fmt: skip
     vocabulary: Annotated[
         int, flag("--vocabulary", help="Tokens that it can draft, at most.", min=2, rich_help_panel=HEAD)
@@ -130,8 +142,8 @@ class LimitFlags:
             "--output",
             "-o",
             metavar="FILE",
-            help="The head, or a transformer's folder, with a report beside it; head.safetensors or draft-model if not "
-            "given.",
+            help="The head, or the folder of a transformer or an eagle3 draft, with a report beside it; "
+            "head.safetensors, draft-model or eagle-draft if not given.",
             rich_help_panel=OUTPUT,
         ),
     ] = None

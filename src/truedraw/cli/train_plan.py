@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from truedraw.distill.plan import Limits, Plan, Sizes, TextPlan
 
 BUDGET = "60m"  # where nothing else says when to end
+NO_OPENERS = "none"
 HEAD_FILE = "head.safetensors"
-OUTPUTS = {"transformer": "draft-model"}  # of other kinds
+OUTPUTS = {"transformer": "draft-model", "eagle3": "eagle-draft"}  # of other kinds
 
 
 def plan_of(own: LimitFlags, text: TextFlags, head: HeadFlags, model: ModelFlags, sizes: Sizes | None = None) -> Plan:
@@ -23,7 +24,7 @@ def plan_of(own: LimitFlags, text: TextFlags, head: HeadFlags, model: ModelFlags
     Without `sizes` for heads alone.
     """
     from truedraw.cli.options import law_of
-    from truedraw.distill.plan import TRANSFORMER, HeadPlan, Plan, Sizes, shape_of
+    from truedraw.distill.plan import FOLDERS, HeadPlan, Plan, Sizes, shape_of
     from truedraw.generate.draft_head import NO_HEAD
 
     require_torch()
@@ -33,8 +34,8 @@ def plan_of(own: LimitFlags, text: TextFlags, head: HeadFlags, model: ModelFlags
         raise BadParameter(
             "--draft", f"{model.draft} would be trained anew, not further; leave it out, and name --output"
         )
-    if head.kind == TRANSFORMER and sizes is None:
-        raise BadParameter("--kind", f"a {TRANSFORMER} is no head; choose another kind")
+    if head.kind in FOLDERS and sizes is None:
+        raise BadParameter("--kind", f"{head.kind} is no head; choose another kind")
     hidden, heads = shape_of(head.kind, head.hidden, head.heads)
     trains = HeadPlan(hidden, head.vocabulary, head.loss, text.seed, head.learning_rate, head.kind, heads)
     output = own.output or Path(OUTPUTS.get(head.kind, HEAD_FILE))
@@ -70,8 +71,8 @@ def layers_of(head: HeadFlags) -> tuple[int, ...] | None:
     return tuple(int(value) for value in values_of("--layers", head.layers, whole=True))
 
 
-def chosen_layers(layers: tuple[int, ...] | None, flags: ModelFlags) -> tuple[int, ...]:
-    """As asked for, or spread over the model's depth; raises BadParameter."""
+def chosen_layers(layers: tuple[int, ...] | None, flags: ModelFlags, kind: str) -> tuple[int, ...]:
+    """As asked for, or as this kind of draft has them in a model of this depth; raises BadParameter."""
     from truedraw.distill.plan import checked_layers, default_layers
     from truedraw.generate.loading import find_checkpoint, find_engine
     from truedraw.models.toy import TOY_MODEL
@@ -79,7 +80,7 @@ def chosen_layers(layers: tuple[int, ...] | None, flags: ModelFlags) -> tuple[in
     if flags.model == TOY_MODEL:
         raise BadParameter("--model", f"{TOY_MODEL} is a table without hidden states; give a model of files")
     count = find_checkpoint(flags.model, find_engine(flags.engine), cache=flags.cache).config.num_layers
-    return default_layers(count) if layers is None else checked_layers(layers, count)
+    return default_layers(count, kind) if layers is None else checked_layers(layers, count)
 
 
 def _texts(flags: TextFlags) -> TextPlan:
@@ -89,7 +90,20 @@ def _texts(flags: TextFlags) -> TextPlan:
 
     prompts = None if flags.prompts is None else tuple(each.text for each in read_prompts(flags.prompts))
     temperatures = tuple(float(values_of("--temperatures", part)[0]) for part in flags.temperatures.split(","))
-    return TextPlan(flags.seed, temperatures, flags.answer_tokens, flags.tokens, prompts, tuple(flags.documents or ()))
+    documents = tuple(flags.documents or ())
+    openers = _openers(flags.openers)
+    return TextPlan(flags.seed, temperatures, flags.answer_tokens, flags.tokens, prompts, openers, documents)
+
+
+def _openers(given: str | None) -> tuple[str, ...] | None:
+    if given is None:
+        return None
+    if given == NO_OPENERS:
+        return ()
+    found = tuple(words.strip() for words in given.split(","))
+    if not all(found) or len(set(found)) < len(found):
+        raise BadParameter("--openers", f"got {given!r:.60}; give several beginnings with commas between, or none")
+    return found
 
 
 def _limits(own: LimitFlags, text: TextFlags, threads: int | None) -> Limits:

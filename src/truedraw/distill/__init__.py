@@ -25,16 +25,19 @@ gradients.py    the gradient of one step
 checkpoint.py   weights, optimiser and history on disk
 schedule.py     how fast, and by which loss
 starting.py     a head and its optimiser out of arrays
-training.py     the loop
+training.py     the loop, whatever learns
+learner.py      a head that learns
 evaluation.py   acceptance on held-out text
 siblings.py     what a second, third, ... candidate adds
 export.py       the head's file and its card
+folders.py      drafts that are folders
 history.py      how a training went, for its card
 outlook.py      what ten times as much might give
 outlook_page.py the same on a page
 report.py       the page about a training
 comparison/     losses beside one another
-independent/    a transformer of its own instead of a head: its own network, training and folder
+eagle/          an EAGLE-3 draft, which reads whole texts: its own network, gradient and folder
+independent/    a transformer of its own instead of a head: its own network, gradient and folder
 
 Torch is needed from known.py on, and imported by functions alone.
 """

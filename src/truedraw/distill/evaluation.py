@@ -18,6 +18,7 @@ from truedraw.protocol import Floats, Ints
 Tensor = Any  # torch.Tensor
 CHAIN = 4  # drafts of the chain that is measured
 GREEDY = 0.0
+SCORE = 1.0  # temperature of looks while a draft learns
 MEASURED = (*TEMPERATURES, GREEDY)
 AT_ONCE = 256  # rows
 
@@ -90,7 +91,7 @@ def _kept(head: Head, data: Rows, rows: Ints, temperature: float) -> Floats:
         x = head.network.begin(head.weights, scaled(data, rows, head.scale))
         for position in range(1, chain_of(head) + 1):
             x, logits = _behind(head, x, data, (rows, position))
-            columns.append(_chances(head.known, logits, data, rows + position, temperature))
+            columns.append(chances(head.known, logits, data, rows + position, temperature))
     return np.stack(columns, 1).astype(np.float64)
 
 
@@ -103,7 +104,8 @@ def _behind(head: Head, x: Tensor, data: Rows, at: tuple[Ints, int]) -> tuple[Te
     return after, out @ head.known.readout.T
 
 
-def _chances(known: Known, logits: Tensor, data: Rows, at: Ints, temperature: float) -> NDArray[Any]:
+def chances(known: Known, logits: Tensor, data: Rows, at: Ints, temperature: float) -> NDArray[Any]:
+    """[rows]: of a draft drawn by logits [rows, known], to be kept where the target's law is that of rows `at`."""
     import torch
 
     if temperature == GREEDY:

@@ -67,17 +67,18 @@ def gradient(head: Head, where: Windows, blend: Blend, look: bool = False) -> Se
             p = laws[:some, position - 1 : position - 1 + length]
             counts = torch.tensor(where.counts(position, some)).float()
             weighted = counts * (blend.survival[position - 1] / (some * length))
-            part, found = _pulled(out.float(), known, (p, weighted, counts), blend, look)
+            part, found = pulled(out.float(), known, (p, weighted, counts), blend, look)
             total = total + part
             seen.append(found)
     total.backward()
     return Seen(seen[0][0], tuple(each[1] for each in seen)) if look else None
 
 
-def _pulled(
+def pulled(
     read_out: Tensor, known: Known, law: tuple[Tensor, Tensor, Tensor], blend: Blend, look: bool
 ) -> tuple[Tensor, tuple[float, float]]:
-    """A scalar whose derivative by `read_out` is the loss's, and (loss, acceptance) where they are asked for."""
+    """A scalar whose derivative by `read_out` [..., width] is the loss's, and (loss, acceptance) where these are asked
+    for. law: p [..., known], weights [...], and which rows count at all [...]."""
     import torch
 
     p, weighted, counts = law

@@ -27,6 +27,16 @@ LEAST_ANSWER = 8  # tokens; shorter answers teach nothing
 MOST_BARREN = 3  # rounds in a row without a text, after which there will be none
 INSTEAD = "a file of prompts, or --documents"
 PURPOSES = 1 << 32  # seeds of prompts and answers are this far apart
+OPENERS = (
+    "Write", "Write a", "Write a story", "Write a poem", "Write a letter", "Tell me", "Tell me a story", "Give me",
+    "Give me ideas", "Come up with", "Name", "List", "Explain", "Describe", "Describe a", "Imagine", "Suggest",
+    "Create a", "Compare", "Summarize", "Compose", "Choose", "Make", "What", "What is", "How", "How do", "Why", "Who",
+    "Where", "Which", "Is", "If", "Should", "I", "My", "The", "Continue this",
+)  # fmt: skip
+"""How most of the prompts begin. Left alone a model asks itself what it was taught to answer, and nearly always in the
+same words; a word or two in front make it ask for the rest of what people ask for."""
+FREE = 0.25  # of the prompts, which begin as the model likes
+MOST_OPENERS = 1 << 10  # seeds of a round's prompts are this far from the next one's
 
 Record = dict[str, Any]
 """One text: {"key": [round, number], "temperature", "prompt": token ids, "answer": token ids}, WATCH: who watched."""
@@ -42,6 +52,7 @@ class Plan:
     temperatures: tuple[float, ...] = (1.0, 0.7, 1.0)  # of answers, in turn
     answer_tokens: int = 300
     asked: tuple[str, ...] | None = None  # prompts that are given
+    openers: tuple[str, ...] = OPENERS  # of all but the free prompts, in equal parts; () where all are free
 
 
 def own_texts(
@@ -69,28 +80,32 @@ def _prompts(model: Model, plan: Plan, number: int) -> list[str]:
     if not model.tokenizer.has_chat_template:
         raise BadParameter("--prompts", f"{model.name} has no chat template to write prompts in; give {INSTEAD}")
     head = model.tokenizer.chat([{"role": "user", "content": PLACE}]).partition(PLACE)[0]
-    opening = model.tokenizer.encode(head, add_special=False)
-    drawn = model.generate(
-        opening,
-        n=plan.prompts,
-        temperature=1.0,
-        top_p=plan.top_p,
-        max_tokens=PROMPT_TOKENS,
-        seed=plan.seed + number,
-        speculative=False,
-    )
-    texts = [choice.text.strip() for choice in drawn.choices if choice.finish_reason == "stop"]
-    return list(dict.fromkeys(text for text in texts if SHORTEST < len(text) < LONGEST))
+    requests = [_asking(model, plan, number, i, (head, words)) for i, words in enumerate(("", *plan.openers))]
+    texts: dict[str, list[str]] = {}
+    for request, result in model.generate_many(requests, logits_cache_bytes=0):
+        if isinstance(result, Exception):
+            raise result
+        texts[request.key] = [f"{request.key}{each.text}" for each in result.choices if each.finish_reason == "stop"]
+    drawn = (text.strip() for words in ("", *plan.openers) for text in texts[words])
+    return list(dict.fromkeys(text for text in drawn if SHORTEST < len(text) < LONGEST))
+
+
+def _asking(model: Model, plan: Plan, number: int, i: int, begins: tuple[str, str]) -> Request:
+    head, words = begins
+    free = round(plan.prompts * FREE) if plan.openers else plan.prompts
+    many = max(1, (plan.prompts - free) // len(plan.openers)) if words else free
+    params = {"temperature": 1.0, "top_p": plan.top_p, "max_tokens": PROMPT_TOKENS, "n": many,
+              "seed": plan.seed + MOST_OPENERS * number + i}  # fmt: skip
+    return Request(model.tokenizer.encode(head + words, add_special=False), params, False, words)
 
 
 def _answers(
     model: Model, plan: Plan, number: int, seen: set[tuple[int, int]], watched: Callable[[], Watch | None] | None
 ) -> Iterator[Record]:
     asked = list(plan.asked) if plan.asked is not None else _prompts(model, plan, number)
+    left = ((i, text) for i, text in enumerate(asked) if (number, i) not in seen)
     requests = (
-        replace(_request(model, plan, number, i, text), observer=watched() if watched else None)
-        for i, text in enumerate(asked)
-        if (number, i) not in seen
+        replace(request, observer=watched() if watched else None) for request in _requests(model, plan, number, left)
     )  # made as they are pulled: what a watch holds goes with its text
     for request, result in model.generate_many(requests, logits_cache_bytes=0):
         if isinstance(result, BadPrompt):  # longer than the context: one prompt of many
@@ -105,15 +120,21 @@ def _answers(
                    WATCH: request.observer}  # fmt: skip
 
 
-def _request(model: Model, plan: Plan, number: int, i: int, text: str) -> Request:
-    seed = plan.seed + PURPOSES * (number + 1) + i
-    temperature = plan.temperatures[i % len(plan.temperatures)]
-    params = {"temperature": temperature, "max_tokens": plan.answer_tokens, "seed": seed}
-    return Request(opening(model, text), params, False, (number, i))
+def _requests(model: Model, plan: Plan, number: int, texts: Iterable[tuple[int, str]]) -> Iterator[Request]:
+    for i, text in texts:
+        seed = plan.seed + PURPOSES * (number + 1) + i
+        temperature = plan.temperatures[i % len(plan.temperatures)]
+        params = {"temperature": temperature, "max_tokens": plan.answer_tokens, "seed": seed}
+        prompt = opening(model, text)
+        if prompt is not None:
+            yield Request(prompt, params, False, (number, i))
 
 
-def opening(model: Model, text: str) -> list[int]:
-    """A user's turn, or, for a model that knows no turns, a text to continue."""
-    if model.tokenizer.has_chat_template:
+def opening(model: Model, text: str) -> list[int] | None:
+    """A user's turn, or, for a model that knows no turns, a text to continue; None for one far beyond the context."""
+    if not model.tokenizer.has_chat_template:
+        return model.tokenizer.encode(text)
+    try:
         return model.chat_prompt([{"role": "user", "content": text}])
-    return model.tokenizer.encode(text)
+    except BadPrompt:  # which is said before it is cut into tokens
+        return None

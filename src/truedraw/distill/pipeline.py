@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from truedraw.distill.computing import Computed
 from truedraw.distill.history import history
 from truedraw.distill.outcome import Outcome
-from truedraw.distill.plan import TRANSFORMER, Plan, Tell
+from truedraw.distill.plan import EAGLE3, TRANSFORMER, Plan, Tell
 from truedraw.distill.preparing import left, prepared
 from truedraw.distill.rows import Rows
 from truedraw.distill.tables import Tables
@@ -18,6 +18,7 @@ from truedraw.distill.texts import Gathered
 from truedraw.errors import BadFile, TrainingError
 
 if TYPE_CHECKING:
+    from truedraw.distill.learner import HeadLearner
     from truedraw.distill.training import State, Training
     from truedraw.generate.model import Model
 
@@ -35,6 +36,10 @@ def train_draft(model: Model, plan: Plan, tell: Tell) -> Outcome:
         from truedraw.distill.independent.stage import train_transformer
 
         return train_transformer(model, plan, tell)
+    if plan.head.kind == EAGLE3:
+        from truedraw.distill.eagle.stage import train_eagle
+
+        return train_eagle(model, plan, tell)
     tables, data, texts, done = prepared(model, plan, tell)
     with running(plan.limits.threads):
         training, failed = _trained(data, tables, plan, left(plan, texts, done), tell)
@@ -46,8 +51,8 @@ def train_draft(model: Model, plan: Plan, tell: Tell) -> Outcome:
 
 def _trained(
     data: Rows, tables: Tables, plan: Plan, seconds: float | None, tell: Tell
-) -> tuple[Training, TrainingError | None]:
-    from truedraw.distill.training import Training
+) -> tuple[Training[HeadLearner], TrainingError | None]:
+    from truedraw.distill.learner import head_training
     from truedraw.generate.offline.settings import begin, forget
 
     path = plan.work / f"{plan.head.kind}-{plan.head.loss}.checkpoint"
@@ -55,7 +60,7 @@ def _trained(
         forget(path)
         path.unlink(missing_ok=True)
     begin(path, {**asdict(plan.head), "kind": "draft head", "network": plan.head.kind, "shape": list(data.shape)})
-    training = Training(data, tables, plan.head, path, plan.overwrite)
+    training = head_training(data, tables, plan.head, path, plan.overwrite)
     try:
         training.run(plan.limits, seconds, tell)
     except TrainingError as error:
@@ -63,16 +68,19 @@ def _trained(
     return training, None
 
 
-def _written(model: Model, plan: Plan, training: Training, data: Rows, before: tuple[Gathered, Computed]) -> Outcome:
+def _written(
+    model: Model, plan: Plan, training: Training[HeadLearner], data: Rows, before: tuple[Gathered, Computed]
+) -> Outcome:
     from truedraw.distill.export import Target, export, figures
 
     engine: Any = model.engine
-    found = figures(training.head, training.best(), data, plan.head.seed)
+    head = training.learner.head
+    found = figures(head, training.best(), data, plan.head.seed)
     facts = {**facts_of(model, plan, training.state, data, before), **found}
     target = Target(
         model.name, model.tokenizer.fingerprint, engine.vocab_size, engine.hidden_size, tuple(engine.hidden_layers)
     )
-    export(plan.output, target, training.head, training.best(), facts)
+    export(plan.output, target, head, training.best(), facts)
     write_page(plan.page, facts, training.state)
     return Outcome(plan.output, plan.page, facts, before[1].all_texts)
 

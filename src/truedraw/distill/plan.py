@@ -12,13 +12,17 @@ from truedraw.errors import BadParameter
 
 TEXTS, FEATURES, TRAINING = "texts", "features", "training"
 SHARES = {TEXTS: 0.55, FEATURES: 0.05, TRAINING: 0.4}
-"""Of the time. What a stage leaves over is the next one's."""
+WHOLE_SHARES = {TEXTS: 0.45, FEATURES: 0.15, TRAINING: 0.4}
+"""Of the time; those of a kind that reads whole texts, all of whose features are computed in a pass of their own. What
+a stage leaves over is the next one's."""
 DEPTHS = (0.27, 0.5, 0.73, 0.87)
 """Where in the target the streams that a head reads are taken, unless told otherwise; the last one stands behind."""
 PAGE = ".html"
 DEPTH = 2  # of a transformer: each further layer is a few more operations in a draft's pass, which is a short one
-TRANSFORMER = "transformer"
-"""The kind that is no head but a model of its own, in distill/independent."""
+TRANSFORMER, EAGLE3 = "transformer", "eagle3"
+FOLDERS = (TRANSFORMER, EAGLE3)
+"""Kinds that are no head: a model of its own, in distill/independent, and an EAGLE draft, in distill/eagle."""
+FIRST, LAST = 2, 3  # of the layers whose input an EAGLE draft reads: from the first, and from the end
 HIDDEN, HEADS, MOST_HEADS = 1536, 4, 6
 """Inner width of a head, and how many positions one has that has a head a position, unless told otherwise; no more than
 drafter.DEEPEST, which is how deep drafts go."""
@@ -41,6 +45,7 @@ class TextPlan:
     answer_tokens: int = 300  # at most, of each
     tokens: int | None = None  # in all; None: what the time allows
     prompts: tuple[str, ...] | None = None  # of users; None: the target writes them
+    openers: tuple[str, ...] | None = None  # of most prompts that it writes; None: the usual ones
     documents: tuple[Path, ...] = ()  # instead of what the target writes
 
 
@@ -109,30 +114,45 @@ class Plan:
             raise BadParameter("--temperatures", "got none; give numbers with commas between them, as in 1,0.7")
         if self.texts.prompts is not None and self.texts.documents:
             raise BadParameter("--documents", "goes without --prompts: documents are trained on as they are; give one")
+        if self.texts.openers and (self.texts.prompts is not None or self.texts.documents):
+            raise BadParameter("--openers", "goes without --prompts and --documents: nothing is asked then; give one")
         if self.page == self.output:
             raise BadParameter("--output", f"{self.output} is what the report would be called; give another ending")
         if self.head.kind == TRANSFORMER:
-            from truedraw.distill.independent.export import check_output
+            from truedraw.distill.folders import check_output
+            from truedraw.distill.independent.export import KIND
 
-            check_output(self.output)
+            check_output(self.output, KIND)
+        if self.head.kind == EAGLE3:
+            from truedraw.distill.folders import check_output
+            from truedraw.draft.eagle.card import KIND as EAGLE_KIND
+
+            check_output(self.output, EAGLE_KIND)
 
 
 def shape_of(kind: str, hidden: int | None, heads: int | None) -> tuple[int | None, int | None]:
     """`hidden` and `heads` of a HeadPlan, None standing for the usual; raises BadParameter for what has no meaning."""
-    if kind not in (*KINDS, TRANSFORMER):
-        raise BadParameter("--kind", f"got {kind!r:.40}; choose one of: {', '.join((*KINDS, TRANSFORMER))}")
+    if kind not in (*KINDS, *FOLDERS):
+        raise BadParameter("--kind", f"got {kind!r:.40}; choose one of: {', '.join((*KINDS, *FOLDERS))}")
     if kind == MEDUSA and hidden is not None:
         raise BadParameter("--hidden", f"the blocks of a {MEDUSA} head are as wide as the model; leave it out")
     if kind not in BOUNDED and heads is not None:
-        raise BadParameter("--heads", f"a {kind} head drafts any number of tokens; leave it out")
+        what = f"an {kind} draft" if kind == EAGLE3 else f"a {kind} head"
+        raise BadParameter("--heads", f"{what} drafts any number of tokens; leave it out")
     if heads is not None and not 1 <= heads <= MOST_HEADS:
         raise BadParameter("--heads", f"got {heads}; give 1 to {MOST_HEADS}: drafts go no deeper")
     usual = None if kind in (MEDUSA, TRANSFORMER) else HIDDEN
     return hidden or usual, ((heads or HEADS) if kind in BOUNDED else None)
 
 
-def default_layers(num_layers: int) -> tuple[int, ...]:
-    """Which streams a head reads where nobody says."""
+def default_layers(num_layers: int, kind: str = RECURRENT) -> tuple[int, ...]:
+    """After which layers the streams are that a draft reads where nobody says.
+
+    For an EAGLE draft those that enter the layers 2, n / 2 and n - 3 (2503.01840), as far as there are such.
+    """
+    if kind == EAGLE3:
+        entered = (FIRST, num_layers // 2, num_layers - LAST)
+        return tuple(sorted({min(max(each - 1, 0), num_layers - 1) for each in entered}))
     return tuple(sorted({min(round(num_layers * depth), num_layers - 1) for depth in DEPTHS}))
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from truedraw.distill.clock import Clock
 from truedraw.distill.computing import Computed, check_readout, compute
-from truedraw.distill.plan import FEATURES, SHARES, TEXTS, TRAINING, Plan, Tell
+from truedraw.distill.plan import FEATURES, SHARES, TEXTS, TRAINING, WHOLE_SHARES, Plan, Tell
 from truedraw.distill.rows import Rows
 from truedraw.distill.store import Shape, Store
 from truedraw.distill.tables import Tables, tables_of
-from truedraw.distill.texts import NAME, Gathered, gather, read_texts
+from truedraw.distill.texts import NAME, Gathered, Text, gather, read_texts
 from truedraw.distill.watching import Keeping
 from truedraw.errors import BadFile
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from truedraw.generate.model import Model
 
 FEWEST_ROWS = 5  # of a text: a row to begin at, and a chain of four behind it
+WHOLE = "whole"  # where in --work features of whole texts lie
 LEAST_TRAINING = 0.2  # of the budget: what is trained in any case, however long the stages before took
 
 
@@ -41,6 +44,45 @@ def prepared(model: Model, plan: Plan, tell: Tell) -> Prepared:
     return Prepared(tables, data, texts, done)
 
 
+def prepared_whole(model: Model, plan: Plan, tell: Tell) -> Prepared:
+    """The same with features of prompts as well as answers: each text as one that follows its first token.
+
+    They are computed, and kept apart from those of answers alone, which a head may have left in the same place.
+    """
+    tables = tables_of(model.engine, model.name)
+    folder = plan.work / WHOLE
+    folder.mkdir(parents=True, exist_ok=True)
+    check_readout(model.engine, tables)
+    settings, limit = text_settings(model, plan), plan.limits.seconds
+    seconds = {stage: None if limit is None else limit * share for stage, share in WHOLE_SHARES.items()}
+    texts = gather(model, plan.texts, plan.work, settings, (seconds[TEXTS], tell), plan.overwrite)
+    done = _seen_whole(model, plan, settings, (_more(seconds, texts), tell))
+    data = Rows(folder, _shape(model))
+    data.check(FEWEST_ROWS)
+    return Prepared(tables, data, texts, done)
+
+
+def _more(seconds: dict[str, float | None], texts: Gathered) -> float | None:
+    """For features of whole texts, with what the texts left over."""
+    first, second = seconds[TEXTS], seconds[FEATURES]
+    return None if first is None or second is None else second + max(first - texts.seconds, 0.0)
+
+
+def _seen_whole(model: Model, plan: Plan, settings: dict[str, Any], limit: tuple[float | None, Tell]) -> Computed:
+    engine: Any = model.engine
+    (seconds, tell), most = limit, plan.limits.feature_bytes
+    of_features = {**settings, "kind": "draft features of whole texts", "layers": list(engine.hidden_layers)}
+    rows = sum(len(text.answer) for text in whole_texts(plan.work))
+    with Store(plan.work / WHOLE, _shape(model), of_features, plan.overwrite) as store:
+        return compute(engine, whole_texts(plan.work), store, (most, Clock(store.seconds, seconds), tell, rows))
+
+
+def whole_texts(folder: Path) -> Iterator[Text]:
+    """Texts of a run, each as what follows its first token."""
+    for text in read_texts(folder):
+        yield Text(text.prompt[:1], [*text.prompt[1:], *text.answer], text.temperature)
+
+
 def text_settings(model: Model, plan: Plan) -> dict[str, Any]:
     """What decides which texts come."""
     from truedraw.models.fingerprint import fingerprint
@@ -58,6 +100,7 @@ def text_settings(model: Model, plan: Plan) -> dict[str, Any]:
         "temperatures": list(texts.temperatures),
         "answer_tokens": texts.answer_tokens,
         "prompts": None if texts.prompts is None else list(texts.prompts),
+        "openers": None if texts.openers is None else list(texts.openers),
         "documents": [fingerprint([path], named=False) for path in texts.documents],
     }
 

@@ -17,6 +17,7 @@ from truedraw.distill.rows import Rows
 from truedraw.distill.tables import Tables
 
 BETAS, DECAY = (0.9, 0.98), 0.02  # of AdamW
+WEIGHT, MEAN, SQUARE = "weight.", "mean.", "square."  # what an array is of a weight
 
 
 def first_arrays(data: Rows, tables: Tables, plan: HeadPlan) -> Arrays:
@@ -24,7 +25,7 @@ def first_arrays(data: Rows, tables: Tables, plan: HeadPlan) -> Arrays:
     vocab_size, width = tables.embedding.shape
     scale = data.scale()
     weights = network_of(plan).beginning(Sizes(width, data.shape.streams, plan.hidden or 0), plan.seed)
-    arrays: Arrays = {f"weight.{name}": values.numpy() for name, values in weights.items()}
+    arrays: Arrays = {WEIGHT + name: values.numpy() for name, values in weights.items()}
     return {**arrays, "tokens": data.commonest(plan.vocabulary, vocab_size), "scale": scale}
 
 
@@ -40,7 +41,7 @@ def head_of(network: Network, tables: Tables, arrays: Mapping[str, Any]) -> Head
     import torch
 
     names = (*network.matrices, *network.vectors)  # in one order always: the length of a gradient is summed in it
-    weights = {name: torch.tensor(arrays[f"weight.{name}"]).requires_grad_() for name in names}
+    weights = {name: torch.tensor(arrays[WEIGHT + name]).requires_grad_() for name in names}
     return Head(network, weights, known_of(tables, arrays["tokens"]), torch.tensor(arrays["scale"]))
 
 
@@ -50,9 +51,20 @@ def optimiser_of(weights: Mapping[str, Any], rate: float, arrays: Mapping[str, A
 
     found = torch.optim.AdamW(list(weights.values()), lr=rate, betas=BETAS, weight_decay=DECAY)
     for name, values in weights.items():
-        if f"mean.{name}" in arrays:
-            mean, square = (torch.tensor(arrays[f"{kind}.{name}"]) for kind in ("mean", "square"))
+        if MEAN + name in arrays:
+            mean, square = (torch.tensor(arrays[kind + name]) for kind in (MEAN, SQUARE))
             found.state[values] = {"step": torch.tensor(float(step)), "exp_avg": mean, "exp_avg_sq": square}
+    return found
+
+
+def learnt_arrays(weights: Mapping[str, Any], optimiser: Any, moments: bool) -> Arrays:
+    """Weights by their names, `moments`: with what their optimiser remembers."""
+    found: Arrays = {}
+    for name, values in weights.items():
+        found[WEIGHT + name] = values.detach().numpy()
+        kept = optimiser.state.get(values, {}) if moments else {}
+        if kept:
+            found |= {MEAN + name: kept["exp_avg"].numpy(), SQUARE + name: kept["exp_avg_sq"].numpy()}
     return found
 
 

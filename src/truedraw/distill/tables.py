@@ -40,7 +40,7 @@ def check_readable(engine: Any, name: str) -> None:
     """Raises BadParameter."""
     if not isinstance(engine, Readable) or not engine.hidden_layers:
         raise BadParameter(
-            "--engine", f"a head reads hidden states, and the engine that runs {name} gives none; use openvino with a "
+            "--engine", f"a draft reads hidden states, and the engine that runs {name} gives none; use openvino with a "
             "GGUF file or a Hugging Face folder"
         )  # fmt: skip
 

@@ -75,9 +75,11 @@ def _source(
         seen = set(done)
         pieces = document_texts(model.tokenizer, plan.documents, model.engine.context_length)
         return (record for record in pieces if tuple(record["key"]) not in seen)
-    from truedraw.distill.own_texts import Plan, own_texts
+    from truedraw.distill.own_texts import OPENERS, Plan, own_texts
 
-    how = Plan(plan.seed, temperatures=plan.temperatures, answer_tokens=plan.answer_tokens, asked=plan.prompts)
+    openers = OPENERS if plan.openers is None else plan.openers
+    how = Plan(plan.seed, temperatures=plan.temperatures, answer_tokens=plan.answer_tokens, asked=plan.prompts,
+               openers=openers)  # fmt: skip
     return own_texts(model, how, done, watched)
 
 

@@ -1,4 +1,4 @@
-"""The loop of training: steps, looks at held-out text, checkpoints.
+"""The loop of training, whatever learns: steps, looks at held-out text, checkpoints.
 
 A run of so many steps that goes on after a kill is, bit for bit, the run it would have been.
 """
@@ -6,35 +6,81 @@ A run of so many steps that goes on after a kill is, bit for bit, the run it wou
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from truedraw.distill.checkpoint import Arrays, forget_checkpoints, read_checkpoint, write_checkpoint
 from truedraw.distill.clock import Clock
-from truedraw.distill.evaluation import measured
-from truedraw.distill.gradients import Blend, Seen, gradient, survival_of
-from truedraw.distill.head import Head
-from truedraw.distill.kinds import network_of
-from truedraw.distill.plan import TRAINING, HeadPlan, Limits, Tell
-from truedraw.distill.rows import Rows
+from truedraw.distill.evaluation import Measured
+from truedraw.distill.gradients import Blend, Seen, survival_of
+from truedraw.distill.plan import TRAINING, Limits, Tell
 from truedraw.distill.schedule import fallen, share_of, warmth
-from truedraw.distill.starting import bridged, first_arrays, head_of, optimiser_of, rounded
-from truedraw.distill.tables import Tables
-from truedraw.distill.windows import POSITIONS, windows
+from truedraw.distill.windows import POSITIONS
 from truedraw.errors import TrainingError
 
+Tensor = Any  # torch.Tensor
 LONGEST_GRADIENT = 1.0
 LOOKS = 20  # at held-out text
-LOOK_ROWS = 1500
 PROGRESS = 1e-4  # tokens a round that count as such
 SEEN_EVERY = 20  # steps
 SMOOTH = 0.9  # of what was seen before
 KEPT_AT_FIRST = 0.4  # acceptance, before any was seen
 POINTS = 100  # of the curves
 CHECKPOINT_SECONDS = 30.0
-SCORE = 1.0  # temperature of the looks
+
+
+class Learner(Protocol):
+    """A draft that learns: its network, its texts, its optimiser, out of arrays and into arrays.
+
+    weights: in one order always, for the length of a gradient is summed in it.
+    """
+
+    @property
+    def positions(self) -> int:
+        """That are learnt, of a chain."""
+        ...
+
+    @property
+    def weights(self) -> Mapping[str, Tensor]:
+        """What is learnt, by name."""
+        ...
+
+    @property
+    def optimiser(self) -> Any:
+        """Of these weights."""
+        ...
+
+    def gradient(self, step: int, blend: Blend, look: bool) -> tuple[Seen | None, int]:
+        """Add that of a step, whose number alone says what it is of; what was seen, and how many rows were learnt."""
+        ...
+
+    def look(self) -> Measured:
+        """At held-out text, at temperature 1."""
+        ...
+
+    def arrays(self, moments: bool = True) -> Arrays:
+        """To begin again from, `moments`: with what the optimiser remembers."""
+        ...
+
+
+class Course(Protocol):
+    """How a plan has it learnt."""
+
+    @property
+    def loss(self) -> str:
+        """A name of losses.py."""
+        ...
+
+    @property
+    def rate(self) -> float:
+        """Of learning, at its highest."""
+        ...
+
+
+Learns = TypeVar("Learns", bound=Learner)
 
 
 @dataclass(slots=True)
@@ -55,24 +101,24 @@ class State:
     looks: list[dict[str, Any]] = field(default_factory=list)
 
 
-class Training:
-    """One head over some rows; its checkpoint is at `path`, the best weights so far stand beside it."""
+class Training(Generic[Learns]):
+    """Of what `opened` makes from the arrays of a checkpoint and its step, None and 0 at the beginning.
 
-    def __init__(self, data: Rows, tables: Tables, plan: HeadPlan, path: Path, overwrite: bool = False) -> None:
+    The checkpoint is at `path`, the best weights so far stand beside it.
+    """
+
+    def __init__(
+        self, path: Path, course: Course, opened: Callable[[Arrays | None, int], Learns], overwrite: bool = False
+    ) -> None:
         self.path, self.best_path = path, path.with_name(f"{path.stem}.best{path.suffix}")
         if overwrite:
             forget_checkpoints(self.path)
             forget_checkpoints(self.best_path)
-        self._data, self._plan = data, plan
+        self._course = course
         found = read_checkpoint(path)
-        arrays = first_arrays(data, tables, plan) if found is None else found[0]
-        network = network_of(plan)
-        fresh = State(kept=[KEPT_AT_FIRST] * network.positions)
-        self.state = fresh if found is None else State(**found[1])
-        self.head = head_of(network, tables, arrays)
-        if found is None:
-            bridged(self.head)
-        self._optimiser = optimiser_of(self.head.weights, plan.rate, arrays, self.state.step)
+        known = None if found is None else State(**found[1])
+        self.learner = opened(None if found is None else found[0], known.step if known else 0)
+        self.state = known or State(kept=[KEPT_AT_FIRST] * self.learner.positions)
 
     def run(self, limits: Limits, seconds: float | None, tell: Tell, until: float = 1.0) -> None:
         """Until time or steps are over, or nothing gets better; or until this share of them, to go on later.
@@ -104,33 +150,26 @@ class Training:
         assert found is not None
         return found[0]
 
-    def best_head(self) -> Head:
-        """The head with these weights, to be measured."""
-        arrays = self.best()
-        return rounded(self.head, {name: arrays[f"weight.{name}"] for name in self.head.weights})
-
     def _step(self, done: float) -> None:
         """One; nothing has changed where its gradient is no number."""
         import torch
 
-        state, weights = self.state, self.head.weights
-        for group in self._optimiser.param_groups:
-            group["lr"] = self._plan.rate * warmth(state.step) * fallen(done)
-        blend = Blend(self._plan.loss, share_of(self._plan.loss, done), survival_of(state.kept).tolist())
-        look = state.step % SEEN_EVERY == 0
-        self._optimiser.zero_grad()
-        where = windows(self._data, self._plan.seed, state.step, self.head.network.positions)
-        seen = gradient(self.head, where, blend, look)
-        length = torch.nn.utils.clip_grad_norm_(list(weights.values()), LONGEST_GRADIENT)
+        state, course, learner = self.state, self._course, self.learner
+        for group in learner.optimiser.param_groups:
+            group["lr"] = course.rate * warmth(state.step) * fallen(done)
+        blend = Blend(course.loss, share_of(course.loss, done), survival_of(state.kept).tolist())
+        learner.optimiser.zero_grad()
+        seen, count = learner.gradient(state.step, blend, state.step % SEEN_EVERY == 0)
+        length = torch.nn.utils.clip_grad_norm_(list(learner.weights.values()), LONGEST_GRADIENT)
         if not torch.isfinite(length) or (seen is not None and not math.isfinite(seen.loss)):
             raise TrainingError(
                 f"the loss is no number any more after step {state.step}; give a lower --learning-rate and another "
                 f"--work, or --overwrite; the last good checkpoint is {self.path}"
             )
-        self._optimiser.step()
+        learner.optimiser.step()
         if seen is not None:
             self._saw(seen, done)
-        state.step, state.tokens = state.step + 1, state.tokens + int(where.counts(1).sum())
+        state.step, state.tokens = state.step + 1, state.tokens + count
 
     def _saw(self, seen: Seen, done: float) -> None:
         state = self.state
@@ -146,28 +185,20 @@ class Training:
         number, state = int(min(done, 1.0) * LOOKS), self.state
         if number == state.looked:
             return
-        found = measured(self.head, self._data, SCORE, LOOK_ROWS)
+        found = self.learner.look()
         state.looked = number
         state.looks.append({"tokens": state.tokens, "step": state.step, **found.to_json()})
         if found.tokens > state.best + PROGRESS:
             state.best, state.best_step, state.stale = found.tokens, state.step, 0
-            write_checkpoint(self.best_path, self._arrays(), {"step": state.step})
+            write_checkpoint(self.best_path, self.learner.arrays(moments=False), {"step": state.step})
         else:
             state.stale += 1
         state.seconds = round(clock.seconds, 3)
         self._save()
 
-    def _arrays(self) -> Arrays:
-        weights = {f"weight.{name}": values.detach().numpy() for name, values in self.head.weights.items()}
-        return {**weights, "tokens": self.head.known.tokens, "scale": self.head.scale.numpy()}
-
     def _save(self) -> None:
-        moments: Arrays = {}
-        for name, values in self.head.weights.items():
-            kept = self._optimiser.state.get(values, {})
-            if kept:
-                moments |= {f"mean.{name}": kept["exp_avg"].numpy(), f"square.{name}": kept["exp_avg_sq"].numpy()}
-        write_checkpoint(self.path, {**self._arrays(), **moments}, asdict(self.state))
+        facts: dict[str, Any] = asdict(self.state)
+        write_checkpoint(self.path, self.learner.arrays(), facts)
 
     def _words(self, clock: Clock) -> str:
         state = self.state

@@ -9,7 +9,8 @@ import pytest
 
 from engine.decoder import Decoder, RandomWeights, tv
 from models.tiny_models import TEMPLATE, byte_tokens, random_tensors, tiny_config, write_folder, write_gguf
-from truedraw.distill.independent.export import check_output, export, is_ours
+from truedraw.distill.folders import check_output, is_ours
+from truedraw.distill.independent.export import KIND, export
 from truedraw.errors import BadFile
 from truedraw.generate.loading import load
 from truedraw.models.opening import open_checkpoint
@@ -48,7 +49,7 @@ def test_it_has_the_tokens_of_its_target(targets, tmp_path, kind):
     assert (own.bos_id, own.eos_ids, own.pad_id) == (target.bos_id, target.eos_ids, target.pad_id)
     assert own.chat_template == target.chat_template == (TEMPLATE if kind == "gguf" else None)
     assert checkpoint.config == CONFIG
-    assert is_ours(out)
+    assert is_ours(out, KIND)
     assert json.loads((out / "training.json").read_text())["tokenizer"] == target.fingerprint
 
 
@@ -91,8 +92,8 @@ def test_what_is_not_ours_stays(targets, tmp_path, what):
 
 def test_an_empty_folder_will_do(tmp_path):
     (tmp_path / "draft").mkdir()
-    check_output(tmp_path / "draft")
-    check_output(tmp_path / "not there")
+    check_output(tmp_path / "draft", KIND)
+    check_output(tmp_path / "not there", KIND)
 
 
 def test_where_nothing_can_be_written_the_one_before_stays(targets, tmp_path, monkeypatch):

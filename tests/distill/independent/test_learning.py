@@ -10,10 +10,10 @@ from distill.independent.conftest import some_tables
 from engine.decoder import Decoder, RandomWeights, softmax
 from truedraw.distill.checkpoint import read_checkpoint
 from truedraw.distill.independent import words as columns_of
-from truedraw.distill.independent.learner import WEIGHT, Learner, Material
+from truedraw.distill.independent.learner import Learner, Material, transformer_training
 from truedraw.distill.independent.plan import TransformerPlan, draft_config
-from truedraw.distill.independent.training import Training
 from truedraw.distill.plan import Limits
+from truedraw.distill.starting import WEIGHT
 from truedraw.errors import BadFile, TrainingError
 from truedraw.models.layout import EMBEDDING, HEAD
 
@@ -151,7 +151,7 @@ def quiet(*_):
 
 def trained(material, folder, steps, of=None, plan=PLAN):
     """`steps` of a run that is to have `of` of them."""
-    training = Training(material, CONFIG, plan, folder / "lk.checkpoint")
+    training = transformer_training(material, CONFIG, plan, folder / "lk.checkpoint")
     limits = Limits(seconds=None, steps=of or steps, patience=1000)
     if of is None:
         training.run(limits, None, quiet)
@@ -202,18 +202,18 @@ def test_a_loss_that_is_no_number_ends_it_and_keeps_the_last_good_checkpoint(tie
         return found
 
     monkeypatch.setattr(Learner, "gradient", broken)
-    training = Training(tied, CONFIG, PLAN, path)
+    training = transformer_training(tied, CONFIG, PLAN, path)
     with pytest.raises(TrainingError, match="no number any more after step 25; give a lower --learning-rate"):
         training.run(Limits(seconds=None, steps=40, patience=1000), None, quiet)
-    again = Training(tied, CONFIG, PLAN, path)
+    again = transformer_training(tied, CONFIG, PLAN, path)
     assert 0 < again.state.step <= 25
     assert all(values.isfinite().all() for values in again.learner.draft.weights.values())
     assert all(np.isfinite(values).all() for values in training.best().values())
 
 
 def test_it_ends_where_nothing_gets_better(tied, tmp_path, monkeypatch):
-    monkeypatch.setattr("truedraw.distill.independent.training.PROGRESS", 10.0)
-    training = Training(tied, CONFIG, PLAN, tmp_path / "lk.checkpoint")
+    monkeypatch.setattr("truedraw.distill.training.PROGRESS", 10.0)
+    training = transformer_training(tied, CONFIG, PLAN, tmp_path / "lk.checkpoint")
     training.run(Limits(seconds=None, steps=100, patience=3), None, quiet)
     assert training.state.stale == 3
     assert training.state.step < 30
@@ -224,7 +224,7 @@ def test_a_cut_checkpoint_is_refused(tied, tmp_path):
     path = tmp_path / "lk.checkpoint"
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(BadFile, match=r"is cut or damaged.*move it to .*lk\.checkpoint to go on"):
-        Training(tied, CONFIG, PLAN, path)
+        transformer_training(tied, CONFIG, PLAN, path)
 
 
 def test_the_tables_are_the_targets_rows_and_corrections(material):

@@ -69,7 +69,10 @@ def _written(model: Model, wanted: Wanted, done: set[tuple[int, int]], tell: Tel
 def _requests(model: Model, wanted: Wanted) -> Iterator[Request]:
     texts = wanted.plan.texts
     for number, text in enumerate(wanted.prompts or ()):
+        prompt = opening(model, text)
+        if prompt is None:
+            continue
         for place, temperature in enumerate(MEASURED):
             seed = texts.seed + SEEDS + number * len(MEASURED) + place
             params = {"temperature": temperature, "max_tokens": texts.answer_tokens, "seed": seed}
-            yield Request(opening(model, text), params, False, (number, place))
+            yield Request(prompt, params, False, (number, place))

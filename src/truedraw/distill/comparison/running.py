@@ -12,6 +12,7 @@ from truedraw.distill.comparison.prompts import test_rows
 from truedraw.distill.comparison.seen import by_temperature
 from truedraw.distill.comparison.told import HELD_OUT, PROMPTS
 from truedraw.distill.comparison.wanted import Wanted, all_alike, folder_of, settings_of
+from truedraw.distill.learner import HeadLearner, head_training
 from truedraw.distill.plan import Plan, Tell
 from truedraw.distill.preparing import Prepared, left, prepared
 from truedraw.distill.rows import Rows
@@ -108,12 +109,12 @@ class Turns:
                     forget_checkpoints(training.path)
                     forget_checkpoints(training.best_path)
 
-    def _turn(self, loss: str, until: float, tell: Tell) -> tuple[Training, str | None]:
+    def _turn(self, loss: str, until: float, tell: Tell) -> tuple[Training[HeadLearner], str | None]:
         """As far as `until`; with the reason where it ended before its time."""
         ready, head = self._ready, replace(self._plan.head, loss=loss)
         anew = self._plan.overwrite and loss not in self._fresh
         self._fresh.add(loss)
-        training = Training(ready.data, ready.tables, head, self._folder / f"{loss}.checkpoint", anew)
+        training = head_training(ready.data, ready.tables, head, self._folder / f"{loss}.checkpoint", anew)
 
         def of_loss(stage: str, done: float, words: str) -> None:
             tell(f"{stage} with {loss}", done, words)
@@ -124,13 +125,13 @@ class Turns:
             return training, str(error).partition(";")[0]
         return training, None
 
-    def _share(self, training: Training) -> float:
+    def _share(self, training: Training[HeadLearner]) -> float:
         state, steps = training.state, self._plan.limits.steps
         of_time = state.seconds / self._seconds if self._seconds else 0.0
         return max(of_time, state.step / steps if steps else 0.0)
 
-    def _record(self, loss: str, training: Training, stopped: str | None, tests: Rows | None) -> Record:
-        head, state = training.best_head(), training.state
+    def _record(self, loss: str, training: Training[HeadLearner], stopped: str | None, tests: Rows | None) -> Record:
+        head, state = training.learner.head_with(training.best()), training.state
         measured = {HELD_OUT: by_temperature(head, self._ready.data)}
         if tests is not None:
             measured[PROMPTS] = by_temperature(head, tests)

@@ -7,7 +7,7 @@ words.py       the draft's embedding and output rows, made of the target's
 starting.py    where a training begins
 gradients.py   the gradient of one step
 evaluation.py  acceptance on held-out text
-learner.py     all of these, as loop.py wants them
+learner.py     all of these, as ../training.py wants them
 export.py      the folder that `--spec-model` opens
 stage.py       training and writing, one after the other
 

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from truedraw.distill.checkpoint import Arrays
-from truedraw.distill.evaluation import Measured
+from truedraw.distill.evaluation import SCORE, Measured
+from truedraw.distill.gradients import Blend, Seen
 from truedraw.distill.independent.evaluation import measured
-from truedraw.distill.independent.gradients import Draft, Sums, gradient
+from truedraw.distill.independent.gradients import Draft, gradient
 from truedraw.distill.independent.plan import TransformerPlan
 from truedraw.distill.independent.starting import first_weights
 from truedraw.distill.independent.whole_texts import WholeTexts
 from truedraw.distill.independent.words import Words
-from truedraw.distill.starting import optimiser_of
+from truedraw.distill.starting import WEIGHT, learnt_arrays, optimiser_of
 from truedraw.distill.tables import Tables
+from truedraw.distill.training import Training
 from truedraw.models.layout import EMBEDDING, HEAD
 from truedraw.protocol import ModelConfig
 
-WEIGHT, MEAN, SQUARE = "weight.", "mean.", "square."  # what an array is of a weight
 KNOWN = "tokens"
 LOOKED = 0  # the step whose sample of tokens is looked at on held-out text
+LOOK_ROWS = 2000  # of held-out text: such a look takes about as long as a step
 
 
 class Material(NamedTuple):
@@ -32,7 +36,12 @@ class Material(NamedTuple):
 
 
 class Learner:
-    """A draft of the sizes `config`; `arrays`: where it stood after `step` steps, None: at the beginning."""
+    """training.Learner of a draft of the sizes `config`.
+
+    `arrays`: where it stood after `step` steps, None: at the beginning.
+    """
+
+    positions = 1  # places of a chain do not differ
 
     def __init__(
         self,
@@ -52,15 +61,19 @@ class Learner:
             arrays = {KNOWN: known, **{WEIGHT + name: values for name, values in begun.items()}}
         weights = {name: torch.tensor(values).requires_grad_() for name, values in weights_in(arrays).items()}
         self._words = Words(material.tables, arrays[KNOWN])
-        self.draft = Draft(config, weights, self._words)
+        self.draft, self.weights = Draft(config, weights, self._words), weights
         self.optimiser = optimiser_of(weights, plan.rate, arrays, step)
 
-    def gradient(self, step: int, share: float, look: bool) -> tuple[Sums | None, int]:
-        """Add that of a step; what was seen, and how many rows were learnt from. `share`: of the loss beside KL."""
+    def gradient(self, step: int, blend: Blend, look: bool) -> tuple[Seen | None, int]:
+        """See training.Learner."""
         batch = self.texts.step(self._plan.seed, step)
         columns = self._words.columns(self._plan.seed, step)
-        seen = gradient(self.draft, self.texts.data, batch, columns, (self._plan.loss, share), look)
-        return seen, len(batch.rows)
+        seen = gradient(self.draft, self.texts.data, batch, columns, (blend.loss, blend.share), look)
+        return seen and Seen(seen.loss, (seen.kept,)), len(batch.rows)
+
+    def look(self) -> Measured:
+        """See training.Learner."""
+        return self.measured(SCORE, LOOK_ROWS)
 
     def measured(self, temperature: float, most: int) -> Measured:
         """On held-out text, looking at no more tokens than a step does, the same ones each time."""
@@ -76,14 +89,15 @@ class Learner:
         return {EMBEDDING: into, HEAD: out, **layers}
 
     def arrays(self, moments: bool = True) -> Arrays:
-        """To begin again from, `moments`: with what the optimiser remembers."""
-        found: Arrays = {KNOWN: self._words.known}
-        for name, values in self.draft.weights.items():
-            found[WEIGHT + name] = values.detach().numpy()
-            kept = self.optimiser.state.get(values, {}) if moments else {}
-            if kept:
-                found |= {MEAN + name: kept["exp_avg"].numpy(), SQUARE + name: kept["exp_avg_sq"].numpy()}
-        return found
+        """See training.Learner."""
+        return {KNOWN: self._words.known, **learnt_arrays(self.weights, self.optimiser, moments)}
+
+
+def transformer_training(
+    material: Material, config: ModelConfig, plan: TransformerPlan, path: Path, overwrite: bool = False
+) -> Training[Learner]:
+    """One draft over some texts."""
+    return Training(path, plan, partial(Learner, material, config, plan), overwrite)
 
 
 def weights_in(arrays: Arrays) -> Arrays:

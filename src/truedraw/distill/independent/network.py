@@ -19,9 +19,9 @@ def states(weights: Weights, config: ModelConfig, embedded: Tensor) -> Tensor:
     turn = rotations(config, embedded.shape[1])
     for layer in range(config.num_layers):
         of = f"model.layers.{layer}."
-        x = x + _attention(weights, config, _normed(x, weights[of + "input_layernorm.weight"]), turn, of + "self_attn.")
-        x = x + _feed_forward(weights, _normed(x, weights[of + "post_attention_layernorm.weight"]), of + "mlp.")
-    return _normed(x, weights[FINAL_NORM])
+        x = x + _attention(weights, config, normed(x, weights[of + "input_layernorm.weight"]), turn, of + "self_attn.")
+        x = x + feed_forward(weights, normed(x, weights[of + "post_attention_layernorm.weight"]), of + "mlp.")
+    return normed(x, weights[FINAL_NORM])
 
 
 def rotations(config: ModelConfig, length: int) -> tuple[Tensor, Tensor]:
@@ -35,7 +35,8 @@ def rotations(config: ModelConfig, length: int) -> tuple[Tensor, Tensor]:
     return both.cos(), both.sin()
 
 
-def _normed(x: Tensor, gain: Tensor) -> Tensor:
+def normed(x: Tensor, gain: Tensor) -> Tensor:
+    """x / rms(x) * gain."""
     return x * (x.pow(2).mean(-1, keepdim=True) + EPSILON).rsqrt() * gain
 
 
@@ -47,12 +48,13 @@ def _attention(weights: Weights, config: ModelConfig, x: Tensor, turn: tuple[Ten
         linear(x, weights[f"{of}{part}_proj.weight"]).view(texts, length, -1, config.head_dim).transpose(1, 2)
         for part in "qkv"
     )  # [texts, heads, length, head_dim]
-    q, k = (_turned(each, turn).to(v.dtype) for each in (q, k))
+    q, k = (turned(each, turn).to(v.dtype) for each in (q, k))
     mixed = scaled_dot_product_attention(q, k, v, is_causal=True)
     return linear(mixed.transpose(1, 2).reshape(texts, length, -1), weights[of + "o_proj.weight"])
 
 
-def _turned(x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
+def turned(x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
+    """Heads [..., head_dim] by cos and sin of their places, float32."""
     import torch
 
     low, high = x.float().chunk(2, -1)
@@ -60,7 +62,8 @@ def _turned(x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
     return torch.cat([low, high], -1) * cos + torch.cat([-high, low], -1) * sin
 
 
-def _feed_forward(weights: Weights, x: Tensor, of: str) -> Tensor:
+def feed_forward(weights: Weights, x: Tensor, of: str) -> Tensor:
+    """D (silu(G x) * (U x)) of the layer whose tensors' names begin so."""
     from torch.nn.functional import linear, silu
 
     inner = silu(linear(x, weights[of + "gate_proj.weight"])) * linear(x, weights[of + "up_proj.weight"])

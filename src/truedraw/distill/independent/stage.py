@@ -9,19 +9,20 @@ import numpy as np
 
 from truedraw.distill.checkpoint import Arrays
 from truedraw.distill.evaluation import MEASURED
+from truedraw.distill.folders import check_output
 from truedraw.distill.independent.evaluation import measured
-from truedraw.distill.independent.export import check_output, export
+from truedraw.distill.independent.export import KIND, export
 from truedraw.distill.independent.gradients import Draft
-from truedraw.distill.independent.learner import Material
+from truedraw.distill.independent.learner import Learner, Material, transformer_training
 from truedraw.distill.independent.plan import TransformerPlan, draft_config
-from truedraw.distill.independent.training import Training
 from truedraw.distill.independent.whole_texts import WholeTexts
 from truedraw.distill.independent.words import Folded
 from truedraw.distill.outcome import Outcome
 from truedraw.distill.pipeline import facts_of, write_page
 from truedraw.distill.plan import TRANSFORMER, Plan, Tell
 from truedraw.distill.preparing import Prepared, left, prepared
-from truedraw.distill.tables import dense
+from truedraw.distill.tables import check_readable, dense
+from truedraw.distill.training import Training
 from truedraw.engine.openvino.weights import quantise
 from truedraw.errors import TrainingError
 from truedraw.models.layout import EMBEDDING, HEAD, num_parameters
@@ -40,7 +41,8 @@ def train_transformer(model: Model, plan: Plan, tell: Tell) -> Outcome:
     """
     from truedraw.engine.pytorch.running import running
 
-    check_output(plan.output)
+    check_output(plan.output, KIND)
+    check_readable(model.engine, model.name)
     engine: Any = model.engine
     how = TransformerPlan.of(plan.head, plan.sizes)
     config = draft_config(how, engine.vocab_size, engine.context_length, engine.hidden_size)
@@ -56,7 +58,7 @@ def train_transformer(model: Model, plan: Plan, tell: Tell) -> Outcome:
 
 def _trained(
     found: Prepared, plan: Plan, how: TransformerPlan, config: ModelConfig, tell: Tell
-) -> tuple[Training, TrainingError | None]:
+) -> tuple[Training[Learner], TrainingError | None]:
     from truedraw.generate.offline.settings import begin, forget
 
     path = plan.work / f"{TRANSFORMER}-{how.loss}.checkpoint"
@@ -65,7 +67,7 @@ def _trained(
         path.unlink(missing_ok=True)
     begin(path, {"kind": f"draft {TRANSFORMER}", **asdict(how), "config": asdict(config)})
     material = Material(WholeTexts(plan.work, found.data), found.tables)
-    training = Training(material, config, how, path, plan.overwrite)
+    training = transformer_training(material, config, how, path, plan.overwrite)
     try:
         training.run(plan.limits, left(plan, found.texts, found.done), tell)
     except TrainingError as error:
@@ -73,7 +75,7 @@ def _trained(
     return training, None
 
 
-def _written(model: Model, plan: Plan, training: Training, found: Prepared, config: ModelConfig) -> Outcome:
+def _written(model: Model, plan: Plan, training: Training[Learner], found: Prepared, config: ModelConfig) -> Outcome:
     tensors = training.learner.tensors(training.best())
     data, sizes = found.data, {"width": config.hidden_size, "layers": config.num_layers, "heads": config.num_heads}
     facts = {
@@ -94,7 +96,7 @@ def as_run(tensors: Arrays) -> Arrays:
     return {name: dense(quantise(values)) if values.ndim == 2 else values for name, values in half.items()}
 
 
-def _figures(training: Training, tensors: Arrays) -> dict[str, Any]:
+def _figures(training: Training[Learner], tensors: Arrays) -> dict[str, Any]:
     """Acceptance by position at each temperature, of a folder's tensors."""
     import torch
 

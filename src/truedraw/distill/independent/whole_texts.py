@@ -46,7 +46,7 @@ class WholeTexts:
             _check(text, data.tokens[starts[number] : starts[number + 1]], folder)
             self._texts.append(np.array([*text.prompt, *text.answer[:-1]][-MOST_TOKENS:], np.int32))
         if len(self._texts) != data.num_texts:
-            raise _foreign(folder)
+            raise foreign(folder)
         self._starts, self._counts = starts, counts
         held = data.held[starts[:-1]]
         self.held, self.learnt = np.flatnonzero(held), np.flatnonzero(~held)
@@ -55,13 +55,7 @@ class WholeTexts:
 
     def step(self, seed: int, number: int) -> Batch:
         """The texts of a step, by its number alone: all of them once, in an order of chance, then all in another."""
-        places = np.arange(number * self.at_once, (number + 1) * self.at_once)
-        count = len(self.learnt)
-        orders = {
-            turn: np.random.default_rng((seed, STREAM, turn)).permutation(self.learnt)
-            for turn in np.unique(places // count).tolist()
-        }
-        return self.batch([int(orders[place // count][place % count]) for place in places.tolist()])
+        return self.batch(in_turn(self.learnt, self.at_once, seed, number))
 
     def batch(self, numbers: list[int]) -> Batch:
         """These texts."""
@@ -77,10 +71,21 @@ class WholeTexts:
         return Batch(tokens, np.concatenate(at), np.concatenate(rows))
 
 
+def in_turn(texts: Ints, at_once: int, seed: int, number: int) -> list[int]:
+    """So many of the texts for step `number`: see WholeTexts.step."""
+    places, count = np.arange(number * at_once, (number + 1) * at_once), len(texts)
+    orders = {
+        turn: np.random.default_rng((seed, STREAM, turn)).permutation(texts)
+        for turn in np.unique(places // count).tolist()
+    }
+    return [int(orders[place // count][place % count]) for place in places.tolist()]
+
+
 def _check(text: Text, tokens: Ints, folder: Path) -> None:
     if [text.prompt[-1], *text.answer[:-1]] != tokens.tolist():
-        raise _foreign(folder)
+        raise foreign(folder)
 
 
-def _foreign(folder: Path) -> BadFile:
+def foreign(folder: Path) -> BadFile:
+    """Texts and features do not belong together."""
     return BadFile(f"the texts in {folder} are not those that its features are of; give --overwrite to begin anew")

@@ -1,0 +1,74 @@
+"""A draft that is a folder: written beside, then moved, so that it is there whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.draft.eagle.card import CARD, FORMAT
+from truedraw.errors import BadFile
+
+CONFIG, WEIGHTS = "config.json", "model.safetensors"  # what others read of it
+LARGEST = float(np.finfo(np.float16).max)
+
+
+def check_output(folder: Path, kind: str) -> None:
+    """Raises BadFile where something else than a draft of this kind stands there."""
+    if not folder.exists() or (folder.is_dir() and (is_ours(folder, kind) or not any(folder.iterdir()))):
+        return
+    raise BadFile(f"{folder} is there already and is no draft of ours; give another --output, a folder to be made")
+
+
+def is_ours(folder: Path, kind: str) -> bool:
+    """Whether `truedraw train draft` wrote the folder."""
+    try:
+        found = json.loads((folder / CARD).read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and found.get(FORMAT) == kind
+
+
+def write_folder(folder: Path, kind: str, write: Callable[[Path], None]) -> None:
+    """`write` puts all files into an empty folder; what was there before stays until then. Raises BadFile."""
+    check_output(folder, kind)
+    fresh, old = (folder.with_name(f"{folder.name}.{os.getpid()}.{what}") for what in ("part", "old"))
+    try:
+        rmtree(fresh, ignore_errors=True)
+        fresh.mkdir()
+        write(fresh)
+        if folder.exists():
+            folder.rename(old)
+        fresh.rename(folder)
+        rmtree(old, ignore_errors=True)
+    except OSError as error:
+        rmtree(fresh, ignore_errors=True)
+        if old.exists() and not folder.exists():
+            old.rename(folder)
+        raise BadFile(
+            f"{folder} cannot be written: {error.strerror}; make room, and the same command goes on"
+        ) from error
+
+
+def halved(values: NDArray[np.float32]) -> NDArray[np.float16]:
+    """As a folder has them."""
+    return np.clip(values, -LARGEST, LARGEST).astype(np.float16)
+
+
+def write_tensors(folder: Path, tensors: Mapping[str, NDArray[Any]]) -> None:
+    """By their names, for torch and for us."""
+    from safetensors.numpy import save
+
+    whole = {name: np.ascontiguousarray(values) for name, values in tensors.items()}
+    (folder / WEIGHTS).write_bytes(save(whole, metadata={"format": "pt"}))
+
+
+def write_json(path: Path, values: Mapping[str, Any]) -> None:
+    """For people to read, too."""
+    path.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", "utf-8", "replace")
