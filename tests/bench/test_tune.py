@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bench.test_report import pair
 from truedraw import load
 from truedraw.bench.pairs import PLAIN, Task
-from truedraw.bench.tune import CLEARLY, READY, Candidate, Tuning, by_turns, candidates, give_up_losers
+from truedraw.bench.tried import READY, tried
+from truedraw.bench.tune import CLEARLY, LOOKS, Candidate, Tuning, by_turns, candidates, give_up_losers
 from truedraw.bench.tuned_file import tuned_file
 from truedraw.bench.verdict import ranking, verdict
 from truedraw.errors import TruedrawError
@@ -89,6 +94,14 @@ def test_repetitions_have_seeds_of_their_own(clock):
     assert [call[1] for call in clock.calls[3:9]] == [4, 4, 4, 5, 5, 5]
 
 
+def test_without_a_seed_every_run_draws_anew(clock):
+    few = candidates(load("tabular"), FEW)
+    tuning = run(Tuning(replace(PARAMS, seed=None), TASKS[:1], few, seconds=17, clock=clock))
+    assert {call[1] for call in clock.calls} == {None}
+    assert "identical_texts" not in tuning.candidates[0].to_dict(is_seeded=False)
+    assert not all(pair.identical for each in tuning.candidates for pair in each.pairs)
+
+
 def test_one_that_cannot_run_is_no_reason_to_stop(clock):
     found = candidates(load("tabular"), (*FEW, {"method": "early-exit"}, {"method": "model", "model": "nowhere.gguf"}))
     tuning = run(Tuning(PARAMS, TASKS, found, seconds=20, clock=clock))
@@ -126,6 +139,48 @@ def test_equal_configs_are_measured_once_and_names_differ():
         candidates(load("tabular"), [{"speed": 9}])
 
 
+def lent(**changes: Any) -> Model:
+    """The toy, whose drafts know of something that it does not have."""
+    model = load("tabular")
+    for name, value in changes.items():
+        setattr(model.drafts, name, value)
+    return model
+
+
+class Layers:
+    """Of an engine that can run the first ones alone."""
+
+    num_layers = 8
+
+    def shallow(self, layers: int) -> Any:
+        """None that can be run."""
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("kinds", "added"), [((), ["head (always 1)", "head-ngram"]), (("eagle",), ["eagle"]), (("mtp", "eagle"), ["mtp"])]
+)
+def test_the_draft_that_a_model_was_loaded_for_is_tried(monkeypatch, kinds, added):
+    for kind in ("eagle", "mtp"):
+        monkeypatch.setattr(f"truedraw.generate.draft_choice.is_{kind}", lambda _path, kind=kind: kind in kinds)
+    found = candidates(load("tabular"), tried(lent(head_path=Path("a.head"))))
+    assert [each.name for each in found[len(READY) :]] == added
+
+
+@pytest.mark.parametrize(("weights", "added"), [("auto", ["early-exit", "quantised-self"]), ("int4", ["early-exit"])])
+def test_what_the_model_itself_can_draft_is_tried(weights, added):
+    model = lent(options={"weights": weights})
+    assert tried(model) == READY  # a table has no layers
+    model.engine = Layers()
+    assert [config["method"] for config in tried(model)[len(READY) :]] == added
+
+
+def test_an_amateur_is_tried():
+    model = load("tabular")
+    model.drafts.lent.add("worse", load("tabular"))
+    assert tried(model) == (*READY, {"method": "model", "model": "worse"})
+
+
 def test_by_turns():
     kinds = [Task(kind, (number,)) for kind, number in (("a", 0), ("a", 1), ("a", 2), ("b", 3), ("c", 4), ("c", 5))]
     assert [task.tokens[0] for task in by_turns(kinds)] == [0, 3, 4, 1, 5, 2]
@@ -142,6 +197,27 @@ def test_clear_losers_are_given_up_and_close_ones_are_not():
     one = candidate("suffix", [0.5 * CLEARLY])
     give_up_losers([one])
     assert one.given_up is None  # one prompt says nothing of the spread
+
+
+def at_speeds(monkeypatch: pytest.MonkeyPatch, speeds: Mapping[str, float]) -> None:
+    """Runs take as long as their method's speed says, whatever they take; plain ones a second a token."""
+    generate = Model.generate
+
+    def timed(model, tokens, params, speculative):
+        done = generate(model, tokens, params, speculative=speculative)
+        return replace(done, stats=replace(done.stats, seconds=done.stats.tokens / speeds.get(speculative.method, 1.0)))
+
+    monkeypatch.setattr(Model, "generate", timed)
+
+
+@pytest.mark.parametrize(("auto", "stays"), [(1.2, LOOKS[1]), (0.6, LOOKS[1]), (1.49, None)])
+def test_losers_are_given_up_at_the_looks_and_auto_not_at_the_first(monkeypatch, clock, auto, stays):
+    at_speeds(monkeypatch, {"ngram": 1.5, "suffix": 1.2, "auto": auto})
+    tasks = [Task("a", (0, number % 4)) for number in range(8)]
+    found = candidates(load("tabular"), ({"method": "auto"}, *FEW, {"method": "lookahead"}))
+    run(Tuning(PARAMS, tasks, found, seconds=60, clock=clock))
+    pairs = {each.name: len(each.pairs) if each.given_up else None for each in found}
+    assert pairs == {"auto": stays, "ngram": None, "suffix": LOOKS[0], "lookahead": LOOKS[0]}
 
 
 # --------------------------------------------------------------------------------------------------------- verdict

@@ -2,11 +2,14 @@
 
 import json
 import tomllib
+from inspect import signature
 
 import pytest
 
-from truedraw.bench.tune import READY
+from truedraw.bench.tried import READY
+from truedraw.cli.tuned import everywhere
 from truedraw.engine.tabular import TabularEngine
+from truedraw.registry import find, names
 
 FAST = ("tune", "-m", "tabular", "--max-tokens", 8, "--ignore-eos", "--limit", 2, "--budget", "0.1s")
 
@@ -112,6 +115,50 @@ def test_an_interruption_reports_and_writes_nothing(cli, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("flags", "environment", "seed"),
+    [((), None, None), (("--seed", 5), None, 5), ((), 5, 5), (("--no-seed",), 5, None), (("--seed", 4), 5, 4)],
+)
+def test_it_is_seeded_as_generate_would_be(cli, tmp_path, monkeypatch, flags, environment, seed):
+    if environment is not None:
+        monkeypatch.setenv("TRUEDRAW_SEED", str(environment))
+    path = tmp_path / "x.toml"
+    done = cli(*FAST, *flags, "-o", path, "--json")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert found["sampling"]["seed"] == seed
+    assert all(("identical_texts" in each) == (seed is not None) for each in found["candidates"])
+    assert ("no seed" in path.read_text()) == (seed is None)
+
+
+def test_a_flag_for_no_seed_in_the_environment_counts_below_one_for_a_seed(cli, tmp_path, monkeypatch):
+    monkeypatch.setenv("TRUEDRAW_NO_SEED", "1")
+    done = cli(*FAST, "--seed", 5, "-o", tmp_path / "x.toml", "--json")
+    assert json.loads(done.out)["sampling"]["seed"] == 5
+    both = cli(*FAST, "--seed", 5, "--no-seed", "-o", tmp_path / "y.toml")
+    assert (both.code, both.out) == (2, "")
+    assert "--no-seed contradicts --seed 5" in " ".join(both.err.split()).replace(":", "")
+
+
+def file_settings() -> set[str]:
+    """What drafters take that may be a file."""
+    kinds = [find("drafters", name) for name in names("drafters")]
+    taken = [each for kind in kinds for each in signature(kind).parameters.values()]
+    return {each.name for each in taken if "Path" in str(each.annotation)}
+
+
+def test_every_file_that_a_config_names_is_written_so_that_it_is_found_from_anywhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "it").touch()
+    assert {"eagle_path", "head_path", "ngram_lm_path", "suffix_decoding_index"} <= file_settings()
+    for name in (*file_settings(), "model", "draft", "amateur"):
+        for config in ({name: "it"}, {"auto_sources": [{"method": "x", name: "it"}]}, {"stage": {name: "it"}}):
+            assert str(tmp_path / "it") in json.dumps(everywhere(config)), name
+    assert everywhere({"prediction": "it", "method": "it", "stage": "it"}) == {
+        "prediction": "it", "method": "it", "stage": "it"
+    }  # fmt: skip
+
+
 @pytest.mark.model
 def test_on_the_real_model(cli, tmp_path):
     prompts = tmp_path / "prompts.jsonl"
@@ -121,10 +168,12 @@ def test_on_the_real_model(cli, tmp_path):
         )
     )
     path = tmp_path / "tuned.toml"
-    done = cli("tune", "--prompts", prompts, "--max-tokens", 16, "--temperature", 0, "--budget", "1s", "-o", path)
+    done = cli("tune", "--prompts", prompts, "--max-tokens", 16, "--temperature", 0, "--seed", 0, "--budget", "1s",
+               "-o", path)  # fmt: skip
     assert done.code == 0, done.err
     found = json.loads(done.out)
     ran = [each for each in found["candidates"] if each["given_up"] is None]
     assert len(ran) >= 5
+    assert {"head (always 1)", "head-ngram", "early-exit", "quantised-self"} <= {each["name"] for each in ran}
     assert all(each["identical_texts"]["count"] == each["identical_texts"]["of"] for each in ran)
     assert cli("generate", "Hello", "--config", path, "--max-tokens", 4).code == 0

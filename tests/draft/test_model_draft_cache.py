@@ -7,7 +7,7 @@ import gc
 import numpy as np
 import pytest
 
-from draft.drafting import TABLE, Counting, law, propose
+from draft.drafting import TABLE, Counting, Trouble, law, propose
 from engine.decoder import tiny_engine
 from known_laws import lookup, normalised, random_table
 from truedraw.draft.knobs import Knobs
@@ -109,6 +109,26 @@ def test_a_run_that_nobody_ended_gives_its_pages_back(paged) -> None:
     assert paged._pool.num_free < free
     del drafter
     gc.collect()
+    assert paged._pool.num_free == free
+
+
+@pytest.mark.parametrize("error", [ValueError("no law here"), KeyboardInterrupt()], ids=repr)
+@pytest.mark.parametrize("where", ["law", "pass"])
+def test_a_round_that_is_broken_off_holds_no_page(paged, monkeypatch, where: str, error) -> None:
+    """Forks of both texts are open when a law or a pass raises; the texts themselves can still be drafted for."""
+    free, drafter, text = paged._pool.num_free, ModelDrafter(paged), list(range(40))
+    plain, trouble = SamplingLaw(sampling_params({})), Trouble(SamplingLaw(sampling_params({})), error, at=8)
+    states = [drafter.open(text, plain), drafter.open(text, trouble if where == "law" else plain)]
+    chances = [PhiloxRandomness(1, i) for i in range(2)]
+    lengths = [len(each) for each in drafter.propose(states, [3, 3], chances)]
+    held = paged._pool.num_free
+    if where == "pass":
+        monkeypatch.setattr(paged, "forward", Trouble(paged.forward, error, at=3))
+    with pytest.raises(type(error)):
+        drafter.propose(states, [6, 6], chances)
+    assert paged._pool.num_free == held
+    assert [len(each) for each in drafter.propose(states, [3, 3], chances)] == lengths == [3, 3]
+    drafter.close()
     assert paged._pool.num_free == free
 
 

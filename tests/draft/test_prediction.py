@@ -165,7 +165,7 @@ def test_only_the_end_of_a_text_is_kept() -> None:
     assert len(state._written) == LONGEST
 
 
-@pytest.mark.parametrize("given_", [None, "", [], 5, [1, 2.0], [True], [-1], [10], b"text"], ids=repr)
+@pytest.mark.parametrize("given_", [None, "", [], 5, [1, 2.0], [True], [-1], [10], b"text", "one \ud83e two"], ids=repr)
 def test_bad_predictions_are_refused(given_) -> None:
     with pytest.raises(BadParameter) as raised:
         make(given_)

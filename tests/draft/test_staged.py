@@ -17,6 +17,7 @@ from truedraw.draft.model import ModelDrafter
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.draft.staged import StagedDrafter
 from truedraw.engine.tabular import TabularEngine
+from truedraw.errors import OutOfPages
 from truedraw.protocol import Proposal
 from truedraw.registry import find
 from truedraw.sampling.law import SamplingLaw
@@ -101,6 +102,54 @@ def test_what_the_middle_model_rules_out_ends_the_chain() -> None:
 def normalised_over(row, allowed) -> list[float]:
     total = sum(row[i] for i in allowed)
     return [w / total if i in allowed else 0.0 for i, w in enumerate(row)]
+
+
+class Narrow(TabularEngine):
+    """Has room for so many draft tokens in a pass."""
+
+    def __init__(self, table, most: int, knows: bool = True) -> None:
+        super().__init__(table)
+        self._most, self._knows, self.refused = most, knows, 0
+
+    def fits(self, works, fills=()):
+        return not self._knows or sum(len(work.proposal) for work in works) <= self._most
+
+    def forward(self, works, fills=()):
+        if sum(len(work.proposal) for work in works) > self._most:
+            self.refused += 1
+            raise OutOfPages("the cache is out of pages")
+        return super().forward(works, fills)
+
+
+class Ragged(TableDrafter):
+    """Drafts until it has drawn a 1: how much room that takes depends on what was drawn."""
+
+    def chain(self, state, budget, randomness):
+        whole = super().chain(state, budget, randomness)
+        end = next((place + 1 for place, token in enumerate(whole.tokens.tolist()) if token == 1), len(whole))
+        return whole.only(np.arange(end))
+
+
+def without_room(monkeypatch, most: int, rule: str, knows: bool) -> tuple[Narrow, float]:
+    monkeypatch.setattr("truedraw.engine.tabular.TabularSequence.evict", lambda self: None, raising=False)
+    engine = Narrow(DEEP.draft, most, knows)
+    drafter = StagedDrafter(engine, lambda config: Ragged(small(2)), stage="x")
+    law = law_of(lambda walker: run(DEEP, walker, find("verifiers", rule)(), drafter, prompt=PROMPT)[0])
+    return engine, total_variation(law, text_law(DEEP, PROMPT))
+
+
+@pytest.mark.parametrize("rule", ["block", "traversal"])
+@pytest.mark.parametrize("most", [0, 1])
+def test_a_chain_for_whose_guesses_there_may_be_no_room_keeps_the_law(monkeypatch, most: int, rule: str) -> None:
+    engine, wrong = without_room(monkeypatch, most, rule, knows=True)
+    assert wrong < ROUNDING
+    assert not engine.refused
+
+
+def test_the_oracle_sees_guesses_that_are_drawn_before_room_is_looked_for(monkeypatch) -> None:
+    engine, wrong = without_room(monkeypatch, 1, "block", knows=False)
+    assert wrong > 1e-3
+    assert engine.refused
 
 
 WORDS = [(0, 1, 2, 0, END), (0, 1, 2, 1, END), (2, 1, 0, END), (2, 1, 1, 2, END)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from draft.drafting import Counting
+from draft.drafting import Counting, Trouble
 from engine.decoder import tiny_engine
 from known_laws import TableDrafter, random_table
 from truedraw.draft.knobs import Knobs
@@ -13,8 +13,8 @@ from truedraw.draft.ngram import NgramDrafter
 from truedraw.draft.staged import StagedDrafter
 from truedraw.draft.staged_chance import StagedChance
 from truedraw.engine.tabular import TabularEngine
-from truedraw.errors import BadParameter, UnknownName
-from truedraw.protocol import Proposal, Scores
+from truedraw.errors import BadParameter, BadProposal, UnknownName
+from truedraw.protocol import Proposal, Scores, SparseLaw
 from truedraw.registry import find
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
@@ -126,6 +126,109 @@ def test_in_the_paged_engine_all_pages_come_back(tmp_path_factory) -> None:
     drafter.close()
     assert engine._pool.num_free == free
     engine.close()
+
+
+@pytest.mark.parametrize("error", [ValueError("no guess here"), KeyboardInterrupt()], ids=repr)
+@pytest.mark.parametrize("where", ["stage", "law", "pass"])
+def test_a_round_that_is_broken_off_holds_no_page(tmp_path_factory, monkeypatch, where: str, error) -> None:
+    engine = tiny_engine(tmp_path_factory.mktemp("broken"))
+    free, inner, law = engine._pool.num_free, Saying(lambda room: Proposal.chain([3][:room])), LAW
+    drafter = StagedDrafter(engine, lambda config: inner)
+    states = [drafter.open(list(range(40)), law) for _ in range(2)]
+    chances = [PhiloxRandomness(1, i) for i in range(2)]
+    assert [len(each) for each in drafter.propose(states, [3, 3], chances)] == [3, 3]
+    held = engine._pool.num_free
+    if where == "stage":
+        monkeypatch.setattr(inner, "propose", Trouble(inner.propose, error, at=3))
+    elif where == "pass":
+        monkeypatch.setattr(engine, "forward", Trouble(engine.forward, error, at=3))
+    else:
+        states[1].law = Trouble(law, error, at=4)
+    with pytest.raises(type(error)):
+        drafter.propose(states, [8, 8], chances)
+    assert engine._pool.num_free == held
+    drafter.close()
+    assert engine._pool.num_free == free
+    engine.close()
+
+
+class Saying(Blind):
+    """A stage that proposes whatever it is told to, in every round."""
+
+    def __init__(self, guess) -> None:
+        self._guess = guess
+
+    def open(self, tokens, law):
+        return SeeingState(list(tokens))
+
+    def propose(self, states, budgets, randomness):
+        return [self._guess(budget) for budget in budgets]
+
+
+class SeeingState(BlindState):
+    def ahead(self, tokens):
+        return self
+
+
+def odd(tokens=(1, 2), parents=(-1, 0), laws=(None, None)) -> Proposal:
+    return Proposal(np.array(tokens, np.int64), np.array(parents, np.int64), tuple(laws))
+
+
+def point(token: int, vocab: int):
+    return np.eye(vocab)[token]
+
+
+GUESSES = {
+    "too long": (lambda room: Proposal.chain([1] * (room + 1)), "a budget of 5 draft tokens was answered with 6"),
+    "out of order": (lambda room: odd(parents=(1, -1)), "draft node 0 has parent 1"),
+    "a ring": (lambda room: odd(parents=(-1, 1)), "draft node 1 has parent 1"),
+    "parents missing": (lambda room: odd(parents=(-1,)), "2 draft tokens came with 1 parents"),
+    "laws missing": (lambda room: odd(laws=(None,)), "2 draft tokens came with 2 parents and 1 laws"),
+    "no token": (lambda room: odd(tokens=(1, 6)), "draft node 1 is token 6; the target's tokens are 0 to 5"),
+    "below all": (lambda room: odd(tokens=(-1, 2)), "draft node 0 is token -1"),
+}
+LAWS = {
+    "another vocabulary": (point(1, 7), "the law of draft node 0 has shape"),
+    "no law": (np.full(6, 0.5), "sums to 3"),
+    "without its token": (point(2, 6), "gives its own token 1 probability 0"),
+    "few of another vocabulary": (SparseLaw(np.array([1]), np.ones(1), 7), "is over 7 tokens"),
+}
+GUESSES |= {name: (lambda room, q=q: odd(laws=(q, None)), told) for name, (q, told) in LAWS.items()}
+
+
+@pytest.mark.parametrize("wrong", GUESSES)
+@pytest.mark.parametrize("stage", ["saying", {"method": "saying", "num_speculative_tokens": 5}], ids=str)
+def test_what_the_stage_says_wrongly_is_refused_and_named(stage, wrong: str) -> None:
+    guess, told = GUESSES[wrong]
+    drafter = staged(Saying(guess), stage=stage)
+    state = drafter.open([0, 1], LAW)
+    with pytest.raises(BadProposal, match=told) as raised:
+        drafter.propose([state], [6], [PhiloxRandomness(1)])
+    assert raised.value.__notes__ == ["in saying, the stage"]
+
+
+@pytest.mark.parametrize("wrong", [name for name in GUESSES if name not in LAWS])
+def test_under_a_coupled_rule_too(wrong: str) -> None:
+    guess, told = GUESSES[wrong]
+    drafter = staged(Saying(guess), coupled=True)
+    with pytest.raises(BadProposal, match=told):
+        drafter.propose([drafter.open([0, 1], LAW)], [6], [PhiloxRandomness(1)])
+
+
+def test_a_stage_that_cannot_open_a_text_is_named(monkeypatch) -> None:
+    inner = Saying(None)
+    monkeypatch.setattr(inner, "open", Trouble(None, ValueError("no text"), at=1))
+    with pytest.raises(ValueError, match="no text") as raised:
+        staged(inner, stage="saying").open([0, 1], LAW)
+    assert raised.value.__notes__ == ["in saying, the stage"]
+
+
+def test_an_error_of_the_middle_model_is_not_the_stages() -> None:
+    drafter = staged(Saying(lambda room: Proposal.chain([1])), stage="saying")
+    state = drafter.open([0, 1], Trouble(LAW, ValueError("of the law"), at=1))
+    with pytest.raises(ValueError, match="of the law") as raised:
+        drafter.propose([state], [6], [PhiloxRandomness(1)])
+    assert not hasattr(raised.value, "__notes__")
 
 
 def test_without_room_in_the_cache_the_last_texts_go_without(monkeypatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import product, zip_longest
 
 from truedraw.bench.lengths import short
 from truedraw.bench.prompts import Prompt
@@ -62,6 +62,13 @@ def tasks(model: Model, prompts: Sequence[Prompt], raw: bool = False) -> list[Ta
     """Prompts as token ids, in the model's chat template where it has one; raises BadPrompt naming the line."""
     chat = model.tokenizer.has_chat_template and not raw
     return [Task(prompt.category, _tokens(model, prompt, chat)) for prompt in prompts]
+
+
+def by_turns(tasks: Sequence[Task]) -> list[Task]:
+    """One of each category, then the next of each, so that a short time sees all of them."""
+    kinds = dict.fromkeys(task.category for task in tasks)
+    columns = [[task for task in tasks if task.category == kind] for kind in kinds]
+    return [task for row in zip_longest(*columns) for task in row if task is not None]
 
 
 def pairs(arms: Arms, todo: Sequence[Task], repeats: int = 1) -> Iterator[Pair]:

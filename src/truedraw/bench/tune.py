@@ -5,32 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from itertools import count, zip_longest
+from itertools import count
 from statistics import median
 from time import perf_counter
 from typing import Any
 
 from truedraw.bench.bootstrap import Interval, median_interval
 from truedraw.bench.lengths import short
-from truedraw.bench.pairs import PLAIN, Pair, Task, pair_of
+from truedraw.bench.pairs import PLAIN, Pair, Task, by_turns, pair_of
 from truedraw.bench.report import section, speedup
 from truedraw.control.experience import Experience
 from truedraw.errors import TruedrawError
 from truedraw.generate.model import Model
 from truedraw.generate.result import Result
-from truedraw.generate.speculation import AUTO, Speculation, speculation
+from truedraw.generate.speculation import Speculation, speculation
 from truedraw.sampling.params import SamplingParams
 
-FIXED = "adaptive"
-METHODS = (AUTO, "ngram", "suffix", "recycle", "lookahead", "ngram-lm", "mix")
-"""Drafters that need nothing but the text and the model's own passes; each drafts as much as pays."""
-LENGTHS = (("ngram", 3), ("ngram", 7), ("suffix", 7))
-"""Drafts of one length in every round."""
-READY: tuple[Mapping[str, Any], ...] = (
-    *({"method": method} for method in METHODS),
-    *({"method": method, FIXED: False, "num_speculative_tokens": tokens} for method, tokens in LENGTHS),
-)
-"""What is tried in any case."""
 LOOKS = tuple(4 << look for look in range(16))
 """Turns after which losers are given up: fewer say next to nothing of the spread, and a look at each would be luck."""
 CLEARLY = 0.97  # of the best's speed, for the upper end of the interval, where a candidate is given up
@@ -47,6 +37,11 @@ class Candidate:
     pairs: list[Pair] = field(default_factory=list)
     given_up: str | None = None  # why, in words
     failed: bool = False  # it could not run, or not to the end
+
+    @property
+    def is_default(self) -> bool:
+        """Whether it is what runs where nothing is asked for."""
+        return self.speculation == speculation(None)
 
     @property
     def median(self) -> float:
@@ -69,9 +64,11 @@ class Candidate:
         ratios = [mine[task] / others[task] for task in mine if task in others]
         return median_interval(ratios) if ratios else None
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+    def to_dict(self, is_seeded: bool = True) -> dict[str, Any]:
+        """For JSON; whether texts are identical says nothing where runs have no seed."""
         found = section(self.pairs) if self.pairs else {}
+        if not is_seeded:
+            found.pop("identical_texts", None)
         return {"name": self.name, "config": dict(self.config), "given_up": self.given_up, **found}
 
 
@@ -96,26 +93,19 @@ def name_of(spec: Speculation) -> str:
     return f"{spec.method}{model}" if spec.adaptive else f"{spec.method}{model} (always {spec.num_speculative_tokens})"
 
 
-def by_turns(tasks: Sequence[Task]) -> list[Task]:
-    """One of each category, then the next of each, so that a short time sees all of them."""
-    kinds = dict.fromkeys(task.category for task in tasks)
-    columns = [[task for task in tasks if task.category == kind] for kind in kinds]
-    return [task for row in zip_longest(*columns) for task in row if task is not None]
-
-
 class Tuning:
     """Plain sampling and all candidates on one prompt after the other, every time in another order.
 
-    `params` has a seed, of which every repetition of the prompts takes the next. The first prompt is measured whole
-    even where `seconds` are over by then.
+    Of a seed in `params` every repetition of the prompts takes the next; without one every run draws anew. The first
+    prompt is measured whole even where `seconds` are over by then.
     """
 
     def __init__(
         self, params: SamplingParams, tasks: Sequence[Task], candidates: Sequence[Candidate], seconds: float,
         clock: Callable[[], float] = perf_counter,
     ) -> None:  # fmt: skip
-        self.candidates, self.prompts = candidates, 0
-        self._params, self._tasks, self._seconds, self._clock = params, by_turns(tasks), seconds, clock
+        self.params, self.candidates, self.prompts = params, candidates, 0
+        self._tasks, self._seconds, self._clock = by_turns(tasks), seconds, clock
         self._plain = copy(candidates[0].model)
         self._plain.experience = Experience()
         self._began = clock()
@@ -137,16 +127,16 @@ class Tuning:
             if not self.live or (turn and self.elapsed > self._seconds):
                 return
             repeat, index = divmod(turn, len(self._tasks))
-            yield from self._turn(turn, index, replace(self._params, seed=(self._params.seed or 0) + repeat))
+            yield from self._turn(turn, index, repeated(self.params, repeat))
             self.prompts = max(self.prompts, index + 1)
             if turn + 1 in LOOKS:
-                give_up_losers(self.live)
+                give_up_losers(self.live, is_first=turn + 1 == LOOKS[0])
 
     def _warmed_up(self) -> Iterator[None]:
         """Everybody once, unmeasured."""
-        self._plain.generate(self._tasks[0].tokens, short(self._params), speculative=PLAIN)
+        self._plain.generate(self._tasks[0].tokens, short(self.params), speculative=PLAIN)
         for each in self.live:
-            self._run(each, self._tasks[0], short(self._params))
+            self._run(each, self._tasks[0], short(self.params))
             yield
 
     def _turn(self, turn: int, index: int, params: SamplingParams) -> Iterator[None]:
@@ -180,11 +170,22 @@ class Tuning:
         return result
 
 
-def give_up_losers(live: Sequence[Candidate]) -> None:
-    """Those that are clearly slower than plain sampling, or than the best."""
+def repeated(params: SamplingParams, repeat: int) -> SamplingParams:
+    """For one repetition of all prompts."""
+    return params if params.seed is None else replace(params, seed=params.seed + repeat)
+
+
+def give_up_losers(live: Sequence[Candidate], is_first: bool = False) -> None:
+    """Those that are clearly slower than plain sampling, or than the best.
+
+    At the first look the default stays: it learns on its way, the best of many is partly lucky, and without it every
+    doubt would be settled for plain sampling.
+    """
     measured = [each for each in live if each.pairs]
     best = max(measured, key=lambda each: each.median, default=None)
     for each in measured:
+        if is_first and each.is_default:
+            continue
         for name, speed in rivals(each, best):
             if each.given_up is None and speed.high is not None and speed.high < CLEARLY:
                 turns = len(each.pairs)

@@ -9,7 +9,7 @@ from typing import Any
 from truedraw.bench.bootstrap import Interval
 from truedraw.bench.report import section
 from truedraw.bench.tune import Candidate
-from truedraw.generate.speculation import AUTO, OFF
+from truedraw.generate.speculation import OFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ def verdict(candidates: Sequence[Candidate]) -> Verdict:
     measured = sorted((each for each in candidates if each.pairs and not each.failed), key=lambda each: -each.median)
     if not measured:
         return plainly("No candidate could be measured.")
-    auto = next((each for each in measured if each.config == {"method": AUTO}), None)
+    auto = next((each for each in measured if each.is_default), None)
     sure = [each for each in measured if is_surely_above_one(each.speed)]
     if sure:
         return fastest(sure[0], measured[0], auto if auto in sure else None)

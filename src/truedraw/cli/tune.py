@@ -12,8 +12,8 @@ import typer
 from truedraw.cli.flags import OUTPUT, CountFlags, ModelFlags, ReportFlags, SamplingFlags
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.cli.interrupt import EXIT_CODE
+from truedraw.cli.tune_asked import further_configs, seed_of
 from truedraw.cli.tuned import config_file, paragraphs, refuse, write
-from truedraw.errors import BadParameter
 
 if TYPE_CHECKING:
     from truedraw.bench.tune import Tuning
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 PANEL = "Measurement"
 MAX_TOKENS = 128  # as in bench
-SEED = 0
 EPILOG = """Examples:
 
 truedraw tune --prompts questions.jsonl --temperature 0.7 --budget 5m
@@ -76,6 +75,14 @@ class TuneFlags:
     output: Annotated[
         Path, flag("--output", "-o", metavar="FILE", help="The config file to write.", rich_help_panel=OUTPUT)
     ] = Path("truedraw.toml")
+    no_seed: Annotated[
+        bool,
+        flag(
+            "--no-seed",
+            help="Draw anew in every run, as without --seed, though the environment or a file gives one.",
+            rich_help_panel=PANEL,
+        ),
+    ] = False
     overwrite: Annotated[
         bool, flag("--overwrite", "--force", help="Write it even where one is there.", rich_help_panel=OUTPUT)
     ] = False
@@ -92,11 +99,13 @@ def tune(
 ) -> None:
     """Find out how to draft for one's own prompts, and write a config file.
 
-    Plain sampling, auto and each drafter that needs nothing else run on the same prompts with the same seeds (from 0 if
-    not given) and 128 tokens at most if not told otherwise, one right after the other and in changing order; what is
-    clearly slower is given up early. The file holds what is best for the model and these sampling parameters, and says
-    why; plain sampling, where nothing gains. A summary goes to stderr (not with --json), one JSON object to stdout.
-    ctrl-C reports what was measured so far, and writes no file.
+    Plain sampling, auto and each drafter that needs nothing else, or that the model has (the draft it was loaded for,
+    its first layers, itself in fewer bits), run on the same prompts with 128 tokens at most if not told otherwise, one
+    right after the other and in changing order; what is clearly slower is given up early. Drafts are judged as in
+    generate: with --seed by the rule that keeps the text, and all draw the same texts; without it by the rule that
+    keeps most drafts, and every run draws anew, so that more prompts are needed to be sure. The file holds what is best
+    for the model and these sampling parameters, and says why; plain sampling, where nothing gains. A summary goes to
+    stderr (not with --json), one JSON object to stdout. ctrl-C reports what was measured so far, and writes no file.
     """
     from truedraw.bench.prompts import read_prompts
     from truedraw.bench.verdict import ranking, verdict
@@ -105,14 +114,14 @@ def tune(
     from truedraw.cli.sizes import seconds_of
     from truedraw.sampling.params import sampling_params
 
-    given = {"max_tokens": MAX_TOKENS, "seed": SEED, **sampling.given(), **count.given()}
+    given = {"max_tokens": MAX_TOKENS, **sampling.given(), **count.given(), "seed": seed_of(context, sampling.seed)}
     sampling_params(given)  # what is wrong should be said before the model is loaded
-    configs, seconds = configs_of(own.candidate or ()), seconds_of("--budget", own.budget)
+    further, seconds = further_configs(own.candidate or ()), seconds_of("--budget", own.budget)
     prompts = read_prompts(own.prompts, own.limit, own.per_category)
     refuse(own.output, own.overwrite)
     with opened(model, apart=True) as loaded:
         params = loaded.params(**given)
-        tuning = _begun(loaded, params, prompts, own.raw, (configs, seconds))
+        tuning = _begun(loaded, params, prompts, own.raw, (further, seconds))
         complete = _measured(tuning, seconds)
         found, where = verdict(tuning.candidates), conditions(loaded, params, model)
     lines = ranking(tuning.candidates)
@@ -131,19 +140,6 @@ def tune(
         raise typer.Exit(EXIT_CODE)
 
 
-def configs_of(texts: Sequence[str]) -> list[Mapping[str, Any]]:
-    """What is tried in any case and what was asked for; raises BadParameter and UnknownName."""
-    from truedraw.bench.tune import READY
-    from truedraw.cli.speculating import config_of
-    from truedraw.generate.speculation import OFF, speculation
-
-    further = [config_of("--candidate", text) for text in texts]
-    for config in further:
-        if speculation(config or None).method == OFF:
-            raise BadParameter("--candidate", "plain sampling is measured in any case; leave it out")
-    return [*READY, *further]
-
-
 def conditions(model: Model, params: SamplingParams, flags: ModelFlags) -> dict[str, Any]:
     """Under which the numbers were measured."""
     from dataclasses import asdict
@@ -159,10 +155,11 @@ def _begun(
     plan: tuple[Sequence[Mapping[str, Any]], float],
 ) -> Tuning:  # fmt: skip
     from truedraw.bench.pairs import tasks
+    from truedraw.bench.tried import tried
     from truedraw.bench.tune import Tuning, candidates
 
-    configs, seconds = plan
-    return Tuning(params, tasks(model, prompts, raw), candidates(model, configs), seconds)
+    further, seconds = plan
+    return Tuning(params, tasks(model, prompts, raw), candidates(model, [*tried(model), *further]), seconds)
 
 
 def _measured(tuning: Tuning, seconds: float) -> bool:
@@ -188,5 +185,5 @@ def _report(found: Verdict, tuning: Tuning) -> dict[str, Any]:
         "reasons": list(found.reasons),
         "prompts": tuning.prompts,
         "seconds": tuning.elapsed,
-        "candidates": [each.to_dict() for each in tuning.candidates],
+        "candidates": [each.to_dict(is_seeded=tuning.params.seed is not None) for each in tuning.candidates],
     }

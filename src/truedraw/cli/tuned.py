@@ -53,15 +53,17 @@ def paragraphs(found: Verdict, lines: Sequence[str], tuning: Tuning, where: Mapp
 
     usual = {field: getattr(SamplingParams(), field) for field in where["sampling"]}
     sampled = ", ".join(f"{name} {each}" for name, each in where["sampling"].items() if each != usual[name])
+    seeded = ", no seed" if where["sampling"]["seed"] is None else ""
     measured = (
         f"Measured on {date.today().isoformat()} in {tuning.elapsed:.0f} s: {where['model']}, {where['cpu']}, "
-        f"{where['cores']} cores, truedraw {where['versions']['truedraw']}; sampling: {sampled or 'default'}."
+        f"{where['cores']} cores, truedraw {where['versions']['truedraw']}; sampling: {sampled or 'default'}{seeded}."
     )
     return [[HEAD], [measured], [f"Chosen: {found.name}.", *found.reasons], [ALL, *lines]]
 
 
-PATHS = ("model", "amateur", "draft", "head_path", "suffix_decoding_index", "ngram_lm_path")
-"""Settings that may name a file."""
+PATHS = ("model", "amateur", "draft")
+PATH_ENDS = ("_path", "_index")
+"""Settings that may name a file, and how the names of others end."""
 
 
 def config_file(found: Verdict, told: Sequence[Sequence[str]], flags: ModelFlags, context: typer.Context) -> str:
@@ -87,7 +89,12 @@ def everywhere(given: Any, key: str = "") -> Any:
         return {name: everywhere(value, name) for name, value in given.items()}
     if isinstance(given, list | tuple):
         return [everywhere(value) for value in given]
-    return settled(given) if key in PATHS and isinstance(given, str) and given else given
+    return settled(given) if names_file(key) and isinstance(given, str) and given else given
+
+
+def names_file(key: str) -> bool:
+    """Whether a setting of this name may be a file or folder."""
+    return key in PATHS or key.endswith(PATH_ENDS)
 
 
 def settled(model: str) -> str:

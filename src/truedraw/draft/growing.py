@@ -110,18 +110,18 @@ class Branch:
 
     def leave(self) -> None:
         """Give up the pages; what was drafted so far stands, for no token drawn had a part in this."""
-        self._drop_fork()
+        self.close()
         if self._sequence is not None:
             self._sequence.evict()
 
     def ended(self) -> Proposal:
         """What was drafted."""
-        self._drop_fork()
         tokens, parents, laws = zip(*self._nodes, strict=True) if self._nodes else ((), (), ())
         sure = np.array(self._sure, np.float64)
         return Proposal(np.array(tokens, np.int64), np.array(parents, np.int64), tuple(laws), sure)
 
-    def _drop_fork(self) -> None:
+    def close(self) -> None:
+        """Give the fork back: to be done whatever happens, for nobody else knows of it."""
         if self._fork is not None:
             self._fork.close()
             self._fork = None

@@ -1,12 +1,15 @@
-"""A chain of certain tokens with a tree at its end: what must come, before what is guessed."""
+"""A chain of certain tokens with a tree at its end: what must come, before what is guessed, and the room it takes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
 from truedraw.protocol import ROOT, Proposal
+
+MOST_SHAPES = 256  # of trees that room is looked for
 
 
 def join(tokens: Sequence[int], behind: Proposal) -> Proposal:
@@ -22,3 +25,11 @@ def join(tokens: Sequence[int], behind: Proposal) -> Proposal:
         (*chain.laws, *behind.laws),
         confidence,
     )
+
+
+@lru_cache(maxsize=MOST_SHAPES)
+def widest(certain: int, drafts: int) -> Proposal:
+    """Needs at least the room of any proposal of as many nodes: it has as many leaves as they, each as deep as any."""
+    depth = certain + drafts
+    parents = np.concatenate((np.arange(ROOT, depth - 1), np.full(drafts - 1, depth - 2)))
+    return Proposal(np.zeros(len(parents), np.int64), parents, (None,) * len(parents))

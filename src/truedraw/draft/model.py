@@ -26,6 +26,7 @@ from typing import Any
 from truedraw.draft.cached_text import CachedText, SharedPrompt, Text
 from truedraw.draft.growing import Branch, Draws
 from truedraw.draft.knobs import GREEDY, GUMBEL, PROBABILISTIC, Knobs
+from truedraw.draft.site import close_each
 from truedraw.draft.tempering import OwnLaw, Tempering
 from truedraw.draft.vocabulary import SameTokens, Vocabulary
 from truedraw.errors import BadParameter, OutOfPages
@@ -130,17 +131,24 @@ class ModelDrafter:
     ) -> list[Proposal]:
         """At most `budget` tokens a state; one pass a token for all of them."""
         drafts = [self._begun(*each) for each in zip(states, budgets, randomness, strict=True)]
+        try:
+            self._grow(drafts, states)
+            return [draft.branch.ended() for draft in drafts]
+        finally:
+            close_each(draft.branch for draft in drafts)
+
+    def close(self) -> None:
+        """Give back what all texts hold."""
+        close_all(self._open)
+
+    def _grow(self, drafts: Sequence[Draft], states: Sequence[Any]) -> None:
+        """All of them to their ends."""
         live = [draft for draft in drafts if draft.branch.starts()]
         for state in states:
             state.text.begun()
         while live:
             rows = self._passed(live)
             live = [draft for draft, row in zip(live, rows, strict=True) if draft.grown(row, self.knobs)]
-        return [draft.branch.ended() for draft in drafts]
-
-    def close(self) -> None:
-        """Give back what all texts hold."""
-        close_all(self._open)
 
     def _begun(self, state: ModelState, budget: int, randomness: Randomness) -> Draft:
         position = len(state.text.tokens) + len(state.behind)

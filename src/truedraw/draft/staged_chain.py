@@ -83,13 +83,12 @@ class Chain:
 
     def leave(self) -> None:
         """Give up the pages; what was drafted so far stands, for no token drawn had a part in this."""
-        self._drop_fork()
+        self.close()
         if self._sequence is not None:
             self._sequence.evict()
 
     def ended(self) -> Proposal:
         """What was drafted."""
-        self._drop_fork()
         return Proposal.chain(self._tokens, self._laws, np.array(self._sure, np.float64))
 
     def _feed(self, tokens: tuple[int, ...]) -> None:
@@ -99,7 +98,8 @@ class Chain:
             self._fork.commit(self._behind)
         self._fork.commit(tokens)
 
-    def _drop_fork(self) -> None:
+    def close(self) -> None:
+        """Give the fork back: to be done whatever happens, for nobody else knows of it."""
         if self._fork is not None:
             self._fork.close()
             self._fork = None

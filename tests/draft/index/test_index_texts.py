@@ -58,10 +58,16 @@ def test_every_kind_of_record(lines) -> None:
         {"choices": [{"text": "first", "index": 0}, {"message": {"role": "assistant", "content": "second"}}]},
         {"line": 3, "error": {"type": "BadPrompt", "message": "too long"}},
         {"prompt": 4, "sample": 1, "temperature": 0.7, "seed": 1, "text": "of a sweep"},
-        {"choices": []},
         {"text": "", "finish_reason": "stop"},
+        {"text": "", "completion": "behind nothing"},
+        {"prompt": "alone", "text": None, "choices": None, "token_ids": None},
+        {"choices": [{"message": {"role": "assistant", "content": None, "tool_calls": [{}]}}, {"text": "third"}]},
+        {"choices": [{"message": {"role": "assistant", "tool_calls": [{}]}}]},
+        {"text": "\ud83e\udd8a both halves"},
+        {"text": "last"},
     )
     wanted = "one", "two", "three ", "a question, an answer", "ABC", "DE", "first", "second", "of a sweep"
+    wanted = *wanted, "behind nothing", "alone", "third", "\U0001f98a both halves", "last"
     assert read(path) == [text.encode() for text in wanted]
 
 
@@ -76,6 +82,22 @@ def test_every_kind_of_record(lines) -> None:
         ('{"prompt": ["a"], "text": "b"}', "the token id 'a'"),
         ('{"choices": ["a"]}', "a choice is 'a'"),
         ("[" * 100_000, "not JSON"),
+        ('{"text": 5}', "text is 5; give a text, or token ids"),
+        ('{"text": 0}', "text is 0; give a text, or token ids"),
+        ('{"text": {"a": 1}}', "text is {'a': 1}; give a text, or token ids"),
+        ('{"text": "good", "completion": false}', "completion is False; give a text, or token ids"),
+        ('{"prompt": {"a": 1}, "text": "good"}', "prompt is {'a': 1}; give a text, or token ids"),
+        ('{"prompt": true, "text": "good"}', "prompt is True; give a text, or token ids"),
+        ('{"prompt": 3}', "no text; give token_ids"),
+        ('{"text": null, "completion": null}', "no text; give token_ids"),
+        ('{"token_ids": "a", "text": "good"}', "token_ids is 'a'; give token ids"),
+        ('{"choices": []}', "choices is []; give a list of objects"),
+        ('{"choices": {"text": "a"}}', "choices is {'text': 'a'}; give a list of objects"),
+        ('{"choices": [{"message": {"content": 7}}]}', "content is 7; give a text, or token ids"),
+        ('{"choices": [{"message": "a"}]}', "message is 'a'; give an object with content"),
+        ('{"text": "a \\ud83e b"}', "a text holds half of a surrogate pair"),
+        ('{"prompt": "a", "completion": "\\udd8a"}', "a text holds half of a surrogate pair"),
+        ('{"choices": [{"message": {"content": "\\udc80"}}]}', "a text holds half of a surrogate pair"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path, line, problem) -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import io
 import os
 
 import numpy as np
 import pytest
 
 from index_files import EMPTY, arrays, index_of, means
+from truedraw.draft.index import layout, writing
 from truedraw.draft.index import segments as segment_files
 from truedraw.draft.index.known_texts import KnownTexts
 from truedraw.draft.index.layout import FIRST_WORD, HEADER_BYTES, WORD_BYTES, check_tokenizer
 from truedraw.draft.index.mapping import checked_header, open_index
-from truedraw.draft.index.writing import GROWTH, MOST_SEGMENTS, add, build
+from truedraw.draft.index.writing import GROWTH, MOST_SEGMENTS, add, build, num_merged
 from truedraw.errors import BadFile
 
 TEXT, MORE = [1, 2, 3, 4], [1, 2, 9]
@@ -52,6 +55,14 @@ def test_many_additions_make_few_segments_and_little_waste(path) -> None:
         text = rng.integers(0, 50, 3).tolist()
         one, other = (known.draft(known.behind(known.text(), text), 8, 0.0, True) for known in both)
         assert sorted(one[2].tolist()) == pytest.approx(sorted(other[2].tolist()))
+
+
+def test_there_are_few_segments_however_large_they_are() -> None:
+    """Segments that fall off so steeply in size that none has grown like the next are merged all the same."""
+    sizes = [GROWTH * 3**place for place in range(3 * MOST_SEGMENTS, 0, -1)]
+    for count in range(1, len(sizes) + 1):
+        merged = num_merged(sizes[:count], most=10**20)
+        assert count - merged + 1 == min(count, MOST_SEGMENTS)
 
 
 def test_a_segment_holds_no_more_than_it_may(path) -> None:
@@ -100,14 +111,58 @@ def test_what_a_killed_addition_left_is_passed_over(path) -> None:
     assert sorted(drafted(path, [1, 2])) == [3, 4, 9]
 
 
-def test_a_header_that_was_half_written_leaves_the_one_before(path) -> None:
-    header = index_of(path, [TEXT * 9], [MORE])
-    place = (header.sequence % 2) * HEADER_BYTES
+class Ending:
+    """Lets some writes of a header through, and of the next one some bytes; then there is no power."""
+
+    def __init__(self, whole: int, length: int) -> None:
+        self.left, self.length = whole, length
+
+    def __call__(self, file, header, place) -> None:
+        if self.left:
+            self.left -= 1
+            return layout.write_header(file, header, place)
+        file.seek(place * HEADER_BYTES)
+        whole = io.BytesIO(bytes(2 * HEADER_BYTES))
+        layout.write_header(whole, header, place)
+        file.write(whole.getvalue()[place * HEADER_BYTES :][: self.length])
+        raise Stop
+
+
+@pytest.mark.parametrize("length", [0, 17, 60, 200, HEADER_BYTES])
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("added", [0, 1])
+def test_a_header_that_was_half_written_leaves_a_whole_one(path, monkeypatch, added, place, length) -> None:
+    """The one before while the first place is written, the new one from then on; never none, never half of one."""
+    before = index_of(path, [TEXT * 9], *[[MORE]] * added)
+    with monkeypatch.context() as patch:
+        patch.setattr(writing, "write_header", Ending(place, length))
+        with pytest.raises(Stop):
+            add(path, arrays([MORE]), EMPTY.fingerprint, means(path))
+    there = before.num_texts + (place == 1 or length == HEADER_BYTES)
+    assert checked_header(path).num_texts == there
+    last = add(path, arrays([MORE]), EMPTY.fingerprint, means(path))
+    assert last.num_texts == there + 1
+    assert checked_header(path) == last
+    assert headers_of(path) == [last, last]
+
+
+def headers_of(path):
+    data = path.read_bytes()[: 2 * HEADER_BYTES]
+    halves = [data[:HEADER_BYTES] + bytes(HEADER_BYTES), bytes(HEADER_BYTES) + data[HEADER_BYTES:]]
+    return [layout.read_header(io.BytesIO(half + bytes(path.stat().st_size)), path) for half in halves]
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+def test_the_only_whole_header_is_not_written_over_first(path, monkeypatch, lost) -> None:
+    whole = index_of(path, [TEXT * 9], [MORE])
     data = bytearray(path.read_bytes())
-    data[place + 60 : place + HEADER_BYTES] = bytes(HEADER_BYTES - 60)
+    data[lost * HEADER_BYTES + 60] ^= 1
     path.write_bytes(data)
-    assert checked_header(path).num_texts == 1
-    assert add(path, arrays([MORE]), EMPTY.fingerprint, means(path)).num_texts == 2
+    assert checked_header(path) == whole
+    monkeypatch.setattr(writing, "write_header", Ending(0, 60))
+    with pytest.raises(Stop):
+        add(path, arrays([MORE]), EMPTY.fingerprint, means(path))
+    assert checked_header(path) == whole
 
 
 def test_a_full_disk_is_an_error_and_changes_nothing(path, monkeypatch) -> None:
@@ -168,17 +223,65 @@ def test_a_reader_keeps_what_it_opened(path) -> None:
     assert source.draft(source.behind(source.text(), [1, 2]), 3, 0.0, False)[0].tolist() == [3, 4]
 
 
-def test_damage_anywhere_is_found(path) -> None:
-    whole = index_of(path, [TEXT, MORE])
+BATCHES = {"built": [[TEXT, MORE]], "added": [[TEXT * 9], [MORE]], "twice": [[TEXT * 99], [MORE * 9], [MORE]]}
+
+
+@pytest.mark.parametrize("batches", BATCHES.values(), ids=BATCHES)
+def test_damage_of_a_segment_is_found_wherever_it_is(path, batches) -> None:
+    index_of(path, *batches)
     data, length = path.read_bytes(), path.stat().st_size
-    for place in [*range(HEADER_BYTES, HEADER_BYTES + 400, 7), *range(FIRST_WORD * WORD_BYTES, length)]:
+    for place in range(FIRST_WORD * WORD_BYTES, length, 1 + length // 25_000):
         path.write_bytes(data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :])
-        if HEADER_BYTES + 40 < place < 2 * HEADER_BYTES and data[place] == 0:
-            assert checked_header(path) == whole  # behind the header's JSON nothing is looked at
-            continue
         for read in (checked_header, open_index):
-            with pytest.raises(BadFile, match=r"damaged|no index of truedraw|version|truncated"):
+            with pytest.raises(BadFile, match=r"damaged"):
                 read(path)
+
+
+@pytest.mark.parametrize("batches", BATCHES.values(), ids=BATCHES)
+@pytest.mark.parametrize("header", [0, 1])
+def test_damage_of_either_header_loses_nothing(path, header, batches) -> None:
+    whole = index_of(path, *batches)
+    data = path.read_bytes()
+    for place in range(header * HEADER_BYTES, header * HEADER_BYTES + 600, 7):
+        for bit in (1, 4, 128):
+            path.write_bytes(data[:place] + bytes([data[place] ^ bit]) + data[place + 1 :])
+            assert checked_header(path) == whole
+            assert open_index(path).header == whole
+    assert add(path, arrays([MORE]), EMPTY.fingerprint, means(path)).num_texts == whole.num_texts + 1
+    assert headers_of(path)[0] == headers_of(path)[1] == checked_header(path)
+
+
+@pytest.mark.parametrize("batches", BATCHES.values(), ids=BATCHES)
+def test_damage_of_both_headers_is_an_error(path, batches) -> None:
+    index_of(path, *batches)
+    data = bytearray(path.read_bytes())
+    for place in (60, HEADER_BYTES + 100):
+        data[place] ^= 1
+    path.write_bytes(data)
+    for act in (checked_header, open_index, lambda path: add(path, arrays([MORE]), EMPTY.fingerprint, means(path))):
+        with pytest.raises(BadFile, match="damaged: neither of its headers is what was written; make it again"):
+            act(path)
+    assert path.read_bytes() == data
+
+
+def test_an_addition_interrupted_while_it_tells_of_itself_is_there_or_is_not(path, monkeypatch) -> None:
+    """What a header may speak of already is never cut off."""
+    for number in range(4):
+        whole = index_of(path, [TEXT * 9], [MORE])
+        calls = []
+
+        def fsync(file, number=number, calls=calls) -> None:
+            calls.append(file)
+            if len(calls) == number:
+                raise Stop
+
+        with monkeypatch.context() as patch:
+            patch.setattr(writing.os, "fsync", fsync)
+            with contextlib.suppress(Stop):
+                add(path, arrays([MORE]), EMPTY.fingerprint, means(path))
+        assert len(calls) == (number or 3)
+        assert checked_header(path).num_texts == whole.num_texts + (number != 1)
+        path.unlink()
 
 
 def test_damage_is_not_merged_into_a_new_segment(path) -> None:
@@ -210,10 +313,28 @@ def test_foreign_files(path, tmp_path) -> None:
         open_index(tmp_path / "missing.tdx")
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are of POSIX")
+def test_what_never_ends_is_not_read(path) -> None:
+    os.mkfifo(path)
+    acts = {
+        "info": checked_header,
+        "open": open_index,
+        "add": lambda path: add(path, arrays([MORE]), EMPTY.fingerprint, means(path)),
+    }
+    for act in acts.values():
+        with pytest.raises(BadFile, match="it is no regular file; give one that"):
+            act(path)
+    for overwrite in (False, True):
+        with pytest.raises(BadFile, match="there already"):
+            build(path, arrays([TEXT]), EMPTY, means(path), overwrite)
+    assert path.is_fifo()
+
+
 def test_a_later_version_is_named(path) -> None:
     index_of(path, [TEXT])
     data = bytearray(path.read_bytes())
-    data[HEADER_BYTES + 16] = 9
-    path.write_bytes(data)
-    with pytest.raises(BadFile, match="version 9 of the index file; this truedraw reads version 1"):
-        checked_header(path)
+    for version in (9, 1):
+        data[16] = data[HEADER_BYTES + 16] = version
+        path.write_bytes(data)
+        with pytest.raises(BadFile, match=f"version {version} of the index file; this truedraw reads version 2"):
+            checked_header(path)

@@ -1,11 +1,13 @@
 """The file: two headers, then segments, all in words of int32.
 
-    header A | header B | segment | segment | ...        a segment: tokens [n], then suffixes [m]
+    header | the same again | segment | segment | ...        a segment: tokens [n], then suffixes [m]
 
 A segment holds the tokens of its texts, END behind each, and the places of all suffixes that begin with a token, sorted
 by their first DEPTH tokens (a suffix array, Manber and Myers 1990). Segments are only ever written behind the end;
-the two headers take turns, and the later whole one counts. So a write that is interrupted anywhere leaves the file as
-it was. A header is MAGIC, a version, the length and the checksum of a JSON object, and that object.
+then the header is written to one of its two places, and once it is on the disk to the other. The later whole one
+counts, and it is never the first to be written over. So a write that is interrupted anywhere leaves the file as it was
+or as it was to be; and of a write that was finished both headers tell, so damage to either loses nothing. A header is
+MAGIC, a version, the length and the checksum of a JSON object, and that object.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ END = -1  # stands behind every text, and sorts before every token
 DEPTH = 64  # tokens by which suffixes are sorted; a power of two, see sorting.py
 WORD_BYTES = 4
 MAGIC = b"truedraw index\r\n"  # a transfer that converts line breaks spoils it, as it spoils the rest
-VERSION = 1
+VERSION = 2  # 1 held its newest header once only
 HEADER_BYTES = 8192
 FRAME = struct.Struct("<16sII16s")  # MAGIC, version, bytes of JSON, checksum of JSON
 FIRST_WORD = 2 * HEADER_BYTES // WORD_BYTES
@@ -69,7 +71,7 @@ class Header:
 
     model: str  # whose tokenizer it was, for people
     fingerprint: str  # of that tokenizer's table
-    sequence: int = 0  # counts the headers written
+    sequence: int = 0  # counts the writes
     end: int = FIRST_WORD  # words of the file that mean something
     segments: tuple[Segment, ...] = ()  # in the order in which their texts came
 
@@ -89,30 +91,42 @@ class Header:
         return sum(segment.num_words for segment in self.segments)
 
 
-def write_header(file: BinaryIO, header: Header) -> None:
-    """Into the place of the one before the last."""
+def write_header(file: BinaryIO, header: Header, place: int) -> None:
+    """Into place 0 or 1; `places` says in which order."""
     data = json.dumps(asdict(header)).encode()
     frame = FRAME.pack(MAGIC, VERSION, len(data), checksum_of(data))
     if len(frame) + len(data) > HEADER_BYTES:
         raise ValueError(f"a header of {len(data)} bytes does not fit")
-    file.seek((header.sequence % 2) * HEADER_BYTES)
+    file.seek(place * HEADER_BYTES)
     file.write((frame + data).ljust(HEADER_BYTES, b"\0"))
 
 
 def read_header(file: BinaryIO, path: Path) -> Header:
     """The later whole one; raises BadFile for a file that is none of ours, damaged or truncated."""
-    file.seek(0)
-    blocks = [file.read(HEADER_BYTES) for _ in range(2)]
+    blocks = _blocks(file)
     if not any(block.startswith(MAGIC) for block in blocks):
         raise BadFile(f"{path} is no index of truedraw; give a file that `truedraw index build` made")
-    found = [header for block in blocks if (header := _parsed(block, path)) is not None]
+    found = [header for block in blocks if (header := _parsed(block)) is not None]
     if not found:
-        raise BadFile(f"{path} is damaged: its header is not what was written; {AGAIN}")
+        raise BadFile(f"{path} {_trouble(blocks)}; {AGAIN}")
     header = max(found, key=lambda each: each.sequence)
     size = file.seek(0, 2)
     if size < header.end * WORD_BYTES:
         raise BadFile(f"{path} is truncated: {size} of {header.end * WORD_BYTES} bytes are there; {AGAIN}")
     return header
+
+
+def places(file: BinaryIO) -> tuple[int, int]:
+    """Both places of a header, in the order in which they may be written over: last the one that counts."""
+    first, second = (_parsed(block) for block in _blocks(file))
+    counts_first = first is not None and (second is None or first.sequence >= second.sequence)
+    return (1, 0) if counts_first else (0, 1)
+
+
+def check_regular(path: Path) -> None:
+    """Raises BadFile for a folder, and for a pipe or a device, of which reading may never end."""
+    if path.exists() and not path.is_file():
+        raise BadFile(f"{path} cannot be read: it is no regular file; give one that `truedraw index build` made")
 
 
 def check_tokenizer(header: Header, fingerprint: str, path: Path) -> None:
@@ -145,17 +159,32 @@ def check_segments(words: Words, segments: Sequence[Segment], path: Path) -> Non
             raise BadFile(f"{path} is damaged: bytes {first} to {last} are not what was written; {AGAIN}")
 
 
-def _parsed(block: bytes, path: Path) -> Header | None:
-    """None for one that is not whole."""
+def _blocks(file: BinaryIO) -> list[bytes]:
+    file.seek(0)
+    return [file.read(HEADER_BYTES) for _ in range(2)]
+
+
+def _parsed(block: bytes) -> Header | None:
+    """None for one that is not whole, or of another version."""
+    whole = _whole(block)
+    return _header(json.loads(whole[1])) if whole is not None and whole[0] == VERSION else None
+
+
+def _whole(block: bytes) -> tuple[int, bytes] | None:
+    """(version, JSON) of a header as it was written."""
     if len(block) < FRAME.size or not block.startswith(MAGIC):
         return None
     _, version, size, checksum = FRAME.unpack_from(block)
     data = block[FRAME.size : FRAME.size + size]
-    if checksum_of(data) != checksum:
-        return None
-    if version != VERSION:
-        raise BadFile(f"{path} has version {version} of the index file; this truedraw reads version {VERSION}; {AGAIN}")
-    return _header(json.loads(data))
+    return (version, data) if checksum_of(data) == checksum else None
+
+
+def _trouble(blocks: Sequence[bytes]) -> str:
+    """Why none of the headers can be read."""
+    others = [whole[0] for block in blocks if (whole := _whole(block)) is not None]
+    if others:
+        return f"has version {max(others)} of the index file; this truedraw reads version {VERSION}"
+    return "is damaged: neither of its headers is what was written"
 
 
 def _header(entry: dict[str, Any]) -> Header:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from truedraw.draft.index.layout import Header, Segment, Words, check_segments, read_header
+from truedraw.draft.index.layout import Header, Segment, Words, check_regular, check_segments, read_header
 from truedraw.draft.index.segments import mapped
 from truedraw.errors import BadFile
 from truedraw.protocol import Ints
@@ -34,16 +34,19 @@ def open_index(path: Path) -> Mapped:
     A file that has not changed since is not opened again.
     """
     with _reading(path):
+        check_regular(path)
         facts = path.stat()
         return _open(path, (facts.st_ino, facts.st_size, facts.st_mtime_ns))
 
 
 def checked_header(path: Path) -> Header:
     """Reads the whole file; raises BadFile."""
-    with _reading(path), path.open("rb") as file:
-        header = read_header(file, path)
-        check_segments(mapped(file, 0, header.end), header.segments, path)
-        return header
+    with _reading(path):
+        check_regular(path)
+        with path.open("rb") as file:
+            header = read_header(file, path)
+            check_segments(mapped(file, 0, header.end), header.segments, path)
+            return header
 
 
 @contextmanager

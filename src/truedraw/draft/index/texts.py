@@ -7,7 +7,8 @@ A line is a JSON object with
     prompt                      alone: a text or ids
     choices                     objects of the kinds above, or with `message`, an object with `content`
 
-or with `error`, which is passed over: what `truedraw generate --output` and `truedraw sweep` write is among them.
+or with `error`, which is passed over: what `truedraw generate --output` and `truedraw sweep` write is among them, whose
+prompt may be a number. A key with null is one that is not there, and a message without content one that called a tool.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ import numpy as np
 
 from truedraw.draft.index.layout import END, Words
 from truedraw.draft.index.segments import Tell
-from truedraw.errors import BadFile
+from truedraw.errors import BadFile, BadPrompt
+from truedraw.sampling.ranges import shown
 from truedraw.text import Tokenizer
+from truedraw.text.characters import check_characters
 
 TEXT, LINES = "text", "jsonl"
 LINE_ENDINGS = (".jsonl", ".ndjson")
@@ -73,14 +76,23 @@ class Texts:
             clean = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
             where = f"{name}, line {number}"
             for parts in texts_of(_record(clean, where), where) if clean.strip() else ():
-                arrays = [self._ids(part) if isinstance(part, str) else self._checked(part, where) for part in parts]
+                arrays = [self._checked(part, where) for part in parts]
                 if sum(map(len, arrays)):
                     yield np.concatenate([*arrays, np.array([END], np.int32)])
 
     def _ids(self, text: str) -> Words:
         return np.array(self._tokenizer.encode(text, add_special=False), np.int32)
 
-    def _checked(self, ids: list[int], where: str) -> Words:
+    def _checked(self, part: Part, where: str) -> Words:
+        if isinstance(part, list):
+            return self._known(part, where)
+        try:
+            check_characters(part, f"{where}: a text")
+        except BadPrompt as error:
+            raise BadFile(str(error)) from None
+        return self._ids(part)
+
+    def _known(self, ids: list[int], where: str) -> Words:
         most = self._tokenizer.vocab_size
         for token in ids:
             if isinstance(token, bool) or not isinstance(token, int) or not 0 <= token < most:
@@ -92,25 +104,47 @@ def texts_of(record: dict[str, Any], where: str) -> list[list[Part]]:
     """The texts of a line, each in parts to be put behind one another; raises BadFile for a line without any."""
     if "error" in record:
         return []
-    if isinstance(choices := record.get("choices"), list):
-        return [text for choice in choices for text in texts_of(_choice(choice, where), where)]
-    if isinstance(ids := record.get("token_ids"), list):
-        return [[ids]]
-    prompt, rest = record.get("prompt"), record.get("text") or record.get("completion")
+    if (choices := record.get("choices")) is not None:
+        if not isinstance(choices, list) or not choices:
+            _bad(where, f"choices is {shown(choices)}; give a list of objects")
+        return [text for choice in choices for text in _texts_of_choice(choice, where)]
+    if (ids := record.get("token_ids")) is not None:
+        return [[_part("token_ids", ids, where, list)]]
+    text, completion = (_part(name, record.get(name), where) for name in ("text", "completion"))
+    rest = text or completion if completion is not None else text
+    prompt = record.get("prompt")
+    prompt = None if is_number(prompt) else _part("prompt", prompt, where)
     if isinstance(prompt, str) and isinstance(rest, str):
         return [[prompt + rest]]
-    parts = [part for part in (prompt, rest) if isinstance(part, str | list)]
-    if not parts and rest is None and record.get("text") is None:
+    parts = [part for part in (prompt, rest) if part is not None]
+    if not parts:
         _bad(where, "no text; give token_ids, text, completion, prompt or choices")
     return [parts]
 
 
-def _choice(choice: Any, where: str) -> dict[str, Any]:
-    """One of the choices as a record; a message's content is its text."""
+def _texts_of_choice(choice: Any, where: str) -> list[list[Part]]:
+    """A choice is a record, or has a message, whose content is its text."""
     if not isinstance(choice, dict):
-        _bad(where, f"a choice is {choice!r:.40}; give an object")
+        _bad(where, f"a choice is {shown(choice)}; give an object")
     message = choice.get("message")
-    return {"text": message.get("content")} if isinstance(message, dict) else choice
+    if message is None:
+        return texts_of(choice, where)
+    if not isinstance(message, dict):
+        _bad(where, f"message is {shown(message)}; give an object with content")
+    content = _part("content", message.get("content"), where)
+    return [] if content is None else [[content]]
+
+
+def _part(name: str, value: Any, where: str, kinds: Any = str | list) -> Any:
+    """A text or ids, or None; `kinds` says which."""
+    if value is not None and not isinstance(value, kinds):
+        _bad(where, f"{name} is {shown(value)}; give {'token ids' if kinds is list else 'a text, or token ids'}")
+    return value
+
+
+def is_number(value: Any) -> bool:
+    """Whether it may stand for a prompt that was given elsewhere."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _record(line: bytes, where: str) -> dict[str, Any]:

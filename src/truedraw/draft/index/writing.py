@@ -21,8 +21,10 @@ from truedraw.draft.index.layout import (
     WORD_BYTES,
     Header,
     Words,
+    check_regular,
     check_segments,
     check_tokenizer,
+    places,
     read_header,
     write_header,
 )
@@ -38,10 +40,11 @@ def build(path: Path, arrays: Iterable[Words], empty: Header, means: Means, over
 
     Raises BadFile where something is there already, unless `overwrite`, where it cannot be written, and for no tokens.
     """
-    if path.is_dir() or (path.exists() and not overwrite):
+    if path.exists() and not (overwrite and path.is_file()):
         raise BadFile(f"{path} is there already; `truedraw index add` adds to it, --overwrite makes it anew")
     with _replacing(path) as file:
         header = _appended(file, empty, Feed(arrays), means)
+        _to_disk(file)
         return _said(file, replace(header, sequence=1))
 
 
@@ -53,10 +56,11 @@ def add(path: Path, arrays: Iterable[Words], fingerprint: str, means: Means) -> 
         try:
             file.truncate(before.end * WORD_BYTES)  # what an interrupted write left
             header = _tidied(path, file, _appended(file, before, Feed(arrays), means), means)
-            header = _said(file, replace(header, sequence=before.sequence + 1))
+            _to_disk(file)
         except BaseException:
             file.truncate(before.end * WORD_BYTES)
             raise
+        header = _said(file, replace(header, sequence=before.sequence + 1))  # from here on it may count
         if header.end - FIRST_WORD > 2 * header.num_live_words:
             header = _compacted(path, file, header)
         return header
@@ -76,7 +80,7 @@ def _appended(file: BinaryIO, header: Header, feed: Feed, means: Means) -> Heade
 
 def _tidied(path: Path, file: BinaryIO, header: Header, means: Means) -> Header:
     """The last segments merged, as far as they have grown too many or too like in size."""
-    last = _num_merged([segment.num_tokens for segment in header.segments], means.most_tokens)
+    last = num_merged([segment.num_tokens for segment in header.segments], means.most_tokens)
     if last == 1:
         return header
     parts = header.segments[-last:]
@@ -85,7 +89,7 @@ def _tidied(path: Path, file: BinaryIO, header: Header, means: Means) -> Header:
     return replace(header, end=merged.end, segments=(*header.segments[:-last], merged))
 
 
-def _num_merged(sizes: Sequence[int], most: int) -> int:
+def num_merged(sizes: Sequence[int], most: int) -> int:
     """How many of the last segments become one, of at most `most` tokens."""
     last = 1
     while last < len(sizes) and (
@@ -98,10 +102,10 @@ def _num_merged(sizes: Sequence[int], most: int) -> int:
 
 
 def _said(file: BinaryIO, header: Header) -> Header:
-    """The header on the disk, and before it what it speaks of."""
-    _to_disk(file)
-    write_header(file, header)
-    _to_disk(file)
+    """The header on the disk, in both places; what it speaks of is there already."""
+    for place in places(file):
+        write_header(file, header, place)
+        _to_disk(file)
     return header
 
 
@@ -118,6 +122,7 @@ def _compacted(path: Path, old: BinaryIO, header: Header) -> Header:
             _copy(old, file, segment.start, (end, segment.num_words))
             segments.append(replace(segment, start=end))
             end += segment.num_words
+        _to_disk(file)
         return _said(file, replace(header, end=end, segments=tuple(segments)))
 
 
@@ -151,6 +156,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
     """For writing, by nobody else."""
     if not path.exists():
         raise BadFile(f"{path} is not there; `truedraw index build` makes it")
+    check_regular(path)
     with _disk_errors(path), path.open("r+b") as file:
         _lock(file, path)
         if os.fstat(file.fileno()).st_ino != path.stat().st_ino:
