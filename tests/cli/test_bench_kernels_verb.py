@@ -17,16 +17,16 @@ def test_a_table_and_one_object(cli):
     assert done.code == 0
     found = json.loads(done.out.splitlines()[-1])
     assert {(case["vocab_size"], case["rows"]) for case in found["cases"]} == {(300, 1), (300, 2)}
-    assert {"goals", "torch", "threads", "cpu", "versions", "complete", "pass"} <= {*found}
+    assert {"goals", "torch", "cpu", "versions", "complete", "pass"} <= {*found}
     assert found["complete"]
     assert "top_p 0.95" in done.err
     assert "goal 1.5" in done.err
 
 
 def test_json_alone_is_quiet(cli):
-    done = cli("bench", "kernels", *SMALL, "--json", "--threads", 2)
+    done = cli("bench", "kernels", *SMALL, "--json")
     assert done.err == ""
-    assert json.loads(done.out)["threads"] == 2
+    assert json.loads(done.out)["repeats"] == 2
 
 
 def test_ctrl_c_reports_the_cases_so_far(cli, monkeypatch):

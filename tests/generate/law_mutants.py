@@ -82,7 +82,7 @@ def without(law: SamplingLaw, *kinds: str) -> SamplingLaw:
     """The same law with some of its steps left out."""
     bare = SamplingLaw.__new__(SamplingLaw)
     bare._steps = tuple(step for step in law._steps if type(step).__name__ not in kinds)
-    bare._moves, bare._names, bare._order, bare.transform = law._moves, law._names, law._order, None
+    bare._moves, bare._names, bare._order, bare.fused = law._moves, law._names, law._order, None
     return bare
 
 

@@ -118,6 +118,13 @@ def test_the_law_is_the_targets(sources: str, controller: str) -> None:
         assert total_variation(found, text_law(CASE, PROMPT)) < ROUNDING
 
 
+@pytest.mark.parametrize("rule", ["traversal", "token"])
+def test_sources_that_are_asked_in_turn_keep_the_law(rule: str) -> None:
+    silent = {"n": NgramDrafter(2, 2), "s": Certain(UNLIKELY)}
+    sources = {**silent, "b": TableDrafter(LIKELY), "a": TableDrafter(UNLIKELY)}
+    assert total_variation(law(sources, CONTROLLERS["fixed"], rule), text_law(CASE, PROMPT)) < ROUNDING
+
+
 def test_a_controller_may_not_cut_what_was_drawn() -> None:
     """It would decide by what came how much of it is submitted."""
     with pytest.raises(BadProposal, match="taken whole"):

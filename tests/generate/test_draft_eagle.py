@@ -12,7 +12,20 @@ from draft.eagle.random_eagles import PlainEagle, Shape, write
 from draft.head.random_heads import card
 from draft.head.random_heads import write as write_head
 from engine.decoder import softmax
-from models.tiny_models import random_tensors, tiny_config, write_folder, write_openvino
+from generate.one_text import (
+    CONFIG,
+    LAWS,
+    PAGE_BYTES,
+    PAGES,
+    PROMPTS,
+    check_one_text,
+    in_a_batch,
+    likely,
+    one_by_one,
+    opened,
+    tokens,
+)
+from models.tiny_models import write_folder, write_openvino
 from truedraw import Model, load
 from truedraw.draft.eagle.network import CompiledNetwork
 from truedraw.engine.openvino.sequence import PagedSequence
@@ -23,12 +36,8 @@ from truedraw.sampling.params import sampling_params
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.sampling.step import Opening
 
-CONFIG = tiny_config(context_length=512)
 ALONE = {"method": "eagle", "adaptive": False}
 SETTINGS = {"n": 3, "max_tokens": 40, "ignore_eos": True}
-LAWS = {"plain": {}, "cold": {"temperature": 0.3}, "cut": {"top_p": 0.9, "top_k": 50}, "greedy": {"temperature": 0},
-        "looks at the text": {"repetition_penalty": 1.2, "no_repeat_ngram": 3}}  # fmt: skip
-PROMPTS = ("hello world", "12 12 12", "once upon a time there was", "Ωδ ✂ 犬", "a")
 BASE = Shape("EAGLE", vocab=CONFIG.vocab_size, target=CONFIG.hidden_size, width=CONFIG.hidden_size, inner=96,
              head_dim=16, layer_ids=None)  # fmt: skip
 SHAPES = {
@@ -39,13 +48,6 @@ SHAPES = {
 }
 
 
-def likely():
-    """Random weights of a model that is sure of something: a draft can be right now and then."""
-    tensors = random_tensors(CONFIG)
-    tensors["model.norm.weight"] = tensors["model.norm.weight"] * 4
-    return tensors
-
-
 @pytest.fixture(scope="module")
 def place(tmp_path_factory) -> SimpleNamespace:
     root = tmp_path_factory.mktemp("eagles")
@@ -53,10 +55,6 @@ def place(tmp_path_factory) -> SimpleNamespace:
     return SimpleNamespace(
         root=root, folder=write_folder(root / "tiny", CONFIG, likely()), cache=root / "cache", drafts=drafts
     )
-
-
-def opened(place, **options) -> Model:
-    return load(place.folder, cache=place.cache, threads=1, **options)
 
 
 @pytest.fixture(scope="module", params=SHAPES)
@@ -71,41 +69,20 @@ def third(place):
         yield loaded
 
 
-def tokens(result) -> list:
-    return [choice.tokens for choice in result.choices]
-
-
 # ------------------------------------------------------------------------------------------------------ one text a seed
 
 
 @pytest.mark.parametrize("law", LAWS)
 def test_a_seed_gives_one_text_with_it_and_without(model: Model, law: str) -> None:
-    settings = {**SETTINGS, **LAWS[law], "seed": 5}
-    plain = model.generate(PROMPTS[2], speculative=False, **settings)
-    fast = model.generate(PROMPTS[2], speculative=ALONE, **settings)
-    assert fast.fallback is None
-    assert fast.stats.drafted > 40
-    assert tokens(fast) == tokens(plain)
+    check_one_text(model, PROMPTS[2], ALONE, seed=5, **SETTINGS, **LAWS[law])
 
 
 def test_in_a_batch_of_five_too(third: Model) -> None:
-    laws = list(LAWS.values())
-    plain = [third.generate(prompt, seed=number, speculative=False, **SETTINGS, **laws[number])
-             for number, prompt in enumerate(PROMPTS)]  # fmt: skip
+    plain = one_by_one(third, **SETTINGS)
     for speculative in (ALONE, {"method": "eagle"}, None):
-        with third.batch() as batch:
-            runs = [batch.add(prompt, seed=number, speculative=speculative, **SETTINGS, **laws[number])
-                    for number, prompt in enumerate(PROMPTS)]  # fmt: skip
-            while batch.step():
-                pass
-        results = [run.result() for run in runs]
-        assert [result.fallback for result in results] == [None] * 5
-        assert [tokens(result) for result in results] == [tokens(result) for result in plain]
+        results = in_a_batch(third, [speculative] * 5, **SETTINGS)
+        assert [tokens(result) for result in results] == plain
         assert speculative is not ALONE or all(result.stats.drafted > 40 for result in results)
-
-
-PAGE_BYTES = 2 * 2 * 2 * 32 * 16 * 4  # layers, keys and values, heads, slots, head_dim, float32
-PAGES = 512 // 32 + 2  # those of the longest text, one to scratch on, one for a page that is copied
 
 
 def test_texts_that_are_put_off_change_no_other(place, monkeypatch) -> None:

@@ -8,7 +8,20 @@ from types import SimpleNamespace
 import pytest
 
 from draft.head.random_heads import card, write
-from models.tiny_models import random_tensors, tiny_config, write_folder, write_openvino
+from generate.one_text import (
+    CONFIG,
+    LAWS,
+    PAGE_BYTES,
+    PAGES,
+    PROMPTS,
+    check_one_text,
+    in_a_batch,
+    likely,
+    one_by_one,
+    opened,
+    tokens,
+)
+from models.tiny_models import write_folder, write_openvino
 from truedraw import Model, load
 from truedraw.draft.head import file as head_file
 from truedraw.draft.head.opening import Head
@@ -23,20 +36,9 @@ from truedraw.text import Tokenizer
 from truedraw.verify.block import BlockVerifier
 from truedraw.verify.traversal import TraversalVerifier
 
-CONFIG = tiny_config(context_length=512)
 LAYERS = (0, 1)
 ALONE = {"method": "head", "adaptive": False}
 SETTINGS = {"n": 2, "max_tokens": 40, "ignore_eos": True}
-LAWS = {"plain": {}, "cold": {"temperature": 0.3}, "cut": {"top_p": 0.9, "top_k": 50}, "greedy": {"temperature": 0},
-        "looks at the text": {"repetition_penalty": 1.2, "no_repeat_ngram": 3}}  # fmt: skip
-PROMPTS = ("hello world", "12 12 12", "once upon a time", "Ωδ ✂ 犬", "a")
-
-
-def likely(config=CONFIG):
-    """Random weights of a model that is sure of something: a head can be right now and then."""
-    tensors = random_tensors(config)
-    tensors["model.norm.weight"] = tensors["model.norm.weight"] * 4
-    return tensors
 
 
 @pytest.fixture(scope="module")
@@ -52,18 +54,10 @@ def place(tmp_path_factory) -> SimpleNamespace:
                            other=write(root / "other.safetensors", other), said=said)  # fmt: skip
 
 
-def opened(place, **options) -> Model:
-    return load(place.folder, cache=place.cache, threads=1, **options)
-
-
 @pytest.fixture(scope="module")
 def model(place) -> Model:
     with opened(place, draft=place.head) as loaded:
         yield loaded
-
-
-def tokens(result) -> list:
-    return [choice.tokens for choice in result.choices]
 
 
 # ------------------------------------------------------------------------------------------------------ one text a seed
@@ -71,33 +65,16 @@ def tokens(result) -> list:
 
 @pytest.mark.parametrize("law", LAWS)
 def test_a_seed_gives_one_text_with_the_head_and_without(model: Model, law: str) -> None:
-    settings = {**SETTINGS, **LAWS[law], "seed": 5}
     for prompt in PROMPTS[:2]:
-        plain = model.generate(prompt, speculative=False, **settings)
-        fast = model.generate(prompt, speculative=ALONE, **settings)
-        assert fast.fallback is None
-        assert fast.stats.drafted > 40
-        assert tokens(fast) == tokens(plain)
+        check_one_text(model, prompt, ALONE, seed=5, **SETTINGS, **LAWS[law])
 
 
 def test_in_a_batch_of_five_too(model: Model) -> None:
-    laws = list(LAWS.values())
-    plain = [model.generate(prompt, seed=number, speculative=False, **SETTINGS, **laws[number])
-             for number, prompt in enumerate(PROMPTS)]  # fmt: skip
+    plain = one_by_one(model, **SETTINGS)
     for speculative in (ALONE, {"method": "head"}, None):
-        with model.batch() as batch:
-            runs = [batch.add(prompt, seed=number, speculative=speculative, **SETTINGS, **laws[number])
-                    for number, prompt in enumerate(PROMPTS)]  # fmt: skip
-            while batch.step():
-                pass
-        results = [run.result() for run in runs]
-        assert [result.fallback for result in results] == [None] * 5
-        assert [tokens(result) for result in results] == [tokens(result) for result in plain]
+        results = in_a_batch(model, [speculative] * 5, **SETTINGS)
+        assert [tokens(result) for result in results] == plain
         assert speculative is not ALONE or all(result.stats.drafted > 40 for result in results)
-
-
-PAGE_BYTES = 2 * 2 * 2 * 32 * 16 * 4  # layers, keys and values, heads, slots, head_dim, float32
-PAGES = 512 // 32 + 2  # those of the longest text, one to scratch on, one for a page that is copied
 
 
 @pytest.mark.parametrize("seeded", [True, False])

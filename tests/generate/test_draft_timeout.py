@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import ClassVar
 
@@ -105,6 +106,22 @@ class HangsAtOnce(Hangs):
         self.wait()
 
 
+class Exits(Slow):
+    """Gives up in a way that is no Exception."""
+
+    wait = staticmethod(lambda: sys.exit("no licence"))
+
+
+class ExitsInCommit(Exits):
+    where = "commit"
+
+
+class Generates(Slow):
+    @staticmethod
+    def wait():
+        raise GeneratorExit
+
+
 class Answers(Slow):
     """Never takes its time."""
 
@@ -128,6 +145,9 @@ class Threads(NgramDrafter):
         self.seen.append("closed")
 
 
+ENDING = (Exits, ExitsInCommit, Generates)
+
+
 class Point:
     """An entry point of another package."""
 
@@ -137,7 +157,7 @@ class Point:
 
 @pytest.fixture
 def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    points = [Point(kind) for kind in (Hangs, HangsInCommit, HangsAtOnce, Answers)]
+    points = [Point(kind) for kind in (Hangs, HangsInCommit, HangsAtOnce, Answers, *ENDING)]
     monkeypatch.setattr(registered, "entry_points",
                         lambda group, name=None: [p for p in points if name in (None, p.name)])  # fmt: skip
     for kind in (Slow, SlowCommit, Threads):
@@ -151,6 +171,9 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
         ("SlowCommit", "commit: a call took 60 s"),
         ("Hangs", "propose: TimeoutError: a call has not returned within 0.5 s, the draft_timeout"),
         ("HangsInCommit", "commit: TimeoutError: a call has not returned within"),
+        ("Exits", "propose: RuntimeError: a call ended in SystemExit: no licence"),
+        ("ExitsInCommit", "commit: RuntimeError: a call ended in SystemExit: no licence"),
+        ("Generates", "propose: RuntimeError: a call ended in GeneratorExit"),
     ],
 )
 def test_the_text_goes_on_and_says_why(toy: Model, plugins, kind: str, told: str) -> None:
@@ -190,6 +213,15 @@ def test_only_the_part_that_never_answers_is_left_to_itself(toy: Model, plugins,
     closed = [each for each in Threads.seen if each == "closed"]
     assert len(closed) == 1
     assert {each for each in Threads.seen if each != "closed"} <= {threading.current_thread()}
+
+
+@pytest.mark.parametrize("source", [kind.__name__ for kind in ENDING])
+def test_a_part_of_others_that_would_end_the_program_ends_drafting(toy: Model, plugins, source: str) -> None:
+    plain = toy.generate(TEXT, speculative=False, **SETTINGS)
+    config = {"method": "mix", "sources": [source, "ngram"], "adaptive": False}
+    result = toy.generate(TEXT, speculative=config, **SETTINGS)
+    assert [c.tokens for c in result.choices] == [c.tokens for c in plain.choices]
+    assert "a call ended in " in result.fallback
 
 
 def test_a_part_of_others_drafts_like_any_source(toy: Model, plugins) -> None:
@@ -328,6 +360,11 @@ def test_calls_beside_return_and_raise_what_they_should() -> None:
     others = Calls(5.0, beside=True)
     assert others.timed(lambda: threading.current_thread().name)[0] == "truedraw-drafter"
     assert Calls(5.0).timed(lambda: threading.current_thread().name)[0] != "truedraw-drafter"
+    for error in (SystemExit(3), KeyboardInterrupt()):  # of the caller's own thread
+        with pytest.raises(type(error)):
+            Calls(5.0).timed(raising(error))
+    with pytest.raises(RuntimeError, match="a call ended in SystemExit: 3"):
+        others.timed(raising(SystemExit(3)))
     for error in (ValueError("no"), KeyboardInterrupt()):
         with pytest.raises(type(error)):
             others.timed(raising(error))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from draft.head.random_heads import card, write
-from models.tiny_models import random_tensors, tiny_config, write_folder
+from generate.one_text import CONFIG, LAWS, PROMPTS, check_one_text, in_a_batch, likely, one_by_one, tokens
+from models.tiny_models import write_folder
 from truedraw import Model, load
 from truedraw.draft.head_ngram_weights import FIRST
 from truedraw.draft.ngram_lm_counts import count_ngrams
@@ -16,19 +17,14 @@ from truedraw.generate.speculation import speculation
 from truedraw.models import open_checkpoint
 from truedraw.text import Tokenizer
 
-CONFIG = tiny_config(context_length=512)
 ALONE = {"method": "head-ngram", "adaptive": False}
 SETTINGS = {"n": 2, "max_tokens": 40, "ignore_eos": True}
-LAWS = {"plain": {}, "cut": {"top_p": 0.9, "top_k": 50}, "greedy": {"temperature": 0},
-        "looks at the text": {"repetition_penalty": 1.2, "no_repeat_ngram": 3}}  # fmt: skip
-PROMPTS = ("hello world", "12 12 12", "Ωδ ✂ 犬")
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> Model:
-    root, tensors = tmp_path_factory.mktemp("heads"), random_tensors(CONFIG)
-    tensors["model.norm.weight"] = tensors["model.norm.weight"] * 4  # sure enough to be met now and then
-    folder = write_folder(root / "tiny", CONFIG, tensors)
+    root = tmp_path_factory.mktemp("heads")
+    folder = write_folder(root / "tiny", CONFIG, likely())
     fingerprint = Tokenizer.of(open_checkpoint(folder)).fingerprint
     head = write(root / "tiny.safetensors", card(
         target="tiny", tokenizer=fingerprint, vocab_size=CONFIG.vocab_size, width=CONFIG.hidden_size, layers=(0, 1),
@@ -37,31 +33,17 @@ def model(tmp_path_factory) -> Model:
         yield loaded
 
 
-def tokens(result) -> list:
-    return [choice.tokens for choice in result.choices]
-
-
 @pytest.mark.parametrize("law", LAWS)
 def test_a_seed_gives_one_text_with_it_and_without(model: Model, law: str) -> None:
-    settings = {**SETTINGS, **LAWS[law], "seed": 5}
     for prompt in PROMPTS[:2]:
-        plain = model.generate(prompt, speculative=False, **settings)
-        fast = model.generate(prompt, speculative=ALONE, **settings)
-        assert fast.fallback is None
-        assert fast.stats.drafted > 40
-        assert tokens(fast) == tokens(plain)
+        check_one_text(model, prompt, ALONE, seed=5, **SETTINGS, **LAWS[law])
 
 
 def test_in_a_batch_and_among_the_sources_of_auto_too(model: Model) -> None:
-    plain = [model.generate(prompt, seed=3, speculative=False, **SETTINGS) for prompt in PROMPTS]
+    plain = one_by_one(model, **SETTINGS)
     for speculative in (ALONE, {"auto_sources": ["suffix", "head-ngram"]}):
-        with model.batch() as batch:
-            runs = [batch.add(prompt, seed=3, speculative=speculative, **SETTINGS) for prompt in PROMPTS]
-            while batch.step():
-                pass
-        results = [run.result() for run in runs]
-        assert [result.fallback for result in results] == [None] * len(PROMPTS)
-        assert [tokens(result) for result in results] == [tokens(result) for result in plain]
+        results = in_a_batch(model, [speculative] * 5, **SETTINGS)
+        assert [tokens(result) for result in results] == plain
 
 
 @pytest.mark.parametrize("rule", ["traversal", "recursive", "block", "token"])

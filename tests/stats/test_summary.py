@@ -65,6 +65,29 @@ def test_a_round_that_was_cut_short_counts_as_the_rule_saw_it(cut: int) -> None:
     assert summary([a_round(2, 2, cut=cut)]).tried_by_position == (1, 1)
 
 
+def test_drafts_that_the_stop_rules_cut_off_count_as_accepted(model: Model) -> None:
+    assert (summary([a_round(3, 2, cut=1)]).accepted, summary([a_round(3, 2, cut=1)]).tokens) == (2, 1)
+    said = " ".join((Stats.__doc__ or "").split())
+    assert "also those that the stop rules cut off" in said
+    spec = {"method": "ngram", "prompt_lookup_min": 1, "adaptive": False, "num_speculative_tokens": 5}
+    done = [model.generate(PROMPT, speculative=spec, seed=seed, stop=["sat"], max_tokens=30) for seed in range(30)]
+    kept = sum(origin == "draft" for each in done for origin in each.choices[0].origins)
+    assert sum(each.stats.accepted for each in done) > kept
+
+
+def test_speed_ups_are_told_of_a_run_alone_and_not_of_its_choices(model: Model) -> None:
+    alone = model.generate(PROMPT, seed=1, n=2, ignore_eos=True, max_tokens=60)
+    assert alone.stats.predicted_speedup is not None
+    assert [each.stats.predicted_speedup for each in alone.choices] == [None, None]
+    with model.batch() as batch:
+        batch.add(PROMPT, seed=1, ignore_eos=True, max_tokens=60)
+        (run,) = batch.completed()
+    stats = run.result().stats
+    assert (stats.predicted_speedup, stats.actual_speedup) == (None, None)
+    off = model.generate(PROMPT, seed=1, max_tokens=9, speculative={"method": "ngram", "adaptive": False}).stats
+    assert (off.predicted_speedup, off.actual_speedup) == (None, None)
+
+
 def test_nothing_drafted_is_nothing_to_count() -> None:
     for rounds in ([], [a_round(0, 0)]):
         stats = summary(rounds)

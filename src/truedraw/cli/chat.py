@@ -47,6 +47,8 @@ def chat(
     from truedraw.sampling.params import sampling_params
 
     sampling_params(sampling.given())  # what is wrong should be said before the model is loaded
+    if not output.json:
+        sampling.refuse_logprobs("are told with --json only; give that, too")
     speculation, at_terminal = speculation_of(spec, model.amateur), sys.stdin.isatty() and sys.stdout.isatty()
     with opened(model) as loaded:
         conversation = Conversation(loaded, sampling.given(), speculation, own.system)

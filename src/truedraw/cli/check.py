@@ -89,6 +89,7 @@ def check(
 
     settings, speculation = settings_of(own, sampling), speculation_of(spec, model.amateur)
     sampling_params(sampling.given())  # what is wrong should be said before the model is loaded
+    sampling.refuse_logprobs("no law depends on them, so there is nothing to check; leave it out")
     prompts = spread(read_prompts(own.prompts), settings.prompts)
     _check_folder(own.html)
     with opened(model) as loaded:

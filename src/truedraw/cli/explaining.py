@@ -35,7 +35,7 @@ def in_words(found: Mapping[str, Any]) -> str:
     rounds, drafted = found["rounds"], found["draft_rounds"]
     lines = [f"why: {drafted} of {counted(rounds, 'round')} drafted", *speeds(found)]
     lines += [f"  {name}: {drafter(use)}" for name, use in found["drafters"].items()]
-    lines += [f"  {line}" for line in (*widths(found), *map(stay, found["plain"]))]
+    lines += [f"  {line}" for line in (*preferences(found), *widths(found), *map(stay, found["plain"]))]
     return "\n".join(lines)
 
 
@@ -66,6 +66,19 @@ def milliseconds(use: Mapping[str, Any]) -> str:
     return f"{1000 * use['seconds'] / max(1, use['asked']):.2f} ms each time"
 
 
+def preferences(found: Mapping[str, Any]) -> Iterator[str]:
+    """Of each drafter the best among those that it was preferred to."""
+    for name in found["drafters"]:
+        mine = [each for each in found["preferences"] if each["drafter"] == name]
+        if mine:
+            best = max(mine, key=lambda each: each["other_worth"])
+            yield (
+                f"{name} before {best['to']}: where both had an offer ({counted(best['times'], 'time')}) its own was "
+                f"worth {best['worth']:.2f} tokens on average and the other's {best['other_worth']:.2f}, "
+                "less what drafting them takes"
+            )
+
+
 def widths(found: Mapping[str, Any]) -> Iterator[str]:
     """What a pass was worth and what it cost, by its width."""
     by_rounds = sorted(found["widths"], key=lambda each: -each["rounds"])
@@ -86,4 +99,6 @@ def stay(plain: Mapping[str, Any]) -> str:
     many = f"{plain['rounds']} rounds between {plain['first']} and {plain['last']}"
     when = f"round {plain['first']}" if plain["rounds"] == 1 else many
     best = "" if plain["best_speed"] is None else f" (at best {plain['best_speed']:.2f} of plain sampling's speed)"
-    return f"plain in {when}: {plain['why']}{best}"
+    asking = plain["asking_seconds"] / plain["rounds"]
+    took = f"; asking drafters took {1000 * asking:.2f} ms a round" if asking else ""
+    return f"plain in {when}: {plain['why']}{best}{took}"

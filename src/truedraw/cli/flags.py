@@ -87,8 +87,8 @@ class ModelFlags:
         flag(
             "--draft",
             metavar="FILE",
-            help="Draft head for the model, made by `truedraw train draft`, or a folder with an EAGLE draft; if not "
-            "given the one that comes with it, if one does; none for none.",
+            help="Draft head for the model, made by `truedraw train draft`, a folder with an EAGLE draft, or mtp for "
+            "the MTP layers in its own checkpoint; if not given what comes with it, if anything does; none for none.",
             rich_help_panel=MODEL,
         ),
     ] = None

@@ -126,6 +126,8 @@ def _one(
     count, model, sampling, spec = flags
     given = sampling.given() | count.given()
     sampling_params(given)  # what is wrong should be said before the model is loaded
+    if not output.json:
+        sampling.refuse_logprobs("are told with --json only; give that, too")
     text, speculation = prompt_text(prompt), speculation_of(spec, model.amateur)
     with opened(model, apart=own.compare) as loaded:
         start_seconds = process_seconds()

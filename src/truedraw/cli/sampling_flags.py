@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from truedraw.cli import written
 from truedraw.cli.grammar_files import grammar_text
 from truedraw.cli.grouping import flag
+from truedraw.errors import BadParameter
 
 SAMPLING, LAW = "Sampling", "The rest of the sampling law"
 
@@ -65,6 +66,10 @@ class SamplingFlags:
     ] = None
     regex: Annotated[
         str | None, flag("--regex", help="Regular expression that the text matches.", rich_help_panel=SAMPLING)
+    ] = None
+    logprobs: Annotated[
+        int | None,
+        flag("--logprobs", help="So many likeliest tokens beside each, 0 to 20; in JSON.", rich_help_panel=SAMPLING),
     ] = None
 
     epsilon_cutoff: Annotated[
@@ -137,3 +142,8 @@ class SamplingFlags:
             name: value for name, value in values.items() if value is not None and value is not False and value != []
         }
         return {name: READ[name](value) if name in READ else value for name, value in found.items()}
+
+    def refuse_logprobs(self, why: str) -> None:
+        """Raises BadParameter where they were asked for and would not be shown."""
+        if self.logprobs is not None:
+            raise BadParameter("--logprobs", why)

@@ -1,4 +1,4 @@
-"""The same number of draft tokens every round, from the first source, or from the second where that has none."""
+"""The same number of draft tokens every round, from the first source that has any: they are asked in turn."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class FixedController:
     def choose(
         self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]
     ) -> list[Choice]:
-        """All that the first source has, or else what the second is asked for."""
+        """All that the first source has, or else what the others are asked for, one behind the other."""
         return [self._chosen(asker, offer) for asker, offer in zip(askers, offers, strict=True)]
 
     def observe(self, rounds: Sequence[Round]) -> None:
@@ -36,6 +36,7 @@ class FixedController:
         for source, proposal in offer.items():
             if len(proposal):
                 return Choice(source, np.arange(len(proposal)))
-        if not offer or len(asker.sources) < 2:
+        left = [source for source in asker.sources if source not in offer]
+        if not offer or not left:
             return Choice()
-        return Choice(asker.sources[1], tokens=self._tokens(asker))
+        return Choice(left[0], tokens=self._tokens(asker), then=tuple(left[1:]))

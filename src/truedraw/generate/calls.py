@@ -86,8 +86,16 @@ def serve(orders: SimpleQueue[Order | None]) -> None:
 
 
 def outcome(act: Callable[[], Any]) -> tuple[Any, BaseException | None]:
-    """What a call returned, or raised: an interruption is the caller's, too."""
+    """What a call returned, or raised: an interruption is the caller's, too.
+
+    No other code may end the program: what is meant to (SystemExit) is an error of the call like any. In the caller's
+    own thread it would be his, out of a handler of signals, which never runs in this one.
+    """
     try:
         return act(), None
-    except BaseException as error:
+    except (Exception, KeyboardInterrupt) as error:
         return None, error
+    except BaseException as error:
+        failed = RuntimeError(f"a call ended in {type(error).__name__}: {error}")
+        failed.__cause__ = error
+        return None, failed

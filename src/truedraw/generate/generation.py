@@ -143,18 +143,21 @@ class Generation:
             yield from pieces_of(choice.index, choice.pieces, choice.origins)
 
     def _choice(self, index: int, mine: list[Round]) -> Choice:
-        reason = mine[-1].finish_reason if mine else None
+        reason, reader = mine[-1].finish_reason if mine else None, self._readers[index]
+        top = None if self.params.logprobs is None else tuple(each for r in mine for each in r.top_logprobs)
         return Choice(
             index=index,
-            text=self._readers[index].text,
+            text=reader.text,
             tokens=tuple(t for r in mine for t in r.tokens),
             origins=tuple(o for r in mine for o in r.origins),
             logprobs=tuple(x for r in mine for x in r.logprobs),
             sampling_logprobs=tuple(x for r in mine for x in r.sampling_logprobs),
-            pieces=tuple(self._readers[index].pieces),
+            pieces=tuple(reader.pieces),
             finish_reason=reason or INTERRUPTED,
             stats=summary(mine, self._job.seconds if len(self._readers) == 1 else None),
             exact=self._job.parts.verifier.exact,
+            top_logprobs=top,
+            top_bytes={token: reader.token_bytes(token) for each in top or () for token, _ in each},
         )
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
-
-import numpy as np
 
 from truedraw.draft.behind import look_ahead
 from truedraw.draft.chances import OwnChance
-from truedraw.draft.joining import join
+from truedraw.draft.joining import join, widest
 from truedraw.draft.several import Source, sources_of, state_of
 from truedraw.draft.site import worths_of
 from truedraw.errors import BadProposal
@@ -18,7 +16,6 @@ from truedraw.generate.certain import Tokens, forced_tokens
 from truedraw.generate.sample import Sample, Schedule, Turn
 from truedraw.protocol import (
     NOTHING,
-    ROOT,
     Asker,
     Choice,
     Controller,
@@ -29,6 +26,10 @@ from truedraw.protocol import (
     Work,
 )
 from truedraw.sampling.working_time import working_seconds
+
+Worths = Sequence[tuple[float, int]]
+Told = dict[tuple[int, int], Worths | None]
+"""What drafters have said in this round that their trees are worth: by drafter and room."""
 
 
 @dataclass(slots=True, eq=False)
@@ -47,6 +48,10 @@ class Guess:
         """What one of the drafters knows."""
         return None if self.state is None else state_of(self.state, source)
 
+    def lacks(self, source: str) -> bool:
+        """Whether that one was asked and has nothing."""
+        return not self.failed and not len(self.offers.get(source, NOTHING))
+
     def chance(self, source: str) -> Randomness:
         """The randomness of one of the drafters: no two of them can name the same draw."""
         randomness, names = self.sample.randomness, tuple(self.sources)
@@ -61,8 +66,11 @@ class Order(NamedTuple):
     tokens: int
 
 
-def guess(controller: Controller, schedule: Schedule, turn: Turn) -> None:
-    """Give every sample a proposal that has none; those whose drafter fails leave the turn."""
+def guess(controller: Controller, schedule: Schedule, turn: Turn) -> float:
+    """Give every sample a proposal that has none; those whose drafter fails leave the turn.
+
+    Returns the seconds that drafters took for these proposals, which the samples themselves tell.
+    """
     fresh = [sample for sample in turn.samples if sample.proposal is None]
     groups: dict[Controller, list[Guess]] = {}
     for each in begun(schedule, fresh) if fresh else ():
@@ -70,20 +78,22 @@ def guess(controller: Controller, schedule: Schedule, turn: Turn) -> None:
     for judge, group in groups.items():
         Guessing(judge, schedule, group).run()
     turn.samples = [sample for sample in turn.samples if sample.proposal is not None]
+    return sum(sample.draft_seconds for sample in fresh if sample.proposal is not None)
 
 
 def begun(schedule: Schedule, samples: Sequence[Sample]) -> Iterator[Guess]:
     """What must come next in each text, and how much may be drafted behind it."""
     rooms = [sample.ending.room - 1 for sample in samples]
     certain = forced_tokens([sample.law for sample in samples], rooms)
+    told: Told = {}
     for sample, room, tokens in zip(samples, rooms, certain, strict=True):
         try:
-            yield _begun(sample, room, tokens)
+            yield _begun(sample, room, tokens, told)
         except Exception as error:  # a plug-in's drafter may raise anything
             schedule.failed(sample, error)
 
 
-def _begun(sample: Sample, room: int, certain: Tokens) -> Guess:
+def _begun(sample: Sample, room: int, certain: Tokens, told: Told) -> Guess:
     state = look_ahead(sample.draft, certain)
     room = 0 if state is None else min(sample.parts.most_drafted, room - len(certain))
     sample.draft_seconds = 0.0
@@ -91,14 +101,17 @@ def _begun(sample: Sample, room: int, certain: Tokens) -> Guess:
     able = [name for name, source in sources.items()
             if state_of(state, name) is not None and getattr(source.drafter, "fault", None) is None
             ] if state is not None and room > 0 else []  # fmt: skip
-    worths = {name: worth for name in able if (worth := _worths(sources[name].drafter, room)) is not None}
+    worths = {name: worth for name in able if (worth := _worths(sources[name].drafter, room, told)) is not None}
     asker = Asker(sample.number, max(room, 0), tuple(able), worths, sample.parts.verifier.coupled)
     return Guess(sample, certain, asker, state, sources)
 
 
-def _worths(drafter: Drafter, room: int) -> Sequence[tuple[float, int]] | None:
-    worths = worths_of(drafter)
-    return None if worths is None else worths(room)
+def _worths(drafter: Drafter, room: int, told: Told) -> Worths | None:
+    """The texts of a drafter mostly have room for as much, and are told the same."""
+    if (id(drafter), room) not in told:
+        worths = worths_of(drafter)
+        told[id(drafter), room] = None if worths is None else worths(room)
+    return told[id(drafter), room]
 
 
 class Guessing:
@@ -115,11 +128,21 @@ class Guessing:
         wishes = zip(self._guesses, budgets, strict=True)
         self._draft([Order(each, name, tokens) for each, wish in wishes for name, tokens in wish.items()])
         choices = self._controller.choose(askers, [each.offers for each in self._guesses], dict(self._seconds))
-        late = [each for each in zip(self._guesses, choices, strict=True) if each[1].tokens]
-        self._draft([Order(each, choice.source, choice.tokens) for each, choice in late])
+        choices = self._asked_late(choices)
         for each, choice in zip(self._guesses, choices, strict=True):
             if not each.failed:
                 settle(each, choice)
+
+    def _asked_late(self, choices: Sequence[Choice]) -> list[Choice]:
+        """The choices, of those who name several sources with the first that has something, or the last."""
+        found = list(choices)
+        late = [place for place, choice in enumerate(found) if choice.tokens]
+        while late:
+            self._draft([Order(self._guesses[place], found[place].source, found[place].tokens) for place in late])
+            late = [place for place in late if found[place].then and self._guesses[place].lacks(found[place].source)]
+            for place in late:
+                found[place] = replace(found[place], source=found[place].then[0], then=found[place].then[1:])
+        return found
 
     def _draft(self, orders: Sequence[Order]) -> None:
         """One call for each drafter, whatever the jobs call it."""
@@ -157,13 +180,6 @@ class Guessing:
             for order, _ in able:
                 order.guess.failed = True
                 self._schedule.failed(order.guess.sample, error)
-
-
-def widest(certain: int, drafts: int) -> Proposal:
-    """Needs at least the room of any proposal of as many nodes: it has as many leaves as they, each as deep as any."""
-    depth = certain + drafts
-    parents = np.concatenate((np.arange(ROOT, depth - 1), np.full(drafts - 1, depth - 2)))
-    return Proposal(np.zeros(len(parents), np.int64), parents, (None,) * len(parents))
 
 
 def settle(each: Guess, choice: Choice) -> None:

@@ -26,8 +26,8 @@ def rounds(engine: p.Engine, controller: p.Controller, schedule: Schedule) -> Ge
     while (turn := schedule.turn()) is not None:
         clock = Stopwatch()
         if turn.scores is None:
-            guess(controller, schedule, turn)
-            turn.draft_seconds = clock.lap()
+            own_seconds = guess(controller, schedule, turn)
+            turn.draft_seconds = clock.lap() - own_seconds
             turn.scores = score(engine, schedule, turn)
             turn.engine_seconds = clock.lap()
         done = verify(schedule, turn, draws)
@@ -63,6 +63,7 @@ def verify(schedule: Schedule, turn: Turn, draws: RowDraws) -> list[p.Round]:
 def advance(sample: Sample, scores: p.Scores, turn: Turn, draws: RowDraws) -> p.Round:
     """Verify one sample's proposal and commit what was kept."""
     clock, share = Stopwatch(), 1 / len(turn.samples)
+    draft_seconds, sample.draft_seconds = sample.draft_seconds, 0.0
     proposal, forced = sample.proposal or p.NOTHING, sample.forced
     rows = LawRows(sample.law, proposal, scores, draws)
     position = len(sample.sequence.tokens)
@@ -72,12 +73,13 @@ def advance(sample: Sample, scores: p.Scores, turn: Turn, draws: RowDraws) -> p.
         sample.parts.observer(sample.number, proposal, rows, told)
     kept, sample.finish_reason = sample.ending.cut(verdict.tokens)
     logprobs, sampling_logprobs = rows.logprobs(kept)
+    top_logprobs = rows.top_logprobs(kept, logprobs, sample.parts.top_logprobs)
     sample.law, sample.proposal, sample.forced = rows.law_after(kept), None, 0
     if sample.trail is not None:
         known = None if turn.rows == 0 else rows.logits(kept)
         sample.trail.follow(kept, known, sampling_logprobs)
     sample.sequence.commit(kept)
-    sample.draft.commit(kept, replace(scores, proposal=proposal))
+    sample.draft.commit(kept, p.Scores(scores.logits, scores.hidden, proposal, scores.text))
     return p.Round(
         sample=sample.number,
         tokens=kept,
@@ -87,12 +89,13 @@ def advance(sample: Sample, scores: p.Scores, turn: Turn, draws: RowDraws) -> p.
         drafted=len(proposal) - forced,
         accepted=max(0, verdict.num_accepted - forced),
         forced=min(len(kept), forced),
-        draft_seconds=sample.draft_seconds if turn.draft_seconds else 0.0,
+        draft_seconds=draft_seconds,
         engine_seconds=share * turn.engine_seconds,
-        seconds=share * (turn.draft_seconds + turn.engine_seconds) + clock.total(),
+        seconds=share * (turn.draft_seconds + turn.engine_seconds) + draft_seconds + clock.total(),
         source=sample.source if len(proposal) > forced else "",
         pass_rows=turn.rows,
         finish_reason=sample.finish_reason,
+        top_logprobs=top_logprobs,
     )
 
 

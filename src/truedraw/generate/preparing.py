@@ -75,4 +75,4 @@ def parts(wish: Wish, drafts: DraftModels, shared: SharedDrafters | None) -> Par
     else:
         drafter, asked = shared.drafters(spec, verifier, drafts)
     most = 0 if spec.method == OFF else spec.num_speculative_tokens
-    return Parts(drafter, verifier, wish.observer, asked, most, spec.name, spec.controller())
+    return Parts(drafter, verifier, wish.observer, asked, most, spec.name, spec.controller(), wish.params.logprobs or 0)

@@ -11,6 +11,7 @@ class TextReader:
     """ending.Reader: `pieces` holds what each token added to the text; a token that adds nothing yet adds ""."""
 
     def __init__(self, tokenizer: Tokenizer, stop: Sequence[str]) -> None:
+        self.token_bytes = tokenizer.token_bytes
         self._detokenizer = Detokenizer(tokenizer, continues=True)
         self._stops = StopStrings(stop)
         self._finished = False

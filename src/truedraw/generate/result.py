@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from truedraw.control.explanation import Explanation
-from truedraw.protocol import Loss, Origin
+from truedraw.protocol import Loss, Origin, TopLogprobs
 from truedraw.stats.summary import Stats
 
 
@@ -17,6 +18,10 @@ class Choice:
 
     logprobs: natural log of the model's own probability of each token. sampling_logprobs: of the law that was
     sampled, after temperature and truncation. finish_reason: "stop", "length" or "interrupted".
+
+    top_logprobs: for each token the likeliest of its place and their logprobs, as many as the parameter `logprobs`
+    says, in descending order, of equal ones the lower id first; the token itself may be among them. Tokens that the
+    model rules out are not told, so there may be fewer. None: not asked for.
     """
 
     index: int
@@ -29,6 +34,8 @@ class Choice:
     finish_reason: str
     stats: Stats
     exact: bool  # whether the rule it was drawn with keeps the model's distribution
+    top_logprobs: tuple[TopLogprobs, ...] | None = None
+    top_bytes: Mapping[int, bytes] = field(default_factory=dict, hash=False)  # of the tokens in top_logprobs
 
     @property
     def mean_logprob(self) -> float:
@@ -44,9 +51,27 @@ class Choice:
             "origins": list(self.origins),
             "logprobs": list(self.logprobs),
             "sampling_logprobs": list(self.sampling_logprobs),
+            **self.top_dict(),
             "finish_reason": self.finish_reason,
             "exact": self.exact,
             "stats": self.stats.to_dict(),
+        }
+
+    def top_dict(self) -> dict[str, Any]:
+        """{"top_logprobs": a list for each token} for JSON; nothing where they were not asked for."""
+        if self.top_logprobs is None:
+            return {}
+        return {"top_logprobs": [[self._named(*pair) for pair in top] for top in self.top_logprobs]}
+
+    def _named(self, token: int, logprob: float) -> dict[str, Any]:
+        """A token for JSON; its bytes are told where its text does not say them, as of a part of a character."""
+        data = self.top_bytes[token]
+        text = data.decode("utf-8", "replace")
+        return {
+            "token_id": token,
+            "text": text,
+            **({} if text.encode() == data else {"bytes": list(data)}),
+            "logprob": logprob,
         }
 
 
@@ -90,7 +115,8 @@ class Result:
         """One row a token, as a pandas DataFrame; needs the extra "pandas"."""
         import pandas as pd
 
-        names = ("tokens", "origins", "logprobs", "sampling_logprobs")
+        top = ("top_logprobs",) if any(choice.top_logprobs is not None for choice in self.choices) else ()
+        names = ("tokens", "origins", "logprobs", "sampling_logprobs", *top)
         frames = [pd.DataFrame({"sample": c.index, **{n: getattr(c, n) for n in names}}) for c in self.choices]
         return pd.concat(frames, ignore_index=True)
 

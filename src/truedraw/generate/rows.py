@@ -15,10 +15,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from truedraw.errors import BadParameter, EngineError
-from truedraw.protocol import ROOT, Floats, Law, Logits, Proposal, Purpose, Randomness, Scores, Verdict
+from truedraw.protocol import ROOT, Floats, Law, Logits, Proposal, Purpose, Randomness, Scores, TopLogprobs, Verdict
 from truedraw.sampling.drawing import Drawn, RowDraws
-from truedraw.sampling.law import log_probability, one_hot
+from truedraw.sampling.law import likeliest, log_probability, one_hot
 
 
 class Anything:
@@ -87,6 +89,13 @@ class LawRows:
         pairs = [self._logs(row, token) for row, token in zip(self._rows_of(tokens), tokens, strict=True)]
         return tuple(before for before, _ in pairs), tuple(after for _, after in pairs)
 
+    def top_logprobs(self, tokens: Sequence[int], logprobs: Sequence[float], count: int) -> tuple[TopLogprobs, ...]:
+        """The `count` likeliest tokens at the place of each of an emitted text, whose own `logprobs` are known."""
+        if not count:
+            return ((),) * len(tokens)
+        places = zip(self._rows_of(tokens), tokens, logprobs, strict=True)
+        return tuple(self._top(row, token, logprob, count) for row, token, logprob in places)
+
     def logits(self, tokens: Sequence[int]) -> list[Logits]:
         """The model's rows [vocab] that the tokens of a verdict were drawn from."""
         return [self._logits[row] for row in self._rows_of(tokens)]
@@ -98,6 +107,13 @@ class LawRows:
         before = log_probability(self._logits[row], token) if drawn is None else drawn.logprob
         after = None if drawn is None else drawn.sampling_logprob
         return before, log_of(float(self[row][token])) if after is None else after
+
+    def _top(self, row: int, token: int, logprob: float, count: int) -> TopLogprobs:
+        """By their distance from the emitted token: its own logarithm, if it is among them, so stays bit for bit."""
+        logits = self._logits[row]
+        ids = likeliest(logits, count)
+        logs = np.minimum(0.0, logprob + (logits[ids].astype(np.float64) - float(logits[token])))
+        return tuple(zip(ids.tolist(), logs.tolist(), strict=True))
 
     def _p(self, row: int) -> Floats:
         try:
@@ -122,7 +138,7 @@ class LawRows:
         return self._laws[row]
 
     def _after(self, row: int, token: int) -> Law:
-        """A law that was drawn from without its p stays as it is over the text, and needs none."""
+        """A law that was drawn from without its p has no step that carries p on."""
         p = None if row in self._drawn else self[row]  # before the law, which it may turn into Anything
         return self._law(row).after(token, p)
 

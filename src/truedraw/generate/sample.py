@@ -27,6 +27,7 @@ class Parts:
     most_drafted: int = NO_LIMIT  # in a round
     method: str = "draft"  # the drafter's name
     controller: p.Controller | None = None  # who decides how much it drafts; None: whoever decides for all
+    top_logprobs: int = 0  # likeliest tokens that are told beside each emitted one
 
 
 @dataclass(slots=True, eq=False)
@@ -44,7 +45,7 @@ class Sample:
     proposal: p.Proposal | None = None  # drawn and not verified yet: once drawn, it is never drawn again
     forced: int = 0  # tokens at the beginning of the proposal that must come
     source: str = ""  # which of the drafters made the rest of it
-    draft_seconds: float = 0.0  # its share of the time that took
+    draft_seconds: float = 0.0  # its share of the time that took, until a round tells it
     finish_reason: str | None = None
 
     def drop_drafts(self) -> bool:
@@ -68,7 +69,7 @@ class Turn:
     fills: list[p.Fill] = field(default_factory=list)
     scores: list[p.Scores] | None = None
     rows: int = 0  # of the pass
-    draft_seconds: float = 0.0
+    draft_seconds: float = 0.0  # of what precedes the pass, without what drafters took for one text or another
     engine_seconds: float = 0.0
 
 

@@ -15,7 +15,7 @@ Everything is batch first: one sequence is a batch of one. Three cases need no c
 from __future__ import annotations
 
 from truedraw.protocol.arrays import ROOT, Floats, Ints, Logits, Origin
-from truedraw.protocol.control import Asker, Choice, Controller, Round
+from truedraw.protocol.control import Asker, Choice, Controller, Round, TopLogprobs
 from truedraw.protocol.drafting import NOTHING, Drafter, DraftLaw, DraftState, LooksAhead, Proposal, Shapes, SparseLaw
 from truedraw.protocol.engine import Engine, Fill, KnowsCosts, PassTable, Scores, Sequence, TextRows, Work
 from truedraw.protocol.law import DrawingRows, Law, Rows
@@ -58,6 +58,7 @@ __all__ = [
     "Shapes",
     "SparseLaw",
     "TextRows",
+    "TopLogprobs",
     "Verdict",
     "Verifier",
     "Weights",

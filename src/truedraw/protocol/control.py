@@ -10,6 +10,9 @@ from typing import Protocol
 from truedraw.protocol.arrays import Ints, Origin
 from truedraw.protocol.drafting import Proposal
 
+TopLogprobs = tuple[tuple[int, float], ...]
+"""The likeliest tokens of a place and the natural logs of their probabilities by the model, in descending order."""
+
 
 @dataclass(frozen=True, slots=True)
 class Round:
@@ -23,12 +26,13 @@ class Round:
     drafted: int
     accepted: int  # as the verifier counted, the stop rules not applied
     forced: int = 0  # tokens among `tokens` that had to come; neither drafted nor accepted counts them
-    draft_seconds: float = 0.0  # the round's share of its batch
-    engine_seconds: float = 0.0
-    seconds: float = 0.0
+    draft_seconds: float = 0.0  # that drafters took for this text, its share of a call for several
+    engine_seconds: float = 0.0  # the round's share of its pass
+    seconds: float = 0.0  # both, and the round's share of all that is nobody's own
     pass_rows: int = 0  # rows of the pass that scored it, those of all texts: what its seconds were spent on
     source: str = ""  # which of its drafters drafted, "" = none
     finish_reason: str | None = None  # "stop", "length" or "interrupted" in the sample's last round
+    top_logprobs: tuple[TopLogprobs, ...] = ()  # of the places of `tokens`, as many as the job asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,7 @@ class Choice:
     source: str = ""  # "" = nothing, which is plain sampling
     nodes: Ints | None = None  # [kept] of the proposal that `source` offered, in its order
     tokens: int = 0  # to be drafted by `source`, which was not asked before
+    then: tuple[str, ...] = ()  # who is asked for as many, in this order, while `source` has none
 
 
 class Controller(Protocol):

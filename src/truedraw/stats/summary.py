@@ -19,6 +19,8 @@ from truedraw.protocol import Round
 class Stats:
     """Counts and times of some rounds. The end tokens of a text count as tokens; times are in seconds.
 
+    accepted counts drafts as the rule did, and so do histogram and positions: also those that the stop rules cut off
+    behind the end of a text, which are not among its tokens.
     acceptance_rate = accepted / drafted, None where nothing was drafted; tokens_per_round counts the residual or
     bonus token; other_seconds is everything but the engine and the drafter; forced tokens had to come (a grammar), and
     count neither as drafted nor as accepted.
@@ -27,8 +29,8 @@ class Stats:
     most were drafted in one, and one more; so sum(histogram) = draft_rounds and sum(j * histogram[j]) = accepted.
     tried_by_position[i], kept_by_position[i]: of the draft i + 1 tokens behind the text, see above.
     fallbacks: why drafting was given up on the way, in words.
-    predicted_speedup, actual_speedup: over plain sampling, as control/explanation.py has them; None where the run's
-    controller keeps no count.
+    predicted_speedup, actual_speedup: over plain sampling, as control/explanation.py has them; None where the
+    controller keeps no count, in a choice, and in a batch, whose requests share one.
     """
 
     rounds: int

@@ -11,6 +11,7 @@ RECORDS = [
      "sampling_logprobs": [0.0, -1.0], "rounds": 2}
     for i in range(2500)
 ]  # fmt: skip
+EMPTY = dict.fromkeys(("top_p", "min_p", "top_k", "top_logprobs", "error"))
 FAILED = {"prompt": 1, "sample": 0, "temperature": 0.5, "seed": 1, "error": {"type": "BadPrompt", "message": "empty"}}
 
 
@@ -18,7 +19,7 @@ def test_all_rows_and_all_columns(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     assert write_parquet([*RECORDS, FAILED], tmp_path / "t.parquet") == 2501
     rows = parquet.read_table(tmp_path / "t.parquet").to_pylist()
-    assert rows[:-1] == [{**record, "top_p": None, "min_p": None, "top_k": None, "error": None} for record in RECORDS]
+    assert rows[:-1] == [{**EMPTY, **record} for record in RECORDS]
     assert (rows[-1]["error"], rows[-1]["text"]) == ("empty", None)
     assert [file.name for file in tmp_path.iterdir()] == ["t.parquet"]
 

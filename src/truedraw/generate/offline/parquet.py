@@ -27,7 +27,8 @@ def write_parquet(records: Iterable[Mapping[str, Any]], path: Path) -> int:
     """Write the records, whole or not at all, and return how many there were; raises BadFile.
 
     Columns: prompt, sample, the axes of the grid (null where the sweep has none), seed, text, finish_reason, exact,
-    prompt_tokens, token_ids, logprobs, sampling_logprobs, rounds, error (null, or its message).
+    prompt_tokens, token_ids, logprobs, sampling_logprobs, top_logprobs (null where not asked for), rounds, error (null,
+    or its message).
     """
     arrow = require_pyarrow()
     fresh, schema, rows = path.with_name(path.name + ".part"), _schema(arrow), 0
@@ -44,7 +45,8 @@ def write_parquet(records: Iterable[Mapping[str, Any]], path: Path) -> int:
 
 
 def _schema(arrow: Any) -> Any:
-    numbers = arrow.list_(arrow.float64())
+    numbers, data = arrow.list_(arrow.float64()), arrow.list_(arrow.uint8())
+    top = arrow.struct({"token_id": arrow.int32(), "text": arrow.string(), "bytes": data, "logprob": arrow.float64()})
     return arrow.schema(
         {
             "prompt": arrow.int64(),
@@ -58,6 +60,7 @@ def _schema(arrow: Any) -> Any:
             "token_ids": arrow.list_(arrow.int32()),
             "logprobs": numbers,
             "sampling_logprobs": numbers,
+            "top_logprobs": arrow.list_(arrow.list_(top)),
             "rounds": arrow.int64(),
             "error": arrow.string(),
         }

@@ -72,6 +72,7 @@ def sample_record(request: Request, outcome: Result | TruedrawError) -> dict[str
         "token_ids": list(choice.tokens),
         "logprobs": list(choice.logprobs),
         "sampling_logprobs": list(choice.sampling_logprobs),
+        **choice.top_dict(),
         "rounds": choice.stats.rounds,
     }
 
