@@ -51,7 +51,7 @@ def test_what_is_promised_comes(kept: Callable[[int, int, float], float], sample
     controller = PayoffController(Experience(PassCosts({rows: flat(rows) for rows in LADDER})))
     speed, found = told(world, 1500, controller)
     assert found.actual_speedup == pytest.approx(speed, rel=0.05)
-    assert found.predicted_speedup == pytest.approx(speed, rel=0.12)
+    assert found.predicted_speedup == pytest.approx(speed, rel=0.15)
     use = found.drafters["it"]
     assert use.expected == pytest.approx(use.accepted, rel=0.15)
 
@@ -74,7 +74,7 @@ def test_drafts_that_cost_time_are_told_with_it(certain: bool) -> None:
 
 def test_why_it_stayed_plain() -> None:
     useless = Source(lambda *_: 0.02, seconds=0.0018, has_opinion=False)
-    speed, found = told(World({"it": useless}), 400)
+    speed, found = told(World({"it": useless}, cost=lambda rows: 0.93 + 0.07 * rows), 400)
     assert found.plain[MEASURING].first == 1
     assert found.plain[MEASURING].rounds >= CALIBRATION
     assert found.plain[PAUSING].rounds >= 100

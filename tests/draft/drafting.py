@@ -33,6 +33,25 @@ def law(**params) -> SamplingLaw:
     return SamplingLaw(sampling_params(params), Opening((0,), 6))
 
 
+class Trouble:
+    """A law, or anything else that is called, that raises an error at its call number `at`, once."""
+
+    def __init__(self, inner, error: BaseException, at: int) -> None:
+        self.inner, self.error, self.left = inner, error, at
+
+    def __call__(self, *given, **more):
+        self.left -= 1
+        if self.left == 0:
+            raise self.error
+        return self.inner(*given, **more)
+
+    def after(self, token, p=None):
+        return self
+
+    def forced(self, limit):
+        return ()
+
+
 def propose(drafter: ModelDrafter, budgets=(3,), texts=None, target=None, seed=1) -> list[Proposal]:
     texts = texts or [[0, 1 + i] for i in range(len(budgets))]
     states = [drafter.open(text, target or law()) for text in texts]

@@ -62,7 +62,7 @@ def written(prompt, parts, depth):
     automaton, scan = SuffixAutomaton(depth), Scan(prompt, depth)
     first = automaton.text()
     automaton.write(first, prompt)
-    cursors = [first.copy() for _ in parts]
+    cursors = [automaton.copy(first) for _ in parts]
     scan.texts += [list(prompt) for _ in parts]
     for turn in range(0, max(map(len, parts), default=0), 2):
         for number, part in enumerate(parts):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 from truedraw.control.experience import Experience
 from truedraw.control.explanation import (
@@ -17,6 +18,7 @@ from truedraw.control.explanation import (
     Stay,
     Use,
 )
+from truedraw.control.rivalry import Rivalry
 from truedraw.protocol import Asker, Choice, Proposal, Round
 
 __all__ = ["MEASURING", "NOTHING_OFFERED", "NOT_WORTH_IT", "NO_ROOM", "PAUSING", "Account"]
@@ -32,7 +34,8 @@ class Now:
     late: dict[int, str] = field(default_factory=dict)  # text -> who is asked for its drafts after the decision
     is_drafting: bool = False
     expected: float = 0.0  # tokens of drafts
-    draft_seconds: float = 0.0  # that such drafts take
+    draft_seconds: float = 0.0  # that such drafts usually take
+    why: str = ""  # why it is plain, if it is
 
 
 class Account:
@@ -56,16 +59,24 @@ class Account:
     ) -> None:
         """Who was asked, and what came of it."""
         self._sums.rounds += 1
-        self._now = Now({asker.sample for asker in askers}, draft_seconds=sum(seconds.values()))
-        for offer in offers:
+        self._now = Now({asker.sample for asker in askers})
+        for asker, offer in zip(askers, offers, strict=True):
             for source, proposal in offer.items():
                 self._offered(source, len(proposal))
+                pace = self._known.of(source, asker.coupled).pace
+                self._now.draft_seconds += pace.call if pace.is_known else 0.0
         for source, took in seconds.items():
             self._of(source).seconds += took
 
+    def weighed(self, worths: Mapping[str, float]) -> None:
+        """What each drafter's offer is worth to one text: tokens expected, less the price of drafts yet to be made."""
+        for pair in combinations(sorted(worths), 2):
+            first, second = (worths[source] for source in pair)
+            self._sums.rivalries.setdefault(pair, Rivalry()).add(Rivalry(1, first, second))
+
     def plain(self, why: str, speed: float | None = None) -> None:
         """Nothing is drafted; `speed`: the best with drafts, relative to plain sampling, where it was weighed."""
-        at = self._sums.rounds
+        self._now.why, at = why, self._sums.rounds
         stay = Stay(1, at, at, speed is not None, speed or 0.0)
         self._sums.plain.setdefault(why, Stay()).add(stay)
 
@@ -89,6 +100,10 @@ class Account:
             return
         passes = self._passes.setdefault((len(mine), held - len(mine)), Passes())
         tokens, seconds = sum(len(done.tokens) for done in mine), sum(done.seconds for done in mine)
+        spent = sum(done.draft_seconds for done in mine)
+        if now.why:
+            self._sums.plain[now.why].add(Stay(expected_seconds=now.draft_seconds, seconds=spent))
+            seconds, now.draft_seconds = seconds - spent, 0.0
         passes.add(Passes(1, len(mine) + now.expected, tokens, now.draft_seconds, 0.0, seconds))
 
     def _kept(self, rounds: Sequence[Round], now: Now) -> None:
@@ -96,6 +111,7 @@ class Account:
             self._sums.draft_rounds += 1
         elif now.is_drafting:
             self.plain(NOTHING_OFFERED)
+            now.why = NOTHING_OFFERED
         for done in rounds:
             if done.source:
                 use = self._of(done.source)
@@ -113,7 +129,7 @@ class Account:
     def _priced(self, texts: int, rows: int, passes: Passes) -> Passes:
         costs = self._known.costs
         took = passes.rounds * costs.seconds(texts + rows, texts) + passes.expected_seconds
-        return replace(passes, expected_seconds=took, plain_seconds=passes.rounds * costs.seconds(texts, texts))
+        return replace(passes, expected_seconds=took, plain_seconds=passes.rounds * costs.plain(texts))
 
     def _of(self, source: str) -> Use:
         return self._sums.drafters.setdefault(source, Use())

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from truedraw.control.rivalry import Rivalry, preference
+
 MEASURING = "to measure what a plain pass takes"
 PAUSING = "drafters are asked seldom, since drafting has not paid"
 NOTHING_OFFERED = "no drafter had anything likely to offer"
@@ -34,17 +36,24 @@ class Use:
 
 @dataclass(slots=True)
 class Stay:
-    """Rounds that were plain for one reason, and where a wider pass was weighed what it would have gained."""
+    """Rounds that were plain for one reason, and where a wider pass was weighed what it would have gained.
+
+    Their passes are among the widths; what asking drafters took in them, for nothing, stands here.
+    """
 
     rounds: int = 0
     first: int = 0  # round, from 1
     last: int = 0
     weighed: int = 0  # rounds
     speeds: float = 0.0  # sum over them of the best speed with drafts, relative to plain sampling
+    expected_seconds: float = 0.0  # of drafters, by what such calls take
+    seconds: float = 0.0  # that were measured
 
     def add(self, other: Stay) -> None:
         """Another run's."""
-        self.first = min(self.first or other.first, other.first)
+        self.expected_seconds += other.expected_seconds
+        self.seconds += other.seconds
+        self.first = min(self.first or other.first, other.first or self.first)
         self.last = max(self.last, other.last)
         self.rounds, self.weighed = self.rounds + other.rounds, self.weighed + other.weighed
         self.speeds += other.speeds
@@ -52,17 +61,27 @@ class Stay:
     def to_dict(self) -> dict[str, Any]:
         """For JSON; best_speed: with drafts, relative to plain sampling, the mean of what was expected."""
         best = self.speeds / self.weighed if self.weighed else None
-        return {"rounds": self.rounds, "first": self.first, "last": self.last, "best_speed": best}
+        return {
+            "rounds": self.rounds,
+            "first": self.first,
+            "last": self.last,
+            "best_speed": best,
+            "expected_asking_seconds": self.expected_seconds,
+            "asking_seconds": self.seconds,
+        }
 
 
 @dataclass(slots=True)
 class Passes:
-    """Rounds of so many texts with room for so many draft rows in a pass; sums over them."""
+    """Rounds of so many texts with room for so many draft rows in a pass; sums over them.
+
+    Seconds are those of passes, and of drafters where something was drafted.
+    """
 
     rounds: int = 0
     expected: float = 0.0  # tokens, one a text and those of the drafts
     tokens: int = 0  # that came
-    expected_seconds: float = 0.0  # of passes and drafters, by what such ones take
+    expected_seconds: float = 0.0  # by what such passes and drafters take; first calls, which warm up, take nothing
     plain_seconds: float = 0.0  # of passes without drafts, likewise
     seconds: float = 0.0  # that were measured
 
@@ -76,13 +95,15 @@ class Passes:
 class Explanation:
     """Everything that a controller can say of one run, or of several.
 
-    widths: by (texts, draft rows of a pass). A round whose pass computed a prompt too, or served texts that somebody
-    else decides for, is in none of them: what its tokens took cannot be told.
+    rivalries: by the names of two drafters, in alphabetical order. widths: by (texts, draft rows of a pass). A round
+    whose pass computed a prompt too, or served texts that somebody else decides for, is in none of them: what its
+    tokens took cannot be told.
     """
 
     rounds: int = 0
     draft_rounds: int = 0
     drafters: dict[str, Use] = field(default_factory=dict)
+    rivalries: dict[tuple[str, str], Rivalry] = field(default_factory=dict)
     plain: dict[str, Stay] = field(default_factory=dict)
     widths: dict[tuple[int, int], Passes] = field(default_factory=dict)
 
@@ -105,6 +126,8 @@ class Explanation:
         self.draft_rounds += other.draft_rounds
         for name, use in other.drafters.items():
             self.drafters.setdefault(name, Use()).add(use)
+        for pair, rivalry in other.rivalries.items():
+            self.rivalries.setdefault(pair, Rivalry()).add(rivalry)
         for why, stay in other.plain.items():
             self.plain.setdefault(why, Stay()).add(stay)
         for width, passes in other.widths.items():
@@ -120,12 +143,13 @@ class Explanation:
             "drafters": {
                 name: {slot: getattr(use, slot) for slot in use.__slots__} for name, use in self.drafters.items()
             },
+            "preferences": [preference(*pair, rivalry) for pair, rivalry in sorted(self.rivalries.items())],
             "plain": [{"why": why, **stay.to_dict()} for why, stay in self.plain.items()],
             "widths": [width(*key, passes) for key, passes in sorted(self.widths.items())],
         }
 
     def _ratio(self, tokens: str, seconds: str) -> float | None:
-        took = sum(getattr(each, seconds) for each in self.widths.values())
+        took = sum(getattr(each, seconds) for each in (*self.widths.values(), *self.plain.values()))
         plain = sum(
             getattr(each, tokens) * each.plain_seconds / (each.rounds * texts)
             for (texts, _), each in self.widths.items()

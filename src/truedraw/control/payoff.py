@@ -19,9 +19,9 @@ from time import perf_counter
 from truedraw.control.account import MEASURING, NO_ROOM, NOT_WORTH_IT, NOTHING_OFFERED, PAUSING, Account
 from truedraw.control.costs import Average
 from truedraw.control.experience import Experience, Record, warmed
+from truedraw.control.late import Late
 from truedraw.control.offers import Offer, Pile, survivals
 from truedraw.control.opinion import Lean, log_odds
-from truedraw.control.promise import Promise
 from truedraw.control.shadow import Shadow
 from truedraw.control.width import Width
 from truedraw.protocol import Asker, Choice, Proposal, Round
@@ -31,10 +31,9 @@ CHEAP = 0.02  # of a pass, a call for one text: cheap drafts are made to be weig
 IDLE = 0.005  # of the time, that drafters may be asked for where nothing is drafted
 LONGEST_PAUSE = 64  # rounds
 CALIBRATION = 3  # plain passes that are measured before anything is drafted
-PLAIN_EVERY, CLOSE = 32, 1.1  # rounds to the next one where the gain is below this
+PLAIN_EVERY, CLOSE = 40, 1.1  # rounds to the next ones where the gain is below this
+AMONG = 3  # plain passes behind drafts, whose rows or their change an engine still works on: they are the drafts' price
 FORGET = 4  # times as many texts remembered as there are
-LOOKS = 0.01  # of the time, that looks may take
-LOOK_EVERY = 24  # rounds at least between tokens drafted by one that does not pay, to see whether it does by now
 
 
 @dataclass(slots=True)
@@ -60,11 +59,10 @@ class PayoffController:
         self._pause = 1
         self._length = SHORTEST
         self._rows = 0  # of drafts in the present pass
+        self._is_measuring = False  # in the present round
         self._plain = 0  # the last round that was plain to be measured
-        self._promises: dict[tuple[str, bool], list[float]] = {}  # less their price
-        self._promise: dict[tuple[str, bool], Promise] = {}
-        self._late: dict[int, str] = {}  # texts that draft after the decision, and by whom
-        self._used: dict[str, int] = {}  # the last round in which such a source drafted
+        self._quiet = AMONG  # rounds without drafts
+        self._late = Late(self._known, self._width)
 
     def budget(self, askers: Sequence[Asker]) -> list[dict[str, int]]:
         """All that cheap drafters can offer; one token of those whose cost is not known yet."""
@@ -90,10 +88,10 @@ class PayoffController:
         self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]
     ) -> list[Choice]:
         self.account.begin(askers, offers, seconds)
-        self._late, samples = {}, len(askers)
-        self._promises = self._promised(askers, samples)
-        look = self._look(askers)
-        if not any(offers) and not any(self._promises.values()) and look is None:
+        samples, self._is_measuring = len(askers), False
+        is_promising = self._late.weigh(askers, self._is_cheap)
+        look = self._late.look(askers, self._step)
+        if not any(offers) and not is_promising and look is None:
             self._rows = 0
             self.account.plain(PAUSING if any(asker.room and asker.sources for asker in askers) else NO_ROOM)
             return [Choice() for _ in askers]
@@ -102,8 +100,9 @@ class PayoffController:
         self._width.add(pile, samples, self._step - self._weighed_at)
         self._weighed_at = self._step
         self._asked = self._step if any(offers) else self._asked
-        usual = self._costs.seconds(samples, samples)
-        if self._is_plain_due(samples):
+        usual = self._costs.plain(samples)
+        self._is_measuring = self._is_plain_due(samples)
+        if self._is_measuring:
             self._rows = 0
             self.account.plain(MEASURING)
             return [Choice() for _ in askers]
@@ -119,30 +118,34 @@ class PayoffController:
         """Learn from one step of the loop, the rounds of all samples that ran in it."""
         for done in rounds:
             self._follow(done)
+        self._late.saw(rounds)
         rows = rounds[0].pass_rows
         if rows == 0:  # nothing was computed, so nothing was drafted either
             return
-        held = len(rounds) + (self._rows if self._plain == self._step else max(self._rows, self._width.rows))
-        self.account.saw(rounds, rows, held)
+        wide = 0 if self._is_measuring else max(self._rows, self._width.rows)  # drafts that were to be had may be fewer
+        self.account.saw(rounds, rows, len(rounds) + wide)
+        self._quiet = 0 if any(done.drafted for done in rounds) else self._quiet + 1
+        if self._is_measuring and self._quiet <= AMONG:
+            return
+        self._plain = self._step if self._is_measuring else self._plain
         seconds = sum(done.seconds - done.draft_seconds for done in rounds)
-        self._costs.add(max(rows, held), seconds, len(rounds))
+        self._costs.add(max(rows, len(rounds) + wide), seconds, len(rounds))
 
     def _is_plain_due(self, samples: int) -> bool:
-        """Whether a plain pass is to be measured: at first, and now and then where drafts hardly gain."""
-        is_close = self._width.rows > 0 and self._width.gain < CLOSE
-        if self._costs.passes(samples) >= CALIBRATION and not (is_close and self._step - self._plain >= PLAIN_EVERY):
-            return False
-        self._plain = self._step
-        return True
+        """Whether plain passes are to be measured: at first, and now and then where drafts hardly gain.
+
+        It takes a few of them, for the first ones behind drafts are not counted.
+        """
+        if self._costs.passes(samples) < CALIBRATION:
+            return True
+        return self._width.rows > 0 and self._width.gain < CLOSE and self._step - self._plain >= PLAIN_EVERY
 
     def _noted(self, askers: Sequence[Asker], pile: Pile, choices: list[Choice]) -> list[Choice]:
         """The choices, remembered, and entered for whoever asks why."""
-        self._late = {
-            asker.sample: choice.source for asker, choice in zip(askers, choices, strict=True) if choice.tokens
-        }
-        self._used |= dict.fromkeys(self._late.values(), self._step)
+        late = self._late.chosen(askers, choices, self._step)
         if any(choice.source for choice in choices):
-            self.account.drafted(askers, choices, self._expected(askers, choices, pile))
+            worths = [late.get(place, worth) for place, worth in enumerate(pile.worths(self._rows))]
+            self.account.drafted(askers, choices, worths)
         elif len(pile):
             self.account.plain(NOT_WORTH_IT, self._width.gain)
         else:
@@ -177,11 +180,10 @@ class PayoffController:
         text = self._texts.setdefault(asker.sample, Text(asker.coupled))
         weighed = [self._weighed(text, source, proposal) for source, proposal in made.items() if len(proposal)]
         offers = [offer for offer in weighed if offer is not None]
-        for source in asker.sources:
-            worth = self._promises.get((source, asker.coupled), ())
-            if worth and source not in made:
-                offers.append(Offer(source, worth[: asker.room], False))
-        return max(offers, key=lambda offer: offer.worth, default=None)
+        offers += [offer for offer in self._late.offers(asker) if offer.source not in made]
+        worths = {offer.source: offer.worth for offer in offers}
+        self.account.weighed(worths)
+        return max(offers, key=lambda offer: worths[offer.source], default=None)
 
     def _weighed(self, text: Text, source: str, proposal: Proposal) -> Offer | None:
         """None for an offer with laws: what was drawn to be weighed is always thrown away, and not asked for again."""
@@ -193,36 +195,6 @@ class PayoffController:
             text.shadows[source] = Shadow(proposal, log_odds(proposal))
         return Offer(source, survivals(proposal, record.opinion.chances(proposal, lean)), True)
 
-    def _expected(self, askers: Sequence[Asker], choices: Sequence[Choice], pile: Pile) -> list[float]:
-        """[texts] draft tokens that should be kept."""
-        worths = pile.worths(self._rows)
-        late = [(place, choice) for place, choice in enumerate(choices) if choice.tokens]
-        for place, choice in late:
-            worths[place] = self._promise[choice.source, askers[place].coupled].gain(choice.tokens)
-        return worths
-
-    def _promised(self, askers: Sequence[Asker], samples: int) -> dict[tuple[str, bool], list[float]]:
-        """What each draft token is worth of those that have to be asked first, less its price; [] = nothing."""
-        rate = samples / self._costs.seconds(samples, samples)
-        roomy = sorted(askers, key=lambda asker: asker.room)  # whoever has most room is told most of a source's worth
-        told = {(source, asker.coupled): asker.worths.get(source) for asker in roomy for source in asker.sources}
-        late = {kind: worths for kind, worths in told.items() if not self._is_cheap(self._known.of(*kind))}
-        self._promise = {kind: Promise.of(self._known.of(*kind), worths) for kind, worths in late.items()}
-        return {kind: promise.net(rate) for kind, promise in self._promise.items()}
-
-    def _look(self, askers: Sequence[Asker]) -> tuple[int, str] | None:
-        """A text, by its place, and a costly source that is to draft a token for it, to see whether it pays by now."""
-        samples = len(askers)
-        usual, more = self._costs.seconds(samples, samples), self._width.extra(samples, 1)
-        for source, coupled in self._promises:
-            price = more + self._known.of(source, coupled).pace.token
-            if self._step - self._used.get(source, 0) < max(LOOK_EVERY, price / (LOOKS * usual)):
-                continue
-            for place, asker in enumerate(askers):
-                if asker.room and source in asker.sources and asker.coupled == coupled:
-                    return place, source
-        return None
-
     def _follow(self, done: Round) -> None:
         text = self._texts.get(done.sample)
         if text is None:
@@ -232,11 +204,5 @@ class PayoffController:
             self._known.of(source, text.coupled).opinion.learn(fates, text.leans[source])
             if shadow.ended:
                 del text.shadows[source]
-        late = self._late.pop(done.sample, None) if done.pass_rows else None
-        if late is not None:
-            record = self._known.of(late, text.coupled)
-            record.acceptance.add(done.drafted, done.accepted)
-            promise = self._promise.get((late, text.coupled))
-            record.pace.add(done.draft_seconds, done.drafted, promise.levels(done.drafted) if promise else 0)
         if done.finish_reason is not None:
             del self._texts[done.sample]

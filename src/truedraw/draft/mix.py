@@ -133,12 +133,14 @@ class MixDrafter:
 
 
 @contextmanager
-def named_in_errors(source: str) -> Iterator[None]:
-    """Whoever reads of an error of this source shall know whose it was."""
+def named_in_errors(
+    source: str, part: str = "a source of the mix", kind: type[Exception] = Exception
+) -> Iterator[None]:
+    """Whoever reads of an error of this kind shall know in which part of the drafter it was."""
     try:
         yield
-    except Exception as error:
-        error.add_note(f"in {source}, a source of the mix")
+    except kind as error:
+        error.add_note(f"in {source}, {part}")
         raise
 
 

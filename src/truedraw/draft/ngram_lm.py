@@ -61,8 +61,9 @@ class NgramLMState:
 
     def commit(self, tokens: Sequence[int], scores: Scores | None = None) -> None:
         """The text goes on."""
-        self._trees.learn(tokens, self.drafted, scores)
-        self.drafted = None
+        if self.drafted is not None:
+            self._trees.learn(tokens, self.drafted, scores)
+            self.drafted = None
         if scores is not None and self.law.is_due():
             self._learn(scores)
         move = self.source.written if self._is_counted else self.source.behind

@@ -95,7 +95,7 @@ class _Shared:
             self.automaton.write(self._ends[prompt], tokens)
             self._first_bytes = self._first_bytes or self.automaton.num_bytes
         self.num_texts += 1
-        return self.automaton, self._ends[prompt].copy()
+        return self.automaton, self.automaton.copy(self._ends[prompt])
 
 
 def fingerprint(tokens: Sequence[int]) -> bytes:

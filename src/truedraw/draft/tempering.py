@@ -94,7 +94,8 @@ class OwnLaw:
     def after(self, tokens: Sequence[int]) -> OwnLaw:
         """Behind these tokens."""
         own = law_after(self._own, tokens)
-        return OwnLaw(own, own if self._target is self._own else law_after(self._target, tokens), self._tuner)
+        target = own if self._target is self._own else law_after(self._target, tokens)
+        return self if own is self._own and target is self._target else OwnLaw(own, target, self._tuner)
 
     def now(self) -> Law:
         """What to draw from; one round draws all its tokens from this law and those that follow it."""

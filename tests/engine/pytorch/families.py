@@ -12,6 +12,7 @@ from truedraw.engine.pytorch import PyTorchEngine
 from truedraw.protocol import Work
 
 VOCAB, CONTEXT, WINDOW = 96, 160, 24
+MARKS = {"bos_token_id": 1, "eos_token_id": 2}  # those that a family has by itself lie outside of this vocabulary
 SIZES = {
     "vocab_size": VOCAB,
     "hidden_size": 64,
@@ -21,17 +22,16 @@ SIZES = {
     "num_key_value_heads": 2,
     "max_position_embeddings": CONTEXT,
     "pad_token_id": 0,
-    "bos_token_id": 1,
-    "eos_token_id": 2,
+    **MARKS,
 }
-GPT = {"vocab_size": VOCAB, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": CONTEXT}
+GPT = {"vocab_size": VOCAB, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": CONTEXT, **MARKS}
 BLOOM = {"vocab_size": VOCAB, "hidden_size": 64, "n_layer": 2, "n_head": 4}
 MAMBA = {"vocab_size": VOCAB, "hidden_size": 64, "num_hidden_layers": 2, "state_size": 8}
 LATENT = {"num_key_value_heads": 4, "moe_intermediate_size": 32, "n_routed_experts": 4, "num_experts_per_tok": 2,
           "n_group": 1, "topk_group": 1, "first_k_dense_replace": 1, "q_lora_rank": 16, "kv_lora_rank": 16,
           "qk_rope_head_dim": 8, "qk_nope_head_dim": 8, "v_head_dim": 16, "n_shared_experts": 1}  # fmt: skip
 LOCAL = {"vocab_size": VOCAB, "hidden_size": 64, "num_layers": 2, "num_heads": 4, "window_size": WINDOW,
-         "attention_types": [[["global", "local"], 1]], "max_position_embeddings": CONTEXT}  # fmt: skip
+         "attention_types": [[["global", "local"], 1]], "max_position_embeddings": CONTEXT, **MARKS}  # fmt: skip
 FAMILIES: dict[str, tuple[str, dict[str, Any], int]] = {
     "llama": ("LlamaForCausalLM", SIZES, CONTEXT),
     "qwen2": ("Qwen2ForCausalLM", SIZES, CONTEXT),

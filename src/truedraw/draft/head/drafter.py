@@ -60,7 +60,8 @@ class HeadState:
         if said is not None and scores is not None:
             reading, logits = said
             self.law.learn(scores.logits[0], lambda law: reading.weights(logits, law), reading.tokens)
-        self._trees.learn(tokens, self.drafted, scores)
+        if self.drafted is not None:
+            self._trees.learn(tokens, self.drafted, scores)
         if self.seen is not None:
             self.seen.ended(tokens, self.drafted, scores)
         self.features = None if scores is None else features_behind(tokens, scores)

@@ -20,7 +20,7 @@ from truedraw.engine.openvino.runner import Runner, cache_ports
 from truedraw.engine.openvino.selftest import InvarianceReport, check_once
 from truedraw.engine.openvino.sequence import PagedSequence
 from truedraw.engine.openvino.shallow import Layers, ShallowEngine, equal_text
-from truedraw.engine.openvino.tasks import Filling, Scoring, Task, needs, unfinished
+from truedraw.engine.openvino.tasks import Filling, Scoring, Task, most_needed, needs, unfinished
 from truedraw.engine.openvino.timing import Costs
 from truedraw.engine.openvino.weights import Matrix
 from truedraw.engine.texts import Limits, beginning, check_fill
@@ -163,6 +163,8 @@ class OpenVINOEngine:
         """Whether `forward` would find the pages; raises EngineError where it would for another reason."""
         self._live()
         sequences = self._checked(works, fills)
+        if not fills and self._has_plenty(sequences, works):
+            return True
         found = [sequence.find() for sequence in sequences]
         fits = self._pool.missing(*needs(self._tasks(works, fills))) <= self._pool.num_free
         _lose(sequences, found)
@@ -247,6 +249,11 @@ class OpenVINOEngine:
         for fill in fills:
             check_fill(fill)
         return sequences
+
+    def _has_plenty(self, sequences: Seq[PagedSequence], works: Seq[Work]) -> bool:
+        """For trees of any shape with as many nodes."""
+        most = [most_needed(each, len(work.proposal)) for each, work in zip(sequences, works, strict=True)]
+        return sum(most) <= self._pool.num_free
 
     def _tasks(self, works: Seq[Work], fills: Seq[Fill]) -> list[Task]:
         """Of sequences that are checked; a fill that has found all it wanted is none any more."""

@@ -105,6 +105,13 @@ def needs(tasks: Seq[Task]) -> tuple[list[Claim], int]:
     return [task.claim() for task in tasks], sum([task.aside() for task in tasks])
 
 
+def most_needed(sequence: PagedSequence, nodes: int) -> int:
+    """Pages that a tree of so many nodes behind a text can take, whatever its shape: a bound without a look at any."""
+    rows = sequence.pool.rows
+    own = (sequence.num_uncached + nodes + LONE_ROWS) // rows + 2
+    return own + nodes * ((nodes + 1) // rows + 2)
+
+
 def unfinished(tasks: Seq[Task]) -> list[Task]:
     """Those whose goal is still ahead."""
     return [task for task in tasks if task.goal > task.sequence.cached]

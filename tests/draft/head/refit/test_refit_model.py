@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from draft.head.random_heads import card, write
-from generate.test_draft_head import CONFIG, LAWS, LAYERS, PROMPTS, likely, tokens
+from generate.one_text import CONFIG, LAWS, PROMPTS, check_one_text, in_a_batch, likely, one_by_one, tokens
 from models.tiny_models import write_folder
 from truedraw import Model, load
 from truedraw.cli.main import app
@@ -30,7 +30,7 @@ def place(tmp_path_factory):
     folder = write_folder(root / "tiny", CONFIG, likely())
     fingerprint = Tokenizer.of(open_checkpoint(folder)).fingerprint
     said = card(target="tiny", tokenizer=fingerprint, vocab_size=CONFIG.vocab_size, width=CONFIG.hidden_size,
-                layers=LAYERS, tokens=200)  # fmt: skip
+                layers=(0, 1), tokens=200)  # fmt: skip
     return root, folder, write(root / "tiny.safetensors", said)
 
 
@@ -53,29 +53,17 @@ def model(place, time) -> Model:
 
 @pytest.mark.parametrize("law", LAWS)
 def test_a_seed_gives_one_text_while_it_learns(model: Model, law: str) -> None:
-    settings = {**SETTINGS, **LAWS[law], "seed": 5}
     for prompt in PROMPTS[:2]:
-        plain = model.generate(prompt, speculative=False, **settings)
-        fast = model.generate(prompt, speculative=LEARNING, **settings)
-        assert fast.fallback is None
-        assert tokens(fast) == tokens(plain)
+        check_one_text(model, prompt, LEARNING, seed=5, **SETTINGS, **LAWS[law])
     assert model.drafts.refit(None).learnt.places > 10
     assert model.drafts.refit(None).is_on
 
 
 def test_jobs_of_a_batch_share_what_is_learnt(model: Model) -> None:
-    laws = list(LAWS.values())
-    plain = [model.generate(prompt, seed=number, speculative=False, **SETTINGS, **laws[number])
-             for number, prompt in enumerate(PROMPTS)]  # fmt: skip
+    plain = one_by_one(model, **SETTINGS)
     kinds = [LEARNING, LEARNING, {**LEARNING, "refit": False}, {**LEARNING, "head_depth": 2}, None]
-    with model.batch() as batch:
-        runs = [batch.add(prompt, seed=number, speculative=kinds[number], **SETTINGS, **laws[number])
-                for number, prompt in enumerate(PROMPTS)]  # fmt: skip
-        while batch.step():
-            pass
-    results = [run.result() for run in runs]
-    assert [result.fallback for result in results] == [None] * 5
-    assert [tokens(result) for result in results] == [tokens(result) for result in plain]
+    results = in_a_batch(model, kinds, **SETTINGS)
+    assert [tokens(result) for result in results] == plain
     assert len(model.drafts._refits) == 1
     assert model.drafts.refit(None).learnt.places > 20
 

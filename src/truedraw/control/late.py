@@ -1,0 +1,86 @@
+"""Drafters that are asked once it is decided how much they draw: their tokens cost time, or are drawn.
+
+What they promise is known before, from their own word on the shape of their trees or from acceptance by position, and
+so is what a token of theirs takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from truedraw.control.experience import Experience, Record
+from truedraw.control.offers import Offer
+from truedraw.control.promise import Promise
+from truedraw.control.width import Width
+from truedraw.protocol import Asker, Choice, Round
+
+LOOKS = 0.01  # of the time, that looks may take
+LOOK_EVERY = 24  # rounds at least between tokens drafted by one that does not pay, to see whether it does by now
+Kind = tuple[str, bool]
+"""A drafter, and whether a coupled rule judges what it drafts."""
+
+
+class Late:
+    """One controller's; `known` and `width` are what it knows and decides by."""
+
+    def __init__(self, known: Experience, width: Width) -> None:
+        self._known, self._costs, self._width = known, known.costs, width
+        self._worths: dict[Kind, list[float]] = {}  # less their price
+        self._promises: dict[Kind, Promise] = {}
+        self._asked: dict[int, Kind] = {}  # texts that draft in this round, and by whom
+        self._used: dict[str, int] = {}  # the last round in which such a source drafted
+
+    def weigh(self, askers: Sequence[Asker], is_cheap: Callable[[Record], bool]) -> bool:
+        """What each source would bring that is not cheap; whether any is worth its price."""
+        rate = len(askers) / self._costs.plain(len(askers))
+        roomy = sorted(askers, key=lambda asker: asker.room)  # whoever has most room is told most of a source's worth
+        told = {(source, asker.coupled): asker.worths.get(source) for asker in roomy for source in asker.sources}
+        late = {kind: worths for kind, worths in told.items() if not is_cheap(self._known.of(*kind))}
+        self._asked = {}
+        self._promises = {kind: Promise.of(self._known.of(*kind), worths) for kind, worths in late.items()}
+        self._worths = {kind: promise.net(rate) for kind, promise in self._promises.items()}
+        return any(self._worths.values())
+
+    def offers(self, asker: Asker) -> list[Offer]:
+        """What it would bring to a text."""
+        kinds = ((source, asker.coupled) for source in asker.sources)
+        return [Offer(kind[0], worth[: asker.room], False) for kind in kinds if (worth := self._worths.get(kind))]
+
+    def look(self, askers: Sequence[Asker], step: int) -> tuple[int, str] | None:
+        """A text, by its place, and a source that is to draft a token for it, to see whether it pays by now."""
+        samples = len(askers)
+        usual, more = self._costs.plain(samples), self._width.extra(samples, 1)
+        for source, coupled in self._worths:
+            price = more + self._known.of(source, coupled).pace.token
+            if step - self._used.get(source, 0) < max(LOOK_EVERY, price / (LOOKS * usual)):
+                continue
+            for place, asker in enumerate(askers):
+                if asker.room and source in asker.sources and asker.coupled == coupled:
+                    return place, source
+        return None
+
+    def chosen(self, askers: Sequence[Asker], choices: Sequence[Choice], step: int) -> dict[int, float]:
+        """These are asked now; the draft tokens that should be kept, by the place of the text."""
+        late = [place for place, choice in enumerate(choices) if choice.tokens]
+        kinds = {place: (choices[place].source, askers[place].coupled) for place in late}
+        self._asked = {askers[place].sample: kind for place, kind in kinds.items()}
+        self._used |= {source: step for source, _ in kinds.values()}
+        return {place: self._promises[kind].gain(choices[place].tokens) for place, kind in kinds.items()}
+
+    def saw(self, rounds: Iterable[Round]) -> None:
+        """What came of it. One call drafted for all texts of a source, and tells once what a text takes."""
+        calls: dict[Kind, list[Round]] = {}
+        for done in rounds:
+            kind = self._asked.pop(done.sample, None)
+            if kind is not None and done.pass_rows:
+                calls.setdefault(kind, []).append(done)
+        for kind, group in calls.items():
+            self._learn(kind, group)
+
+    def _learn(self, kind: Kind, group: Sequence[Round]) -> None:
+        record = self._known.of(*kind)
+        for done in group:
+            record.acceptance.add(done.drafted, done.accepted)
+        levels = self._promises[kind].levels(max(done.drafted for done in group))
+        tokens, seconds = sum(done.drafted for done in group), sum(done.draft_seconds for done in group)
+        record.pace.add(seconds / len(group), tokens / len(group), levels)
