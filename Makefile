@@ -1,7 +1,9 @@
 # make demo | test | lint | bench | slow | parity | clean. Needs Python 3.11 or later; PYTHON=... chooses one.
+# WORKERS=... processes share out the tests, each on its part of the cores.
 
 PYTHON ?= python3
 VENV ?= .venv
+WORKERS ?= 2
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
@@ -12,7 +14,7 @@ demo: $(VENV)/.run
 	  "Tell me a short story about a lighthouse keeper who talks to the sea."
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check src tests tools attacks

@@ -1,5 +1,6 @@
 """Shared fixtures; the oracle and the known laws are plain modules beside this file."""
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -7,6 +8,23 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+COMPILED = Path(".pytest_cache", "numba")  # a folder a worker, kept: compiling all of it takes a minute
+
+
+def pytest_configure(config):
+    """Of several workers each compiles alone and keeps to its share of the cores: no pool of threads is larger.
+
+    numba names a function's next file by those it finds: two processes may give the code of two signatures one name.
+    """
+    worker = getattr(config, "workerinput", None)
+    if worker is None:
+        return
+    name, number = worker["workerid"], int(worker["workerid"].removeprefix("gw"))
+    os.environ["NUMBA_CACHE_DIR"] = str(config.rootpath / COMPILED / name)
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, cores[number :: worker["workercount"]] or cores)
 
 
 @pytest.fixture(autouse=True, scope="session")
