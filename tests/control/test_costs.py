@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from control.test_payoff import steep
-from truedraw.control.costs import BUSY, DRIFT, ENOUGH, LADDER, USUAL, PassCosts
+from truedraw.control.costs import DRIFT, ENOUGH, LADDER, USUAL, PassCosts
 from truedraw.engine.openvino.timing import ROWS
 from truedraw.engine.tabular import TabularEngine
 from truedraw.protocol import PassTable
@@ -32,36 +32,9 @@ def test_costs_follow_the_measured_ones() -> None:
         for rows in (1, 2, 8):
             costs.add(rows, 3 * steep(rows))
     for rows in (1, 2, 8):
-        assert costs.seconds(rows) == pytest.approx(3 * steep(rows), rel=0.06)
+        assert costs.seconds(rows) == pytest.approx(3 * steep(rows), rel=0.01)
     assert costs.passes(8) == 50
     assert costs.passes(16) == 0
-
-
-def test_a_machine_that_becomes_slow_is_slow_for_all_row_counts() -> None:
-    costs = PassCosts()
-    for _ in range(100):
-        costs.add(2, 1.0)
-        costs.add(8, 1.2)
-    for _ in range(100):
-        costs.add(8, 2.4)
-    assert costs.seconds(8) / costs.seconds(2) == pytest.approx(1.2, rel=0.25)
-    assert costs.seconds(8) == pytest.approx(2.4, rel=0.05)
-
-
-def test_a_plain_pass_takes_no_longer_than_one_with_drafts() -> None:
-    costs = PassCosts()
-    for _ in range(5):
-        costs.add(4, 9.0, 4)
-    for _ in range(200):
-        costs.add(8, 1.0, 4)
-    assert costs.plain(4) <= costs.seconds(8, 4) == pytest.approx(1.0, rel=0.02)
-
-
-def test_a_table_of_a_busy_machine_has_drifted() -> None:
-    costs = PassCosts.of(Knowing(TABLE))
-    for _ in range(ENOUGH):
-        costs.add(8, 0.9 * BUSY * costs.table(8))
-    assert costs.drifted()
 
 
 def test_one_measured_count_sets_the_unit_of_all() -> None:
@@ -141,8 +114,8 @@ def drifting(factor: float, wide: int = 8, passes: int = ENOUGH) -> PassCosts:
 
 
 def test_a_table_that_compares_wrongly_has_drifted() -> None:
-    assert drifting(1.25 * DRIFT).drifted()
-    assert drifting(1 / (1.25 * DRIFT)).drifted()
+    assert drifting(1.01 * DRIFT).drifted()
+    assert drifting(1 / (1.01 * DRIFT)).drifted()
 
 
 def test_small_differences_few_passes_and_counts_beyond_the_table_are_no_drift() -> None:

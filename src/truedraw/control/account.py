@@ -129,7 +129,7 @@ class Account:
     def _priced(self, texts: int, rows: int, passes: Passes) -> Passes:
         costs = self._known.costs
         took = passes.rounds * costs.seconds(texts + rows, texts) + passes.expected_seconds
-        return replace(passes, expected_seconds=took, plain_seconds=passes.rounds * costs.plain(texts))
+        return replace(passes, expected_seconds=took, plain_seconds=passes.rounds * costs.seconds(texts, texts))
 
     def _of(self, source: str) -> Use:
         return self._sums.drafters.setdefault(source, Use())

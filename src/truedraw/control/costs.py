@@ -21,35 +21,31 @@ USUAL: Mapping[int, float] = MappingProxyType(
 NO_TEXTS: Mapping[int, float] = MappingProxyType({})
 LADDER = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 """Row counts that are told apart; the engine pads to about these."""
-PRIOR_PASSES = 8  # measured passes that weigh as much as what the table says
-MEMORY = 32  # values that running averages reach back
-SOON, LATE = 24, 128  # passes that the machine's speed reaches back, and what row counts take beside one another
-WILD = 2.0  # times what was to be expected, that a pass counts for at most
-BUSY = 0.6  # of the table's seconds: passes that take less were measured while the machine did other things
+PRIOR_PASSES = 8  # measured passes that weigh as much as what the table and all other passes say
+MEMORY = 32  # passes that running averages reach back
 DRIFT = 1.5  # times the one row count may take of its seconds in the table what another takes of its own
 """What long texts, and the work that is done on each row after a pass, make of it stays below this."""
 ENOUGH = 32  # passes of a row count before it is compared
 
 
 class Average:
-    """A running mean that turns into an exponential one with a memory of `memory` values."""
+    """A running mean that turns into an exponential one with a memory of `MEMORY` values."""
 
-    def __init__(self, value: float = 0.0, count: int = 0, memory: int = MEMORY) -> None:
-        self.count, self.value, self._memory = count, value, memory
+    def __init__(self, value: float = 0.0, count: int = 0) -> None:
+        self.count, self.value = count, value
 
     def add(self, value: float) -> None:
         """Take one more value."""
         self.count += 1
-        self.value += (value - self.value) / min(self.count, self._memory)
+        self.value += (value - self.value) / min(self.count, MEMORY)
 
 
 class PassCosts:
     """Seconds of a pass over so many rows of so many texts.
 
     `table`: seconds by rows, of one text; `texts`: by texts with one row each, in the same unit, which may be any one:
-    what is measured sets it. Seconds are those of the table, times how fast the machine is of late, times what passes
-    of a row count have taken beside others. A machine that others use is slow for minutes: what one row count took then
-    must not be held against what another takes now.
+    what is measured sets it. Every row count on the ladder has its own average, in units of the table, and leans on
+    that of all passes.
     """
 
     def __init__(self, table: Mapping[int, float] = USUAL, texts: Mapping[int, float] = NO_TEXTS) -> None:
@@ -58,48 +54,35 @@ class PassCosts:
         self._extra = Line({1: 0.0, **extra})
         self._last = max(table)
         self._table: dict[tuple[int, int], float] = {}
-        self._measured: dict[int, Average] = {}  # by row count, where the speed is 1
-        self._speed = Average(memory=SOON)
-        self._is_timed = False
+        self._measured: dict[int, Average] = {}
+        self._all = Average()
 
     @classmethod
     def of(cls, engine: object) -> PassCosts:
         """As the engine has measured them, which may take it seconds the first time; else the usual ones."""
         measured = engine.pass_costs() if isinstance(engine, KnowsCosts) else None
-        if measured is None:
-            return cls()
-        costs = cls(measured.rows, measured.texts)
-        costs._is_timed = True
-        return costs
+        return cls() if measured is None else cls(measured.rows, measured.texts)
 
     def add(self, rows: int, seconds: float, texts: int = 1) -> None:
         """One pass."""
-        here = self._measured.setdefault(step(rows), Average(1.0, PRIOR_PASSES, LATE))
         ratio = seconds / self.table(rows, texts)
-        if not self._speed.count:
-            self._speed.add(ratio)
-            here.add(1.0)
-            return
-        usual = self._speed.value
-        ratio = min(ratio, WILD * usual * here.value)
-        self._speed.add(ratio / here.value)
-        here.add(ratio / usual)
+        self._all.add(ratio)
+        self._measured.setdefault(step(rows), Average()).add(ratio)
 
     def passes(self, rows: int) -> int:
         """How many of so many rows were measured."""
         here = self._measured.get(step(rows))
-        return 0 if here is None else here.count - PRIOR_PASSES
+        return 0 if here is None else here.count
 
     def seconds(self, rows: int, texts: int = 1) -> float:
         """Of a pass over `rows`, those of the texts and of their drafts; in units of the table at first."""
-        speed = self._speed.value if self._speed.count else 1.0
+        usual = self._all.value if self._all.count else 1.0
         here = self._measured.get(step(rows))
-        return self.table(rows, texts) * speed * (1.0 if here is None else here.value)
-
-    def plain(self, texts: int) -> float:
-        """Of a pass without drafts, which takes no longer than any that had some, whatever was measured of it once."""
-        wider = [rows for rows in self._measured if rows > texts]
-        return min([self.seconds(rows, texts) for rows in (texts, *wider)])
+        if here is None:
+            return self.table(rows, texts) * usual
+        weight = min(here.count, MEMORY)
+        share = PRIOR_PASSES * (1 - weight / MEMORY)
+        return self.table(rows, texts) * (share * usual + weight * here.value) / (share + weight)
 
     def table(self, rows: int, texts: int = 1) -> float:
         """What the table says, or its neighbours."""
@@ -111,13 +94,10 @@ class PassCosts:
     def drifted(self) -> bool:
         """Whether row counts have come to compare otherwise than in the table, which should be measured again.
 
-        That all take longer is no drift: the machine is shared, or the texts are long. Where all take much less, the
-        machine had other things to do when the table was measured, which bends it.
+        That all take longer, or less, is no drift: the machine is shared, or the texts are long.
         """
-        if self._is_timed and self._speed.count >= ENOUGH and self._speed.value < BUSY:
-            return True
         known = [average.value for rows, average in self._measured.items()
-                 if rows <= self._last and average.count >= ENOUGH + PRIOR_PASSES]  # fmt: skip
+                 if rows <= self._last and average.count >= ENOUGH]  # fmt: skip
         return bool(known) and max(known) > DRIFT * min(known)
 
 

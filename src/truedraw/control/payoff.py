@@ -31,8 +31,7 @@ CHEAP = 0.02  # of a pass, a call for one text: cheap drafts are made to be weig
 IDLE = 0.005  # of the time, that drafters may be asked for where nothing is drafted
 LONGEST_PAUSE = 64  # rounds
 CALIBRATION = 3  # plain passes that are measured before anything is drafted
-PLAIN_EVERY, CLOSE = 40, 1.1  # rounds to the next ones where the gain is below this
-AMONG = 3  # plain passes behind drafts, whose rows or their change an engine still works on: they are the drafts' price
+PLAIN_EVERY, CLOSE = 32, 1.1  # rounds to the next one where the gain is below this
 FORGET = 4  # times as many texts remembered as there are
 
 
@@ -59,9 +58,7 @@ class PayoffController:
         self._pause = 1
         self._length = SHORTEST
         self._rows = 0  # of drafts in the present pass
-        self._is_measuring = False  # in the present round
         self._plain = 0  # the last round that was plain to be measured
-        self._quiet = AMONG  # rounds without drafts
         self._late = Late(self._known, self._width)
 
     def budget(self, askers: Sequence[Asker]) -> list[dict[str, int]]:
@@ -88,7 +85,7 @@ class PayoffController:
         self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]
     ) -> list[Choice]:
         self.account.begin(askers, offers, seconds)
-        samples, self._is_measuring = len(askers), False
+        samples = len(askers)
         is_promising = self._late.weigh(askers, self._is_cheap)
         look = self._late.look(askers, self._step)
         if not any(offers) and not is_promising and look is None:
@@ -100,9 +97,8 @@ class PayoffController:
         self._width.add(pile, samples, self._step - self._weighed_at)
         self._weighed_at = self._step
         self._asked = self._step if any(offers) else self._asked
-        usual = self._costs.plain(samples)
-        self._is_measuring = self._is_plain_due(samples)
-        if self._is_measuring:
+        usual = self._costs.seconds(samples, samples)
+        if self._is_plain_due(samples):
             self._rows = 0
             self.account.plain(MEASURING)
             return [Choice() for _ in askers]
@@ -122,23 +118,18 @@ class PayoffController:
         rows = rounds[0].pass_rows
         if rows == 0:  # nothing was computed, so nothing was drafted either
             return
-        wide = 0 if self._is_measuring else max(self._rows, self._width.rows)  # drafts that were to be had may be fewer
-        self.account.saw(rounds, rows, len(rounds) + wide)
-        self._quiet = 0 if any(done.drafted for done in rounds) else self._quiet + 1
-        if self._is_measuring and self._quiet <= AMONG:
-            return
-        self._plain = self._step if self._is_measuring else self._plain
+        held = len(rounds) + (self._rows if self._plain == self._step else max(self._rows, self._width.rows))
+        self.account.saw(rounds, rows, held)
         seconds = sum(done.seconds - done.draft_seconds for done in rounds)
-        self._costs.add(max(rows, len(rounds) + wide), seconds, len(rounds))
+        self._costs.add(max(rows, held), seconds, len(rounds))
 
     def _is_plain_due(self, samples: int) -> bool:
-        """Whether plain passes are to be measured: at first, and now and then where drafts hardly gain.
-
-        It takes a few of them, for the first ones behind drafts are not counted.
-        """
-        if self._costs.passes(samples) < CALIBRATION:
-            return True
-        return self._width.rows > 0 and self._width.gain < CLOSE and self._step - self._plain >= PLAIN_EVERY
+        """Whether a plain pass is to be measured: at first, and now and then where drafts hardly gain."""
+        is_close = self._width.rows > 0 and self._width.gain < CLOSE
+        if self._costs.passes(samples) >= CALIBRATION and not (is_close and self._step - self._plain >= PLAIN_EVERY):
+            return False
+        self._plain = self._step
+        return True
 
     def _noted(self, askers: Sequence[Asker], pile: Pile, choices: list[Choice]) -> list[Choice]:
         """The choices, remembered, and entered for whoever asks why."""

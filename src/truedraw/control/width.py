@@ -46,7 +46,7 @@ class Width:
 
     def speeds(self, samples: int, offering: float) -> dict[int, float]:
         """Tokens a second by the number of draft rows; 0 = plain sampling."""
-        found = {0: samples / self._costs.plain(samples)}
+        found = {0: samples / self._costs.seconds(samples, samples)}
         for total in self._totals(samples):
             seconds = self._costs.seconds(total, samples) + offering
             found[total - samples] = (samples + self._worth.get(total, 0.0)) / seconds
@@ -73,7 +73,7 @@ class Width:
         """Seconds that a pass with so many draft rows takes longer than a plain one, now and then."""
         total = samples + rows
         change = 2 * CHANGE * self._costs.seconds(1) if total > SAME else 0.0
-        return self._costs.seconds(total, samples) - self._costs.plain(samples) + change
+        return self._costs.seconds(total, samples) - self._costs.seconds(samples, samples) + change
 
     def _totals(self, samples: int) -> list[int]:
         """Rows of a pass that can be filled with drafts."""

@@ -59,6 +59,8 @@ class SuffixAutomaton:
 
     def write(self, cursor: Cursor, tokens: Sequence[int]) -> None:
         """Append tokens to the text of a cursor."""
+        if not len(tokens):
+            return
         self._late.setdefault(id(cursor), (cursor, []))[1].extend(tokens)
         self._num_late += len(tokens)
         if self._num_late > MOST_LATE:
@@ -67,9 +69,9 @@ class SuffixAutomaton:
     def _enter(self) -> None:
         """All that was written, before anything is read."""
         if self._num_late:
-            late, self._late, self._num_late = self._late, {}, 0
-            for cursor, tokens in late.values():
-                self._append(cursor, tokens)
+            self._num_late = 0
+            while self._late:
+                self._append(*self._late.pop(next(iter(self._late))))
 
     def _append(self, cursor: Cursor, tokens: Sequence[int]) -> None:
         left = np.asarray(tokens, np.int64)

@@ -72,7 +72,7 @@ def _is_finite(value: object) -> bool:
         return False
 
 
-ANY = Numbers(-math.inf, math.inf, "that is finite")
+BIAS = Numbers(-1e30, 1e30, "from -1e30 to 1e30")  # beyond all that a float32 logit can be, far from overflow
 COUNT = Wholes(0, "0 or more; 0 turns it off")
 IDS = Wholes(0, "token ids, 0 or more")
 SHARE = Numbers(0.0, 1.0, "from 0 to 1")
@@ -144,7 +144,9 @@ def biases(value: Any) -> dict[int, float]:
     for token, bias in (value or {}).items():
         token_id = int(token) if isinstance(token, str) and token.isdecimal() and len(token) <= MOST_DIGITS else token
         IDS.check(name, token_id)
-        ANY.check(name, bias)
+        BIAS.check(name, bias)
+        if token_id in found:
+            raise BadParameter(name, f"token {token_id} stands there twice; name it once")
         found[token_id] = float(bias)
     return found
 

@@ -94,7 +94,7 @@ class Row:
             p = np.empty(self._raw.shape)
             softmax_into(self._raw, self._temperature, p)
             return self._settle(p)
-        if softmax_here(self._logits, self._temperature) == -np.inf:
+        if not np.isfinite(softmax_here(self._logits, self._temperature)):
             self._largest(self._logits)
         return self._settle(self._logits)
 
@@ -108,8 +108,10 @@ class Row:
 
     def _largest(self, logits: Floats) -> float:
         top = float(logits.max())
-        if top > -np.inf:
+        if np.isfinite(top):
             return top
+        if top != -np.inf:
+            raise BadParameter("logit_bias", "with the penalties it makes a logit too large for a number; give less")
         names = ", ".join(dict.fromkeys(self._bans)) or "logit_bias"
         raise BadParameter(
             names.split(", ")[-1],

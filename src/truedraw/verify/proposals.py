@@ -59,6 +59,10 @@ def check_confidence(proposal: Proposal) -> None:
 def check_tree(proposal: Proposal) -> None:
     """Raises BadProposal unless every node has a parent that stands before it, and a law or None."""
     n = len(proposal)
+    if not has_ids(proposal):
+        raise BadProposal(
+            f"draft tokens are {proposal.tokens.dtype} and their parents {proposal.parents.dtype}; give int64 arrays"
+        )
     if len(proposal.parents) != n or len(proposal.laws) != n:
         raise BadProposal(
             f"{n} draft tokens came with {len(proposal.parents)} parents and {len(proposal.laws)} laws; give one each"
@@ -66,6 +70,11 @@ def check_tree(proposal: Proposal) -> None:
     for node, parent in enumerate(proposal.parents.tolist()):
         if not ROOT <= parent < node:
             raise BadProposal(f"draft node {node} has parent {parent}; a parent is -1 or an earlier node")
+
+
+def has_ids(proposal: Proposal) -> bool:
+    """Whether its tokens and parents are whole numbers."""
+    return proposal.tokens.dtype.kind in "iu" and proposal.parents.dtype.kind in "iu"
 
 
 def check_law(law: DraftLaw, vocab: int, token: int, node: int) -> None:
@@ -105,6 +114,8 @@ def check_support(law: SparseLaw, vocab: int, node: int) -> None:
 
 def check_weights(weights: Floats, node: int) -> None:
     """Raises BadProposal unless they are probabilities."""
+    if weights.dtype.kind != "f":
+        raise BadProposal(f"the law of draft node {node} is {weights.dtype}; give an array of floats")
     with np.errstate(invalid="ignore"):  # infinities of both signs: the sum is NaN, and refused below
         least, total = float(weights.min()), float(weights.sum(dtype=np.float64))
     if not (least >= 0.0 and abs(total - 1.0) <= SUM_TOLERANCE):

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from truedraw.errors import BadProposal
-from truedraw.protocol import ROOT, Proposal
-from truedraw.verify.proposals import check_confidence, check_node
+from truedraw.protocol import NOTHING, ROOT, Proposal
+from truedraw.verify.proposals import check_confidence, check_node, has_ids
 
 
 def sound_part(proposal: Proposal, vocab: int, budget: int) -> Proposal:
@@ -41,6 +41,8 @@ def sound_part(proposal: Proposal, vocab: int, budget: int) -> Proposal:
 
 def first_nodes(proposal: Proposal, budget: int) -> Proposal:
     """At most `budget`, and as far as each has a token, a law or None, and a parent that stands before it."""
+    if not has_ids(proposal):
+        return NOTHING
     parents = proposal.parents.tolist()
     most = min(budget, len(proposal.tokens), len(parents), len(proposal.laws))
     most = next((node for node, parent in enumerate(parents[:most]) if not ROOT <= parent < node), most)

@@ -138,7 +138,7 @@ def mask_into(weights, cut, out):  # type: ignore[no-untyped-def]
         out[i] = weights[i] > value
     if value > 0.0:
         i = 0
-        while ties > 0:
+        while ties > 0 and i < weights.shape[0]:
             if weights[i] == value:
                 out[i] = True
                 ties -= 1
