@@ -27,8 +27,8 @@ def pytest_configure(config):
         os.sched_setaffinity(0, cores[number :: worker["workercount"]] or cores)
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True)
 def ctrl_c_is_heard():
-    """Also where the tests are a background job, whose processes ignore it."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    """Also in a background job, whose processes ignore it, and behind a test whose command let it end the process."""
+    if signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, signal.SIG_DFL):
         signal.signal(signal.SIGINT, signal.default_int_handler)
