@@ -30,5 +30,4 @@ def pytest_configure(config):
 @pytest.fixture(autouse=True)
 def ctrl_c_is_heard():
     """Also in a background job, whose processes ignore it, and behind a test whose command let it end the process."""
-    if signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, signal.SIG_DFL):
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -14,6 +14,8 @@ from truedraw.generate.speculation import Speculation
 from truedraw.models.toy import TOY_TABLE, toy_text
 from truedraw.text import Tokenizer
 
+pytestmark = pytest.mark.interrupts
+
 TEMPLATE = "{% for message in messages %}{{ message.role }}:{{ message.content }};{% endfor %}"
 QUIET = OutputFlags(stats=False)
 

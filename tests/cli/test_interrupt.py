@@ -12,6 +12,8 @@ from truedraw import load
 from truedraw.cli.interrupt import interruptible
 from truedraw.engine.tabular import TabularEngine
 
+pytestmark = pytest.mark.interrupts
+
 TOY = ("-m", "tabular", "--ignore-eos", "--seed", "5", "--spec-method", "none")
 PASSES = 12
 

@@ -7,6 +7,8 @@ import pytest
 
 from truedraw.engine.tabular import TabularEngine
 
+pytestmark = pytest.mark.interrupts
+
 TOY = ("-m", "tabular", "--max-tokens", 5)
 LINES = b"""{"prompt": "the cat", "id": "a"}
 

@@ -7,6 +7,8 @@ from truedraw.engine.cache_use import CacheUse
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import OutOfPages
 
+pytestmark = pytest.mark.interrupts
+
 GRID = ("--temperature", "0.3,1", "--top-p", "0.9,1", "-n", 3)
 TOY = ("-m", "tabular", "--max-tokens", 6)
 
