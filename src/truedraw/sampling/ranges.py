@@ -72,7 +72,9 @@ def _is_finite(value: object) -> bool:
         return False
 
 
-BIAS = Numbers(-1e30, 1e30, "from -1e30 to 1e30")  # beyond all that a float32 logit can be, far from overflow
+BIAS = Numbers(
+    -1e300, 1e300, "from -1e300 to 1e300"
+)  # a hundredth of it as a penalty multiplies it, and it still is a number
 COUNT = Wholes(0, "0 or more; 0 turns it off")
 IDS = Wholes(0, "token ids, 0 or more")
 SHARE = Numbers(0.0, 1.0, "from 0 to 1")

@@ -74,7 +74,7 @@ def check_tree(proposal: Proposal) -> None:
 
 def has_ids(proposal: Proposal) -> bool:
     """Whether its tokens and parents are whole numbers."""
-    return proposal.tokens.dtype.kind in "iu" and proposal.parents.dtype.kind in "iu"
+    return not len(proposal) or (proposal.tokens.dtype.kind in "iu" and proposal.parents.dtype.kind in "iu")
 
 
 def check_law(law: DraftLaw, vocab: int, token: int, node: int) -> None:
@@ -114,7 +114,7 @@ def check_support(law: SparseLaw, vocab: int, node: int) -> None:
 
 def check_weights(weights: Floats, node: int) -> None:
     """Raises BadProposal unless they are probabilities."""
-    if weights.dtype.kind != "f":
+    if weights.dtype.kind not in "fiu":
         raise BadProposal(f"the law of draft node {node} is {weights.dtype}; give an array of floats")
     with np.errstate(invalid="ignore"):  # infinities of both signs: the sum is NaN, and refused below
         least, total = float(weights.min()), float(weights.sum(dtype=np.float64))
