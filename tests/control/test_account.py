@@ -10,10 +10,11 @@ import pytest
 
 from control.worlds import Source, World
 from truedraw.control.account import MEASURING, NO_ROOM, NOT_WORTH_IT, NOTHING_OFFERED, PAUSING, Account
-from truedraw.control.costs import LADDER, PassCosts
+from truedraw.control.costs import KNOWN, PassCosts
 from truedraw.control.experience import Experience
 from truedraw.control.explanation import Explanation, together
-from truedraw.control.payoff import CALIBRATION, PayoffController
+from truedraw.control.payoff import PayoffController
+from truedraw.control.table import LADDER
 from truedraw.protocol import Asker, Choice, Proposal, Round
 
 HONEST = lambda _step, _sample, likely: likely  # noqa: E731
@@ -76,7 +77,7 @@ def test_why_it_stayed_plain() -> None:
     useless = Source(lambda *_: 0.02, seconds=0.0018, has_opinion=False)
     speed, found = told(World({"it": useless}, cost=lambda rows: 0.93 + 0.07 * rows), 400)
     assert found.plain[MEASURING].first == 1
-    assert found.plain[MEASURING].rounds >= CALIBRATION
+    assert found.plain[MEASURING].rounds >= KNOWN
     assert found.plain[PAUSING].rounds >= 100
     stay = found.plain[NOT_WORTH_IT].to_dict()
     assert 0.8 < stay["best_speed"] < 1.02

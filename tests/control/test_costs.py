@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from math import exp
+
+import numpy as np
 import pytest
 
 from control.test_payoff import steep
-from truedraw.control.costs import DRIFT, ENOUGH, LADDER, USUAL, PassCosts
+from truedraw.control.costs import DRIFT, ENOUGH, KNOWN, PassCosts
+from truedraw.control.table import LADDER, USUAL
 from truedraw.engine.openvino.timing import ROWS
 from truedraw.engine.tabular import TabularEngine
 from truedraw.protocol import PassTable
@@ -28,12 +32,13 @@ class Knowing:
 
 def test_costs_follow_the_measured_ones() -> None:
     costs = PassCosts()
-    for _ in range(50):
+    for _ in range(60):
         for rows in (1, 2, 8):
-            costs.add(rows, 3 * steep(rows))
+            for _ in range(4):
+                costs.add(rows, 3 * steep(rows))
     for rows in (1, 2, 8):
-        assert costs.seconds(rows) == pytest.approx(3 * steep(rows), rel=0.01)
-    assert costs.passes(8) == 50
+        assert costs.seconds(rows) == pytest.approx(3 * steep(rows), rel=0.05)
+    assert costs.passes(8) == 4 * 60
     assert costs.passes(16) == 0
 
 
@@ -104,26 +109,104 @@ def test_measured_passes_of_many_texts_set_the_unit_of_all() -> None:
     assert costs.seconds(1) == pytest.approx(0.02)
 
 
-def drifting(factor: float, wide: int = 8, passes: int = ENOUGH) -> PassCosts:
+def drifting(factor: float, wide: int = 8, passes: int = ENOUGH + KNOWN) -> PassCosts:
     """Costs by which passes of `wide` rows take `factor` times what they should beside those of one row."""
     costs = PassCosts.of(Knowing(TABLE))
     for _ in range(passes):
-        costs.add(1, 3 * costs.table(1))
-        costs.add(wide, 3 * factor * costs.table(wide))
+        for _ in range(2):
+            costs.add(1, 3 * costs.table(1))
+        for _ in range(2):
+            costs.add(wide, 3 * factor * costs.table(wide))
     return costs
 
 
 def test_a_table_that_compares_wrongly_has_drifted() -> None:
-    assert drifting(1.01 * DRIFT).drifted()
-    assert drifting(1 / (1.01 * DRIFT)).drifted()
+    assert drifting(2.0).drifted()
+    assert drifting(0.5).drifted()
 
 
 def test_small_differences_few_passes_and_counts_beyond_the_table_are_no_drift() -> None:
     assert not PassCosts().drifted()
     assert not drifting(1.0).drifted()
-    assert not drifting(0.99 * DRIFT).drifted()
-    assert not drifting(9.0, passes=ENOUGH - 1).drifted()
+    assert not drifting(0.99 * exp(DRIFT)).drifted()
+    assert not drifting(9.0, passes=ENOUGH // 2 - 1).drifted()
     assert not drifting(9.0, wide=256).drifted()
+
+
+def test_rows_that_only_fill_a_pass_teach_the_speed_and_no_row_count() -> None:
+    costs = PassCosts.of(Knowing(TABLE))
+    for _ in range(100):
+        costs.add(4, 2 * costs.table(6, 4), texts=4, padding=4)
+    assert costs.seconds(6, 4) == pytest.approx(2 * costs.table(6, 4))
+    assert (costs.passes(8, 4), costs.passes(4, 4)) == (0, 0)
+
+
+def test_an_engine_that_computes_two_rows_at_least_takes_as_long_for_one() -> None:
+    costs = PassCosts()
+    for _ in range(20):
+        costs.add(1, 1.5, padding=1)
+    assert costs.seconds(1) == costs.seconds(2) == pytest.approx(1.5)
+    assert costs.passes(2) == 20 - KNOWN
+    assert costs.alike(1, 2)
+
+
+def test_what_others_take_tells_of_a_machine_that_becomes_faster() -> None:
+    costs = PassCosts.of(Knowing(TABLE))
+    for seconds in (2.0, 1.0):
+        for _ in range(200):
+            costs.add(8, seconds * costs.table(8))
+        assert costs.seconds(1) == pytest.approx(seconds * costs.table(1), rel=0.02)
+
+
+def test_a_slow_first_pass_is_forgotten() -> None:
+    costs = PassCosts.of(Knowing(TABLE))
+    for seconds in (0.9, *[0.01] * 40):
+        costs.add(1, seconds)
+    assert costs.seconds(1) == pytest.approx(0.01, rel=0.01)
+
+
+def test_the_shortest_of_the_first_passes_counts() -> None:
+    costs = PassCosts()
+    for seconds in (0.01, 0.02, 0.9):
+        costs.add(1, seconds)
+    assert costs.seconds(1) == pytest.approx(0.01)
+
+
+def test_one_long_pause_moves_little() -> None:
+    costs = PassCosts()
+    for seconds in (*[1.0] * 40, 1000.0):
+        costs.add(1, seconds)
+    assert costs.seconds(1) < 1.1
+    costs.add(8, 1000.0)
+    assert costs.change < 0.7
+
+
+def test_the_change_of_a_row_count_is_learnt() -> None:
+    costs = PassCosts.of(Knowing(TABLE))
+    for _ in range(60):
+        for rows in (1, 8):
+            for extra in (0.003, 0.0, 0.0):
+                costs.add(rows, costs.table(rows) + extra)
+    assert costs.change == pytest.approx(0.003, rel=0.15)
+    assert costs.seconds(8) == pytest.approx(costs.table(8), rel=0.03)
+
+
+def test_nothing_runs_away() -> None:
+    """Neither the speed nor a row count takes over what the other has learnt, however long it goes on."""
+    costs, rng = PassCosts.of(Knowing(TABLE)), np.random.default_rng(0)
+    for rows in rng.choice([1, 8, 16], size=20_000).repeat(3).tolist():
+        costs.add(rows, costs.table(rows) * rng.lognormal(0, 0.1))
+    for rows in (1, 8, 16, 32):
+        assert costs.seconds(rows) == pytest.approx(costs.table(rows), rel=0.08)
+
+
+def test_a_table_from_a_busy_machine_is_given_up() -> None:
+    costs = PassCosts.of(Knowing(PassTable({1: 0.03, 8: 0.03, 16: 0.03}, {})))
+    for _ in range(100):
+        costs.add(1, 0.01)
+    assert costs.seconds(1) == pytest.approx(0.01, rel=0.02)
+    assert costs.seconds(16) == pytest.approx(0.01 * USUAL[16], rel=0.02)
+    assert costs.drifted()
 
 
 def test_a_machine_that_is_slower_altogether_has_not_drifted() -> None:

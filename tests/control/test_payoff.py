@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from control.worlds import MOST, Source, World, best_speed
-from truedraw.control.costs import LADDER, PassCosts
+from control.worlds import MOST, Source, World, best_speed, table
+from truedraw.control.costs import PassCosts
 from truedraw.control.experience import Experience
 from truedraw.control.payoff import LONGEST_PAUSE, PayoffController
+from truedraw.control.table import LADDER
 from truedraw.protocol import Asker, Proposal, Round
 
 OPINIONS = {
@@ -124,6 +125,128 @@ def test_a_costly_drafter_gives_way_to_a_certain_draft_that_is_worth_more() -> N
     assert late.count("model") > 60
 
 
+# ------------------------------------------------------------------------------------------------------ real machines
+
+
+def best_of_chains(world: World, kept: float, seconds: float) -> float:
+    """Of drafting as much in every round, or nothing."""
+    n, cost = world.samples, world.cost
+    found = [
+        (1 + sum(kept**j for j in range(1, k + 1))) * cost(n) / (cost(n + n * k) + seconds * k * n) for k in range(8)
+    ]
+    return max(found)
+
+
+CHAINS = ((1, 0.45, 0.05), (1, 0.3, 0.05), (2, 0.6, 0.08), (4, 0.45, 0.05), (4, 0.3, 0.05), (8, 0.45, 0.05))
+
+
+@pytest.mark.parametrize("holds", [False, True])
+@pytest.mark.parametrize(("samples", "kept", "seconds"), CHAINS)
+def test_a_model_that_drafts_comes_near_its_best_chains(samples: int, kept: float, seconds: float, holds: bool) -> None:
+    """From the first round on, on an engine that holds on to row counts and pays for changing them as well."""
+    source = Source(lambda *_: kept, seconds=seconds, is_certain=False, has_opinion=False)
+    worlds = [World({"model": source}, samples, holds=holds, noise=0.05) for _ in range(4)]
+    speed = np.mean([world.run(PayoffController(), 400, seed) for seed, world in enumerate(worlds)])
+    assert speed > 0.93 * best_of_chains(worlds[0], kept, seconds)
+
+
+@pytest.mark.parametrize(("beside", "least"), [(3, 8), (30, 0.9)])
+def test_others_in_the_pass_do_not_keep_anybody_from_drafting(beside: int, least: float) -> None:
+    """Their texts draft nothing, or what somebody else decides, and no pass has as few rows as the one text alone."""
+    world = World({"it": Source(lambda *_: 0.9)}, beside=beside)
+    assert world.run(PayoffController(), 400) > 1.5
+    assert np.mean(np.array(world.chosen)[100:]) > least
+
+
+def test_a_prompt_in_every_pass_does_not_keep_anybody_from_drafting() -> None:
+    world = World({"it": Source(lambda *_: 0.9)}, cost=lambda rows: table(rows + 200), beside=0)
+    controller = PayoffController()
+    observe = controller.observe
+    controller.observe = lambda rounds: observe([replace(done, pass_rows=done.pass_rows + 200) for done in rounds])
+    world.run(controller, 300)
+    assert np.mean(np.array(world.chosen)[100:]) > 2
+
+
+def test_passes_that_change_their_rows_each_time_leave_the_prices_right() -> None:
+    """A prompt in every second pass: each pass has other rows than the one before it."""
+    source = Source(lambda *_: 0.45, seconds=0.05, is_certain=False, has_opinion=False)
+    world, controller = World({"model": source}, noise=0.05), PayoffController()
+    rng = np.random.default_rng(0)
+    cost = world.cost
+    observe = controller.observe
+    for step in range(1500):
+        more = 200 * (step % 2)
+        world.cost = lambda rows, more=more: cost(rows + more)
+        controller.observe = lambda rounds, more=more: observe(
+            [replace(done, pass_rows=done.pass_rows + more) for done in rounds]
+        )
+        world._round(controller, step, rng)
+    assert np.mean(np.array(world.chosen)[500:]) > 1
+    assert controller._costs.seconds(1) == pytest.approx(1.0, rel=0.25)
+
+
+def test_one_slow_round_of_drafts_does_not_end_them() -> None:
+    world, controller = World({"it": Source(lambda *_: 0.8)}, holds=True), PayoffController()
+    rng = np.random.default_rng(0)
+    observe, slow = controller.observe, [5.0]
+
+    def observed(rounds):
+        rest = slow.pop() if slow and any(done.drafted for done in rounds) else 0.02
+        observe([replace(done, seconds=done.seconds + rest) for done in rounds])
+
+    controller.observe = observed
+    for step in range(300):
+        world._round(controller, step, rng)
+    assert not slow
+    assert np.mean(np.array(world.chosen)[100:]) > 5
+
+
+def test_plain_passes_are_priced_anew_where_wide_ones_are_dearer_than_the_table_says() -> None:
+    chance = lambda step, *_: 0.93 if step < 4000 else 0.5  # noqa: E731
+    source = Source(chance, is_certain=False, has_opinion=False)
+    world, controller = World({"model": source}, cost=lambda rows: 1 + 0.343 * (rows - 1)), PayoffController()
+    world.run(controller, 7000)
+    world.tokens, world.seconds = 0, 0.0
+    assert world.run(controller, 2000) > 1.0
+
+
+def test_rows_that_fill_up_a_pass_are_told_apart_from_those_of_texts() -> None:
+    controller = PayoffController()
+    for _ in range(20):
+        asker = Asker(0, 7, ())
+        controller.budget([asker])
+        controller.choose([asker], [{}], {})
+        controller.observe([Round(0, (1,), (), (), (), 0, 0, engine_seconds=1.0, pass_rows=1, padding_rows=7)])
+    costs = controller._costs
+    assert (costs.passes(1), costs.passes(8)) == (0, 0)
+    assert costs.seconds(1) < 1.0
+
+
+def test_what_is_computed_beside_the_texts_is_counted_as_far_as_it_lasts() -> None:
+    controller = PayoffController()
+    asker = Asker(0, 7, ())
+
+    def passed(beside: int) -> tuple[int, int]:
+        controller.budget([asker])
+        filled = controller._width.filled(1)
+        controller.choose([asker], [{}], {})
+        others = [Round(9 + i, (1,), (), (), (), 0, 0, pass_rows=1 + beside) for i in range(beside)]
+        controller.observe([Round(0, (1,), (), (), (), 0, 0, engine_seconds=1.0, pass_rows=1 + beside), *others])
+        return filled
+
+    assert [passed(30) for _ in range(4)] == [(1, 1)] * 3 + [(31, 31)]
+    assert [passed(beside) for beside in (0, 200, 200)] == [(31, 31), (1, 1), (1, 1)]
+
+
+def test_a_machine_that_becomes_slower_changes_nothing() -> None:
+    """What plain passes took while it was fast is not held against those with drafts."""
+    source = Source(lambda *_: 0.45, seconds=0.0, is_certain=False, has_opinion=False)
+    world = World({"model": source}, holds=True, noise=0.05, speed=lambda step: 2.0 if step > 1000 else 1.0)
+    world.run(PayoffController(), 2000)
+    drafted = np.array(world.chosen)[:, 0]
+    assert drafted[1000:].mean() == pytest.approx(drafted[200:1000].mean(), rel=0.25)
+
+
 # ------------------------------------------------------------------------------------------------------- the contract
 
 
@@ -155,7 +278,8 @@ def test_rooms_are_kept() -> None:
         offers = [{name: source.offer(rng, n) for name, n in wish.items()} for wish in wishes]
         choices = controller.choose(askers, offers, {"it": 1e-6})
         taken = [0 if c.nodes is None else len(c.nodes) for c in choices]
-        rounds = [Round(i, (0,) * (n + 1), (), (), (), n, n, seconds=0.4, pass_rows=3 + sum(taken), source="it")
+        rounds = [Round(i, (0,) * (n + 1), (), (), (), n, n, engine_seconds=0.4, seconds=0.4,
+                        pass_rows=3 + sum(taken), source="it")
                   for i, n in enumerate(taken)]  # fmt: skip
         controller.observe(rounds)
     assert taken == [4, 1, 0]

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from truedraw.control.costs import LADDER, PassCosts
+from truedraw.control.costs import PassCosts
 from truedraw.control.offers import Offer, Pile, survivals
+from truedraw.control.table import LADDER
+from truedraw.engine.openvino.row_counts import RowCounts
 from truedraw.protocol import NOTHING, Asker, Choice, Controller, Proposal, Round
 
 Cost = Callable[[int], float]
@@ -42,24 +44,33 @@ class Source:
 
 @dataclass
 class World:
-    """`samples` texts that do not end, and what passes cost: `cost` of rows, with noise."""
+    """`samples` texts that do not end, and what passes cost: `cost` of rows, with noise.
+
+    `beside`: texts in each pass that somebody else decides for. `holds`: passes are padded as a real engine pads them,
+    and take longer where their row count changes. `speed` of (step): how many times as long everything takes.
+    """
 
     sources: Mapping[str, Source]
     samples: int = 1
     cost: Cost = table
     noise: float = 0.08
+    beside: int = 0
+    holds: bool = False
+    speed: Callable[[int], float] = lambda _: 1.0
     tokens: int = 0
     seconds: float = 0.0
     chosen: list[list[int]] = field(default_factory=list)  # draft tokens by round and text
     by: list[list[str]] = field(default_factory=list)  # sources by round and text
     still: dict[tuple[str, int], float] = field(default_factory=dict)  # confidence of offers that texts still follow
+    counts: RowCounts = field(default_factory=RowCounts)
+    last: int = 0  # rows of the last pass, where it holds them
 
     def run(self, controller: Controller, rounds: int, seed: int = 0) -> float:
         """Speed against plain sampling."""
         rng = np.random.default_rng(seed)
         for step in range(rounds):
             self._round(controller, step, rng)
-        return self.tokens / self.seconds * self.cost(self.samples) / self.samples
+        return self.tokens / self.seconds * self.cost(self.samples + self.beside) / self.samples
 
     def _round(self, controller: Controller, step: int, rng: np.random.Generator) -> None:
         askers = [Asker(i, MOST, tuple(self.sources)) for i in range(self.samples)]
@@ -93,8 +104,12 @@ class World:
 
     def _passed(self, controller: Controller, step: int, rng: np.random.Generator,
                 drafts: Sequence[tuple[str, Proposal, float, float]], offering: float) -> None:  # fmt: skip
-        rows = self.samples + sum(len(made) for _, made, _, _ in drafts)
-        took, done = self.cost(rows) * rng.lognormal(0, self.noise), []
+        rows = self.samples + self.beside + sum(len(made) for _, made, _, _ in drafts)
+        padding = self.counts.choose(rows) - rows if self.holds else 0
+        took, done = self.speed(step) * self.cost(rows + padding) * rng.lognormal(0, self.noise), []
+        if self.holds and rows + padding != self.last:
+            took, self.last = took + 0.35, rows + padding
+        each_took = took / (self.samples + self.beside)
         for sample, (name, made, late, likely) in enumerate(drafts):
             chance, kept = self.sources[name].kept(step, sample, likely), 0
             while kept < len(made) and rng.random() < chance:
@@ -106,10 +121,12 @@ class World:
                 self.still[name, sample] = likely
             spent = late + offering / self.samples
             done.append(Round(sample, tokens, (), (), (), len(made), kept, draft_seconds=spent,
-                              seconds=took / self.samples + spent, pass_rows=rows,
-                              source=name if len(made) else ""))  # fmt: skip
-        controller.observe(done)
+                              engine_seconds=each_took, seconds=each_took + spent, pass_rows=rows,
+                              padding_rows=padding, source=name if len(made) else ""))  # fmt: skip
         self.tokens += sum(len(each.tokens) for each in done)
+        done += [Round(1000 + other, (0,), (), (), (), 0, 0, engine_seconds=each_took, seconds=each_took,
+                       pass_rows=rows, padding_rows=padding) for other in range(self.beside)]  # fmt: skip
+        controller.observe(done)
         self.seconds += sum(each.seconds for each in done)
         self.chosen.append([len(made) for _, made, _, _ in drafts])
         self.by.append([name if len(made) else "" for name, made, _, _ in drafts])

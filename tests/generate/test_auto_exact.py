@@ -9,7 +9,7 @@ import pytest
 
 from enumeration import law_of, total_variation
 from known_laws import Scenario, TableDrafter, text_law
-from truedraw.control.costs import PassCosts
+from truedraw.control.costs import KNOWN, PassCosts
 from truedraw.control.experience import Experience
 from truedraw.control.fixed import FixedController
 from truedraw.control.offers import Offer
@@ -58,7 +58,9 @@ class Timed(PayoffController):
         return super().choose(askers, offers, dict.fromkeys(seconds, SECONDS))
 
     def observe(self, done):
-        super().observe([replace(each, seconds=1 + SECONDS, draft_seconds=SECONDS) for each in done])
+        super().observe(
+            [replace(each, engine_seconds=1.0, seconds=1 + SECONDS, draft_seconds=SECONDS) for each in done]
+        )
 
 
 class Cutting(FixedController):
@@ -79,7 +81,7 @@ SOURCES = {
 }
 
 
-def known(table, plain: int = 3, certain: tuple[str, ...] = ()) -> Experience:
+def known(table, plain: int = KNOWN + 1, certain: tuple[str, ...] = ()) -> Experience:
     """`plain` passes measured, and what is said about drafters, rightly or not."""
     found = Experience(PassCosts(table))
     for _ in range(plain):
@@ -134,7 +136,7 @@ def test_a_controller_may_not_cut_what_was_drawn() -> None:
 class Weighing(Timed):
     """A bug this one had: drawn offers were weighed like others, and cut to the rows there were."""
 
-    def _weighed(self, text, source, proposal):
+    def _offer(self, text, source, proposal):
         return Offer(source, [1.0] * len(proposal), True)
 
 

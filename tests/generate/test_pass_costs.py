@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from truedraw import Model, load
-from truedraw.control.costs import ENOUGH, USUAL, PassCosts
+from truedraw.control.costs import ENOUGH, PassCosts
 from truedraw.control.experience import Experience
+from truedraw.control.table import USUAL
 from truedraw.engine.tabular import TabularEngine
 from truedraw.models.toy import TOY_TABLE, toy_text
 from truedraw.protocol import PassTable
@@ -68,15 +69,15 @@ def test_the_engine_is_told_when_its_table_was_wrong(factor: float, doubted: int
     engine = Timed(TOY_TABLE)
     with toy(engine) as model:
         model.experience = Experience(costs := PassCosts.of(engine))
-        for _ in range(ENOUGH):
-            costs.add(1, costs.table(1))
-            costs.add(2, factor * costs.table(2))
+        for rows in (1, 64) * 2 * ENOUGH:
+            for _ in range(2):
+                costs.add(rows, costs.table(rows) * (1.0 if rows == 1 else factor))
     assert (engine.doubted, engine.closed) == (doubted, 1)
 
 
 def test_drift_is_no_matter_to_an_engine_without_a_table() -> None:
     with toy(TabularEngine(TOY_TABLE)) as model:
-        for _ in range(ENOUGH):
-            model.experience.costs.add(1, 1.0)
-            model.experience.costs.add(8, 9.0)
+        for rows, seconds in ((1, 1.0), (8, 9.0)) * ENOUGH:
+            for _ in range(2):
+                model.experience.costs.add(rows, seconds)
         assert model.experience.costs.drifted()

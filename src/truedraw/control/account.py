@@ -89,7 +89,8 @@ class Account:
                 self._now.expected += worth
                 if choice.tokens:
                     self._now.late[asker.sample] = choice.source
-                    self._now.draft_seconds += self._known.of(choice.source).pace.token * choice.tokens
+                    pace = self._known.of(choice.source, asker.coupled).pace
+                    self._now.draft_seconds += pace.token * choice.tokens
 
     def saw(self, rounds: Sequence[Round], rows: int, held: int) -> None:
         """What came of it in a pass over `rows` rows, of which `held` are those of texts and drafts, taken or not."""
@@ -127,9 +128,10 @@ class Account:
         use.offered_tokens += tokens
 
     def _priced(self, texts: int, rows: int, passes: Passes) -> Passes:
-        costs = self._known.costs
-        took = passes.rounds * costs.seconds(texts + rows, texts) + passes.expected_seconds
-        return replace(passes, expected_seconds=took, plain_seconds=passes.rounds * costs.seconds(texts, texts))
+        costs, upkeep = self._known.costs, self._known.upkeep
+        took, plain = (costs.seconds(texts + more, texts) + upkeep.seconds(texts, more) for more in (rows, 0))
+        expected = passes.rounds * took + passes.expected_seconds
+        return replace(passes, expected_seconds=expected, plain_seconds=passes.rounds * plain)
 
     def _of(self, source: str) -> Use:
         return self._sums.drafters.setdefault(source, Use())

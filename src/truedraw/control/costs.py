@@ -1,123 +1,157 @@
-"""What a pass costs by its rows and texts: a table measured once a machine, and how passes have done by it since.
-
-A text costs more than its rows: its part of the cache is read for it alone. So v(rows, texts) is that of one text with
-all the rows, and what so many texts with one row each take more than one text with as many rows.
-"""
+"""What a pass costs by its rows and texts: a table measured once a machine, and how passes have done by it since."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Mapping
-from types import MappingProxyType
+from math import exp, log
 
-import numpy as np
-
+from truedraw.control.average import Average
+from truedraw.control.table import NO_TEXTS, USUAL, Table, step
 from truedraw.protocol import KnowsCosts
 
-USUAL: Mapping[int, float] = MappingProxyType(
-    {1: 1.0, 2: 1.01, 4: 1.04, 6: 1.07, 8: 1.14, 12: 1.41, 16: 1.59, 32: 2.33, 64: 3.85, 128: 7.0}
-)
-"""Passes of one row that a pass over so many is worth, int8 weights on two cores: where nothing was measured."""
-NO_TEXTS: Mapping[int, float] = MappingProxyType({})
-LADDER = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
-"""Row counts that are told apart; the engine pads to about these."""
-PRIOR_PASSES = 8  # measured passes that weigh as much as what the table and all other passes say
-MEMORY = 32  # passes that running averages reach back
-DRIFT = 1.5  # times the one row count may take of its seconds in the table what another takes of its own
+LATELY, LONG = 16, 64  # passes that the machine's speed reaches back, and what a row count takes beside others
+FEW = 3  # times as many rows as padding has a pass that tells what its row count takes
+PRIOR_PASSES = 8  # passes of a row count that weigh as much as the table
+CHANGE = 0.4  # passes of one row that the first pass of another row count takes longer, before any was measured
+MOST_CHANGE = 2.0  # passes of one row that such a pass counts for at most
+INSTANT = 1e-7  # seconds, or parts of the table's unit, that a pass takes at least
+WILD = log(2.0)  # a pass counts for at most so many times what was expected, or so little
+FADING = 1 / 4000  # of what was learnt of a row count, a pass: what is long ago counts less
+AGEING = 1 / 256  # of the weight of that, a pass of other rows: a few new ones soon count for more
+KNOWN = 3  # passes before which the unit is not known; the first ones load and warm up, so the shortest counts
+BUSY = log(0.6)  # of the table's seconds: passes that take less were measured while the machine did other things
+DRIFT = log(1.5)  # one row count may take so many times of its seconds in the table what another takes of its own
 """What long texts, and the work that is done on each row after a pass, make of it stays below this."""
 ENOUGH = 32  # passes of a row count before it is compared
 
 
-class Average:
-    """A running mean that turns into an exponential one with a memory of `MEMORY` values."""
+class Beside:
+    """How many times longer than in the table passes of one kind take, beside those of others; as a log."""
 
-    def __init__(self, value: float = 0.0, count: int = 0) -> None:
-        self.count, self.value = count, value
+    __slots__ = ("_value", "_weight", "at", "count")
 
-    def add(self, value: float) -> None:
-        """Take one more value."""
-        self.count += 1
-        self.value += (value - self.value) / min(self.count, MEMORY)
+    def __init__(self, usual: float) -> None:
+        self.count = self.at = 0  # passes; and the number of the last, among those of all kinds
+        self._value, self._weight = usual, 0.0
+
+    def value(self, now: int, usual: float) -> float:
+        """At a later pass, where passes of all kinds take `usual`."""
+        return usual + (self._value - usual) * exp(-FADING * (now - self.at))
+
+    def add(self, miss: float, now: int, usual: float) -> float:
+        """A pass took exp(miss) times what was expected; the value now."""
+        self._weight = min(self._weight * exp(-AGEING * (now - self.at - 1)), LONG - PRIOR_PASSES)
+        self._value = self.value(now, usual) + miss / (PRIOR_PASSES + self._weight)
+        self.count, self._weight, self.at = self.count + 1, self._weight + 1.0, now
+        return self._value
 
 
 class PassCosts:
     """Seconds of a pass over so many rows of so many texts.
 
     `table`: seconds by rows, of one text; `texts`: by texts with one row each, in the same unit, which may be any one:
-    what is measured sets it. Every row count on the ladder has its own average, in units of the table, and leans on
-    that of all passes.
+    what is measured sets it. log seconds = log table + the machine's speed of late + what the row count takes beside
+    others. A machine that others use is slow for minutes: what one row count took then must not be held against what
+    another takes now.
     """
 
     def __init__(self, table: Mapping[int, float] = USUAL, texts: Mapping[int, float] = NO_TEXTS) -> None:
-        self._rows = Line(table)
-        extra = {count: seconds - self._rows(count) for count, seconds in texts.items() if count > 1}
-        self._extra = Line({1: 0.0, **extra})
-        self._last = max(table)
-        self._table: dict[tuple[int, int], float] = {}
-        self._measured: dict[int, Average] = {}
-        self._all = Average()
+        self.table = Table(table, texts)
+        self._beside: dict[tuple[int, int], Beside] = {}  # by rows and texts
+        self._usual = 0.0  # mean of what passes took beside the speed: what those take that nobody has measured
+        self._is_timed = self._is_given_up = False
+        self._slowness = 0.0  # log
+        self._changes = Average(CHANGE, PRIOR_PASSES)  # passes of one row
+        self._step = 0  # of the last pass
+        self.num_passes = 0
+        self.tried: dict[tuple[int, int], int] = {}
+        """By rows and texts, passes before somebody last gave up measuring such a pass."""
+        self.least = 1
+        """Rows that a pass computes at least: one or two."""
 
     @classmethod
     def of(cls, engine: object) -> PassCosts:
         """As the engine has measured them, which may take it seconds the first time; else the usual ones."""
         measured = engine.pass_costs() if isinstance(engine, KnowsCosts) else None
-        return cls() if measured is None else cls(measured.rows, measured.texts)
+        if measured is None:
+            return cls()
+        costs = cls(measured.rows, measured.texts)
+        costs._is_timed = True
+        return costs
 
-    def add(self, rows: int, seconds: float, texts: int = 1) -> None:
-        """One pass."""
-        ratio = seconds / self.table(rows, texts)
-        self._all.add(ratio)
-        self._measured.setdefault(step(rows), Average()).add(ratio)
+    @property
+    def change(self) -> float:
+        """Seconds that the first pass of another row count takes longer: kernels are prepared anew for it."""
+        return max(0.0, self._changes.value) * self.seconds(1)
 
-    def passes(self, rows: int) -> int:
-        """How many of so many rows were measured."""
-        here = self._measured.get(step(rows))
+    @property
+    def is_known(self) -> bool:
+        """Whether the unit is."""
+        return self.num_passes > KNOWN
+
+    def add(self, rows: int, seconds: float, texts: int = 1, padding: int = 0) -> None:
+        """One pass over so many rows, with `padding` more that nobody had asked for.
+
+        Rows of that kind take about half as long as others, and what a row count takes is learnt where there are few.
+        """
+        computed, before, seconds = rows + padding, self._step, max(seconds, INSTANT)
+        self._step, self.num_passes = step(computed), self.num_passes + 1
+        if rows == 1 and computed == 2:
+            self.least = 2
+        rows = computed - padding // 2
+        if not self.is_known:
+            slowness = log(seconds / self.table(rows, texts))
+            self._slowness = min(slowness, self._slowness) if before else slowness
+            return
+        expected = self.seconds(rows, texts)
+        if before != self._step:
+            longer = (seconds - expected) / self.seconds(1)
+            self._changes.add(min(max(longer, -MOST_CHANGE), MOST_CHANGE))
+            expected = min(max(seconds, expected), expected + self.change)
+        miss = min(max(log(seconds / expected), -WILD), WILD)
+        self._slowness += miss / min(self.num_passes, LATELY)
+        if FEW * padding <= computed or computed == self.least:
+            kind = self._beside.setdefault((self._step, texts), Beside(self._usual))
+            self._usual += (kind.add(miss, self.num_passes, self._usual) - self._usual) / min(self.num_passes, LONG)
+        if self._is_timed and self._slowness + self._usual < BUSY and self.num_passes > ENOUGH:
+            self._give_up(rows, texts)
+
+    def _give_up(self, rows: int, texts: int) -> None:
+        """Go by the usual table, by which the last pass takes as long."""
+        self._is_timed, self._is_given_up = False, True
+        took, self.table = self.seconds(rows, texts), Table()
+        self._beside, self._usual = {}, 0.0
+        self._slowness = log(took / self.table(rows, texts))
+
+    def passes(self, rows: int, texts: int = 1) -> int:
+        """How many of so many rows and texts were measured."""
+        here = self._beside.get((step(rows), texts))
         return 0 if here is None else here.count
+
+    def last(self, rows: int, texts: int = 1) -> int:
+        """The number of the last pass of so many rows and texts that was measured."""
+        here = self._beside.get((step(rows), texts))
+        return 0 if here is None else here.at
+
+    def alike(self, rows: int, others: int) -> bool:
+        """Whether the engine computes the same for both."""
+        return step(max(rows, self.least)) == step(max(others, self.least))
 
     def seconds(self, rows: int, texts: int = 1) -> float:
         """Of a pass over `rows`, those of the texts and of their drafts; in units of the table at first."""
-        usual = self._all.value if self._all.count else 1.0
-        here = self._measured.get(step(rows))
-        if here is None:
-            return self.table(rows, texts) * usual
-        weight = min(here.count, MEMORY)
-        share = PRIOR_PASSES * (1 - weight / MEMORY)
-        return self.table(rows, texts) * (share * usual + weight * here.value) / (share + weight)
-
-    def table(self, rows: int, texts: int = 1) -> float:
-        """What the table says, or its neighbours."""
-        found = self._table.get((rows, texts))
-        if found is None:
-            found = self._table[rows, texts] = self._rows(rows) + self._extra(texts)
-        return found
+        rows = max(rows, self.least)
+        here = self._beside.get((step(rows), texts))
+        beside = self._usual if here is None else here.value(self.num_passes, self._usual)
+        return self.table(rows, texts) * exp(self._slowness + beside)
 
     def drifted(self) -> bool:
         """Whether row counts have come to compare otherwise than in the table, which should be measured again.
 
-        That all take longer, or less, is no drift: the machine is shared, or the texts are long.
+        That all take longer is no drift: the machine is shared, or the texts are long. Where all take much less, it
+        had other things to do when the table was measured, which bends it; then the usual one serves so long.
         """
-        known = [average.value for rows, average in self._measured.items()
-                 if rows <= self._last and average.count >= ENOUGH]  # fmt: skip
-        return bool(known) and max(known) > DRIFT * min(known)
-
-
-class Line:
-    """Through points with rising values: straight in between, and on as between the last two. It never falls."""
-
-    def __init__(self, points: Mapping[int, float]) -> None:
-        self._at = np.array(sorted(points))
-        self._values = np.maximum.accumulate([points[place] for place in self._at.tolist()])
-
-    def __call__(self, place: int) -> float:
-        """The value there."""
-        last = int(self._at[-1])
-        if place <= last or len(self._at) == 1:
-            return float(np.interp(place, self._at, self._values))
-        slope = (self._values[-1] - self._values[-2]) / (last - self._at[-2])
-        return float(self._values[-1] + (place - last) * slope)
-
-
-def step(rows: int) -> int:
-    """The count on the ladder that stands for so many rows."""
-    place = bisect_left(LADDER, rows)
-    return LADDER[place] if place < len(LADDER) else -(-rows // LADDER[-1]) * LADDER[-1]
+        if self._is_given_up:
+            return True
+        known = [beside.value(self.num_passes, self._usual) for (rows, _), beside in self._beside.items()
+                 if rows <= self.table.last and beside.count >= ENOUGH]  # fmt: skip
+        return bool(known) and max(known) - min(known) > DRIFT

@@ -2,65 +2,99 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from truedraw.control.acceptance import Acceptance
-from truedraw.control.costs import Average, PassCosts
+from truedraw.control.average import FIRST, Average, warmed
+from truedraw.control.costs import PassCosts
 from truedraw.control.opinion import Opinion
+from truedraw.control.upkeep import Upkeep
+from truedraw.protocol import DraftCost
 
-FIRST = 3  # calls whose shortest counts: the first ones load and warm up
 MOST_RECORDS = 256  # drafters with settings that are told apart; the oldest goes first
-LARGEST = 4.0  # times the usual, that a call counts for at most
 NODE = 0.1  # of what a level of a tree takes, that each token of it takes beside
+Kind = tuple[str, bool]
+"""A drafter by its name in a job, and whether a coupled rule judges what it drafts."""
+NOTHING_KEPT: Mapping[Kind, DraftCost] = MappingProxyType({})
+
+
+class Rates(NamedTuple):
+    """Seconds that a drafter takes for one text."""
+
+    call: float
+    token: float
+    level: float
+
+
+class Before(NamedTuple):
+    """What it took when the model was loaded before, by what passes take now."""
+
+    cost: DraftCost
+    passes: PassCosts
+
+    def rates(self) -> Rates:
+        """The machine may have become slower or faster since, and does while its passes are measured anew."""
+        unit = self.passes.seconds(1)
+        return Rates(unit * self.cost.call, unit * self.cost.token, unit * self.cost.level)
 
 
 class Pace:
-    """What a drafter takes for one text."""
+    """What a drafter takes for one text; what it took `before` serves until enough calls were measured."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: Before | None = None) -> None:
         self._call, self._token, self._level = Average(), Average(), Average()
+        self._before = before
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it was, often enough to be believed."""
+        return self._call.count >= FIRST
 
     @property
     def is_known(self) -> bool:
-        """Whether it was measured often enough to be believed."""
-        return self._call.count >= FIRST
+        """Whether it was measured often enough to be believed, now or before."""
+        return self._before is not None or self.is_measured
+
+    @property
+    def rates(self) -> Rates:
+        """As far as is known; 0 before anything was measured."""
+        if self._before is not None:
+            return self._before.rates()
+        return Rates(self._call.value, self._token.value, self._level.value)
 
     @property
     def call(self) -> float:
         """Seconds of a call, 0 before anything was measured."""
-        return self._call.value
+        return self.rates.call
 
     @property
     def token(self) -> float:
         """Seconds of a draft token."""
-        return self._token.value
+        return self.rates.token
 
     def chain(self, tokens: int) -> float:
         """Seconds of a chain; 0 until that is known: what was measured so far is mostly the warming up."""
-        return self._token.value * tokens if self.is_known else 0.0
+        return self.rates.token * tokens if self.is_known else 0.0
 
     def tree(self, levels: int, tokens: int) -> float:
         """Seconds of a tree, 0 until that is known; a level is one step of the drafter, whatever its tokens are."""
-        return self._level.value * (levels + NODE * tokens) if self.is_known else 0.0
+        return self.rates.level * (levels + NODE * tokens) if self.is_known else 0.0
 
     def add(self, seconds: float, tokens: float, levels: float = 0.0) -> None:
         """One call's time for a text, which drafted so many tokens; one that found nothing tells little at first.
 
         levels: of their tree, 0 where they are a chain.
         """
-        if not tokens and not self.is_known:
+        if not tokens and not self.is_measured:
             return
         self._call = warmed(self._call, seconds)
         self._token = warmed(self._token, seconds / max(1.0, tokens))
         self._level = warmed(self._level, seconds / max(1.0, (levels or tokens) + NODE * tokens))
-
-
-def warmed(mean: Average, seconds: float) -> Average:
-    """The mean with one more time: of the first few the shortest counts, and later none counts for very much."""
-    if 0 < mean.count < FIRST:
-        return Average(min(seconds, mean.value), mean.count + 1)
-    mean.add(min(seconds, LARGEST * mean.value) if mean.count else seconds)
-    return mean
+        if self.is_measured:
+            self._before = None
 
 
 @dataclass(slots=True)
@@ -74,11 +108,17 @@ class Record:
 
 
 class Experience:
-    """One thread at a time."""
+    """One thread at a time. `kept`: what drafters took when the model was loaded before, see kept.py."""
 
-    def __init__(self, costs: PassCosts | None = None) -> None:
-        self.costs = costs or PassCosts()
-        self._records: dict[tuple[str, bool], Record] = {}
+    def __init__(self, costs: PassCosts | None = None, kept: Mapping[Kind, DraftCost] = NOTHING_KEPT) -> None:
+        self.costs, self.upkeep = costs or PassCosts(), Upkeep()
+        self._kept = kept
+        self._records: dict[Kind, Record] = {}
+
+    @property
+    def records(self) -> Mapping[Kind, Record]:
+        """Of the drafters that somebody has asked about."""
+        return MappingProxyType(self._records)
 
     def of(self, source: str, coupled: bool = False) -> Record:
         """What is known about a drafter, by its name in a job, under a coupled rule or another."""
@@ -86,5 +126,6 @@ class Experience:
         if name not in self._records:
             while len(self._records) >= MOST_RECORDS:
                 del self._records[next(iter(self._records))]
-            self._records[name] = Record()
+            before = self._kept.get(name)
+            self._records[name] = Record(pace=Pace(None if before is None else Before(before, self.costs)))
         return self._records[name]

@@ -24,7 +24,7 @@ class Late:
     """One controller's; `known` and `width` are what it knows and decides by."""
 
     def __init__(self, known: Experience, width: Width) -> None:
-        self._known, self._costs, self._width = known, known.costs, width
+        self._known, self._width = known, width
         self._worths: dict[Kind, list[float]] = {}  # less their price
         self._promises: dict[Kind, Promise] = {}
         self._asked: dict[int, Kind] = {}  # texts that draft in this round, and by whom
@@ -32,7 +32,7 @@ class Late:
 
     def weigh(self, askers: Sequence[Asker], is_cheap: Callable[[Record], bool]) -> bool:
         """What each source would bring that is not cheap; whether any is worth its price."""
-        rate = len(askers) / self._costs.seconds(len(askers), len(askers))
+        rate = self._width.rate(len(askers))
         roomy = sorted(askers, key=lambda asker: asker.room)  # whoever has most room is told most of a source's worth
         told = {(source, asker.coupled): asker.worths.get(source) for asker in roomy for source in asker.sources}
         late = {kind: worths for kind, worths in told.items() if not is_cheap(self._known.of(*kind))}
@@ -49,10 +49,12 @@ class Late:
     def look(self, askers: Sequence[Asker], step: int) -> tuple[int, str] | None:
         """A text, by its place, and a source that is to draft a token for it, to see whether it pays by now."""
         samples = len(askers)
-        usual, more = self._costs.seconds(samples, samples), self._width.extra(samples, 1)
         for source, coupled in self._worths:
-            price = more + self._known.of(source, coupled).pace.token
-            if step - self._used.get(source, 0) < max(LOOK_EVERY, price / (LOOKS * usual)):
+            passed = step - self._used.get(source, 0)
+            if passed < LOOK_EVERY:
+                continue
+            price = self._width.extra(samples, 1) + self._known.of(source, coupled).pace.token
+            if passed < price / (LOOKS * self._width.plain(samples)):
                 continue
             for place, asker in enumerate(askers):
                 if asker.room and source in asker.sources and asker.coupled == coupled:

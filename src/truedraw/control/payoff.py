@@ -12,26 +12,28 @@ are asked seldom.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from time import perf_counter
 
 from truedraw.control.account import MEASURING, NO_ROOM, NOT_WORTH_IT, NOTHING_OFFERED, PAUSING, Account
-from truedraw.control.costs import Average
-from truedraw.control.experience import Experience, Record, warmed
+from truedraw.control.average import Average, warmed
+from truedraw.control.experience import Experience, Record
 from truedraw.control.late import Late
 from truedraw.control.offers import Offer, Pile, survivals
 from truedraw.control.opinion import Lean, log_odds
 from truedraw.control.shadow import Shadow
-from truedraw.control.width import Width
+from truedraw.control.table import step
+from truedraw.control.width import Beside, Width
+from truedraw.control.yardstick import Yardstick
 from truedraw.protocol import Asker, Choice, Proposal, Round
 
 SHORTEST, LONGEST = 7, 15  # tokens that a text is offered: a pass of 8 or 16 rows, where it is alone
 CHEAP = 0.02  # of a pass, a call for one text: cheap drafts are made to be weighed
-IDLE = 0.005  # of the time, that drafters may be asked for where nothing is drafted
+IDLE = 0.005  # of the time, that asking drafters and weighing may take where nothing is drafted
 LONGEST_PAUSE = 64  # rounds
-CALIBRATION = 3  # plain passes that are measured before anything is drafted
-PLAIN_EVERY, CLOSE = 32, 1.1  # rounds to the next one where the gain is below this
+LATELY = 3  # passes, the least of which tells what is computed beside these texts: their own prompts are soon over
 FORGET = 4  # times as many texts remembered as there are
 
 
@@ -50,24 +52,28 @@ class PayoffController:
     def __init__(self, experience: Experience | None = None) -> None:
         self._known = experience or Experience()
         self._costs = self._known.costs
-        self._width = Width(self._costs, LONGEST)
+        self._width = Width(self._known, LONGEST)
         self.account = Account(self._known)
         self._texts: dict[int, Text] = {}
-        self._offering = Average()  # seconds a round, that asking and weighing take
-        self._step = self._asked = self._weighed_at = 0  # rounds; the last with offers, the last that weighed anything
-        self._pause = 1
+        self._asking, self._weighing = Average(), Average()  # seconds a round, the second those of the first as well
+        self._step = self._weighed_at = 0  # rounds; the last that weighed offers
+        self._next, self._pause = 0, 1  # the next that is to, and how many there are in between
         self._length = SHORTEST
         self._rows = 0  # of drafts in the present pass
-        self._plain = 0  # the last round that was plain to be measured
+        self._yardstick = Yardstick(self._costs)
+        self._present: Set[int] = frozenset()  # texts of this round
+        self._lately = deque([Beside()], maxlen=LATELY)
         self._late = Late(self._known, self._width)
 
     def budget(self, askers: Sequence[Asker]) -> list[dict[str, int]]:
         """All that cheap drafters can offer; one token of those whose cost is not known yet."""
         self._step += 1
+        self._present = {asker.sample for asker in askers}
+        self._width.begin(min(self._lately))
         if len(self._texts) > FORGET * len(askers):  # some were cancelled
             self._texts = {each.sample: text for each in askers if (text := self._texts.get(each.sample)) is not None}
         self._length = min(LONGEST, max(SHORTEST, 2 * self._width.rows // len(askers) + 1))
-        if self._step - self._asked < self._pause:
+        if self._step < self._next:
             return [{} for _ in askers]
         return [self._wanted(asker) for asker in askers]
 
@@ -76,39 +82,47 @@ class PayoffController:
     ) -> list[Choice]:
         """The best offer of each text, as much of it as there are rows for."""
         start = perf_counter()
-        choices = self._chosen(askers, offers, seconds)
+        self.account.begin(askers, offers, seconds)
+        if self._step < self._next:
+            return self._plainly(askers, PAUSING)
         if any(offers):
-            self._offering = warmed(self._offering, sum(seconds.values()) + perf_counter() - start)
+            self._asking = warmed(self._asking, sum(seconds.values()))
+            self._timed(askers, offers, seconds)
+        choices = self._weighed(askers, offers)
+        self._weighing = warmed(self._weighing, sum(seconds.values()) + perf_counter() - start)
+        self._next = self._step + self._rest(len(askers))
         return choices
 
-    def _chosen(
-        self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]
-    ) -> list[Choice]:
-        self.account.begin(askers, offers, seconds)
+    def _weighed(self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]]) -> list[Choice]:
         samples = len(askers)
         is_promising = self._late.weigh(askers, self._is_cheap)
         look = self._late.look(askers, self._step)
         if not any(offers) and not is_promising and look is None:
-            self._rows = 0
-            self.account.plain(PAUSING if any(asker.room and asker.sources for asker in askers) else NO_ROOM)
-            return [Choice() for _ in askers]
-        self._timed(askers, offers, seconds)
+            can = any(asker.room and asker.sources for asker in askers)
+            return self._plainly(askers, PAUSING if can else NO_ROOM)
         pile = Pile([self._best(asker, offer) for asker, offer in zip(askers, offers, strict=True)])
         self._width.add(pile, samples, self._step - self._weighed_at)
         self._weighed_at = self._step
-        self._asked = self._step if any(offers) else self._asked
-        usual = self._costs.seconds(samples, samples)
-        if self._is_plain_due(samples):
-            self._rows = 0
-            self.account.plain(MEASURING)
-            return [Choice() for _ in askers]
-        self._width.settle(samples, self._offering.value)
-        self._pause = 1 if self._width.rows else min(int(self._offering.value / (IDLE * usual)) + 1, LONGEST_PAUSE)
+        if self._yardstick.is_due(*self._width.filled(samples), self._width):
+            return self._plainly(askers, MEASURING)
+        self._width.settle(samples, self._asking.value if any(offers) else 0.0)
         self._rows = self._width.now(pile, samples)
         choices = pile.taken(self._rows)
         if look is not None:
             choices[look[0]] = Choice(look[1], tokens=1)
         return self._noted(askers, pile, choices)
+
+    def _rest(self, samples: int) -> int:
+        """Rounds to the next one in which drafters are asked, and what they bring is weighed."""
+        idle = self._weighing.value / (IDLE * self._width.plain(samples))
+        is_busy = self._width.rows > 0 or not self._costs.is_known
+        self._pause = 1 if is_busy else min(2 * self._pause, int(idle) + 1, LONGEST_PAUSE)
+        return self._pause
+
+    def _plainly(self, askers: Sequence[Asker], why: str) -> list[Choice]:
+        self._rows = 0
+        self.account.plain(why)
+        return [Choice() for _ in askers]
 
     def observe(self, rounds: Sequence[Round]) -> None:
         """Learn from one step of the loop, the rounds of all samples that ran in it."""
@@ -118,18 +132,20 @@ class PayoffController:
         rows = rounds[0].pass_rows
         if rows == 0:  # nothing was computed, so nothing was drafted either
             return
-        held = len(rounds) + (self._rows if self._plain == self._step else max(self._rows, self._width.rows))
-        self.account.saw(rounds, rows, held)
-        seconds = sum(done.seconds - done.draft_seconds for done in rounds)
-        self._costs.add(max(rows, held), seconds, len(rounds))
+        computed, decided = rows + rounds[0].padding_rows, len(rounds) + self._rows
+        is_other = rows <= decided and not self._costs.alike(decided, computed)
+        self.account.saw(rounds, rows, step(computed) if is_other else decided)
+        self._lately.append(self._beside(rounds, rows))
+        engine, texts = sum(done.engine_seconds for done in rounds), len(rounds)
+        self._costs.add(rows, engine, texts, rounds[0].padding_rows)
+        rest = sum(done.seconds - done.draft_seconds for done in rounds) - engine
+        self._known.upkeep.add(texts, sum(done.drafted for done in rounds), rest)
 
-    def _is_plain_due(self, samples: int) -> bool:
-        """Whether a plain pass is to be measured: at first, and now and then where drafts hardly gain."""
-        is_close = self._width.rows > 0 and self._width.gain < CLOSE
-        if self._costs.passes(samples) >= CALIBRATION and not (is_close and self._step - self._plain >= PLAIN_EVERY):
-            return False
-        self._plain = self._step
-        return True
+    def _beside(self, rounds: Sequence[Round], rows: int) -> Beside:
+        """What of a pass was not for texts that are decided for here."""
+        mine = [done for done in rounds if done.sample in self._present]
+        own = sum(1 + done.drafted + done.forced for done in mine)
+        return Beside(rows - own, len(rounds) - len(mine))
 
     def _noted(self, askers: Sequence[Asker], pile: Pile, choices: list[Choice]) -> list[Choice]:
         """The choices, remembered, and entered for whoever asks why."""
@@ -169,14 +185,14 @@ class PayoffController:
     def _best(self, asker: Asker, made: Mapping[str, Proposal]) -> Offer | None:
         """The offer that is worth most to a text."""
         text = self._texts.setdefault(asker.sample, Text(asker.coupled))
-        weighed = [self._weighed(text, source, proposal) for source, proposal in made.items() if len(proposal)]
+        weighed = [self._offer(text, source, proposal) for source, proposal in made.items() if len(proposal)]
         offers = [offer for offer in weighed if offer is not None]
         offers += [offer for offer in self._late.offers(asker) if offer.source not in made]
         worths = {offer.source: offer.worth for offer in offers}
         self.account.weighed(worths)
         return max(offers, key=lambda offer: worths[offer.source], default=None)
 
-    def _weighed(self, text: Text, source: str, proposal: Proposal) -> Offer | None:
+    def _offer(self, text: Text, source: str, proposal: Proposal) -> Offer | None:
         """None for an offer with laws: what was drawn to be weighed is always thrown away, and not asked for again."""
         record, lean = self._known.of(source, text.coupled), text.leans.setdefault(source, Lean())
         if any(law is not None for law in proposal.laws):

@@ -6,22 +6,33 @@ width is the one with most tokens a second, by that as the mean of the last roun
 
 from __future__ import annotations
 
-from truedraw.control.costs import LADDER, PassCosts
+from typing import NamedTuple
+
+from truedraw.control.experience import Experience
 from truedraw.control.offers import Pile
+from truedraw.control.table import LADDER
 
 MEMORY = 24  # rounds that the mean worth reaches back
-STEADY = 1.015  # another width must be this much faster
-SAME = 2  # rows up to which all passes have one shape
-CHANGE = 0.4  # of a pass of one row: what the first pass of another width takes longer (there, and back again)
+FEW = (1, 3, 7)  # tokens a text that are weighed where the ladder's steps are longer than all drafts together
+STEADY = 1.015  # a width must be this much faster than the present one; plain sampling need not be
+
+
+class Beside(NamedTuple):
+    """What the passes compute that is not for the texts decided for: others' texts and drafts, and prompts."""
+
+    rows: int = 0
+    texts: int = 0
 
 
 class Width:
     """Draft rows of a pass, for all texts together."""
 
-    def __init__(self, costs: PassCosts, longest: int) -> None:
-        self._costs, self._longest = costs, longest
-        self._worth: dict[int, float] = {}  # by total rows on the ladder
+    def __init__(self, known: Experience, longest: int) -> None:
+        self._costs, self._upkeep, self._longest = known.costs, known.upkeep, longest
+        self._worth: dict[int, float] = {}  # by draft rows
         self._seen = 0
+        self._beside = Beside()
+        self._seconds: dict[tuple[int, int], float] = {}  # of this round, by texts and draft rows
         self.rows = 0
         self.gain = 1.0
         """Of the best width, in speeds of plain sampling, when it was settled last."""
@@ -30,51 +41,80 @@ class Width:
         """One round's offers, `passed` rounds after those before."""
         self._seen += 1
         share = max(1 / self._seen, 1 - (1 - 1 / MEMORY) ** passed)
-        for total in self._totals(samples):
-            worth = pile.best(total - samples)
-            mean = self._worth.get(total, worth)
-            self._worth[total] = mean + (worth - mean) * share
+        for rows in self._ladder(samples):
+            worth = pile.best(rows)
+            mean = self._worth.get(rows, worth)
+            self._worth[rows] = mean + (worth - mean) * share
+
+    def begin(self, beside: Beside) -> None:
+        """A round; what passes take may have been learnt since the last one."""
+        self._beside = beside
+        self._seconds.clear()
 
     def settle(self, samples: int, offering: float) -> None:
         """Choose the width; `offering` is what it takes to ask the drafters, in seconds a round."""
         speeds = self.speeds(samples, offering)
         best = max(speeds, key=lambda rows: (speeds[rows], -rows))
         present = speeds.get(self.rows)
-        if present is None or speeds[best] > STEADY * present:
+        if present is None or best == 0 or speeds[best] > STEADY * present:
             self.rows = best
         self.gain = max(speed for rows, speed in speeds.items() if rows or len(speeds) == 1) / speeds[0]
 
     def speeds(self, samples: int, offering: float) -> dict[int, float]:
         """Tokens a second by the number of draft rows; 0 = plain sampling."""
-        found = {0: samples / self._costs.seconds(samples, samples)}
-        for total in self._totals(samples):
-            seconds = self._costs.seconds(total, samples) + offering
-            found[total - samples] = (samples + self._worth.get(total, 0.0)) / seconds
+        found = {0: samples / self.plain(samples)}
+        for rows in self._ladder(samples):
+            found[rows] = (samples + self._worth.get(rows, 0.0)) / (self.seconds(samples, rows) + offering)
         return found
+
+    def rate(self, samples: int) -> float:
+        """Tokens a second that time is worth: what the present width brings."""
+        held = samples + self._worth.get(self.rows, 0.0)
+        return max(held / self.seconds(samples, self.rows), samples / self.plain(samples))
 
     def now(self, pile: Pile, samples: int) -> int:
         """Draft rows of this round: more than the width where the offers are so good that it pays at once."""
         if len(pile) <= self.rows:
             return self.rows
-        usual, held = self._costs.seconds(samples + self.rows, samples), pile.best(self.rows)
-        rate, change = (samples + held) / usual, 2 * CHANGE * self._costs.seconds(1)
+        usual, held = self.seconds(samples, self.rows), pile.best(self.rows)
+        rate = (samples + held) / usual
         best, most = self.rows, 0.0
-        for total in self._totals(samples):
-            rows = total - samples
+        for rows in self._ladder(samples):
             if rows <= self.rows:
                 continue
-            extra = self._costs.seconds(total, samples) - usual + (change if total > SAME else 0.0)
-            gain = pile.best(rows) - held - rate * extra
+            gain = pile.best(rows) - held - rate * (self.seconds(samples, rows) - usual + self._change(samples, rows))
             if gain > most:
                 best, most = rows, gain
         return best
 
     def extra(self, samples: int, rows: int) -> float:
         """Seconds that a pass with so many draft rows takes longer than a plain one, now and then."""
-        total = samples + rows
-        change = 2 * CHANGE * self._costs.seconds(1) if total > SAME else 0.0
-        return self._costs.seconds(total, samples) - self._costs.seconds(samples, samples) + change
+        return self.seconds(samples, rows) - self.plain(samples) + self._change(samples, rows)
 
-    def _totals(self, samples: int) -> list[int]:
-        """Rows of a pass that can be filled with drafts."""
-        return [total for total in LADDER if samples < total <= samples * (1 + self._longest)]
+    def seconds(self, samples: int, rows: int) -> float:
+        """Of a round with so many draft rows, without its drafters."""
+        found = self._seconds.get((samples, rows))
+        if found is None:
+            plain, texts = self.filled(samples)
+            found = self._costs.seconds(plain + rows, texts) + self._upkeep.seconds(texts, rows)
+            self._seconds[samples, rows] = found
+        return found
+
+    def filled(self, samples: int) -> tuple[int, int]:
+        """Rows and texts of a pass without drafts."""
+        return samples + self._beside.rows, samples + self._beside.texts
+
+    def plain(self, samples: int) -> float:
+        """Seconds of a round without drafts: no more than with them, whatever was measured of it."""
+        return min(self.seconds(samples, 0), self.seconds(samples, self.rows))
+
+    def _change(self, samples: int, rows: int) -> float:
+        """Seconds that it takes to go to another width for a pass, and back."""
+        plain, _ = self.filled(samples)
+        return 0.0 if self._costs.alike(plain, plain + rows) else 2 * self._costs.change
+
+    def _ladder(self, samples: int) -> list[int]:
+        """Draft rows that fill passes up to the row counts that are told apart."""
+        least, _ = self.filled(samples)
+        found = [total - least for total in LADDER if least < total <= least + samples * self._longest]
+        return found or [samples * tokens for tokens in FEW]

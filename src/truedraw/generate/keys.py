@@ -43,7 +43,9 @@ def meant(model: str | Path | None, settings: Mapping[str, Any]) -> str:
     if model is not None:
         return MODEL
     wanted = {name for name, value in settings.items() if value is not None}
-    having = [method for method in names("drafters") if wanted and wanted <= {*keys(method)}]
+    if not wanted:
+        return AUTO
+    having = [method for method in names("drafters") if wanted <= {*keys(method)}]
     simplest = [each for each in having if all({*keys(each)} <= {*keys(other)} for other in having)]
     return simplest[0] if len(simplest) == 1 else AUTO
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from truedraw.control.costs import PassCosts
 from truedraw.control.experience import Experience
+from truedraw.control.kept import recalled
 from truedraw.errors import BadParameter
 from truedraw.generate.contrast import check_contrast, contrast
 from truedraw.generate.draft_head import HIDDEN, NO_HEAD, head_for, options_for
@@ -76,7 +77,7 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
     model = open_model(name, draft=head, **options, **engine_options)
     try:
         whole = model if amateur is None else _contrasted(model, amateur, strength, {**options, **engine_options})
-        whole.experience = Experience(PassCosts.of(whole.engine))
+        whole.experience = Experience(PassCosts.of(whole.engine), recalled(whole.engine))
     except BaseException:
         model.close()
         raise

@@ -43,9 +43,12 @@ def score(engine: p.Engine, schedule: Schedule, turn: Turn) -> list[p.Scores]:
         turn.rows = sum(work.sequence.num_uncached + len(work.proposal) for work in works)
         turn.rows += sum(fill.count for fill in turn.fills)
         try:
-            return engine.forward(works, turn.fills)
+            scores = engine.forward(works, turn.fills)
         except OutOfPages as error:
             schedule.make_room(turn, error)
+        else:
+            turn.padding = getattr(engine, "padding_rows", 0)  # see protocol.FillsUp, an instance check takes longer
+            return scores
     return []
 
 
@@ -94,6 +97,7 @@ def advance(sample: Sample, scores: p.Scores, turn: Turn, draws: RowDraws) -> p.
         seconds=share * (turn.draft_seconds + turn.engine_seconds) + draft_seconds + clock.total(),
         source=sample.source if len(proposal) > forced else "",
         pass_rows=turn.rows,
+        padding_rows=turn.padding,
         finish_reason=sample.finish_reason,
         top_logprobs=top_logprobs,
     )

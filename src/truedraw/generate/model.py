@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from truedraw.control.experience import Experience
+from truedraw.control.kept import remember
 from truedraw.control.payoff import PayoffController
 from truedraw.errors import BadParameter, BadPrompt, TruedrawError
 from truedraw.generate.draft_model import DraftModels
@@ -145,9 +146,13 @@ class Model:
         return self.tokenizer.encode(text, add_special=False)
 
     def close(self) -> None:
-        """Free the engine, and those of draft models; an engine whose passes took otherwise than it says is told so."""
+        """Free the engine, and those of draft models.
+
+        An engine whose passes took otherwise than it says is told so, and one that keeps what drafters take gets that.
+        """
         if isinstance(self.engine, KnowsCosts) and self.experience.costs.drifted():
             self.engine.doubt_costs()
+        remember(self.engine, self.experience)
         self.drafts.close()
         self.engine.close()
 

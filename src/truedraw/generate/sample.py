@@ -69,6 +69,7 @@ class Turn:
     fills: list[p.Fill] = field(default_factory=list)
     scores: list[p.Scores] | None = None
     rows: int = 0  # of the pass
+    padding: int = 0  # rows that the engine computed beside them
     draft_seconds: float = 0.0  # of what precedes the pass, without what drafters took for one text or another
     engine_seconds: float = 0.0
 

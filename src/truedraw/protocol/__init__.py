@@ -17,7 +17,19 @@ from __future__ import annotations
 from truedraw.protocol.arrays import ROOT, Floats, Ints, Logits, Origin
 from truedraw.protocol.control import Asker, Choice, Controller, Round, TopLogprobs
 from truedraw.protocol.drafting import NOTHING, Drafter, DraftLaw, DraftState, LooksAhead, Proposal, Shapes, SparseLaw
-from truedraw.protocol.engine import Engine, Fill, KnowsCosts, PassTable, Scores, Sequence, TextRows, Work
+from truedraw.protocol.engine import (
+    DraftCost,
+    Engine,
+    Fill,
+    FillsUp,
+    KeepsDraftCosts,
+    KnowsCosts,
+    PassTable,
+    Scores,
+    Sequence,
+    TextRows,
+    Work,
+)
 from truedraw.protocol.law import DrawingRows, Law, Rows
 from truedraw.protocol.model_files import ModelConfig, Packed, Weights
 from truedraw.protocol.randomness import Purpose, Randomness
@@ -29,14 +41,17 @@ __all__ = [
     "Asker",
     "Choice",
     "Controller",
+    "DraftCost",
     "DraftLaw",
     "DraftState",
     "Drafter",
     "DrawingRows",
     "Engine",
     "Fill",
+    "FillsUp",
     "Floats",
     "Ints",
+    "KeepsDraftCosts",
     "KnowsCosts",
     "Law",
     "Logits",

@@ -29,7 +29,8 @@ class Round:
     draft_seconds: float = 0.0  # that drafters took for this text, its share of a call for several
     engine_seconds: float = 0.0  # the round's share of its pass
     seconds: float = 0.0  # both, and the round's share of all that is nobody's own
-    pass_rows: int = 0  # rows of the pass that scored it, those of all texts: what its seconds were spent on
+    pass_rows: int = 0  # rows of the pass that scored it, those of all texts
+    padding_rows: int = 0  # that the engine computed beside them; both are what its seconds were spent on
     source: str = ""  # which of its drafters drafted, "" = none
     finish_reason: str | None = None  # "stop", "length" or "interrupted" in the sample's last round
     top_logprobs: tuple[TopLogprobs, ...] = ()  # of the places of `tokens`, as many as the job asked for

@@ -109,6 +109,13 @@ class Engine(Protocol):
         ...
 
 
+@runtime_checkable
+class FillsUp(Protocol):
+    """An engine that computes more rows than it was asked for, where it is prepared for more. Optional."""
+
+    padding_rows: int  # of the last pass, beyond those of texts, drafts and fills
+
+
 @dataclass(frozen=True, slots=True)
 class PassTable:
     """Seconds of a pass on this machine, with short texts that are in the cache."""
@@ -127,4 +134,28 @@ class KnowsCosts(Protocol):
 
     def doubt_costs(self) -> None:
         """What passes took did not fit `pass_costs`: measure again when the model is loaded next."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DraftCost:
+    """What a drafter takes for one text, in passes of one row of the model that it drafts for."""
+
+    source: str  # its name in a job
+    coupled: bool  # whether the rule was, see Asker
+    call: float
+    token: float  # of a chain
+    level: float  # of a tree
+
+
+@runtime_checkable
+class KeepsDraftCosts(Protocol):
+    """An engine that keeps on this machine what drafters for its model take. Optional."""
+
+    def draft_costs(self) -> Seq[DraftCost]:
+        """As they were kept last; none where nothing was, or where it cannot be read."""
+        ...
+
+    def keep_draft_costs(self, costs: Seq[DraftCost]) -> None:
+        """Instead of those before; asked when the model is closed. That it cannot be written is no error."""
         ...

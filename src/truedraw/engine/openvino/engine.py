@@ -11,6 +11,7 @@ from weakref import WeakSet
 
 from truedraw.engine.cache_use import CacheUse
 from truedraw.engine.openvino.compiling import Options, compile_checkpoint, weights_policy
+from truedraw.engine.openvino.drafting_costs import KeptCosts
 from truedraw.engine.openvino.numerics import Numerics
 from truedraw.engine.openvino.numerics import numerics as find_numerics
 from truedraw.engine.openvino.pages import make_pool
@@ -29,7 +30,7 @@ from truedraw.errors import EngineError, OutOfPages
 from truedraw.models import Checkpoint
 from truedraw.models.cache import cache_root
 from truedraw.models.layout import EMBEDDING, HEAD
-from truedraw.protocol import Fill, ModelConfig, PassTable, Scores, Sequence, Work
+from truedraw.protocol import DraftCost, Fill, ModelConfig, PassTable, Scores, Sequence, Work
 
 FOLDER = "converted"  # in the cache
 CHUNK_ROWS = 256  # uncached text computed in one pass, beside the last tokens of the works and their drafts
@@ -59,6 +60,7 @@ class OpenVINOEngine:
         self._passes: Passes | None = Passes(runner)
         self._pool, self._layers = runner.pool, layers
         self._costs: Costs | None = None
+        self._kept: KeptCosts | None = None
         self._shallow: dict[int, ShallowEngine] = {}
         self._texts: WeakSet[Any] = WeakSet()
         self._limits = Limits(self.vocab_size, self.context_length)
@@ -100,6 +102,7 @@ class OpenVINOEngine:
             engine.warm_up()
         key = record_key(checkpoint, options)
         engine._costs = Costs(folder / f"passes-{key}.json")
+        engine._kept = KeptCosts(folder / f"drafts-{key}.json")
         if numerics == "invariant":
             engine.invariance = check_once(engine, folder / f"invariance-{key}.json")
         return engine
@@ -190,6 +193,11 @@ class OpenVINOEngine:
         found = zip(places, told, strict=False)
         return [Scores(logits[rows], hidden[rows], text=text) for rows, text in found]
 
+    @property
+    def padding_rows(self) -> int:
+        """See protocol.FillsUp."""
+        return self._live().padding_rows
+
     def cache_use(self) -> CacheUse:
         """How full the cache is, and how much text it has saved from being computed."""
         pool = self._pool
@@ -209,6 +217,15 @@ class OpenVINOEngine:
         if self._costs is not None:
             self._costs.doubt()
 
+    def draft_costs(self) -> list[DraftCost]:
+        """See protocol.KeepsDraftCosts; none of an engine that is closed, or of the first layers."""
+        return [] if self._kept is None else self._kept.read()
+
+    def keep_draft_costs(self, costs: Seq[DraftCost]) -> None:
+        """See protocol.KeepsDraftCosts; an engine that is closed, or of the first layers, keeps none."""
+        if self._kept is not None:
+            self._kept.write(costs)
+
     def forget_row_counts(self) -> None:
         """Pad the next pass as if none had been before it: one that is measured must not depend on these."""
         self._live().forget_row_counts()
@@ -217,7 +234,7 @@ class OpenVINOEngine:
         """Free everything; sequences that are still open can no longer be run."""
         while self._shallow:
             self._shallow.popitem()[1].close()
-        self._passes = self._layers = None
+        self._passes = self._layers = self._kept = None
 
     def warm_up(self) -> None:
         """One plain pass over a text of one token: the runtime packs the constants now."""

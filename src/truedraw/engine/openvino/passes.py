@@ -24,6 +24,7 @@ class Passes:
         self.runner = runner
         self._pool = runner.pool
         self._row_counts = RowCounts()
+        self.padding_rows = 0  # of the last pass
 
     def forget_row_counts(self) -> None:
         """Pad the next pass as if none had been before it."""
@@ -39,7 +40,9 @@ class Passes:
         with self._side_pages([lane for part in parts for lane in part.lanes[1:]]):
             for part in parts:
                 part.sequence.uncertain()
-            num_rows = self._row_counts.choose(sum([len(part.ids) for part in parts]))
+            needed = sum([len(part.ids) for part in parts])
+            num_rows = self._row_counts.choose(needed)
+            self.padding_rows = num_rows - needed
             batch = Batch(parts, num_rows, self._pool.rows)
             logits, hidden = self.runner.run(batch)
         if hidden is not None and self.runner.shows_text:

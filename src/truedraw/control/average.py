@@ -1,0 +1,27 @@
+"""Means of what is measured again and again, and what is long ago counts less."""
+
+from __future__ import annotations
+
+MEMORY = 32  # values that running averages reach back
+FIRST = 3  # values whose least counts: the first ones load and warm up
+LARGEST = 4.0  # times the usual, that a value counts for at most
+
+
+class Average:
+    """A running mean that turns into an exponential one with a memory of `MEMORY` values."""
+
+    def __init__(self, value: float = 0.0, count: int = 0) -> None:
+        self.count, self.value = count, value
+
+    def add(self, value: float) -> None:
+        """Take one more value."""
+        self.count += 1
+        self.value += (value - self.value) / min(self.count, MEMORY)
+
+
+def warmed(mean: Average, seconds: float) -> Average:
+    """The mean with one more time: of the first few the shortest counts, and later none counts for very much."""
+    if 0 < mean.count < FIRST:
+        return Average(min(seconds, mean.value), mean.count + 1)
+    mean.add(min(seconds, LARGEST * mean.value) if mean.value > 0.0 else seconds)
+    return mean

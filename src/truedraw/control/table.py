@@ -1,0 +1,62 @@
+"""What passes take by their rows and texts, as measured once: between the counts that were, and beyond them.
+
+A text costs more than its rows: its part of the cache is read for it alone. So v(rows, texts) is that of one text with
+all the rows, and what so many texts with one row each take more than one text with as many rows.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+USUAL: Mapping[int, float] = MappingProxyType(
+    {1: 1.0, 2: 1.01, 4: 1.04, 6: 1.07, 8: 1.14, 12: 1.41, 16: 1.59, 32: 2.33, 64: 3.85, 128: 7.0}
+)
+"""Passes of one row that a pass over so many is worth, int8 weights on two cores: where nothing was measured."""
+NO_TEXTS: Mapping[int, float] = MappingProxyType({})
+LADDER = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+"""Row counts that are told apart; the engine pads to about these."""
+
+
+class Table:
+    """v(rows, texts). `rows`: seconds by rows, of one text; `texts`: by texts with one row each, in the same unit."""
+
+    def __init__(self, rows: Mapping[int, float] = USUAL, texts: Mapping[int, float] = NO_TEXTS) -> None:
+        self._rows = Line(rows)
+        extra = {count: seconds - self._rows(count) for count, seconds in texts.items() if count > 1}
+        self._extra = Line({1: 0.0, **extra})
+        self._found: dict[tuple[int, int], float] = {}
+        self.last = max(rows)
+        """Rows up to which passes were measured."""
+
+    def __call__(self, rows: int, texts: int = 1) -> float:
+        """What the table says, or its neighbours."""
+        found = self._found.get((rows, texts))
+        if found is None:
+            found = self._found[rows, texts] = self._rows(rows) + self._extra(texts)
+        return found
+
+
+class Line:
+    """Through points with rising values: straight in between, and on as between the last two. It never falls."""
+
+    def __init__(self, points: Mapping[int, float]) -> None:
+        self._at = np.array(sorted(points))
+        self._values = np.maximum.accumulate([points[place] for place in self._at.tolist()])
+
+    def __call__(self, place: int) -> float:
+        """The value there."""
+        last = int(self._at[-1])
+        if place <= last or len(self._at) == 1:
+            return float(np.interp(place, self._at, self._values))
+        slope = (self._values[-1] - self._values[-2]) / (last - self._at[-2])
+        return float(self._values[-1] + (place - last) * slope)
+
+
+def step(rows: int) -> int:
+    """The count on the ladder that stands for so many rows."""
+    place = bisect_left(LADDER, rows)
+    return LADDER[place] if place < len(LADDER) else -(-rows // LADDER[-1]) * LADDER[-1]
