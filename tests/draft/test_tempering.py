@@ -16,7 +16,7 @@ from truedraw.draft import tempering
 from truedraw.draft.knobs import Knobs
 from truedraw.draft.model import ModelDrafter
 from truedraw.draft.ngram_lm import NgramLMDrafter
-from truedraw.draft.tempering import RATIOS, OwnLaw, Tempering, Tuner
+from truedraw.draft.tempering import RATIOS, OwnLaw, Tempering, Tuner, Variant
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadParameter
 from truedraw.generate.speculation import speculation
@@ -80,7 +80,7 @@ def law(case, make, rule="traversal", watch=None):
 
 
 def ratios(drafter) -> list[float]:
-    return [tuner.ratio for tuner in drafter._tempering._tuners.values()]
+    return [tuner.variant.ratio for tuner in drafter._tempering._tuners.values()]
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -115,9 +115,9 @@ class ReportedLate(ModelDrafter):
 
     def propose(self, states, budgets, randomness):
         (tuner,) = self._tempering._tuners.values()
-        new, tuner.ratio = tuner.ratio, self.before
+        new, tuner.variant = tuner.variant.ratio, Variant(self.before)
         found = super().propose(states, budgets, randomness)
-        power, self.before, tuner.ratio = self.before / new, new, new
+        power, self.before, tuner.variant = self.before / new, new, Variant(new)
         return [Proposal(p.tokens, p.parents, tuple(normalised(q**power) for q in p.laws)) for p in found]
 
 
@@ -165,10 +165,10 @@ def test_it_finds_the_best_and_finds_it_anew(best: float) -> None:
     tuner, rng = Tuner(), np.random.default_rng(1)
     for _ in range(400):
         tuner.saw(gains(best, rng))
-    assert tuner.ratio == best
+    assert tuner.variant.ratio == best
     for _ in range(800):
         tuner.saw(gains(1.0, rng))
-    assert tuner.ratio == 1.0
+    assert tuner.variant.ratio == 1.0
 
 
 def test_where_nothing_gains_it_stays() -> None:
@@ -177,7 +177,7 @@ def test_where_nothing_gains_it_stays() -> None:
         tuner = Tuner()
         for _ in range(100):
             tuner.saw(gains(1.0, rng))
-            left += tuner.ratio != 1.0
+            left += tuner.variant.ratio != 1.0
     assert left < 0.01 * 50 * 100
 
 
@@ -188,7 +188,7 @@ def test_nothing_is_believed_before_some_places_and_places_become_rare() -> None
             due += 1
             at.append(number)
             tuner.saw(gains(3.0, np.random.default_rng(number)))
-        assert tuner.ratio == 1.0 or due >= gains_module.FEW
+        assert tuner.variant.ratio == 1.0 or due >= gains_module.FEW
     assert at[0] == gains_module.SOONEST - 1
     steps = [b - a for a, b in pairwise(at)]
     assert steps == sorted(steps)
@@ -199,6 +199,8 @@ def test_targets_of_other_temperatures_are_told_apart_and_some_have_none() -> No
     known = Tempering()
     tuners = [known.tuner(target(temperature=t)) for t in (1.0, 0.7, 1.0)]
     assert tuners[0] is tuners[2] is not tuners[1]
+    assert known.tuner(target(top_p=0.9)) is not known.tuner(target(top_p=0.8))
+    assert known.tuner(target(top_p=0.9)) is not known.tuner(target(top_p=0.9), cuts=False)
     assert known.tuner(target(temperature=0.0)) is None
     assert known.tuner(lambda logits: logits) is None
     for number in range(100):
@@ -227,6 +229,9 @@ def test_what_is_learnt_are_the_overlaps_by_their_definition(eager, name) -> Non
     overlaps = [
         0.0 if name == "impossible" else np.minimum(p_law(row[0]), p_law.tempered(r)(logits)).sum() for r in RATIOS
     ]
+    if name == "cut":  # without the target's top_p, and with it
+        for cuts in ({"top_k": 200}, {"top_k": 10, "top_p": 0.9}):
+            overlaps.append(np.minimum(p_law(row[0]), target(temperature=0.8, **cuts)(logits)).sum())
     np.testing.assert_allclose(seen, [overlaps], atol=1e-6)
 
 
@@ -275,10 +280,11 @@ def test_a_number_or_the_targets_switches_it_off(settings, tunes) -> None:
         known = toy.drafts.tempering(speculation(config).name)._tuners
         assert bool(known) is tunes
         if tunes:
-            assert known[1.0]._gains._places > 0
-            before = known[1.0]._gains._places
+            (tuner,) = known.values()
+            before = tuner._gains._places
+            assert before > 0
             toy.generate("the cat sat", speculative=config, max_tokens=60, ignore_eos=True)
-            assert known[1.0]._gains._places > before  # one run goes on from what another has learnt
+            assert tuner._gains._places > before  # one run goes on from what another has learnt
 
 
 @pytest.mark.parametrize("knobs", [{}, {"draft_top_k": 3}, {"draft_temperature": "target"}], ids=str)

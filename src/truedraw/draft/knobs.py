@@ -27,7 +27,7 @@ from truedraw.sampling.truncate import top_k
 PROBABILISTIC, GREEDY, GUMBEL = "probabilistic", "greedy", "gumbel"
 METHODS = (PROBABILISTIC, GREEDY, GUMBEL)
 AUTO, TARGET = "auto", "target"
-"""Temperatures that are no number: tuned while texts are written (tempering.py), and the target's as it is."""
+"""Temperatures that are no number: tuned while texts are written, as are cuts (tempering.py), and the target's."""
 REPLACED = ("temperature", "top_k", "top_p", "min_p")
 """Steps of the target's law that a draft can have its own value for."""
 
@@ -49,7 +49,8 @@ class Knobs:
     draws from q with the target's own noise, under coupled verification only; None is one of the first and the last.
     draft_temperature: a number in place of the target's; "auto" tunes a multiple of the target's online, where the
     drafter can do that, and "target" takes just the target's.
-    draft_top_k, draft_top_p, draft_min_p: in place of the target's.
+    draft_top_k, draft_top_p, draft_min_p: in place of the target's. Without any of them, and where the temperature is
+    tuned, so is the truncation.
     draft_entropy_k: of q so cut, keep the ceil(draft_entropy_k exp(H)) likeliest tokens. exp(H), H its entropy in
     nats, is the number of equally likely tokens it is worth: few are kept where it is sure, many where it is not.
     draft_siblings: candidates for the first token, without replacement; the chain goes on behind the first of them.
@@ -87,6 +88,12 @@ class Knobs:
     def tunes(self) -> bool:
         """Whether the temperature is to be tuned: a greedy draft does not depend on it."""
         return self.draft_temperature in (None, AUTO) and self.draft_sample_method != GREEDY
+
+    @property
+    def tunes_cuts(self) -> bool:
+        """Whether the truncation is to be tuned as well: none was given, and no temperature either."""
+        given = (self.draft_top_k, self.draft_top_p, self.draft_min_p, self.draft_entropy_k)
+        return self.tunes and given == (None,) * len(given)
 
     def law(self, target: Law) -> Law:
         """The law a draft is drawn from, at the place where `target` is the target's."""

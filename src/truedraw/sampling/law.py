@@ -100,6 +100,11 @@ class SamplingLaw:
         step = dict(zip(self._names, self._steps, strict=True)).get(TEMPERATURE)
         return 1.0 if step is None else step.value if isinstance(step, Fixed) else None
 
+    def numbers(self) -> dict[str, float | None]:
+        """The steps of the order that are switched on, each with its number; None where that is no one number."""
+        named = zip(self._names, self._steps, strict=True)
+        return {name: step.value if isinstance(step, Fixed) else None for name, step in named if name}
+
     def tempered(self, ratio: float) -> SamplingLaw:
         """The law at `ratio` > 0 times its temperature, whatever decides that."""
         step = dict(zip(self._names, self._steps, strict=True)).get(TEMPERATURE)

@@ -179,7 +179,7 @@ def test_the_law_is_kept_while_the_temperature_is_tuned(eager) -> None:
     found = law_of_text(scenario, tuned, "traversal", watch=drafters)
     assert total_variation(found, text_law(scenario, PROMPT)) < ROUNDING
     tuners = [tuner for drafter in drafters for tuner in drafter._tempering._tuners.values()]
-    assert len({tuner.ratio for tuner in tuners}) > 1
+    assert len({tuner.variant.ratio for tuner in tuners}) > 1
 
 
 # ---------------------------------------------------------------------------------------------------------- mutants
