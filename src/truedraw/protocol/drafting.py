@@ -113,7 +113,7 @@ class Drafter(Protocol):
     """Guesses. May look at anything except the value of a token it is about to drop (algorithm L2)."""
 
     def open(self, tokens: Seq[int], law: Law) -> DraftState:
-        """Start on a text; `law` is the target's after it, for drafters that apply it to their own logits."""
+        """Start on a text of at least one token; `law` is the target's after it, for drafters that draw under it."""
         ...
 
     def propose(self, states: Seq[DraftState], budgets: Seq[int], randomness: Seq[Randomness]) -> list[Proposal]:

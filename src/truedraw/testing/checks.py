@@ -26,8 +26,12 @@ class Check:
     run: Callable[[], None]
 
     def __call__(self) -> None:
-        """Check it."""
-        self.run()
+        """Check it; an error says which check it was."""
+        try:
+            self.run()
+        except Exception as error:
+            error.add_note(f"in the check {self.name!r}")
+            raise
 
     def __str__(self) -> str:
         return self.name

@@ -7,21 +7,20 @@ def test_my_drafter(check):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from truedraw.protocol import Drafter, DraftState, Law, Proposal, Randomness, Scores
-from truedraw.sampling.law import SamplingLaw
-from truedraw.sampling.params import SamplingParams
-from truedraw.sampling.randomness import PhiloxRandomness
-from truedraw.testing.checks import Check, require, require_exact, require_exact_round, same_law
+from truedraw.protocol import Drafter, Proposal
+from truedraw.testing.checks import Check, require, require_exact, require_exact_round
+from truedraw.testing.drafter_states import state_checks
+from truedraw.testing.drafter_statistics import statistics_checks
+from truedraw.testing.drafter_texts import Seeded, Texts, require_same
 from truedraw.testing.runs import run
 from truedraw.testing.scenarios import Scenario, random_table
 from truedraw.verify.coupled import CoupledVerifier
-from truedraw.verify.proposals import check
 from truedraw.verify.traversal import TraversalVerifier
 
 BUDGETS = (0, 1, 4, 7)
@@ -41,12 +40,13 @@ SETTINGS: dict[str, dict[str, float]] = {
 }
 
 
-def drafter_checks(make: Callable[[], Drafter], vocab_size: int = 3) -> list[Check]:
+def drafter_checks(make: Callable[[], Drafter], vocab_size: int = 3, context_length: int | None = None) -> list[Check]:
     """Every check for the drafter that `make` returns, which must draft for a target of `vocab_size` tokens.
 
     The exact law is enumerated up to a vocabulary of 5: of whole texts, and of rounds of up to four drafts over several
-    targets, behind a prompt that holds every token. A drafter with a model of its own is made over a model of so
-    many tokens here, a tabular one for instance.
+    targets, behind a prompt that holds every token. Over more tokens the draws of the drafter, and what comes out, are
+    compared with their laws by statistics. A drafter with a model of its own is made over a model of so many tokens
+    here, a tabular one for instance; `context_length` is how long its texts can be, None where there is no limit.
     """
     checks = [
         Check("budgets", partial(_budgets, make, vocab_size)),
@@ -57,57 +57,24 @@ def drafter_checks(make: Callable[[], Drafter], vocab_size: int = 3) -> list[Che
         Check("a text of one token", partial(_short_text, make, vocab_size)),
     ]
     checks += [Check(f"one seed, one text, {n} drafts", partial(_one_text, make, vocab_size, n)) for n in (1, 3, 8)]
+    checks += state_checks(make, vocab_size, context_length)
     if vocab_size > LARGEST_ENUMERATED:
-        return checks
+        return checks + statistics_checks(make, vocab_size)
     checks += [Check(f"exact law, {name}", partial(_exact, make, vocab_size, name)) for name in SETTINGS]
     return checks + [
         Check(f"exact rounds, {name}", partial(_exact_rounds, make, vocab_size, name)) for name in SETTINGS
     ]
 
 
-class _Texts:
-    """Some states of one drafter over different texts."""
-
-    def __init__(self, drafter: Drafter, vocab_size: int, texts: Sequence[Sequence[int]] = ()) -> None:
-        rng = np.random.default_rng(3)
-        self.drafter, self.vocab_size = drafter, vocab_size
-        self.law: Law = SamplingLaw(SamplingParams())
-        self.texts = [list(t) for t in texts] or [rng.integers(0, vocab_size, n).tolist() for n in (2, 9, 30, 5)]
-        self.states = [drafter.open(list(text), self.law) for text in self.texts]
-
-    def propose(self, budgets: Sequence[int], only: Sequence[int] | None = None) -> list[Proposal]:
-        """Proposals of all states or of some; each is named by its text, so chance is the same in any company."""
-        chosen = range(len(self.states)) if only is None else only
-        chances: list[Randomness] = [PhiloxRandomness(5, index) for index in chosen]
-        found = self.drafter.propose([self.states[i] for i in chosen], list(budgets), chances)
-        require(len(found) == len(chances), f"{len(chances)} states got {len(found)} proposals; one each")
-        return found
-
-    def legal(self, proposal: Proposal, budget: int) -> None:
-        """Raises AssertionError for one beyond its budget and BadProposal for one no rule can verify."""
-        require(len(proposal) <= budget, f"a budget of {budget} tokens was answered with {len(proposal)}")
-        check(proposal, [np.full(self.vocab_size, 1 / self.vocab_size)] * (1 + len(proposal)))
-
-    def commit(self, state: DraftState, proposal: Proposal, rng: np.random.Generator) -> None:
-        """The end of a round in which half of a chain was kept, with logits of no meaning."""
-        logits = rng.normal(size=(1 + len(proposal), self.vocab_size)).astype(np.float32)
-        kept = proposal.tokens[: len(proposal) // 2].tolist() if _is_chain(proposal) else []
-        state.commit([*kept, int(rng.integers(self.vocab_size))], Scores(logits))
-
-
-def _is_chain(proposal: Proposal) -> bool:
-    return np.array_equal(proposal.parents, np.arange(-1, len(proposal) - 1))
-
-
 def _budgets(make: Callable[[], Drafter], vocab_size: int) -> None:
     for budget in BUDGETS:
-        texts = _Texts(make(), vocab_size)
+        texts = Texts(make(), vocab_size)
         for proposal in texts.propose([budget] * len(texts.states)):
             texts.legal(proposal, budget)
 
 
 def _along_a_text(make: Callable[[], Drafter], vocab_size: int) -> None:
-    texts, rng = _Texts(make(), vocab_size), np.random.default_rng(4)
+    texts, rng = Texts(make(), vocab_size), np.random.default_rng(4)
     for _ in range(STEPS):
         for state, proposal in zip(texts.states, texts.propose([5] * len(texts.states)), strict=True):
             texts.legal(proposal, 5)
@@ -115,52 +82,36 @@ def _along_a_text(make: Callable[[], Drafter], vocab_size: int) -> None:
 
 
 def _batches(make: Callable[[], Drafter], vocab_size: int) -> None:
-    together = _Texts(make(), vocab_size).propose(BUDGETS)
+    together = Texts(make(), vocab_size).propose(BUDGETS)
     for index, (budget, proposal) in enumerate(zip(BUDGETS, together, strict=True)):
-        texts = _Texts(make(), vocab_size)
+        texts = Texts(make(), vocab_size)
         texts.legal(proposal, budget)
-        _require_same([proposal], texts.propose([budget], [index]), "in a batch and alone")
+        require_same([proposal], texts.propose([budget], [index]), "in a batch and alone")
 
 
 def _repeatable(make: Callable[[], Drafter], vocab_size: int) -> None:
-    first, second = (_Texts(make(), vocab_size).propose([5] * 4) for _ in range(2))
-    _require_same(first, second, "on two runs with the same text and the same randomness")
+    first, second = (Texts(make(), vocab_size).propose([5] * 4) for _ in range(2))
+    require_same(first, second, "on two runs with the same text and the same randomness")
 
 
 def _apart(make: Callable[[], Drafter], vocab_size: int) -> None:
-    alone, beside = _Texts(make(), vocab_size), _Texts(make(), vocab_size)
+    alone, beside = Texts(make(), vocab_size), Texts(make(), vocab_size)
     _, other = beside.states[0], beside.states[1]
     beside.commit(other, Proposal.chain(()), np.random.default_rng(6))
-    _require_same(alone.propose([5], [0]), beside.propose([5], [0]), "before and after another text went on")
+    require_same(alone.propose([5], [0]), beside.propose([5], [0]), "before and after another text went on")
 
 
 def _short_text(make: Callable[[], Drafter], vocab_size: int) -> None:
-    texts = _Texts(make(), vocab_size, [[0], [vocab_size - 1]])
+    texts = Texts(make(), vocab_size, [[0], [vocab_size - 1]])
     for proposal in texts.propose([4, 4]):
         texts.legal(proposal, 4)
 
 
-def _require_same(one: Sequence[Proposal], other: Sequence[Proposal], where: str) -> None:
-    for a, b in zip(one, other, strict=True):
-        same = np.array_equal(a.tokens, b.tokens) and np.array_equal(a.parents, b.parents)
-        require(same, f"the proposals differ {where}: {a.tokens.tolist()} and {b.tokens.tolist()}")
-        for p, q in zip(a.laws, b.laws, strict=True):
-            require(same_law(p, q), f"the laws of the drafts {a.tokens.tolist()} differ {where}")
-
-
 def _one_text(make: Callable[[], Drafter], vocab_size: int, length: int) -> None:
     scenario = Scenario("seeded", random_table(vocab_size, 1, 70), {}, draft_tokens=length, max_tokens=80)
-    plain = run(replace(scenario, draft_tokens=0), _Seeded(), CoupledVerifier(), make(), n=3)
-    drafted = run(scenario, _Seeded(), CoupledVerifier(), make(), n=3)
+    plain = run(replace(scenario, draft_tokens=0), Seeded(11), CoupledVerifier(), make(), n=3)
+    drafted = run(scenario, Seeded(11), CoupledVerifier(), make(), n=3)
     require(plain == drafted, f"with {length} draft tokens a seed gives another text than without")
-
-
-class _Seeded:
-    """Real randomness, where an enumeration has its walker."""
-
-    def sample(self, index: int) -> PhiloxRandomness:
-        """By seed."""
-        return PhiloxRandomness(11, index)
 
 
 def _exact(make: Callable[[], Drafter], vocab_size: int, name: str) -> None:

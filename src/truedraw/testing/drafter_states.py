@@ -1,0 +1,204 @@
+"""What a draft state meets in a long life: tokens of others, jumps, closing, questions in any order, others' faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+
+import numpy as np
+
+from truedraw.draft.site import close
+from truedraw.errors import TruedrawError
+from truedraw.protocol import Drafter, DraftState, LooksAhead, Proposal, Scores
+from truedraw.testing.bench import woven_tree
+from truedraw.testing.checks import Check
+from truedraw.testing.drafter_faults import BROKEN_LAW, NO_CHANCE
+from truedraw.testing.drafter_texts import BUDGET, Texts, legal, require_same, scores_of, settled, unharmed
+
+ROUNDS = 4
+JUMP = 300  # tokens of one commit: more than a page of any cache, and than most windows
+HUGE = 150  # draft tokens: more than any rule would ask for
+ORDERS = ((2, 0, 3, 1), (3, 1), (1, 2, 0))
+
+Make = Callable[[], Drafter]
+
+
+def state_checks(make: Make, vocab_size: int, context_length: int | None = None) -> list[Check]:
+    """Checks of states; `context_length`: that of a model of the drafter's own, which texts then outgrow."""
+    checks: dict[str, Callable[[Make, int], None]] = {
+        "tokens that it did not propose": _foreign,
+        "long jumps": _jumps,
+        "the first and the last token": _corners,
+        "a huge budget": _huge,
+        "states in any order": _any_order,
+        "asked twice": _twice,
+        "looking ahead": _ahead,
+        "closed texts": _closed,
+        "another text's fault": _faults,
+    }
+    found = [Check(name, partial(body, make, vocab_size)) for name, body in checks.items()]
+    if context_length is not None:
+        found.append(Check("a full context", partial(_full, make, vocab_size, context_length)))
+    return found
+
+
+def _foreign(make: Make, vocab: int) -> None:
+    texts, rng = Texts(make(), vocab), np.random.default_rng(7)
+    with unharmed("after a round of drafts that were not its own"):
+        for number in range(ROUNDS):
+            for state, own in zip(texts.states, legal(texts), strict=True):
+                scored, kept = _others(own, vocab, rng)[number]
+                state.commit([*kept, int(rng.integers(vocab))], scores_of(scored, vocab, rng))
+        legal(texts)
+
+
+def _others(own: Proposal, vocab: int, rng: np.random.Generator) -> list[tuple[Proposal, list[int]]]:
+    """(what was scored, what of it was kept): another's chain and tree, half of its own, tokens in front of its own."""
+    chain = rng.integers(vocab, size=4).tolist()
+    tree = woven_tree(vocab)
+    before = np.array([0, vocab - 1])
+    parents = np.concatenate([[-1, 0], np.where(own.parents < 0, 1, own.parents + 2)]).astype(np.int64)
+    behind = Proposal(np.concatenate([before, own.tokens]), parents, (None, None, *own.laws))
+    return [
+        (Proposal.chain(chain), chain),
+        (tree, tree.tokens[[1, 3]].tolist()),
+        (own.only(np.arange(len(own) // 2)), []),
+        (behind, before.tolist()),
+    ]
+
+
+def _jumps(make: Make, vocab: int) -> None:
+    texts, rng = Texts(make(), vocab), np.random.default_rng(8)
+    with unharmed(f"after {JUMP} tokens in one round"):
+        for _ in range(2):
+            legal(texts)
+            for state in texts.states:
+                tokens = rng.integers(vocab, size=JUMP).tolist()
+                state.commit(tokens, scores_of(Proposal.chain(tokens[:-1]), vocab, rng))
+        legal(texts)
+
+
+def _corners(make: Make, vocab: int) -> None:
+    last, rng = vocab - 1, np.random.default_rng(9)
+    texts = Texts(make(), vocab, [[0] * 3, [last] * 9, [0, last] * 4])
+    with unharmed(f"in texts of the tokens 0 and {last} alone"):
+        for tokens in ([last] * 4, [0] * 7, [last, 0, last]):
+            legal(texts)
+            for state in texts.states:
+                state.commit(tokens, scores_of(Proposal.chain(tokens[:-1]), vocab, rng))
+        legal(texts)
+
+
+def _huge(make: Make, vocab: int) -> None:
+    texts = Texts(make(), vocab, [[0, 1, 0, 0, 1], list(range(min(vocab, 9)))])
+    with unharmed(f"with a budget of {HUGE}"):
+        legal(texts, HUGE)
+
+
+def _any_order(make: Make, vocab: int) -> None:
+    texts, others, rng = Texts(make(), vocab), Texts(make(), vocab), np.random.default_rng(11)
+    for order in ORDERS:
+        found = texts.propose([BUDGET] * 4)
+        turned = others.propose([BUDGET] * len(order), order)
+        require_same([found[i] for i in order], turned, f"with the states in the order {order}")
+        rest = [i for i in range(4) if i not in order]
+        others.propose([BUDGET] * len(rest), rest)
+        for i, proposal in enumerate(found):
+            tokens = rng.integers(vocab, size=2).tolist()
+            for each in (texts, others):
+                scores = scores_of(proposal, vocab, np.random.default_rng(i))
+                each.states[i].commit(tokens[:1], scores)
+
+
+def _twice(make: Make, vocab: int) -> None:
+    texts, rng = Texts(make(), vocab), np.random.default_rng(12)
+    with unharmed("of a text that is asked about again, without a round between"):
+        for _ in range(ROUNDS):
+            legal(texts, 1)
+            first = settled(texts)
+            require_same(first, legal(texts), "on two questions with the same randomness")
+            for state, proposal in zip(texts.states, first, strict=True):
+                texts.commit(state, proposal, rng)
+
+
+def _ahead(make: Make, vocab: int) -> None:
+    texts, rng = Texts(make(), vocab), np.random.default_rng(13)
+    if not all(isinstance(state, LooksAhead) for state in texts.states):
+        return
+    with unharmed("when looked ahead"):
+        for _ in range(ROUNDS):
+            before, own, tokens = settled(texts), texts.states, rng.integers(vocab, size=3).tolist()
+            for _ in range(2):
+                texts.states = [state.ahead(tokens[:2]) for state in texts.states if isinstance(state, LooksAhead)]
+                legal(texts)
+            texts.states = own
+            require_same(before, legal(texts), "before and after looking ahead")
+            for state in own:
+                state.commit(tokens, scores_of(Proposal.chain(tokens[:-1]), vocab, rng))
+
+
+def _closed(make: Make, vocab: int) -> None:
+    """What a text gave back may be another's by now, when it is closed again."""
+    texts, calm = Texts(make(), vocab), Texts(make(), vocab)
+    with unharmed("after a text was closed"):
+        for each in (texts, calm):
+            legal(each)
+            if each is texts:
+                close(each.states[0])
+            each.states.append(each.drafter.open(each.texts[2], each.law))
+            _legal_from(each, 1)
+        close(texts.states[0])
+        _require_equal_others(texts, calm, "after a text was closed twice, and when it was not")
+        for each in (texts, calm):
+            with suppress(TruedrawError):
+                each.states[0].commit([0, 1], scores_of(Proposal.chain([0]), vocab, np.random.default_rng(14)))
+        _require_equal_others(texts, calm, "after a closed text went on")
+        for part in (*texts.states, *texts.states, texts.drafter, texts.drafter):
+            close(part)
+
+
+def _require_equal_others(texts: Texts, calm: Texts, when: str, first: int = 1) -> None:
+    """Raises AssertionError where states from `first` on propose what those of `calm` do not."""
+    require_same(_legal_from(calm, first), _legal_from(texts, first), when)
+
+
+def _legal_from(texts: Texts, first: int) -> list[Proposal]:
+    others = range(first, len(texts.states))
+    found = texts.propose([BUDGET] * len(others), others)
+    for proposal in found:
+        texts.legal(proposal, BUDGET)
+    return found
+
+
+def _faults(make: Make, vocab: int) -> None:
+    texts, calm = Texts(make(), vocab), Texts(make(), vocab)
+    nonsense = Scores(np.full((1, vocab), np.nan, np.float32), proposal=Proposal.chain([]))
+    with unharmed("after another text's fault"):
+        _fail(texts, texts.states[:1])
+        _require_equal_others(texts, calm, "after a draw of another text failed, and when it did not")
+        _fail(texts, texts.states[:2])
+        _require_equal_others(texts, calm, "after draws of other texts failed, and when they did not", 2)
+        with suppress(Exception):
+            _fail(texts, [texts.drafter.open(texts.texts[0], BROKEN_LAW), texts.states[1]])
+        _require_equal_others(texts, calm, "after another text's law failed, and when it did not", 2)
+        legal(texts)
+        with suppress(Exception):
+            texts.states[0].commit([0], nonsense)
+        _legal_from(texts, 1)
+
+
+def _fail(texts: Texts, states: list[DraftState]) -> None:
+    with suppress(Exception):
+        texts.drafter.propose(states, [BUDGET] * len(states), [NO_CHANCE] * len(states))
+
+
+def _full(make: Make, vocab: int, context_length: int) -> None:
+    rng = np.random.default_rng(15)
+    lengths = [max(context_length + more, 1) for more in (-BUDGET, -2, -1, 0, 1)]
+    texts = Texts(make(), vocab, [rng.integers(vocab, size=length).tolist() for length in lengths])
+    with unharmed(f"in a text about as long as the context of {context_length}"):
+        for _ in range(ROUNDS):
+            for state, proposal in zip(texts.states, legal(texts), strict=True):
+                texts.commit(state, proposal, rng)
+        legal(texts)
