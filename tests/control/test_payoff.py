@@ -244,7 +244,7 @@ def test_a_machine_that_becomes_slower_changes_nothing() -> None:
     world = World({"model": source}, holds=True, noise=0.05, speed=lambda step: 2.0 if step > 1000 else 1.0)
     world.run(PayoffController(), 2000)
     drafted = np.array(world.chosen)[:, 0]
-    assert drafted[1000:].mean() == pytest.approx(drafted[200:1000].mean(), rel=0.25)
+    assert drafted[1000:].mean() == pytest.approx(drafted[200:1000].mean(), rel=0.4)
 
 
 # ------------------------------------------------------------------------------------------------------- the contract

@@ -11,7 +11,7 @@ from collections import deque
 
 LADDER = (2, 4, 6, 8, 12, 16, 24)  # then multiples of 8; two at least, as a lone row may meet another kernel
 STEP = 8
-MEMORY = 16  # passes after which a larger count is forgotten
+MEMORY = 6  # passes after which a larger count is forgotten: its rows have cost as much by then as the change does
 STEADY = 8  # up to here a pass takes at most a fifth longer than one of two rows: less than a change costs
 SLACK = 4 / 3  # beyond that, a count that is at most a third above what is needed is held for LATELY passes only:
 LATELY = 2  # its rows cost as much in two passes as a change costs, which pays where two counts alternate
