@@ -128,8 +128,7 @@ class Account:
         use.offered_tokens += tokens
 
     def _priced(self, texts: int, rows: int, passes: Passes) -> Passes:
-        costs, upkeep = self._known.costs, self._known.upkeep
-        took, plain = (costs.seconds(texts + more, texts) + upkeep.seconds(texts, more) for more in (rows, 0))
+        took, plain = (self._known.round_seconds(texts + more, texts, more) for more in (rows, 0))
         expected = passes.rounds * took + passes.expected_seconds
         return replace(passes, expected_seconds=expected, plain_seconds=passes.rounds * plain)
 

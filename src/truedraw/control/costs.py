@@ -25,7 +25,7 @@ DRIFT = log(1.5)  # one row count may take so many times of its seconds in the t
 ENOUGH = 32  # passes of a row count before it is compared
 
 
-class Beside:
+class PassKind:
     """How many times longer than in the table passes of one kind take, beside those of others; as a log."""
 
     __slots__ = ("_value", "_weight", "at", "count")
@@ -57,7 +57,7 @@ class PassCosts:
 
     def __init__(self, table: Mapping[int, float] = USUAL, texts: Mapping[int, float] = NO_TEXTS) -> None:
         self.table = Table(table, texts)
-        self._beside: dict[tuple[int, int], Beside] = {}  # by rows and texts
+        self._beside: dict[tuple[int, int], PassKind] = {}  # by rows and texts
         self._usual = 0.0  # mean of what passes took beside the speed: what those take that nobody has measured
         self._is_timed = self._is_given_up = False
         self._slowness = 0.0  # log
@@ -111,7 +111,7 @@ class PassCosts:
         miss = min(max(log(seconds / expected), -WILD), WILD)
         self._slowness += miss / min(self.num_passes, LATELY)
         if FEW * padding <= computed or computed == self.least:
-            kind = self._beside.setdefault((self._step, texts), Beside(self._usual))
+            kind = self._beside.setdefault((self._step, texts), PassKind(self._usual))
             self._usual += (kind.add(miss, self.num_passes, self._usual) - self._usual) / min(self.num_passes, LONG)
         if self._is_timed and self._slowness + self._usual < BUSY and self.num_passes > ENOUGH:
             self._give_up(rows, texts)

@@ -115,6 +115,10 @@ class Experience:
         self._kept = kept
         self._records: dict[Kind, Record] = {}
 
+    def round_seconds(self, rows: int, texts: int, drafts: int) -> float:
+        """Of a round whose pass has so many rows, `drafts` of them drafts; without its drafters."""
+        return self.costs.seconds(rows, texts) + self.upkeep.seconds(texts, drafts)
+
     @property
     def records(self) -> Mapping[Kind, Record]:
         """Of the drafters that somebody has asked about."""

@@ -28,7 +28,7 @@ class Width:
     """Draft rows of a pass, for all texts together."""
 
     def __init__(self, known: Experience, longest: int) -> None:
-        self._costs, self._upkeep, self._longest = known.costs, known.upkeep, longest
+        self._known, self._costs, self._longest = known, known.costs, longest
         self._worth: dict[int, float] = {}  # by draft rows
         self._seen = 0
         self._beside = Beside()
@@ -96,7 +96,7 @@ class Width:
         found = self._seconds.get((samples, rows))
         if found is None:
             plain, texts = self.filled(samples)
-            found = self._costs.seconds(plain + rows, texts) + self._upkeep.seconds(texts, rows)
+            found = self._known.round_seconds(plain + rows, texts, rows)
             self._seconds[samples, rows] = found
         return found
 
