@@ -7,6 +7,7 @@ import pytest
 
 from engine.prose import PROSE
 from truedraw.engine.openvino import OpenVINOEngine, check_invariance
+from truedraw.engine.openvino.fixed import SIZES
 from truedraw.models import open_checkpoint
 from truedraw.protocol import Fill, Proposal, Work
 
@@ -170,6 +171,19 @@ def test_threads(checkpoint, tokens, plain, threads):
     assert other.invariance.holds
     np.testing.assert_array_equal(decoded(other, tokens[:DEPTH], tokens[DEPTH : DEPTH + 3]), plain[:4])
     np.testing.assert_array_equal(chain(other, tokens[:DEPTH], tokens[DEPTH : DEPTH + 31]), plain[:32])
+    other.close()
+
+
+def test_graphs_of_a_fixed_shape(checkpoint, tokens, plain):
+    """Those that take over after some hundred passes, here from the first one on, shallow texts and deep ones."""
+    other = OpenVINOEngine.load(checkpoint, hidden_layers=(15, 26), fixed_after=0, prefix_cache_bytes=0)
+    assert check_invariance(other).holds
+    np.testing.assert_array_equal(decoded(other, tokens[:DEPTH], tokens[DEPTH : DEPTH + 40]), plain[:41])
+    for drafts in range(8):
+        found = chain(other, tokens[:DEPTH], tokens[DEPTH : DEPTH + drafts])
+        np.testing.assert_array_equal(found, plain[: drafts + 1])
+    graphs = other._passes._fixed
+    assert all(graphs.is_proven(size) for size in SIZES)
     other.close()
 
 

@@ -14,16 +14,18 @@ from truedraw.engine.openvino.parts import Lane, Part
 from truedraw.protocol import Ints
 
 Indices = NDArray[np.int32]
+LEAST_WANTED = 2  # logit rows, as a lone row may meet another kernel
 
 
 class Batch:
     """The arrays of one pass over several parts, padded to a fixed number of rows.
 
-    Padding rows write to a scratch page and nobody reads them.
+    Padding rows write to a scratch page and nobody reads them. `fixed`: logit rows are padded to that number, too.
     """
 
-    def __init__(self, parts: Seq[Part], num_rows: int, page_rows: int) -> None:
+    def __init__(self, parts: Seq[Part], num_rows: int, page_rows: int, *, fixed: bool = False) -> None:
         self._num_rows, self._page_rows = num_rows, page_rows
+        self._least_wanted = num_rows if fixed else LEAST_WANTED
         self._ids: list[int] = []
         self._positions: list[int] = []
         self._attention: list[int] = []  # [attention rows] -> row
@@ -86,8 +88,7 @@ class Batch:
         return back
 
     def _logit_rows(self) -> Indices:
-        """Never fewer than two, as a lone row may meet another kernel."""
-        missing = max(0, 2 - len(self._wanted))
+        missing = max(0, self._least_wanted - len(self._wanted))
         return np.array(self._wanted + [0] * missing, np.int32)
 
     def _lengths(self) -> dict[str, Indices]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from truedraw.engine.code_pages import drop_code
-from truedraw.engine.openvino.graph import build
+from truedraw.engine.openvino.graph import build, fix_rows
 from truedraw.engine.openvino.ir import read_ir
 from truedraw.engine.openvino.numerics import Numerics
 from truedraw.engine.openvino.store import MappedConstants, open_stored
@@ -18,6 +18,8 @@ from truedraw.models import Checkpoint
 from truedraw.protocol import ModelConfig
 from truedraw.sampling.ranges import THREADS
 
+STEP_BY_STEP = {"SNIPPETS_MODE": "DISABLE"}
+"""Where shapes are fixed the runtime would join steps whose results are rounded in between elsewhere: other bits."""
 STORE_VERSION = 1  # part of the key of stored constants: raise it when their form or their stacking changes
 
 
@@ -51,12 +53,16 @@ def compile_checkpoint(checkpoint: Checkpoint, options: Options, folder: Path) -
     return compile_graph(checkpoint.config, constants, options), constants
 
 
-def compile_graph(config: ModelConfig, constants: MappedConstants, options: Options) -> Any:
-    """A compiled graph over these constants."""
+def compile_graph(config: ModelConfig, constants: MappedConstants, options: Options, rows: int | None = None) -> Any:
+    """A compiled graph over these constants, for passes of just so many rows; None: of any number."""
     import openvino as ov
 
     model = build(config, constants, options.hidden_layers, options.hidden_text, options.arithmetic.inference)
-    compiled = ov.Core().compile_model(model, "CPU", options.arithmetic.properties(options.threads))
+    properties = options.arithmetic.properties(options.threads)
+    if rows is not None:
+        fix_rows(model, rows)
+        properties |= STEP_BY_STEP
+    compiled = ov.Core().compile_model(model, "CPU", properties)
     constants.forget()
     drop_code()  # before the constants are packed, which is when most memory is held
     return compiled

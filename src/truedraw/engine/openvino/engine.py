@@ -12,6 +12,7 @@ from weakref import WeakSet
 from truedraw.engine.cache_use import CacheUse
 from truedraw.engine.openvino.compiling import Options, compile_checkpoint, weights_policy
 from truedraw.engine.openvino.drafting_costs import KeptCosts
+from truedraw.engine.openvino.fixed import AFTER, COUNTED, FixedGraphs
 from truedraw.engine.openvino.numerics import Numerics
 from truedraw.engine.openvino.numerics import numerics as find_numerics
 from truedraw.engine.openvino.pages import make_pool
@@ -46,7 +47,10 @@ class OpenVINOEngine:
     converted weights could not be kept for the next time, None where they are.
     """
 
-    def __init__(self, runner: Runner, config: ModelConfig, arithmetic: Numerics, layers: Layers | None = None) -> None:
+    def __init__(
+        self, runner: Runner, config: ModelConfig, arithmetic: Numerics, layers: Layers | None = None,
+        fixed: FixedGraphs | None = None,
+    ) -> None:  # fmt: skip
         self.vocab_size = config.vocab_size
         self.context_length = config.context_length
         self.num_layers, self.hidden_size = config.num_layers, config.hidden_size
@@ -57,7 +61,7 @@ class OpenVINOEngine:
         self._arithmetic = arithmetic
         self.invariance: InvarianceReport | None = None
         self.not_kept: str | None = None
-        self._passes: Passes | None = Passes(runner)
+        self._passes: Passes | None = Passes(runner, fixed)
         self._pool, self._layers = runner.pool, layers
         self._costs: Costs | None = None
         self._kept: KeptCosts | None = None
@@ -78,6 +82,7 @@ class OpenVINOEngine:
         threads: int | None = None,
         cache_bytes: int = CACHE_BYTES,
         prefix_cache_bytes: int = PREFIX_CACHE_BYTES,
+        fixed_after: int = AFTER,
         cache: Path | None = None,
     ) -> OpenVINOEngine:
         """Convert (or find converted), compile, and test the invariance once a machine.
@@ -86,17 +91,21 @@ class OpenVINOEngine:
         every score, the final norm's output behind them. hidden_text: a text's first scores bring those of the text
         before them as well, as far as it was computed and not found in pages of another. threads: None is every core.
         prefix_cache_bytes: what of cache_bytes may stay with texts that are closed, for texts that begin like them;
-        0 = no text finds another's pages. cache: where converted weights and test results are kept, None is the user's
-        own folder. Raises UnsupportedModel, BadParameter, BadModelFile or EngineError.
+        0 = no text finds another's pages. fixed_after: passes of a few rows before a small model's graph is compiled
+        again for just so many, which holds its weights a second time, see fixed.py; -1 = never. cache: where converted
+        weights and test results are kept, None is the user's own folder. Raises UnsupportedModel, BadParameter,
+        BadModelFile or EngineError.
         """
         arithmetic = find_numerics(numerics)
+        COUNTED.check("fixed_after", fixed_after)
         options = Options(arithmetic, weights_policy(weights, arithmetic), hidden_layers, threads, hidden_text)
         folder = cache_root(cache) / FOLDER
         compiled, constants = compile_checkpoint(checkpoint, options, folder)
         pages = make_pool(cache_ports(compiled), cache_bytes, prefix_cache_bytes)
         runner = Runner(compiled, checkpoint.config, pages, keep=constants)
         layers = None if constants is None else Layers(checkpoint.config, constants, options)
-        engine = cls(runner, checkpoint.config, arithmetic, layers)
+        fixed = None if layers is None else layers.fixed(runner, fixed_after)
+        engine = cls(runner, checkpoint.config, arithmetic, layers, fixed)
         engine.not_kept = None if constants is None else constants.not_kept
         with nullcontext() if constants is None else constants.forgetting():
             engine.warm_up()

@@ -63,6 +63,18 @@ def build(
     return _Decoder(config, constants).model(hidden_layers, hidden_text, precision)
 
 
+def fix_rows(model: Any, rows: int) -> None:
+    """Rows, attention rows and logit rows of a model are just so many from now on."""
+    names = {"input_ids", "cos", "sin", *ROW_INPUTS}
+    ports = [port for port in model.inputs if port.get_any_name() in names]
+    model.reshape({port: _with_rows(port.get_partial_shape(), rows) for port in ports})
+
+
+def _with_rows(shape: Any, rows: int) -> Any:
+    shape[0] = rows
+    return shape
+
+
 class _Decoder:
     """One graph under construction."""
 

@@ -25,7 +25,7 @@ class Runner:
     def __init__(
         self, compiled: Any, config: ModelConfig, cache: tuple[PagePool, dict[str, Any]], keep: object = None
     ) -> None:
-        self._keep = keep
+        self._keep, self._config = keep, config
         self.pool, self._tensors = cache
         self._inputs = {port.get_any_name() for port in compiled.inputs} - set(self._tensors)
         self._rotary = RotaryTable(config) if "cos" in self._inputs else None
@@ -39,6 +39,10 @@ class Runner:
         """The cache of the first layers, to be bound to a graph that has no others."""
         kinds = 2  # keys and values
         return self.pool.first(kinds * layers), dict(list(self._tensors.items())[: kinds * layers])
+
+    def beside(self, compiled: Any) -> Runner:
+        """Another graph of the same model, over the same cache."""
+        return Runner(compiled, self._config, (self.pool, self._tensors), self._keep)
 
     def run(self, batch: Batch) -> tuple[Logits, NDArray[np.float32] | None]:
         """(logits [logit rows, vocab], hidden [hidden rows, layers, width] or None)."""

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from truedraw.engine.openvino.compiling import Options, compile_graph
+from truedraw.engine.openvino.fixed import MOST_BYTES, FixedGraphs
 from truedraw.engine.openvino.runner import Runner
 from truedraw.engine.openvino.sequence import PagedSequence
 from truedraw.engine.openvino.store import MappedConstants
@@ -28,6 +30,19 @@ class Layers:
     config: ModelConfig
     constants: MappedConstants
     options: Options
+
+    def fixed(self, whole: Runner, after: int) -> FixedGraphs | None:
+        """Graphs of all layers for passes of a few rows; None for none, or weights too large for a second copy."""
+        if after < 0 or self.constants.num_bytes > MOST_BYTES:
+            return None
+        return FixedGraphs(partial(self._of_rows, whole), after)
+
+    def _of_rows(self, whole: Runner, rows: int) -> Runner | None:
+        """Bound to the cache of the whole one; None where the runtime does not know how."""
+        try:
+            return whole.beside(compile_graph(self.config, self.constants, self.options, rows))
+        except RuntimeError:
+            return None
 
     def first(self, layers: int, whole: Runner) -> tuple[Runner, ModelConfig]:
         """Such a graph, bound to the cache of the whole one; raises EngineError where there are not so many layers."""

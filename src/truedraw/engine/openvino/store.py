@@ -43,6 +43,11 @@ class MappedConstants:
             # A private mapping: the runtime wants writable memory, and nothing writes.
             self._memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
 
+    @property
+    def num_bytes(self) -> int:
+        """Of all of them."""
+        return len(self._memory)
+
     def matrix(self, names: tuple[str, ...]) -> Matrix | None:
         """See Constants."""
         key = "+".join(names)

@@ -1,0 +1,180 @@
+"""Passes of a few rows by graphs of a fixed shape: the same bits, once they have paid for themselves, or not at all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.decoder import random_tree, tiny_engine
+from engine.pages import TEXT, rows
+from truedraw.engine.openvino import passes as running
+from truedraw.engine.openvino.fixed import PATIENCE, FixedGraphs
+from truedraw.engine.openvino.selftest import check_invariance
+from truedraw.errors import BadParameter
+from truedraw.protocol import Fill, Proposal, Work
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("fixed")
+
+
+def loaded(folder, after, **options):
+    engine = tiny_engine(folder, numerics="invariant", fixed_after=after, **options)
+    if not engine.invariance.holds:
+        pytest.skip(f"this processor's kernels are not invariant: {engine.invariance}")
+    return engine
+
+
+@pytest.fixture(scope="module")
+def usual(folder):
+    engine = loaded(folder, -1, hidden_layers=(0, 1))
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="module")
+def fixed(folder):
+    engine = loaded(folder, 0, hidden_layers=(0, 1))
+    yield engine
+    engine.close()
+
+
+def made(engine):
+    """The graphs that serve, by size."""
+    graphs = engine._passes._fixed
+    return {size for size, runner in graphs._made.items() if runner is not None and graphs.is_proven(size)}
+
+
+def compared(usual, fixed, passes):
+    """The scores of both engines, pass by pass."""
+    for given in passes:
+        found = [given(engine) for engine in (usual, fixed)]
+        for one, other in zip(*found, strict=True):
+            np.testing.assert_array_equal(one.logits, other.logits)
+            np.testing.assert_array_equal(one.hidden, other.hidden)
+
+
+def scored(engine, *works):
+    """Copies of what one pass says of (text, proposal) each."""
+    texts = [engine.open(text, alone=True) for text, _ in works]
+    for text in texts:
+        engine.forward([], [Fill(text, text.num_uncached - 1)] if text.num_uncached > 1 else [])
+    found = engine.forward([Work(text, work[1]) for text, work in zip(texts, works, strict=True)])
+    copies = [type(each)(each.logits.copy(), each.hidden.copy()) for each in found]
+    for text in texts:
+        text.close()
+    return copies
+
+
+def test_the_bits_are_those_of_the_other_graph(usual, fixed):
+    rng = np.random.default_rng(0)
+    chains = [[(TEXT[:depth], Proposal.chain(TEXT[depth : depth + length]))]
+              for depth in (1, 5, 31, 32, 33, 90) for length in range(8)]  # fmt: skip
+    trees = [[(TEXT[:40], random_tree(rng, nodes, usual.vocab_size))] for nodes in (2, 3, 5) for _ in range(8)]
+    ragged = [[(TEXT[:20], Proposal.chain(TEXT[20:22])), (TEXT[:3], Proposal.chain([]))] for _ in range(3)]
+    alone = [[(TEXT[:count], Proposal.chain([])) for count in range(1, texts + 1)] for texts in (1, 2, 4, 5)]
+    compared(usual, fixed, [lambda engine, works=works: scored(engine, *works)
+                            for works in (*chains, *trees, *ragged, *alone)])  # fmt: skip
+    assert made(fixed) == {4, 8}
+
+
+def test_the_self_test_holds_across_both_graphs(fixed):
+    report = check_invariance(fixed)
+    assert report.holds, report
+    assert made(fixed) == {4, 8}
+
+
+def test_hidden_states_of_text_come_along(folder):
+    engines = [loaded(folder, after, hidden_layers=(0, 1), hidden_text=True) for after in (-1, 0)]
+    told = []
+    for engine in engines:
+        for length in (2, 3, 2):
+            text = engine.open(TEXT[:length], alone=True)
+            told.append([part.hidden.copy() for part in engine.forward([Work(text)])[0].text])
+            text.close()
+    assert made(engines[1]) == {4}
+    for one, other in zip(told[:3], told[3:], strict=True):
+        np.testing.assert_array_equal(np.concatenate(one), np.concatenate(other))
+    for engine in engines:
+        engine.close()
+
+
+def test_rows_that_fill_up_are_no_padding(fixed):
+    scored(fixed, (TEXT[:9], Proposal.chain([])))
+    assert fixed.padding_rows == 0
+
+
+def test_other_bits_are_never_used(folder, usual, monkeypatch):
+    monkeypatch.setattr(running, "_equal", lambda *given: False)
+    engine = loaded(folder, 0)
+    for length in (0, 1, 2):
+        draft = Proposal.chain(TEXT[30 : 30 + length])
+        np.testing.assert_array_equal(rows(engine, TEXT[:30], draft), rows(usual, TEXT[:30], draft))
+    assert engine._passes._fixed._made[4] is None
+    assert made(engine) == set()
+    engine.close()
+
+
+def test_a_damaged_graph_is_found_out(folder, usual, monkeypatch):
+    """Its first pass is compared, and the cache keeps what the other one wrote."""
+    engine = loaded(folder, 0)
+    graphs = engine._passes._fixed
+    rows(engine, TEXT[:3])
+    graphs._proven.clear()
+    run = graphs._made[4].run
+    monkeypatch.setattr(graphs._made[4], "run", lambda batch: (run(batch)[0] + 1, None))
+    text = engine.open(TEXT[:5], alone=True)
+    for token in TEXT[5:9]:
+        engine.forward([Work(text)])
+        text.commit([token])
+    np.testing.assert_array_equal(engine.forward([Work(text)])[0].logits, rows(usual, TEXT[:9]))
+    assert graphs._made[4] is None
+    engine.close()
+
+
+def test_what_the_runtime_cannot_compile_is_not_asked_for_again(folder, usual, monkeypatch):
+    engine = loaded(folder, 0)
+    tried = []
+
+    def refused(*given):
+        tried.append(given)
+        raise RuntimeError("no such property: SNIPPETS_MODE")
+
+    monkeypatch.setattr("truedraw.engine.openvino.shallow.compile_graph", refused)
+    for _ in range(3):
+        np.testing.assert_array_equal(rows(engine, TEXT[:3]), rows(usual, TEXT[:3]))
+    assert len(tried) == 1
+    engine.close()
+
+
+def test_large_weights_and_never(folder, monkeypatch):
+    monkeypatch.setattr("truedraw.engine.openvino.shallow.MOST_BYTES", 1000)
+    assert loaded(folder, 0)._passes._fixed is None
+    monkeypatch.undo()
+    assert loaded(folder, -1)._passes._fixed is None
+
+
+@pytest.mark.parametrize("wrong", [-2, 1.5, True, "4"])
+def test_bad_counts(tmp_path, wrong):
+    with pytest.raises(BadParameter, match=r"fixed_after.*-1 for never"):
+        tiny_engine(tmp_path, fixed_after=wrong)
+
+
+def test_it_is_compiled_between_texts():
+    tried = []
+    graphs = FixedGraphs(tried.append, after=10)
+    for _ in range(10 * PATIENCE - 1):
+        assert graphs.runner(4) is None
+    assert tried == []
+    graphs.runner(8)
+    graphs.runner(None)  # a prompt
+    assert tried == [4]
+
+
+def test_a_long_text_does_not_wait_for_ever():
+    tried = []
+    graphs = FixedGraphs(tried.append, after=10)
+    for _ in range(10 * PATIENCE + 5):
+        graphs.runner(8)
+    assert tried == [8]
