@@ -8,7 +8,7 @@ import pytest
 from engine.decoder import random_tree, tiny_engine
 from engine.pages import TEXT, rows
 from truedraw.engine.openvino import passes as running
-from truedraw.engine.openvino.fixed import PATIENCE, FixedGraphs
+from truedraw.engine.openvino.fixed import PATIENCE, SIZES, FixedGraphs
 from truedraw.engine.openvino.selftest import check_invariance
 from truedraw.errors import BadParameter
 from truedraw.protocol import Fill, Proposal, Work
@@ -76,33 +76,34 @@ def test_the_bits_are_those_of_the_other_graph(usual, fixed):
     alone = [[(TEXT[:count], Proposal.chain([])) for count in range(1, texts + 1)] for texts in (1, 2, 4, 5)]
     compared(usual, fixed, [lambda engine, works=works: scored(engine, *works)
                             for works in (*chains, *trees, *ragged, *alone)])  # fmt: skip
-    assert made(fixed) == {4, 8}
+    assert made(fixed) == set(SIZES)
 
 
 def test_the_self_test_holds_across_both_graphs(fixed):
     report = check_invariance(fixed)
     assert report.holds, report
-    assert made(fixed) == {4, 8}
+    assert made(fixed) == set(SIZES)
 
 
 def test_hidden_states_of_text_come_along(folder):
     engines = [loaded(folder, after, hidden_layers=(0, 1), hidden_text=True) for after in (-1, 0)]
     told = []
     for engine in engines:
-        for length in (2, 3, 2):
+        for length in (2, 2, 2):
             text = engine.open(TEXT[:length], alone=True)
             told.append([part.hidden.copy() for part in engine.forward([Work(text)])[0].text])
             text.close()
-    assert made(engines[1]) == {4}
+    assert 2 in made(engines[1])
     for one, other in zip(told[:3], told[3:], strict=True):
         np.testing.assert_array_equal(np.concatenate(one), np.concatenate(other))
     for engine in engines:
         engine.close()
 
 
-def test_rows_that_fill_up_are_no_padding(fixed):
-    scored(fixed, (TEXT[:9], Proposal.chain([])))
-    assert fixed.padding_rows == 0
+def test_only_a_lone_row_has_padding(fixed):
+    for drafts, padding in ((0, 1), (1, 0), (2, 0), (5, 0)):
+        scored(fixed, (TEXT[:9], Proposal.chain(TEXT[9 : 9 + drafts])))
+        assert fixed.padding_rows == padding
 
 
 def test_other_bits_are_never_used(folder, usual, monkeypatch):
@@ -111,7 +112,7 @@ def test_other_bits_are_never_used(folder, usual, monkeypatch):
     for length in (0, 1, 2):
         draft = Proposal.chain(TEXT[30 : 30 + length])
         np.testing.assert_array_equal(rows(engine, TEXT[:30], draft), rows(usual, TEXT[:30], draft))
-    assert engine._passes._fixed._made[4] is None
+    assert engine._passes._fixed._made[2] is None
     assert made(engine) == set()
     engine.close()
 
@@ -122,14 +123,14 @@ def test_a_damaged_graph_is_found_out(folder, usual, monkeypatch):
     graphs = engine._passes._fixed
     rows(engine, TEXT[:3])
     graphs._proven.clear()
-    run = graphs._made[4].run
-    monkeypatch.setattr(graphs._made[4], "run", lambda batch: (run(batch)[0] + 1, None))
+    run = graphs._made[2].run
+    monkeypatch.setattr(graphs._made[2], "run", lambda batch: (run(batch)[0] + 1, None))
     text = engine.open(TEXT[:5], alone=True)
     for token in TEXT[5:9]:
         engine.forward([Work(text)])
         text.commit([token])
     np.testing.assert_array_equal(engine.forward([Work(text)])[0].logits, rows(usual, TEXT[:9]))
-    assert graphs._made[4] is None
+    assert graphs._made[2] is None
     engine.close()
 
 
@@ -144,7 +145,7 @@ def test_what_the_runtime_cannot_compile_is_not_asked_for_again(folder, usual, m
     monkeypatch.setattr("truedraw.engine.openvino.shallow.compile_graph", refused)
     for _ in range(3):
         np.testing.assert_array_equal(rows(engine, TEXT[:3]), rows(usual, TEXT[:3]))
-    assert len(tried) == 1
+    assert [given[-1] for given in tried] == [4]
     engine.close()
 
 

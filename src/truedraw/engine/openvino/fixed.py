@@ -16,7 +16,7 @@ from truedraw.engine.openvino.parts import Part
 from truedraw.engine.openvino.runner import Runner
 from truedraw.sampling.ranges import Wholes
 
-SIZES = (4, 8)  # rows, of the matrices and of attention alike
+SIZES = (2, 4, 8)  # rows, of the matrices and of attention alike
 AFTER = 800  # passes that a graph would have served before it is compiled: it takes as long as these have lost
 PATIENCE = 3  # times as many passes, after which it is compiled in the middle of a text, too
 COUNTED = Wholes(-1, "a number of passes, 0 for at once, or -1 for never")
@@ -34,11 +34,10 @@ class FixedGraphs:
 
     def runner(self, size: int | None) -> Runner | None:
         """For a pass of this size, which is counted; None: it is for the graph of any shape."""
-        self._compile(size)
-        if size is None:
-            return None
-        self._passes[size] += 1
-        return self._made.get(size)
+        if size is not None:
+            self._passes[size] += 1
+        self._compile(between_texts=size is None)
+        return None if size is None else self._made.get(size)
 
     def is_proven(self, size: int) -> bool:
         """Whether the graph of this size has computed the same bits as the one of any shape."""
@@ -51,12 +50,12 @@ class FixedGraphs:
         else:
             self._made[size] = None
 
-    def _compile(self, size: int | None) -> None:
-        """What is due: between texts, which a pass of many rows begins, rather than within one."""
-        wanted = self._after if size is None else PATIENCE * self._after
-        for each, passes in self._passes.items():
-            if passes >= wanted and each not in self._made:
-                self._made[each] = self._make(each)
+    def _compile(self, *, between_texts: bool) -> None:
+        """What is due: rather where a pass of many rows begins a text than in the middle of one."""
+        wanted = self._after if between_texts else PATIENCE * self._after
+        for size, passes in self._passes.items():
+            if passes >= wanted and size not in self._made:
+                self._made[size] = self._make(size)
 
 
 def size_of(parts: Seq[Part]) -> int | None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from truedraw.engine.openvino.batch import Batch
 from truedraw.engine.openvino.fixed import FixedGraphs, size_of
-from truedraw.engine.openvino.parts import Lane, Part
+from truedraw.engine.openvino.parts import LONE_ROWS, Lane, Part
 from truedraw.engine.openvino.row_counts import RowCounts
 from truedraw.engine.openvino.runner import Runner
 from truedraw.engine.openvino.tasks import Task, next_chunk, rows_ahead
@@ -61,7 +61,7 @@ class Passes:
         batch = Batch(parts, size, self._pool.rows, fixed=True)
         found = graph.run(batch)
         if self._fixed.is_proven(size):
-            self.padding_rows = 0
+            self.padding_rows = max(0, LONE_ROWS - sum([len(part.ids) for part in parts]))  # others come with the size
             return batch, found
         usual = self._of_any_shape(parts)  # behind the other, so that the cache holds its bits
         self._fixed.prove(size, _equal(found, usual[1], batch.places[-1].stop))
