@@ -7,7 +7,7 @@ import pytest
 
 from engine.prose import PROSE
 from truedraw.engine.openvino import OpenVINOEngine, check_invariance
-from truedraw.engine.openvino.fixed import SIZES
+from truedraw.engine.openvino.fixed import NARROW, Shape
 from truedraw.models import open_checkpoint
 from truedraw.protocol import Fill, Proposal, Work
 
@@ -183,7 +183,7 @@ def test_graphs_of_a_fixed_shape(checkpoint, tokens, plain):
         found = chain(other, tokens[:DEPTH], tokens[DEPTH : DEPTH + drafts])
         np.testing.assert_array_equal(found, plain[: drafts + 1])
     graphs = other._passes._fixed
-    assert all(graphs.is_proven(size) for size in SIZES)
+    assert all(graphs.is_proven(Shape(size, size)) for size in NARROW)
     other.close()
 
 

@@ -20,12 +20,13 @@ LEAST_WANTED = 2  # logit rows, as a lone row may meet another kernel
 class Batch:
     """The arrays of one pass over several parts, padded to a fixed number of rows.
 
-    Padding rows write to a scratch page and nobody reads them. `fixed`: logit rows are padded to that number, too.
+    Padding rows write to a scratch page and nobody reads them. `seen`: just so many attention rows, and logit rows as
+    rows; None: as many as there are.
     """
 
-    def __init__(self, parts: Seq[Part], num_rows: int, page_rows: int, *, fixed: bool = False) -> None:
+    def __init__(self, parts: Seq[Part], num_rows: int, page_rows: int, seen: int | None = None) -> None:
         self._num_rows, self._page_rows = num_rows, page_rows
-        self._least_wanted = num_rows if fixed else LEAST_WANTED
+        self._least_wanted = LEAST_WANTED if seen is None else num_rows
         self._ids: list[int] = []
         self._positions: list[int] = []
         self._attention: list[int] = []  # [attention rows] -> row
@@ -35,7 +36,7 @@ class Batch:
         self._parts = parts
         for part in parts:
             self._add(part)
-        self._padding = max(0, num_rows - len(self._attention))
+        self._padding = max(0, (seen or num_rows) - len(self._attention))
         if self._padding:
             pages = [SCRATCH] * self._num_pages(self._padding)
             self._lanes.append(Lane(range(self._padding), 0, pages))

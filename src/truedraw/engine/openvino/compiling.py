@@ -53,14 +53,16 @@ def compile_checkpoint(checkpoint: Checkpoint, options: Options, folder: Path) -
     return compile_graph(checkpoint.config, constants, options), constants
 
 
-def compile_graph(config: ModelConfig, constants: MappedConstants, options: Options, rows: int | None = None) -> Any:
-    """A compiled graph over these constants, for passes of just so many rows; None: of any number."""
+def compile_graph(
+    config: ModelConfig, constants: MappedConstants, options: Options, shape: tuple[int, int] | None = None
+) -> Any:
+    """A compiled graph over these constants, for passes of one shape, see graph.fix_rows; None: of any."""
     import openvino as ov
 
     model = build(config, constants, options.hidden_layers, options.hidden_text, options.arithmetic.inference)
     properties = options.arithmetic.properties(options.threads)
-    if rows is not None:
-        fix_rows(model, rows)
+    if shape is not None:
+        fix_rows(model, *shape)
         properties |= STEP_BY_STEP
     compiled = ov.Core().compile_model(model, "CPU", properties)
     constants.forget()

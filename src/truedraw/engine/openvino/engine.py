@@ -91,8 +91,8 @@ class OpenVINOEngine:
         every score, the final norm's output behind them. hidden_text: a text's first scores bring those of the text
         before them as well, as far as it was computed and not found in pages of another. threads: None is every core.
         prefix_cache_bytes: what of cache_bytes may stay with texts that are closed, for texts that begin like them;
-        0 = no text finds another's pages. fixed_after: passes of a few rows before a small model's graph is compiled
-        again for just so many, which holds its weights a second time, see fixed.py; -1 = never. cache: where converted
+        0 = no text finds another's pages. fixed_after: passes of one shape before a small model's graph is compiled
+        for just that, which holds the weights once more, see fixed.py; -1 = never. cache: where converted
         weights and test results are kept, None is the user's own folder. Raises UnsupportedModel, BadParameter,
         BadModelFile or EngineError.
         """

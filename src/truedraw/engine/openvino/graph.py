@@ -63,11 +63,18 @@ def build(
     return _Decoder(config, constants).model(hidden_layers, hidden_text, precision)
 
 
-def fix_rows(model: Any, rows: int) -> None:
-    """Rows, attention rows and logit rows of a model are just so many from now on."""
-    names = {"input_ids", "cos", "sin", *ROW_INPUTS}
-    ports = [port for port in model.inputs if port.get_any_name() in names]
-    model.reshape({port: _with_rows(port.get_partial_shape(), rows) for port in ports})
+def fix_rows(model: Any, rows: int, seen: int) -> None:
+    """From now on a model has just so many rows and logit rows, and attention rows (`seen`)."""
+    counts = {
+        "input_ids": rows,
+        "back_rows": rows,
+        "logit_rows": rows,
+        "attention_rows": seen,
+        "cos": seen,
+        "sin": seen,
+    }
+    ports = {port: counts[port.get_any_name()] for port in model.inputs if port.get_any_name() in counts}
+    model.reshape({port: _with_rows(port.get_partial_shape(), count) for port, count in ports.items()})
 
 
 def _with_rows(shape: Any, rows: int) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.engine.openvino.batch import Batch
-from truedraw.engine.openvino.fixed import FixedGraphs, size_of
+from truedraw.engine.openvino.fixed import FixedGraphs, shape_of
 from truedraw.engine.openvino.parts import LONE_ROWS, Lane, Part
 from truedraw.engine.openvino.row_counts import RowCounts
 from truedraw.engine.openvino.runner import Runner
@@ -54,17 +54,17 @@ class Passes:
 
     def _computed(self, parts: list[Part]) -> tuple[Batch, Computed]:
         """By a graph of their shape, where there is one; its first pass is computed by the other as well."""
-        size = size_of(parts)
-        graph = None if self._fixed is None else self._fixed.runner(size)
-        if self._fixed is None or graph is None or size is None:
+        shape = None if self._fixed is None else shape_of(parts)
+        graph = None if self._fixed is None else self._fixed.runner(shape)
+        if self._fixed is None or graph is None or shape is None:
             return self._of_any_shape(parts)
-        batch = Batch(parts, size, self._pool.rows, fixed=True)
+        batch = Batch(parts, shape.rows, self._pool.rows, shape.seen)
         found = graph.run(batch)
-        if self._fixed.is_proven(size):
-            self.padding_rows = max(0, LONE_ROWS - sum([len(part.ids) for part in parts]))  # others come with the size
+        if self._fixed.is_proven(shape):
+            self.padding_rows = max(0, LONE_ROWS - sum([len(part.ids) for part in parts]))  # others come with the shape
             return batch, found
         usual = self._of_any_shape(parts)  # behind the other, so that the cache holds its bits
-        self._fixed.prove(size, _equal(found, usual[1], batch.places[-1].stop))
+        self._fixed.prove(shape, _equal(found, usual[1], batch.places[-1].stop))
         return usual
 
     def _of_any_shape(self, parts: list[Part]) -> tuple[Batch, Computed]:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Protocol
 
 from truedraw.engine.openvino.compiling import Options, compile_graph
-from truedraw.engine.openvino.fixed import MOST_BYTES, FixedGraphs
+from truedraw.engine.openvino.fixed import MOST_BYTES, FixedGraphs, Shape
 from truedraw.engine.openvino.runner import Runner
 from truedraw.engine.openvino.sequence import PagedSequence
 from truedraw.engine.openvino.store import MappedConstants
@@ -32,15 +32,15 @@ class Layers:
     options: Options
 
     def fixed(self, whole: Runner, after: int) -> FixedGraphs | None:
-        """Graphs of all layers for passes of a few rows; None for none, or weights too large for a second copy."""
+        """Graphs of all layers for passes of one shape; None for none, or weights too large for a second copy."""
         if after < 0 or self.constants.num_bytes > MOST_BYTES:
             return None
-        return FixedGraphs(partial(self._of_rows, whole), after)
+        return FixedGraphs(partial(self._of_shape, whole), after)
 
-    def _of_rows(self, whole: Runner, rows: int) -> Runner | None:
+    def _of_shape(self, whole: Runner, shape: Shape) -> Runner | None:
         """Bound to the cache of the whole one; None where the runtime does not know how."""
         try:
-            return whole.beside(compile_graph(self.config, self.constants, self.options, rows))
+            return whole.beside(compile_graph(self.config, self.constants, self.options, shape))
         except RuntimeError:
             return None
 
