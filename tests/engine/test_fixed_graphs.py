@@ -188,15 +188,15 @@ def test_a_long_text_does_not_wait_for_ever():
 def test_there_are_only_a_few():
     tried = []
     graphs = FixedGraphs(tried.append, after=0)
-    for rows in range(2, 20):
-        graphs.runner(Shape(rows, rows))
+    for size in range(2, 20):
+        graphs.runner(Shape(size, size))
     assert len(tried) == MOST_GRAPHS
 
 
-def test_wide_passes_of_many_texts_too(folder, usual):
+def test_wide_passes_of_many_texts_too(folder, usual, monkeypatch):
     """With one row each, with drafts, and with a row count between two steps of the ladder."""
+    monkeypatch.setattr("truedraw.engine.openvino.fixed.MOST_GRAPHS", 9)
     engine = loaded(folder, 0, hidden_layers=(0, 1))
-    engine._passes._fixed._made.clear()
     for texts, drafts in ((9, 0), (12, 0), (12, 1), (3, 4)):
         works = [(TEXT[: 3 + number], Proposal.chain(TEXT[90 : 90 + drafts])) for number in range(texts)]
         for _ in range(2):
