@@ -40,7 +40,8 @@ class Layers:
     def _of_shape(self, whole: Runner, shape: Shape) -> Runner | None:
         """Bound to the cache of the whole one; None where the runtime does not know how."""
         try:
-            return whole.beside(compile_graph(self.config, self.constants, self.options, shape))
+            with self.constants.forgetting():  # where shapes are fixed they are packed now
+                return whole.beside(compile_graph(self.config, self.constants, self.options, shape))
         except RuntimeError:
             return None
 
