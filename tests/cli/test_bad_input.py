@@ -34,6 +34,8 @@ def assert_refused(done, *words):
         (["hi", *TOY, "--cache-bytes", "lots"], ["--cache-bytes", "'lots'", "512M"]),
         (["hi", *TOY, "--cache-bytes", "1G"], ["cache_bytes", "no such setting"]),
         (["hi", *TOY, "--prefix-cache-bytes", "few"], ["--prefix-cache-bytes", "'few'", "0 for none"]),
+        (["hi", *TOY, "--fixed-after", "5"], ["fixed_after", "no such setting"]),
+        (["hi", *TOY, "--fixed-after", "soon"], ["--fixed-after", "'soon'"]),
         (["hi", *TOY, "--prefix-cache-bytes", "0"], ["prefix_cache_bytes", "no such setting"]),
         (["hi", *TOY, "--prefix-cache-bytes", "1M", "--compare"], ["--prefix-cache-bytes", "compared"]),
         (["hi", *TOY, "--temperature", "9" * 5000], ["temperature"]),

@@ -74,6 +74,7 @@ def test_memory_of_two_models_is_refused(cli):
         (("reuse", *TOY, "--color", "never"), "--color"),
         (("memory", "--color", "never"), "--color"),
         (("memory", "--cache-bytes", "1G"), "--cache-bytes"),
+        (("memory", "--fixed-after", "5"), "--fixed-after"),
         (("memory", "--prefix-cache-bytes", "1G"), "--prefix-cache-bytes"),
         (("memory", "--contrastive-alpha", 0.5), "--contrastive-alpha"),
     ],

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from truedraw.bench.memory import MemoryUse
 
 MEGABYTE = 1e6
-UNUSED = ("draft", "amateur", "contrastive_alpha", "contrastive_beta", "cache_bytes", "prefix_cache_bytes")
+UNUSED = (
+    "draft", "amateur", "contrastive_alpha", "contrastive_beta", "cache_bytes", "prefix_cache_bytes", "fixed_after",
+)  # fmt: skip
 EPILOG = """Examples:
 
 truedraw bench memory

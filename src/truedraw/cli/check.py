@@ -109,7 +109,8 @@ def check(
 
 def _from_the_start(flags: ModelFlags) -> dict[str, Any]:
     """The graphs that take over in long runs compute from the first pass on, so that they are checked, too."""
-    return {"fixed_after": 0} if flags.engine == ENGINE and flags.model != TOY_MODEL else {}
+    asked = flags.fixed_after is not None or flags.engine != ENGINE or flags.model == TOY_MODEL
+    return {} if asked else {"fixed_after": 0}
 
 
 def settings_of(own: CheckFlags, sampling: SamplingFlags) -> Settings:

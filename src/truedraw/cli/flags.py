@@ -78,6 +78,16 @@ class ModelFlags:
             rich_help_panel=MODEL,
         ),
     ] = None
+    fixed_after: Annotated[
+        int | None,
+        flag(
+            "--fixed-after",
+            metavar="PASSES",
+            help="Passes of one shape after which a small model is compiled for just that: faster, and the weights are in "
+            "memory once more; 800 if not given, -1 for never.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None
     cache: Annotated[
         Path | None,
         flag("--cache", help="Folder for fetched models.", file_okay=False, rich_help_panel=MODEL),

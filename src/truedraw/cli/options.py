@@ -77,6 +77,8 @@ def memory_of(flags: ModelFlags, apart: bool = False) -> dict[str, Any]:
         found["cache_bytes"] = bytes_of("--cache-bytes", flags.cache_bytes)
     if flags.prefix_cache_bytes is not None:
         found["prefix_cache_bytes"] = bytes_of("--prefix-cache-bytes", flags.prefix_cache_bytes, least=0)
+    if flags.fixed_after is not None:
+        found["fixed_after"] = flags.fixed_after
     if apart and found.get("prefix_cache_bytes"):
         raise BadParameter(
             "--prefix-cache-bytes", "times are compared here, and no run may find what another one left; leave it out"

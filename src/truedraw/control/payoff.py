@@ -24,6 +24,7 @@ from truedraw.control.late import Late
 from truedraw.control.offers import Offer, Pile, survivals
 from truedraw.control.opinion import Lean, log_odds
 from truedraw.control.shadow import Shadow
+from truedraw.control.standing import Standing
 from truedraw.control.table import step
 from truedraw.control.width import Beside, Width
 from truedraw.control.yardstick import Yardstick
@@ -64,6 +65,7 @@ class PayoffController:
         self._present: Set[int] = frozenset()  # texts of this round
         self._lately = deque([Beside()], maxlen=LATELY)
         self._late = Late(self._known, self._width)
+        self._standing = Standing()
 
     def budget(self, askers: Sequence[Asker]) -> list[dict[str, int]]:
         """All that cheap drafters can offer; one token of those whose cost is not known yet."""
@@ -94,6 +96,8 @@ class PayoffController:
         return choices
 
     def _weighed(self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]]) -> list[Choice]:
+        if (standing := self._standing.still(self._step, askers, offers)) is not None:
+            return self._noted(askers, Pile([None] * len(askers)), standing)
         samples = len(askers)
         is_promising = self._late.weigh(askers, self._is_cheap)
         look = self._late.look(askers, self._step)
@@ -110,6 +114,8 @@ class PayoffController:
         choices = pile.taken(self._rows)
         if look is not None:
             choices[look[0]] = Choice(look[1], tokens=1)
+        else:
+            self._standing.keep(self._step, askers, offers, choices)
         return self._noted(askers, pile, choices)
 
     def _rest(self, samples: int) -> int:

@@ -1,0 +1,99 @@
+"""Where nobody has offered anything, a decision stands for some rounds, and for nobody else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from control.worlds import Source, World
+from truedraw.control.late import Late
+from truedraw.control.payoff import PayoffController
+from truedraw.control.standing import ROUNDS, Standing
+from truedraw.protocol import Asker, Choice, Proposal
+
+HERE = [Asker(1, 5, ("head",), {}, False), Asker(2, 5, ("head", "suffix"), {}, True)]
+CHOICES = [Choice("head", tokens=2), Choice()]
+NONE = [{}, {"suffix": Proposal.chain([])}]
+SOME = [{}, {"suffix": Proposal.chain([7])}]
+
+
+def kept(offers=NONE, choices=CHOICES) -> Standing:
+    standing = Standing()
+    standing.keep(10, HERE, offers, list(choices))
+    return standing
+
+
+def test_it_stands_for_some_rounds() -> None:
+    standing = kept()
+    for step in range(11, 10 + ROUNDS):
+        assert standing.still(step, HERE, NONE) == CHOICES
+    assert standing.still(10 + ROUNDS, HERE, NONE) is None
+
+
+@pytest.mark.parametrize(
+    "askers",
+    [
+        HERE[:1],
+        HERE[::-1],
+        [*HERE, Asker(3, 5, (), {}, False)],
+        [replace(HERE[0], room=1), HERE[1]],
+        [replace(HERE[0], coupled=True), HERE[1]],
+        [replace(HERE[0], sources=()), HERE[1]],
+        [replace(HERE[0], sample=9), HERE[1]],
+    ],
+    ids=["fewer", "another order", "more", "less room", "another rule", "fewer sources", "another text"],
+)
+def test_for_others_it_is_weighed_anew(askers) -> None:
+    assert kept().still(11, askers, NONE) is None
+
+
+def test_less_room_that_is_enough() -> None:
+    assert kept().still(11, [replace(HERE[0], room=2), HERE[1]], NONE) == CHOICES
+
+
+def test_offers_are_always_weighed() -> None:
+    assert kept().still(11, HERE, SOME) is None
+    assert kept(SOME).still(11, HERE, NONE) is None
+
+
+def test_plain_sampling_is_held_by_pauses_and_not_here() -> None:
+    assert kept(choices=[Choice(), Choice()]).still(11, HERE, NONE) is None
+
+
+def test_what_is_handed_out_is_the_callers_own() -> None:
+    standing = kept()
+    standing.still(11, HERE, NONE)[0] = Choice()
+    assert standing.still(12, HERE, NONE) == CHOICES
+
+
+def run(monkeypatch, rounds: int = 600) -> tuple[int, World, PayoffController]:
+    """Times that late sources were weighed."""
+    weighed = []
+    weigh = Late.weigh
+
+    def counted(self, *given):
+        weighed.append(given)
+        return weigh(self, *given)
+
+    monkeypatch.setattr(Late, "weigh", counted)
+    controller = PayoffController()
+    world = World({"model": Source(lambda *_: 0.85, seconds=0.08, is_certain=False, has_opinion=False)})
+    world.run(controller, rounds)
+    return len(weighed), world, controller
+
+
+def test_the_controller_weighs_seldom_and_drafts_as_much(monkeypatch) -> None:
+    weighed, world, controller = run(monkeypatch)
+    assert 600 / ROUNDS - 20 < weighed < 200
+    assert np.mean(np.array(world.chosen)[100:, 0]) > 3
+    explained = controller.account.explanation().drafters["model"]
+    assert explained.asked > 500
+    assert explained.expected == pytest.approx(explained.accepted, rel=0.1)
+
+
+def test_without_standing_it_weighs_in_every_round(monkeypatch) -> None:
+    monkeypatch.setattr("truedraw.control.standing.ROUNDS", 0)
+    weighed, _, _ = run(monkeypatch)
+    assert weighed > 550
