@@ -219,6 +219,17 @@ def test_a_class_of_places_finds_its_best_weight_and_the_others_stay(best) -> No
     assert [weight for number, weight in enumerate(weights.now()) if number != 2] == [*FIRST[:2], *FIRST[3:]]
 
 
+def test_counts_that_weigh_nothing_are_not_looked_up() -> None:
+    drafter, asked = both((((0, 2),),), (0, 2)), []
+    source = drafter._parts.texts.source
+    looked_up = source.counted
+    source.counted = lambda place: asked.append(place) or looked_up(place)
+    assert len(one(drafter, [0, 1, 2], law()))
+    assert not asked
+    assert len(one(drafter, [0, 1, 2, 0, 1, 2, 0, 1], law()))  # three tokens match
+    assert len(asked) == 1
+
+
 def test_places_to_learn_from_become_rare_and_outside_a_run_there_are_none() -> None:
     weights = Weights()
     assert [weights.due(1) for _ in range(4)] == [False, False, False, True]

@@ -64,10 +64,9 @@ class HeadNgramState:
         self._reached = self._parts.texts.source.reached(above, places)
         return self._reached
 
-    def hear(self, matched: int, said: Logits, counted: Counted | None) -> None:
+    def hear(self, matched: int, said: Logits, counted: Counted) -> None:
         """What the head says [known] and the counts say behind the text, where so many tokens match."""
-        if counted is not None and self._parts.weights.due(matched):
-            self._heard = Heard(matched, np.array(said), counted)
+        self._heard = Heard(matched, np.array(said), counted)
 
     def commit(self, tokens: Sequence[int], scores: Scores | None = None) -> None:
         """The text goes on."""
@@ -80,8 +79,8 @@ class HeadNgramState:
     def _learn(self, heard: Heard, logits: Logits) -> None:
         """The target says logits [vocab] where `heard` was."""
         rows = [self._parts.blender.row(heard.said, heard.counted, weight) for weight in GRID]
-        p, law = self.head.law.target(logits)[rows[0].reading.tokens], self.head.law.now()
-        overlaps = [overlap(p, law, partial(row.reading.weights, row.logits)) for row in rows]
+        p, law = self.head.law.target(logits), self.head.law.now()
+        overlaps = [overlap(p[row.reading.tokens], law, partial(row.reading.weights, row.logits)) for row in rows]
         self._parts.weights.saw(heard.matched, np.array(overlaps))
 
 
@@ -159,9 +158,16 @@ class HeadNgramDrafter:
         self, state: HeadNgramState, weights: Sequence[float], place: Growing, spot: Place, said: Logits
     ) -> SparseLaw | None:
         source = self._parts.texts.source
-        matched, counted = source.matched(spot), source.counted(spot)
-        row = self._parts.blender.row(said, counted, weights[matched])
+        matched = source.matched(spot)
+        weight, is_due = weights[matched], place.node == ROOT and self._parts.weights.due(matched)
+        counted = source.counted(spot) if weight or is_due else None
+        row = self._parts.blender.row(said, counted, weight)
         if place.node == ROOT:
             state.head.hear(row.reading, row.logits)
+        if is_due and counted is not None:
             state.hear(matched, said, counted)
-        return self._head.law(row.reading, row.logits, place)
+        found = self._head.law(row.reading, row.logits, place)
+        if found is None and not weight:  # it may be that the law rules out all that the head knows
+            row = self._parts.blender.row(said, source.counted(spot), GRID[1])
+            found = self._head.law(row.reading, row.logits, place)
+        return found

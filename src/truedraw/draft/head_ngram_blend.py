@@ -5,7 +5,8 @@ c of counts, the row has
 
     log((1 - w) exp(z) + w exp(Z) c)
 
-for each token that one of them knows. It is the head's own row, up to one constant, for all that was never counted.
+for each token that one of them knows; with w = 0 it is the head's. It is the head's own row, up to one constant, for
+all that was never counted.
 numpy takes the exps and logs, many at a time; what goes from place to place is compiled.
 """
 
@@ -39,14 +40,16 @@ class Blender:
         self._places[tokens] = np.arange(len(tokens))
 
     def row(self, said: Logits, counted: Counted | None, weight: float) -> Row:
-        """Of what a head said [known], and of counts, which have this weight; without them it is the head's own."""
+        """Of what a head said [known], and of counts, which have this weight; without one it is the head's own."""
         from truedraw.draft.head_ngram_kernels import laid, lifted, merged
         from truedraw.sampling.kernels.softmax import log_normaliser
 
         alone = Row(Reading(self._tokens, self._vocab_size), said)
+        if counted is None or not weight:
+            return alone
         z = np.ascontiguousarray(said, np.float32)
         total = log_normaliser(z)
-        if counted is None or not np.isfinite(total):  # a row that has no law
+        if not np.isfinite(total):  # a row that has no law
             return alone
         heads = np.exp(lifted(z, self._places, counted.tokens, np.float32(total)))
         mixed = np.float32(1.0 - weight) * heads + np.float32(weight) * counted.chances.astype(np.float32)
