@@ -11,7 +11,7 @@ from truedraw.control.costs import PassCosts
 from truedraw.control.offers import Offer, Pile, survivals
 from truedraw.control.table import LADDER
 from truedraw.engine.openvino.row_counts import RowCounts
-from truedraw.protocol import NOTHING, Asker, Choice, Controller, Proposal, Round
+from truedraw.protocol import NOTHING, Asker, Choice, Controller, Proposal, Rests, Round
 
 Cost = Callable[[int], float]
 MOST = 15
@@ -74,7 +74,8 @@ class World:
 
     def _round(self, controller: Controller, step: int, rng: np.random.Generator) -> None:
         askers = [Asker(i, MOST, tuple(self.sources)) for i in range(self.samples)]
-        wishes = controller.budget(askers)
+        rests = isinstance(controller, Rests) and controller.rest([asker.sample for asker in askers])
+        wishes: Sequence[Mapping[str, int]] = [{} for _ in askers] if rests else controller.budget(askers)
         offers = [
             {name: self.sources[name].offer(rng, n, self.still.get((name, i))) for name, n in wish.items()}
             for i, wish in enumerate(wishes)
@@ -83,7 +84,7 @@ class World:
         for offer in offers:
             for name, proposal in offer.items():
                 spent[name] += self.sources[name].seconds * len(proposal)
-        choices = controller.choose(askers, offers, spent)
+        choices = [Choice() for _ in askers] if rests else controller.choose(askers, offers, spent)
         drafts: list[tuple[str, Proposal, float, float]] = []
         for offer, choice in zip(offers, choices, strict=True):
             made = offer.get(choice.source, NOTHING)

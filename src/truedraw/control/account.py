@@ -68,6 +68,12 @@ class Account:
         for source, took in seconds.items():
             self._of(source).seconds += took
 
+    def rests(self, samples: Collection[int]) -> None:
+        """Nobody was asked."""
+        self._sums.rounds += 1
+        self._now = Now(set(samples))
+        self.plain(PAUSING)
+
     def weighed(self, worths: Mapping[str, float]) -> None:
         """What each drafter's offer is worth to one text: tokens expected, less the price of drafts yet to be made."""
         for pair in combinations(sorted(worths), 2):

@@ -75,9 +75,16 @@ class PayoffController:
         if len(self._texts) > FORGET * len(askers):  # some were cancelled
             self._texts = {each.sample: text for each in askers if (text := self._texts.get(each.sample)) is not None}
         self._length = min(LONGEST, max(SHORTEST, 2 * self._width.rows // len(askers) + 1))
-        if self._step < self._next:
-            return [{} for _ in askers]
         return [self._wanted(asker) for asker in askers]
+
+    def rest(self, samples: Sequence[int]) -> int:
+        """protocol.Rests: until offers are weighed again."""
+        left = self._next - self._step - 1
+        if left <= 0:
+            return 0
+        self._step, self._present, self._rows = self._step + 1, set(samples), 0
+        self.account.rests(samples)
+        return left
 
     def choose(
         self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]
@@ -85,8 +92,6 @@ class PayoffController:
         """The best offer of each text, as much of it as there are rows for."""
         start = perf_counter()
         self.account.begin(askers, offers, seconds)
-        if self._step < self._next:
-            return self._plainly(askers, PAUSING)
         if any(offers):
             self._asking = warmed(self._asking, sum(seconds.values()))
             self._timed(askers, offers, seconds)

@@ -32,6 +32,8 @@ MOST_LOOKED_UP = 64  # tokens: each length is an entry for every token of the te
 class NgramState:
     """protocol.DraftState: the text and its index."""
 
+    dozes = True  # see protocol.Dozes
+
     def __init__(self, shortest: int, longest: int) -> None:
         self._lengths = range(longest, shortest - 1, -1)
         self._text: list[int] = []

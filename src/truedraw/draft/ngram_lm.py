@@ -51,6 +51,8 @@ class NgramLMState:
     What `is_counted` goes on is seen by all who read the same counts. `level` is the target's largest logit of late.
     """
 
+    dozes = True  # see protocol.Dozes
+
     def __init__(
         self, source: NgramSource, place: Place, length: int, law: OwnLaw, trees: Trees, *, is_counted: bool
     ) -> None:

@@ -25,6 +25,8 @@ TRUSTED = 3  # tokens in a row: where fewer agreed, the place was found by chanc
 class PredictionState:
     """protocol.DraftState: the end of what was written, and the place in the prediction that it has come to."""
 
+    dozes = True  # see protocol.Dozes
+
     def __init__(self, predicted: Ints) -> None:
         self._predicted = predicted
         self._written: list[int] = []  # the last LONGEST tokens

@@ -44,6 +44,12 @@ class SeveralStates:
             if state is not None:
                 state.commit(tokens, scores)
 
+    def doze(self, tokens: Sequence[int], scores: Scores) -> None:
+        """The same in a round behind which none of them is asked, see protocol.Dozes."""
+        for state in self.states.values():
+            if state is not None:
+                (getattr(state, "doze", None) or state.commit)(tokens, scores)
+
     def ahead(self, tokens: Sequence[int]) -> SeveralStates:
         """protocol.LooksAhead, as far as each can."""
         return SeveralStates(

@@ -49,6 +49,8 @@ Views = Sequence[tuple[Source, Any]]
 class SuffixState:
     """protocol.DraftState: where the text stands in each source that it reads."""
 
+    dozes = True  # see protocol.Dozes
+
     def __init__(self, views: Views) -> None:
         self.views = views
 

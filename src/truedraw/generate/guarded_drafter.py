@@ -37,23 +37,41 @@ class GuardedState:
 
     def __init__(self, guard: GuardedDrafter, inner: DraftState | None) -> None:
         self.guard, self.inner = guard, inner
+        self._dozes = bool(getattr(inner, "dozes", False))
+        self._unheard: list[int] = []  # tokens, without their scores
 
     def commit(self, tokens: Sequence[int], scores: Scores) -> None:
         """Append."""
-        inner = self.inner
+        inner = self.awake()
         if inner is not None:
             self.guard.attempt("commit", lambda: inner.commit(tokens, scores))
 
+    def doze(self, tokens: Sequence[int], scores: Scores) -> None:
+        """Append in a round behind which nobody is asked: see protocol.Dozes."""
+        if self._dozes:
+            self._unheard += tokens
+        else:
+            self.commit(tokens, scores)
+
+    def awake(self) -> Any:
+        """The drafter's own state, which has heard all that was written."""
+        unheard = self._unheard
+        inner: Any = self.inner
+        if unheard and inner is not None:
+            self._unheard = []
+            self.guard.attempt("commit", lambda: inner.commit(unheard))
+        return inner
+
     def ahead(self, tokens: Sequence[int]) -> GuardedState:
         """protocol.LooksAhead; a state that cannot look ahead drafts nothing there."""
-        inner = self.inner
+        inner = self.awake()
         if not isinstance(inner, LooksAhead):
             return GuardedState(self.guard, None)
         return GuardedState(self.guard, self.guard.attempt("ahead", lambda: inner.ahead(tokens)))
 
     def close(self) -> None:
         """Give back what the state holds."""
-        self.guard.end(self.inner)
+        self.guard.end(self.awake())
 
 
 class GuardedDrafter:
@@ -121,7 +139,7 @@ class GuardedDrafter:
         self, able: list[int], states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]
     ) -> list[Proposal]:
         asked = [budgets[i] for i in able]
-        found = self.drafter.propose([states[i].inner for i in able], asked, [randomness[i] for i in able])
+        found = self.drafter.propose([states[i].awake() for i in able], asked, [randomness[i] for i in able])
         if len(found) != len(able):
             raise BadProposal(f"{len(able)} texts got {len(found)} proposals; give one each")
         return [self._believed(proposal, budget) for proposal, budget in zip(found, asked, strict=True)]

@@ -72,23 +72,48 @@ def guess(controller: Controller, schedule: Schedule, turn: Turn) -> float:
     Returns the seconds that drafters took for these proposals, which the samples themselves tell.
     """
     fresh = [sample for sample in turn.samples if sample.proposal is None]
-    groups: dict[Controller, list[Guess]] = {}
-    for each in begun(schedule, fresh) if fresh else ():
-        groups.setdefault(each.sample.parts.controller or controller, []).append(each)
+    groups: dict[Controller, list[Sample]] = {}
+    for sample in fresh:
+        groups.setdefault(sample.parts.controller or controller, []).append(sample)
+    certain = must_come(fresh)
     for judge, group in groups.items():
-        Guessing(judge, schedule, group).run()
+        if not rests(judge, group, certain):
+            Guessing(judge, schedule, list(begun(schedule, group, certain))).run()
     turn.samples = [sample for sample in turn.samples if sample.proposal is not None]
     return sum(sample.draft_seconds for sample in fresh if sample.proposal is not None)
 
 
-def begun(schedule: Schedule, samples: Sequence[Sample]) -> Iterator[Guess]:
-    """What must come next in each text, and how much may be drafted behind it."""
-    rooms = [sample.ending.room - 1 for sample in samples]
-    certain = forced_tokens([sample.law for sample in samples], rooms)
+def must_come(samples: Sequence[Sample]) -> dict[Sample, Tokens]:
+    """Next in each text."""
+    if not samples:
+        return {}
+    found = forced_tokens([sample.law for sample in samples], [room_of(sample) for sample in samples])
+    return dict(zip(samples, found, strict=True))
+
+
+def room_of(sample: Sample) -> int:
+    """Tokens before the last one of the text."""
+    return sample.ending.room - 1
+
+
+def rests(controller: Controller, samples: Sequence[Sample], certain: Mapping[Sample, Tokens]) -> bool:
+    """Whether nobody is to be asked in this round: then what must come is all that is proposed."""
+    rest = getattr(controller, "rest", None)  # protocol.Rests: an instance check takes longer
+    rounds = 0 if rest is None else rest([sample.number for sample in samples])
+    for sample in samples:
+        sample.rest = rounds
+        if rounds:
+            sample.proposal, sample.forced = join(certain[sample], NOTHING), len(certain[sample])
+            sample.source, sample.draft_seconds = "", 0.0
+    return rounds > 0
+
+
+def begun(schedule: Schedule, samples: Sequence[Sample], certain: Mapping[Sample, Tokens]) -> Iterator[Guess]:
+    """How much may be drafted in each text behind what must come."""
     told: Told = {}
-    for sample, room, tokens in zip(samples, rooms, certain, strict=True):
+    for sample in samples:
         try:
-            yield _begun(sample, room, tokens, told)
+            yield _begun(sample, room_of(sample), certain[sample], told)
         except Exception as error:  # a plug-in's drafter may raise anything
             schedule.failed(sample, error)
 

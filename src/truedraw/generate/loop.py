@@ -82,7 +82,7 @@ def advance(sample: Sample, scores: p.Scores, turn: Turn, draws: RowDraws) -> p.
         known = None if turn.rows == 0 else rows.logits(kept)
         sample.trail.follow(kept, known, sampling_logprobs)
     sample.sequence.commit(kept)
-    sample.draft.commit(kept, p.Scores(scores.logits, scores.hidden, proposal, scores.text))
+    heard(sample, kept, p.Scores(scores.logits, scores.hidden, proposal, scores.text))
     return p.Round(
         sample=sample.number,
         tokens=kept,
@@ -101,6 +101,12 @@ def advance(sample: Sample, scores: p.Scores, turn: Turn, draws: RowDraws) -> p.
         finish_reason=sample.finish_reason,
         top_logprobs=top_logprobs,
     )
+
+
+def heard(sample: Sample, tokens: tuple[int, ...], scores: p.Scores) -> None:
+    """The drafters see the text grow; whoever is not asked in the next round either may hear it later."""
+    doze = getattr(sample.draft, "doze", None) if sample.rest > 1 else None
+    (doze or sample.draft.commit)(tokens, scores)
 
 
 def origins(proposal: p.Proposal, verdict: p.Verdict, forced: int = 0) -> tuple[p.Origin, ...]:

@@ -58,7 +58,7 @@ class SharedDrafter:
         able = [i for i, state in enumerate(states) if state.inner is not None and state.guard.fault is None]
         if not able:
             return [NOTHING] * len(states)
-        inner, asked = [states[i].inner for i in able], [budgets[i] for i in able]
+        inner, asked = [states[i].awake() for i in able], [budgets[i] for i in able]
         try:
             found, seconds = self.calls.timed(lambda: self.drafter.propose(inner, asked, [randomness[i] for i in able]))
             proposals = dict(zip(able, found, strict=True))

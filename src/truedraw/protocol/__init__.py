@@ -15,8 +15,18 @@ Everything is batch first: one sequence is a batch of one. Three cases need no c
 from __future__ import annotations
 
 from truedraw.protocol.arrays import ROOT, Floats, Ints, Logits, Origin
-from truedraw.protocol.control import Asker, Choice, Controller, Round, TopLogprobs
-from truedraw.protocol.drafting import NOTHING, Drafter, DraftLaw, DraftState, LooksAhead, Proposal, Shapes, SparseLaw
+from truedraw.protocol.control import Asker, Choice, Controller, Rests, Round, TopLogprobs
+from truedraw.protocol.drafting import (
+    NOTHING,
+    Dozes,
+    Drafter,
+    DraftLaw,
+    DraftState,
+    LooksAhead,
+    Proposal,
+    Shapes,
+    SparseLaw,
+)
 from truedraw.protocol.engine import (
     DraftCost,
     Engine,
@@ -41,6 +51,7 @@ __all__ = [
     "Asker",
     "Choice",
     "Controller",
+    "Dozes",
     "DraftCost",
     "DraftLaw",
     "DraftState",
@@ -66,6 +77,7 @@ __all__ = [
     "Proposal",
     "Purpose",
     "Randomness",
+    "Rests",
     "Round",
     "Rows",
     "Scores",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from truedraw.protocol.arrays import Ints, Origin
 from truedraw.protocol.drafting import Proposal
@@ -79,4 +79,17 @@ class Controller(Protocol):
 
     def observe(self, rounds: Seq[Round]) -> None:
         """Learn from what happened."""
+        ...
+
+
+@runtime_checkable
+class Rests(Protocol):
+    """A controller that knows beforehand when it is not going to ask anybody. Optional; it saves the asking."""
+
+    def rest(self, samples: Seq[int]) -> int:
+        """Rounds, beginning with the present one of these samples, in which nothing is drafted for anybody.
+
+        0: none, and the round goes on with `budget`. Else it is called in the place of `budget` and `choose`, in each
+        of these rounds, and `observe` follows.
+        """
         ...

@@ -100,6 +100,21 @@ class DraftState(Protocol):
 
 
 @runtime_checkable
+class Dozes(Protocol):
+    """A draft state that needs to hear what was written only before it is asked again. Optional.
+
+    Where nobody is going to be asked for some rounds, `commit` gets their tokens at once and no scores; the round
+    before a proposal always comes with its scores.
+    """
+
+    dozes: bool
+
+    def commit(self, tokens: Seq[int], scores: Scores | None = None) -> None:
+        """See DraftState."""
+        ...
+
+
+@runtime_checkable
 class LooksAhead(Protocol):
     """A draft state that can also guess behind tokens which are certain to come but not yet scored. Optional."""
 

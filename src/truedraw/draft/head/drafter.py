@@ -41,6 +41,8 @@ DEEPEST = 6  # levels
 class HeadState:
     """protocol.DraftState: what the target knew when it drew the last token, that token, and the law behind it."""
 
+    dozes = True  # see protocol.Dozes
+
     def __init__(self, length: int, law: OwnLaw, last: int, trees: Trees) -> None:
         self.length, self.law, self.last = length, law, last
         self.features: NDArray[np.float32] | None = None
