@@ -159,6 +159,29 @@ class LooksAheadInPlace(Stateful):
     state = Moves
 
 
+class Forgetful(TableState):
+    dozes = True
+
+    def commit(self, tokens, scores=None):
+        super().commit(tokens[-1:] if scores is None else tokens, scores)
+
+
+class ForgetsWhatItSleptThrough(Stateful):
+    state = Forgetful
+
+
+class Dependent(TableState):
+    dozes = True
+
+    def commit(self, tokens, scores=None):
+        assert len(scores.logits)
+        super().commit(tokens, scores)
+
+
+class NeedsScores(Stateful):
+    state = Dependent
+
+
 class Slotted(TableState):
     """Its text lies in a slot of the drafter's memory."""
 

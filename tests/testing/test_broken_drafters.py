@@ -22,6 +22,8 @@ CAUGHT = {
     mutants.ByTheFirstOrder: "states in any order",
     mutants.DraftsOnBehindItsDrafts: "asked twice",
     mutants.LooksAheadInPlace: "looking ahead",
+    mutants.ForgetsWhatItSleptThrough: "rounds heard of late",
+    mutants.NeedsScores: "rounds heard of late",
     mutants.GivesBackTwice: "closed texts",
     mutants.CannotCloseTwice: "closed texts",
     mutants.StaysBusy: "another text's fault",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,7 @@ def state_checks(make: Make, vocab_size: int, context_length: int | None = None)
         "states in any order": _any_order,
         "asked twice": _twice,
         "looking ahead": _ahead,
+        "rounds heard of late": _dozing,
         "closed texts": _closed,
         "another text's fault": _faults,
     }
@@ -136,6 +138,29 @@ def _ahead(make: Make, vocab: int) -> None:
             require_same(before, legal(texts), "before and after looking ahead")
             for state in own:
                 state.commit(tokens, scores_of(Proposal.chain(tokens[:-1]), vocab, rng))
+
+
+def _dozing(make: Make, vocab: int) -> None:
+    """Only of states that say so: rounds in which nobody was asked, told at once and without their scores."""
+    late, calm, rng = Texts(make(), vocab), Texts(make(), vocab), np.random.default_rng(16)
+    if not all(getattr(state, "dozes", False) for state in late.states):
+        return
+    with unharmed(f"after {ROUNDS} rounds that were told at once"):
+        for _ in range(2):
+            tokens = rng.integers(vocab, size=(len(late.states), ROUNDS + 1))
+            for own, other, new in zip(late.states, calm.states, tokens.tolist(), strict=True):
+                _hear(own, [new[:-1]], vocab, told=False)
+                _hear(other, [[token] for token in new[:-1]], vocab, told=True)
+                for state in (own, other):
+                    _hear(state, [new[-1:]], vocab, told=True)
+            require_same(legal(calm), legal(late), "where rounds were told one by one, and at once")
+
+
+def _hear(state: Any, rounds: Sequence[list[int]], vocab: int, *, told: bool) -> None:
+    """Rounds without drafts."""
+    for tokens in rounds:
+        chance = np.random.default_rng(tokens)
+        state.commit(tokens, *([scores_of(Proposal.chain(tokens[:-1]), vocab, chance)] if told else []))
 
 
 def _closed(make: Make, vocab: int) -> None:
