@@ -4,6 +4,7 @@ from functools import cache
 
 import pytest
 
+from truedraw.errors import BadParameter
 from truedraw.registry import BUILT_IN
 from truedraw.stats.check.enumerated import enumeration
 
@@ -100,3 +101,21 @@ def test_bad_use_is_one_line(cli, arguments, said):
     assert done.out == ""
     assert len(done.err.splitlines()) == 1
     assert said in done.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [((), {"fixed_after": 0}), (("--fixed-after", 9), {}), (("--engine", "pytorch"), {}), (("-m", "tabular"), {})],
+    ids=["default", "asked for", "another engine", "toy"],
+)
+def test_graphs_of_a_fixed_shape_are_checked_from_the_start(cli, prompts, monkeypatch, flags, expected):
+    """They take over in the middle of a long run, and a certificate is about long runs, too."""
+    asked = []
+
+    def seen(_model, **more):
+        asked.append(more)
+        raise BadParameter("model", "seen")
+
+    monkeypatch.setattr("truedraw.cli.options.opened", seen)
+    assert cli("check", *flags, "--prompts", prompts).code == 2
+    assert asked == [expected]

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from control.worlds import Source, World
+from control.worlds import MOST, Source, World
 from truedraw.control.late import Late
 from truedraw.control.payoff import PayoffController
 from truedraw.control.standing import ROUNDS, Standing
-from truedraw.protocol import Asker, Choice, Proposal
+from truedraw.protocol import Asker, Choice, Proposal, Round
 
 HERE = [Asker(1, 5, ("head",), {}, False), Asker(2, 5, ("head", "suffix"), {}, True)]
 CHOICES = [Choice("head", tokens=2), Choice()]
@@ -56,6 +56,73 @@ def test_less_room_that_is_enough() -> None:
 def test_offers_are_always_weighed() -> None:
     assert kept().still(11, HERE, SOME) is None
     assert kept(SOME).still(11, HERE, NONE) is None
+
+
+def test_another_decision_in_between_ends_it() -> None:
+    for askers, offers in ((HERE[:1], NONE[:1]), (HERE, SOME)):
+        standing = kept()
+        assert standing.still(11, askers, offers) is None
+        assert standing.still(12, HERE, NONE) is None
+
+
+def test_it_is_dropped() -> None:
+    standing = kept()
+    standing.drop()
+    assert standing.still(11, HERE, NONE) is None
+
+
+def turn(controller: PayoffController, asker: Asker, offers=None) -> Choice:
+    """A round of one text."""
+    controller.budget([asker])
+    (choice,) = controller.choose([asker], offers or [{}], {})
+    rows = choice.tokens
+    done = Round(asker.sample, (0,), (), (), (), rows, 0, draft_seconds=0.08 * rows, engine_seconds=1.0, seconds=1.0,
+                 pass_rows=1 + rows, source=choice.source)  # fmt: skip
+    controller.observe([done])
+    return choice
+
+
+def standing_controller() -> tuple[PayoffController, Asker]:
+    """One that holds a decision."""
+    controller, asker = PayoffController(), Asker(0, MOST, ("model",))
+    kept_often = Source(lambda *_: 0.85, seconds=0.08, is_certain=False, has_opinion=False)
+    World({"model": kept_often}).run(controller, 200)
+    while not controller._standing._choices:
+        assert turn(controller, asker).tokens
+    return controller, asker
+
+
+def test_one_text_does_not_take_over_what_was_decided_before_another_one() -> None:
+    """Evicted for want of pages, say, while a text of another kind ran."""
+    controller, asker = standing_controller()
+    turn(controller, Asker(7, MOST, ("other",), {}, True))
+    assert not controller._standing._choices
+    assert turn(controller, asker).source == "model"
+
+
+def test_a_measurement_ends_it(monkeypatch) -> None:
+    controller, asker = standing_controller()
+    with monkeypatch.context() as patch:
+        patch.setattr(controller._yardstick, "is_due", lambda *_: True)
+        assert turn(controller, asker, [{"x": Proposal.chain([1, 2])}]) == Choice()
+    assert not controller._standing._choices
+    choice = turn(controller, asker)
+    assert controller._rows == choice.tokens > 0
+
+
+def test_a_look_is_for_one_round(monkeypatch) -> None:
+    controller, asker = standing_controller()
+    monkeypatch.setattr(controller._late, "look", lambda *_: (0, "model"))
+    controller._standing.drop()
+    assert turn(controller, asker).tokens == 1
+    assert not controller._standing._choices
+
+
+def test_a_rest_ends_it() -> None:
+    controller, _ = standing_controller()
+    controller._next = controller._step + 3
+    assert controller.rest([0]) == 2
+    assert not controller._standing._choices
 
 
 def test_plain_sampling_is_held_by_pauses_and_not_here() -> None:

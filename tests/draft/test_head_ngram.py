@@ -127,7 +127,10 @@ def test_with_the_targets_noise_candidates_are_the_first_in_its_race(seed) -> No
 def test_nothing_is_drafted_where_the_law_rules_out_all_that_is_known() -> None:
     known = one(both((((0, 2),),), (0,)), [0, 0, 0], law(allowed_token_ids=[1]))
     assert len(known) == 0
-    assert len(one(both((((0, 2),),), (0,)), [0, 1, 0], law(allowed_token_ids=[1]))) == 1  # counts know it
+    by_counts = one(both((((0, 2),),), (0,)), [0, 1, 0], law(allowed_token_ids=[1]))  # these know it
+    assert by_counts.tokens.tolist() == [1]
+    (q,) = by_counts.laws
+    assert q[1] == pytest.approx(1.0)
 
 
 def test_texts_draft_together_and_as_they_do_alone() -> None:
@@ -169,6 +172,18 @@ def test_weights_are_learnt_where_it_drafted() -> None:
     np.testing.assert_allclose(overlaps, expected, atol=1e-5)
     state.commit([1], Scores(said[None]))
     assert len(told) == 1
+
+
+def test_weights_of_nothing_are_learnt_as_well() -> None:
+    weights, told = Weights(), []
+    weights.due, weights.saw = lambda matched: True, lambda *each: told.append(each)
+    drafter = both((((0, 2),),), weights=weights)
+    state = seen(drafter, [0, 1, 2], law())
+    drafter.propose([state], [2], [PhiloxRandomness(1)])
+    state.commit([0], Scores(np.array([[0.3, -1.0, 2.0]], np.float32)))
+    ((matched, overlaps),) = told
+    assert weights.now()[matched] == 0.0
+    assert len(set(overlaps.round(4).tolist())) > 3
 
 
 def test_with_a_law_of_its_own_it_learns_what_the_target_keeps() -> None:

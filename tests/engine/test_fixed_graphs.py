@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from engine.decoder import random_tree, tiny_engine
 from engine.pages import TEXT, rows
 from truedraw.engine.openvino import passes as running
-from truedraw.engine.openvino.fixed import MOST_GRAPHS, NARROW, PATIENCE, FixedGraphs, Shape
+from truedraw.engine.openvino.compiling import compile_graph
+from truedraw.engine.openvino.fixed import MOST_GRAPHS, NARROW, PATIENCE, PROOFS, FixedGraphs, Shape, shape_of
+from truedraw.engine.openvino.runner import Runner
 from truedraw.engine.openvino.selftest import check_invariance
 from truedraw.errors import BadParameter
 from truedraw.protocol import Fill, Proposal, Work
@@ -46,7 +50,7 @@ PAIR = Shape(2, 2)
 
 def made(engine):
     """The shapes of the graphs that serve."""
-    graphs = engine._passes._fixed
+    graphs = engine._passes.fixed
     return {shape for shape, runner in graphs._made.items() if runner is not None and graphs.is_proven(shape)}
 
 
@@ -93,12 +97,12 @@ def test_hidden_states_of_text_come_along(folder):
     engines = [loaded(folder, after, hidden_layers=(0, 1), hidden_text=True) for after in (-1, 0)]
     told = []
     for engine in engines:
-        for length in (2, 2, 2):
+        for length in (2, 2, 2, 2, 2):
             text = engine.open(TEXT[:length], alone=True)
             told.append([part.hidden.copy() for part in engine.forward([Work(text)])[0].text])
             text.close()
     assert PAIR in made(engines[1])
-    for one, other in zip(told[:3], told[3:], strict=True):
+    for one, other in zip(told[:5], told[5:], strict=True):
         np.testing.assert_array_equal(np.concatenate(one), np.concatenate(other))
     for engine in engines:
         engine.close()
@@ -111,40 +115,91 @@ def test_only_a_lone_row_has_padding(fixed):
 
 
 def test_other_bits_are_never_used(folder, usual, monkeypatch):
-    monkeypatch.setattr(running, "_equal", lambda *given: False)
+    said = iter(range(1000))
+    monkeypatch.setattr(running, "told", lambda *given: next(said))
     engine = loaded(folder, 0)
-    for length in (0, 1, 2):
-        draft = Proposal.chain(TEXT[30 : 30 + length])
-        np.testing.assert_array_equal(rows(engine, TEXT[:30], draft), rows(usual, TEXT[:30], draft))
-    assert engine._passes._fixed._made[PAIR] is None
-    assert made(engine) == set()
+    for length in (0, 1, 0, 1, 0):
+        draft = Proposal.chain(TEXT[1 : 1 + length])
+        np.testing.assert_array_equal(rows(engine, TEXT[:1], draft), rows(usual, TEXT[:1], draft))
+    assert engine._passes.fixed._made == {PAIR: None}
     engine.close()
 
 
-def test_a_damaged_graph_is_found_out(folder, usual, monkeypatch):
-    """Its first pass is compared, and the cache keeps what the other one wrote."""
-    engine = loaded(folder, 0)
-    graphs = engine._passes._fixed
+def flip(numbers: np.ndarray, place: tuple[int, ...]) -> None:
+    """The last bit of one of them."""
+    numbers.view(np.uint32)[place] ^= 1
+
+
+DAMAGES = {
+    "logits": lambda batch, logits, hidden: flip(logits, (0, 0)),
+    "the last row": lambda batch, logits, hidden: flip(logits, (batch.places[-1].stop - 1, -1)),
+    "hidden states": lambda batch, logits, hidden: flip(hidden, (0, 0, 0)),
+    "those of text": lambda batch, logits, hidden: flip(hidden, (batch.text_places()[0].start, 0, 0)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_graph_is_found_out_and_never_heard(folder, monkeypatch, damage) -> None:
+    """Its first passes are compared, and the cache keeps what the other one wrote."""
+    run = Runner.run
+
+    def damaged(self, batch):
+        logits, hidden = (np.array(part) for part in run(self, batch))
+        if self in engine._passes.fixed._made.values():
+            DAMAGES[damage](batch, logits, hidden)
+        return logits, hidden
+
+    usual, engine = (loaded(folder, after, hidden_layers=(0, 1), hidden_text=True) for after in (-1, 0))
+    monkeypatch.setattr(Runner, "run", damaged)
+    for depth in range(2, 6):  # of which the first is text whose hidden states are told
+        found = []
+        for each in (usual, engine):
+            text = each.open(TEXT[:depth], alone=True)
+            scores = each.forward([Work(text, Proposal.chain(TEXT[depth : depth + 2]))])[0]
+            found.append((scores.logits.copy(), scores.hidden.copy(), [part.hidden.copy() for part in scores.text]))
+            text.close()
+        for one, other in zip(found[0][:2], found[1][:2], strict=True):
+            np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(found[0][2], found[1][2])
+    graphs = engine._passes.fixed
+    assert set(graphs._made.values()) == {None}
+    usual.close()
+    engine.close()
+
+
+def test_text_whose_logits_nobody_wants_proves_nothing(fixed) -> None:
+    before = dict(fixed._passes.fixed._passes)
+    text = fixed.open(TEXT[:6], alone=True)
+    fixed.forward([], [Fill(text, 5)])
+    assert fixed._passes.fixed._passes == before
+    text.close()
+
+
+@pytest.mark.parametrize("error", [RuntimeError("no memory"), MemoryError()])
+def test_a_graph_that_fails_is_not_used_again(folder, usual, monkeypatch, error) -> None:
+    engine, run = loaded(folder, 0), Runner.run
     rows(engine, TEXT[:3])
-    graphs._proven.clear()
-    run = graphs._made[PAIR].run
-    monkeypatch.setattr(graphs._made[PAIR], "run", lambda batch: (run(batch)[0] + 1, None))
-    text = engine.open(TEXT[:5], alone=True)
-    for token in TEXT[5:9]:
-        engine.forward([Work(text)])
-        text.commit([token])
-    np.testing.assert_array_equal(engine.forward([Work(text)])[0].logits, rows(usual, TEXT[:9]))
-    assert graphs._made[PAIR] is None
+
+    def failing(self, batch):
+        if self in engine._passes.fixed._made.values():
+            raise error
+        return run(self, batch)
+
+    monkeypatch.setattr(Runner, "run", failing)
+    for _ in range(2):
+        np.testing.assert_array_equal(rows(engine, TEXT[:3]), rows(usual, TEXT[:3]))
+    assert set(engine._passes.fixed._made.values()) == {None}
     engine.close()
 
 
-def test_what_the_runtime_cannot_compile_is_not_asked_for_again(folder, usual, monkeypatch):
+@pytest.mark.parametrize("error", [RuntimeError("no such property: SNIPPETS_MODE"), MemoryError()])
+def test_what_cannot_be_compiled_is_not_asked_for_again(folder, usual, monkeypatch, error):
     engine = loaded(folder, 0)
     tried = []
 
     def refused(*given):
         tried.append(given)
-        raise RuntimeError("no such property: SNIPPETS_MODE")
+        raise error
 
     monkeypatch.setattr("truedraw.engine.openvino.shallow.compile_graph", refused)
     for _ in range(3):
@@ -155,9 +210,9 @@ def test_what_the_runtime_cannot_compile_is_not_asked_for_again(folder, usual, m
 
 def test_large_weights_and_never(folder, monkeypatch):
     monkeypatch.setattr("truedraw.engine.openvino.shallow.MOST_BYTES", 1000)
-    assert loaded(folder, 0)._passes._fixed is None
+    assert loaded(folder, 0)._passes.fixed is None
     monkeypatch.undo()
-    assert loaded(folder, -1)._passes._fixed is None
+    assert loaded(folder, -1)._passes.fixed is None
 
 
 @pytest.mark.parametrize("wrong", [-2, 1.5, True, "4"])
@@ -185,6 +240,73 @@ def test_a_long_text_does_not_wait_for_ever():
     assert tried == [PAIR]
 
 
+def test_one_at_a_time():
+    """A compilation takes a second, and all texts wait for it."""
+    tried = []
+    graphs = FixedGraphs(tried.append, after=2)
+    for shape in (PAIR, PAIR, Shape(4, 4), Shape(4, 4)):
+        graphs.runner(shape)
+    graphs.runner(None)
+    assert tried == [PAIR]
+    graphs.runner(None)
+    assert tried == [PAIR, Shape(4, 4)]
+
+
+def test_one_proof_is_not_enough():
+    graphs = FixedGraphs(lambda shape: "graph", after=0)
+    for _ in range(PROOFS):
+        assert graphs.runner(PAIR) == "graph"
+        assert not graphs.is_proven(PAIR)
+        graphs.prove(PAIR, equal=True)
+    assert graphs.is_proven(PAIR)
+    graphs.prove(PAIR, equal=False)
+    assert graphs.runner(PAIR) is None
+
+
+def test_what_is_measured_at_a_load_does_not_count(folder):
+    engine = loaded(folder, 0)
+    assert not engine._passes.fixed._passes
+    engine.pass_costs(anew=True)
+    assert not engine._passes.fixed._passes
+    engine.close()
+
+
+def test_it_is_compiled_for_as_many_threads_and_without_both_copies_in_memory(folder, monkeypatch):
+    engine = loaded(folder, 0, threads=1)
+    constants, entered = engine._layers.constants, []
+    forgetting = constants.forgetting
+
+    def counted():
+        entered.append(1)
+        return forgetting()
+
+    monkeypatch.setattr(constants, "forgetting", counted)
+    made = []
+    monkeypatch.setattr(
+        "truedraw.engine.openvino.shallow.compile_graph", lambda *given: made.append(compile_graph(*given)) or made[-1]
+    )
+    rows(engine, TEXT[:1])
+    assert [int(graph.get_property("INFERENCE_NUM_THREADS")) for graph in made] == [1]
+    assert entered == [1]
+    engine.close()
+
+
+def test_shapes():
+    def part(ids, lanes, wanted=0):
+        return SimpleNamespace(
+            ids=[0] * ids, lanes=[SimpleNamespace(rows=range(n)) for n in lanes], first_wanted=wanted
+        )
+
+    assert shape_of([part(1, [2])]) == (2, 2)
+    assert shape_of([part(3, [3]), part(1, [2])]) == (8, 8)
+    assert shape_of([part(4, [3, 3, 3])]) == (4, 12)
+    assert shape_of([part(5, [5], wanted=3)]) == (8, 8)
+    assert shape_of([part(5, [5], wanted=5)]) is None
+    assert shape_of([part(9, [9], wanted=1)]) is None
+    assert shape_of([part(1, [2])] * 64) == (64, 128)
+    assert shape_of([part(1, [2])] * 65) is None
+
+
 def test_there_are_only_a_few():
     tried = []
     graphs = FixedGraphs(tried.append, after=0)
@@ -199,7 +321,7 @@ def test_wide_passes_of_many_texts_too(folder, usual, monkeypatch):
     engine = loaded(folder, 0, hidden_layers=(0, 1))
     for texts, drafts in ((9, 0), (12, 0), (12, 1), (3, 4)):
         works = [(TEXT[: 3 + number], Proposal.chain(TEXT[90 : 90 + drafts])) for number in range(texts)]
-        for _ in range(2):
+        for _ in range(PROOFS + 1):
             compared(usual, engine, [lambda engine, works=works: scored(engine, *works)])
     assert made(engine) >= {Shape(12, 24), Shape(24, 24), Shape(16, 16)}
     engine.close()
@@ -207,8 +329,8 @@ def test_wide_passes_of_many_texts_too(folder, usual, monkeypatch):
 
 def test_prompts_are_not_among_them(fixed):
     """Their rows need no logits, and those of a fixed graph all have some."""
-    before = dict(fixed._passes._fixed._passes)
+    before = dict(fixed._passes.fixed._passes)
     text = fixed.open(TEXT[:30], alone=True)
     fixed.forward([Work(text)])
     text.close()
-    assert fixed._passes._fixed._passes == before
+    assert fixed._passes.fixed._passes == before

@@ -83,6 +83,7 @@ class PayoffController:
         if left <= 0:
             return 0
         self._step, self._present, self._rows = self._step + 1, set(samples), 0
+        self._standing.drop()
         self.account.rests(samples)
         return left
 

@@ -21,16 +21,22 @@ class Standing:
 
     def keep(self, step: int, askers: Sequence[Asker], offers: Offers, choices: list[Choice]) -> None:
         """What was decided in this round may stand, if all that was weighed are drafts yet to be made."""
-        stands = _are_empty(offers) and any(choice.tokens for choice in choices)
-        self._choices, self._for = (choices, _who(askers)) if stands else ([], [])
-        self._until = step + ROUNDS
+        if _are_empty(offers) and any(choice.tokens for choice in choices):
+            self._choices, self._for, self._until = choices, _who(askers), step + ROUNDS
 
     def still(self, step: int, askers: Sequence[Asker], offers: Offers) -> list[Choice] | None:
         """The same for the same texts; None where it has to be weighed anew."""
-        if not self._choices or step >= self._until or not _are_empty(offers) or _who(askers) != self._for:
-            return None
-        has_room = all(choice.tokens <= asker.room for choice, asker in zip(self._choices, askers, strict=True))
-        return list(self._choices) if has_room else None
+        if step < self._until and _who(askers) == self._for and _are_empty(offers) and self._has_room(askers):
+            return list(self._choices)
+        self.drop()
+        return None
+
+    def drop(self) -> None:
+        """Weigh anew in the next round."""
+        self._choices, self._for, self._until = [], [], 0
+
+    def _has_room(self, askers: Sequence[Asker]) -> bool:
+        return all(choice.tokens <= asker.room for choice, asker in zip(self._choices, askers, strict=True))
 
 
 def _are_empty(offers: Offers) -> bool:

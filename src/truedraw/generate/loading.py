@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from truedraw.models import Checkpoint
 
 ENGINE = "openvino"  # unless another one is asked for
+FOR_DRAFTS = ("fixed_after",)  # options of the target's engine that draft models have, too
 DEFAULT_NUMERICS = {ENGINE: "invariant"}
 """Where an engine's default is spelled out, so that two models opened alike can be seen to be so."""
 
@@ -81,7 +82,7 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
     except BaseException:
         model.close()
         raise
-    whole.drafts.options = options
+    whole.drafts.options = options | {name: engine_options[name] for name in FOR_DRAFTS if name in engine_options}
     return whole
 
 

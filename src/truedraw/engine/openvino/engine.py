@@ -12,7 +12,7 @@ from weakref import WeakSet
 from truedraw.engine.cache_use import CacheUse
 from truedraw.engine.openvino.compiling import Options, compile_checkpoint, weights_policy
 from truedraw.engine.openvino.drafting_costs import KeptCosts
-from truedraw.engine.openvino.fixed import AFTER, COUNTED, FixedGraphs
+from truedraw.engine.openvino.fixed import AFTER, COUNTED
 from truedraw.engine.openvino.numerics import Numerics
 from truedraw.engine.openvino.numerics import numerics as find_numerics
 from truedraw.engine.openvino.pages import make_pool
@@ -47,10 +47,7 @@ class OpenVINOEngine:
     converted weights could not be kept for the next time, None where they are.
     """
 
-    def __init__(
-        self, runner: Runner, config: ModelConfig, arithmetic: Numerics, layers: Layers | None = None,
-        fixed: FixedGraphs | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, runner: Runner, config: ModelConfig, arithmetic: Numerics, layers: Layers | None = None) -> None:
         self.vocab_size = config.vocab_size
         self.context_length = config.context_length
         self.num_layers, self.hidden_size = config.num_layers, config.hidden_size
@@ -61,7 +58,7 @@ class OpenVINOEngine:
         self._arithmetic = arithmetic
         self.invariance: InvarianceReport | None = None
         self.not_kept: str | None = None
-        self._passes: Passes | None = Passes(runner, fixed)
+        self._passes: Passes | None = Passes(runner)
         self._pool, self._layers = runner.pool, layers
         self._costs: Costs | None = None
         self._kept: KeptCosts | None = None
@@ -104,8 +101,7 @@ class OpenVINOEngine:
         pages = make_pool(cache_ports(compiled), cache_bytes, prefix_cache_bytes)
         runner = Runner(compiled, checkpoint.config, pages, keep=constants)
         layers = None if constants is None else Layers(checkpoint.config, constants, options)
-        fixed = None if layers is None else layers.fixed(runner, fixed_after)
-        engine = cls(runner, checkpoint.config, arithmetic, layers, fixed)
+        engine = cls(runner, checkpoint.config, arithmetic, layers)
         engine.not_kept = None if constants is None else constants.not_kept
         with nullcontext() if constants is None else constants.forgetting():
             engine.warm_up()
@@ -114,6 +110,7 @@ class OpenVINOEngine:
         engine._kept = KeptCosts(folder / f"drafts-{key}.json")
         if numerics == "invariant":
             engine.invariance = check_once(engine, folder / f"invariance-{key}.json")
+        engine._live().fixed = None if layers is None else layers.fixed(runner, fixed_after)
         return engine
 
     def open(self, tokens: Seq[int], *, alone: bool = False) -> PagedSequence:
@@ -218,8 +215,9 @@ class OpenVINOEngine:
 
         None for an engine of the first layers, and where the cache has no room to measure in.
         """
-        self._live()
-        return None if self._costs is None else self._costs.table(self, anew)
+        passes = self._live()
+        with passes.without_fixed():
+            return None if self._costs is None else self._costs.table(self, anew)
 
     def doubt_costs(self) -> None:
         """See protocol.KnowsCosts: the record is dropped, unless it is less than an hour old."""

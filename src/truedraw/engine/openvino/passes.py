@@ -24,8 +24,9 @@ Computed = tuple[Logits, NDArray[np.float32] | None]
 class Passes:
     """Runs tasks whose pages are taken."""
 
-    def __init__(self, runner: Runner, fixed: FixedGraphs | None = None) -> None:
-        self.runner, self._fixed = runner, fixed
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+        self.fixed: FixedGraphs | None = None
         self._pool = runner.pool
         self._row_counts = RowCounts()
         self.padding_rows = 0  # of the last pass
@@ -33,6 +34,15 @@ class Passes:
     def forget_row_counts(self) -> None:
         """Pad the next pass as if none had been before it."""
         self._row_counts = RowCounts()
+
+    @contextmanager
+    def without_fixed(self) -> Iterator[None]:
+        """By the graph of any shape alone, and no pass counts."""
+        fixed, self.fixed = self.fixed, None
+        try:
+            yield
+        finally:
+            self.fixed = fixed
 
     def ahead(self, tasks: Seq[Task], chunk_rows: int, leave: int) -> None:
         """Compute text, several texts in a pass of about `chunk_rows`, until `leave` rows or fewer are left of it."""
@@ -53,18 +63,22 @@ class Passes:
         return batch.places, logits, hidden
 
     def _computed(self, parts: list[Part]) -> tuple[Batch, Computed]:
-        """By a graph of their shape, where there is one; its first pass is computed by the other as well."""
-        shape = None if self._fixed is None else shape_of(parts)
-        graph = None if self._fixed is None else self._fixed.runner(shape)
-        if self._fixed is None or graph is None or shape is None:
+        """By a graph of their shape, where there is one; its first passes are computed by the other as well."""
+        shape = None if self.fixed is None else shape_of(parts)
+        graph = None if self.fixed is None else self.fixed.runner(shape)
+        if self.fixed is None or graph is None or shape is None:
             return self._of_any_shape(parts)
         batch = Batch(parts, shape.rows, self._pool.rows, shape.seen)
-        found = graph.run(batch)
-        if self._fixed.is_proven(shape):
+        try:
+            found = graph.run(batch)
+        except (RuntimeError, MemoryError):
+            self.fixed.drop(shape)
+            return self._of_any_shape(parts)
+        if self.fixed.is_proven(shape):
             self.padding_rows = max(0, LONE_ROWS - sum([len(part.ids) for part in parts]))  # others come with the shape
             return batch, found
         usual = self._of_any_shape(parts)  # behind the other, so that the cache holds its bits
-        self._fixed.prove(shape, _equal(found, usual[1], batch.places[-1].stop))
+        self.fixed.prove(shape, told(batch, found) == told(*usual))
         return usual
 
     def _of_any_shape(self, parts: list[Part]) -> tuple[Batch, Computed]:
@@ -88,7 +102,11 @@ class Passes:
                 self._pool.release(pages)
 
 
-def _equal(found: Computed, usual: Computed, rows: int) -> bool:
-    """Whether the first rows have the same bits."""
-    pairs = zip(found, usual, strict=True)
-    return all(a is b or (a is not None and b is not None and np.array_equal(a[:rows], b[:rows])) for a, b in pairs)
+def told(batch: Batch, computed: Computed) -> list[bytes]:
+    """All that somebody is told of a pass."""
+    logits, hidden = computed
+    rows = batch.places[-1].stop
+    found = [logits[:rows]]
+    if hidden is not None:
+        found += [hidden[:rows], *(hidden[place] for place in batch.text_places())]
+    return [part.tobytes() for part in found]

@@ -38,11 +38,11 @@ class Layers:
         return FixedGraphs(partial(self._of_shape, whole), after)
 
     def _of_shape(self, whole: Runner, shape: Shape) -> Runner | None:
-        """Bound to the cache of the whole one; None where the runtime does not know how."""
+        """Bound to the cache of the whole one; None where the runtime or the memory does not allow it."""
         try:
             with self.constants.forgetting():  # where shapes are fixed they are packed now
                 return whole.beside(compile_graph(self.config, self.constants, self.options, shape))
-        except RuntimeError:
+        except (RuntimeError, MemoryError):
             return None
 
     def first(self, layers: int, whole: Runner) -> tuple[Runner, ModelConfig]:
