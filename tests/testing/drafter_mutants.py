@@ -159,17 +159,6 @@ class LooksAheadInPlace(Stateful):
     state = Moves
 
 
-class Forgetful(TableState):
-    dozes = True
-
-    def commit(self, tokens, scores=None):
-        super().commit(tokens[-1:] if scores is None else tokens, scores)
-
-
-class ForgetsWhatItSleptThrough(Stateful):
-    state = Forgetful
-
-
 class Dependent(TableState):
     dozes = True
 

@@ -22,7 +22,6 @@ CAUGHT = {
     mutants.ByTheFirstOrder: "states in any order",
     mutants.DraftsOnBehindItsDrafts: "asked twice",
     mutants.LooksAheadInPlace: "looking ahead",
-    mutants.ForgetsWhatItSleptThrough: "rounds heard of late",
     mutants.NeedsScores: "rounds heard of late",
     mutants.GivesBackTwice: "closed texts",
     mutants.CannotCloseTwice: "closed texts",

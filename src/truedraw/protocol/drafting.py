@@ -103,8 +103,8 @@ class DraftState(Protocol):
 class Dozes(Protocol):
     """A draft state that needs to hear what was written only before it is asked again. Optional.
 
-    Where nobody is going to be asked for some rounds, `commit` gets their tokens at once and no scores; the round
-    before a proposal always comes with its scores.
+    Where nobody is going to be asked for some rounds, `commit` gets their tokens at once and no scores. The round
+    before a proposal comes with its scores, but for a text that had to wait in between.
     """
 
     dozes: bool

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import cast
 
 import numpy as np
 
 from truedraw.draft.site import close
 from truedraw.errors import TruedrawError
-from truedraw.protocol import Drafter, DraftState, LooksAhead, Proposal, Scores
+from truedraw.protocol import Dozes, Drafter, DraftState, LooksAhead, Proposal, Scores
 from truedraw.testing.bench import woven_tree
 from truedraw.testing.checks import Check
 from truedraw.testing.drafter_faults import BROKEN_LAW, NO_CHANCE
@@ -142,25 +142,16 @@ def _ahead(make: Make, vocab: int) -> None:
 
 def _dozing(make: Make, vocab: int) -> None:
     """Only of states that say so: rounds in which nobody was asked, told at once and without their scores."""
-    late, calm, rng = Texts(make(), vocab), Texts(make(), vocab), np.random.default_rng(16)
-    if not all(getattr(state, "dozes", False) for state in late.states):
+    texts, rng = Texts(make(), vocab), np.random.default_rng(16)
+    if not all(isinstance(state, Dozes) and state.dozes for state in texts.states):
         return
     with unharmed(f"after {ROUNDS} rounds that were told at once"):
         for _ in range(2):
-            tokens = rng.integers(vocab, size=(len(late.states), ROUNDS + 1))
-            for own, other, new in zip(late.states, calm.states, tokens.tolist(), strict=True):
-                _hear(own, [new[:-1]], vocab, told=False)
-                _hear(other, [[token] for token in new[:-1]], vocab, told=True)
-                for state in (own, other):
-                    _hear(state, [new[-1:]], vocab, told=True)
-            require_same(legal(calm), legal(late), "where rounds were told one by one, and at once")
-
-
-def _hear(state: Any, rounds: Sequence[list[int]], vocab: int, *, told: bool) -> None:
-    """Rounds without drafts."""
-    for tokens in rounds:
-        chance = np.random.default_rng(tokens)
-        state.commit(tokens, *([scores_of(Proposal.chain(tokens[:-1]), vocab, chance)] if told else []))
+            for state in cast("list[Dozes]", texts.states):
+                *slept, last = rng.integers(vocab, size=ROUNDS + 1).tolist()
+                state.commit(slept)
+                state.commit([last], scores_of(Proposal.chain([]), vocab, rng))
+            legal(texts)
 
 
 def _closed(make: Make, vocab: int) -> None:
