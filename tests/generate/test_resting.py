@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from truedraw import load
+from truedraw.control.payoff import PayoffController
 from truedraw.draft.ngram import NgramDrafter, NgramState
 from truedraw.draft.several import SeveralStates
 from truedraw.generate.guarded_drafter import GuardedDrafter
+from truedraw.generate.guesses import guess
+from truedraw.generate.sample import Parts, Sample, Turn
 from truedraw.generate.shared_drafters import SharedDrafter
 from truedraw.protocol import NOTHING, Choice, Proposal, Scores
+from truedraw.sampling.law import SamplingLaw
+from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness
 
 SCORES = Scores(np.zeros((1, 3)))
+FREE = SamplingLaw(SamplingParams())
 RESTS = (0, 0, 3, 1, 0, 5, 0, 0, 2, 0)
 
 
@@ -170,3 +177,15 @@ def test_in_a_run_every_state_hears_the_whole_text(monkeypatch, n) -> None:
     assert controllers[0].asked > 10
     assert controllers[0].rested > 10
     assert max(len(tokens) for each in states.values() for tokens, _ in each[1:]) == max(RESTS) - 1
+
+
+def test_a_controller_is_not_asked_for_nobody(monkeypatch) -> None:
+    """Where the states of all its samples fail, there is nothing to share out."""
+    sample = Sample(0, Parts(None, None), FREE, None, SimpleNamespace(room=9), None, None)
+    failed: list[Exception] = []
+    schedule = SimpleNamespace(failed=lambda _, error: failed.append(error))
+    turn, controller = Turn([sample]), PayoffController()
+    monkeypatch.setattr("truedraw.generate.guesses._begun", lambda *_: 1 / 0)
+    assert guess(controller, schedule, turn) == 0.0
+    assert [type(error) for error in failed] == [ZeroDivisionError]
+    assert not turn.samples

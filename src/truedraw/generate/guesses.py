@@ -77,8 +77,10 @@ def guess(controller: Controller, schedule: Schedule, turn: Turn) -> float:
         groups.setdefault(sample.parts.controller or controller, []).append(sample)
     certain = must_come(fresh)
     for judge, group in groups.items():
-        if not rests(judge, group, certain):
-            Guessing(judge, schedule, list(begun(schedule, group, certain))).run()
+        if rests(judge, group, certain):
+            continue
+        if guesses := list(begun(schedule, group, certain)):
+            Guessing(judge, schedule, guesses).run()
     turn.samples = [sample for sample in turn.samples if sample.proposal is not None]
     return sum(sample.draft_seconds for sample in fresh if sample.proposal is not None)
 
