@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,7 @@ from engine.decoder import random_tree, tiny_engine
 from engine.pages import TEXT, rows
 from truedraw.engine.openvino import passes as running
 from truedraw.engine.openvino.compiling import compile_graph
-from truedraw.engine.openvino.fixed import MOST_GRAPHS, NARROW, PATIENCE, PROOFS, FixedGraphs, Shape, shape_of
+from truedraw.engine.openvino.fixed import MOST_GRAPHS, NARROW, PROOFS, FixedGraphs, Shape, shape_of
 from truedraw.engine.openvino.runner import Runner
 from truedraw.engine.openvino.selftest import check_invariance
 from truedraw.errors import BadParameter
@@ -221,35 +222,103 @@ def test_bad_counts(tmp_path, wrong):
         tiny_engine(tmp_path, fixed_after=wrong)
 
 
-def test_it_is_compiled_between_texts():
-    tried = []
-    graphs = FixedGraphs(tried.append, after=10)
-    for _ in range(10 * PATIENCE - 1):
-        assert graphs.runner(PAIR) is None
-    assert tried == []
-    graphs.runner(Shape(8, 8))
-    graphs.runner(None)  # a prompt
-    assert tried == [PAIR]
+class Maker:
+    """Compiles as long as it is told to; what it makes is a word."""
+
+    def __init__(self, error=None) -> None:
+        self.tried, self.begun, self.go, self.error = [], threading.Event(), threading.Event(), error
+
+    def __call__(self, shape):
+        self.tried.append(shape)
+        self.begun.set()
+        assert self.go.wait(60)
+        if self.error:
+            raise self.error
+        return f"graph of {shape.rows}"
 
 
-def test_a_long_text_does_not_wait_for_ever():
-    tried = []
-    graphs = FixedGraphs(tried.append, after=10)
-    for _ in range(10 * PATIENCE + 5):
+def test_texts_go_on_while_it_is_compiled():
+    make = Maker()
+    graphs = FixedGraphs(make, after=10)
+    assert [graphs.runner(PAIR) for _ in range(30)] == [None] * 30
+    make.go.set()
+    graphs.settle()
+    assert graphs.runner(PAIR) == "graph of 2"
+    assert make.tried == [PAIR]
+
+
+def test_it_is_compiled_once_it_has_paid_for_itself():
+    make = Maker()
+    make.go.set()
+    graphs = FixedGraphs(make, after=10)
+    for _ in range(9):
         graphs.runner(PAIR)
-    assert tried == [PAIR]
+        graphs.runner(None)  # a prompt
+    graphs.settle()
+    assert make.tried == []
+    graphs.runner(PAIR)
+    graphs.settle()
+    assert make.tried == [PAIR]
+
+
+def test_at_once_is_in_the_first_pass():
+    make = Maker()
+    make.go.set()
+    assert FixedGraphs(make, after=0).runner(PAIR) == "graph of 2"
 
 
 def test_one_at_a_time():
-    """A compilation takes a second, and all texts wait for it."""
-    tried = []
-    graphs = FixedGraphs(tried.append, after=2)
-    for shape in (PAIR, PAIR, Shape(4, 4), Shape(4, 4)):
+    make = Maker()
+    graphs = FixedGraphs(make, after=2)
+    for shape in (PAIR, PAIR, Shape(4, 4), Shape(4, 4), Shape(4, 4)):
         graphs.runner(shape)
-    graphs.runner(None)
-    assert tried == [PAIR]
-    graphs.runner(None)
-    assert tried == [PAIR, Shape(4, 4)]
+    assert make.begun.wait(60)
+    assert make.tried == [PAIR]
+    make.go.set()
+    graphs.settle()
+    graphs.runner(PAIR)
+    graphs.runner(PAIR)
+    graphs.settle()
+    assert make.tried == [PAIR, Shape(4, 4)]
+
+
+def test_only_so_many():
+    make = Maker()
+    make.go.set()
+    graphs = FixedGraphs(make, after=0)
+    found = [graphs.runner(Shape(rows, rows)) for rows in range(2, 2 + MOST_GRAPHS + 2)]
+    assert found[MOST_GRAPHS:] == [None, None]
+    assert len(make.tried) == MOST_GRAPHS
+
+
+def test_an_error_that_nobody_foresaw_is_told_once():
+    make = Maker(KeyError("a bug"))
+    make.go.set()
+    graphs = FixedGraphs(make, after=0)
+    with pytest.raises(KeyError, match="a bug"):
+        graphs.runner(PAIR)
+    assert graphs.runner(PAIR) is None
+    assert make.tried == [PAIR]
+
+
+def test_an_engine_closes_and_measures_alone(folder, monkeypatch):
+    """What is compiled in the thread reads the constants, and keeps a core busy."""
+    for act in ("pass_costs", "close"):
+        make, engine = (
+            Maker(
+                RuntimeError("no"),
+            ),
+            loaded(folder, 1),
+        )
+        engine._passes.fixed._make = make
+        rows(engine, TEXT[:3])
+        assert make.begun.wait(60)
+        threading.Timer(0.3, make.go.set).start()
+        getattr(engine, act)()
+        assert make.go.is_set()
+        if act == "pass_costs":
+            engine._passes.fixed._coming = None
+            engine.close()
 
 
 def test_one_proof_is_not_enough():
@@ -305,14 +374,6 @@ def test_shapes():
     assert shape_of([part(9, [9], wanted=1)]) is None
     assert shape_of([part(1, [2])] * 64) == (64, 128)
     assert shape_of([part(1, [2])] * 65) is None
-
-
-def test_there_are_only_a_few():
-    tried = []
-    graphs = FixedGraphs(tried.append, after=0)
-    for size in range(2, 20):
-        graphs.runner(Shape(size, size))
-    assert len(tried) == MOST_GRAPHS
 
 
 def test_wide_passes_of_many_texts_too(folder, usual, monkeypatch):

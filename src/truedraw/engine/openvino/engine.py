@@ -215,8 +215,7 @@ class OpenVINOEngine:
 
         None for an engine of the first layers, and where the cache has no room to measure in.
         """
-        passes = self._live()
-        with passes.without_fixed():
+        with self._live().without_fixed():
             return None if self._costs is None else self._costs.table(self, anew)
 
     def doubt_costs(self) -> None:
@@ -241,6 +240,8 @@ class OpenVINOEngine:
         """Free everything; sequences that are still open can no longer be run."""
         while self._shallow:
             self._shallow.popitem()[1].close()
+        if self._passes is not None and self._passes.fixed is not None:
+            self._passes.fixed.settle()
         self._passes = self._layers = self._kept = None
 
     def warm_up(self) -> None:

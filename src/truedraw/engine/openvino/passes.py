@@ -37,8 +37,10 @@ class Passes:
 
     @contextmanager
     def without_fixed(self) -> Iterator[None]:
-        """By the graph of any shape alone, and no pass counts."""
+        """By the graph of any shape alone, and no pass counts; nothing is compiled meanwhile."""
         fixed, self.fixed = self.fixed, None
+        if fixed is not None:
+            fixed.settle()
         try:
             yield
         finally:
