@@ -150,3 +150,39 @@ def test_a_drafter_that_is_asked_late_and_has_nothing_is_told_so() -> None:
     assert (found.draft_rounds, list(found.plain)) == (0, [NOTHING_OFFERED])
     use = found.drafters["it"]
     assert (use.asked, use.offered, use.taken, use.seconds) == (1, 0, 0, 0.25)
+
+
+def test_what_drafters_took_is_told_of_whoever_was_asked() -> None:
+    account = Account(Experience())
+    account.begin([Asker(0, 7, ("one", "two"))], [{"one": Proposal.chain([1])}], {"one": 0.5, "two": 0.25})
+    found = account.explanation()
+    assert {name: (use.asked, use.seconds) for name, use in found.drafters.items()} == {
+        "one": (1, 0.5),
+        "two": (0, 0.25),
+    }
+
+
+def test_rounds_in_which_nobody_is_asked_are_rounds() -> None:
+    account = Account(Experience())
+    account.rests({0, 1})
+    account.rests({0, 1})
+    found = account.explanation()
+    assert (found.rounds, found.plain[PAUSING].rounds, found.plain[PAUSING].last) == (2, 2, 2)
+
+
+def test_a_speed_counts_where_it_was_weighed() -> None:
+    account = Account(Experience())
+    for speed in (None, 0.75, None, 1.0):
+        account.begin([Asker(0, 7, ("it",))], [{}], {})
+        account.plain(NOT_WORTH_IT, speed)
+    assert account.explanation().plain[NOT_WORTH_IT].to_dict()["best_speed"] == 0.875
+
+
+def test_a_round_that_nobody_decided_for_is_not_told() -> None:
+    """The decision of the one before is over with it."""
+    account = Account(Experience())
+    account.begin([Asker(0, 7, ("it",))], [{}], {})
+    account.plain(NOT_WORTH_IT)
+    for _ in range(3):
+        account.saw([Round(0, (1,), (), (), (), 0, 0, seconds=1.0)], 1, 1)
+    assert [passes.rounds for passes in account.explanation().widths.values()] == [1]

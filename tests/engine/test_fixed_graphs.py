@@ -301,24 +301,17 @@ def test_an_error_that_nobody_foresaw_is_told_once():
     assert make.tried == [PAIR]
 
 
-def test_an_engine_closes_and_measures_alone(folder, monkeypatch):
+@pytest.mark.parametrize("act", ["pass_costs", "close"])
+def test_an_engine_measures_and_closes_alone(folder, act):
     """What is compiled in the thread reads the constants, and keeps a core busy."""
-    for act in ("pass_costs", "close"):
-        make, engine = (
-            Maker(
-                RuntimeError("no"),
-            ),
-            loaded(folder, 1),
-        )
-        engine._passes.fixed._make = make
-        rows(engine, TEXT[:3])
-        assert make.begun.wait(60)
-        threading.Timer(0.3, make.go.set).start()
-        getattr(engine, act)()
-        assert make.go.is_set()
-        if act == "pass_costs":
-            engine._passes.fixed._coming = None
-            engine.close()
+    make, engine = Maker(), loaded(folder, 1)
+    engine._passes.fixed._make = make
+    rows(engine, TEXT[:3])
+    assert make.begun.wait(60)
+    threading.Timer(0.3, make.go.set).start()
+    getattr(engine, act)()
+    assert make.go.is_set()
+    engine.close()
 
 
 def test_one_proof_is_not_enough():

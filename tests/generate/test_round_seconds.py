@@ -123,3 +123,21 @@ def test_drafts_that_wait_are_told_with_the_round_that_verifies_them(clock) -> N
     assert first[0].seconds == pytest.approx(DECIDING + 2 * PASS + VERIFYING)
     assert [(each.sample, each.draft_seconds) for each in second] == [(0, DRAFTING), (1, 0.0)]
     assert sum(each.seconds - each.draft_seconds for each in second) == pytest.approx(DECIDING + PASS + 2 * VERIFYING)
+
+
+def test_rows_that_only_fill_a_pass_up_are_told_with_its_rounds(clock) -> None:
+    engine = TabularEngine(SCENARIO.target)
+    forward, filled = engine.forward, list[int]()
+
+    def padded(works, fills=()):
+        filled.append(3 + len(filled))
+        engine.padding_rows = filled[-1]  # type: ignore[attr-defined]
+        return forward(works, fills)
+
+    engine.forward = padded  # type: ignore[method-assign]
+    done = list(rounds(engine, FixedController(3), Together(both(clock, engine))))
+    assert [{each.padding_rows for each in step} for step in done] == [{rows} for rows in filled]
+    plain = TabularEngine(SCENARIO.target)
+    assert {
+        each.padding_rows for step in rounds(plain, FixedController(3), Together(both(clock, plain))) for each in step
+    } == {0}
