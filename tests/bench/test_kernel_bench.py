@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from truedraw.bench import kernels as measure
-from truedraw.bench.kernel_arms import RESIDUAL, WORKS, draw_arms, numpy_draw, numpy_judge, residual_arms
+from truedraw.bench.kernel_arms import draw_arms, residual_arms
+from truedraw.bench.kernel_peers import numpy_draw, numpy_judge
 from truedraw.bench.kernel_rows import laws, made_up_rows
+from truedraw.bench.kernel_works import RESIDUAL, WORKS
 from truedraw.bench.kernels import Case, Plan, kernel_report, measured
 from truedraw.cli.kernel_table import print_kernels
 
@@ -24,17 +26,19 @@ def rows():
 
 @pytest.mark.parametrize("work", WORKS, ids=lambda work: work.name)
 def test_numpy_and_the_kernel_draw_from_one_law(work, rows) -> None:
-    """The tokens differ, as they are drawn in different ways; the log probability of one token does not."""
-    drawn = draw_arms(replace(work, logprobs=True), rows)["kernel"](0)
-    tokens, logs = (np.array(column) for column in (list(zip(*drawn, strict=True))[i] for i in (0, 2)))
+    """The tokens differ, as they are drawn in different ways; the log probabilities of one token do not."""
+    told = replace(work, logprobs=True)
+    drawn = draw_arms(told, rows)["kernel"](0)
+    tokens, *logs = (np.array(column) for column in zip(*drawn, strict=True))
     if not work.logprobs:
         assert draw_arms(work, rows)["kernel"](0) == tokens.tolist()
     edits = rows if work.edited else None
     seen = 0
     for u in np.linspace(0.01, 0.99, 60):
-        others, expected = numpy_draw(rows.at(0), work.how, np.full(40, u), edits)
+        others, *expected = numpy_draw(rows.at(0), told, np.full(40, u), edits)
         same = others == tokens
-        np.testing.assert_allclose(logs[same], expected[same], atol=1e-9)
+        for found, wanted in zip(logs, expected, strict=True):
+            np.testing.assert_allclose(found[same], wanted[same], atol=1e-9)
         seen += same.sum()
     assert seen > 20
 
@@ -74,7 +78,7 @@ def test_ratios_are_of_neighbouring_calls() -> None:
 
 
 def test_without_torch_it_says_so(monkeypatch) -> None:
-    monkeypatch.setattr("truedraw.bench.kernel_arms.torch_version", lambda: None)
+    monkeypatch.setattr("truedraw.bench.kernel_peers.torch_version", lambda: None)
     monkeypatch.setattr(measure, "torch_version", lambda: None)
     done = list(measure.cases(SMALL))
     assert [(case.work, case.rows) for case in done] == [

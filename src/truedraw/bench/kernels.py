@@ -9,8 +9,10 @@ from time import perf_counter
 from typing import Any
 
 from truedraw.bench.bootstrap import median_interval
-from truedraw.bench.kernel_arms import RESIDUAL, WORKS, Arm, draw_arms, residual_arms, torch_version
+from truedraw.bench.kernel_arms import Arm, draw_arms, residual_arms
+from truedraw.bench.kernel_peers import torch_version
 from truedraw.bench.kernel_rows import made_up_rows
+from truedraw.bench.kernel_works import RESIDUAL, WORKS
 
 VOCAB_SIZES = (49152, 151936)
 ROW_COUNTS = (1, 8, 64)

@@ -14,11 +14,11 @@ import numpy as np
 
 from truedraw.sampling.kernels import DRAWN
 from truedraw.sampling.kernels.bits import alive, borrowed
-from truedraw.sampling.kernels.clocks import span_bounds_before
+from truedraw.sampling.kernels.clocks import span_bounds, span_bounds_before
 from truedraw.sampling.kernels.cutting import cut_logits, is_cut
 from truedraw.sampling.kernels.edges import first_equal
 from truedraw.sampling.kernels.edit import edit
-from truedraw.sampling.kernels.racing import race_all, run, run_few
+from truedraw.sampling.kernels.racing import run, run_few
 from truedraw.sampling.kernels.rowkinds import Tempered
 from truedraw.sampling.kernels.softmax import (
     coldness_of,
@@ -89,7 +89,7 @@ def draw_edited(logits, how, edits, draw, scratch):  # type: ignore[no-untyped-d
     if not np.isfinite(top):
         return NOTHING
     if how.temperature > 0.0 and not is_cut(how, logits.shape[0]):
-        token, log = draw_weighted(row, weights_here(row, top, coldness_of(how.temperature)), draw[0])
+        token, log = draw_weighted(row, (top, tops), coldness_of(how.temperature), draw[0])
     else:
         token, log = draw_left(row, (top, tops), how, draw, scratch)
     return token, log, log_share(logits, raw_top, token) if draw[1] else np.nan
@@ -176,10 +176,17 @@ def edited_into(logits, edits, out, tops):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(error_model="numpy")
-def draw_weighted(weights, total, chance):  # type: ignore[no-untyped-def]
-    """Of weights that nothing is cut from; p is what `scale` makes of them."""
-    token = race_all(weights, weights.shape[0], chance)
-    return token, math.log(weights[token] * (1.0 / total))
+def draw_weighted(values, most, coldness, chance):  # type: ignore[no-untyped-def]
+    """(token, log) of values [n] that nothing is cut from, whose weights take their place; most as in draw_left.
+
+    p is what `scale` makes of the weights. The largest ones of the spans are those of the largest values.
+    """
+    top, tops = most
+    total, bounds = weights_here(values, top, coldness), np.empty(tops.shape[0])
+    weights_here(tops, top, coldness)
+    span_bounds(bounds, chance)
+    token = run(values, values.shape[0], (tops, bounds), chance)
+    return token, math.log(values[token] * (1.0 / total))
 
 
 @numba.njit(error_model="numpy")
