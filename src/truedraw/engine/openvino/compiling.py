@@ -66,7 +66,8 @@ def compile_graph(
         properties |= STEP_BY_STEP
     compiled = ov.Core().compile_model(model, "CPU", properties)
     constants.forget()
-    drop_code()  # before the constants are packed, which is when most memory is held
+    if shape is None:  # else texts go on meanwhile, and a library may just be on its way in
+        drop_code()  # before the constants are packed, which is when most memory is held
     return compiled
 
 
