@@ -10,6 +10,7 @@ import pytest
 
 from control.worlds import Source, World
 from truedraw.control.account import MEASURING, NO_ROOM, NOT_WORTH_IT, NOTHING_OFFERED, PAUSING, Account
+from truedraw.control.average import FIRST
 from truedraw.control.costs import KNOWN, PassCosts
 from truedraw.control.experience import Experience
 from truedraw.control.explanation import Explanation, together
@@ -186,3 +187,18 @@ def test_a_round_that_nobody_decided_for_is_not_told() -> None:
     for _ in range(3):
         account.saw([Round(0, (1,), (), (), (), 0, 0, seconds=1.0)], 1, 1)
     assert [passes.rounds for passes in account.explanation().widths.values()] == [1]
+
+
+def test_what_asking_took_for_nothing_stands_with_the_reason_and_not_with_the_pass() -> None:
+    known, asker = Experience(), Asker(0, 7, ("it",))
+    for _ in range(FIRST):
+        known.of("it", asker.coupled).pace.add(0.25, 1)
+    account = Account(known)
+    account.begin([asker], [{"it": Proposal.chain([1])}], {"it": 0.5})
+    account.plain(NOT_WORTH_IT)
+    account.saw([Round(0, (1,), (), (), (), 0, 0, draft_seconds=0.5, seconds=2.0)], 1, 1)
+    found = account.explanation()
+    stay, (passes,) = found.plain[NOT_WORTH_IT].to_dict(), found.widths.values()
+    assert (stay["asking_seconds"], stay["expected_asking_seconds"]) == (0.5, 0.25)
+    assert passes.seconds == 1.5
+    assert passes.expected_seconds == pytest.approx(passes.plain_seconds)

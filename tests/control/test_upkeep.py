@@ -41,7 +41,7 @@ def test_what_hardly_any_round_tells_is_not_known() -> None:
     upkeep = Upkeep()
     for _ in range(FIRST - 1):
         upkeep.add(1, 0, 1.0)
-        assert upkeep.seconds(1, 0) == 0.0
+        assert upkeep.seconds(1, 0) == upkeep.seconds(1, 2) == 0.0
     upkeep.add(1, 0, 1.0)
     assert upkeep.seconds(1, 0) == pytest.approx(1.0)
 
