@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -36,7 +34,7 @@ def engine(request, cache):
     Texts are computed, not found: test_prefixes.py finds them.
     """
     loaded = tiny_engine(cache, prefix_cache_bytes=0)
-    loaded._arithmetic = replace(loaded._arithmetic, unrolled=request.param == "unrolled")
+    loaded._admission._unrolled = request.param == "unrolled"
     yield loaded
     loaded.close()
 
@@ -127,7 +125,7 @@ def test_the_first_branch_of_a_tree_is_kept_as_far_as_it_is_a_chain(engine, deco
     sequence = engine.open(TEXT[:30])
     engine.forward([Work(sequence, tree)])
     sequence.commit([5, 6, 7, 2])
-    assert sequence.cached == (33 if engine._arithmetic.unrolled else 32)
+    assert sequence.cached == (33 if engine._admission._unrolled else 32)
     check(engine, decoder, [Work(sequence)])
 
 

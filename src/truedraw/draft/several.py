@@ -11,7 +11,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from truedraw.draft.chances import OwnChance
-from truedraw.draft.site import Inner, close_each
+from truedraw.draft.site import Inner, close_each, hear
 from truedraw.errors import BadParameter
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, LooksAhead, Proposal, Randomness, Scores
 
@@ -48,7 +48,7 @@ class SeveralStates:
         """The same in a round behind which none of them is asked, see protocol.Dozes."""
         for state in self.states.values():
             if state is not None:
-                (getattr(state, "doze", None) or state.commit)(tokens, scores)
+                hear(state, tokens, scores, dozing=True)
 
     def ahead(self, tokens: Sequence[int]) -> SeveralStates:
         """protocol.LooksAhead, as far as each can."""

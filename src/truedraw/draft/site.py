@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-from truedraw.protocol import Drafter, Engine
+from truedraw.protocol import Drafter, DraftState, Engine, Scores
 from truedraw.text import Tokenizer
 
 if TYPE_CHECKING:
@@ -92,6 +92,15 @@ class Inner(Protocol):
     def __call__(self, config: Mapping[str, Any] | str) -> Drafter:
         """From a method's name or a speculative config with a `method` and its settings; raises BadParameter."""
         ...
+
+
+def hear(state: DraftState, tokens: Sequence[int], scores: Scores, *, dozing: bool) -> None:
+    """A state sees its text grow; one that may doze, because it is not asked in the next round either, hears it later.
+
+    See protocol.Dozes.
+    """
+    doze = getattr(state, "doze", None) if dozing else None
+    (doze or state.commit)(tokens, scores)
 
 
 def close(part: object) -> None:

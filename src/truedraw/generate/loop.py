@@ -10,6 +10,7 @@ from collections.abc import Generator
 from dataclasses import replace
 
 from truedraw import protocol as p
+from truedraw.draft.site import hear
 from truedraw.errors import OutOfPages
 from truedraw.generate.guesses import guess
 from truedraw.generate.rows import LawRows
@@ -72,8 +73,8 @@ def advance(sample: Sample, scores: p.Scores, turn: Turn, draws: RowDraws) -> p.
     position = len(sample.sequence.tokens)
     verdict = rows.reached(sample.parts.verifier(proposal, rows, sample.randomness, position))
     if sample.parts.observer is not None:
-        told = replace(verdict, coupled=sample.parts.verifier.coupled)
-        sample.parts.observer(sample.number, proposal, rows, told)
+        seen = replace(verdict, coupled=sample.parts.verifier.coupled)
+        sample.parts.observer(sample.number, proposal, rows, seen)
     kept, sample.finish_reason = sample.ending.cut(verdict.tokens)
     logprobs, sampling_logprobs = rows.logprobs(kept)
     top_logprobs = rows.top_logprobs(kept, logprobs, sample.parts.top_logprobs)
@@ -82,7 +83,8 @@ def advance(sample: Sample, scores: p.Scores, turn: Turn, draws: RowDraws) -> p.
         known = None if turn.rows == 0 else rows.logits(kept)
         sample.trail.follow(kept, known, sampling_logprobs)
     sample.sequence.commit(kept)
-    heard(sample, kept, p.Scores(scores.logits, scores.hidden, proposal, scores.text))
+    told = p.Scores(scores.logits, scores.hidden, proposal, scores.text)
+    hear(sample.draft, kept, told, dozing=sample.rest > 1)
     return p.Round(
         sample=sample.number,
         tokens=kept,
@@ -101,12 +103,6 @@ def advance(sample: Sample, scores: p.Scores, turn: Turn, draws: RowDraws) -> p.
         finish_reason=sample.finish_reason,
         top_logprobs=top_logprobs,
     )
-
-
-def heard(sample: Sample, tokens: tuple[int, ...], scores: p.Scores) -> None:
-    """The drafters see the text grow; whoever is not asked in the next round either may hear it later."""
-    doze = getattr(sample.draft, "doze", None) if sample.rest > 1 else None
-    (doze or sample.draft.commit)(tokens, scores)
 
 
 def origins(proposal: p.Proposal, verdict: p.Verdict, forced: int = 0) -> tuple[p.Origin, ...]:

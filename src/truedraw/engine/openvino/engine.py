@@ -10,6 +10,7 @@ from typing import Any
 from weakref import WeakSet
 
 from truedraw.engine.cache_use import CacheUse
+from truedraw.engine.openvino.admission import Admission
 from truedraw.engine.openvino.compiling import Options, compile_checkpoint, weights_policy
 from truedraw.engine.openvino.drafting_costs import KeptCosts
 from truedraw.engine.openvino.fixed import AFTER, COUNTED
@@ -22,12 +23,11 @@ from truedraw.engine.openvino.runner import Runner, cache_ports
 from truedraw.engine.openvino.selftest import InvarianceReport, check_once
 from truedraw.engine.openvino.sequence import PagedSequence
 from truedraw.engine.openvino.shallow import Layers, ShallowEngine, equal_text
-from truedraw.engine.openvino.tasks import Filling, Scoring, Task, most_needed, needs, unfinished
+from truedraw.engine.openvino.tasks import unfinished
 from truedraw.engine.openvino.timing import Costs
 from truedraw.engine.openvino.weights import Matrix
-from truedraw.engine.texts import Limits, beginning, check_fill
-from truedraw.engine.trees import check_proposal
-from truedraw.errors import EngineError, OutOfPages
+from truedraw.engine.texts import Limits
+from truedraw.errors import EngineError
 from truedraw.models import Checkpoint
 from truedraw.models.cache import cache_root
 from truedraw.models.layout import EMBEDDING, HEAD
@@ -64,8 +64,7 @@ class OpenVINOEngine:
         self._kept: KeptCosts | None = None
         self._shallow: dict[int, ShallowEngine] = {}
         self._texts: WeakSet[Any] = WeakSet()
-        self._limits = Limits(self.vocab_size, self.context_length)
-        self._asked = self._found = 0  # tokens, see CacheUse
+        self._admission = Admission(runner.pool, Limits(self.vocab_size, self.context_length), arithmetic.unrolled)
 
     @classmethod
     def load(  # noqa: PLR0913 - what can be said of an engine, all but the first by name
@@ -119,13 +118,7 @@ class OpenVINOEngine:
         Raises BadPrompt for no token or more than the context holds, EngineError for unknown ones.
         """
         self._live()
-        ids = beginning(tokens, self._limits)
-        prefixes = self._pool.prefixes
-        sequence = PagedSequence(
-            ids, self._pool, self._limits, None if alone or not prefixes.max_idle else prefixes.root
-        )
-        self._asked += sequence.ask()
-        self._found += sequence.find()
+        sequence = self._admission.open(tokens, alone)
         self._texts.add(sequence)
         return sequence
 
@@ -134,9 +127,9 @@ class OpenVINOEngine:
 
         Raises OutOfPages, and changes nothing, where the cache has no room for that.
         """
-        passes, own = self._live(), self._own(sequence)
+        passes, own = self._live(), self._admission.own(sequence)
         if n > 0 and own.num_uncached > 1:
-            tasks = self._with_room([], [Fill(own, own.num_uncached - 1)])
+            tasks = self._admission.with_room([], [Fill(own, own.num_uncached - 1)])
             passes.ahead(tasks, CHUNK_ROWS, leave=0)
         forks: list[Sequence] = [own.forked() for _ in range(n)]
         self._texts.update(forks)
@@ -171,13 +164,7 @@ class OpenVINOEngine:
     def fits(self, works: Seq[Work], fills: Seq[Fill] = ()) -> bool:
         """Whether `forward` would find the pages; raises EngineError where it would for another reason."""
         self._live()
-        sequences = self._checked(works, fills)
-        if not fills and self._has_plenty(sequences, works):
-            return True
-        found = [sequence.find() for sequence in sequences]
-        fits = self._pool.missing(*needs(self._tasks(works, fills))) <= self._pool.num_free
-        _lose(sequences, found)
-        return fits
+        return self._admission.fits(works, fills)
 
     def forward(self, works: Seq[Work], fills: Seq[Fill] = ()) -> list[Scores]:
         """One pass for all works and fills; more than CHUNK_ROWS rows of uncached text are computed in passes before.
@@ -186,7 +173,7 @@ class OpenVINOEngine:
         changes nothing, where the cache has no room for all of it, and EngineError for what no pass can do.
         """
         passes = self._live()
-        tasks = self._with_room(works, fills)
+        tasks = self._admission.with_room(works, fills)
         passes.ahead([task for task in tasks if task.unrolled], CHUNK_ROWS, leave=0)
         passes.ahead(tasks, CHUNK_ROWS, leave=CHUNK_ROWS)
         works_first = tasks[: len(works)] + unfinished(tasks[len(works) :])
@@ -195,7 +182,7 @@ class OpenVINOEngine:
         places, logits, hidden = passes.run([task.part() for task in works_first])
         if hidden is None:
             return [Scores(logits[rows]) for rows in places[: len(works)]]
-        told = [self._own(work.sequence).tell() if passes.runner.shows_text else () for work in works]
+        told = [self._admission.own(work.sequence).tell() if passes.runner.shows_text else () for work in works]
         found = zip(places, told, strict=False)
         return [Scores(logits[rows], hidden[rows], text=text) for rows, text in found]
 
@@ -208,7 +195,7 @@ class OpenVINOEngine:
         """How full the cache is, and how much text it has saved from being computed."""
         pool = self._pool
         idle = pool.prefixes.num_idle
-        return CacheUse(pool.num_pages, pool.num_free - idle, idle, pool.page_bytes, self._asked, self._found)
+        return CacheUse(pool.num_pages, pool.num_free - idle, idle, pool.page_bytes, *self._admission.use)
 
     def pass_costs(self, *, anew: bool = False) -> PassTable | None:
         """What passes take on this machine; a first measurement, or one `anew`, takes seconds and is recorded.
@@ -250,48 +237,6 @@ class OpenVINOEngine:
         self.forward([Work(sequence)])
         sequence.close()
 
-    def _with_room(self, works: Seq[Work], fills: Seq[Fill]) -> list[Task]:
-        """The checked tasks, their pages taken; text that others have computed since is found first."""
-        sequences = self._checked(works, fills)
-        self._asked += sum([sequence.ask() for sequence in sequences])
-        found = [sequence.find() for sequence in sequences]
-        tasks = self._tasks(works, fills)
-        try:
-            self._pool.reserve(*needs(tasks))
-        except OutOfPages:
-            _lose(sequences, found)
-            raise
-        self._found += sum(found)
-        return tasks
-
-    def _checked(self, works: Seq[Work], fills: Seq[Fill]) -> list[PagedSequence]:
-        """Their sequences; raises EngineError for anything but pages."""
-        sequences = [self._own(work.sequence) for work in works] + [self._own(fill.sequence) for fill in fills]
-        if len(set(sequences)) < len(sequences):
-            raise EngineError("a sequence can stand in a pass only once; fork it")
-        for work in works:
-            check_proposal(work.proposal, len(work.sequence.tokens), self._limits)
-        for fill in fills:
-            check_fill(fill)
-        return sequences
-
-    def _has_plenty(self, sequences: Seq[PagedSequence], works: Seq[Work]) -> bool:
-        """For trees of any shape with as many nodes."""
-        most = [most_needed(each, len(work.proposal)) for each, work in zip(sequences, works, strict=True)]
-        return sum(most) <= self._pool.num_free
-
-    def _tasks(self, works: Seq[Work], fills: Seq[Fill]) -> list[Task]:
-        """Of sequences that are checked; a fill that has found all it wanted is none any more."""
-        unrolled = self._arithmetic.unrolled
-        scorings = [Scoring(self._own(work.sequence), work.proposal, unrolled) for work in works]
-        return [*scorings, *unfinished([Filling(self._own(fill.sequence), fill.count) for fill in fills])]
-
-    def _own(self, sequence: Sequence) -> PagedSequence:
-        if not isinstance(sequence, PagedSequence) or sequence.pool is not self._pool:
-            raise EngineError("a sequence can only be run by the engine that opened it")
-        sequence.check_open()
-        return sequence
-
     def _held(self, name: str) -> Matrix:
         self._live()
         if self._layers is None:
@@ -304,8 +249,3 @@ class OpenVINOEngine:
         if self._passes is None:
             raise EngineError("the engine is closed; load the model again")
         return self._passes
-
-
-def _lose(sequences: Seq[PagedSequence], found: Seq[int]) -> None:
-    for sequence, count in zip(sequences, found, strict=True):
-        sequence.lose(count)

@@ -1,0 +1,100 @@
+"""What may stand in a pass: sequences of this cache, sound proposals, and as many pages as they take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Seq
+from typing import NamedTuple
+
+from truedraw.engine.openvino.pages import PagePool
+from truedraw.engine.openvino.sequence import PagedSequence
+from truedraw.engine.openvino.tasks import Filling, Scoring, Task, most_needed, needs, unfinished
+from truedraw.engine.texts import Limits, beginning, check_fill
+from truedraw.engine.trees import check_proposal
+from truedraw.errors import EngineError, OutOfPages
+from truedraw.protocol import Fill, Sequence, Work
+
+
+class Use(NamedTuple):
+    """Tokens of text, see CacheUse."""
+
+    asked: int = 0
+    found: int = 0
+
+
+class Admission:
+    """To the passes over one cache. `unrolled`: trees are computed path by path."""
+
+    def __init__(self, pool: PagePool, limits: Limits, unrolled: bool) -> None:
+        self._pool, self._limits, self._unrolled = pool, limits, unrolled
+        self.use = Use()
+
+    def open(self, tokens: Seq[int], alone: bool) -> PagedSequence:
+        """A text, with the pages that hold its beginning unless it is to be `alone`; raises as Engine.open."""
+        ids, prefixes = beginning(tokens, self._limits), self._pool.prefixes
+        root = None if alone or not prefixes.max_idle else prefixes.root
+        sequence = PagedSequence(ids, self._pool, self._limits, root)
+        self._used(sequence.ask(), sequence.find())
+        return sequence
+
+    def with_room(self, works: Seq[Work], fills: Seq[Fill]) -> list[Task]:
+        """The checked tasks, their pages taken; text that others have computed since is found first.
+
+        Raises as Engine.forward, and then has changed nothing.
+        """
+        sequences = self._checked(works, fills)
+        self._used(sum([sequence.ask() for sequence in sequences]), 0)
+        found = [sequence.find() for sequence in sequences]
+        tasks = self._tasks(works, fills)
+        try:
+            self._pool.reserve(*needs(tasks))
+        except OutOfPages:
+            _lose(sequences, found)
+            raise
+        self._used(0, sum(found))
+        return tasks
+
+    def fits(self, works: Seq[Work], fills: Seq[Fill]) -> bool:
+        """Whether with_room() would find the pages; raises EngineError where it would for another reason."""
+        sequences = self._checked(works, fills)
+        if not fills and self._has_plenty(sequences, works):
+            return True
+        found = [sequence.find() for sequence in sequences]
+        fits = self._pool.missing(*needs(self._tasks(works, fills))) <= self._pool.num_free
+        _lose(sequences, found)
+        return fits
+
+    def own(self, sequence: Sequence) -> PagedSequence:
+        """The sequence, if it is one of this cache and open; raises EngineError."""
+        if not isinstance(sequence, PagedSequence) or sequence.pool is not self._pool:
+            raise EngineError("a sequence can only be run by the engine that opened it")
+        sequence.check_open()
+        return sequence
+
+    def _used(self, asked: int, found: int) -> None:
+        self.use = Use(self.use.asked + asked, self.use.found + found)
+
+    def _checked(self, works: Seq[Work], fills: Seq[Fill]) -> list[PagedSequence]:
+        """Their sequences; raises EngineError for anything but pages."""
+        sequences = [self.own(work.sequence) for work in works] + [self.own(fill.sequence) for fill in fills]
+        if len(set(sequences)) < len(sequences):
+            raise EngineError("a sequence can stand in a pass only once; fork it")
+        for work in works:
+            check_proposal(work.proposal, len(work.sequence.tokens), self._limits)
+        for fill in fills:
+            check_fill(fill)
+        return sequences
+
+    def _has_plenty(self, sequences: Seq[PagedSequence], works: Seq[Work]) -> bool:
+        """For trees of any shape with as many nodes."""
+        most = [most_needed(each, len(work.proposal)) for each, work in zip(sequences, works, strict=True)]
+        return sum(most) <= self._pool.num_free
+
+    def _tasks(self, works: Seq[Work], fills: Seq[Fill]) -> list[Task]:
+        """Of sequences that are checked; a fill that has found all it wanted is none any more."""
+        scorings = [Scoring(self.own(work.sequence), work.proposal, self._unrolled) for work in works]
+        return [*scorings, *unfinished([Filling(self.own(fill.sequence), fill.count) for fill in fills])]
+
+
+def _lose(sequences: Seq[PagedSequence], found: Seq[int]) -> None:
+    for sequence, count in zip(sequences, found, strict=True):
+        sequence.lose(count)
