@@ -49,7 +49,11 @@ def row(option: Any) -> str:
     """One flag."""
     names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
     default = option.default
-    told = f" Default: {default}." if isinstance(default, str | int) and not isinstance(default, bool) else ""
+    told = (
+        f" Default: {default}."
+        if isinstance(default, str | int) and not isinstance(default, bool) and default != ""
+        else ""
+    )
     environment = f"`{option.envvar}`" if option.envvar else ""
     return f"| {names} | {environment} | {str(option.help).replace('|', '&#124;')}{told} |"
 

@@ -33,6 +33,11 @@ class BadParameter(BadInput):
     def __init__(self, parameter: str, message: str) -> None:
         super().__init__(f"{parameter}: {message}")
         self.parameter = parameter
+        self._given = parameter, message
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        """As it was made: an error may have to go from one process to another."""
+        return type(self), self._given
 
 
 class BadPrompt(BadInput):

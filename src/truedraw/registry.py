@@ -8,7 +8,7 @@ a table of their own ("truedraw.lossy_verifiers"), so that no list and no look-u
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from truedraw.errors import UnknownName
@@ -67,10 +67,19 @@ def names(kind: str) -> list[str]:
 
 
 def find(kind: str, name: str) -> Any:
-    """The class behind a name; raises UnknownName with the list of valid ones."""
+    """The class behind a name; raises UnknownName with the list of valid ones, and for a plug-in that is broken."""
     if name in BUILT_IN[kind]:
         module, _, attribute = BUILT_IN[kind][name].partition(":")
         return getattr(import_module(module), attribute)
     for point in entry_points(group=f"truedraw.{kind}", name=name):
-        return point.load()
+        return _loaded(point)
     raise UnknownName(f"no {kind[:-1].replace('_', ' ')} is called {name!r}; choose one of: {', '.join(names(kind))}")
+
+
+def _loaded(point: EntryPoint) -> Any:
+    try:
+        return point.load()
+    except Exception as error:  # of somebody else's code
+        why = f"{type(error).__name__}: {error}"
+        what = f"the plug-in {point.name!r} ({point.value}) cannot be loaded: {why}"
+        raise UnknownName(f"{what}; mend its package, or remove it") from error

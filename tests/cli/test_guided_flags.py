@@ -78,3 +78,11 @@ def test_an_amateur_changes_what_is_drawn(cli):
     contrasted = cli(*TOY, "--amateur", "tabular", "--contrastive-alpha", "0.01", "--contrastive-beta", "0.3", "--json")
     assert contrasted.code == 0
     assert json.loads(contrasted.out)["choices"][0]["text"]
+
+
+def test_a_long_schema_is_no_file_name(cli):
+    schema = json.dumps({"enum": ["x" * 50] * 9 + [1]})
+    done = cli(*TOY, "--json-schema", schema)
+    assert done.code == 2
+    assert "json_schema" in done.err
+    assert done.err.count("\n") == 1

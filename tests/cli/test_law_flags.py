@@ -51,3 +51,18 @@ def test_a_contradiction_is_said_in_words(cli) -> None:
     answer = cli("generate", "the cat", *TOY, "--mirostat", "2", "--top-p", "0.9")
     assert answer.code == 2
     assert "top_p" in answer.err
+
+
+def test_counts_may_be_scheduled(cli) -> None:
+    assert SamplingFlags(schedule=["top-k=0:5,9:2"]).given() == {"schedule": {"top_k": [[0, 5], [9, 2]]}}
+    assert cli("generate", "the cat", *TOY, "--schedule", "top_k=0:1").code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("logit_bias", ["1=-100", "1=100"]), ("schedule", ["temperature=0:1", "temperature=0:0.1"]),
+     ("schedule", ["top-p=0:0.5", "top_p=0:0.9"])],
+)  # fmt: skip
+def test_nothing_stands_there_twice(name, values) -> None:
+    with pytest.raises(BadParameter, match=f"--{name.replace('_', '-')}.*stands there twice"):
+        SamplingFlags(**{name: values}).given()

@@ -1,6 +1,8 @@
 """truedraw generate --input."""
 
+import errno
 import json
+import os
 import signal
 
 import pytest
@@ -256,3 +258,57 @@ def test_a_number_without_end_stays_beside_its_line(cli, digits):
     message = json.loads(done.out)["error"]["message"]
     assert len(message) < 200
     assert "temperature" in message or f"{digits} digits" in message
+
+
+@pytest.mark.parametrize("wrong", [("--cache-bytes", "5X"), ("--threads", 3), ("-m", "no/such.gguf")])
+def test_a_run_that_cannot_begin_overwrites_nothing(cli, source, tmp_path, wrong):
+    out = tmp_path / "out.jsonl"
+    cli("generate", *TOY, "--input", source, "--output", out, "--seed", 1)
+    before = out.read_bytes()
+    done = cli("generate", *TOY, "--input", source, "--output", out, "--overwrite", *wrong)
+    assert done.code == 2
+    assert out.read_bytes() == before
+
+
+def test_a_full_disk_loses_nothing(cli, source, tmp_path, monkeypatch):
+    out, write, given = tmp_path / "out.jsonl", os.write, []
+
+    def full(file, data):
+        given.append(data)
+        if len(given) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(file, data)
+
+    monkeypatch.setattr("truedraw.generate.offline.journal.os.write", full)
+    done = cli("generate", *TOY, "--input", source, "--output", out, "--seed", 1)
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "out.jsonl cannot be written: No space left on device; make room" in done.err
+    monkeypatch.undo()
+    assert cli("generate", *TOY, "--input", source, "--output", out, "--seed", 1).code == 0
+    assert sorted(read(out)) == [1, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "record", ['{"line": 1000000000000, "digest": "1"}', '{"line": 1e400, "digest": "1"}',
+               '{"line": 1, "digest": "11111111111111111"}'],
+)  # fmt: skip
+def test_a_damaged_record_is_named(cli, source, tmp_path, record):
+    out = tmp_path / "out.jsonl"
+    cli("generate", *TOY, "--input", source, "--output", out, "--seed", 1)
+    with out.open("a") as file:
+        file.write(record + "\n")
+    done = cli("generate", *TOY, "--input", source, "--output", out, "--seed", 1)
+    assert done.code == 2
+    assert "holds a result without a line of prompts" in done.err
+
+
+def test_a_line_that_names_what_cannot_be_a_file_ends_alone(cli, tmp_path):
+    source = tmp_path / "odd.jsonl"
+    names = [{"method": "suffix", "suffix_decoding_index": "a\0b"}, {"method": "model", "model": "x" * 300},
+             {"method": "ngram-lm", "ngram_lm_path": "~nobody-of-that-name/x"}]  # fmt: skip
+    lines = [{"prompt": "the"}, *({"prompt": "the", "speculative": each} for each in names), {"prompt": "the cat"}]
+    source.write_text("\n".join(map(json.dumps, lines)))
+    done = cli("generate", *TOY, "--input", source, "--output", tmp_path / "out.jsonl", "--max-running", 1)
+    assert done.code == 0
+    found = read(tmp_path / "out.jsonl")
+    assert ["error" in found[line] for line in range(1, 6)] == [False, True, True, True, False]

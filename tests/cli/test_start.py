@@ -95,3 +95,21 @@ def test_an_import_that_made_another_error_of_it():
     loop.__context__ = OSError()
     loop.__context__.__context__ = loop
     assert not came_of_interrupt(loop)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell's way to close a stream")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+def test_streams_that_are_closed(closed):
+    code = "from truedraw.cli.start import main; main()"
+    command = f'exec "$0" -c "$1" generate the -m tabular --max-tokens 4 {closed}'
+    done = subprocess.run(["sh", "-c", command, sys.executable, code], capture_output=True, check=False)
+    assert (done.returncode, b"Traceback" in done.stderr) == (0, False)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell's way to close a stream")
+def test_a_prompt_from_a_closed_stream_is_empty():
+    code = "from truedraw.cli.start import main; main()"
+    command = 'exec "$0" -c "$1" generate - -m tabular <&-'
+    done = subprocess.run(["sh", "-c", command, sys.executable, code], capture_output=True, check=False)
+    assert done.returncode == 2
+    assert b"prompt is empty" in done.stderr

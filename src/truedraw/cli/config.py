@@ -63,6 +63,8 @@ def _checked(table: Mapping[str, Any], verb: str, flags: Mapping[str, Option], p
         if name not in flags:
             valid = ", ".join(sorted(flags))
             raise BadFile(f"--config {path}: truedraw {verb} has no flag {key!r}; valid ones are {valid}")
+        if name in values:
+            raise BadFile(f"--config {path}: {name} stands there twice, once with a dash; give it once")
         values[name] = _value(key, value, flags[name], path)
     return values
 

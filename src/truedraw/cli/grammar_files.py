@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from os.path import isfile
 from pathlib import Path
 
 from truedraw.errors import BadFile
-
-LONGEST_NAME = 4096  # characters; file systems take no longer path
 
 
 def grammar_text(flag: str, value: str) -> str:
@@ -15,9 +14,8 @@ def grammar_text(flag: str, value: str) -> str:
     A value that names a file is read. Otherwise one that could be a grammar (it has a rule's colon) or JSON (a brace,
     true or false) is taken as it is.
     """
-    path = Path(value)
-    if len(value) <= LONGEST_NAME and "\0" not in value and path.is_file():
-        return _read(flag, path)
+    if isfile(value):  # False for what can be no name, be it too long
+        return _read(flag, Path(value))
     written_out = ":" in value if flag == "--grammar" else value.strip().startswith(("{", "true", "false"))
     if not written_out:
         raise BadFile(f"{flag}: there is no file {value[:80]!r}, and it is not written out either; give one of the two")

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from truedraw.cli.colour import write
 from truedraw.cli.flags import OUTPUT
 from truedraw.cli.grouping import flag
-from truedraw.errors import BadParameter
+from truedraw.cli.pipe import OutputError
+from truedraw.errors import BadFile, BadParameter
 
 if TYPE_CHECKING:
     from truedraw.generate.offline.journal import Journal
@@ -104,8 +105,22 @@ def records_to(files: FileFlags, settings: Mapping[str, Any]) -> Iterator[Journa
     if files.path is None:
         yield StdoutRecords()
         return
-    with Journal(files.path, settings, files.overwrite) as journal:
+    with written(files), Journal(files.path, settings, files.overwrite) as journal:
         yield journal
+
+
+@contextmanager
+def written(files: FileFlags) -> Iterator[None]:
+    """A disk that takes no more is the file's fault, and what is there stays; raises BadFile."""
+    try:
+        yield
+    except OutputError:
+        raise
+    except OSError as error:
+        if files.path is None or isinstance(error, BrokenPipeError):
+            raise
+        what = f"{files.path} cannot be written: {error.strerror or error}"
+        raise BadFile(f"{what}; make room, and run the same command again: it goes on") from error
 
 
 def seed_of(files: FileFlags, given: int | None) -> int:

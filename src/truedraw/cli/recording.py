@@ -12,7 +12,7 @@ import typer
 from truedraw.cli.flags import OutputFlags
 from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.progress import Pace, Tally, bar
-from truedraw.cli.record_files import FileFlags
+from truedraw.cli.record_files import FileFlags, written
 from truedraw.cli.reused import Reused, computed
 from truedraw.errors import BadParameter
 
@@ -54,7 +54,8 @@ class Recording:
             with bar(pace, self.output.color) as add:
 
                 def emit(record: dict[str, Any]) -> None:
-                    append(record)
+                    with written(self.files):
+                        append(record)
                     add(record)
 
                 try:

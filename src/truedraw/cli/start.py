@@ -17,6 +17,7 @@ def main() -> None:
     if wanted:
         signal.signal(signal.SIGINT, _leave)
     sys.unraisablehook = _unraisable
+    _open_streams()
     from truedraw.cli.main import run
 
     if wanted:
@@ -30,6 +31,15 @@ def main() -> None:
     if wanted:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # all is said: from here on there is nothing to keep
     sys.exit(code)
+
+
+def _open_streams() -> None:
+    """What a daemon or a shell has closed is opened to nowhere."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 - as long as the program
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)  # which nobody replaces, so that it stays open
 
 
 def _quietly(run: Any) -> int:

@@ -68,7 +68,7 @@ class HeadFlags:
             help="One step for all positions, or a head a position: over the last state alone (medusa), over the "
             "tokens drafted before it as well (hydra), or over one trunk, all in one call (parallel). transformer: no "
             "head but a small llama model of its own, a folder for --spec-model. eagle3: one decoder layer over the "
-            "whole text, a folder for --draft and --spec-method eagle.",
+            "whole text, a folder for --draft and --spec-method eagle. The last two are for `train draft` alone.",
             rich_help_panel=HEAD,
         ),
     ] = "recurrent"

@@ -13,9 +13,12 @@ def biases(pairs: Sequence[str]) -> dict[int, float]:
     for pair in pairs:
         token, _, bias = pair.partition("=")
         try:
-            found[int(token)] = float(bias)
+            token_id, number = int(token), float(bias)
         except ValueError:
             raise BadParameter("--logit-bias", f"got {pair!r}; give a token id and a number, as 42=-1.5") from None
+        if token_id in found:
+            raise BadParameter("--logit-bias", f"token {token_id} stands there twice; name it once")
+        found[token_id] = number
     return found
 
 
@@ -23,9 +26,12 @@ def schedules(lines: Sequence[str]) -> dict[str, list[list[float]]]:
     """{parameter: [[tokens, value], ...]} from "NAME=TOKENS:VALUE,TOKENS:VALUE"; raises BadParameter."""
     found: dict[str, list[list[float]]] = {}
     for line in lines:
-        name, _, points = line.partition("=")
+        written, _, points = line.partition("=")
+        name = written.strip().replace("-", "_")
+        if name in found:
+            raise BadParameter("--schedule", f"{name} stands there twice; give all its points in one")
         try:
-            found[name.strip().replace("-", "_")] = [_point(point) for point in points.split(",")]
+            found[name] = [_point(point) for point in points.split(",")]
         except ValueError:
             raise BadParameter(
                 "--schedule", f"got {line!r}; give tokens:value pairs, as temperature=0:1.2,100:0.7"
@@ -41,4 +47,12 @@ def order(text: str) -> str | list[str]:
 
 def _point(text: str) -> list[float]:
     tokens, _, value = text.partition(":")
-    return [int(tokens), float(value)]
+    return [int(tokens), _number(value)]
+
+
+def _number(text: str) -> float:
+    """Whole where it is written so: some parameters are counts."""
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)

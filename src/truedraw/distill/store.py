@@ -54,6 +54,7 @@ class Store:
         self.folder, self.shape = folder, shape
         self._index = Journal(folder / INDEX, settings, overwrite)
         try:
+            self._index.renew()  # the rows are cut below, and none of them may be listed then
             lines = list(self._index.records())
             self.texts, self.rows = len(lines), sum(rows_of(line, folder) for line in lines)
             self.seconds = float(lines[-1]["seconds"]) if lines else 0.0  # that they took to compute

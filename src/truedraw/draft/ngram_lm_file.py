@@ -94,11 +94,12 @@ def counts_for(path: str | Path, vocab_size: int, models: Models | None) -> Ngra
 
     A file that has not changed is not read again. Raises BadFile, and BadParameter for counts of other tokens.
     """
-    file = Path(path).expanduser()
     try:
+        file = Path(path).expanduser()
         facts = file.stat()
-    except OSError as error:
-        raise BadFile(f"{file} cannot be read: {error.strerror}; `truedraw ngrams build` makes such a file") from error
+    except (OSError, ValueError, RuntimeError) as error:  # or no file's name, or a home folder that nobody knows
+        why = getattr(error, "strerror", None) or error
+        raise BadFile(f"{str(path)!r} cannot be read: {why}; `truedraw ngrams build` makes such a file") from error
     counts, origin = _opened(file, (facts.st_ino, facts.st_size, facts.st_mtime_ns))
     same = origin.vocab_size <= vocab_size if models is None else origin.tokenizer == models.tokenizer.fingerprint
     if not same:

@@ -34,7 +34,7 @@ class Batch:
         self._model = model
         self._cache = LogitsCache(logits_cache_bytes)
         cache = self._cache if logits_cache_bytes else None
-        self._scheduler = Scheduler(model.engine, PayoffController(model.experience), limits, cache)
+        self._scheduler = Scheduler(model.engine, PayoffController(model.experience), limits, cache, model.turns)
         self._drafters = SharedDrafters()
         self._open: dict[Job, Generation] = {}
 
@@ -102,6 +102,13 @@ class Batch:
         self.close()
 
 
+class End:
+    """Behind the last request."""
+
+
+END = End()
+
+
 def generate_many(batch: Batch, requests: Iterable[Request]) -> Iterator[tuple[Request, Result | TruedrawError]]:
     """Each request and what came of it, in order of completion; a bad one has its error beside it.
 
@@ -111,18 +118,26 @@ def generate_many(batch: Batch, requests: Iterable[Request]) -> Iterator[tuple[R
     with batch:
         while more or batch.num_unfinished:
             while more and batch.is_hungry:
-                request = next(source, None)
-                if request is None:
+                request = next(source, END)
+                if isinstance(request, End):
                     more = False
                     break
                 try:
-                    run = batch.add(
-                        request.prompt, speculative=request.speculative, observer=request.observer, **request.params
-                    )
+                    asked[added(batch, request)] = request
                 except TruedrawError as error:
                     yield request, error
-                else:
-                    asked[run] = request
             batch.step()
             for run in batch.finished():
                 yield asked.pop(run), run.error or run.result()
+
+
+def added(batch: Batch, request: Request) -> Generation:
+    """The run of a request; raises TruedrawError, whatever is wrong with it."""
+    if not isinstance(request, Request):
+        raise BadInput(f"got {request!r:.60} among the requests; give truedraw.Request(prompt, params)")
+    try:
+        return batch.add(request.prompt, speculative=request.speculative, observer=request.observer, **request.params)
+    except TruedrawError:
+        raise
+    except Exception as error:  # of a plug-in, or of what a request names
+        raise BadInput(f"the request cannot be begun: {type(error).__name__}: {error}") from error

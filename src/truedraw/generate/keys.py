@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
 from truedraw.draft.knobs import Knobs
-from truedraw.errors import BadParameter
+from truedraw.errors import BadParameter, UnknownName
 from truedraw.registry import find, names
 
 MODEL, AUTO, OFF = "model", "auto", "none"
@@ -45,8 +45,9 @@ def meant(model: str | Path | None, settings: Mapping[str, Any]) -> str:
     wanted = {name for name, value in settings.items() if value is not None}
     if not wanted:
         return AUTO
-    having = [method for method in names("drafters") if wanted <= {*keys(method)}]
-    simplest = [each for each in having if all({*keys(each)} <= {*keys(other)} for other in having)]
+    known = {method: {*keys(method)} for method in usable_methods()}
+    having = [method for method, own in known.items() if wanted <= own]
+    simplest = [each for each in having if all(known[each] <= known[other] for other in having)]
     return simplest[0] if len(simplest) == 1 else AUTO
 
 
@@ -87,7 +88,22 @@ def used(method: str) -> tuple[str, ...]:
 
 def every_key() -> set[str]:
     """That means something with any method."""
-    return {*COMMON, *(key for method in names("drafters") for key in keys(method))}
+    return {*COMMON, *(key for method in usable_methods() for key in keys(method))}
+
+
+def usable_methods() -> Iterator[str]:
+    """All but plug-ins that cannot be loaded, which concern only those who name them."""
+    for method in names("drafters"):
+        try:
+            find("drafters", method)
+        except UnknownName:
+            continue
+        yield method
+
+
+def is_strange(name: str) -> bool:
+    """Whether it means something with no method."""
+    return name not in every_key()
 
 
 def needs_run(method: str) -> bool:
@@ -106,13 +122,12 @@ def arguments(method: str) -> tuple[str, ...]:
 def refuse_unused(method: str, given: Mapping[str, Any]) -> None:
     """Raises BadParameter naming what is no key, or none of the method's; UnknownName for no method."""
     usable = used(method)
-    unused = [name for name, value in given.items() if name not in usable and value is not None]
+    unused = [name for name, value in given.items() if name not in usable and (value is not None or is_strange(name))]
     if given.get("num_speculative_tokens") == 0:
         unused = [name for name in unused if name != "num_speculative_tokens"]  # 0 is what none means
     if not unused:
         return
-    known = every_key()
-    if strange := [name for name in unused if name not in known]:
+    if strange := [name for name in unused if is_strange(name)]:
         raise BadParameter(strange[0], f"no such key of the speculative config; with {method}: {', '.join(usable)}")
     raise BadParameter(
         unused[0], f"the method {method} does not use {', '.join(unused)}; leave that out, or choose another method"

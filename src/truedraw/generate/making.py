@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from truedraw.draft.several import SeveralDrafters, Source
+from truedraw.errors import BadParameter, TruedrawError
 from truedraw.generate.calls import Calls
 from truedraw.generate.draft_model import DraftModels
 from truedraw.generate.foreign_drafter import ForeignDrafter
@@ -40,7 +41,7 @@ class Maker:
         limit = spec.draft_timeout if limit_seconds is None else limit_seconds
         given = {name: value for name in asked if (value := self._given(name, spec, limit)) is not None}
         given |= {name: spec.settings[name] for name in asked if name in spec.settings}
-        drafter: Drafter = find("drafters", spec.method)(**given)
+        drafter = made_of(spec.method, given)
         if self.drafts is None or spec.method == OFF:
             return drafter
         within = given["inner"].calls if "inner" in given else ()
@@ -63,6 +64,19 @@ class Maker:
         if name == "inner":
             return None if self.drafts is None else Composed(self, limit_seconds)
         return None if self.drafts is None else of_run(name, spec, self.drafts)
+
+
+def made_of(method: str, given: Mapping[str, Any]) -> Drafter:
+    """A drafter by its constructor; raises BadParameter where somebody else's fails."""
+    kind = find("drafters", method)
+    try:
+        drafter: Drafter = kind(**given)
+    except Exception as error:
+        if method in BUILT_IN["drafters"] or isinstance(error, TruedrawError):
+            raise
+        why = f"{type(error).__name__}: {error}"
+        raise BadParameter("method", f"the plug-in {method!r} cannot be made with {sorted(given)}: {why}") from error
+    return drafter
 
 
 def takes_trees(judge: Verifier) -> bool:

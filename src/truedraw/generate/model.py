@@ -23,6 +23,7 @@ from truedraw.generate.result import Result
 from truedraw.generate.scheduler import Scheduler
 from truedraw.generate.shared_drafters import SharedDrafters
 from truedraw.generate.speculation import Speculation, speculation
+from truedraw.generate.taking_turns import TakingTurns
 from truedraw.protocol import Engine, KnowsCosts, Observer
 from truedraw.sampling.params import SamplingParams, sampling_params
 from truedraw.text import Tokenizer
@@ -37,7 +38,10 @@ Spec = Speculation | Mapping[str, Any] | str | bool | None
 
 
 class Model:
-    """An engine, its tokenizer and the model's own sampling defaults. Use it in a `with` block, or call close()."""
+    """An engine, its tokenizer and the model's own sampling defaults. Use it in a `with` block, or call close().
+
+    Threads may share it: their runs take turns, a pass each. A batch serves many requests sooner.
+    """
 
     def __init__(
         self, name: str, engine: Engine, tokenizer: Tokenizer, defaults: Mapping[str, Any] | None = None
@@ -46,6 +50,7 @@ class Model:
         self.defaults = dict(defaults or {})
         self.experience = Experience()
         self.drafts = DraftModels(name, tokenizer, engine.vocab_size, target=engine)
+        self.turns = TakingTurns()
 
     def generate(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
                  **sampling: Any) -> Result:  # fmt: skip
@@ -71,8 +76,9 @@ class Model:
         `observer` sees every verdict while it is made, see protocol.Observer.
         """
         wish = self.wish(prompt, params, speculative=speculative, observer=observer, **sampling)
-        scheduler = Scheduler(self.engine, PayoffController(self.experience))
-        run, job = self.run(wish, scheduler)
+        scheduler = Scheduler(self.engine, PayoffController(self.experience), turns=self.turns)
+        with self.turns:
+            run, job = self.run(wish, scheduler)
         scheduler.add(job)
         return run
 
@@ -150,11 +156,12 @@ class Model:
 
         An engine whose passes took otherwise than it says is told so, and one that keeps what drafters take gets that.
         """
-        if isinstance(self.engine, KnowsCosts) and self.experience.costs.drifted():
-            self.engine.doubt_costs()
-        remember(self.engine, self.experience)
-        self.drafts.close()
-        self.engine.close()
+        with self.turns:
+            if isinstance(self.engine, KnowsCosts) and self.experience.costs.drifted():
+                self.engine.doubt_costs()
+            remember(self.engine, self.experience)
+            self.drafts.close()
+            self.engine.close()
 
     def __enter__(self) -> Model:
         return self

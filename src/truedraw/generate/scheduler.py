@@ -19,6 +19,7 @@ from truedraw.generate.known_rows import KnownRows
 from truedraw.generate.loop import rounds
 from truedraw.generate.planning import LIMITS, Limits, plan
 from truedraw.generate.sample import Sample, Turn
+from truedraw.generate.taking_turns import TakingTurns
 from truedraw.protocol import Controller, Engine, Round, Work
 from truedraw.sampling.working_time import working_seconds
 
@@ -26,17 +27,19 @@ from truedraw.sampling.working_time import working_seconds
 class Scheduler:
     """sample.Schedule for jobs. One thread drives it; `add` and `cancel` may be called from any, and while it runs.
 
+    turns: schedulers of one engine share it, so that threads which drive them take turns, a step each.
     `ended` collects the jobs that have ended, failed or been cancelled, in that order; whoever reads them takes them
     out.
     """
 
     def __init__(
-        self, engine: Engine, controller: Controller, limits: Limits = LIMITS, logits_cache: LogitsCache | None = None
-    ) -> None:
+        self, engine: Engine, controller: Controller, limits: Limits = LIMITS, logits_cache: LogitsCache | None = None,
+        turns: TakingTurns | None = None,
+    ) -> None:  # fmt: skip
         self.ended: deque[Job] = deque()
         self.num_tokens = 0  # written so far, of all jobs
         self.controller = controller  # of all jobs that bring none
-        self._engine, self._limits = engine, limits
+        self._engine, self._limits, self._turns = engine, limits, turns or TakingTurns()
         self._crowd = Crowd(engine, limits, logits_cache, self._fail)
         self._added: deque[Job] = deque()
         self._cancelled: deque[Job] = deque()
@@ -82,26 +85,18 @@ class Scheduler:
 
     def step(self) -> bool:
         """One pass, or one round of what needs none; False where nothing is left to do."""
-        try:
-            done = self._next()
-        except Exception as error:  # of the engine: whoever might have been in the pass cannot go on
-            done = []
-            for job in (*self._crowd.jobs.values(), *self._crowd.opened):
-                self._fail(job, error)
-        except BaseException:
-            self.close()
-            raise
-        self._collect(done or [])
-        return done is not None
+        with self._turns:
+            return self._step()
 
     def close(self) -> None:
-        """Cancel everything and free it at once; not while a pass is being computed."""
+        """Cancel everything and free it at once, after the pass that another thread may be computing."""
         self._closed = True
-        self._passes.close()
-        for job in taken(self._added):
-            self._number(job)
-        for job in (*self._crowd.jobs.values(), *self._crowd.opened, *self._crowd.waiting):
-            self._finish(job)
+        with self._turns:
+            self._passes.close()
+            for job in taken(self._added):
+                self._number(job)
+            for job in (*self._crowd.jobs.values(), *self._crowd.opened, *self._crowd.waiting):
+                self._finish(job)
 
     def turn(self) -> Turn | None:
         """The next pass; before it, all that the cache of logits makes unnecessary."""
@@ -131,6 +126,19 @@ class Scheduler:
     def failed(self, sample: Sample, error: Exception) -> None:
         """It ends with its whole job, once the pass is over."""
         self._fail(self._crowd.jobs[sample.number], error)
+
+    def _step(self) -> bool:
+        try:
+            done = self._next()
+        except Exception as error:  # of the engine: whoever might have been in the pass cannot go on
+            done = []
+            for job in (*self._crowd.jobs.values(), *self._crowd.opened):
+                self._fail(job, error)
+        except BaseException:
+            self.close()
+            raise
+        self._collect(done or [])
+        return done is not None
 
     def _number(self, job: Job) -> None:
         """A job has come in, unless it has ended already."""

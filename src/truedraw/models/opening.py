@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from difflib import get_close_matches
+from errno import ENAMETOOLONG
 from functools import partial
 from pathlib import Path
 from typing import TypeGuard
@@ -55,8 +56,8 @@ def locate(
         raise UnknownModel(f"the model's name is empty; the catalogue has {', '.join(CATALOGUE)}")
     if _is_entry(name):
         return pull(CATALOGUE[name], cache=cache, progress=progress, verify=verify)
-    path = Path(name).expanduser()
-    if path.exists():
+    path = _path_of(name)
+    if _is_there(path):
         return path
     if isinstance(name, str) and is_hub_name(name) and path.suffix != ".gguf":
         check = partial(open_path, open_folder=open_folder)
@@ -91,6 +92,28 @@ def _opened(path: Path, named: str, open_folder: OpenFolder) -> Checkpoint:
         f"{path} is not a model folder: it has neither config.json nor {GRAPH}"
         + (f"; it holds {len(files)} GGUF files, name one of them" if files else "")
     )
+
+
+def _path_of(name: str | Path) -> Path:
+    """With the home folder that a ~ stands for; raises BadFile where there is none."""
+    try:
+        return Path(name).expanduser()
+    except RuntimeError as error:
+        raise BadFile(
+            f"{str(name)!r} begins with a home folder that is not known ({error}); write the path out"
+        ) from error
+
+
+def _is_there(path: Path) -> bool:
+    """False, too, for what no file system takes as a name; raises BadFile where it cannot be told."""
+    try:
+        return path.exists()
+    except ValueError:  # a name with a zero byte, or half a surrogate pair
+        return False
+    except OSError as error:
+        if error.errno == ENAMETOOLONG:
+            return False
+        raise BadFile(f"{str(path)!r} cannot be looked at: {error.strerror}; give another path") from error
 
 
 def _is_entry(name: str | Path) -> TypeGuard[str]:

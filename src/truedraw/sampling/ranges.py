@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,7 +125,7 @@ def a_list(name: str, value: Any) -> tuple[Any, ...]:
     """A tuple of a list, None = empty; raises BadParameter on a string or something that is no list."""
     if value is None:
         return ()
-    if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
+    if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__iter__"):
         raise BadParameter(name, f"got {shown(value)}; give a list")
     return tuple(value)
 
@@ -140,10 +141,11 @@ def ids(name: str, value: Any) -> tuple[int, ...]:
 def biases(value: Any) -> dict[int, float]:
     """{token id: bias}; ids may be written as strings, as JSON makes them. Raises BadParameter."""
     name = "logit_bias"
-    if not hasattr(value or {}, "items"):
+    given = {} if value is None else value
+    if not hasattr(given, "items"):
         raise BadParameter(name, f"got {shown(value)}; give a mapping of token ids to numbers")
     found: dict[int, float] = {}
-    for token, bias in (value or {}).items():
+    for token, bias in given.items():
         token_id = int(token) if isinstance(token, str) and token.isdecimal() and len(token) <= MOST_DIGITS else token
         IDS.check(name, token_id)
         BIAS.check(name, bias)

@@ -23,9 +23,10 @@ NEVER_OFF: dict[str, Numbers | Wholes] = {"top_k": Wholes(1, "1 or more"), "top_
 
 def schedules(value: Any) -> dict[str, Points]:
     """{parameter: points}; raises BadParameter."""
-    if not hasattr(value or {}, "items"):
+    given = {} if value is None else value
+    if not hasattr(given, "items"):
         raise BadParameter(NAME, f'got {shown(value)}; give a mapping like {{"temperature": [[0, 1.2], [100, 0.7]]}}')
-    return {name: points(name, line) for name, line in (value or {}).items()}
+    return {name: points(name, line) for name, line in given.items()}
 
 
 def points(name: str, line: Any) -> Points:

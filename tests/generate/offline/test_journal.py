@@ -236,3 +236,35 @@ def test_who_waited_for_a_file_that_was_replaced_does_not_write_into_nothing(pat
     with pytest.raises(BadFile, match="another process"):
         Journal(path, SETTINGS)
     assert path.read_bytes() == b"{}\n"
+
+
+def failing(path, settings, records=()):
+    """A run that is to overwrite, and fails behind so many records."""
+    with Journal(path, settings, overwrite=True) as journal:
+        assert list(journal.records()) == []
+        for record in records:
+            journal.append(record)
+        raise RuntimeError("the model cannot be run")
+
+
+def test_what_is_to_be_overwritten_stays_until_there_is_something_else(path):
+    whole, other = written(path), {"kind": "test", "seed": 2}
+    with pytest.raises(RuntimeError):
+        failing(path, other)
+    assert path.read_bytes() == whole
+    with Journal(path, SETTINGS) as journal:  # of the earlier run, still
+        assert list(journal.records()) == RECORDS
+    with pytest.raises(RuntimeError):
+        failing(path, other, [{"line": 7}])
+    assert list(read_records(path)) == [{"line": 7}]
+    with pytest.raises(BadFile, match="seed was 2, is 1"):
+        Journal(path, SETTINGS)
+
+
+def test_settings_that_cannot_be_replaced_are_said_before_anything_is_lost(path):
+    whole = written(path)
+    (path.parent / "out.jsonl.settings.json").unlink()
+    (path.parent / "out.jsonl.settings.json").mkdir()
+    with pytest.raises(BadFile, match=r"settings\.json is no regular file"):
+        Journal(path, SETTINGS, overwrite=True)
+    assert path.read_bytes() == whole

@@ -168,7 +168,7 @@ def read_card(path: Path) -> Card:
     try:
         with safe_open(path, "np") as file:
             return Card.from_metadata(file.metadata(), path)
-    except (OSError, SafetensorError) as error:
+    except (OSError, SafetensorError, UnicodeError) as error:
         raise BadFile(f"{path} cannot be read as a draft head: {error}; `truedraw train draft` makes one") from error
 
 

@@ -55,8 +55,12 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise BadFile(f"{path} is not there; `truedraw index build` makes it") from None
+    except BadFile:
+        raise
     except OSError as error:
         raise BadFile(f"{path} cannot be read: {error.strerror or error}") from error
+    except ValueError as error:  # a name with a zero byte, or half a surrogate pair
+        raise BadFile(f"{str(path)!r} is no file's name ({error}); give the path of an index") from error
 
 
 @lru_cache(maxsize=MOST_OPEN)

@@ -10,6 +10,9 @@ from typing import Any
 from truedraw.errors import BadFile
 from truedraw.generate.offline.lines import Line
 
+MOST_LINES = 1 << 27  # of a file of prompts: a larger number is damage, and would take gigabytes
+DIGEST_BITS = 64
+
 PASSING = ("OutOfPages", "EngineError", "TruedrawError")
 """Errors that are no fault of the line; what is, is a BadInput of some kind."""
 
@@ -62,9 +65,9 @@ class Done:
     def _add(self, record: Mapping[str, Any]) -> None:
         try:
             number, digest = int(record["line"]), int(record["digest"], 16)
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             number = digest = 0
-        if number < 1 or digest < 1:
+        if not (1 <= number <= MOST_LINES and 1 <= digest < 1 << DIGEST_BITS):
             raise BadFile(f"{self._path} holds a result without a line of prompts; give another file for the output")
         if may_pass(record):
             return

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from truedraw.errors import BadFile
 from truedraw.generate.offline.locking import has_locks, opened
-from truedraw.generate.offline.settings import begin, forget
+from truedraw.generate.offline.settings import begin, check_removable, forget
 
 FRESH = ".part"  # behind the name of a file that is to take another one's place
 SYNC_SECONDS = 1.0  # between two waits for the disk
@@ -29,9 +29,9 @@ LONGEST_SHOWN = 40  # characters of a line that a message repeats
 class Journal:
     """The file at `path`, made if it is not there, in a run of these settings; nobody else may write to it meanwhile.
 
-    What an earlier run of the same settings left is kept, unless `overwrite`. Raises BadFile where the file cannot be
-    written, is something else, was begun with other settings (it is then left as it is) or is being written by another
-    process.
+    What an earlier run of the same settings left is kept, unless `overwrite`: then it is gone with the first record, or
+    with `renew`, and not before, for a run may yet fail to begin. Raises BadFile where the file cannot be written, is
+    something else, was begun with other settings (it is then left as it is) or is being written by another process.
     """
 
     def __init__(self, path: Path, settings: Mapping[str, Any], overwrite: bool = False) -> None:
@@ -39,12 +39,13 @@ class Journal:
         if path.exists() and not path.is_file():
             raise BadFile(f"{path} is no regular file; give a file for the output, or - for stdout")
         self._file = opened(path)
+        self._settings, self._is_old = settings, overwrite
         try:
             if overwrite:
-                os.ftruncate(self._file, 0)  # before the settings go: results never stand beside those of others
-                forget(path)
-            begin(path, settings)
-            self._cut()
+                check_removable(path)
+            else:
+                begin(path, settings)
+                self._cut()
         except BaseException:
             os.close(self._file)
             raise
@@ -52,10 +53,20 @@ class Journal:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """What is there already, line by line; raises BadFile for a line that is no JSON object."""
-        yield from read_records(self.path)
+        if not self._is_old:
+            yield from read_records(self.path)
+
+    def renew(self) -> None:
+        """What is to be overwritten goes now; raises BadFile."""
+        if self._is_old:
+            os.ftruncate(self._file, 0)  # before the settings go: results never stand beside those of others
+            forget(self.path)
+            begin(self.path, self._settings)
+            self._is_old = False
 
     def append(self, record: dict[str, Any]) -> None:
         """One more line. An error of the disk is an OSError."""
+        self.renew()
         left = memoryview(to_line(record))
         while left:
             left = left[os.write(self._file, left) :]
@@ -67,7 +78,7 @@ class Journal:
 
         Other names of the same file, by hard links, keep what it was.
         """
-        if not any(map(unwanted, self.records())):
+        if self._is_old or not any(map(unwanted, self.records())):
             return
         path = self.path.resolve()  # a link to it stays a link
         fresh = path.with_name(path.name + FRESH)
@@ -94,7 +105,11 @@ class Journal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        try:
+            if error is None:  # a run without any record overwrites, too
+                self.renew()
+        finally:
+            self.close()
 
     def _write_without(self, unwanted: Callable[[Mapping[str, Any]], bool], fresh: Path) -> None:
         with self.path.open("rb") as lines, fresh.open("wb") as out:

@@ -67,6 +67,13 @@ def read(path: Path) -> dict[str, Any] | None:
     return found
 
 
+def check_removable(path: Path) -> None:
+    """Raises BadFile where the settings of the results at `path` are no file of ours to remove."""
+    file = beside(path)
+    if file.exists() and not file.is_file():
+        raise BadFile(f"{file} is no regular file, and settings are written there; give another file for the output")
+
+
 def forget(path: Path) -> None:
     """Remove the settings of the results at `path`; raises BadFile."""
     try:
