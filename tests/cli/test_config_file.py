@@ -83,3 +83,9 @@ def test_a_file_that_is_missing(cli, tmp_path):
         done = cli("generate", "the", "-m", "tabular", "--config", path)
         assert done.code == 2
         assert "cannot be read" in done.err
+
+
+def test_a_flag_under_both_its_spellings_is_refused(cli, config):
+    done = cli("generate", "the", "--config", config(TOY + "top_k = 1\ntop-k = 5\n"))
+    assert done.code == 2
+    assert "top_k stands there twice" in done.err

@@ -267,3 +267,9 @@ def test_bad_use(cli, tmp_path, monkeypatch, arguments, words):
     (line,) = done.err.splitlines()
     for word in words:
         assert word in line
+
+
+def test_what_is_varied_follows_no_schedule(cli, tmp_path):
+    done = sweep(cli, "the", "--temperature", "1,0.5", "--schedule", "temperature=0:0")
+    assert done.code == 2
+    assert "temperature is what the sweep varies" in done.err

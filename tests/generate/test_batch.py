@@ -493,3 +493,13 @@ def test_a_batch_that_is_closed_while_a_request_is_added(model: Model) -> None:
     assert run.ended
     assert batch.num_unfinished == 0
     assert list(batch.finished()) == [run]
+
+
+@pytest.mark.parametrize("odd", [None, 1, "the cat"])
+def test_what_is_no_request_ends_nothing(odd) -> None:
+    good = [Request("the", {"max_tokens": 2}, key=name) for name in ("one", "two")]
+    found = list(toy().generate_many([good[0], odd, good[1]]))
+    errors = [what for request, what in found if request is odd]
+    assert [type(error) for error in errors] == [BadInput]
+    assert "Request" in str(errors[0])
+    assert {request.key for request, _ in found if request is not odd} == {"one", "two"}

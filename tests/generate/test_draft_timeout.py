@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from typing import ClassVar
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from truedraw import Model, load
 from truedraw import registry as registered
 from truedraw.draft.ngram import NgramDrafter
-from truedraw.errors import BadParameter
+from truedraw.errors import BadParameter, UnknownName
 from truedraw.generate import calls
 from truedraw.generate.calls import SECONDS, Calls
 from truedraw.generate.foreign_drafter import ForeignDrafter
@@ -20,6 +21,7 @@ from truedraw.generate.shared_drafters import SharedDrafter, SharedDrafters
 from truedraw.generate.speculation import Speculation, speculation
 from truedraw.protocol import Proposal
 from truedraw.registry import BUILT_IN
+from truedraw.sampling.working_time import COMPILER
 from truedraw.testing import drafter_checks
 
 TEXT = "the cat sat ran dog sat ran"
@@ -42,7 +44,7 @@ class Clock:
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "perf_counter", lambda: Clock.now)
+    monkeypatch.setattr(calls, "working_seconds", lambda: Clock.now)
 
 
 def take_long() -> None:
@@ -421,3 +423,48 @@ def test_only_the_code_of_others_runs_beside(toy: Model, plugins) -> None:
     for method, beside in (("ngram", False), ("Hangs", True)):
         drafter = Speculation(method).drafter(None, toy.drafts)
         assert drafter.calls.beside is beside
+
+
+def test_what_is_compiled_once_on_a_machine_is_nobodys_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a first run: the kernels of a drafter may take longer to compile than its calls may take."""
+    monkeypatch.undo()
+    compiling = Calls(limit_seconds=0.01)
+
+    def act() -> int:
+        COMPILER.begin()
+        time.sleep(0.1)
+        COMPILER.end()
+        return 5
+
+    found, seconds = compiling.timed(act)
+    assert found == 5
+    assert seconds < 0.05
+
+
+class BrokenPoint:
+    """An entry point whose package is not what it was."""
+
+    name, value = "broken", "brk_missing:Foo"
+
+    def load(self):
+        raise ModuleNotFoundError("No module named 'brk_missing'")
+
+
+class CannotBeMade:
+    def __init__(self, vocab_size, licence) -> None:
+        raise AssertionError
+
+
+def test_a_broken_plug_in_concerns_those_who_name_it(toy: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [BrokenPoint(), Point(CannotBeMade)]
+    monkeypatch.setattr(registered, "entry_points",
+                        lambda group, name=None: [p for p in points if name in (None, p.name)])  # fmt: skip
+    plain = toy.generate(TEXT, speculative=False, **SETTINGS)
+    for config in ({"prompt_lookup_max": 3}, {"auto_sources": ["ngram"]}, "ngram"):
+        assert [c.tokens for c in toy.generate(TEXT, speculative=config, **SETTINGS).choices] == [
+            c.tokens for c in plain.choices
+        ]
+    with pytest.raises(UnknownName, match=r"plug-in 'broken' \(brk_missing:Foo\) cannot be loaded: ModuleNotFound"):
+        toy.generate(TEXT, speculative="broken", **SETTINGS)
+    with pytest.raises(BadParameter, match="plug-in 'CannotBeMade' cannot be made with"):
+        toy.generate(TEXT, speculative="CannotBeMade", **SETTINGS)

@@ -208,3 +208,9 @@ def test_a_model_of_another_vocabulary_is_refused(toy: Model, folders) -> None:
     with pytest.raises(BadParameter, match=r"model: the vocabulary of .* is not that of tabular.*same family"):
         toy.generate(PROMPT, speculative={"model": str(folders["small"])})
     assert not toy.drafts._open
+
+
+def test_a_key_that_no_method_knows_is_refused_with_nothing_in_it() -> None:
+    with pytest.raises(BadParameter, match="foo: no such key"):
+        speculation({"method": "ngram", "foo": None})
+    assert speculation({"method": "ngram", "draft_top_k": None, "head_depth": None}).method == "ngram"

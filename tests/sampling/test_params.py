@@ -37,7 +37,9 @@ BAD = [
     ("regex", "\udcff"), ("grammar", 'start: "\udcff"'), ("schedule", {"top_k": [[0, 1], [9, 10**200]]}),
     ("schedule", {"temperature": [[0, 1], [10**200, 1]]}), ("logprobs", -1), ("logprobs", 21), ("logprobs", 2.0),
     ("logprobs", True), ("logprobs", math.nan), ("logprobs", "5"), ("logprobs", [1]), ("logprobs", 10**300),
-    ("schedule", {"logprobs": [[0, 1]]}),
+    ("schedule", {"logprobs": [[0, 1]]}), ("stop", {"sat": 1}), ("bad_words", {"sat": 1}), ("logit_bias", False),
+    ("logit_bias", 0), ("logit_bias", []), ("schedule", 0), ("schedule", False), ("sampler_order", {"top_k": 1}),
+    ("allowed_token_ids", {1: 2}),
 ]  # fmt: skip
 
 CONTRADICTIONS = [

@@ -59,6 +59,8 @@ def sweep_of(
     grid = {axis: values_of(f"--{axis.replace('_', '-')}", axes[axis], axis == "top_k") for axis in AXES}
     if not any(grid.values()):
         raise BadParameter("--temperature", "a sweep needs something to vary; give values, as in --temperature 0.5,1")
+    if scheduled := [axis for axis in AXES if grid[axis] and axis in params.get("schedule", {})]:
+        raise BadParameter("--schedule", f"{scheduled[0]} is what the sweep varies; leave out one of the two")
     seed, speculation = chance
     found = Sweep(prompts, points(grid), n, params, seed, speculation)
     found.check()

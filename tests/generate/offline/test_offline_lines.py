@@ -77,3 +77,8 @@ def test_lines_are_counted_as_an_editor_does():
 
 def test_the_digest_is_that_of_the_content():
     assert Line(1, b"a").digest == Line(9, b"a").digest != Line(1, b"b").digest
+
+
+def test_a_parameter_under_both_its_names_is_refused():
+    with pytest.raises(BadParameter, match="no_repeat_ngram: given twice"):
+        request({"prompt": "a", "no_repeat_ngram": 1, "no_repeat_ngram_size": 50})
