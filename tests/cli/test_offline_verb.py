@@ -312,3 +312,25 @@ def test_a_line_that_names_what_cannot_be_a_file_ends_alone(cli, tmp_path):
     assert done.code == 0
     found = read(tmp_path / "out.jsonl")
     assert ["error" in found[line] for line in range(1, 6)] == [False, True, True, True, False]
+
+
+def test_ctrl_c_before_the_first_result_overwrites_nothing(cli, source, tmp_path, monkeypatch):
+    out = tmp_path / "out.jsonl"
+    cli("generate", *TOY, "--input", source, "--output", out, "--seed", 1)
+    before = out.read_bytes()
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TabularEngine, "forward", interrupted)
+    done = cli("generate", *TOY, "--input", source, "--output", out, "--overwrite", "--seed", 2)
+    assert done.code == 130
+    assert out.read_bytes() == before
+
+
+def test_a_run_without_any_line_overwrites_too(cli, source, tmp_path):
+    out = tmp_path / "out.jsonl"
+    cli("generate", *TOY, "--input", source, "--output", out, "--seed", 1)
+    source.write_bytes(b"\n\n")
+    assert cli("generate", *TOY, "--input", source, "--output", out, "--overwrite").code == 0
+    assert out.read_bytes() == b""

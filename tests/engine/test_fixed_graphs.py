@@ -301,6 +301,27 @@ def test_an_error_that_nobody_foresaw_is_told_once():
     assert make.tried == [PAIR]
 
 
+def test_without_a_thread_texts_go_on(monkeypatch):
+    """As at the end of the program."""
+
+    def refused(*_):
+        raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+
+    monkeypatch.setattr("truedraw.engine.openvino.fixed.beside", refused)
+    graphs = FixedGraphs(Maker(), after=1)
+    assert [graphs.runner(PAIR) for _ in range(3)] == [None] * 3
+    assert graphs._made == {PAIR: None}
+
+
+def test_an_interruption_while_passes_are_measured_keeps_the_graphs(fixed, monkeypatch):
+    graphs = fixed._passes.fixed
+    with monkeypatch.context() as patch:
+        patch.setattr(graphs, "settle", lambda: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            fixed.pass_costs()
+    assert fixed._passes.fixed is graphs
+
+
 @pytest.mark.parametrize("act", ["pass_costs", "close"])
 def test_an_engine_measures_and_closes_alone(folder, act):
     """What is compiled in the thread reads the constants, and keeps a core busy."""

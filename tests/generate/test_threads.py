@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import signal
+import sys
 import threading
 import time
 from functools import partial
@@ -9,6 +12,7 @@ from functools import partial
 import pytest
 
 from truedraw import load
+from truedraw.generate.shared_drafters import SharedDrafters
 from truedraw.generate.taking_turns import TakingTurns
 
 PROMPTS = ("the cat", "the dog", "a cat sat", "on the")
@@ -122,34 +126,128 @@ def test_whoever_is_inside_may_enter_again() -> None:
     assert all_at_once(turns.__enter__) == [None]
 
 
-def test_who_waits_longest_comes_next() -> None:
-    turns, order, waiting = TakingTurns(), [], []
+def test_who_comes_back_lets_those_in_who_have_waited() -> None:
+    turns, order = TakingTurns(), []
 
-    def enter(name):
+    def enter() -> None:
         with turns:
-            order.append(name)
+            order.append("other")
 
+    other = threading.Thread(target=enter, daemon=True)
     with turns:
-        for name in "abc":
-            waiting.append(threading.Thread(target=enter, args=(name,), daemon=True))
-            waiting[-1].start()
-            while len(turns._waiting) < len(waiting):
-                time.sleep(0.001)
-    enter("me")
-    for thread in waiting:
-        thread.join(SECONDS)
-    assert order == ["a", "b", "c", "me"]
-
-
-@pytest.mark.parametrize("handed_over", [False, True])
-def test_an_interruption_gives_the_turn_up(handed_over: bool) -> None:
-    turns = TakingTurns()
-    me = (threading.get_ident(), threading.Lock())
+        other.start()
+        while turns._gate.acquire(blocking=False):  # until the other one holds it
+            turns._gate.release()
+            time.sleep(0.001)
     with turns:
-        pass
-    turns._inside, turns._depth = (me[0], 1) if handed_over else (-1, 1)
-    if not handed_over:
-        turns._waiting.append(me)
-    turns._give_up(me)
-    assert not turns._waiting
-    assert turns._inside == (None if handed_over else -1)
+        order.append("me")
+    other.join(SECONDS)
+    assert order == ["other", "me"]
+
+
+class Interrupted(Exception):
+    """Stands for ctrl-C."""
+
+
+def is_free(turns: TakingTurns) -> bool:
+    """To another thread."""
+    return all_at_once(lambda: turns._inside.acquire(blocking=False))[0] is True
+
+
+@pytest.mark.parametrize("line", range(1, 8))
+def test_an_interruption_on_the_way_in_leaves_the_lock_free(line: int) -> None:
+    turns, lines = TakingTurns(), []
+
+    def trace(frame, event, _):
+        if frame.f_code is TakingTurns.__enter__.__code__ and event == "line":
+            lines.append(frame.f_lineno)
+            if len(lines) == line:
+                sys.settrace(None)
+                raise Interrupted
+        return trace
+
+    sys.settrace(trace)
+    try:
+        turns.__enter__()
+    except Interrupted:
+        assert is_free(turns)
+    else:
+        sys.settrace(None)
+        assert len(lines) < line
+    finally:
+        sys.settrace(None)
+
+
+def test_a_signal_handler_may_enter_while_its_thread_waits() -> None:
+    turns, let_go, done = TakingTurns(), threading.Event(), []
+
+    def handler(*_) -> None:
+        with turns:
+            done.append("handler")
+
+    def hold() -> None:
+        with turns:
+            let_go.wait(SECONDS)
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        threading.Thread(target=hold, daemon=True).start()
+        while turns._inside.acquire(blocking=False):
+            turns._inside.release()
+            time.sleep(0.001)
+        main = threading.get_ident()
+        threading.Timer(0.1, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
+        threading.Timer(0.3, let_go.set).start()
+        with turns:
+            done.append("waited")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert sorted(done) == ["handler", "waited"]
+    assert is_free(turns)
+
+
+def test_what_is_to_be_done_soon_waits_for_nobody() -> None:
+    turns, done = TakingTurns(), []
+    turns.soon(lambda: done.append("free"))
+    assert done == ["free"]
+    with turns:
+        turns.soon(lambda: done.append("mine"))
+        assert done == ["free", "mine"]
+        (_,) = all_at_once(lambda: turns.soon(lambda: done.append("another's")))
+        assert done == ["free", "mine"]
+    assert done == ["free", "mine", "another's"]
+    turns.soon(lambda: 1 / 0)
+    assert is_free(turns)
+
+
+def test_a_stream_that_nobody_reads_any_more_is_collected_in_any_thread(model) -> None:
+    """While another one is inside: the collector does not wait, and the pages come back."""
+    stream = model.stream("the cat", seed=1, max_tokens=30, ignore_eos=True)
+    next(stream)
+    gc.disable()
+    try:
+        del stream
+        with model.turns:
+            assert len(all_at_once(gc.collect)) == 1
+    finally:
+        gc.enable()
+    assert texts(model, "the dog", False)
+
+
+def test_a_batch_is_begun_and_closed_in_turns(model) -> None:
+    seen = []
+    run, close = model.run, SharedDrafters.close
+
+    def owned(act):
+        def told(*given):
+            seen.append(model.turns._inside._is_owned())
+            return act(*given)
+
+        return told
+
+    model.run = owned(run)
+    with pytest.MonkeyPatch.context() as patch, model.batch() as batch:
+        patch.setattr(SharedDrafters, "close", owned(close))
+        batch.add("the cat", max_tokens=2)
+        batch.close()
+    assert seen == [True] * 3  # and once more at the end of the block

@@ -90,6 +90,8 @@ def run_job(job: Job, output: OutputFlags) -> None:
             draw = partial(run_lines_of, lines, done, defaults(loaded, job))
             work = Work(_num_lines(job.source), longest_result(loaded, job), draw)
             complete = run.drawn(loaded, out.append, work)
+        if complete:
+            out.renew()
     if complete:
         done.check_all_met()
     run.close(complete, {"model": job.model.model, "seed": job.seed})

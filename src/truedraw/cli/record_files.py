@@ -93,6 +93,9 @@ class StdoutRecords:
         """None."""
         return iter(())
 
+    def renew(self) -> None:
+        """Nothing: what is out is out."""
+
     def drop(self, unwanted: Callable[[Mapping[str, Any]], bool]) -> None:
         """Nothing: what is out is out."""
 
@@ -105,8 +108,13 @@ def records_to(files: FileFlags, settings: Mapping[str, Any]) -> Iterator[Journa
     if files.path is None:
         yield StdoutRecords()
         return
-    with written(files), Journal(files.path, settings, files.overwrite) as journal:
+    with written(files):
+        journal = Journal(files.path, settings, files.overwrite)
+    try:
         yield journal
+    finally:
+        with written(files):
+            journal.close()
 
 
 @contextmanager

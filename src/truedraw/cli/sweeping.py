@@ -93,7 +93,10 @@ def draw(plan: Plan, run: Recording) -> bool:
             sweep = asked(loaded, plan)
             longest = loaded.params(**sweep.params).max_tokens
             work = Work(len(sweep), longest, lambda batch, emit: run_sweep(batch, sweep, done, emit))
-            return run.drawn(loaded, out.append, work)
+            complete = run.drawn(loaded, out.append, work)
+        if complete:
+            out.renew()
+        return complete
 
 
 def asked(model: Model, plan: Plan) -> Sweep:

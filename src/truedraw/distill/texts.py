@@ -47,6 +47,7 @@ def gather(model: Model, plan: TextPlan, folder: Path, settings: Mapping[str, An
 
     seconds, tell = limit
     with Journal(folder / NAME, settings, overwrite) as journal:
+        journal.renew()
         found = _counted(journal.records(), folder / NAME)
         clock = Clock(found.seconds, seconds)
         if not _enough(found, plan, clock):

@@ -43,7 +43,8 @@ class Batch:
         """Put a request, as for Model.generate, at the end of the queue; raises BadInput naming what is wrong."""
         self._scheduler.check_open()
         wish = self._model.wish(prompt, params, speculative=speculative, observer=observer, **sampling)
-        run, job = self._model.run(wish, self._scheduler, self._drafters)
+        with self._model.turns:
+            run, job = self._model.run(wish, self._scheduler, self._drafters)
         self._open[job] = run
         try:
             self._scheduler.add(job)
@@ -90,8 +91,9 @@ class Batch:
 
     def close(self) -> None:
         """Cancel what is left; its texts keep what they have."""
-        self._scheduler.close()
-        self._drafters.close()
+        with self._model.turns:
+            self._scheduler.close()
+            self._drafters.close()
 
     def __enter__(self) -> Batch:
         return self

@@ -111,7 +111,7 @@ class Generation:
                     yield [self._own(each) for each in fresh]
         finally:
             if self._alone:
-                self._scheduler.close()
+                self._scheduler.abandon()
         if self.error is not None:
             raise self.error
 

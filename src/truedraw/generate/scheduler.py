@@ -92,11 +92,12 @@ class Scheduler:
         """Cancel everything and free it at once, after the pass that another thread may be computing."""
         self._closed = True
         with self._turns:
-            self._passes.close()
-            for job in taken(self._added):
-                self._number(job)
-            for job in (*self._crowd.jobs.values(), *self._crowd.opened, *self._crowd.waiting):
-                self._finish(job)
+            self._close()
+
+    def abandon(self) -> None:
+        """The same as soon as that needs no waiting: the garbage collector may call it, in any thread."""
+        self._closed = True
+        self._turns.soon(self._close)
 
     def turn(self) -> Turn | None:
         """The next pass; before it, all that the cache of logits makes unnecessary."""
@@ -139,6 +140,13 @@ class Scheduler:
             raise
         self._collect(done or [])
         return done is not None
+
+    def _close(self) -> None:
+        self._passes.close()
+        for job in taken(self._added):
+            self._number(job)
+        for job in (*self._crowd.jobs.values(), *self._crowd.opened, *self._crowd.waiting):
+            self._finish(job)
 
     def _number(self, job: Job) -> None:
         """A job has come in, unless it has ended already."""

@@ -1,51 +1,52 @@
-"""A lock whose holders take turns: whoever has waited longest comes next, so that no thread keeps another one out."""
+"""A lock whose holders take turns: who leaves and comes back lets those in who have waited meanwhile.
+
+Whoever waits for the inside holds the gate, at which all others wait. What the garbage collector ends must not wait at
+all, since it may come in any thread, at any time: it is done `soon`.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from threading import Lock, RLock, get_ident
+from collections.abc import Callable
+from contextlib import suppress
+from threading import RLock
 from types import TracebackType
 
 
 class TakingTurns:
-    """A context manager for several threads; the one inside may enter again."""
+    """A context manager for several threads; the one inside, or its signal handlers, may enter again."""
 
     def __init__(self) -> None:
-        self._inside: int | None = None  # a thread
-        self._depth = 0
-        self._waiting: deque[tuple[int, Lock]] = deque()
-        self._guard = RLock()  # a signal handler may come in between
+        self._gate, self._inside = RLock(), RLock()
+        self._soon: deque[Callable[[], object]] = deque()
 
     def __enter__(self) -> None:
-        me = get_ident()
-        with self._guard:
-            if self._inside in (None, me):
-                self._inside, self._depth = me, self._depth + 1
-                return
-            turn = me, Lock()
-            turn[1].acquire()
-            self._waiting.append(turn)
+        if self._inside._is_owned():  # type: ignore[attr-defined] # as threading.Condition asks it
+            self._inside.acquire()
+            return
         try:
-            turn[1].acquire()
+            with self._gate:
+                self._inside.acquire()
         except BaseException:  # an interruption
-            self._give_up(turn)
+            if self._inside._is_owned():  # type: ignore[attr-defined]
+                self._inside.release()
             raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._guard:
-            self._depth -= 1
-            if self._depth:
-                return
-            self._inside = None
-            if self._waiting:
-                (self._inside, turn), self._depth = self._waiting.popleft(), 1
-                turn.release()
+        try:
+            while self._soon:
+                with suppress(Exception):  # nobody is there to hear of it
+                    self._soon.popleft()()
+        finally:
+            self._inside.release()
 
-    def _give_up(self, turn: tuple[int, Lock]) -> None:
-        with self._guard:
-            if turn in self._waiting:
-                self._waiting.remove(turn)
-                return
-        self.__exit__(None, None, None)  # it was handed over just now
+    def soon(self, act: Callable[[], object]) -> None:
+        """Do it inside: at once where that is free, or this thread's, else when whoever is inside leaves. Never waits.
+
+        What it raises is lost.
+        """
+        self._soon.append(act)
+        if self._inside.acquire(blocking=False):
+            self.__exit__(None, None, None)

@@ -93,6 +93,7 @@ def test_overwrite_begins_anew(path):
     written(path)
     with Journal(path, {"kind": "test", "seed": 2}, overwrite=True) as journal:
         assert list(journal.records()) == []
+        journal.renew()
     assert path.read_bytes() == b""
 
 

@@ -37,6 +37,7 @@ def test_rows(model: Model, wanted: Wanted, shape: Shape, tell: Tell) -> Rows:
                 "prompts": asked, "documents": []}  # fmt: skip
     folder = folder_of(plan.work, "test", settings)
     with Journal(folder / NAME, settings, plan.overwrite) as journal:
+        journal.renew()
         done = {tuple(record["key"]) for record in journal.records()}
         for record in _written(model, wanted, done, tell):
             journal.append(record)

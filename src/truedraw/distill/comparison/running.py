@@ -68,6 +68,7 @@ def compare(model: Model, wanted: Wanted, tell: Tell) -> Compared:
     folder = folder_of(plan.work, "comparison", settings)
     path = folder / RESULTS
     with Journal(path, settings, plan.overwrite) as journal:
+        journal.renew()  # before the texts are: these are results of theirs
         there = list(journal.records())
         begun = Begun.found(there[0], path) if there else None
         ready = prepared(model, _as_begun(plan, model, begun), tell)

@@ -20,6 +20,7 @@ from truedraw.sampling.ranges import THREADS
 
 STEP_BY_STEP = {"SNIPPETS_MODE": "DISABLE"}
 """Where shapes are fixed the runtime would join steps whose results are rounded in between elsewhere: other bits."""
+BESIDE: list[Any] = []  # what is being compiled in other threads
 STORE_VERSION = 1  # part of the key of stored constants: raise it when their form or their stacking changes
 
 
@@ -64,11 +65,25 @@ def compile_graph(
     if shape is not None:
         fix_rows(model, *shape)
         properties |= STEP_BY_STEP
+    if shape is not None:
+        return _compiled_beside(model, properties, constants)
     compiled = ov.Core().compile_model(model, "CPU", properties)
     constants.forget()
-    if shape is None:  # else texts go on meanwhile, and a library may just be on its way in
+    if not BESIDE:
         drop_code()  # before the constants are packed, which is when most memory is held
     return compiled
+
+
+def _compiled_beside(model: Any, properties: dict[str, Any], constants: MappedConstants) -> Any:
+    """While texts go on; meanwhile nobody drops code, for a library may just be on its way in."""
+    import openvino as ov
+
+    BESIDE.append(model)
+    try:
+        return ov.Core().compile_model(model, "CPU", properties)
+    finally:
+        BESIDE.remove(model)
+        constants.forget()
 
 
 def _constants(checkpoint: Checkpoint, policy: str, folder: Path) -> MappedConstants:

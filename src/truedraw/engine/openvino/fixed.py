@@ -89,8 +89,12 @@ class FixedGraphs:
         if self._coming is not None or len(self._made) >= MOST_GRAPHS:
             return
         due = (shape for shape, passes in self._passes.items() if passes >= self._after and shape not in self._made)
-        if (shape := next(due, None)) is not None:
+        if (shape := next(due, None)) is None:
+            return
+        try:
             self._coming = Coming(shape, beside(self._make, shape))
+        except RuntimeError:  # no thread to be had: there are too many, or the program is about to end
+            self._made[shape] = None
 
     def _take(self) -> None:
         """What has been compiled serves from now on."""

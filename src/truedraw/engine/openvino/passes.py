@@ -39,9 +39,9 @@ class Passes:
     def without_fixed(self) -> Iterator[None]:
         """By the graph of any shape alone, and no pass counts; nothing is compiled meanwhile."""
         fixed, self.fixed = self.fixed, None
-        if fixed is not None:
-            fixed.settle()
         try:
+            if fixed is not None:
+                fixed.settle()
             yield
         finally:
             self.fixed = fixed

@@ -30,8 +30,9 @@ class Journal:
     """The file at `path`, made if it is not there, in a run of these settings; nobody else may write to it meanwhile.
 
     What an earlier run of the same settings left is kept, unless `overwrite`: then it is gone with the first record, or
-    with `renew`, and not before, for a run may yet fail to begin. Raises BadFile where the file cannot be written, is
-    something else, was begun with other settings (it is then left as it is) or is being written by another process.
+    with `renew` where there will be none, and not before, for a run may yet fail to begin. Raises BadFile where the
+    file cannot be written, is something else, was begun with other settings (it is then left as it is) or is being
+    written by another process.
     """
 
     def __init__(self, path: Path, settings: Mapping[str, Any], overwrite: bool = False) -> None:
@@ -105,11 +106,7 @@ class Journal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            if error is None:  # a run without any record overwrites, too
-                self.renew()
-        finally:
-            self.close()
+        self.close()
 
     def _write_without(self, unwanted: Callable[[Mapping[str, Any]], bool], fresh: Path) -> None:
         with self.path.open("rb") as lines, fresh.open("wb") as out:
