@@ -316,6 +316,7 @@ def test_a_line_that_names_what_cannot_be_a_file_ends_alone(cli, tmp_path):
 
 def test_ctrl_c_before_the_first_result_overwrites_nothing(cli, source, tmp_path, monkeypatch):
     out = tmp_path / "out.jsonl"
+    source.write_bytes(b'{"prompt": "the cat"}')
     cli("generate", *TOY, "--input", source, "--output", out, "--seed", 1)
     before = out.read_bytes()
 
