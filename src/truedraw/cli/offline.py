@@ -89,9 +89,7 @@ def run_job(job: Job, output: OutputFlags) -> None:
         with opened(job.model) as loaded:
             draw = partial(run_lines_of, lines, done, defaults(loaded, job))
             work = Work(_num_lines(job.source), longest_result(loaded, job), draw)
-            complete = run.drawn(loaded, out.append, work)
-        if complete:
-            out.renew()
+            complete = run.drawn(loaded, out, work)
     if complete:
         done.check_all_met()
     run.close(complete, {"model": job.model.model, "seed": job.seed})

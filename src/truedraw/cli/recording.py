@@ -12,7 +12,7 @@ import typer
 from truedraw.cli.flags import OutputFlags
 from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.progress import Pace, Tally, bar
-from truedraw.cli.record_files import FileFlags, written
+from truedraw.cli.record_files import FileFlags, StdoutRecords, written
 from truedraw.cli.reused import Reused, computed
 from truedraw.errors import BadParameter
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from truedraw.generate.batch import Batch
     from truedraw.generate.model import Model
     from truedraw.generate.offline.batch import Emit
+    from truedraw.generate.offline.journal import Journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Recording:
                 "--json", "without --output FILE the results themselves are JSON lines on stdout; give that, too"
             )
 
-    def drawn(self, model: Model, append: Emit, work: Work) -> bool:
+    def drawn(self, model: Model, out: Journal | StdoutRecords, work: Work) -> bool:
         """Let the work emit its records into the file; whether it came to its end, or ctrl-C did."""
         before, running = computed(model.engine), self.files.running
         with model.batch(max_running=running) as batch:
@@ -55,11 +56,12 @@ class Recording:
 
                 def emit(record: dict[str, Any]) -> None:
                     with written(self.files):
-                        append(record)
+                        out.append(record)
                     add(record)
 
                 try:
                     work.draw(batch, emit)
+                    out.renew()  # a run without any record overwrites, too
                     complete = True
                 except KeyboardInterrupt:
                     complete = False

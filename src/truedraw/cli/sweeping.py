@@ -93,10 +93,7 @@ def draw(plan: Plan, run: Recording) -> bool:
             sweep = asked(loaded, plan)
             longest = loaded.params(**sweep.params).max_tokens
             work = Work(len(sweep), longest, lambda batch, emit: run_sweep(batch, sweep, done, emit))
-            complete = run.drawn(loaded, out.append, work)
-        if complete:
-            out.renew()
-        return complete
+            return run.drawn(loaded, out, work)
 
 
 def asked(model: Model, plan: Plan) -> Sweep:

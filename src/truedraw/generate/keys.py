@@ -101,11 +101,6 @@ def usable_methods() -> Iterator[str]:
         yield method
 
 
-def is_strange(name: str) -> bool:
-    """Whether it means something with no method."""
-    return name not in every_key()
-
-
 def needs_run(method: str) -> bool:
     """Whether its drafter cannot be made without what only a run can give."""
     named = signature(find("drafters", method)).parameters.values()
@@ -122,16 +117,18 @@ def arguments(method: str) -> tuple[str, ...]:
 def refuse_unused(method: str, given: Mapping[str, Any]) -> None:
     """Raises BadParameter naming what is no key, or none of the method's; UnknownName for no method."""
     usable = used(method)
-    unused = [name for name, value in given.items() if name not in usable and (value is not None or is_strange(name))]
+    others = [name for name in given if name not in usable]
     if given.get("num_speculative_tokens") == 0:
-        unused = [name for name in unused if name != "num_speculative_tokens"]  # 0 is what none means
-    if not unused:
+        others = [name for name in others if name != "num_speculative_tokens"]  # 0 is what none means
+    if not others:
         return
-    if strange := [name for name in unused if is_strange(name)]:
+    known = every_key()
+    if strange := [name for name in others if name not in known]:
         raise BadParameter(strange[0], f"no such key of the speculative config; with {method}: {', '.join(usable)}")
-    raise BadParameter(
-        unused[0], f"the method {method} does not use {', '.join(unused)}; leave that out, or choose another method"
-    )
+    if unused := [name for name in others if given[name] is not None]:
+        raise BadParameter(
+            unused[0], f"the method {method} does not use {', '.join(unused)}; leave that out, or choose another method"
+        )
 
 
 def refuse_shared(config: Mapping[str, Any], names: Sequence[str]) -> None:

@@ -151,16 +151,16 @@ def sampling_params(given: Mapping[str, Any], defaults: Mapping[str, Any] | None
     is unknown.
     """
     valid = [each.name for each in fields(SamplingParams)]
-    request = _by_our_names(given)
+    request = by_our_names(given)
     for name in request:
         if name not in valid:
             raise BadParameter(name, f"no such sampling parameter; valid ones are {', '.join(valid)}")
     gone = overruled(request)
-    below = {name: value for name, value in _by_our_names(defaults or {}).items() if name in valid and name not in gone}
+    below = {name: value for name, value in by_our_names(defaults or {}).items() if name in valid and name not in gone}
     return SamplingParams(**{**below, **request})
 
 
-def _by_our_names(values: Mapping[str, Any]) -> dict[str, Any]:
+def by_our_names(values: Mapping[str, Any]) -> dict[str, Any]:
     """Without what is None; raises BadParameter where a parameter was given under two names."""
     found: dict[str, Any] = {}
     for name, value in values.items():

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from truedraw.engine.openvino.pages import PagePool
 from truedraw.engine.openvino.sequence import PagedSequence
 from truedraw.engine.openvino.tasks import Filling, Scoring, Task, most_needed, needs, unfinished
-from truedraw.engine.texts import Limits, beginning, check_fill
-from truedraw.engine.trees import check_proposal
+from truedraw.engine.texts import Limits, beginning
+from truedraw.engine.works import checked
 from truedraw.errors import EngineError, OutOfPages
 from truedraw.protocol import Fill, Sequence, Work
 
@@ -41,7 +41,7 @@ class Admission:
 
         Raises as Engine.forward, and then has changed nothing.
         """
-        sequences = self._checked(works, fills)
+        sequences = checked(works, fills, self.own, self._limits)
         self._used(sum([sequence.ask() for sequence in sequences]), 0)
         found = [sequence.find() for sequence in sequences]
         tasks = self._tasks(works, fills)
@@ -55,7 +55,7 @@ class Admission:
 
     def fits(self, works: Seq[Work], fills: Seq[Fill]) -> bool:
         """Whether with_room() would find the pages; raises EngineError where it would for another reason."""
-        sequences = self._checked(works, fills)
+        sequences = checked(works, fills, self.own, self._limits)
         if not fills and self._has_plenty(sequences, works):
             return True
         found = [sequence.find() for sequence in sequences]
@@ -72,17 +72,6 @@ class Admission:
 
     def _used(self, asked: int, found: int) -> None:
         self.use = Use(self.use.asked + asked, self.use.found + found)
-
-    def _checked(self, works: Seq[Work], fills: Seq[Fill]) -> list[PagedSequence]:
-        """Their sequences; raises EngineError for anything but pages."""
-        sequences = [self.own(work.sequence) for work in works] + [self.own(fill.sequence) for fill in fills]
-        if len(set(sequences)) < len(sequences):
-            raise EngineError("a sequence can stand in a pass only once; fork it")
-        for work in works:
-            check_proposal(work.proposal, len(work.sequence.tokens), self._limits)
-        for fill in fills:
-            check_fill(fill)
-        return sequences
 
     def _has_plenty(self, sequences: Seq[PagedSequence], works: Seq[Work]) -> bool:
         """For trees of any shape with as many nodes."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -20,7 +22,7 @@ from truedraw.sampling.ranges import THREADS
 
 STEP_BY_STEP = {"SNIPPETS_MODE": "DISABLE"}
 """Where shapes are fixed the runtime would join steps whose results are rounded in between elsewhere: other bits."""
-BESIDE: list[Any] = []  # what is being compiled in other threads
+BESIDE: list[None] = []  # one for each compilation in another thread
 STORE_VERSION = 1  # part of the key of stored constants: raise it when their form or their stacking changes
 
 
@@ -65,25 +67,22 @@ def compile_graph(
     if shape is not None:
         fix_rows(model, *shape)
         properties |= STEP_BY_STEP
-    if shape is not None:
-        return _compiled_beside(model, properties, constants)
-    compiled = ov.Core().compile_model(model, "CPU", properties)
+    with nullcontext() if shape is None else beside_texts():
+        compiled = ov.Core().compile_model(model, "CPU", properties)
     constants.forget()
-    if not BESIDE:
+    if shape is None and not BESIDE:
         drop_code()  # before the constants are packed, which is when most memory is held
     return compiled
 
 
-def _compiled_beside(model: Any, properties: dict[str, Any], constants: MappedConstants) -> Any:
-    """While texts go on; meanwhile nobody drops code, for a library may just be on its way in."""
-    import openvino as ov
-
-    BESIDE.append(model)
+@contextmanager
+def beside_texts() -> Iterator[None]:
+    """While something is compiled as texts go on nobody drops code: a library may just be on its way in."""
+    BESIDE.append(None)
     try:
-        return ov.Core().compile_model(model, "CPU", properties)
+        yield
     finally:
-        BESIDE.remove(model)
-        constants.forget()
+        BESIDE.pop()
 
 
 def _constants(checkpoint: Checkpoint, policy: str, folder: Path) -> MappedConstants:

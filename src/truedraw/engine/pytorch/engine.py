@@ -16,8 +16,9 @@ from truedraw.engine.pytorch.reach import reach
 from truedraw.engine.pytorch.room import Room
 from truedraw.engine.pytorch.running import running
 from truedraw.engine.pytorch.sequence import TorchSequence
-from truedraw.engine.texts import Limits, beginning, check_fill
-from truedraw.engine.trees import check_proposal, height
+from truedraw.engine.texts import Limits, beginning
+from truedraw.engine.trees import height
+from truedraw.engine.works import checked
 from truedraw.errors import EngineError
 from truedraw.models import Checkpoint
 from truedraw.protocol import NOTHING, Fill, Proposal, Scores, Sequence, Work
@@ -176,13 +177,7 @@ class PyTorchEngine:
     def _check(self, works: Seq[Work], fills: Seq[Fill]) -> None:
         """Raises EngineError for anything but room."""
         self._live()
-        sequences = [self._own(work.sequence) for work in works] + [self._own(fill.sequence) for fill in fills]
-        if len(set(sequences)) < len(sequences):
-            raise EngineError("a sequence can stand in a pass only once; fork it")
-        for work in works:
-            check_proposal(work.proposal, len(work.sequence.tokens), self._limits)
-        for fill in fills:
-            check_fill(fill)
+        checked(works, fills, self._own, self._limits)
 
     def _own(self, sequence: Sequence) -> TorchSequence:
         if not isinstance(sequence, TorchSequence) or sequence not in self._texts:

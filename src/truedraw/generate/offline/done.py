@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from truedraw.errors import BadFile
-from truedraw.generate.offline.lines import Line
+from truedraw.generate.offline.lines import DIGEST_BYTES, Line
 
 MOST_LINES = 1 << 27  # of a file of prompts: a larger number is damage, and would take gigabytes
-DIGEST_BITS = 64
 
 PASSING = ("OutOfPages", "EngineError", "TruedrawError")
 """Errors that are no fault of the line; what is, is a BadInput of some kind."""
@@ -67,7 +66,7 @@ class Done:
             number, digest = int(record["line"]), int(record["digest"], 16)
         except (KeyError, TypeError, ValueError, OverflowError):
             number = digest = 0
-        if not (1 <= number <= MOST_LINES and 1 <= digest < 1 << DIGEST_BITS):
+        if not (1 <= number <= MOST_LINES and 1 <= digest < 1 << 8 * DIGEST_BYTES):
             raise BadFile(f"{self._path} holds a result without a line of prompts; give another file for the output")
         if may_pass(record):
             return

@@ -16,7 +16,7 @@ from typing import Any
 from truedraw.errors import BadInput, BadParameter, BadPrompt
 from truedraw.generate.offline.seeds import derived_seed
 from truedraw.generate.request import Request
-from truedraw.sampling.params import ALIASES, SamplingParams
+from truedraw.sampling.params import ALIASES, SamplingParams, by_our_names
 from truedraw.sampling.ranges import whole_number
 from truedraw.text.characters import check_characters
 
@@ -82,24 +82,11 @@ def request_of(line: Line, defaults: Defaults) -> Request:
     for name in entry:
         if name not in valid:
             raise BadParameter(name, f"no such key; valid ones are {', '.join([*OWN, *sorted(valid - {*OWN})])}")
-    own = own_params(entry)
+    own = by_our_names({name: value for name, value in entry.items() if name not in OWN})
     params = {**defaults.params, **own}
     params.setdefault("seed", derived_seed(defaults.seed, line.number))
     speculative = defaults.speculative if entry.get("speculative") is None else entry["speculative"]
     return Request(prompt_of(entry, defaults), params, speculative, key)
-
-
-def own_params(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The sampling parameters that a line gives; raises BadParameter for one under two names."""
-    found: dict[str, Any] = {}
-    for written, value in entry.items():
-        name = ALIASES.get(written, written)
-        if written in OWN or value is None:
-            continue
-        if name in found:
-            raise BadParameter(name, f"given twice, once as {written}; give one of them")
-        found[name] = value
-    return found
 
 
 def key_of(line: Line, entry: Mapping[str, Any] | None = None) -> Key:
