@@ -14,7 +14,7 @@ demo: $(VENV)/.run
 	  "Tell me a short story about a lighthouse keeper who talks to the sea."
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow and not parity and not interrupts"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --max-worker-restart 0 -m "not slow and not parity and not interrupts"
 	$(BIN)/python -m pytest -m "interrupts and not slow and not parity"
 
 lint: $(VENV)/.lint

@@ -1,6 +1,7 @@
 """Shared fixtures; the oracle and the known laws are plain modules beside this file."""
 
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -22,9 +23,23 @@ def pytest_configure(config):
         return
     name, number = worker["workerid"], int(worker["workerid"].removeprefix("gw"))
     os.environ["NUMBA_CACHE_DIR"] = str(config.rootpath / COMPILED / name)
+    take_what_is_compiled(config.rootpath / "src")
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, cores[number :: worker["workercount"]] or cores)
+
+
+def take_what_is_compiled(source):
+    """What the package has compiled outside the tests, as `make demo` does: a copy for this worker."""
+    from numba.core.caching import _CacheLocator
+
+    for index in source.rglob("__pycache__/*.nbi"):
+        module = index.parent.parent / f"{index.name.partition('.')[0]}.py"
+        mine = Path(os.environ["NUMBA_CACHE_DIR"], _CacheLocator.get_suitable_cache_subpath(str(module)))
+        if not (mine / index.name).exists():
+            mine.mkdir(parents=True, exist_ok=True)
+            for file in index.parent.glob(f"{index.stem}.*"):
+                shutil.copy2(file, mine)
 
 
 @pytest.fixture(autouse=True)

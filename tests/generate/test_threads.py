@@ -182,6 +182,7 @@ def test_a_signal_handler_may_enter_while_its_thread_waits() -> None:
     turns, let_go, done = TakingTurns(), threading.Event(), []
 
     def handler(*_) -> None:
+        let_go.set()
         with turns:
             done.append("handler")
 
@@ -189,19 +190,18 @@ def test_a_signal_handler_may_enter_while_its_thread_waits() -> None:
         with turns:
             let_go.wait(SECONDS)
 
-    before = signal.signal(signal.SIGINT, handler)
+    before = signal.signal(signal.SIGUSR1, handler)
     try:
         threading.Thread(target=hold, daemon=True).start()
         while turns._inside.acquire(blocking=False):
             turns._inside.release()
             time.sleep(0.001)
         main = threading.get_ident()
-        threading.Timer(0.1, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
-        threading.Timer(0.3, let_go.set).start()
+        threading.Timer(0.1, lambda: signal.pthread_kill(main, signal.SIGUSR1)).start()
         with turns:
             done.append("waited")
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGUSR1, before)
     assert sorted(done) == ["handler", "waited"]
     assert is_free(turns)
 

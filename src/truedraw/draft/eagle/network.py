@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from truedraw.draft.eagle.attention import Rotary
 from truedraw.draft.eagle.checkpoint import EagleFolder
 from truedraw.draft.eagle.graphs import Graphs
+from truedraw.engine.openvino.core import core
 from truedraw.engine.openvino.numerics import numerics
 from truedraw.engine.openvino.requests import Request
 from truedraw.engine.openvino.weights import Matrix
@@ -132,6 +133,4 @@ class CompiledNetwork:
 
 
 def _compiled(model: Any, threads: int | None, arithmetic: str) -> Request:
-    import openvino as ov
-
-    return Request(ov.Core().compile_model(model, "CPU", numerics(arithmetic).properties(threads)))
+    return Request(core().compile_model(model, "CPU", numerics(arithmetic).properties(threads)))

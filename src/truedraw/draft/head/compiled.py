@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.draft.head.file import Numbers
+from truedraw.engine.openvino.core import core
 from truedraw.engine.openvino.nodes import (
     Node,
     constant,
@@ -120,7 +121,7 @@ def request_of(outputs: list[Node], inputs: list[Node], threads: int | None) -> 
     import openvino as ov
 
     model = ov.Model(outputs, inputs, "head")
-    return Request(ov.Core().compile_model(model, "CPU", numerics("invariant").properties(threads)))
+    return Request(core().compile_model(model, "CPU", numerics("invariant").properties(threads)))
 
 
 def run(request: Request, given: dict[str, NDArray[Any]], *wanted: str) -> list[NDArray[np.float32]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from truedraw.engine.code_pages import drop_code
+from truedraw.engine.openvino.core import core
 from truedraw.engine.openvino.graph import build, fix_rows
 from truedraw.engine.openvino.ir import read_ir
 from truedraw.engine.openvino.numerics import Numerics
@@ -46,12 +47,10 @@ def weights_policy(weights: str, arithmetic: Numerics) -> str:
 
 def compile_checkpoint(checkpoint: Checkpoint, options: Options, folder: Path) -> tuple[Any, MappedConstants | None]:
     """(compiled model, the constants whose memory it shares: keep them as long as the model)."""
-    import openvino as ov
-
     _check(checkpoint, options)
     if checkpoint.weights is None:
         properties = options.arithmetic.properties(options.threads)
-        return ov.Core().compile_model(read_ir(checkpoint), "CPU", properties), None
+        return core().compile_model(read_ir(checkpoint), "CPU", properties), None
     constants = _constants(checkpoint, options.policy, folder)
     return compile_graph(checkpoint.config, constants, options), constants
 
@@ -60,15 +59,13 @@ def compile_graph(
     config: ModelConfig, constants: MappedConstants, options: Options, shape: tuple[int, int] | None = None
 ) -> Any:
     """A compiled graph over these constants, for passes of one shape, see graph.fix_rows; None: of any."""
-    import openvino as ov
-
     model = build(config, constants, options.hidden_layers, options.hidden_text, options.arithmetic.inference)
     properties = options.arithmetic.properties(options.threads)
     if shape is not None:
         fix_rows(model, *shape)
         properties |= STEP_BY_STEP
     with nullcontext() if shape is None else beside_texts():
-        compiled = ov.Core().compile_model(model, "CPU", properties)
+        compiled = core().compile_model(model, "CPU", properties)
     constants.forget()
     if shape is None and not BESIDE:
         drop_code()  # before the constants are packed, which is when most memory is held

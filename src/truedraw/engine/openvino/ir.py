@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from truedraw.engine.openvino.core import core
 from truedraw.engine.openvino.graph import ROW_INPUTS
 from truedraw.engine.openvino.nodes import named, parameter, take_rows
 from truedraw.engine.openvino.paging import PAGED, SHARED
@@ -21,10 +22,9 @@ def read_ir(checkpoint: Checkpoint) -> Any:
 
     Raises UnsupportedModel where the folder holds no decoder that can be paged.
     """
-    import openvino as ov
     from openvino._offline_transformations import paged_attention_transformation
 
-    model = ov.Core().read_model(checkpoint.path / GRAPH)
+    model = core().read_model(checkpoint.path / GRAPH)
     try:
         paged_attention_transformation(model, allow_qq_bias=True)
     except RuntimeError as error:

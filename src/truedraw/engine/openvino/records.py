@@ -8,6 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from truedraw.engine.openvino.core import core
+
 if TYPE_CHECKING:
     from truedraw.engine.openvino.compiling import Options
     from truedraw.models import Checkpoint
@@ -17,10 +19,9 @@ def record_key(checkpoint: Checkpoint, options: Options) -> str:
     """Stands for this machine, model and way of computing."""
     import openvino as ov
 
-    core = ov.Core()
     machine = [
-        core.get_property("CPU", "FULL_DEVICE_NAME"),
-        *core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"),
+        core().get_property("CPU", "FULL_DEVICE_NAME"),
+        *core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"),
         _processor_flags(),
         str(_num_cores()),  # what a runtime without a number of threads takes
     ]
