@@ -237,3 +237,23 @@ def test_models_pull_verifies(cli, monkeypatch, tmp_path):
     monkeypatch.setattr("truedraw.cli.models.open_checkpoint", opened)
     assert cli("models", "pull").code == 0
     assert asked == [("smollm2-135m", True)]
+
+
+@pytest.mark.parametrize("verb", [
+    ("index", "build", "{name}", "{text}", *TOY), ("index", "add", "{name}", "{text}", *TOY),
+    ("index", "build", "{fresh}", "{name}", *TOY), ("index", "info", "{name}"),
+    ("ngrams", "build", "{name}", "{text}", *TOY), ("ngrams", "info", "{name}"),
+    ("generate", *TOY, "--input", "{text}", "--output", "{name}"),
+    ("generate", *TOY, "--input", "{name}", "--output", "{fresh}"), ("tune", *TOY, "--output", "{name}"),
+    ("sweep", "the", *TOY, "-t", "1", "--max-tokens", "2", "--output", "{name}"),
+    ("sweep", "the", *TOY, "-t", "1", "--max-tokens", "2", "--output", "{fresh}", "--html", "{name}"),
+    ("generate", "the", *TOY, "--config", "{name}"),
+], ids=" ".join)  # fmt: skip
+def test_a_name_that_no_file_system_takes(cli, tmp_path, verb) -> None:
+    (tmp_path / "text").write_text('{"prompt": "the cat"}\n')
+    names = {"name": "x" * 300, "text": str(tmp_path / "text"), "fresh": str(tmp_path / "fresh")}
+    done = cli(*(word.format(**names) for word in verb))
+    assert done.code == 2
+    line = done.err.splitlines()[-1]
+    assert line.startswith("truedraw: error: ")
+    assert names["name"] in line

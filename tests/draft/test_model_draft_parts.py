@@ -62,6 +62,7 @@ def test_truncation_by_entropy_is_its_definition(ratio: float) -> None:
         row = lookup(TABLE, text)
         k = math.ceil(ratio * math.exp(-sum(w * math.log(w) for w in row if w)))
         assert q_after(text, {"draft_entropy_k": ratio}) == pytest.approx(transformed(row, top_k=k), abs=ROUNDING)
+        assert q_after(text, {"draft_entropy_k": 1e308}) == pytest.approx(row, abs=ROUNDING)
 
 
 def test_it_stops_by_the_draft_models_law_before_the_token_is_drawn() -> None:

@@ -116,6 +116,7 @@ def test_an_amateur_that_rules_out_what_is_plausible_is_an_error() -> None:
         ({"amateur": "tabular", "contrastive_alpha": "0.1"}, "contrastive_alpha"),
         ({"amateur": "tabular", "contrastive_beta": -0.1}, "contrastive_beta"),
         ({"amateur": "tabular", "contrastive_beta": math.inf}, "contrastive_beta"),
+        ({"amateur": "tabular", "contrastive_beta": 1e38}, "contrastive_beta"),
         ({"amateur": "tabular", "contrastive_beta": True}, "contrastive_beta"),
         ({"contrastive_alpha": 0.1}, "contrastive_alpha"),
         ({"contrastive_beta": 0.5}, "contrastive_beta"),

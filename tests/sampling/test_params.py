@@ -149,3 +149,26 @@ def test_a_schedule_may_reach_beyond_the_vocabulary() -> None:
     logits = np.zeros(6, np.float32)
     assert np.count_nonzero(law(logits)) == 1
     assert np.count_nonzero(law.after(3)(logits)) == 6
+
+
+def test_numbers_and_arrays_of_numpy_are_pythons_own() -> None:
+    ours = {"top_k": 3, "temperature": 0.5, "seed": 2**40, "n": 2, "ignore_eos": True, "logprobs": 4,
+            "allowed_token_ids": [0, 2], "stop_token_ids": [5], "bad_words": [[1, 2], "no"], "logit_bias": {1: 0.5},
+            "schedule": {"top_p": [[0, 1.0], [5, 0.5]]}}  # fmt: skip
+    theirs = {"top_k": np.int64(3), "temperature": np.float32(0.5), "seed": np.uint64(2**40), "n": np.int8(2),
+              "ignore_eos": np.True_, "logprobs": np.array(4), "allowed_token_ids": np.array([0, 2]),
+              "stop_token_ids": (np.int32(5),), "bad_words": [np.array([1, 2]), np.str_("no")],
+              "logit_bias": {np.int64(1): np.float64(0.5)},
+              "schedule": {"top_p": [[np.int64(0), 1.0], [5, 0.5]]}}  # fmt: skip
+    found = SamplingParams(**theirs)
+    assert found == SamplingParams(**ours)
+    assert json.dumps(asdict(found)) == json.dumps(asdict(SamplingParams(**ours)))
+
+
+@pytest.mark.parametrize(("name", "value"), [
+    ("top_k", np.float64(2.5)), ("temperature", np.float32("nan")), ("n", np.array([1, 2])), ("seed", np.int64(-1)),
+    ("top_k", np.True_), ("max_tokens", np.float32(5)),
+])  # fmt: skip
+def test_what_is_no_number_in_python_is_none_in_numpy(name, value) -> None:
+    with pytest.raises(BadParameter, match=name):
+        SamplingParams(**{name: value})

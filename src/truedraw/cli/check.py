@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -14,8 +13,9 @@ import typer
 
 from truedraw.cli.flags import ENGINE, ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
 from truedraw.cli.grouping import flag, with_flags
-from truedraw.errors import BadFile, BadParameter
+from truedraw.errors import BadParameter
 from truedraw.models.toy import TOY_MODEL
+from truedraw.whole_files import check_folder, replacing
 
 if TYPE_CHECKING:
     from truedraw.generate.model import Model
@@ -92,7 +92,8 @@ def check(
     sampling_params(sampling.given())  # what is wrong should be said before the model is loaded
     sampling.refuse_logprobs("no law depends on them, so there is nothing to check; leave it out")
     prompts = spread(read_prompts(own.prompts), settings.prompts)
-    _check_folder(own.html)
+    if own.html is not None:
+        check_folder(own.html, f"--html {own.html}")
     with opened(model, **_from_the_start(model)) as loaded:
         from truedraw.bench.pairs import tasks
         from truedraw.stats.check import Subject
@@ -171,23 +172,12 @@ def _with_conditions(found: Certificate, subject: Subject, settings: Settings, f
     return replace(found, conditions=conditions)
 
 
-def _check_folder(path: Path | None) -> None:
-    """A bad path is said before the work; raises BadFile."""
-    if path is not None and not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
-        raise BadFile(f"--html {path} cannot be written: give a file in a folder that exists and may be written to")
-
-
 def _write_report(certificate: Certificate, path: Path) -> None:
     """Whole or not at all."""
     from truedraw.stats.check.html import to_html
 
-    fresh = path.with_name(path.name + ".part")
-    try:
+    with replacing(path, f"--html {path}") as fresh:
         fresh.write_text(to_html(certificate), encoding="utf-8")
-        fresh.replace(path)
-    except OSError as error:
-        fresh.unlink(missing_ok=True)
-        raise BadFile(f"--html {path} cannot be written: {error.strerror}; give another file") from error
 
 
 def _print(certificate: Certificate, output: OutputFlags) -> None:

@@ -78,6 +78,11 @@ def run(args: Sequence[str]) -> int:
         stdout_to_nowhere()
         typer.echo(f"{PROGRAM}: error: the output cannot be written: {error.strerror or error}", err=True)
         return BAD_USE
+    except OSError as error:  # whatever a file system says of a name that it was given
+        if error.filename is None:
+            raise
+        typer.echo(f"{PROGRAM}: error: {error.filename}: {error.strerror}; give another path", err=True)
+        return BAD_USE
     return code if isinstance(code, int) else 0
 
 

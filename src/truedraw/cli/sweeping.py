@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,12 +13,13 @@ from truedraw.cli.record_files import FileFlags, records_to, seed_of
 from truedraw.cli.recording import Recording, Work
 from truedraw.cli.sizes import values_of
 from truedraw.cli.stdin import prompt_text
-from truedraw.errors import BadFile, BadParameter, BadPrompt
+from truedraw.errors import BadParameter, BadPrompt
 from truedraw.generate.offline.done import may_pass
 from truedraw.generate.offline.grid import AXES, points
 from truedraw.generate.offline.sweep import Sweep, drawn, run_sweep
 from truedraw.generate.speculation import Speculation
 from truedraw.text.characters import check_characters
+from truedraw.whole_files import check_folder, replacing
 
 if TYPE_CHECKING:
     from truedraw.generate.model import Model
@@ -111,8 +111,8 @@ def check_reports(files: FileFlags, html: Path | None, parquet: Path | None) -> 
     for name, path in (("--html", html), ("--parquet", parquet)):
         if path is not None and files.path is None:
             raise BadParameter(name, "is made from the samples in --output FILE; give that, too")
-        if path is not None and not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
-            raise BadFile(f"{name} {path} cannot be written: give a file in a folder that exists and may be written to")
+        if path is not None:
+            check_folder(path, f"{name} {path}")
     if parquet is not None:
         require_pyarrow()
 
@@ -152,11 +152,5 @@ def _page(path: Path) -> str:
 
 
 def _write_whole(path: Path, text: str) -> None:
-    """Whole or not at all."""
-    fresh = path.with_name(path.name + ".part")
-    try:
+    with replacing(path, f"--html {path}") as fresh:
         fresh.write_text(text, encoding="utf-8", errors="replace")
-        fresh.replace(path)
-    except OSError as error:
-        fresh.unlink(missing_ok=True)
-        raise BadFile(f"--html {path} cannot be written: {error.strerror}; give another file") from error

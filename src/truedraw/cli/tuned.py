@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -12,6 +11,7 @@ import typer
 
 from truedraw.cli.flags import ModelFlags
 from truedraw.errors import BadFile
+from truedraw.whole_files import check_folder, replacing
 
 if TYPE_CHECKING:
     from truedraw.bench.tune import Tuning
@@ -31,20 +31,14 @@ def refuse(path: Path, overwrite: bool) -> None:
     """Raises BadFile where the file could not be written at the end, before anything is measured."""
     if path.exists() and (path.is_dir() or not overwrite):
         raise BadFile(f"--output {path} is there already; give another file, or --overwrite")
-    if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
-        raise BadFile(f"--output {path} cannot be written: give a file in a folder that exists and may be written to")
+    check_folder(path, f"--output {path}")
 
 
 def write(path: Path, text: str, overwrite: bool) -> None:
     """Whole or not at all; raises BadFile, also where something has come there meanwhile."""
     refuse(path, overwrite)
-    fresh = path.with_name(path.name + ".part")
-    try:
+    with replacing(path, f"--output {path}") as fresh:
         fresh.write_text(text, encoding="utf-8", errors="replace")
-        fresh.replace(path)
-    except OSError as error:
-        fresh.unlink(missing_ok=True)
-        raise BadFile(f"--output {path} cannot be written: {error.strerror}; give another file") from error
 
 
 def paragraphs(found: Verdict, lines: Sequence[str], tuning: Tuning, where: Mapping[str, Any]) -> list[list[str]]:

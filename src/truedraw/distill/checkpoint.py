@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from shutil import copyfile
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.errors import BadFile
+from truedraw.whole_files import replacing
 
 Arrays = dict[str, NDArray[Any]]
 BEFORE = ".before"
@@ -23,19 +23,11 @@ def write_checkpoint(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapp
     """Raises BadFile where it cannot be written; what was there is there still."""
     from safetensors.numpy import save
 
-    fresh = path.with_name(f"{path.name}.part")
     whole = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
-    try:
-        with fresh.open("wb") as file:
-            file.write(save(whole, {FACTS: json.dumps(facts, allow_nan=False)}))
-            file.flush()
-            os.fsync(file.fileno())
+    with replacing(path, then="make room, and the same command goes on") as fresh:
+        fresh.write_bytes(save(whole, {FACTS: json.dumps(facts, allow_nan=False)}))
         if path.exists() and path.stat().st_size:
             copyfile(path, before(path))
-        fresh.replace(path)
-    except OSError as error:
-        fresh.unlink(missing_ok=True)
-        raise BadFile(f"{path} cannot be written: {error.strerror}; make room, and the same command goes on") from error
 
 
 def read_checkpoint(path: Path) -> tuple[Arrays, dict[str, Any]] | None:

@@ -15,7 +15,8 @@ from truedraw.distill.preparing import left, prepared
 from truedraw.distill.rows import Rows
 from truedraw.distill.tables import Tables
 from truedraw.distill.texts import Gathered
-from truedraw.errors import BadFile, TrainingError
+from truedraw.errors import TrainingError
+from truedraw.whole_files import replacing
 
 if TYPE_CHECKING:
     from truedraw.distill.learner import HeadLearner
@@ -123,10 +124,5 @@ def write_page(path: Path, facts: Mapping[str, Any], state: State) -> None:
     """The report; raises BadFile."""
     from truedraw.distill.report import to_html
 
-    fresh = path.with_name(path.name + ".part")
-    try:
+    with replacing(path, then="give another --output") as fresh:
         fresh.write_text(to_html(facts, state.curve, state.looks), encoding="utf-8", errors="replace")
-        fresh.replace(path)
-    except OSError as error:
-        fresh.unlink(missing_ok=True)
-        raise BadFile(f"{path} cannot be written: {error.strerror}; give another --output") from error

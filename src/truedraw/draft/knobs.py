@@ -132,7 +132,7 @@ def check_temperature(value: object) -> None:
 
 def keep_effective(row: Row, ratio: float) -> None:
     """Keep the ceil(ratio exp(H)) likeliest tokens of a row."""
-    row.keep(top_k(row.p, min(row.p.size, math.ceil(ratio * math.exp(entropy(row.p))))))
+    row.keep(top_k(row.p, math.ceil(min(row.p.size, ratio * math.exp(entropy(row.p))))))
 
 
 def entropy(p: Floats) -> float:

@@ -28,6 +28,7 @@ from truedraw.draft.ngram_lm_counts import NgramCounts
 from truedraw.draft.site import Models
 from truedraw.errors import BadFile, BadParameter
 from truedraw.text import Tokenizer
+from truedraw.whole_files import replacing
 
 MAGIC = b"truedraw ngrams\n"
 VERSION = 1
@@ -52,18 +53,10 @@ def write_counts(path: Path, counts: NgramCounts, origin: Origin) -> None:
     """Whole or not at all; raises BadFile where it cannot be written."""
     columns = [np.ascontiguousarray(each, COLUMN) for each in (counts.tokens, counts.counts, counts.begins)]
     header = _header(counts, origin, [column.nbytes for column in columns], _checksum(columns))
-    fresh = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with fresh.open("wb") as file:
-            file.write(header)
-            for column in columns:
-                file.write(column.data)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-    except OSError as error:
-        fresh.unlink(missing_ok=True)
-        raise BadFile(f"{path} cannot be written: {error.strerror}; give a file in a folder that exists") from error
+    with replacing(path, then="give a file in a folder that exists") as fresh, fresh.open("wb") as file:
+        file.write(header)
+        for column in columns:
+            file.write(column.data)
 
 
 def read_counts(path: Path) -> tuple[NgramCounts, Origin]:

@@ -28,6 +28,8 @@ from truedraw.protocol import Engine, Fill, Logits, Scores, Sequence, Work
 ALPHA, BETA = 0.1, 0.5
 """Defaults: alpha of both papers; beta of the second one, whose form of the score this is."""
 
+STRONGEST = 1e6  # beta: beyond it the rounding of logits is all that speaks
+
 
 class ContrastiveSequence:
     """protocol.Sequence of one text in both engines."""
@@ -169,8 +171,8 @@ def check_strength(alpha: object, beta: object) -> None:
     """Raises BadParameter."""
     if not _is_number(alpha) or not 0.0 < alpha <= 1.0:  # type: ignore[operator]
         raise BadParameter("contrastive_alpha", f"got {alpha!r}; give a number above 0, at most 1")
-    if not _is_number(beta) or not 0.0 <= beta < np.inf:  # type: ignore[operator]
-        raise BadParameter("contrastive_beta", f"got {beta!r}; give a finite number, 0 or more")
+    if not _is_number(beta) or not 0.0 <= beta <= STRONGEST:  # type: ignore[operator]
+        raise BadParameter("contrastive_beta", f"got {beta!r}; give a number from 0 to {STRONGEST:,.0f}")
 
 
 def _is_number(value: object) -> bool:

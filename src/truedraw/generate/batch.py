@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,13 @@ class Batch:
             del self._open[job]
             raise
         return run
+
+    def check(self, *, speculative: Spec = None, **sampling: Any) -> None:
+        """Raises TruedrawError where no request could be sampled so; begins nothing."""
+        with told_as_ours():
+            wish = self._model.wish((0,), speculative=speculative, **sampling)
+            with self._model.turns:
+                self._model.run(wish, self._scheduler, self._drafters)
 
     def step(self) -> bool:
         """Move everybody by one pass, or by what needs none; False where nothing is left to do."""
@@ -137,9 +145,16 @@ def added(batch: Batch, request: Request) -> Generation:
     """The run of a request; raises TruedrawError, whatever is wrong with it."""
     if not isinstance(request, Request):
         raise BadInput(f"got {request!r:.60} among the requests; give truedraw.Request(prompt, params)")
-    try:
+    with told_as_ours():
         return batch.add(request.prompt, speculative=request.speculative, observer=request.observer, **request.params)
+
+
+@contextmanager
+def told_as_ours() -> Iterator[None]:
+    """Whatever else is raised, by a plug-in or what a request names, becomes BadInput."""
+    try:
+        yield
     except TruedrawError:
         raise
-    except Exception as error:  # of a plug-in, or of what a request names
+    except Exception as error:
         raise BadInput(f"the request cannot be begun: {type(error).__name__}: {error}") from error

@@ -31,7 +31,7 @@ from truedraw.generate.keys import (
 )
 from truedraw.generate.making import CHAINS, Maker
 from truedraw.protocol import Controller, Drafter, Verifier
-from truedraw.sampling.ranges import POSITIVE, Wholes
+from truedraw.sampling.ranges import POSITIVE, Wholes, plain
 
 __all__ = ["AUTO", "CHAINS", "OFF", "Speculation", "speculation"]
 
@@ -85,7 +85,7 @@ class Speculation:
         given["model"] = str(model) if isinstance(model, Path) else model
         given["settings"] = {name: value for name, value in settings.items() if value is not None}
         for name, value in given.items():
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, name, plain(value))
         self._check()
 
     @property

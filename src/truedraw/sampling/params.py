@@ -20,6 +20,7 @@ from truedraw.sampling.ranges import (
     check_characters,
     check_number,
     ids,
+    plain,
     shown,
     strings,
     words,
@@ -100,6 +101,9 @@ class SamplingParams:
     logprobs: int | None = None
 
     def __post_init__(self) -> None:
+        for each in fields(self):
+            if each.name not in GRAMMARS:
+                object.__setattr__(self, each.name, plain(getattr(self, each.name)))
         for name in RANGES:
             if not (name in OPTIONAL and getattr(self, name) is None):
                 check_number(name, getattr(self, name))

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from truedraw.errors import BadInput, BadParameter
 
 LONGEST_SHOWN = 60  # characters of a value that a message repeats
@@ -114,6 +116,17 @@ RANGES: dict[str, Numbers | Wholes] = {
 }
 OPTIONAL = ("best_of", "logprobs")
 """None leaves them out."""
+
+
+def plain(value: Any) -> Any:
+    """numpy's numbers and arrays as Python's own, which JSON takes as well; in lists and mappings, too."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return type(value)([plain(each) for each in value]) if type(value) in (list, tuple) else value
+    if isinstance(value, dict):
+        return {plain(key): plain(each) for key, each in value.items()}
+    return value
 
 
 def check_number(name: str, value: object) -> None:

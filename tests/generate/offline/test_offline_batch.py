@@ -6,7 +6,7 @@ import pytest
 
 from truedraw import Model, load
 from truedraw.engine.tabular import TabularEngine
-from truedraw.errors import BadFile, BadPrompt
+from truedraw.errors import BadFile, BadInput, BadPrompt
 from truedraw.generate.offline.batch import run_lines
 from truedraw.generate.offline.done import Done
 from truedraw.generate.offline.lines import Defaults, Line, numbered
@@ -53,6 +53,21 @@ def test_every_line_has_one_record_with_what_became_of_it(model):
     assert found[8]["seed"] == 3
     assert len(found[8]["choices"][0]["token_ids"]) == 6
     json.dumps(list(found.values()), allow_nan=False)
+
+
+@pytest.mark.parametrize(("given", "speculative", "words"), [
+    ({"stop_token_ids": [99]}, None, "stop_token_ids"), ({"logit_bias": {999: 1.0}}, False, "logit_bias"),
+    ({}, {"method": "model", "model": "nobody"}, "no model 'nobody'"), ({}, "head", "draft head"),
+    ({"temperature": -1}, None, "temperature"),
+])  # fmt: skip
+def test_what_no_line_could_be_sampled_with_is_one_error(model, given, speculative, words):
+    found, batch = [], model.batch()
+    settings = Defaults({"max_tokens": 6, **given}, speculative, 7, model.chat_prompt)
+    with pytest.raises(BadInput, match=words):
+        run_lines(batch, numbered(LINES), settings, found.append)
+    assert found == []
+    with pytest.raises(BadInput, match="closed"):
+        batch.add("the")
 
 
 def test_every_result_can_be_drawn_again_alone_from_its_seed(model):

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from truedraw import load
-from truedraw.errors import BadFile, BadParameter
+from truedraw.errors import BadFile, BadInput, BadParameter
 from truedraw.generate.offline.grid import Draw, Point, draws, point_of, points
 from truedraw.generate.offline.seeds import derived_seed
 from truedraw.generate.offline.sweep import Sweep, drawn, run_sweep
@@ -38,6 +38,14 @@ def test_points_are_all_combinations():
     assert points({"top_k": [-1]})[0].params() == {"top_k": -1}
 
 
+def test_a_grid_beyond_all_measure_is_refused_before_it_is_laid_out():
+    grid = {"temperature": [i / 1000 for i in range(1000)], "top_p": [0.5, 1.0], "top_k": list(range(900))}
+    with pytest.raises(BadParameter, match=r"^temperature: the grid has 1,800,000 points.*65,536") as error:
+        points(grid)
+    assert error.value.parameter == "temperature"
+    assert len(points({"top_k": list(range(1 << 16))})) == 1 << 16
+
+
 def test_a_number_means_the_same_however_it_is_written():
     assert Point((("temperature", 1),)).name == Point((("temperature", 1.0),)).name
     assert Point((("temperature", 1),)) == Point((("temperature", 1.0),))
@@ -53,6 +61,14 @@ def test_every_sample_is_there_once_and_has_its_own_seed(model):
     one = found[Draw(1, SWEEP.points[2], 2)]
     assert one["seed"] == derived_seed(5, 1, "temperature=1 top_p=0.9", 2)
     assert (one["temperature"], one["top_p"]) == (1.0, 0.9)
+
+
+@pytest.mark.parametrize(
+    "more", [{"speculative": {"method": "model", "model": "nobody"}}, {"params": {"stop_token_ids": [99]}}]
+)
+def test_what_no_sample_could_be_drawn_with_is_one_error(model, more):
+    with pytest.raises(BadInput, match=r"nobody|stop_token_ids"):
+        run(model, replace(SWEEP, **more))
 
 
 def test_every_sample_can_be_drawn_again_alone(model):

@@ -10,7 +10,6 @@ The rows of the target's own embedding that a head needs are not in the file: th
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -23,6 +22,7 @@ from truedraw.draft.head.card import Card
 from truedraw.engine.openvino.weights import Matrix, quantise
 from truedraw.errors import BadFile
 from truedraw.protocol import Ints, ModelConfig
+from truedraw.whole_files import replacing
 
 SHIPPED = Path(__file__).parent / "shipped"
 SUFFIX = ".safetensors"
@@ -126,13 +126,8 @@ def write_arrays(path: Path, card: Card, arrays: Mapping[str, NDArray[Any]]) -> 
     """Whole or not at all, the same bytes for the same numbers. Raises BadFile where it cannot be written."""
     from safetensors.numpy import save
 
-    fresh = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
+    with replacing(path, then="give a file in a folder that exists") as fresh:
         fresh.write_bytes(ordered(save(dict(arrays), metadata=card.to_metadata())))
-        fresh.replace(path)
-    except OSError as error:
-        fresh.unlink(missing_ok=True)
-        raise BadFile(f"{path} cannot be written: {error.strerror}; give a file in a folder that exists") from error
 
 
 def codes_of(values: NDArray[Any]) -> Matrix:

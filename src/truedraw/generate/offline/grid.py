@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import Any
 
+from truedraw.errors import BadParameter
 from truedraw.generate.offline.seeds import derived_seed
 
+MOST_POINTS = 1 << 16  # all are checked, and held, before the first sample
 AXES = ("temperature", "top_p", "min_p", "top_k")
 """The sampling parameters that a sweep can vary, in the order of its points' names."""
 
@@ -49,8 +52,11 @@ class Draw:
 
 
 def points(grid: Mapping[str, Sequence[Value]]) -> list[Point]:
-    """All combinations of the values of each axis."""
+    """All combinations of the values of each axis; raises BadParameter where they are more than MOST_POINTS."""
     axes = [axis for axis in AXES if grid.get(axis)]
+    if (number := prod(len(grid[axis]) for axis in axes)) > MOST_POINTS:
+        longest = max(axes, key=lambda axis: len(grid[axis]))
+        raise BadParameter(longest, f"the grid has {number:,} points; give fewer values, for {MOST_POINTS:,} at most")
     return [Point(tuple(zip(axes, values, strict=True))) for values in product(*(grid[axis] for axis in axes))]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from truedraw.errors import BadFile
 from truedraw.generate.offline.grid import AXES
+from truedraw.whole_files import replacing
 
 ROWS = 1000  # written at a time
 
@@ -31,16 +32,11 @@ def write_parquet(records: Iterable[Mapping[str, Any]], path: Path) -> int:
     or its message).
     """
     arrow = require_pyarrow()
-    fresh, schema, rows = path.with_name(path.name + ".part"), _schema(arrow), 0
-    try:
-        with arrow.parquet.ParquetWriter(fresh, schema) as writer:
-            for some in _in_batches(records):
-                writer.write_table(arrow.Table.from_pylist([_row(record) for record in some], schema=schema))
-                rows += len(some)
-        fresh.replace(path)
-    except OSError as error:
-        fresh.unlink(missing_ok=True)
-        raise BadFile(f"{path} cannot be written: {error.strerror or error}; give another file") from error
+    schema, rows = _schema(arrow), 0
+    with replacing(path) as fresh, arrow.parquet.ParquetWriter(fresh, schema) as writer:
+        for some in _in_batches(records):
+            writer.write_table(arrow.Table.from_pylist([_row(record) for record in some], schema=schema))
+            rows += len(some)
     return rows
 
 

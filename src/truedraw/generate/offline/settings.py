@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from truedraw.errors import BadFile
+from truedraw.whole_files import replacing
 
 SUFFIX = ".settings.json"
 LONGEST_SHOWN = 60  # characters of a value that a message repeats
@@ -83,17 +83,9 @@ def forget(path: Path) -> None:
 
 
 def _write(file: Path, settings: Mapping[str, Any]) -> None:
-    """Whole or not at all, and on the disk before the first result is."""
-    fresh = file.with_name(file.name + ".part")
-    try:
-        with fresh.open("w", encoding="utf-8") as out:
-            json.dump(settings, out, indent=1, allow_nan=False)
-            out.write("\n")
-            out.flush()
-            os.fsync(out.fileno())
-        fresh.replace(file)
-    except OSError as error:
-        raise BadFile(f"{file} cannot be written: {error.strerror}; give a file in a folder that exists") from error
+    """On the disk before the first result is."""
+    with replacing(file, then="give a file in a folder that exists") as fresh:
+        fresh.write_text(json.dumps(settings, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def _as_json(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -51,10 +51,15 @@ class Sweep:
 
 
 def run_sweep(batch: Batch, sweep: Sweep, done: Container[Draw], emit: Emit) -> None:
-    """Draw every sample that is not `done` yet and hand over its record when it ends; closes the batch."""
+    """Draw every sample that is not `done` yet and hand over its record when it ends; closes the batch.
+
+    Raises TruedrawError where no prompt could be sampled so, whatever the point.
+    """
     requests = (sweep.request(draw) for draw in sweep.draws() if draw not in done)
-    for request, outcome in generate_many(batch, requests):
-        emit(sample_record(request, outcome))
+    with batch:
+        batch.check(speculative=sweep.speculative, **sweep.params)
+        for request, outcome in generate_many(batch, requests):
+            emit(sample_record(request, outcome))
 
 
 def sample_record(request: Request, outcome: Result | TruedrawError) -> dict[str, Any]:
