@@ -26,6 +26,14 @@ def mapped(tmp_path):
     return np.frombuffer(memory, np.uint8)
 
 
+@pytest.fixture
+def loaded(mapped, monkeypatch):
+    """The same, as a segment of a library."""
+    own = range(mapped.ctypes.data, mapped.ctypes.data + mapped.nbytes)
+    monkeypatch.setattr(code_pages, "constant_segments", lambda: [range(0), own])
+    return mapped
+
+
 def _here(array):
     start = array.ctypes.data
     return next(mapping for mapping in own_mappings() if mapping.start <= start < mapping.end)
@@ -38,7 +46,26 @@ def _make_read_only(array):
 
 
 @linux
-def test_unchanged_pages_go_and_come_back(mapped):
+def test_what_is_no_segment_of_a_library_stays(mapped):
+    """As the file of a library that is being loaded: where its data will be it is not yet writable."""
+    _make_read_only(mapped)
+    before = _here(mapped).resident_bytes
+    drop_code()
+    assert _here(mapped).resident_bytes == before
+
+
+@linux
+def test_a_mapping_that_is_more_than_a_segment_stays(mapped, monkeypatch):
+    _make_read_only(mapped)
+    start, end = mapped.ctypes.data, mapped.ctypes.data + mapped.nbytes
+    parts = [range(start, end - mmap.PAGESIZE), range(start + mmap.PAGESIZE, end)]
+    monkeypatch.setattr(code_pages, "constant_segments", lambda: parts)
+    drop_code()
+    assert _here(mapped).resident_bytes > 0
+
+
+@linux
+def test_unchanged_pages_go_and_come_back(loaded, mapped):
     _make_read_only(mapped)
     before = _here(mapped)
     assert before.resident_bytes >= mapped.nbytes
@@ -48,7 +75,7 @@ def test_unchanged_pages_go_and_come_back(mapped):
 
 
 @linux
-def test_a_changed_page_stays_even_where_it_is_read_only_now(mapped):
+def test_a_changed_page_stays_even_where_it_is_read_only_now(loaded, mapped):
     mapped[mmap.PAGESIZE] = 9
     _make_read_only(mapped)
     drop_code()
@@ -56,7 +83,7 @@ def test_a_changed_page_stays_even_where_it_is_read_only_now(mapped):
 
 
 @linux
-def test_writable_memory_stays(mapped):
+def test_writable_memory_stays(loaded, mapped):
     mapped[0] = 9
     drop_code()
     assert mapped[0] == 9

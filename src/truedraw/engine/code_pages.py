@@ -11,11 +11,13 @@ import mmap
 from collections.abc import Callable
 
 from truedraw.engine.mappings import Mapping, own_mappings
+from truedraw.engine.segments import constant_segments
 
 
 def drop_code() -> int:
     """Drop the unchanged pages of all libraries from this process; bytes dropped, 0 where the system cannot."""
-    idle = [mapping for mapping in own_mappings() if _is_code(mapping)]
+    segments = constant_segments()
+    idle = [mapping for mapping in own_mappings() if _is_code(mapping) and _lies_in(mapping, segments)]
     if not idle or not hasattr(mmap, "MADV_DONTNEED"):
         return 0
     advise = ctypes.CDLL(None).madvise
@@ -28,6 +30,10 @@ def _is_code(mapping: Mapping) -> bool:
     """Read-only and never changed: a page that the loader or a debugger wrote to would be lost."""
     readable = mapping.is_file and "w" not in mapping.permissions
     return readable and mapping.resident_bytes > 0 and mapping.anonymous_bytes == 0
+
+
+def _lies_in(mapping: Mapping, segments: list[range]) -> bool:
+    return any(pages.start <= mapping.start and mapping.end <= pages.stop for pages in segments)
 
 
 def _advised(advise: Callable[[int, int, int], int], mapping: Mapping) -> bool:
