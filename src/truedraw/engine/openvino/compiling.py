@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -23,7 +21,6 @@ from truedraw.sampling.ranges import THREADS
 
 STEP_BY_STEP = {"SNIPPETS_MODE": "DISABLE"}
 """Where shapes are fixed the runtime would join steps whose results are rounded in between elsewhere: other bits."""
-BESIDE: list[None] = []  # one for each compilation in another thread
 STORE_VERSION = 1  # part of the key of stored constants: raise it when their form or their stacking changes
 
 
@@ -64,22 +61,10 @@ def compile_graph(
     if shape is not None:
         fix_rows(model, *shape)
         properties |= STEP_BY_STEP
-    with nullcontext() if shape is None else beside_texts():
-        compiled = core().compile_model(model, "CPU", properties)
+    compiled = core().compile_model(model, "CPU", properties)
     constants.forget()
-    if shape is None and not BESIDE:
-        drop_code()  # before the constants are packed, which is when most memory is held
+    drop_code()  # before the constants are packed, which is when most memory is held
     return compiled
-
-
-@contextmanager
-def beside_texts() -> Iterator[None]:
-    """While something is compiled as texts go on nobody drops code: a library may just be on its way in."""
-    BESIDE.append(None)
-    try:
-        yield
-    finally:
-        BESIDE.pop()
 
 
 def _constants(checkpoint: Checkpoint, policy: str, folder: Path) -> MappedConstants:
