@@ -6,7 +6,10 @@ import sys
 
 import pytest
 
+from truedraw.cli.flags import ModelFlags
+from truedraw.cli.options import opened
 from truedraw.cli.start import came_of_interrupt
+from truedraw.sampling.working_time import COMPILER
 
 AT_IMPORT = """
 import signal, sys
@@ -113,3 +116,14 @@ def test_a_prompt_from_a_closed_stream_is_empty():
     done = subprocess.run(["sh", "-c", command, sys.executable, code], capture_output=True, check=False)
     assert done.returncode == 2
     assert b"prompt is empty" in done.stderr
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_terminal_is_told_once_why_nothing_happens_yet(monkeypatch, capsys, terminal):
+    monkeypatch.setattr(COMPILER, "begins", None)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    with opened(ModelFlags(model="tabular")):
+        for _ in range(2):
+            COMPILER.begin()
+            COMPILER.end()
+    assert capsys.readouterr().err.count("compiled for this machine, once") == terminal

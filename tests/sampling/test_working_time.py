@@ -64,6 +64,19 @@ def test_watching_twice_counts_once(monkeypatch):
     assert compiler.seconds == 3
 
 
+def test_its_beginning_is_told_once(monkeypatch):
+    compiler, told = Compiler(), []
+    stopped(monkeypatch)
+    compiler.begins = lambda: told.append(compiler.seconds)
+    assert told == []
+    for _ in range(3):
+        compiler.begin()
+        compiler.begin()
+        compiler.end()
+        compiler.end()
+    assert told == [0.0]
+
+
 def test_a_loaded_model_watches_the_compiler_itself():
     warm_up()
     before = COMPILER.seconds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from truedraw.cli.sizes import bytes_of
 from truedraw.errors import BadParameter
 from truedraw.generate.offline.settings import CONTENTS
 from truedraw.models.toy import TOY_MODEL
+from truedraw.sampling.working_time import COMPILER
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +37,8 @@ def opened(flags: ModelFlags, *, apart: bool = False, **more: Any) -> Iterator[M
     from truedraw.generate.loading import load
 
     memory = memory_of(flags, apart)
+    if sys.stderr.isatty():
+        COMPILER.begins = notice_compiling
     with progress_bar() as progress:
         model = load(
             flags.model,
@@ -137,6 +141,11 @@ def notice_invariance(engine: Any) -> None:
             "another text with other drafts or in another batch; --numerics reference is slower and far closer",
             err=True,
         )
+
+
+def notice_compiling() -> None:
+    """One line on a terminal that would show nothing for a while."""
+    typer.echo("truedraw: notice: sampling is compiled for this machine, once: up to a minute", err=True)
 
 
 def notice_not_kept(engine: Any) -> None:

@@ -6,15 +6,20 @@ is compiled when a law, a drafter or a rule first calls it, in the middle of a r
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
 
 class Compiler:
-    """How long the compiler has worked since `watch`; one thing at a time, under its own lock."""
+    """How long the compiler has worked since `watch`; one thing at a time, under its own lock.
+
+    `begins` is called once, when it first has something to do.
+    """
 
     def __init__(self) -> None:
         self.seconds = 0.0
+        self.begins: Callable[[], None] | None = None
         self._depth, self._start = 0, 0.0
         self._listener: Any = None
 
@@ -22,6 +27,9 @@ class Compiler:
         """A function is compiled, perhaps for another one that is."""
         if not self._depth:
             self._start = perf_counter()
+            begins, self.begins = self.begins, None
+            if begins is not None:
+                begins()
         self._depth += 1
 
     def end(self) -> None:
