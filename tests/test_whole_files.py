@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from errno import ENOSPC
+from pathlib import Path
+from stat import S_IMODE
+from time import time
 
 import pytest
 
 from truedraw.errors import BadFile
-from truedraw.whole_files import replacing
+from truedraw.whole_files import STALE_SECONDS, check_folder, replacing
+
+unix = pytest.mark.skipif(os.name == "nt", reason="needs pipes and links")
 
 
 def names(folder):
@@ -48,10 +54,55 @@ def test_a_full_disk_is_said_and_leaves_nothing(tmp_path) -> None:
     assert names(tmp_path) == []
 
 
-@pytest.mark.parametrize("name", ["x" * 300, "there is/no such folder", "."])
-def test_names_that_cannot_be_written(tmp_path, name) -> None:
-    with pytest.raises(BadFile, match=r"cannot be written: .*; give another file"), replacing(tmp_path / name) as fresh:
+@pytest.mark.parametrize("name", ["x" * 300, "there is/no such folder", ".", "/"])
+def test_names_that_cannot_be_written(tmp_path, monkeypatch, name) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadFile, match=r"cannot be written: .*; give another"), replacing(Path(name)) as fresh:
         fresh.write_text("text")
+
+
+@unix
+def test_what_is_no_file_is_nobodys_to_replace(tmp_path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path(os.devnull), tmp_path):
+        with pytest.raises(BadFile, match="it is no regular file"), replacing(path):
+            raise AssertionError
+        with pytest.raises(BadFile, match=r"^--html it .*it is no regular file"):
+            check_folder(path, "--html it")
+    assert (tmp_path / "pipe").is_fifo()
+
+
+@unix
+def test_a_link_stays_one_and_its_file_keeps_its_mode(tmp_path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    file, link = tmp_path / "elsewhere" / "a", tmp_path / "link"
+    file.write_text("old")
+    file.chmod(0o640)
+    link.symlink_to(file)
+    with replacing(link) as fresh:
+        fresh.write_text("new")
+    assert link.is_symlink()
+    assert (file.read_text(), S_IMODE(file.stat().st_mode)) == ("new", 0o640)
+
+
+def test_what_a_killed_process_left_is_swept_away_later(tmp_path) -> None:
+    for name, age in (("a.1-1.part", 2 * STALE_SECONDS), ("a.2-2.part", 0.0), ("b.3-3.part", 2 * STALE_SECONDS)):
+        (tmp_path / name).write_text("half")
+        os.utime(tmp_path / name, (time() - age, time() - age))
+    with replacing(tmp_path / "a") as fresh:
+        fresh.write_text("whole")
+    assert names(tmp_path) == ["a", "a.2-2.part", "b.3-3.part"]
+
+
+def test_many_threads_write_one_file_one_after_the_other(tmp_path) -> None:
+    def write(number: int) -> None:
+        with replacing(tmp_path / "a") as fresh:
+            fresh.write_text(chr(100 + number) * 10_000)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(list(pool.map(write, range(200)))) == 200
+    assert len(set((tmp_path / "a").read_text())) == 1
+    assert names(tmp_path) == ["a"]
 
 
 def test_two_processes_do_not_write_one_file(tmp_path, monkeypatch) -> None:

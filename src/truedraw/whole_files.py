@@ -5,15 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
+from stat import S_IMODE
+from threading import get_native_id
+from time import time
 
 from truedraw.errors import BadFile
+
+STALE_SECONDS = 3600.0  # since anything was written to a part: whoever wrote it was killed
 
 
 def check_folder(path: Path, named: str) -> None:
     """Before the work whose result it is to hold; raises BadFile where no file could be written there."""
     if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
         raise BadFile(f"{named} cannot be written: give a file in a folder that exists and may be written to")
+    with _told(named, "give another file"):
+        _check_kind(path, named)
 
 
 @contextmanager
@@ -21,20 +29,53 @@ def replacing(path: Path, named: str = "", then: str = "give another file") -> I
     """A path beside this one, to be written to; once that is on the disk it takes this one's place.
 
     Where it cannot be written, or something else is raised meanwhile, nothing of it stays and what was there is there
-    still. Raises BadFile, which calls the file `named` and says what to do `then`.
+    still. A link stays one: the file that it leads to is replaced. Raises BadFile, which calls the file `named` and
+    says what to do `then`.
     """
-    fresh = path.with_name(f"{path.name}.{os.getpid()}.part")
+    named = named or str(path)
+    with _told(named, then):
+        _check_kind(path, named)
+        target = path.resolve()
+        _sweep(target)
+        fresh = target.with_name(f"{target.name}.{os.getpid()}-{get_native_id()}.part")
+        try:
+            yield fresh
+            _to_disk(fresh)
+            if target.exists():
+                fresh.chmod(S_IMODE(target.stat().st_mode))
+            fresh.replace(target)
+        finally:
+            with suppress(OSError):
+                fresh.unlink()
+        with suppress(OSError):  # not every system opens folders
+            _to_disk(target.parent, os.O_RDONLY)
+
+
+@contextmanager
+def _told(named: str, then: str) -> Iterator[None]:
     try:
-        yield fresh
-        _to_disk(fresh)
-        fresh.replace(path)
+        yield
     except OSError as error:
-        raise BadFile(f"{named or path} cannot be written: {error.strerror or error}; {then}") from error
-    finally:
+        raise BadFile(f"{named} cannot be written: {error.strerror or error}; {then}") from error
+
+
+def _check_kind(path: Path, named: str) -> None:
+    """A device or a pipe is nobody's to replace; raises BadFile."""
+    if path.exists() and not path.is_file():
+        raise BadFile(f"{named} cannot be written: it is no regular file; give another one")
+
+
+def _sweep(target: Path) -> None:
+    """What killed processes left."""
+    for part in target.parent.glob(f"{escape(target.name)}.*.part"):
         with suppress(OSError):
-            fresh.unlink()
+            if time() - part.stat().st_mtime > STALE_SECONDS:
+                part.unlink()
 
 
-def _to_disk(path: Path) -> None:
-    with path.open("r+b") as file:
-        os.fsync(file.fileno())
+def _to_disk(path: Path, how: int = os.O_RDWR) -> None:
+    file = os.open(path, how)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

@@ -358,6 +358,17 @@ def test_a_request_whose_params_are_none_cannot_be_made(params, words: str) -> N
         Request("the", params)
 
 
+def test_an_error_before_anybody_runs_ends_those_who_wait(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise RuntimeError("nobody can be let in")
+
+    with model.batch() as batch:
+        monkeypatch.setattr(batch._scheduler._crowd, "admit", broken)
+        runs = [batch.add("the cat"), batch.add("the dog")]
+        assert set(batch.completed()) == set(runs)
+        assert all("nobody can be let in" in str(run.error) for run in runs)
+
+
 def test_a_closed_batch_takes_nothing_more(model: Model) -> None:
     with model.batch() as batch:
         before = batch.add("the", max_tokens=3)

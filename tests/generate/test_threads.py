@@ -178,6 +178,7 @@ def test_an_interruption_on_the_way_in_leaves_the_lock_free(line: int) -> None:
         sys.settrace(None)
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="a signal of Unix")
 def test_a_signal_handler_may_enter_while_its_thread_waits() -> None:
     turns, let_go, done = TakingTurns(), threading.Event(), []
 
@@ -232,6 +233,19 @@ def test_a_stream_that_nobody_reads_any_more_is_collected_in_any_thread(model) -
     finally:
         gc.enable()
     assert texts(model, "the dog", False)
+
+
+@pytest.mark.parametrize("act", ["close", "cancel"])
+def test_a_run_ends_early_from_another_thread(model, act: str) -> None:
+    run = model.start("the cat", seed=5, max_tokens=3000, ignore_eos=True)
+    (first,) = all_at_once(lambda: next(run.pieces()))
+    reading = threading.Thread(target=lambda: list(run.pieces()), daemon=True)
+    reading.start()
+    getattr(run, act)()
+    reading.join(SECONDS)
+    assert not reading.is_alive()
+    assert first is not None
+    assert len(run.result().choices[0].tokens) < 3000
 
 
 def test_a_batch_is_begun_and_closed_in_turns(model) -> None:

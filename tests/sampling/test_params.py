@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, replace
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -172,3 +173,27 @@ def test_numbers_and_arrays_of_numpy_are_pythons_own() -> None:
 def test_what_is_no_number_in_python_is_none_in_numpy(name, value) -> None:
     with pytest.raises(BadParameter, match=name):
         SamplingParams(**{name: value})
+
+
+def test_mappings_of_other_kinds_and_long_numbers_are_taken() -> None:
+    given = SamplingParams(logit_bias=MappingProxyType({np.int64(1): np.float32(2)}), top_p=np.longdouble(0.5))
+    assert (given.logit_bias, given.top_p) == ({1: 2.0}, 0.5)
+    assert SamplingParams(schedule=MappingProxyType({"top_p": [[0, 0.5]]})).schedule == {"top_p": ((0, 0.5),)}
+
+
+@pytest.mark.parametrize("name", ["stop", "sampler_order", "allowed_token_ids", "bad_words"])
+def test_a_list_that_holds_itself_is_refused(name: str) -> None:
+    endless: list[object] = []
+    endless.append(endless)
+    with pytest.raises(BadParameter, match=name):
+        SamplingParams(**{name: endless})
+    with pytest.raises(BadParameter, match="schedule"):
+        SamplingParams(schedule={"top_p": endless})
+
+
+def test_a_set_is_refused_where_the_order_matters() -> None:
+    with pytest.raises(BadParameter, match="sampler_order"):
+        SamplingParams(sampler_order={"temperature", "top_p"})
+    with pytest.raises(BadParameter, match="bad_words"):
+        SamplingParams(bad_words=[{1, 2}])
+    assert sorted(SamplingParams(allowed_token_ids={1, 2}).allowed_token_ids) == [1, 2]

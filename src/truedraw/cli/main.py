@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from errno import ELOOP, ENAMETOOLONG
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +18,7 @@ from truedraw.cli.exit_codes import INTERRUPTED
 from truedraw.cli.pipe import OutputError, quiet_pipe, stdout_to_nowhere
 from truedraw.errors import OutOfPages
 
+NO_NAMES = (ENAMETOOLONG, ELOOP)  # what no file system takes, wherever it was given
 BAD_USE = 2
 PROGRAM = "truedraw"
 
@@ -78,10 +80,10 @@ def run(args: Sequence[str]) -> int:
         stdout_to_nowhere()
         typer.echo(f"{PROGRAM}: error: the output cannot be written: {error.strerror or error}", err=True)
         return BAD_USE
-    except OSError as error:  # whatever a file system says of a name that it was given
-        if error.filename is None:
+    except OSError as error:
+        if error.errno not in NO_NAMES:
             raise
-        typer.echo(f"{PROGRAM}: error: {error.filename}: {error.strerror}; give another path", err=True)
+        typer.echo(f"{PROGRAM}: error: {error.filename}: {error.strerror or error}; give another path", err=True)
         return BAD_USE
     return code if isinstance(code, int) else 0
 

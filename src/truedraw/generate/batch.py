@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from truedraw.control.payoff import PayoffController
 from truedraw.engine.logits_cache import LogitsCache, LogitsCacheUse
-from truedraw.errors import BadInput, TruedrawError
+from truedraw.errors import (
+    BadFile,
+    BadInput,
+    BadParameter,
+    TruedrawError,
+    UnknownModel,
+    UnknownName,
+    UnsupportedModel,
+)
 from truedraw.generate.generation import Generation
 from truedraw.generate.job import Job
 from truedraw.generate.planning import Limits
@@ -53,13 +60,6 @@ class Batch:
             del self._open[job]
             raise
         return run
-
-    def check(self, *, speculative: Spec = None, **sampling: Any) -> None:
-        """Raises TruedrawError where no request could be sampled so; begins nothing."""
-        with told_as_ours():
-            wish = self._model.wish((0,), speculative=speculative, **sampling)
-            with self._model.turns:
-                self._model.run(wish, self._scheduler, self._drafters)
 
     def step(self) -> bool:
         """Move everybody by one pass, or by what needs none; False where nothing is left to do."""
@@ -119,10 +119,17 @@ class End:
 END = End()
 
 
-def generate_many(batch: Batch, requests: Iterable[Request]) -> Iterator[tuple[Request, Result | TruedrawError]]:
+NOT_OF_THE_PROMPT = (BadParameter, BadFile, UnknownModel, UnknownName, UnsupportedModel)
+"""What is wrong about how a request is to be sampled, whatever its prompt."""
+
+
+def generate_many(
+    batch: Batch, requests: Iterable[Request], is_like_all: Callable[[Request], bool] = lambda _: False
+) -> Iterator[tuple[Request, Result | TruedrawError]]:
     """Each request and what came of it, in order of completion; a bad one has its error beside it.
 
-    Requests are asked for when they would begin soon.
+    Requests are asked for when they would begin soon. `is_like_all`: whether a request is to be sampled as the whole
+    run is. What is wrong about that is raised: it would be wrong about all that are left.
     """
     source, asked, more = iter(requests), {}, True
     with batch:
@@ -135,6 +142,8 @@ def generate_many(batch: Batch, requests: Iterable[Request]) -> Iterator[tuple[R
                 try:
                     asked[added(batch, request)] = request
                 except TruedrawError as error:
+                    if isinstance(error, NOT_OF_THE_PROMPT) and is_like_all(request):
+                        raise
                     yield request, error
             batch.step()
             for run in batch.finished():
@@ -145,16 +154,9 @@ def added(batch: Batch, request: Request) -> Generation:
     """The run of a request; raises TruedrawError, whatever is wrong with it."""
     if not isinstance(request, Request):
         raise BadInput(f"got {request!r:.60} among the requests; give truedraw.Request(prompt, params)")
-    with told_as_ours():
-        return batch.add(request.prompt, speculative=request.speculative, observer=request.observer, **request.params)
-
-
-@contextmanager
-def told_as_ours() -> Iterator[None]:
-    """Whatever else is raised, by a plug-in or what a request names, becomes BadInput."""
     try:
-        yield
+        return batch.add(request.prompt, speculative=request.speculative, observer=request.observer, **request.params)
     except TruedrawError:
         raise
-    except Exception as error:
+    except Exception as error:  # of a plug-in, or of what a request names
         raise BadInput(f"the request cannot be begun: {type(error).__name__}: {error}") from error

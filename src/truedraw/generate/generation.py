@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from truedraw.control.explanation import Explanation
@@ -96,7 +97,8 @@ class Generation:
 
     def close(self) -> None:
         """Stop early: what was held back joins the text, and the pages are free again."""
-        self._run.close()
+        with suppress(ValueError):  # another thread is just reading it, and finds that it has ended
+            self._run.close()
         if self._alone:
             self._scheduler.close()
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from inspect import signature
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
     numerics: str | None = None,
     weights: str = "auto",
     threads: int | None = None,
-    cache: Path | None = None,
+    cache: str | Path | None = None,
     progress: Callable[[str, int, int | None], None] | None = None,
     draft: str | Path | None = None,
     amateur: str | Path | None = None,
@@ -58,6 +59,9 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
     two, of the given alpha (0.1) and beta (0.5), see contrast.py. Raises UnknownModel, UnsupportedModel, BadModelFile,
     PullError, BadFile or BadParameter.
     """
+    for option, value in (("name", name), ("cache", cache), ("amateur", amateur), ("draft", draft)):
+        if not isinstance(value, str | PathLike) and (value is not None or option == "name"):
+            raise BadParameter(option, f"got {value!r:.60}; give a text or a path")
     strength = check_contrast(amateur, contrastive_alpha, contrastive_beta)
     options: dict[str, Any] = {
         "engine": engine,
@@ -65,7 +69,7 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
         "numerics": numerics or DEFAULT_NUMERICS.get(engine),
         "weights": weights,
         "threads": threads,
-        "cache": cache,
+        "cache": None if cache is None else Path(cache),
         "progress": progress,
     }
     if amateur is not None and draft not in (None, NO_HEAD):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from numbers import Integral
 from pathlib import Path
 from types import TracebackType
@@ -26,6 +26,7 @@ from truedraw.generate.speculation import Speculation, speculation
 from truedraw.generate.taking_turns import TakingTurns
 from truedraw.protocol import Engine, KnowsCosts, Observer
 from truedraw.sampling.params import SamplingParams, sampling_params
+from truedraw.sampling.ranges import shown
 from truedraw.text import Tokenizer
 from truedraw.text.characters import check_characters
 
@@ -178,7 +179,7 @@ class Model:
             raise BadPrompt("the prompt is empty; give at least one character or one token")
         for token in ids:
             if isinstance(token, bool) or not isinstance(token, Integral) or not 0 <= token < vocab:
-                raise BadPrompt(f"the prompt holds {token!r}; give text, or token ids from 0 to {vocab - 1}")
+                raise BadPrompt(f"the prompt holds {shown(token)}; give text, or token ids from 0 to {vocab - 1}")
         if len(ids) >= context:
             raise BadPrompt(
                 f"the prompt has {len(ids)} tokens and the model's context {context}; "
@@ -191,6 +192,7 @@ class Model:
             check_characters(prompt, "the prompt")
             self.tokenizer.check_length(prompt, self.engine.context_length)
             return self.tokenizer.encode(prompt) if prompt else []
-        if isinstance(prompt, bytes | Mapping) or not isinstance(prompt, Iterable):
+        has_order = isinstance(prompt, Iterable) and not isinstance(prompt, bytes | Mapping | Set)
+        if not has_order or getattr(prompt, "ndim", 1) == 0:
             raise BadPrompt(f"the prompt is {prompt!r:.60}; give a text, or a list of token ids")
         return list(prompt)

@@ -13,8 +13,9 @@ from typing import NamedTuple
 from truedraw.generate.sample import Sample, Turn
 from truedraw.protocol import Fill
 from truedraw.protocol import Sequence as Text
-from truedraw.sampling.ranges import Wholes
+from truedraw.sampling.ranges import Wholes, plain_number
 
+MOST = 1 << 20  # samples, or rows of a pass
 NEAR = 8  # rows of text that ride along in any pass: they cost next to nothing
 LOGITS_CACHE_BYTES = 64 << 20  # of a batch: more than 300 rows of a vocabulary of 50 thousand, whatever their form
 
@@ -31,10 +32,10 @@ LIMITS = Limits()
 
 
 def limits(max_running: int, max_rows: int, fill_rows: int) -> Limits:
-    """Raises BadParameter naming one that is not a whole number above 0."""
-    found = Limits(max_running, max_rows, fill_rows)
+    """Raises BadParameter naming one that is not a whole number above 0, or beyond what any machine holds."""
+    found = Limits(*map(plain_number, (max_running, max_rows, fill_rows)))
     for name, value in found._asdict().items():
-        Wholes(1, "1 or more").check(name, value)
+        Wholes(1, f"1 to {MOST}", MOST).check(name, value)
     return found
 
 

@@ -18,6 +18,7 @@ from truedraw.protocol import Engine, Observer
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness, fresh_seed
+from truedraw.sampling.ranges import shown
 from truedraw.sampling.step import Opening
 from truedraw.text import Tokenizer
 from truedraw.text.guided import masks
@@ -61,7 +62,7 @@ def ends(params: SamplingParams, tokenizer: Tokenizer, vocab_size: int) -> set[i
     """The tokens that end a text; raises BadParameter for one outside the vocabulary."""
     for token in params.stop_token_ids:
         if token >= vocab_size:
-            raise BadParameter("stop_token_ids", f"got {token}; the model's token ids are 0 to {vocab_size - 1}")
+            raise BadParameter("stop_token_ids", f"got {shown(token)}; the model's token ids are 0 to {vocab_size - 1}")
     return {*params.stop_token_ids, *(() if params.ignore_eos else tokenizer.eos_ids)}
 
 

@@ -132,8 +132,9 @@ class Scheduler:
         try:
             done = self._next()
         except Exception as error:  # of the engine: whoever might have been in the pass cannot go on
-            done = []
-            for job in (*self._crowd.jobs.values(), *self._crowd.opened):
+            stuck = (*self._crowd.jobs.values(), *self._crowd.opened) or tuple(self._crowd.waiting)
+            done = [] if stuck else None
+            for job in stuck:
                 self._fail(job, error)
         except BaseException:
             self.close()

@@ -31,7 +31,7 @@ from truedraw.generate.keys import (
 )
 from truedraw.generate.making import CHAINS, Maker
 from truedraw.protocol import Controller, Drafter, Verifier
-from truedraw.sampling.ranges import POSITIVE, Wholes, plain
+from truedraw.sampling.ranges import POSITIVE, Wholes, plain, plain_number
 
 __all__ = ["AUTO", "CHAINS", "OFF", "Speculation", "speculation"]
 
@@ -83,9 +83,10 @@ class Speculation:
         given = {name: value for name, value in locals().items() if name in COMMON}
         given["method"] = meant(model, settings) if method is None else method
         given["model"] = str(model) if isinstance(model, Path) else model
-        given["settings"] = {name: value for name, value in settings.items() if value is not None}
+        given = {name: plain(value) for name, value in given.items()}
+        given["settings"] = {name: plain_number(value) for name, value in settings.items() if value is not None}
         for name, value in given.items():
-            object.__setattr__(self, name, plain(value))
+            object.__setattr__(self, name, value)
         self._check()
 
     @property

@@ -128,7 +128,7 @@ class SamplingParams:
             "bad_words": words(self.bad_words),
             "allowed_token_ids": None if allowed is None else ids("allowed_token_ids", allowed),
             "schedule": schedules(self.schedule),
-            "sampler_order": order if isinstance(order, str) else a_list("sampler_order", order),
+            "sampler_order": order if isinstance(order, str) else a_list("sampler_order", order, ordered=True),
             "stop": strings("stop", self.stop),
             "stop_token_ids": ids("stop_token_ids", self.stop_token_ids),
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,8 @@ import numpy as np
 from truedraw.errors import BadInput, BadParameter
 
 LONGEST_SHOWN = 60  # characters of a value that a message repeats
+PLAIN = frozenset({int, float, str, bool, type(None)})
+DEEPEST = 4  # lists in lists: a schedule is a mapping to lists of pairs
 MOST_DIGITS = 400  # of a whole number: no float is as large
 
 
@@ -118,15 +120,24 @@ OPTIONAL = ("best_of", "logprobs")
 """None leaves them out."""
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any, depth: int = DEEPEST) -> Any:
     """numpy's numbers and arrays as Python's own, which JSON takes as well; in lists and mappings, too."""
-    if isinstance(value, np.generic | np.ndarray):
+    if type(value) in PLAIN or not depth:
+        return value
+    if isinstance(value, np.ndarray):
         return value.tolist()
-    if isinstance(value, list | tuple):
-        return type(value)([plain(each) for each in value]) if type(value) in (list, tuple) else value
-    if isinstance(value, dict):
-        return {plain(key): plain(each) for key, each in value.items()}
-    return value
+    if type(value) in (list, tuple):
+        return type(value)([each if type(each) in PLAIN else plain(each, depth - 1) for each in value])
+    if isinstance(value, Mapping):
+        return {plain(key, depth - 1): plain(each, depth - 1) for key, each in value.items()}
+    return plain_number(value)
+
+
+def plain_number(value: Any) -> Any:
+    """A number of numpy as Python's own; anything else as it is."""
+    if isinstance(value, np.floating):
+        return float(value)
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def check_number(name: str, value: object) -> None:
@@ -134,18 +145,22 @@ def check_number(name: str, value: object) -> None:
     RANGES[name].check(name, value)
 
 
-def a_list(name: str, value: Any) -> tuple[Any, ...]:
-    """A tuple of a list, None = empty; raises BadParameter on a string or something that is no list."""
+def a_list(name: str, value: Any, ordered: bool = False) -> tuple[Any, ...]:
+    """A tuple of a list, None = empty; raises BadParameter on a string or something that is no list.
+
+    ordered: nor is a set, whose order is another one in every process.
+    """
     if value is None:
         return ()
-    if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__iter__"):
+    refused = str | bytes | Mapping | Set if ordered else str | bytes | Mapping
+    if isinstance(value, refused) or not hasattr(value, "__iter__"):
         raise BadParameter(name, f"got {shown(value)}; give a list")
     return tuple(value)
 
 
-def ids(name: str, value: Any) -> tuple[int, ...]:
+def ids(name: str, value: Any, ordered: bool = False) -> tuple[int, ...]:
     """Token ids; raises BadParameter."""
-    tokens = a_list(name, value)
+    tokens = a_list(name, value, ordered)
     for token in tokens:
         IDS.check(name, token)
     return tokens
@@ -171,7 +186,7 @@ def biases(value: Any) -> dict[int, float]:
 def words(value: Any) -> tuple[str | tuple[int, ...], ...]:
     """Strings, or sequences of token ids; raises BadParameter."""
     name = "bad_words"
-    found = tuple(word if isinstance(word, str) else ids(name, word) for word in a_list(name, value))
+    found = tuple(word if isinstance(word, str) else ids(name, word, ordered=True) for word in a_list(name, value))
     for word in found:
         if not word or (isinstance(word, str) and not word.strip()):
             raise BadParameter(name, f"got {word!r}; give words of at least one character or one token")

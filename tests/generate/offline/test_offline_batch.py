@@ -70,6 +70,26 @@ def test_what_no_line_could_be_sampled_with_is_one_error(model, given, speculati
         batch.add("the")
 
 
+def test_a_line_that_says_otherwise_is_sampled_whatever_the_run_says(model):
+    found = []
+    own = ("false", '"ngram"')
+    lines = [f'{{"prompt": "the", "speculative": {each}}}'.encode() for each in own]
+    lines.insert(1, b'{"prompt": ""}')
+    settings = Defaults({"max_tokens": 6}, {"method": "model", "model": "nobody"}, 7, model.chat_prompt)
+    run_lines(model.batch(), numbered(lines), settings, found.append)
+    assert [("error" in each, each["line"]) for each in sorted(found, key=lambda each: each["line"])] == [
+        (False, 1), (True, 2), (False, 3),
+    ]  # fmt: skip
+    run_lines(model.batch(), [], settings, found.append)
+
+
+def test_what_needs_a_seed_has_that_of_each_line(model):
+    found = []
+    spec = {"method": "model", "model": "tabular", "draft_sample_method": "gumbel"}
+    run_lines(model.batch(), numbered(LINES[:1]), Defaults({"max_tokens": 6}, spec, 7, model.chat_prompt), found.append)
+    assert "error" not in found[0]
+
+
 def test_every_result_can_be_drawn_again_alone_from_its_seed(model):
     for record in run(model, LINES):
         if "error" not in record:

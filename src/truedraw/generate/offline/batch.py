@@ -20,13 +20,11 @@ def run_lines(batch: Batch, lines: Iterable[Line], defaults: Defaults, emit: Emi
 
     Lines are read when their samples would begin soon, so the memory does not depend on their number. A record is
     {"line": number, "digest": of the line, "id" or "custom_id" where the line has one} and then either
-    Result.to_dict(), with the line's seed, or {"error": {"type", "message", "param"}}. Raises TruedrawError where the
-    defaults alone are such that no line could be sampled.
+    Result.to_dict(), with the line's seed, or {"error": {"type", "message", "param"}}. Raises BadInput where a line
+    that says nothing but its prompt could not be sampled, whatever its prompt: no such line could.
     """
-    with batch:
-        batch.check(speculative=defaults.speculative, **defaults.params)
-        for request, outcome in generate_many(batch, _requests(lines, defaults, emit)):
-            emit(record(request.key, outcome))
+    for request, outcome in generate_many(batch, _requests(lines, defaults, emit), lambda asked: not asked.key.says):
+        emit(record(request.key, outcome))
 
 
 def _requests(lines: Iterable[Line], defaults: Defaults, emit: Emit) -> Iterator[Request]:

@@ -49,6 +49,7 @@ class Key:
     line: int
     digest: int
     named: Mapping[str, str | int]  # {"id": ...} or {"custom_id": ...}, or nothing
+    says: bool = False  # how it is to be sampled
 
     def head(self) -> dict[str, Any]:
         """The beginning of the line's record."""
@@ -97,7 +98,8 @@ def key_of(line: Line, entry: Mapping[str, Any] | None = None) -> Key:
             raise BadParameter(name, f"got {value!r}; give a text or a whole number")
     if len(named) > 1:
         raise BadParameter("id", "id and custom_id are the same thing; give one of them")
-    return Key(line.number, line.digest, named)
+    says = any(value is not None for name, value in (entry or {}).items() if name not in ("prompt", "messages", *IDS))
+    return Key(line.number, line.digest, named, says)
 
 
 def parsed(line: Line) -> dict[str, Any]:

@@ -1,0 +1,69 @@
+"""Rows that a draft model has computed already are those of the text that asks for them, whoever stood there before."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from known_laws import random_table
+from truedraw.engine.drafted import ScoringEngine
+from truedraw.engine.tabular import TabularEngine
+from truedraw.protocol import Proposal, Work
+
+TABLE = random_table(3, 3, 9)  # looks three tokens back, so that rows of another text are other rows
+START = [0, 1]
+
+
+def scores(engine, text, *drafts):
+    return engine.forward([Work(text, Proposal.chain(drafts))])[0].logits.copy()
+
+
+def alone(*drafts):
+    engine = TabularEngine(TABLE)
+    return scores(engine, engine.open(START), *drafts)
+
+
+def drafting_of(engine, origin, token):
+    """A text of the draft model behind `origin`, one token on."""
+    text = engine.drafting.fork(origin, 1)[0]
+    text.commit([token])
+    return text
+
+
+@pytest.mark.parametrize("stays", range(6))
+def test_a_draft_behind_one_of_several_equal_texts_goes_by_the_one_that_has_stayed(stays) -> None:
+    engine = ScoringEngine(TabularEngine(TABLE))
+    first = engine.open(START)
+    texts = [first, *engine.fork(first, 5)]
+    origin = engine.drafting.open(START)
+    scores(engine.drafting, origin)
+    scores(engine.drafting, drafting_of(engine, origin, 2))  # from here on it is known behind which text drafts stand
+    for text in texts:
+        if text is not texts[stays]:
+            text.commit([0])
+    other = drafting_of(engine, origin, 1)
+    expected = alone(1, 2)
+    np.testing.assert_array_equal(scores(engine.drafting, other, 2), expected[1:])
+    np.testing.assert_array_equal(scores(engine, texts[stays], 1, 2), expected)
+
+
+class Tight(TabularEngine):
+    """Says whether there is room as it was told to, and yes after that."""
+
+    def __init__(self, table) -> None:
+        super().__init__(table)
+        self.answers: list[bool] = []
+
+    def fits(self, works, fills=()):
+        return self.answers.pop(0) if self.answers else True
+
+
+def test_where_drafts_are_forgotten_for_room_their_rows_are_computed_anew() -> None:
+    inner = Tight(TABLE)
+    engine = ScoringEngine(inner)
+    text, origin = engine.open(START), engine.drafting.open(START)
+    scores(engine.drafting, origin)
+    scores(engine.drafting, drafting_of(engine, origin, 2))
+    inner.answers = [False]
+    np.testing.assert_array_equal(scores(engine, text, 2, 1), alone(2, 1))
+    assert not inner.answers

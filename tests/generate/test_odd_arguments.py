@@ -1,0 +1,65 @@
+"""Odd values from Python: one error that names what was given, or what they plainly mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from truedraw import Speculation, load
+from truedraw.errors import BadParameter, BadPrompt
+
+
+@pytest.fixture(scope="module")
+def model():
+    with load("tabular") as loaded:
+        yield loaded
+
+
+@pytest.mark.parametrize(("option", "value"), [
+    ("name", None), ("name", 3), ("name", b"tabular"), ("cache", 3), ("cache", b"x"), ("draft", 1), ("amateur", b"x"),
+])  # fmt: skip
+def test_what_is_no_name_and_no_path(option: str, value) -> None:
+    with pytest.raises(BadParameter, match=f"^{option}: got .*; give a text or a path"):
+        load(**{"name": "tabular", option: value})
+
+
+def test_a_folder_may_be_a_text(tmp_path) -> None:
+    for cache in (str(tmp_path), tmp_path, np.str_(tmp_path), "~"):
+        with load("tabular", cache=cache) as loaded:
+            assert loaded.generate("the", max_tokens=1, ignore_eos=True).choices[0].tokens
+
+
+@pytest.mark.parametrize("prompt", [[10**5000], np.array(1), np.array([[1, 2]]), {1, 2}, frozenset({1}), {1: 2}, b"the",
+                                    [1.0], [True], 5, None])  # fmt: skip
+def test_what_is_no_prompt(model, prompt) -> None:
+    with pytest.raises(BadPrompt, match=r"the prompt (is|holds) .*; give (a )?text") as error:
+        model.generate(prompt)
+    assert len(str(error.value)) < 200
+
+
+def test_a_token_of_many_digits(model) -> None:
+    with pytest.raises(BadParameter, match=r"^stop_token_ids: got .*; the model's token ids are 0 to") as error:
+        model.generate("the", stop_token_ids=[10**5000])
+    assert len(str(error.value)) < 200
+
+
+@pytest.mark.parametrize("name", ["max_running", "max_rows", "fill_rows"])
+def test_how_much_at_once(model, name: str) -> None:
+    for value in (0, 2**20 + 1, 2**63, 1.5, np.float64(4)):
+        with pytest.raises(BadParameter, match=rf"^{name}: got .*1 to 1048576"):
+            model.batch(**{name: value})
+    with model.batch(**{name: np.int64(4)}) as batch:
+        run = batch.add("the", max_tokens=2, ignore_eos=True)
+        assert [each is run for each in batch.completed()] == [True]
+
+
+def test_settings_of_a_drafter_stay_the_same_objects(monkeypatch) -> None:
+    table, log = np.eye(3), []
+    monkeypatch.setattr(Speculation, "_check", lambda self: None)
+    spec = Speculation("ngram", table=table, log=log, number=np.int64(4), num_speculative_tokens=np.int64(3))
+    assert spec.settings["table"] is table
+    assert spec.settings["log"] is log
+    assert type(spec.settings["number"]) is type(spec.num_speculative_tokens) is int
+    assert Speculation("model", model=Path("tabular")).model == "tabular"
