@@ -19,9 +19,10 @@ def record_key(checkpoint: Checkpoint, options: Options) -> str:
     """Stands for this machine, model and way of computing."""
     import openvino as ov
 
+    runtime = core()
     machine = [
-        core().get_property("CPU", "FULL_DEVICE_NAME"),
-        *core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"),
+        runtime.get_property("CPU", "FULL_DEVICE_NAME"),
+        *runtime.get_property("CPU", "OPTIMIZATION_CAPABILITIES"),
         _processor_flags(),
         str(_num_cores()),  # what a runtime without a number of threads takes
     ]
