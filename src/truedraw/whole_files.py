@@ -40,7 +40,7 @@ def replacing(path: Path, named: str = "", then: str = "give another file") -> I
         fresh = target.with_name(f"{target.name}.{os.getpid()}-{get_native_id()}.part")
         try:
             yield fresh
-            _to_disk(fresh)
+            to_disk(fresh)
             if target.exists():
                 fresh.chmod(S_IMODE(target.stat().st_mode))
             fresh.replace(target)
@@ -48,7 +48,7 @@ def replacing(path: Path, named: str = "", then: str = "give another file") -> I
             with suppress(OSError):
                 fresh.unlink()
         with suppress(OSError):  # not every system opens folders
-            _to_disk(target.parent, os.O_RDONLY)
+            to_disk(target.parent, os.O_RDONLY)
 
 
 @contextmanager
@@ -73,7 +73,8 @@ def _sweep(target: Path) -> None:
                 part.unlink()
 
 
-def _to_disk(path: Path, how: int = os.O_RDWR) -> None:
+def to_disk(path: Path, how: int = os.O_RDWR) -> None:
+    """Wait until what was written there would outlive a loss of power."""
     file = os.open(path, how)
     try:
         os.fsync(file)

@@ -53,7 +53,7 @@ def test_one_that_cannot_be_written_leaves_what_was_there(path, monkeypatch):
     def full(_number):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("truedraw.distill.checkpoint.os.fsync", full)
+    monkeypatch.setattr("truedraw.whole_files.os.fsync", full)
     with pytest.raises(BadFile, match="No space left on device; make room"):
         write_checkpoint(path, ARRAYS, {"step": 2})
     assert read_checkpoint(path)[1] == {"step": 1}

@@ -18,7 +18,7 @@ def model():
 
 
 @pytest.mark.parametrize(("option", "value"), [
-    ("name", None), ("name", 3), ("name", b"tabular"), ("cache", 3), ("cache", b"x"), ("draft", 1), ("amateur", b"x"),
+    ("name", None), ("name", 3), ("name", b"tabular"), ("cache", 3), ("cache", b"x"), ("amateur", b"x"),
 ])  # fmt: skip
 def test_what_is_no_name_and_no_path(option: str, value) -> None:
     with pytest.raises(BadParameter, match=f"^{option}: got .*; give a text or a path"):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.errors import BadFile
-from truedraw.whole_files import replacing
+from truedraw.whole_files import replacing, to_disk
 
 Arrays = dict[str, NDArray[Any]]
 BEFORE = ".before"
@@ -26,6 +26,7 @@ def write_checkpoint(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapp
     whole = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
     with replacing(path, then="make room, and the same command goes on") as fresh:
         fresh.write_bytes(save(whole, {FACTS: json.dumps(facts, allow_nan=False)}))
+        to_disk(fresh)  # there is room for it: now for what it replaces
         if path.exists() and path.stat().st_size:
             copyfile(path, before(path))
 

@@ -59,7 +59,7 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
     two, of the given alpha (0.1) and beta (0.5), see contrast.py. Raises UnknownModel, UnsupportedModel, BadModelFile,
     PullError, BadFile or BadParameter.
     """
-    for option, value in (("name", name), ("cache", cache), ("amateur", amateur), ("draft", draft)):
+    for option, value in (("name", name), ("cache", cache), ("amateur", amateur)):
         if not isinstance(value, str | PathLike) and (value is not None or option == "name"):
             raise BadParameter(option, f"got {value!r:.60}; give a text or a path")
     strength = check_contrast(amateur, contrastive_alpha, contrastive_beta)
