@@ -125,7 +125,9 @@ def write_reports(files: FileFlags, html: Path | None, parquet: Path | None) -> 
     if files.path is not None and parquet is not None:
         write_parquet(read_records(files.path), parquet)
     if files.path is not None and html is not None:
-        _write_whole(html, _page(files.path))
+        page = _page(files.path)
+        with replacing(html, f"--html {html}") as fresh:
+            fresh.write_text(page, encoding="utf-8", errors="replace")
 
 
 def summary(plan: Plan) -> dict[str, Any]:
@@ -149,8 +151,3 @@ def _page(path: Path) -> str:
     from truedraw.stats.sweep.points import point_reports
 
     return to_html(point_reports(read_records(path), AXES), read(path) or {})
-
-
-def _write_whole(path: Path, text: str) -> None:
-    with replacing(path, f"--html {path}") as fresh:
-        fresh.write_text(text, encoding="utf-8", errors="replace")

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 KEPT: list[Any] = []  # cores whose stack could not be taken back: they must not end
@@ -26,24 +24,26 @@ def core() -> Any:
     """A fresh openvino.Core, its plug-in for the CPU loaded."""
     import openvino as ov
 
-    with own_signal_stack() as kept:
+    before = _signal_stack()
+    try:
         made = ov.Core()
         made.get_property("CPU", "FULL_DEVICE_NAME")
-    KEPT.extend([made] * len(kept))
+    finally:
+        put_back = _put_back(before)
+    if not put_back:
+        KEPT.append(made)
     return made
 
 
-@contextmanager
-def own_signal_stack() -> Iterator[list[str]]:
-    """Puts this thread's stack for signals back; where the system does not take it, the list says so afterwards."""
-    failed: list[str] = []
+def _signal_stack() -> SignalStack | None:
+    """This thread's; None on systems whose plug-in leaves it alone."""
     if sys.platform != "linux":
-        yield failed
-        return
-    libc, before = ctypes.CDLL(None, use_errno=True), SignalStack()
-    libc.sigaltstack(None, ctypes.byref(before))
-    try:
-        yield failed
-    finally:
-        if libc.sigaltstack(ctypes.byref(before), None):
-            failed.append(f"error {ctypes.get_errno()}")
+        return None
+    found = SignalStack()
+    ctypes.CDLL(None).sigaltstack(None, ctypes.byref(found))
+    return found
+
+
+def _put_back(stack: SignalStack | None) -> bool:
+    """Whether this thread has it now; the system refuses one that has become too small."""
+    return stack is None or ctypes.CDLL(None).sigaltstack(ctypes.byref(stack), None) == 0

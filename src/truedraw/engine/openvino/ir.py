@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from truedraw.engine.openvino.core import core
 from truedraw.engine.openvino.graph import ROW_INPUTS
 from truedraw.engine.openvino.nodes import named, parameter, take_rows
 from truedraw.engine.openvino.paging import PAGED, SHARED
@@ -22,9 +21,10 @@ def read_ir(checkpoint: Checkpoint) -> Any:
 
     Raises UnsupportedModel where the folder holds no decoder that can be paged.
     """
+    import openvino as ov
     from openvino._offline_transformations import paged_attention_transformation
 
-    model = core().read_model(checkpoint.path / GRAPH)
+    model = ov.Core().read_model(checkpoint.path / GRAPH)  # which loads no plug-in, see core.py
     try:
         paged_attention_transformation(model, allow_qq_bias=True)
     except RuntimeError as error:
