@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from truedraw import load
@@ -60,3 +62,13 @@ def test_unknown_and_absent_systems():
             peer(name)
         except BadParameter as error:
             assert "pip install '.[peers]'" in str(error)  # noqa: PT017 - they may be installed
+
+
+def test_no_run_finds_what_another_one_computed():
+    with load("smollm2-135m") as model:
+        many = Many(model, tuple(range(64)), replace(PARAMS, max_tokens=40), Speculation(method="none"), {})
+        runs = measured(many, repeats=1)
+        use = model.engine.cache_use()
+        pages = report(runs, many)["pages"]
+    assert use.tokens_found == 0
+    assert pages["held"] <= pages["needed"]

@@ -69,7 +69,7 @@ def test_memory_of_two_models_is_refused(cli):
         (("many", *TOY, "--min-tokens", 2), "--min-tokens"),
         (("many", *TOY, "--peers", "transformers", "--top-p", 0.9), "--top-p"),
         (("many", *TOY, "--peers", "transformers", "--amateur", "tabular"), "--amateur"),
-        (("many", *TOY, "--prefix-cache-bytes", "1M"), "--prefix-cache-bytes"),
+        (("many", *TOY, "--prefix-cache-bytes", "1M", "--spec-model", "tabular"), "--prefix-cache-bytes"),
         (("many", *TOY, "--color", "never"), "--color"),
         (("reuse", *TOY, "--color", "never"), "--color"),
         (("memory", "--color", "never"), "--color"),

@@ -157,6 +157,16 @@ def test_it_can_be_switched_off(cache):
     engine.close()
 
 
+def test_what_is_closed_can_be_forgotten_and_what_is_open_stays(engine):
+    computed(engine, TEXT[:100]).close()
+    still = computed(engine, TEXT[40:140])
+    engine.forget_closed()
+    check_pages(engine, [still])
+    assert state(engine)[0] == 0
+    assert engine.open(TEXT[:100]).num_uncached == 100
+    assert engine.open(TEXT[40:140]).num_uncached == 100 - 3 * ROWS
+
+
 def test_texts_alone_neither_find_nor_are_found(engine):
     alone = engine.open(TEXT[:100], alone=True)
     engine.forward([Work(alone)])

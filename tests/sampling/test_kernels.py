@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from from_python import from_python
 from truedraw.protocol import Purpose
 from truedraw.sampling.kernels import DRAWN
 from truedraw.sampling.kernels.edges import top_k_mask, top_p_mask
@@ -83,7 +84,7 @@ def test_exp_is_exp_to_the_last_places() -> None:
         [np.linspace(-750, 0, 200_003), -np.logspace(-300, 2.87, 50_001), [-0.0, -INF, -745.13, -745.14]]
     )
     found = np.empty(x.size)
-    weights_into(x, 0.0, 1.0, found)
+    from_python(weights_into)(x, 0.0, 1.0, found)
     exact = np.exp(x.astype(np.longdouble))
     units = np.abs(found - exact) / np.spacing(exact.astype(np.float64))
     assert units.max() < 1

@@ -6,6 +6,7 @@ import numba
 import numpy as np
 import pytest
 
+from from_python import from_python
 from truedraw.protocol import Purpose
 from truedraw.sampling.drawing import RowDraws
 from truedraw.sampling.kernels.clocks import gap, gap_above
@@ -16,6 +17,7 @@ from truedraw.sampling.race import race
 from truedraw.sampling.randomness import PhiloxRandomness
 
 HIGHEST = float(np.finfo(np.float32).max)
+_maxima, _largest, _num_spans = from_python(maxima), from_python(largest), from_python(num_spans)
 
 
 @numba.njit
@@ -52,24 +54,14 @@ def test_the_values_below_a_bound_as_bits(bound: float, first: int) -> None:
 def test_the_largest_of_spans_that_hold_the_ends_of_the_range(size: int, kind) -> None:
     """Sums of these are infinite or no number, and yet none of them is NaN."""
     values = np.random.default_rng(size).choice([-np.inf, -HIGHEST, HIGHEST, 1.0], size).astype(kind)
-    tops = np.empty(num_spans(size), kind)
-    assert not _maxima(values, tops)
+    tops = np.empty(_num_spans(size), kind)
+    assert not _maxima(values, values.size, -np.inf, tops)
     tiles = np.full(tops.size * 32, -np.inf, kind)
     tiles[:size] = values
     assert (tops == tiles.reshape(-1, 32, 64).max(axis=1).ravel()).all()
     assert _largest(tops) == values.max()
     values[size // 2] = np.nan
-    assert _maxima(values, tops)
-
-
-@numba.njit
-def _maxima(values, tops):
-    return maxima(values, values.shape[0], -np.inf, tops)
-
-
-@numba.njit
-def _largest(tops):
-    return largest(tops)
+    assert _maxima(values, values.size, -np.inf, tops)
 
 
 @pytest.mark.parametrize("heavy", [1, 2, 7, 40])

@@ -65,6 +65,7 @@ class Many:
         return Run(sum(run.tokens for run in runs), sum(run.seconds for run in runs), runs[0].stats)
 
     def _own(self, n: int, repeat: int, speculation: Speculation) -> Run:
+        forget_closed(self.model.engine)
         seed = (self.params.seed or 0) + repeat
         params = replace(whole(self.params), n=n, seed=seed)
         start, pages = perf_counter(), 0
@@ -79,6 +80,12 @@ class Many:
         start = perf_counter()
         tokens = peer.sample(self.tokens, params.n, params.max_tokens, params.temperature)
         return Run(tokens, perf_counter() - start)
+
+
+def forget_closed(engine: Any) -> None:
+    """Let no run find what another one has left in the cache of an engine that keeps pages of closed texts."""
+    if hasattr(engine, "forget_closed"):
+        engine.forget_closed()
 
 
 def held_pages(engine: Any) -> int:

@@ -11,9 +11,7 @@ no source has seen, and is to be divided by its sum.
 
 from __future__ import annotations
 
-import numba
-
-from truedraw.compiled import compiled
+from truedraw.compiled import compiled, inner
 from truedraw.draft.suffix_nodes import COUNT, EDGE, NEXT, NONE, TARGET, TOKEN, settle
 from truedraw.draft.suffix_reading import match
 
@@ -59,7 +57,7 @@ def taken_from(board, tokens, chances):  # type: ignore[no-untyped-def]
         board[0][tokens[i]] = 0.0
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def followers(file, context):  # type: ignore[no-untyped-def]
     """(first, last + 1) of the nodes of what followed a context; none where it is unknown."""
     tokens, begins = file[TOKENS], file[BEGINS]
@@ -78,7 +76,7 @@ def followers(file, context):  # type: ignore[no-untyped-def]
     return low, high
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def say(tokens, counts, discount, board, so_far):  # type: ignore[no-untyped-def]
     """Add what a context on file says."""
     size, left = so_far
@@ -93,7 +91,7 @@ def say(tokens, counts, discount, board, so_far):  # type: ignore[no-untyped-def
     return size, left * discount * tokens.shape[0] / total
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def say_heard(states, edges, state, discount, board, so_far):  # type: ignore[no-untyped-def]
     """Add what a context in the running texts says."""
     size, left = so_far
@@ -111,7 +109,7 @@ def say_heard(states, edges, state, discount, board, so_far):  # type: ignore[no
     return size, left * discount * kinds / total
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def add(board, size, token, weight):  # type: ignore[no-untyped-def]
     """More weight for one token; how many have one."""
     weights, tokens = board

@@ -6,10 +6,9 @@ and their probabilities, the likeliest first. Rows are handed out in turn; when 
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-from truedraw.compiled import compiled
+from truedraw.compiled import compiled, inner
 from truedraw.draft.suffix_nodes import NONE
 from truedraw.draft.suffix_reading import insert
 from truedraw.sampling.kernels.exponential import summand
@@ -76,7 +75,7 @@ def likeliest(logits, ids, values):  # type: ignore[no-untyped-def]
     return np.float64(largest(tops))
 
 
-@numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
+@inner(error_model="numpy", fastmath={"reassoc", "contract"})
 def rough_total(logits, top):  # type: ignore[no-untyped-def]
     """The sum of exp(logits - top) in float32, to 0.3 % or better: (1 + y + y**2 / 2)**256 for e**x, y = x / 256.
 
@@ -92,7 +91,7 @@ def rough_total(logits, top):  # type: ignore[no-untyped-def]
     return total
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def enter(ids, values, token, value):  # type: ignore[no-untyped-def]
     """Into the sorted best, whose last falls out; behind equals."""
     at = ids.shape[0] - 1
@@ -119,7 +118,7 @@ def grow(table, token, rules, board):  # type: ignore[no-untyped-def]
     return node
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def offer(table, board, span, above, rules):  # type: ignore[no-untyped-def]
     """Enter the followers of above = (token, chance, node) among the candidates board[first:size]; the new size."""
     places, _, ids, chances = table

@@ -9,8 +9,9 @@ hash table of edge numbers finds the one of a token. Per token at most 2 states 
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from truedraw.compiled import inner
 
 NONE = -1
 ROOT_STATE = 0
@@ -26,7 +27,7 @@ SPREAD, MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)  # od
 HALF_WORD = np.uint64(32)
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def slot_of(edges, slots, state, token):  # type: ignore[no-untyped-def]
     """The slot that holds the edge of a state by a token, or the empty one where it would be."""
     key = (np.uint64(state) << HALF_WORD) | np.uint64(token)
@@ -40,14 +41,14 @@ def slot_of(edges, slots, state, token):  # type: ignore[no-untyped-def]
         at = (at + 1) & mask
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def step(edges, slots, state, token):  # type: ignore[no-untyped-def]
     """The state one token further, or NONE."""
     edge = slots[slot_of(edges, slots, state, token)]
     return NONE if edge == NONE else edges[edge, TARGET]
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def settle(states, state, length):  # type: ignore[no-untyped-def]
     """The state of the last `length` tokens of a string that `state` holds or held before a split."""
     while state != ROOT_STATE and states[states[state, LINK], LENGTH] >= length:

@@ -8,10 +8,9 @@ somewhere, so a period is drafted in full.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-from truedraw.compiled import compiled
+from truedraw.compiled import compiled, inner
 from truedraw.draft.suffix_nodes import (
     COUNT,
     EDGE,
@@ -74,7 +73,7 @@ def draft(tables, place, rules, board):  # type: ignore[no-untyped-def]
     return node
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def offer(tables, board, span, above, rules):  # type: ignore[no-untyped-def]
     """Enter what followed a node among the candidates board[first:size]; the new size.
 
@@ -100,7 +99,7 @@ def offer(tables, board, span, above, rules):  # type: ignore[no-untyped-def]
     return size
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def followers(states, edges, state):  # type: ignore[no-untyped-def]
     """(sum, largest) of the counts of what followed a state."""
     total, most, edge = 0, 0, states[state, EDGE]
@@ -111,7 +110,7 @@ def followers(states, edges, state):  # type: ignore[no-untyped-def]
     return total, most
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def insert(board, span, node, place):  # type: ignore[no-untyped-def]
     """Into the sorted candidates, behind equals; the last falls out of a full board. The new size.
 
@@ -127,7 +126,8 @@ def insert(board, span, node, place):  # type: ignore[no-untyped-def]
     size = min(size + 1, tokens.shape[0])
     for i in range(size - 1, at, -1):
         tokens[i], parents[i], chances[i] = tokens[i - 1], parents[i - 1], chances[i - 1]
-        places[i] = places[i - 1]
+        for column in range(places.shape[1]):  # the assignment of a whole row takes two seconds to compile
+            places[i, column] = places[i - 1, column]
     tokens[at], parents[at], chances[at] = node
     for column in range(places.shape[1]):
         places[at, column] = place[column]

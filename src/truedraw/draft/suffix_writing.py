@@ -7,9 +7,7 @@ different frequency end there, and does not depend on how much is known already.
 
 from __future__ import annotations
 
-import numba
-
-from truedraw.compiled import compiled
+from truedraw.compiled import compiled, inner
 from truedraw.draft.suffix_nodes import (
     COUNT,
     EDGE,
@@ -61,7 +59,7 @@ def rehash(edges, used, slots):  # type: ignore[no-untyped-def]
         slots[slot_of(edges, slots, edges[edge, SOURCE], edges[edge, TOKEN])] = edge
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def has_room(tables, sizes, last, token):  # type: ignore[no-untyped-def]
     """Whether one more token fits: two states, and the edges it will need.
 
@@ -81,7 +79,7 @@ def has_room(tables, sizes, last, token):  # type: ignore[no-untyped-def]
     return sizes[STATES] + 2 <= states.shape[0] and sizes[EDGES] + wanted <= edges.shape[0]
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def extended(tables, sizes, last, token):  # type: ignore[no-untyped-def]
     """The state of a text with `token` behind it, whose state is `last`."""
     states, edges, slots = tables
@@ -97,7 +95,7 @@ def extended(tables, sizes, last, token):  # type: ignore[no-untyped-def]
     return new
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def longest_of(tables, sizes, state, token):  # type: ignore[no-untyped-def]
     """The state whose longest string is that of `state` with `token` behind it; split off where it has none yet."""
     states, edges, slots = tables
@@ -119,7 +117,7 @@ def longest_of(tables, sizes, state, token):  # type: ignore[no-untyped-def]
     return half
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def new_state(tables, sizes, length, link):  # type: ignore[no-untyped-def]
     """A state without edges that has not occurred."""
     states = tables[0]
@@ -130,7 +128,7 @@ def new_state(tables, sizes, length, link):  # type: ignore[no-untyped-def]
     return state
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def add_edge(tables, sizes, source, token, target):  # type: ignore[no-untyped-def]
     """An edge, the newest of its state."""
     states, edges, slots = tables
@@ -142,7 +140,7 @@ def add_edge(tables, sizes, source, token, target):  # type: ignore[no-untyped-d
     slots[slot_of(edges, slots, source, token)] = edge
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def copy_edges(tables, sizes, state, half):  # type: ignore[no-untyped-def]
     """Give `half` the edges of `state`, in the same order."""
     states, edges, slots = tables

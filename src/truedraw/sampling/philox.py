@@ -7,11 +7,10 @@ Words travel as uint64 that hold 32 bits, because 32 x 32 -> 64 bit products the
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.compiled import compiled
+from truedraw.compiled import compiled, inner
 
 Words = NDArray[np.uint64]
 
@@ -22,7 +21,7 @@ M0, M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 BUMP0, BUMP1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
 
 
-@numba.njit(inline="always")
+@inner(inline="always")
 def philox(a, b, c, d, k0, k1):  # type: ignore[no-untyped-def]
     """Four words of noise for the counter (a, b, c, d) and the key (k0, k1); all uint64 below 2**32."""
     for _ in range(ROUNDS):

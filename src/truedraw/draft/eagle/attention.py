@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.compiled import compiled
+from truedraw.compiled import compiled, inner
 from truedraw.models.rope import inverse_frequencies
 from truedraw.protocol import Ints, Logits, ModelConfig
 
@@ -87,7 +86,7 @@ def _attend(queries, keys, values, count, own_keys, own_values, paths, mixed):  
                 _add(out, weights[count + step], own_values[kv, paths[row, step]])
 
 
-@numba.njit(error_model="numpy", fastmath=SUMS)
+@inner(error_model="numpy", fastmath=SUMS)
 def _dot(a, b):  # type: ignore[no-untyped-def]
     total = np.float32(0.0)
     for i in range(a.shape[0]):
@@ -95,13 +94,13 @@ def _dot(a, b):  # type: ignore[no-untyped-def]
     return total
 
 
-@numba.njit(error_model="numpy", fastmath=SUMS)
+@inner(error_model="numpy", fastmath=SUMS)
 def _add(out, weight, values):  # type: ignore[no-untyped-def]
     for i in range(out.shape[0]):
         out[i] += weight * values[i]
 
 
-@numba.njit(error_model="numpy", fastmath=SUMS)
+@inner(error_model="numpy", fastmath=SUMS)
 def _soften(weights):  # type: ignore[no-untyped-def]
     """Scores become weights of sum 1."""
     most = weights.max()

@@ -8,10 +8,9 @@ are found without counting all.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-from truedraw.compiled import compiled
+from truedraw.compiled import compiled, inner
 from truedraw.draft.index.layout import DEPTH, END
 from truedraw.draft.suffix_nodes import NONE
 from truedraw.draft.suffix_reading import insert
@@ -21,14 +20,14 @@ TOKENS, SUFFIXES, NUM_TOKENS, NUM_SUFFIXES = 0, 1, 2, 3
 RAREST = 1 / 64  # share of what followed below which a token may be overlooked; bounds the looks at a span
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def token_at(words, segment, rank, depth):  # type: ignore[no-untyped-def]
     """Of the suffix of a rank, the token `depth` behind its first; END where a damaged file leads outside."""
     place = np.int64(words[segment[SUFFIXES] + rank]) + depth
     return words[segment[TOKENS] + place] if 0 <= place < segment[NUM_TOKENS] else np.int32(END)
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def first_from(words, segment, span, depth, token):  # type: ignore[no-untyped-def]
     """The first rank of a span whose token at `depth` is `token` or greater."""
     low, high = span
@@ -41,14 +40,14 @@ def first_from(words, segment, span, depth, token):  # type: ignore[no-untyped-d
     return low
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def narrowed(words, segment, span, depth, token):  # type: ignore[no-untyped-def]
     """The part of a span whose token at `depth` is `token`."""
     low = first_from(words, segment, span, depth, token)
     return low, first_from(words, segment, (low, span[1]), depth, token + 1)
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def followed(words, segment, tail, length):  # type: ignore[no-untyped-def]
     """The span of the last `length` tokens of `tail`, without what ends there."""
     span = np.int64(0), segment[NUM_SUFFIXES]
@@ -98,7 +97,7 @@ def draft(words, segments, place, rules, board):  # type: ignore[no-untyped-def]
     return node
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def offer(words, segments, board, window, above, rules):  # type: ignore[no-untyped-def]
     """Enter what followed a node among the candidates board[first:size]; the new size.
 
@@ -134,7 +133,7 @@ def offer(words, segments, board, window, above, rules):  # type: ignore[no-unty
     return size
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def next_run(words, segment, span, depth, shortest):  # type: ignore[no-untyped-def]
     """(token, rank): the next token of a span that can stand there `shortest` times, and a rank where it does.
 
@@ -153,7 +152,7 @@ def next_run(words, segment, span, depth, shortest):  # type: ignore[no-untyped-
     return token, last
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def without_ends(words, segments, place):  # type: ignore[no-untyped-def]
     """How often something followed a string; takes the ends of texts out of its spans. 0 where none is sorted."""
     total = 0
@@ -166,7 +165,7 @@ def without_ends(words, segments, place):  # type: ignore[no-untyped-def]
     return total
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def occurrences(words, segments, place, token, below):  # type: ignore[no-untyped-def]
     """How often a string was followed by `token`; `below` becomes the place of both."""
     below[0], count = place[0] + 1, 0
@@ -178,7 +177,7 @@ def occurrences(words, segments, place, token, below):  # type: ignore[no-untype
     return count
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def is_offered(board, window, token, node):  # type: ignore[no-untyped-def]
     """Whether a token stands among the candidates already, from another segment."""
     for i in range(window[0], window[1]):  # noqa: SIM110 - any() does not compile

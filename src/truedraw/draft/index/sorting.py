@@ -7,10 +7,9 @@ end of its text, may stand in any order.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-from truedraw.compiled import compiled
+from truedraw.compiled import compiled, inner
 from truedraw.draft.index.layout import DEPTH, END, Words
 from truedraw.protocol import Ints
 
@@ -62,7 +61,7 @@ def merge(tokens, first, second, shift, out):  # type: ignore[no-untyped-def]
             j += 1
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def comes_before(tokens, one, other):  # type: ignore[no-untyped-def]
     """Whether the suffix at `one` sorts before that at `other`; the tokens end with END, so both end inside."""
     for depth in range(DEPTH):

@@ -219,6 +219,10 @@ class OpenVINOEngine:
         if self._kept is not None:
             self._kept.write(costs)
 
+    def forget_closed(self) -> None:
+        """Keep nothing of texts that are closed: a measurement is not to find what another one computed."""
+        self._pool.forget_idle()
+
     def forget_row_counts(self) -> None:
         """Pad the next pass as if none had been before it: one that is measured must not depend on these."""
         self._live().forget_row_counts()

@@ -71,6 +71,11 @@ class PagePool:
             if not self._holders[page]:
                 self._put_away(page)
 
+    def forget_idle(self) -> None:
+        """Free the idle pages, so that no text finds what ended ones have left."""
+        while self.prefixes.num_idle:
+            heappush(self._free, self.prefixes.forget_oldest())
+
     def keep(self, above: Block, tokens: Tokens, page: int) -> Block:
         """Let equal text find a full page of text below `above`, which will not be written any more.
 

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
+from truedraw.compiled import inner
 from truedraw.sampling.kernels.bits import FETCHED
 from truedraw.sampling.kernels.rowkinds import fetch
 from truedraw.sampling.kernels.spans import COLUMNS, SPAN
@@ -39,20 +39,20 @@ FETCHED_A_TILE = 160  # values: what the memory brings while the noise of a tile
 PAIRS = 8  # of arrivals made at once: they fill the processor's vectors
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def chance_of(counter, key):  # type: ignore[no-untyped-def]
     """The name of a draw as five numbers, since compiled code would count references to arrays at every call."""
     return counter[1], counter[2], counter[3], key[0], key[1]
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def span_bounds(out, chance):  # type: ignore[no-untyped-def]
     """out [spans]: a lower bound of every span's first arrival: the coarse part of its t, divided by SPAN."""
     for tile in range(out.shape[0] // COLUMNS):
         tile_bounds(tile, out, chance)
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def span_bounds_before(row, out, chance):  # type: ignore[no-untyped-def]
     """The same just before the row is read: its beginning is brought near meanwhile, since the memory is free."""
     for tile in range(out.shape[0] // COLUMNS):
@@ -61,7 +61,7 @@ def span_bounds_before(row, out, chance):  # type: ignore[no-untyped-def]
         tile_bounds(tile, out, chance)
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def tile_bounds(tile, out, chance):  # type: ignore[no-untyped-def]
     """Of a tile's spans. The array is not cut into tiles: each cut would be counted as a reference to it."""
     b, c, d, k0, k1 = chance
@@ -75,14 +75,14 @@ def tile_bounds(tile, out, chance):  # type: ignore[no-untyped-def]
         out[at + np.uint64(3 * SPAN_BLOCKS)] = np.float64(w3) * unit
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def arrivals(span, pair, chance):  # type: ignore[no-untyped-def]
     """(coarse, fine, coarse, fine) of two arrivals, the first pair's first coarse word being another's."""
     b, c, d, k0, k1 = chance
     return philox(np.uint64(span | pair << SPAN_BITS), b, c, d | LATER, k0, k1)
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def arrivals_into(span, pair, bound, chance, out):  # type: ignore[no-untyped-def]
     """out = (lows, fines) [2 PAIRS]: PAIRS pairs of arrivals, first all first ones; `bound` is that of pair 0."""
     lows, fines = out
@@ -95,21 +95,21 @@ def arrivals_into(span, pair, bound, chance, out):  # type: ignore[no-untyped-de
         lows[0] = bound
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def gap_above(low):  # type: ignore[no-untyped-def]
     """A better lower bound of the time between two arrivals: -log(1 - t) >= t + t**2 / 2 + t**3 / 3."""
     t = low * SPAN
     return low * (1.0 + t * (1 / 2 + t * (1 / 3)))
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def gap(low, fine):  # type: ignore[no-untyped-def]
     """The time between two arrivals, at least `low`, its lower bound from the coarse word."""
     t = low * SPAN + (np.float64(fine >> PLACE_BITS) + HALF) * FINE_UNIT
     return -math.log1p(-t) / SPAN
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def clock(span, place, bound, limit, chance):  # type: ignore[no-untyped-def]
     """E of a place of a span, or inf where it is not below the limit; `bound` is the span's, from span_bounds."""
     time, low, unit = 0.0, bound, WORD / SPAN

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
+from truedraw.compiled import inner
 from truedraw.protocol import Floats, Ints
 from truedraw.sampling.kernels.edges import BLOCK, BY_MASS, BY_NUMBER, EVERYTHING, edge, mass_from, select, tighter
 from truedraw.sampling.kernels.exponential import weight
@@ -29,13 +29,13 @@ class Scratch(NamedTuple):
     ids: Ints  # [vocab]
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def is_cut(how, n):  # type: ignore[no-untyped-def]
     """Whether a truncation is on."""
     return 0 < how.top_k < n or how.top_p < 1.0 or how.min_p > 0.0
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def cut_logits(row, tops, how, scratch):  # type: ignore[no-untyped-def]
     """scratch.ids, scratch.weights [m]: what is left of a Tempered row; returns m.
 
@@ -52,14 +52,14 @@ def cut_logits(row, tops, how, scratch):  # type: ignore[no-untyped-def]
     return cut_weights(listed, how, scratch, n)
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def cut_weights(listed, how, scratch, n):  # type: ignore[no-untyped-def]
     """As cut_logits, of the tokens listed or of scratch.row where `listed` is negative; the largest weight is 1."""
     weights = scratch.row if listed < 0 else scratch.weights[:listed]
     return keep_few(weights, listed, cut_of(weights, how, n), scratch)
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def cut_of(weights, how, n):  # type: ignore[no-untyped-def]
     """The edge of all truncations together, each on what the ones before it left."""
     cut = EVERYTHING
@@ -72,7 +72,7 @@ def cut_of(weights, how, n):  # type: ignore[no-untyped-def]
     return tighter(cut, (how.min_p, n)) if how.min_p > 0.0 else cut
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def floor_of(tops, top, how, n):  # type: ignore[no-untyped-def]
     """A logit below which nothing is kept, -inf if not known: k spans' maxima are k tokens."""
     coldness, floor = coldness_of(how.temperature), -np.inf
@@ -84,7 +84,7 @@ def floor_of(tops, top, how, n):  # type: ignore[no-untyped-def]
     return floor - NEAR * (1.0 / coldness + abs(floor) + abs(top))
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def list_above(row, floor, scratch):  # type: ignore[no-untyped-def]
     """scratch.ids, scratch.weights [m]: the m tokens of a Tempered row whose logit is at least the floor."""
     logits, count = row.logits, 0
@@ -102,7 +102,7 @@ def list_above(row, floor, scratch):  # type: ignore[no-untyped-def]
     return count
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def keep_few(weights, listed, cut, scratch):  # type: ignore[no-untyped-def]
     """scratch.ids, scratch.weights [m]: the m tokens that an edge keeps, in place where they are listed."""
     value, ties = cut

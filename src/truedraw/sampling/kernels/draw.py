@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
+from truedraw.compiled import inner
 from truedraw.sampling.kernels import DRAWN
 from truedraw.sampling.kernels.bits import alive, borrowed
 from truedraw.sampling.kernels.clocks import span_bounds, span_bounds_before
@@ -33,7 +33,7 @@ from truedraw.sampling.kernels.spans import largest, maxima, num_spans
 NOTHING = (-1, np.nan, np.nan)  # the answer for a row without a law
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def draw_row(logits, how, draw, scratch):  # type: ignore[no-untyped-def]
     """(token, log of its probability under the transformed law, log of its softmax) of logits [n].
 
@@ -46,7 +46,7 @@ def draw_row(logits, how, draw, scratch):  # type: ignore[no-untyped-def]
     return draw_cut(logits, how, draw, scratch)
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def draw_tempered(logits, coldness, draw):  # type: ignore[no-untyped-def]
     """The same where nothing is cut: no memory of a row's size, and few arrays, as references to each are counted."""
     n, (chance, wanted, token) = logits.shape[0], draw
@@ -70,7 +70,7 @@ def draw_tempered(logits, coldness, draw):  # type: ignore[no-untyped-def]
     return token, z * coldness - math.log(total), z - math.log(plain)
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def draw_cut(logits, how, draw, scratch):  # type: ignore[no-untyped-def]
     """The same where something is cut, or at temperature 0."""
     tops = np.empty(num_spans(logits.shape[0]), dtype=logits.dtype)
@@ -81,7 +81,7 @@ def draw_cut(logits, how, draw, scratch):  # type: ignore[no-untyped-def]
     return token, log, log_share(logits, top, token) if draw[1] else np.nan
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def draw_edited(logits, how, edits, draw, scratch):  # type: ignore[no-untyped-def]
     """The same of a row that is edited first, in scratch.row; it always draws. The first logarithm is that of p."""
     row, tops = scratch.row, np.empty(num_spans(logits.shape[0]))
@@ -95,7 +95,7 @@ def draw_edited(logits, how, edits, draw, scratch):  # type: ignore[no-untyped-d
     return token, log, log_share(logits, raw_top, token) if draw[1] else np.nan
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def draw_left(values, most, how, draw, scratch):  # type: ignore[no-untyped-def]
     """(token, log) where something is cut, or at temperature 0; most = (the largest value, those of the spans)."""
     top, tops = most
@@ -105,13 +105,13 @@ def draw_left(values, most, how, draw, scratch):  # type: ignore[no-untyped-def]
     return draw_listed(cut_logits(tempered, tops, how, scratch), draw[0], scratch, values.shape[0])
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def log_share(logits, top, token):  # type: ignore[no-untyped-def]
     """log(softmax(logits)[token]); `top` is the largest logit."""
     return np.float64(logits[token]) - top - math.log(total_weight(logits, top, 1.0))
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def law_row(logits, how, scratch, out):  # type: ignore[no-untyped-def]
     """out [n], not the logits' memory: the law that draw_row draws from; scratch.row may be `out`.
 
@@ -127,7 +127,7 @@ def law_row(logits, how, scratch, out):  # type: ignore[no-untyped-def]
     return top
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def law_edited(logits, how, edits, scratch):  # type: ignore[no-untyped-def]
     """scratch.row [n]: the law that draw_edited draws from; returns the largest edited logit, as law_row."""
     out, tops = scratch.row, np.empty(num_spans(logits.shape[0]))
@@ -140,7 +140,7 @@ def law_edited(logits, how, edits, scratch):  # type: ignore[no-untyped-def]
     return top
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def law_left(values, most, how, scratch, out):  # type: ignore[no-untyped-def]
     """out [n], which may be the values' memory: the law that draw_left draws from."""
     top, tops = most
@@ -156,14 +156,14 @@ def law_left(values, most, how, scratch, out):  # type: ignore[no-untyped-def]
         out[scratch.ids[k]] = scratch.weights[k] / total
 
 
-@numba.njit(error_model="numpy", forceinline=True)
+@inner(error_model="numpy", forceinline=True)
 def tops_of(logits, tops):  # type: ignore[no-untyped-def]
     """tops [spans]: the largest logits of the spans; returns the largest of all, NaN where one is NaN."""
     nan = maxima(logits, logits.shape[0], -np.inf, tops)
     return np.nan if nan else np.float64(largest(tops))
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def edited_into(logits, edits, out, tops):  # type: ignore[no-untyped-def]
     """out [n]: the edited logits; tops [spans]: their largest. Returns the largest logit now, and before, or NaN."""
     raw_tops = np.empty(tops.shape[0], dtype=logits.dtype)
@@ -175,7 +175,7 @@ def edited_into(logits, edits, out, tops):  # type: ignore[no-untyped-def]
     return tops_of(out, tops), raw_top
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def draw_weighted(values, most, coldness, chance):  # type: ignore[no-untyped-def]
     """(token, log) of values [n] that nothing is cut from, whose weights take their place; most as in draw_left.
 
@@ -189,7 +189,7 @@ def draw_weighted(values, most, coldness, chance):  # type: ignore[no-untyped-de
     return token, math.log(values[token] * (1.0 / total))
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def draw_listed(few, chance, scratch, n):  # type: ignore[no-untyped-def]
     """Of the first `few` tokens that are listed in scratch, of n."""
     ids, weights = scratch.ids[:few], scratch.weights[:few]
@@ -197,7 +197,7 @@ def draw_listed(few, chance, scratch, n):  # type: ignore[no-untyped-def]
     return ids[k], math.log(weights[k] / weights.sum())
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def draw_likeliest(values, top, draw):  # type: ignore[no-untyped-def]
     """The first of the largest values."""
     token = first_equal(values, top)

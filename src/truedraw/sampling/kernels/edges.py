@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
-from truedraw.compiled import compiled
+from truedraw.compiled import compiled, inner
 from truedraw.sampling.kernels.bits import bits, double
 from truedraw.sampling.kernels.exponential import MANTISSA_BITS
 from truedraw.sampling.kernels.spans import largest, maxima, num_spans
@@ -25,7 +24,7 @@ EVERYTHING = (0.0, 0)
 BY_MASS, BY_NUMBER = 0.0, 1.0  # the unit: what each weight counts for, 0 = its own mass
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def edge(weights, goal, unit):  # type: ignore[no-untyped-def]
     """The edge among weights [n] >= 0 for a goal that they reach by mass or by number."""
     low, high = np.int64(0), bits(largest_weight(weights)) + 1  # in bits; the edge is in [low, high)
@@ -45,7 +44,7 @@ def edge(weights, goal, unit):  # type: ignore[no-untyped-def]
     return select(few, inside, goal, reached, unit)
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def largest_weight(weights):  # type: ignore[no-untyped-def]
     """The largest of weights [n] >= 0."""
     tops = np.empty(num_spans(weights.shape[0]))
@@ -53,7 +52,7 @@ def largest_weight(weights):  # type: ignore[no-untyped-def]
     return largest(tops)
 
 
-@numba.njit(error_model="numpy", fastmath={"reassoc"})
+@inner(error_model="numpy", fastmath={"reassoc"})
 def mass_from(weights, floor):  # type: ignore[no-untyped-def]
     """(mass, number) of the weights from a floor on."""
     mass, count = 0.0, 0
@@ -63,7 +62,7 @@ def mass_from(weights, floor):  # type: ignore[no-untyped-def]
     return mass, count
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def between(weights, floor, ceiling, out):  # type: ignore[no-untyped-def]
     """out [m]: the m weights in [floor, ceiling), in their order."""
     count = 0
@@ -79,7 +78,7 @@ def between(weights, floor, ceiling, out):  # type: ignore[no-untyped-def]
                     count += 1
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def select(few, size, goal, reached, unit):  # type: ignore[no-untyped-def]
     """The edge among the first `size` of `few`, which is used up; `reached` is what lies above them all."""
     while size > 0:
@@ -99,7 +98,7 @@ def select(few, size, goal, reached, unit):  # type: ignore[no-untyped-def]
     return EVERYTHING
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def ties_needed(goal, reached, each, equal):  # type: ignore[no-untyped-def]
     """The smallest number from 1 to `equal` of weights that lift `reached` to the goal."""
     guess = (goal - reached) / each if each > 0.0 else 1.0
@@ -111,7 +110,7 @@ def ties_needed(goal, reached, each, equal):  # type: ignore[no-untyped-def]
     return ties
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def drop(few, size, pivot, upper):  # type: ignore[no-untyped-def]
     """Leave only what is above the pivot (upper) or below it; returns how many those are."""
     count = 0
@@ -122,7 +121,7 @@ def drop(few, size, pivot, upper):  # type: ignore[no-untyped-def]
     return count
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def tighter(a, b):  # type: ignore[no-untyped-def]
     """The edge that keeps less."""
     if a[0] != b[0]:
@@ -130,7 +129,7 @@ def tighter(a, b):  # type: ignore[no-untyped-def]
     return a if a[1] < b[1] else b
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def mask_into(weights, cut, out):  # type: ignore[no-untyped-def]
     """out [n]: whether a weight is positive and kept by the edge."""
     value, ties = cut
@@ -161,7 +160,7 @@ def top_p_mask(weights, mass):  # type: ignore[no-untyped-def]
     return out
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def first_equal(values, value):  # type: ignore[no-untyped-def]
     """The first index of a value that is there."""
     for first in range(0, values.shape[0], BLOCK):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-from truedraw.compiled import compiled
+from truedraw.compiled import compiled, inner
 
 BYTE = 8  # bits
 ALL_BITS = 255
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def edit(row, edits):  # type: ignore[no-untyped-def]
     """row [n] float64 in place; `edits` is a plain tuple. False where a token is beyond the row; nothing is changed."""
     biased, bias, text, repetition, output, frequency, presence, banned, allowed = edits
@@ -29,7 +28,7 @@ def edit(row, edits):  # type: ignore[no-untyped-def]
     return True
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def within(ids, n):  # type: ignore[no-untyped-def]
     """Whether all ids are from 0 to n - 1."""
     largest = np.uint64(0)
@@ -38,14 +37,14 @@ def within(ids, n):  # type: ignore[no-untyped-def]
     return ids.shape[0] == 0 or largest < np.uint64(n)
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def seen_within(seen, n):  # type: ignore[no-untyped-def]
     """Whether a text has only tokens of the row, and of its own vocabulary."""
     ids, counts, recent = seen
     return within(ids, n) and within(recent, min(n, counts.shape[0]))
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def repeat(row, seen, penalty):  # type: ignore[no-untyped-def]
     """Each token of a text changes once: what stands there for recent ones is read before anything is written."""
     ids, _, recent = seen
@@ -56,13 +55,13 @@ def repeat(row, seen, penalty):  # type: ignore[no-untyped-def]
         row[recent[k]] = repeated(before[k], penalty)
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def repeated(z, penalty):  # type: ignore[no-untyped-def]
     """One logit."""
     return z / penalty if z > 0.0 else z * penalty
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def subtract(row, seen, frequency, presence):  # type: ignore[no-untyped-def]
     """The same way, by how often a token stands in the whole text."""
     ids, counts, recent = seen
@@ -76,7 +75,7 @@ def subtract(row, seen, frequency, presence):  # type: ignore[no-untyped-def]
         row[recent[k]] = before[k] - (frequency * count + presence)
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def ban_others(row, allowed):  # type: ignore[no-untyped-def]
     """All tokens whose bit is 0, or missing; without a branch for each of them."""
     for first in range(0, row.shape[0], BYTE):

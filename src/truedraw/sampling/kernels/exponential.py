@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
+from truedraw.compiled import inner
 from truedraw.sampling.kernels.bits import bits, double, fma
 
 LOG2_E = 1 / math.log(2)
@@ -27,7 +27,7 @@ NEGLIGIBLE = -700.0  # exp of this still has an exponent to add to
 C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1 / math.factorial(k) for k in range(2, 14))
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def exp(x):  # type: ignore[no-untyped-def]
     """e**x of one float64 x <= 0; 0 at -inf. NaN is for the caller to refuse."""
     x = max(x, LOWEST)
@@ -51,7 +51,7 @@ def exp(x):  # type: ignore[no-untyped-def]
     return y * power_of_two(half) * power_of_two(whole - half)
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def summand(x):  # type: ignore[no-untyped-def]
     """The same to 1e-14, for sums whose largest part is 1: fewer terms, and e**-700 in place of whatever is less."""
     x = max(x, NEGLIGIBLE)
@@ -70,13 +70,13 @@ def summand(x):  # type: ignore[no-untyped-def]
     return double(bits(y) + (bits(shifted) << MANTISSA_BITS))
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def power_of_two(n):  # type: ignore[no-untyped-def]
     """2.0**n for -1022 <= n <= 1023."""
     return double((n + EXPONENT_BIAS) << MANTISSA_BITS)
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def weight(logit, top, coldness):  # type: ignore[no-untyped-def]
     """exp((logit - top) coldness): a token's weight beside the likeliest one's, which is 1; coldness = 1 / T."""
     return exp((np.float64(logit) - top) * coldness)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
+from truedraw.compiled import inner
 from truedraw.sampling.kernels.clocks import ARRIVALS, PAIRS, PLACE_MASK, arrivals_into, gap, gap_above
 from truedraw.sampling.kernels.rowkinds import log2_above, power_above, value_at, weight_of
 from truedraw.sampling.kernels.spans import index
@@ -14,7 +14,7 @@ from truedraw.sampling.kernels.spans import index
 SLACK = 1 + 2.0**-40  # of a time: rounding never hides an index
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def look_into(row, n, span, leader, noise):  # type: ignore[no-untyped-def]
     """(best time, winner) once a span has run; leader = (best time, winner, the span's largest value, its bound).
 
@@ -34,7 +34,7 @@ def look_into(row, n, span, leader, noise):  # type: ignore[no-untyped-def]
     return best, winner
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def read(row, n, span, leader, some):  # type: ignore[no-untyped-def]
     """(time, best time, winner) after some arrivals, or from where they come too late.
 
@@ -58,13 +58,13 @@ def read(row, n, span, leader, some):  # type: ignore[no-untyped-def]
     return later(time, known, 2 * PAIRS, some), best, winner
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def place_of(k):  # type: ignore[no-untyped-def]
     """Where arrival k stands in the memory of arrivals_into."""
     return np.uint64((k & 1) * PAIRS + (k >> 1))
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def later(time, start, stop, some):  # type: ignore[no-untyped-def]
     """The time of arrival stop - 1, given that before arrival `start`."""
     for k in range(start, stop):
@@ -73,7 +73,7 @@ def later(time, start, stop, some):  # type: ignore[no-untyped-def]
     return time
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def earlier(best, winner, time, i):  # type: ignore[no-untyped-def]
     """The leader once i has rung at `time`."""
     if time < best or (time == best and i < winner) or winner < 0:

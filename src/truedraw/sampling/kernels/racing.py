@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
+from truedraw.compiled import inner
 from truedraw.sampling.kernels.bits import alive, borrowed, lowest_bit
 from truedraw.sampling.kernels.clocks import (
     LATER,
@@ -40,7 +40,7 @@ RAISE = 4.0  # of a limit that nothing rang before
 SMALLEST_EXCESS = 1e-300  # that can still be drawn from; below it only rounding is left
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def run(row, n, spans, chance):  # type: ignore[no-untyped-def]
     """The winner among n indices, -1 where no weight is positive; spans = (their largest values, their bounds)."""
     tops, bounds = spans
@@ -58,7 +58,7 @@ def run(row, n, spans, chance):  # type: ignore[no-untyped-def]
     return winner
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def race_all(row, n, chance):  # type: ignore[no-untyped-def]
     """The same of a row whose values are weights >= 0."""
     tops, bounds = np.empty(num_spans(n)), np.empty(num_spans(n))
@@ -67,7 +67,7 @@ def race_all(row, n, chance):  # type: ignore[no-untyped-def]
     return run(row, n, (tops, bounds), chance)
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def race_excess(p, q, chance):  # type: ignore[no-untyped-def]
     """The same of the weights (p - q)+, -1 where none is more than rounding."""
     n, row = p.shape[0], Excess(p, q, 1.0)
@@ -77,7 +77,7 @@ def race_excess(p, q, chance):  # type: ignore[no-untyped-def]
     return run(row, n, (tops, bounds), chance) if largest(tops) > SMALLEST_EXCESS else -1
 
 
-@numba.njit(error_model="numpy", fastmath={"reassoc"})
+@inner(error_model="numpy", fastmath={"reassoc"})
 def times_into(row, tops, bounds, times):  # type: ignore[no-untyped-def]
     """times [spans]: log2 of a lower bound of each span's best time; returns about the sum of the spans' weights."""
     total = 0.0
@@ -88,7 +88,7 @@ def times_into(row, tops, bounds, times):  # type: ignore[no-untyped-def]
     return total
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def spans_below(times, reach, out):  # type: ignore[no-untyped-def]
     """out [m]: the m spans whose time is below `reach`."""
     count = 0
@@ -101,7 +101,7 @@ def spans_below(times, reach, out):  # type: ignore[no-untyped-def]
     return count
 
 
-@numba.njit(error_model="numpy", forceinline=True)
+@inner(error_model="numpy", forceinline=True)
 def sweep(row, n, spans, near, limit, noise):  # type: ignore[no-untyped-def]
     """The winner among what rings before the limit in the spans `near` [m], -1 if nothing does.
 
@@ -124,7 +124,7 @@ def sweep(row, n, spans, near, limit, noise):  # type: ignore[no-untyped-def]
     return winner
 
 
-@numba.njit(error_model="numpy", forceinline=True)
+@inner(error_model="numpy", forceinline=True)
 def soon(row, n, spans, near, chance):  # type: ignore[no-untyped-def]
     """Lower bounds [m] of the time of each span's first arrival, and of all later ones together."""
     places, rings, later = noise_of(near, chance)
@@ -140,7 +140,7 @@ def soon(row, n, spans, near, chance):  # type: ignore[no-untyped-def]
     return rings, later
 
 
-@numba.njit(error_model="numpy", forceinline=True)
+@inner(error_model="numpy", forceinline=True)
 def noise_of(near, chance):  # type: ignore[no-untyped-def]
     """The places [m] of the spans' first arrivals, memory [m], and the coarse part of the time to the second [m]."""
     m = near.shape[0]
@@ -154,7 +154,7 @@ def noise_of(near, chance):  # type: ignore[no-untyped-def]
     return places, times[0], later
 
 
-@numba.njit(error_model="numpy", forceinline=True)
+@inner(error_model="numpy", forceinline=True)
 def times_here(rings, later, here, most):  # type: ignore[no-untyped-def]
     """Gaps to times, in place: first arrivals at weights 2**here [m], second ones at most at 2**most [m]."""
     for k in range(rings.shape[0]):
@@ -163,7 +163,7 @@ def times_here(rings, later, here, most):  # type: ignore[no-untyped-def]
         later[k] = (first + gap_above(later[k])) / power_above(most[k])
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def run_few(ids, weights, n, chance):  # type: ignore[no-untyped-def]
     """The place among rising ids [m] with weights [m] > 0, m >= 1, of n, of the winner of a race over the whole row."""
     if ids.shape[0] == 1:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numba.extending import overload
 
+from truedraw.compiled import inner
 from truedraw.protocol import Floats, Logits
 from truedraw.sampling.kernels.bits import bits, double, prefetch
 from truedraw.sampling.kernels.exponential import EXPONENT_BIAS, LOG2_E, MANTISSA_BITS, weight
@@ -40,7 +40,7 @@ class Excess(NamedTuple):
     share: float
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def left(share, p, q):  # type: ignore[no-untyped-def]
     """What is left of a weight after a draft."""
     return max(share * p - q, 0.0)
@@ -101,13 +101,13 @@ def _log2_above(row, value):  # type: ignore[no-untyped-def]
     return lambda row, value: log2_below(value) + SAG
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def log2_below(x):  # type: ignore[no-untyped-def]
     """log2 of x >= 0 or at most SAG less: the exponent and, linearly, the mantissa; about -1023 at 0."""
     return np.float64(bits(x)) * UNIT - EXPONENT_BIAS
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def power_above(x):  # type: ignore[no-untyped-def]
     """2**x or up to a sixteenth more, a line in place of the curve; neither 0 nor infinite."""
     return double(np.int64((min(max(x, LOWEST_POWER), HIGHEST_POWER) + EXPONENT_BIAS) * PER_POWER))

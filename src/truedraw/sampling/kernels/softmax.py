@@ -6,10 +6,9 @@ processor's vectors, which is the same for every row.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-from truedraw.compiled import compiled
+from truedraw.compiled import compiled, inner
 from truedraw.protocol import Floats, Ints, Logits
 from truedraw.sampling.kernels.exponential import summand, weight
 from truedraw.sampling.kernels.rowkinds import left
@@ -18,13 +17,13 @@ from truedraw.sampling.kernels.spans import largest, maxima, num_spans
 LARGEST = np.finfo(np.float64).max
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def coldness_of(temperature):  # type: ignore[no-untyped-def]
     """1 / temperature, finite."""
     return min(1.0 / temperature, LARGEST)
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def top_of(values):  # type: ignore[no-untyped-def]
     """The largest of the values [n], NaN where one is NaN."""
     tops = np.empty(num_spans(values.shape[0]), dtype=values.dtype)
@@ -32,7 +31,7 @@ def top_of(values):  # type: ignore[no-untyped-def]
     return np.nan if nan else np.float64(largest(tops))
 
 
-@numba.njit(error_model="numpy", fastmath={"reassoc"})
+@inner(error_model="numpy", fastmath={"reassoc"})
 def total_weight(values, top, coldness):  # type: ignore[no-untyped-def]
     """The sum of the weights, to 1e-14."""
     total = 0.0
@@ -41,7 +40,7 @@ def total_weight(values, top, coldness):  # type: ignore[no-untyped-def]
     return total
 
 
-@numba.njit(error_model="numpy", fastmath={"reassoc"})
+@inner(error_model="numpy", fastmath={"reassoc"})
 def two_totals(values, top, coldness):  # type: ignore[no-untyped-def]
     """The sums of the weights at a temperature and without one."""
     total, plain = 0.0, 0.0
@@ -52,7 +51,7 @@ def two_totals(values, top, coldness):  # type: ignore[no-untyped-def]
     return total, plain
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def weights_into(values, top, coldness, out):  # type: ignore[no-untyped-def]
     """out [n], which is not the values' own memory: the weights; returns their sum.
 
@@ -66,7 +65,7 @@ def weights_into(values, top, coldness, out):  # type: ignore[no-untyped-def]
     return weights_here(out, top, coldness)
 
 
-@numba.njit(error_model="numpy", fastmath={"reassoc"})
+@inner(error_model="numpy", fastmath={"reassoc"})
 def weights_apart(values, top, coldness, out):  # type: ignore[no-untyped-def]
     """The same in one loop."""
     total = 0.0
@@ -77,7 +76,7 @@ def weights_apart(values, top, coldness, out):  # type: ignore[no-untyped-def]
     return total
 
 
-@numba.njit(error_model="numpy", fastmath={"reassoc"})
+@inner(error_model="numpy", fastmath={"reassoc"})
 def weights_here(values, top, coldness):  # type: ignore[no-untyped-def]
     """The same in place: two arrays that are one would be read and written one by one."""
     total = 0.0
@@ -88,7 +87,7 @@ def weights_here(values, top, coldness):  # type: ignore[no-untyped-def]
     return total
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def scale(x, factor):  # type: ignore[no-untyped-def]
     """x [n] times a number, in place."""
     for i in range(x.shape[0]):

@@ -7,9 +7,9 @@ found side by side in vector registers, at the speed of reading; memory is asked
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from truedraw.compiled import inner
 from truedraw.sampling.kernels.bits import FETCHED, larger
 from truedraw.sampling.kernels.rowkinds import fetch, value_at
 
@@ -19,25 +19,25 @@ TILE = SPAN * COLUMNS
 AT_ONCE = 16  # lines of a tile read before a maximum is stored
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def num_spans(n):  # type: ignore[no-untyped-def]
     """Spans of a vocabulary of n, in whole tiles."""
     return (n + TILE - 1) // TILE * COLUMNS
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def index(span, place):  # type: ignore[no-untyped-def]
     """The index at a place of a span."""
     return (span & -COLUMNS) * SPAN + place * COLUMNS + (span & COLUMNS - 1)
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def span_of(i):  # type: ignore[no-untyped-def]
     """(span, place) of an index."""
     return i // TILE * COLUMNS + i % COLUMNS, i % TILE // COLUMNS
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def maxima(row, n, lowest, out):  # type: ignore[no-untyped-def]
     """The largest of `lowest` and the n values of each span, out [spans]; returns whether a value is NaN."""
     odd = np.zeros(COLUMNS, dtype=out.dtype)  # sums: NaN after a NaN, and after infinities of both signs
@@ -56,7 +56,7 @@ def maxima(row, n, lowest, out):  # type: ignore[no-untyped-def]
     return np.isnan(odd).any() and any_nan(row, n)
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def several_lines(row, first, out, at, odd):  # type: ignore[no-untyped-def]
     """AT_ONCE lines of a tile, whose spans start at `at`."""
     for c in range(COLUMNS):
@@ -69,7 +69,7 @@ def several_lines(row, first, out, at, odd):  # type: ignore[no-untyped-def]
         out[span], odd[c] = top, seen
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def one_line(row, first, width, out, at, odd):  # type: ignore[no-untyped-def]
     """A line, perhaps not a whole one."""
     for c in range(width):
@@ -78,7 +78,7 @@ def one_line(row, first, width, out, at, odd):  # type: ignore[no-untyped-def]
         odd[c] += value
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def any_nan(row, n):  # type: ignore[no-untyped-def]
     """Whether one of the n values is NaN."""
     nan = False
@@ -87,7 +87,7 @@ def any_nan(row, n):  # type: ignore[no-untyped-def]
     return nan
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def largest(values):  # type: ignore[no-untyped-def]
     """The largest of values [spans]; no NaN."""
     best = values[0]
@@ -96,7 +96,7 @@ def largest(values):  # type: ignore[no-untyped-def]
     return best
 
 
-@numba.njit(error_model="numpy")
+@inner(error_model="numpy")
 def below(values, first, bound):  # type: ignore[no-untyped-def]
     """Which of COLUMNS values, from the first on, are below the bound, as the bits of a word."""
     found = np.uint64(0)
