@@ -72,6 +72,18 @@ def test_what_is_no_file_is_nobodys_to_replace(tmp_path) -> None:
     assert (tmp_path / "pipe").is_fifo()
 
 
+@pytest.mark.parametrize("name", ["a" * 255, "é" * 127, "字" * 85])
+def test_the_longest_names(tmp_path, name) -> None:
+    file = tmp_path / name
+    old = tmp_path / f"{name.encode()[:200].decode(errors='ignore')}.1-1.part"
+    old.write_text("killed")
+    os.utime(old, (0, 0))
+    check_folder(file, name)
+    with replacing(file) as fresh:
+        fresh.write_text("new")
+    assert names(tmp_path) == [name]
+
+
 @unix
 def test_a_link_stays_one_and_its_file_keeps_its_mode(tmp_path) -> None:
     (tmp_path / "elsewhere").mkdir()

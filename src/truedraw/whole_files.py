@@ -13,6 +13,7 @@ from time import time
 
 from truedraw.errors import BadFile
 
+LONGEST_STEM = 200  # bytes, of the 255 that a name may have nearly everywhere
 STALE_SECONDS = 3600.0  # since anything was written to a part: whoever wrote it was killed
 
 
@@ -37,7 +38,7 @@ def replacing(path: Path, named: str = "", then: str = "give another file") -> I
         _check_kind(path, named)
         target = path.resolve()
         _sweep(target)
-        fresh = target.with_name(f"{target.name}.{os.getpid()}-{get_native_id()}.part")
+        fresh = target.with_name(f"{_stem(target)}.{os.getpid()}-{get_native_id()}.part")
         try:
             yield fresh
             to_disk(fresh)
@@ -65,9 +66,14 @@ def _check_kind(path: Path, named: str) -> None:
         raise BadFile(f"{named} cannot be written: it is no regular file; give another one")
 
 
+def _stem(target: Path) -> str:
+    """What the names of its parts begin with: its own, unless no system would take a longer one."""
+    return os.fsencode(target.name)[:LONGEST_STEM].decode(errors="ignore")
+
+
 def _sweep(target: Path) -> None:
     """What killed processes left."""
-    for part in target.parent.glob(f"{escape(target.name)}.*.part"):
+    for part in target.parent.glob(f"{escape(_stem(target))}.*.part"):
         with suppress(OSError):
             if time() - part.stat().st_mtime > STALE_SECONDS:
                 part.unlink()

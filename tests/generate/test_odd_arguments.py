@@ -31,6 +31,20 @@ def test_a_folder_may_be_a_text(tmp_path) -> None:
             assert loaded.generate("the", max_tokens=1, ignore_eos=True).choices[0].tokens
 
 
+def test_progress_is_a_function() -> None:
+    with pytest.raises(BadParameter, match=r"^progress: got 3; give a function"):
+        load("tabular", progress=3)
+
+
+def test_numbers_of_numpy_for_an_engine() -> None:
+    options = {"threads": np.int64(1), "cache_bytes": np.int64(1 << 26), "fixed_after": np.int32(-1)}
+    with load("smollm2-135m", **options) as loaded, loaded.batch(logits_cache_bytes=np.int64(1 << 20)) as batch:
+        run = batch.add("the", max_tokens=1)
+        assert [each is run for each in batch.completed()] == [True]
+    with pytest.raises(BadParameter, match=r"^threads: got 0"):
+        load("smollm2-135m", threads=np.int64(0))
+
+
 @pytest.mark.parametrize("prompt", [[10**5000], np.array(1), np.array([[1, 2]]), {1, 2}, frozenset({1}), {1: 2}, b"the",
                                     [1.0], [True], 5, None])  # fmt: skip
 def test_what_is_no_prompt(model, prompt) -> None:

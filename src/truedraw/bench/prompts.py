@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from truedraw.errors import BadFile, BadInput
-from truedraw.sampling.ranges import whole_number
+from truedraw.sampling.values import whole_number
 
 UNCATEGORISED = "other"
 READ = ("prompt", "turns", "category")

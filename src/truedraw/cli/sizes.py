@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from truedraw.errors import BadParameter
-from truedraw.sampling.ranges import shown
+from truedraw.sampling.values import shown
 
 UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 """Powers of two."""

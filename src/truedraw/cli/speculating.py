@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from truedraw.cli.flags import SpeculationFlags
 from truedraw.cli.grouping import ORDER
 from truedraw.errors import BadInput, BadParameter
-from truedraw.sampling.ranges import whole_number
+from truedraw.sampling.values import whole_number
 
 if TYPE_CHECKING:
     from truedraw.generate.speculation import Speculation

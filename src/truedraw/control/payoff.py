@@ -14,18 +14,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
 from time import perf_counter
 
 from truedraw.control.account import MEASURING, NO_ROOM, NOT_WORTH_IT, NOTHING_OFFERED, PAUSING, Account
 from truedraw.control.average import Average, warmed
 from truedraw.control.experience import Experience, Record
 from truedraw.control.late import Late
-from truedraw.control.offers import Offer, Pile, survivals
-from truedraw.control.opinion import Lean, log_odds
-from truedraw.control.shadow import Shadow
+from truedraw.control.offers import Offer, Pile
 from truedraw.control.standing import Standing
 from truedraw.control.table import step
+from truedraw.control.texts import Texts
 from truedraw.control.width import Beside, Width
 from truedraw.control.yardstick import Yardstick
 from truedraw.protocol import Asker, Choice, Proposal, Round
@@ -35,16 +33,6 @@ CHEAP = 0.02  # of a pass, a call for one text: cheap drafts are made to be weig
 IDLE = 0.005  # of the time, that asking drafters and weighing may take where nothing is drafted
 LONGEST_PAUSE = 64  # rounds
 LATELY = 3  # passes, the least of which tells what is computed beside these texts: their own prompts are soon over
-FORGET = 4  # times as many texts remembered as there are
-
-
-@dataclass(slots=True)
-class Text:
-    """What is known about one running text and each of its drafters."""
-
-    coupled: bool
-    leans: dict[str, Lean] = field(default_factory=dict)
-    shadows: dict[str, Shadow] = field(default_factory=dict)
 
 
 class PayoffController:
@@ -55,7 +43,7 @@ class PayoffController:
         self._costs = self._known.costs
         self._width = Width(self._known, LONGEST)
         self.account = Account(self._known)
-        self._texts: dict[int, Text] = {}
+        self._texts = Texts(self._known)
         self._asking, self._weighing = Average(), Average()  # seconds a round, the second those of the first as well
         self._step = self._weighed_at = 0  # rounds; the last that weighed offers
         self._next, self._pause = 0, 1  # the next that is to, and how many there are in between
@@ -72,8 +60,7 @@ class PayoffController:
         self._step += 1
         self._present = {asker.sample for asker in askers}
         self._width.begin(min(self._lately))
-        if len(self._texts) > FORGET * len(askers):  # some were cancelled
-            self._texts = {each.sample: text for each in askers if (text := self._texts.get(each.sample)) is not None}
+        self._texts.among(self._present)
         self._length = min(LONGEST, max(SHORTEST, 2 * self._width.rows // len(askers) + 1))
         return [self._wanted(asker) for asker in askers]
 
@@ -139,7 +126,7 @@ class PayoffController:
     def observe(self, rounds: Sequence[Round]) -> None:
         """Learn from one step of the loop, the rounds of all samples that ran in it."""
         for done in rounds:
-            self._follow(done)
+            self._texts.follow(done)
         self._late.saw(rounds)
         rows = rounds[0].pass_rows
         if rows == 0:  # nothing was computed, so nothing was drafted either
@@ -196,32 +183,8 @@ class PayoffController:
 
     def _best(self, asker: Asker, made: Mapping[str, Proposal]) -> Offer | None:
         """The offer that is worth most to a text."""
-        text = self._texts.setdefault(asker.sample, Text(asker.coupled))
-        weighed = [self._offer(text, source, proposal) for source, proposal in made.items() if len(proposal)]
-        offers = [offer for offer in weighed if offer is not None]
+        offers = self._texts.offers(asker, made)
         offers += [offer for offer in self._late.offers(asker) if offer.source not in made]
         worths = {offer.source: offer.worth for offer in offers}
         self.account.weighed(worths)
         return max(offers, key=lambda offer: worths[offer.source], default=None)
-
-    def _offer(self, text: Text, source: str, proposal: Proposal) -> Offer | None:
-        """None for an offer with laws: what was drawn to be weighed is always thrown away, and not asked for again."""
-        record, lean = self._known.of(source, text.coupled), text.leans.setdefault(source, Lean())
-        if any(law is not None for law in proposal.laws):
-            record.is_certain = False
-            return None
-        if source not in text.shadows:
-            text.shadows[source] = Shadow(proposal, log_odds(proposal))
-        return Offer(source, survivals(proposal, record.opinion.chances(proposal, lean)), True)
-
-    def _follow(self, done: Round) -> None:
-        text = self._texts.get(done.sample)
-        if text is None:
-            return
-        for source, shadow in tuple(text.shadows.items()):
-            fates = shadow.follow(done.tokens, done.forced)
-            self._known.of(source, text.coupled).opinion.learn(fates, text.leans[source])
-            if shadow.ended:
-                del text.shadows[source]
-        if done.finish_reason is not None:
-            del self._texts[done.sample]

@@ -18,11 +18,12 @@ from truedraw.protocol import Floats, Law, Logits
 from truedraw.sampling.law import SamplingLaw, softmax
 from truedraw.sampling.order import OFF
 from truedraw.sampling.params import SamplingParams
-from truedraw.sampling.ranges import NOT_NEGATIVE, POSITIVE, RANGES, SHARE, Numbers, Wholes, shown
+from truedraw.sampling.ranges import NOT_NEGATIVE, POSITIVE, RANGES, SHARE, Numbers, Wholes
 from truedraw.sampling.row import Row
 from truedraw.sampling.step import Fixed, Opening, Step
 from truedraw.sampling.steps import STEPS
 from truedraw.sampling.truncate import top_k
+from truedraw.sampling.values import shown
 
 PROBABILISTIC, GREEDY, GUMBEL = "probabilistic", "greedy", "gumbel"
 METHODS = (PROBABILISTIC, GREEDY, GUMBEL)

@@ -19,6 +19,7 @@ from truedraw.models.catalogue import DEFAULT_MODEL
 from truedraw.models.toy import TOY_MODEL, TOY_TABLE, toy_text
 from truedraw.registry import find
 from truedraw.sampling.randomness import warm_up
+from truedraw.sampling.values import plain, plain_number, shown
 from truedraw.text import Tokenizer
 
 if TYPE_CHECKING:
@@ -62,13 +63,16 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
     for option, value in (("name", name), ("cache", cache), ("amateur", amateur)):
         if not isinstance(value, str | PathLike) and (value is not None or option == "name"):
             raise BadParameter(option, f"got {value!r:.60}; give a text or a path")
+    if progress is not None and not callable(progress):
+        raise BadParameter("progress", f"got {shown(progress)}; give a function of (what, bytes done, bytes in all)")
+    engine_options = plain(engine_options)
     strength = check_contrast(amateur, contrastive_alpha, contrastive_beta)
     options: dict[str, Any] = {
         "engine": engine,
         "device": device,
         "numerics": numerics or DEFAULT_NUMERICS.get(engine),
         "weights": weights,
-        "threads": threads,
+        "threads": plain_number(threads),
         "cache": None if cache is None else Path(cache),
         "progress": progress,
     }

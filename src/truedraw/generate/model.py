@@ -26,7 +26,7 @@ from truedraw.generate.speculation import Speculation, speculation
 from truedraw.generate.taking_turns import TakingTurns
 from truedraw.protocol import Engine, KnowsCosts, Observer
 from truedraw.sampling.params import SamplingParams, sampling_params
-from truedraw.sampling.ranges import shown
+from truedraw.sampling.values import plain_number, shown
 from truedraw.text import Tokenizer
 from truedraw.text.characters import check_characters
 
@@ -93,6 +93,7 @@ class Model:
         """
         from truedraw.generate.batch import Batch
 
+        logits_cache_bytes = plain_number(logits_cache_bytes)
         check_bytes("logits_cache_bytes", logits_cache_bytes)
         return Batch(self, limits(max_running, max_rows, fill_rows), logits_cache_bytes)
 

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from truedraw.generate.sample import Sample, Turn
 from truedraw.protocol import Fill
 from truedraw.protocol import Sequence as Text
-from truedraw.sampling.ranges import Wholes, plain_number
+from truedraw.sampling.ranges import Wholes
+from truedraw.sampling.values import plain_number
 
 MOST = 1 << 20  # samples, or rows of a pass
 NEAR = 8  # rows of text that ride along in any pass: they cost next to nothing

@@ -18,8 +18,8 @@ from truedraw.protocol import Engine, Observer
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness, fresh_seed
-from truedraw.sampling.ranges import shown
 from truedraw.sampling.step import Opening
+from truedraw.sampling.values import shown
 from truedraw.text import Tokenizer
 from truedraw.text.guided import masks
 

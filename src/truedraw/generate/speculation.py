@@ -31,7 +31,8 @@ from truedraw.generate.keys import (
 )
 from truedraw.generate.making import CHAINS, Maker
 from truedraw.protocol import Controller, Drafter, Verifier
-from truedraw.sampling.ranges import POSITIVE, Wholes, plain, plain_number
+from truedraw.sampling.ranges import POSITIVE, Wholes
+from truedraw.sampling.values import plain, plain_number
 
 __all__ = ["AUTO", "CHAINS", "OFF", "Speculation", "speculation"]
 

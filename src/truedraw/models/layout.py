@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from truedraw.errors import BadModelFile, UnsupportedModel
 from truedraw.protocol import ModelConfig
-from truedraw.sampling.ranges import shown
+from truedraw.sampling.values import shown
 
 ARCHITECTURES = ("llama", "qwen2", "qwen3")
 EMBEDDING = "model.embed_tokens.weight"

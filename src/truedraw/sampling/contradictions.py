@@ -8,7 +8,7 @@ from typing import Any
 from truedraw.errors import BadParameter
 from truedraw.sampling.grammar import PARAMETERS
 from truedraw.sampling.order import OFF, PENALTIES, PRESETS, SWITCHES, TRUNCATIONS, on, steps_of
-from truedraw.sampling.ranges import shown
+from truedraw.sampling.values import shown
 
 Values = Mapping[str, Any]
 

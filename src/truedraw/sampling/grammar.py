@@ -23,10 +23,10 @@ import numpy as np
 from truedraw.errors import BadInput, BadParameter
 from truedraw.protocol import Floats
 from truedraw.sampling.edits import NOTHING, UNEDITED, Bits, Edits
-from truedraw.sampling.ranges import whole_number
 from truedraw.sampling.row import Row
 from truedraw.sampling.step import FixedEdits, Step
 from truedraw.sampling.truncate import Mask
+from truedraw.sampling.values import whole_number
 
 PARAMETERS = ("grammar", "json_schema", "regex")
 """At most one of them is given."""

@@ -20,12 +20,11 @@ from truedraw.sampling.ranges import (
     check_characters,
     check_number,
     ids,
-    plain,
-    shown,
     strings,
     words,
 )
 from truedraw.sampling.schedules import Points, schedules
+from truedraw.sampling.values import plain, shown
 
 ALIASES = {"no_repeat_ngram_size": "no_repeat_ngram"}
 """Names by which others know our parameters."""

@@ -14,7 +14,7 @@ import numpy as np
 from truedraw.errors import BadParameter
 from truedraw.protocol import Floats, Purpose, Randomness, SparseLaw
 from truedraw.sampling.kernels import DRAWN
-from truedraw.sampling.ranges import shown
+from truedraw.sampling.values import shown
 
 SEED_BITS = 64
 NODE_BITS = 24  # of the last counter word; purposes take the bits above, bit 31 belongs to the race

@@ -10,7 +10,8 @@ from typing import Any
 
 from truedraw.errors import BadParameter
 from truedraw.sampling.order import SCHEDULED
-from truedraw.sampling.ranges import RANGES, Numbers, Wholes, shown
+from truedraw.sampling.ranges import RANGES, Numbers, Wholes
+from truedraw.sampling.values import shown
 
 Points = tuple[tuple[int, float], ...]
 

@@ -24,7 +24,7 @@ import numpy as np
 from truedraw.draft.index.layout import END, Words
 from truedraw.draft.index.segments import Tell
 from truedraw.errors import BadFile, BadPrompt
-from truedraw.sampling.ranges import shown
+from truedraw.sampling.values import shown
 from truedraw.text import Tokenizer
 from truedraw.text.characters import check_characters
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.errors import BadParameter
-from truedraw.sampling.ranges import Wholes, shown
+from truedraw.sampling.ranges import Wholes
+from truedraw.sampling.values import shown
 
 
 class PageMemory:

@@ -17,7 +17,7 @@ from truedraw.errors import BadInput, BadParameter, BadPrompt
 from truedraw.generate.offline.seeds import derived_seed
 from truedraw.generate.request import Request
 from truedraw.sampling.params import ALIASES, SamplingParams, by_our_names
-from truedraw.sampling.ranges import whole_number
+from truedraw.sampling.values import whole_number
 from truedraw.text.characters import check_characters
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -1,0 +1,51 @@
+"""Values as they are given: as Python's own, and as a message repeats them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from truedraw.errors import BadInput
+
+LONGEST_SHOWN = 60  # characters of a value that a message repeats
+PLAIN = frozenset({int, float, str, bool, type(None)})
+DEEPEST = 4  # lists in lists: a schedule is a mapping to lists of pairs
+MOST_DIGITS = 400  # of a whole number: no float is as large
+
+
+def plain(value: Any, depth: int = DEEPEST) -> Any:
+    """numpy's numbers and arrays as Python's own, which JSON takes as well; in lists and mappings, too."""
+    if type(value) in PLAIN or not depth:
+        return value
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if type(value) in (list, tuple):
+        return type(value)([each if type(each) in PLAIN else plain(each, depth - 1) for each in value])
+    if isinstance(value, Mapping):
+        return {plain(key, depth - 1): plain(each, depth - 1) for key, each in value.items()}
+    return plain_number(value)
+
+
+def plain_number(value: Any) -> Any:
+    """A number of numpy as Python's own; anything else as it is."""
+    if isinstance(value, np.floating):
+        return float(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def shown(value: object) -> str:
+    """A value as a message repeats it: short, and without an error where Python refuses to write a number out."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
+
+
+def whole_number(text: str) -> int:
+    """`parse_int` for json.loads; raises BadInput for more digits than any parameter takes."""
+    if len(text) > MOST_DIGITS:
+        raise BadInput(f"a number has {len(text)} digits; give one of at most {MOST_DIGITS}")
+    return int(text)
