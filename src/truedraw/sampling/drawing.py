@@ -2,8 +2,8 @@
 
 In most rounds nobody asks for a row's p, only for the token drawn from it and that token's logarithms. Where
 transform.py says so and the chance is the real one, compiled code finds them in few passes over the row. Token and law
-are those of the long way: the race is over the same clocks, and kernels/draw.py makes p and the draw from the same
-weights.
+are those of the long way: the race is over the same clocks, and kernels/law.py makes p of the same weights that
+kernels/draw.py draws by.
 
 The logarithms of a token are the same, bit for bit, where it was chosen in another way: who drafted how much may depend
 on how long things took, and a text's log probabilities shall not. Where something is edited or cut, the one after the

@@ -11,7 +11,8 @@ from truedraw.compiled import compiled
 from truedraw.protocol import Floats, Ints
 from truedraw.sampling.kernels.clocks import chance_of
 from truedraw.sampling.kernels.cutting import Scratch
-from truedraw.sampling.kernels.draw import draw_edited, draw_row, law_edited, law_row
+from truedraw.sampling.kernels.draw import draw_edited, draw_row
+from truedraw.sampling.kernels.law import law_edited, law_row
 from truedraw.sampling.transform import Transform
 
 Memory = tuple[Floats, Floats, Ints]
