@@ -146,7 +146,7 @@ def test_a_drafter_that_is_asked_late_and_has_nothing_is_told_so() -> None:
     asker = Asker(0, 7, ("it",))
     account.begin([asker], [{}], {})
     account.drafted([asker], [Choice("it", tokens=2)], [1.1])
-    account.saw([Round(0, (1,), (), (), (), 0, 0, draft_seconds=0.25, seconds=1.0)], 2, 3)
+    account.saw([Round(0, (1,), (), (), (), 0, 0, draft_seconds=0.25, late_seconds=0.25, seconds=1.0)], 2, 3)
     found = account.explanation()
     assert (found.draft_rounds, list(found.plain)) == (0, [NOTHING_OFFERED])
     use = found.drafters["it"]

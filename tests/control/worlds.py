@@ -85,11 +85,11 @@ class World:
             for name, proposal in offer.items():
                 spent[name] += self.sources[name].seconds * len(proposal)
         choices = [Choice() for _ in askers] if rests else controller.choose(askers, offers, spent)
-        drafts: list[tuple[str, Proposal, float, float]] = []
+        drafts: list[tuple[str, Proposal, float | None, float]] = []
         for offer, choice in zip(offers, choices, strict=True):
             made = offer.get(choice.source, NOTHING)
             made = made.only(choice.nodes) if choice.nodes is not None else made
-            late = 0.0
+            late = None
             if choice.tokens:
                 made = self.sources[choice.source].offer(rng, choice.tokens)
                 late = self.sources[choice.source].seconds * len(made)
@@ -104,7 +104,7 @@ class World:
         return self.sources[name].kept(step, sample, likely)
 
     def _passed(self, controller: Controller, step: int, rng: np.random.Generator,
-                drafts: Sequence[tuple[str, Proposal, float, float]], offering: float) -> None:  # fmt: skip
+                drafts: Sequence[tuple[str, Proposal, float | None, float]], offering: float) -> None:  # fmt: skip
         rows = self.samples + self.beside + sum(len(made) for _, made, _, _ in drafts)
         padding = self.counts.choose(rows) - rows if self.holds else 0
         took, done = self.speed(step) * self.cost(rows + padding) * rng.lognormal(0, self.noise), []
@@ -120,8 +120,8 @@ class World:
             self.still.pop((name, sample), None)
             if goes_on:
                 self.still[name, sample] = likely
-            spent = late + offering / self.samples
-            done.append(Round(sample, tokens, (), (), (), len(made), kept, draft_seconds=spent,
+            spent = (late or 0.0) + offering / self.samples
+            done.append(Round(sample, tokens, (), (), (), len(made), kept, draft_seconds=spent, late_seconds=late,
                               engine_seconds=each_took, seconds=each_took + spent, pass_rows=rows,
                               padding_rows=padding, source=name if len(made) else ""))  # fmt: skip
         self.tokens += sum(len(each.tokens) for each in done)

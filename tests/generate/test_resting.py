@@ -12,6 +12,7 @@ from truedraw import load
 from truedraw.control.payoff import PayoffController
 from truedraw.draft.ngram import NgramDrafter, NgramState
 from truedraw.draft.several import SeveralStates
+from truedraw.generate.calls import Calls
 from truedraw.generate.guarded_drafter import GuardedDrafter
 from truedraw.generate.guesses import guess
 from truedraw.generate.sample import Parts, Sample, Turn
@@ -65,9 +66,9 @@ class Drafter:
         return [NOTHING for _ in states]
 
 
-def dozed(dozes: bool = True):
+def dozed(dozes: bool = True, calls: Calls | None = None):
     """A guarded state that has dozed through two rounds, and the drafter's own."""
-    guard = GuardedDrafter(Drafter(dozes), 9)
+    guard = GuardedDrafter(Drafter(dozes), 9, calls)
     state = guard.open([1], None)
     state.commit((2,), SCORES)
     state.doze((3, 4), SCORES)
@@ -89,9 +90,10 @@ def test_whoever_needs_the_scores_hears_of_every_round() -> None:
     assert own.heard == [((2,), True), ((3, 4), True), ((5,), True)]
 
 
+@pytest.mark.parametrize("beside", [False, True])
 @pytest.mark.parametrize("way", ["ahead", "propose", "shared", "close"])
-def test_nobody_is_asked_or_closed_before_he_has_heard_all(way) -> None:
-    guard, state, own = dozed()
+def test_nobody_is_asked_or_closed_before_he_has_heard_all(way, beside) -> None:
+    guard, state, own = dozed(calls=Calls(5.0, beside))
     if way == "ahead":
         state.ahead([7])
     elif way == "propose":

@@ -124,9 +124,10 @@ class Account:
                 use = self._of(done.source)
                 use.taken, use.drafted = use.taken + 1, use.drafted + done.drafted
                 use.accepted += done.accepted
-            if source := now.late.get(done.sample):
+            source = now.late.get(done.sample)
+            if source is not None and done.late_seconds is not None:
                 self._offered(source, done.drafted)
-                self._of(source).seconds += done.draft_seconds
+                self._of(source).seconds += done.late_seconds
 
     def _offered(self, source: str, tokens: int) -> None:
         use = self._of(source)

@@ -6,13 +6,13 @@ so is what a token of theirs takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from truedraw.control.experience import Experience, Record
 from truedraw.control.offers import Offer
 from truedraw.control.promise import Promise
 from truedraw.control.width import Width
-from truedraw.protocol import Asker, Choice, Round
+from truedraw.protocol import Asker, Choice, Proposal, Round
 
 LOOKS = 0.01  # of the time, that looks may take
 LOOK_EVERY = 24  # rounds at least between tokens drafted by one that does not pay, to see whether it does by now
@@ -46,8 +46,13 @@ class Late:
         kinds = ((source, asker.coupled) for source in asker.sources)
         return [Offer(kind[0], worth[: asker.room], False) for kind in kinds if (worth := self._worths.get(kind))]
 
-    def look(self, askers: Sequence[Asker], step: int) -> tuple[int, str] | None:
-        """A text, by its place, and a source that is to draft a token for it, to see whether it pays by now."""
+    def look(
+        self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], step: int
+    ) -> tuple[int, str] | None:
+        """A text, by its place, and a source that is to draft a token for it, to see whether it pays by now.
+
+        One that was asked in this round is not asked again.
+        """
         samples = len(askers)
         for source, coupled in self._worths:
             passed = step - self._used.get(source, 0)
@@ -56,8 +61,8 @@ class Late:
             price = self._width.extra(samples, 1) + self._known.of(source, coupled).pace.token
             if passed < price / (LOOKS * self._width.plain(samples)):
                 continue
-            for place, asker in enumerate(askers):
-                if asker.room and source in asker.sources and asker.coupled == coupled:
+            for place, (asker, made) in enumerate(zip(askers, offers, strict=True)):
+                if asker.room and source in asker.sources and asker.coupled == coupled and source not in made:
                     return place, source
         return None
 
@@ -74,7 +79,7 @@ class Late:
         calls: dict[Kind, list[Round]] = {}
         for done in rounds:
             kind = self._asked.pop(done.sample, None)
-            if kind is not None and done.pass_rows:
+            if kind is not None and done.pass_rows and done.late_seconds is not None:
                 calls.setdefault(kind, []).append(done)
         for kind, group in calls.items():
             self._learn(kind, group)
@@ -84,5 +89,5 @@ class Late:
         for done in group:
             record.acceptance.add(done.drafted, done.accepted)
         levels = self._promises[kind].levels(max(done.drafted for done in group))
-        tokens, seconds = sum(done.drafted for done in group), sum(done.draft_seconds for done in group)
+        tokens, seconds = sum(done.drafted for done in group), sum(done.late_seconds or 0.0 for done in group)
         record.pace.add(seconds / len(group), tokens / len(group), levels)

@@ -93,7 +93,7 @@ class PayoffController:
             return self._noted(askers, Pile([None] * len(askers)), standing)
         samples = len(askers)
         is_promising = self._late.weigh(askers, self._is_cheap)
-        look = self._late.look(askers, self._step)
+        look = self._late.look(askers, offers, self._step)
         if not any(offers) and not is_promising and look is None:
             can = any(asker.room and asker.sources for asker in askers)
             return self._plainly(askers, PAUSING if can else NO_ROOM)

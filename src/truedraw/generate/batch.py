@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from truedraw.control.payoff import PayoffController
+from truedraw.draft.site import close
 from truedraw.engine.logits_cache import LogitsCache, LogitsCacheUse
 from truedraw.errors import (
     BadFile,
@@ -58,6 +59,8 @@ class Batch:
             self._scheduler.add(job)
         except BadInput:
             del self._open[job]
+            with self._model.turns:
+                close(job.parts.drafter)
             raise
         return run
 

@@ -94,7 +94,9 @@ class GuardedDrafter:
     ) -> list[Proposal]:
         """The drafter's proposals, or empty ones."""
         able = [i for i, state in enumerate(states) if state.inner is not None]
-        found = self.attempt("propose", lambda: self._proposed(able, states, budgets, randomness))
+        inner = [states[i].awake() for i in able]  # before the call: a call within one would wait for itself
+        asked, chances = [budgets[i] for i in able], [randomness[i] for i in able]
+        found = self.attempt("propose", lambda: self._proposed(inner, asked, chances))
         proposals = dict(zip(able, found or (), strict=False))
         return [proposals.get(i, NOTHING) for i in range(len(states))]
 
@@ -136,13 +138,12 @@ class GuardedDrafter:
             self.fault = f"{what}: a call took {seconds:.3g} s; draft_timeout is {self.calls.limit_seconds:g} s"
 
     def _proposed(
-        self, able: list[int], states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]
+        self, states: Sequence[DraftState], budgets: Sequence[int], randomness: Sequence[Randomness]
     ) -> list[Proposal]:
-        asked = [budgets[i] for i in able]
-        found = self.drafter.propose([states[i].awake() for i in able], asked, [randomness[i] for i in able])
-        if len(found) != len(able):
-            raise BadProposal(f"{len(able)} texts got {len(found)} proposals; give one each")
-        return [self._believed(proposal, budget) for proposal, budget in zip(found, asked, strict=True)]
+        found = self.drafter.propose(states, budgets, randomness)
+        if len(found) != len(states):
+            raise BadProposal(f"{len(states)} texts got {len(found)} proposals; give one each")
+        return [self._believed(proposal, budget) for proposal, budget in zip(found, budgets, strict=True)]
 
     def _believed(self, proposal: Proposal, budget: int) -> Proposal:
         """The proposal; where it breaks its contract what is sound of it, and the last one."""

@@ -106,7 +106,7 @@ def rests(controller: Controller, samples: Sequence[Sample], certain: Mapping[Sa
         sample.rest = rounds
         if rounds:
             sample.proposal, sample.forced = join(certain[sample], NOTHING), len(certain[sample])
-            sample.source, sample.draft_seconds = "", 0.0
+            sample.source, sample.draft_seconds, sample.late_seconds = "", 0.0, None
     return rounds > 0
 
 
@@ -123,7 +123,7 @@ def begun(schedule: Schedule, samples: Sequence[Sample], certain: Mapping[Sample
 def _begun(sample: Sample, room: int, certain: Tokens, told: Told) -> Guess:
     state = look_ahead(sample.draft, certain)
     room = 0 if state is None else min(sample.parts.most_drafted, room - len(certain))
-    sample.draft_seconds = 0.0
+    sample.draft_seconds, sample.late_seconds = 0.0, None
     sources = sources_of(sample.parts.drafter, sample.parts.asked, sample.parts.method)
     able = [name for name, source in sources.items()
             if state_of(state, name) is not None and getattr(source.drafter, "fault", None) is None
@@ -165,18 +165,22 @@ class Guessing:
         found = list(choices)
         late = [place for place, choice in enumerate(found) if choice.tokens]
         while late:
-            self._draft([Order(self._guesses[place], found[place].source, found[place].tokens) for place in late])
+            orders = [Order(self._guesses[place], found[place].source, found[place].tokens) for place in late]
+            for order, seconds in self._draft(orders):
+                sample = order.guess.sample
+                sample.late_seconds = (sample.late_seconds or 0.0) + seconds
             late = [place for place in late if found[place].then and self._guesses[place].lacks(found[place].source)]
             for place in late:
                 found[place] = replace(found[place], source=found[place].then[0], then=found[place].then[1:])
         return found
 
-    def _draft(self, orders: Sequence[Order]) -> None:
-        """One call for each drafter, whatever the jobs call it."""
+    def _draft(self, orders: Sequence[Order]) -> list[tuple[Order, float]]:
+        """One call for each drafter, whatever the jobs call it; those that there was room for, and what each took."""
         groups: dict[int, tuple[Drafter, list[Order]]] = {}
         for order in filter(self._has_room, orders):
             asked = order.guess.sources[order.source].asked
             groups.setdefault(id(asked), (asked, []))[1].append(order)
+        done: list[tuple[Order, float]] = []
         for asked, group in groups.values():
             start = working_seconds()
             self._propose(asked, group)
@@ -184,6 +188,8 @@ class Guessing:
             for order in group:
                 self._seconds[order.source] = self._seconds.get(order.source, 0.0) + share
                 order.guess.sample.draft_seconds += share
+                done.append((order, share))
+        return done
 
     def _has_room(self, order: Order) -> bool:
         """Whatever its drafts will be: none that were drawn may be dropped for want of room, see Sample.drop_drafts.

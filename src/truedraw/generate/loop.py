@@ -67,7 +67,8 @@ def verify(schedule: Schedule, turn: Turn, draws: RowDraws) -> list[p.Round]:
 def advance(sample: Sample, scores: p.Scores, turn: Turn, draws: RowDraws) -> p.Round:
     """Verify one sample's proposal and commit what was kept."""
     clock, share = Stopwatch(), 1 / len(turn.samples)
-    draft_seconds, sample.draft_seconds = sample.draft_seconds, 0.0
+    draft_seconds, late_seconds = sample.draft_seconds, sample.late_seconds
+    sample.draft_seconds, sample.late_seconds = 0.0, None
     proposal, forced = sample.proposal or p.NOTHING, sample.forced
     rows = LawRows(sample.law, proposal, scores, draws)
     position = len(sample.sequence.tokens)
@@ -95,6 +96,7 @@ def advance(sample: Sample, scores: p.Scores, turn: Turn, draws: RowDraws) -> p.
         accepted=max(0, verdict.num_accepted - forced),
         forced=min(len(kept), forced),
         draft_seconds=draft_seconds,
+        late_seconds=late_seconds,
         engine_seconds=share * turn.engine_seconds,
         seconds=share * (turn.draft_seconds + turn.engine_seconds) + draft_seconds + clock.total(),
         source=sample.source if len(proposal) > forced else "",

@@ -140,7 +140,7 @@ class Scheduler:
             self.close()
             raise
         self._collect(done or [])
-        return done is not None
+        return done is not None or bool(self._crowd.waiting)  # behind jobs that could not begin
 
     def _close(self) -> None:
         self._passes.close()

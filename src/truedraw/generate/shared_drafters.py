@@ -135,6 +135,7 @@ class SharedDrafters:
 
     def __init__(self) -> None:
         self._shared: list[tuple[Speculation, bool, SharedDrafter]] = []
+        self._closed = False
 
     def drafters(self, spec: Speculation, verifier: Verifier, drafts: DraftModels) -> tuple[Drafter, Drafter]:
         """A request's own drafter, and the one to be asked for all who share it."""
@@ -145,10 +146,14 @@ class SharedDrafters:
             several = SeveralDrafters.of(self._made(parts, verifier, drafts))
             return several, several
         shared = self._find(spec, verifier, drafts)
-        return shared.guard(drafts.vocab_size), shared
+        guard = shared.guard(drafts.vocab_size)
+        if self._closed:  # by another thread: this request will be the last one
+            shared.retire()
+        return guard, shared
 
     def close(self) -> None:
         """No more requests will come."""
+        self._closed = True
         while self._shared:
             self._shared.pop()[-1].retire()
 

@@ -27,6 +27,7 @@ class Round:
     accepted: int  # as the verifier counted, the stop rules not applied
     forced: int = 0  # tokens among `tokens` that had to come; neither drafted nor accepted counts them
     draft_seconds: float = 0.0  # that drafters took for this text, its share of a call for several
+    late_seconds: float | None = None  # of these, what it took who was asked by a decision; None: nobody was
     engine_seconds: float = 0.0  # the round's share of its pass
     seconds: float = 0.0  # both, and the round's share of all that is nobody's own
     pass_rows: int = 0  # rows of the pass that scored it, those of all texts

@@ -1,0 +1,116 @@
+"""Drafters that are asked once it is decided how much they draw: what is learnt of them, and from what."""
+
+from __future__ import annotations
+
+import pytest
+
+from truedraw.control.experience import Experience
+from truedraw.control.late import LOOKS, Late
+from truedraw.control.payoff import PayoffController
+from truedraw.control.width import Width
+from truedraw.protocol import NOTHING, Asker, Choice, Proposal, Round
+
+
+def never(_):
+    return False
+
+
+def drafted(sample, drafted, accepted, late=0.1, cheap=0.0):
+    """A round of a text; `late`: None where there was no room to ask."""
+    spent = cheap + (late or 0.0)
+    return Round(
+        sample, (0,) * (accepted + 1), (), (), (), drafted, accepted,
+        draft_seconds=spent, late_seconds=late, engine_seconds=1.0, seconds=1.0 + spent, pass_rows=9,
+    )  # fmt: skip
+
+
+def late_of(known):
+    return Late(known, Width(known, 15))
+
+
+def test_whoever_has_most_room_tells_a_source_s_worth():
+    late = late_of(Experience())
+    wide, narrow = [(0.9, 1), (0.8, 2), (0.7, 3)], [(0.9, 1)]
+    askers = [Asker(0, 3, ("it",), {"it": wide}), Asker(1, 1, ("it",), {"it": narrow})]
+    late.weigh(askers, never)
+    assert [len(late.offers(asker)[0].survivals) for asker in askers] == [3, 1]
+
+
+def test_a_look_waits_for_what_its_token_costs():
+    known = Experience()
+    for _ in range(3):
+        known.of("it").pace.add(5.0, 1)
+    late, asker = late_of(known), Asker(0, 3, ("it",), {})
+    late.weigh([asker], never)
+    least = 5.0 / (LOOKS * Width(known, 15).plain(1))
+    assert late.look([asker], [{}], int(0.9 * least)) is None
+    assert late.look([asker], [{}], 10 * int(least)) == (0, "it")
+
+
+def test_acceptance_is_learnt_from_every_text_of_a_call():
+    known = Experience()
+    late = late_of(known)
+    askers = [Asker(i, 3, ("it",), {}) for i in range(2)]
+    late.weigh(askers, never)
+    late.chosen(askers, [Choice("it", tokens=1)] * 2, 1)
+    late.saw([drafted(0, 1, 1), drafted(1, 1, 0)])
+    other = Experience().of("it").acceptance
+    other.add(1, 1)
+    other.add(1, 0)
+    assert known.of("it").acceptance.gains().tolist() == other.gains().tolist()
+
+
+def test_a_text_that_waited_is_not_learnt_by_a_later_promise():
+    """What was asked for before is not mixed up with what is weighed now."""
+    known = Experience()
+    late, asker = late_of(known), Asker(0, 3, ("it",), {})
+    late.weigh([asker], never)
+    late.chosen([asker], [Choice("it", tokens=2)], 1)
+    late.weigh([Asker(1, 3, (), {})], never)
+    late.saw([drafted(0, 2, 2)])
+    assert known.of("it").acceptance.gains().tolist() == Experience().of("it").acceptance.gains().tolist()
+
+
+def test_who_has_offered_something_is_not_asked_again():
+    late, askers = late_of(Experience()), [Asker(i, 3, ("it",), {}) for i in range(2)]
+    late.weigh(askers, never)
+    assert late.look(askers, [{"it": NOTHING}, {}], 10**6) == (1, "it")
+    assert late.look(askers, [{"it": NOTHING}, {"it": NOTHING}], 10**6) is None
+
+
+def test_who_was_not_asked_for_want_of_room_has_not_found_nothing():
+    known = Experience()
+    late, asker = late_of(known), Asker(0, 3, ("it",), {})
+    for _ in range(5):
+        late.weigh([asker], never)
+        late.chosen([asker], [Choice("it", tokens=2)], 1)
+        late.saw([drafted(0, 2, 1, late=0.2)])
+    before = known.of("it").pace.rates, known.of("it").acceptance.found
+    for _ in range(9):
+        late.weigh([asker], never)
+        late.chosen([asker], [Choice("it", tokens=2)], 1)
+        late.saw([drafted(0, 0, 0, late=None, cheap=0.05)])
+    assert (known.of("it").pace.rates, known.of("it").acceptance.found) == before
+    assert before[0].token == pytest.approx(0.1)
+
+
+def test_what_cheap_drafters_took_is_theirs():
+    controller, asker = PayoffController(), Asker(0, 3, ("cheap", "it"), {})
+    known = controller._known
+    for _ in range(9):
+        known.costs.add(1, 1.0)
+        known.of("cheap").pace.add(0.001, 1)
+        known.of("it").pace.add(0.2, 2)
+        known.of("it").acceptance.add(2, 2)
+    asked = 0
+    for _ in range(40):
+        offers = [{name: Proposal.chain(()) for name in each} for each in controller.budget([asker])]
+        (choice,) = controller.choose([asker], offers, {"cheap": 0.005})
+        late = 0.1 * choice.tokens if choice.tokens else None
+        asked += choice.tokens
+        controller.observe([drafted(0, choice.tokens, choice.tokens, late, cheap=0.005)])
+    assert asked > 20
+    assert known.of("it").pace.token == pytest.approx(0.1)
+    drafters = controller.account.explanation().drafters
+    assert drafters["it"].seconds == pytest.approx(0.1 * asked)
+    assert drafters["cheap"].seconds == pytest.approx(40 * 0.005)

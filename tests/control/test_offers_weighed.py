@@ -1,0 +1,131 @@
+"""How offers are weighed, and what is learnt of what became of them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from truedraw.control.costs import PassCosts
+from truedraw.control.experience import Experience
+from truedraw.control.offers import Offer, Pile
+from truedraw.control.opinion import FADING, LEAN_SPREAD, SPREAD, Lean, Opinion
+from truedraw.control.payoff import PayoffController
+from truedraw.control.shadow import Shadow
+from truedraw.control.width import Width
+from truedraw.protocol import NOTHING, Asker, Proposal, Round
+
+
+def test_a_text_that_ended_is_forgotten():
+    controller = PayoffController()
+    asker = Asker(0, 7, ("it",), {})
+    controller.budget([asker])
+    controller.choose([asker], [{"it": Proposal.chain([1, 2])}], {"it": 1e-6})
+    assert set(controller._texts._texts) == {0}
+    controller.observe([Round(0, (1,), (), (), (), 0, 0, engine_seconds=1.0, pass_rows=1, finish_reason="stop")])
+    assert not controller._texts._texts
+
+
+def test_what_must_come_is_the_text_s_own_and_nobody_beside_it():
+    controller, asker = PayoffController(), Asker(0, 7, (), {})
+    for _ in range(4):
+        controller.budget([asker])
+        filled = controller._width.filled(1)
+        controller.choose([asker], [{}], {})
+        controller.observe([Round(0, (1,) * 6, (), (), (), 0, 0, forced=5, engine_seconds=1.0, pass_rows=6)])
+    assert filled == (1, 1)
+
+
+def test_nobody_rests_before_it_is_known_what_a_pass_takes():
+    controller, asker = PayoffController(), Asker(0, 7, ("it",), {})
+    for _ in range(4):
+        assert controller.rest([0]) == 0
+        controller.budget([asker])
+        controller.choose([asker], [{"it": NOTHING}], {"it": 1.0})
+        controller.observe([Round(0, (1,), (), (), (), 0, 0, engine_seconds=1.0, seconds=1.0, pass_rows=1)])
+
+
+def test_a_rest_leaves_no_rows_of_drafts_behind():
+    controller = PayoffController()
+    controller._next, controller._rows = 9, 7
+    assert controller.rest([0]) == 8
+    assert controller._rows == 0
+
+
+def test_what_became_of_a_draft_is_learnt_under_its_own_rule():
+    controller, asker = PayoffController(), Asker(0, 7, ("it",), {}, True)
+    controller.budget([asker])
+    controller.choose([asker], [{"it": Proposal.chain([1, 2])}], {"it": 1e-6})
+    before = list(controller._known.of("it", True).opinion._weights)
+    controller.observe([Round(0, (1, 2, 3), (), (), (), 0, 0, engine_seconds=1.0, pass_rows=1)])
+    assert controller._known.of("it", True).opinion._weights != before
+    assert ("it", False) not in controller._known.records
+
+
+def test_a_plain_pass_takes_no_more_than_one_with_drafts():
+    known = SimpleNamespace(costs=PassCosts(), round_seconds=lambda rows, texts, drafts: 2.0 if drafts else 3.0)
+    width = Width(known, 15)
+    width.rows = 7
+    assert (width.plain(1), width.seconds(1, 0)) == (2.0, 3.0)
+
+
+def test_what_is_made_is_weighed_as_it_is():
+    """A drafter that was cheap when it was asked and is not any more does not offer the same text twice."""
+    controller = PayoffController()
+    for _ in range(20):
+        controller._costs.add(1, 1.0)
+    record = controller._known.of("it")
+    for _ in range(3):
+        record.pace.add(0.001, 1)
+        controller._known.of("other").pace.add(0.001, 1)
+    asker = Asker(0, 7, ("it", "other"), {})
+    assert controller.budget([asker]) == [{"it": 7, "other": 7}]
+    for _ in range(40):
+        record.pace.add(0.05, 7)
+        record.acceptance.add(7, 7)
+    offers = {
+        "it": Proposal.chain([1] * 7, None, np.full(7, 0.01)),
+        "other": Proposal.chain([2] * 7, None, np.full(7, 0.9)),
+    }
+    assert controller.choose([asker], [offers], {"it": 0.05, "other": 0.001})[0].source == "other"
+
+
+def test_a_text_is_believed_in_no_more_than_at_first():
+    opinion, lean = Opinion(), Lean()
+    for _ in range(300):
+        opinion._learn((1.0, -6.9, 0.0), False, lean)
+    assert lean.spread <= LEAN_SPREAD
+
+
+def test_what_must_come_stands_before_a_draft_in_its_first_round_alone():
+    shadow = Shadow(Proposal.chain([7, 8, 9]), [0.0] * 3)
+    first = list(shadow.follow([5, 7], 1))
+    assert [(fate.is_first, fate.kept) for fate in first] == [(True, True)]
+    second = list(shadow.follow([8, 9], 1))  # this round's token that had to come is the text's own
+    assert [(fate.is_first, fate.kept) for fate in second] == [(False, True), (False, True)]
+
+
+def test_a_width_gives_way_to_plain_sampling_however_close_it_is(monkeypatch):
+    width = Width(Experience(), 15)
+    width.rows = 7
+    monkeypatch.setattr(width, "speeds", lambda samples, offering: {0: 1.001, 7: 1.0, 15: 0.5})
+    width.settle(1, 0.0)
+    assert width.rows == 0
+
+
+def test_a_round_is_not_widened_where_the_change_takes_what_it_gains(monkeypatch):
+
+    width = Width(Experience(), 15)
+    width.rows = 1
+    pile = Pile([Offer("it", [0.5] * 7, True)])
+    monkeypatch.setattr(width, "_change", lambda samples, rows: 0.0)
+    assert width.now(pile, 1) > 1
+    monkeypatch.setattr(width, "_change", lambda samples, rows: 9.0)
+    assert width.now(pile, 1) == 1
+
+
+def test_what_is_not_tried_is_not_forgotten_without_end():
+    opinion, lean = Opinion(), Lean()
+    for number in range(4000):
+        opinion._learn((1.0, 0.0, 0.0), number % 2 == 0, lean)
+    assert sum(opinion._spread[i][i] for i in range(3)) <= FADING * sum(SPREAD)

@@ -1,0 +1,126 @@
+"""Proposals for those whose turn it is: who is asked for how much, and who pays for it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from truedraw.draft.several import SeveralDrafters, SeveralStates, Source
+from truedraw.generate import guesses
+from truedraw.generate.guesses import guess
+from truedraw.generate.sample import Parts, Sample, Turn
+from truedraw.protocol import Choice, Proposal
+
+
+class State:
+    def commit(self, tokens, scores=None):
+        pass
+
+    def ahead(self, tokens):
+        return self
+
+
+class Gives:
+    """Drafts a chain, or raises; `clock` goes on by `seconds` a call."""
+
+    def __init__(self, clock=None, seconds=0.0, error=None, worth=None):
+        self.clock, self.seconds, self.error, self.asked = clock, seconds, error, []
+        if worth:
+            self.worths = lambda room: self.asked.append(room) or [(0.5, 1)] * room
+
+    def propose(self, states, budgets, chances):
+        if self.clock:
+            self.clock[0] += self.seconds
+        if self.error:
+            raise self.error
+        self.asked.append(list(budgets))
+        return [Proposal.chain([1] * n) for n in budgets]
+
+
+def sample(drafter, number=0, room=9, forced=(), coupled=True):
+    law = SimpleNamespace(forced=lambda most: list(forced)[:most])
+    parts = Parts(drafter, SimpleNamespace(coupled=coupled))
+    draft = SeveralStates({n: State() for n in drafter.sources}) if isinstance(drafter, SeveralDrafters) else State()
+    return Sample(number, parts, law, None, SimpleNamespace(room=room), None, draft)
+
+
+class Asks:
+    """Asks for `first` at once and for `late` after that; keeps what it was told."""
+
+    def __init__(self, first, late=None):
+        self.first, self.late = first, late
+
+    def budget(self, askers):
+        self.askers = askers
+        return [dict(self.first) for _ in askers]
+
+    def choose(self, askers, offers, seconds):
+        self.seconds = dict(seconds)
+        return [Choice(self.late, tokens=1) if self.late else Choice() for _ in askers]
+
+
+def schedule():
+    failed = []
+    return SimpleNamespace(failed=lambda s, e: failed.append((s.number, e)), has_room=lambda w: True, errors=failed)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(guesses, "working_seconds", lambda: now[0])
+    return now
+
+
+def test_what_must_come_comes_while_the_controller_rests():
+    one = sample(Gives(), forced=(4, 5))
+    controller = type("Rests", (), {"rest": lambda self, samples: 3})()
+    guess(controller, schedule(), Turn([one]))
+    assert (one.proposal.tokens.tolist(), one.forced, one.rest) == ([4, 5], 2, 3)
+
+
+@pytest.mark.parametrize(("room", "left"), [(9, 6), (3, 0)])
+def test_what_must_come_takes_room_from_the_drafts(room, left):
+    one, controller = sample(Gives(), forced=(4, 5), room=room), Asks({})
+    guess(controller, schedule(), Turn([one]))
+    assert controller.askers[0].room == left
+    assert controller.askers[0].sources == (("draft",) if left else ())
+
+
+def test_every_second_of_a_drafter_is_told_whichever_job_it_works_for(clock):
+    """Two jobs have drafters of one name: their calls are two, and the name's seconds are those of both."""
+    texts = [sample(Gives(clock, 2.0), 0), sample(Gives(clock, 3.0), 1)]
+    controller = Asks({"draft": 1})
+    guess(controller, schedule(), Turn(texts))
+    assert controller.seconds == {"draft": 5.0}
+
+
+def test_a_text_pays_for_all_that_were_asked_for_it(clock):
+    first, late = Gives(clock, 2.0), Gives(clock, 3.0)
+    one = sample(SeveralDrafters.of({"first": Source(first, first), "late": Source(late, late)}))
+    assert guess(Asks({"first": 1}, "late"), schedule(), Turn([one])) == 5.0
+    assert (one.draft_seconds, one.late_seconds) == (5.0, 3.0)
+
+
+def test_who_cannot_be_asked_for_want_of_room_has_taken_no_time(clock):
+    drafter = Gives(clock, 3.0)
+    one, full = sample(drafter, coupled=False), schedule()
+    full.has_room = lambda work: False
+    guess(Asks({}, "draft"), full, Turn([one]))
+    assert (drafter.asked, one.draft_seconds, one.late_seconds) == ([], 0.0, None)
+
+
+def test_a_text_whose_drafter_fails_leaves_the_turn():
+    texts = [sample(Gives(error=ValueError("no")), 0), sample(Gives(), 1)]
+    turn, plan = Turn(list(texts)), schedule()
+    guess(Asks({"draft": 1}), plan, turn)
+    assert turn.samples == texts[1:]
+    assert [number for number, _ in plan.errors] == [0]
+
+
+def test_texts_of_different_room_are_told_what_fits_theirs():
+    drafter = Gives(worth=True)
+    texts, controller = [sample(drafter, i, room) for i, room in enumerate((9, 4, 9))], Asks({})
+    guess(controller, schedule(), Turn(texts))
+    assert [len(asker.worths["draft"]) for asker in controller.askers] == [8, 3, 8]
+    assert drafter.asked == [8, 3]

@@ -1,0 +1,241 @@
+"""Drafters that requests share, the guard of each, and prompts and pages that they wait for."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from truedraw import load
+from truedraw.control.payoff import PayoffController
+from truedraw.draft.ngram import NgramDrafter
+from truedraw.errors import BadInput
+from truedraw.generate import shared_drafters
+from truedraw.generate.calls import Calls
+from truedraw.generate.crowd import Crowd
+from truedraw.generate.guarded_drafter import GuardedDrafter
+from truedraw.generate.planning import LIMITS
+from truedraw.generate.sample import Turn
+from truedraw.generate.scheduler import Scheduler
+from truedraw.generate.shared_drafters import SharedDrafter, SharedDrafters
+from truedraw.generate.speculation import Speculation, speculation
+from truedraw.protocol import NOTHING, Proposal
+from truedraw.registry import BUILT_IN
+
+
+def test_the_first_fault_is_the_one_that_is_told():
+    guard = GuardedDrafter(None, 9, Calls(1.0))
+    guard.fault = "the first"
+    guard.took("propose", 5.0)
+    assert guard.fault == "the first"
+
+
+def test_after_a_late_call_texts_are_asked_for_apart_once(monkeypatch):
+    sizes = []
+
+    class Own:
+        def open(self, tokens, law):
+            return object()
+
+        def propose(self, states, budgets, chances):
+            sizes.append(len(states))
+            return [NOTHING for _ in states]
+
+    calls = Calls(1.0)
+
+    def timed(act):
+        before = len(sizes)
+        return act(), 9.0 if before == 0 < len(sizes) else 0.0
+
+    calls.timed = timed
+    shared = SharedDrafter(Own(), calls)
+    states = [shared.guard(9).open([1], None) for _ in range(2)]
+    for _ in range(3):
+        shared.propose(states, [1, 1], [None, None])
+    assert sizes == [2, 1, 1, 2]
+
+
+def test_nobody_is_asked_for_a_request_whose_drafting_has_ended():
+    asked = []
+
+    class Own:
+        def open(self, tokens, law):
+            return tuple(tokens)
+
+        def propose(self, states, budgets, chances):
+            asked.append(list(states))
+            return [NOTHING for _ in states]
+
+    shared = SharedDrafter(Own())
+    guards = [shared.guard(9) for _ in range(2)]
+    states = [guard.open([number], None) for number, guard in enumerate(guards)]
+    guards[0].fault = "a fault"
+    shared.propose(states, [1, 1], [None, None])
+    assert asked == [[(1,)]]
+    guards[1].fault = "another"
+    assert len(shared.propose(states, [1, 1], [None, None])) == 2
+    assert len(asked) == 1
+
+
+class Made:
+    def __init__(self):
+        self.closed = 0
+
+    def open(self, tokens, law):
+        return None
+
+    def propose(self, states, budgets, chances):
+        return [NOTHING for _ in states]
+
+    def close(self):
+        self.closed += 1
+
+
+def test_what_is_shared_is_held_for_requests_to_come():
+    own = Made()
+    shared = SharedDrafter(own)
+    shared.guard(9).close()
+    assert own.closed == 0
+    last = shared.guard(9)
+    shared.retire()
+    assert own.closed == 0
+    last.close()
+    assert own.closed == 1
+
+
+def shared_of(monkeypatch, fails=()):
+
+    made = []
+
+    def drafter(spec, verifier=None, drafts=None):
+        if drafts is None:
+            return Made()
+        if spec.method in fails:
+            raise ValueError(spec.method)
+        made.append(Made())
+        return made[-1]
+
+    monkeypatch.setattr(Speculation, "drafter", drafter)
+    return SharedDrafters(), speculation, made
+
+
+@pytest.mark.parametrize("kinds", [(True, False), (True, True)])
+def test_rules_of_two_kinds_share_no_drafter(monkeypatch, kinds):
+    shared, speculation, made = shared_of(monkeypatch)
+    drafts = SimpleNamespace(vocab_size=9, auto_sources=())
+    asked = [shared.drafters(speculation("ngram"), SimpleNamespace(coupled=kind), drafts)[1] for kind in kinds]
+    assert (asked[0] is asked[1]) == (kinds[0] == kinds[1])
+    assert len(made) == len(set(kinds))
+
+
+def test_where_one_of_several_cannot_be_had_the_others_are_given_back(monkeypatch):
+    shared, speculation, made = shared_of(monkeypatch, ["ngram-lm"])
+    drafts = SimpleNamespace(vocab_size=9, auto_sources=("ngram", "ngram-lm"))
+    with pytest.raises(ValueError, match="ngram-lm"):
+        shared.drafters(speculation("auto"), SimpleNamespace(coupled=True), drafts)
+    shared.close()
+    assert [each.closed for each in made] == [1]
+
+
+def test_the_oldest_settings_are_pushed_out(monkeypatch):
+
+    monkeypatch.setattr(shared_drafters, "MOST_KINDS", 2)
+    shared, speculation, made = shared_of(monkeypatch)
+    drafts = SimpleNamespace(vocab_size=9, auto_sources=())
+    for method in ("ngram", "suffix", "ngram-lm"):
+        shared.drafters(speculation(method), SimpleNamespace(coupled=True), drafts)[0].close()
+    assert [each.closed for each in made] == [1, 0, 0]
+
+
+@pytest.mark.parametrize(("holds", "count"), [(True, 3), (False, 1)])
+def test_what_holds_texts_is_made_anew_after_so_many_requests(monkeypatch, holds, count):
+
+    monkeypatch.setattr(shared_drafters, "MOST_REQUESTS", 2)
+    monkeypatch.setattr(shared_drafters, "holds_texts", lambda spec: holds)
+    shared, speculation, made = shared_of(monkeypatch)
+    drafts = SimpleNamespace(vocab_size=9, auto_sources=())
+    for _ in range(6):
+        shared.drafters(speculation("ngram"), SimpleNamespace(coupled=True), drafts)
+    assert len(made) == count
+
+
+@pytest.mark.parametrize(("beside", "checked"), [(True, 0), (False, 9)])
+def test_what_foreign_code_may_still_write_into_is_read_again_by_the_rule(beside, checked):
+    from truedraw.generate.guarded_drafter import GuardedDrafter
+
+    proposal = Proposal.chain([1, 2])
+    assert GuardedDrafter(None, 9, Calls(5.0, beside)).checked(proposal, 2) is proposal
+    assert proposal.checked == checked
+
+
+def test_the_youngest_prompt_gives_its_pages_up():
+    from truedraw.generate.sample import Turn
+
+    evicted = []
+
+    def job(number):
+        root = SimpleNamespace(num_uncached=5, tokens=(), evict=lambda: evicted.append(number))
+        return SimpleNamespace(root=root, prompt=(1,) * 9, first=number, remaining=1)
+
+    crowd = Crowd(None, LIMITS, None, None)
+    crowd.opened = [job(0), job(1)]
+    turn = Turn([], [SimpleNamespace(sequence=each.root, count=4) for each in crowd.opened])
+    assert crowd.make_room(turn)
+    assert evicted == [1]
+    assert [fill.sequence for fill in turn.fills] == [crowd.opened[0].root]
+
+
+def test_while_pages_are_short_no_prompt_is_computed_beside_texts():
+
+    crowd = Crowd(None, LIMITS, None, None)
+    crowd.opened = [SimpleNamespace(root="root", first=3)]
+    crowd._full = True
+    assert crowd.prompts() == [(3, "root")]
+    crowd.running = [object()]
+    assert crowd.prompts() == []
+    crowd._full = False
+    assert crowd.prompts() == [(3, "root")]
+
+
+def test_a_pass_over_prompts_is_paid_by_their_shares():
+
+    scheduler = Scheduler(None, PayoffController())
+    jobs = [SimpleNamespace(root=SimpleNamespace(), first=n, fill_seconds=0.0) for n in range(2)]
+    scheduler._crowd.opened = jobs
+    fills = [SimpleNamespace(sequence=job.root, count=count) for job, count in zip(jobs, (30, 10), strict=True)]
+    scheduler._charge(Turn([], fills, rows=40, engine_seconds=8.0))
+    assert [job.fill_seconds for job in jobs] == [6.0, 2.0]
+
+
+def test_a_job_waits_in_vain_for_nobody():
+    """Those before it in the queue could not begin, more of them than are looked at in one step."""
+    with load("tabular") as model, model.batch(max_running=1) as batch:
+        runs = [batch.add("the cat sat", max_tokens=5, seed=i, ignore_eos=True) for i in range(14)]
+        opened, calls = model.engine.open, []
+        model.engine.open = lambda prompt: calls.append(1) or (opened(prompt) if len(calls) > 12 else 1 / 0)
+        assert sum(len(done.tokens) for each in runs[-1] for done in each) == 5
+        assert [run.error is None for run in runs] == [False] * 12 + [True] * 2
+
+
+def test_a_batch_closed_while_a_request_is_prepared_holds_nothing(monkeypatch):
+    made = []
+
+    class Notes(NgramDrafter):
+        def __init__(self):
+            super().__init__()
+            self.closed = 0
+            made.append(self)
+
+        def close(self):
+            self.closed += 1
+
+    monkeypatch.setitem(BUILT_IN["drafters"], "notes", "notes_here:Notes")
+    monkeypatch.setitem(sys.modules, "notes_here", SimpleNamespace(Notes=Notes))
+    with load("tabular") as model:
+        batch, wish = model.batch(), model.wish
+        model.wish = lambda *given, **named: (wish(*given, **named), batch.close())[0]
+        with pytest.raises(BadInput, match="closed"):
+            batch.add("the cat", speculative="notes", max_tokens=3)
+    assert [each.closed for each in made] == [1] * len(made)
+    assert len(made) == 2
