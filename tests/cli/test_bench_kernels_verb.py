@@ -58,3 +58,10 @@ def test_bad_use(cli, arguments, words):
     assert done.code == 2
     assert all(word in done.err for word in words)
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("sizes", ["1", "255", "300,10", "0"])
+def test_too_small_a_vocabulary(cli, sizes):
+    done = cli("bench", "kernels", "--vocab-sizes", sizes, "--rows", "1")
+    assert (done.code, done.out) == (2, "")
+    assert "give whole numbers from 256" in done.err

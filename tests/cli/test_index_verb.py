@@ -51,7 +51,7 @@ def test_one_made_for_another_tokenizer_is_refused(cli, tmp_path):
     index = tmp_path / "x.tdx"
     build(index, [np.array([0, 1, -1], np.int32)], Header("big", "f00"), Means(1 << 20, tmp_path))
     config = json.dumps({"method": "suffix", "suffix_decoding_index": str(index)})
-    for arguments in (("generate", "the", "--speculative-config", config), ("index", "add", index, index)):
+    for arguments in (("generate", "the", "--speculative-config", config), ("index", "add", index, __file__)):
         done = cli(*arguments, *TOY)
         assert (done.code, done.out) == (2, "")
         (line,) = done.err.splitlines()
@@ -62,11 +62,11 @@ def test_one_made_for_another_tokenizer_is_refused(cli, tmp_path):
     ("arguments", "word"),
     [
         (["build", "{x}", "{x}.txt"], "cannot be read"),
-        (["build", "{text}", "{text}"], "there already"),
+        (["build", "{text}", __file__], "there already"),
         (["add", "{x}", "{text}"], "is not there"),
         (["info", "{x}"], "is not there"),
         (["info", "{text}"], "no index of truedraw"),
-        (["add", "{text}", "{text}"], "no index of truedraw"),
+        (["add", "{text}", __file__], "no index of truedraw"),
         (["build", "{x}", "{text}", "--format", "jsonl"], "line 1: not JSON"),
         (["build", "{x}", "{text}", "--memory", "much"], "--memory"),
         (["build", "{x}/no/folder/x.tdx", "{text}"], "cannot be written"),
@@ -95,3 +95,20 @@ def test_help_stays_light():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("verb", [("index", "build"), ("index", "add"), ("ngrams", "build")])
+@pytest.mark.parametrize("link", ["itself", "symbolic", "hard"])
+def test_no_text_is_written_over(cli, tmp_path, text, verb, link):
+    made = tmp_path / "made"
+    if link == "itself":
+        made = text
+    elif link == "symbolic":
+        made.symlink_to(text)
+    else:
+        made.hardlink_to(text)
+    before, more = text.read_bytes(), () if verb[1] == "add" else ("--overwrite",)
+    done = cli(*verb, made, text, *TOY, *more)
+    assert (done.code, done.out) == (2, "")
+    assert "is also one of the texts; give a file of its own" in done.err
+    assert text.read_bytes() == before

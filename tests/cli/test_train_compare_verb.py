@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -36,9 +37,15 @@ def results(folder):
     return path
 
 
+def progress(line):
+    """Whether it is one that says how far training is."""
+    return re.match(r"[\w ]+: \d+%, ", line)
+
+
 def error(found):
     assert (found.code, found.out) == (2, "")
-    (line,) = found.err.splitlines()
+    *told, line = found.err.splitlines()
+    assert all(progress(each) for each in told)
     return line
 
 
@@ -71,7 +78,8 @@ def test_what_is_done_stays_done(cli, tmp_path, flags, monkeypatch):
     before, work = results(tmp_path).read_bytes(), tmp_path / "losses.work"
     texts = {name: (work / name).read_bytes() for name in ("texts.jsonl", "features.f16", "rows.bin")}
     found = cli("train", "compare", *flags, *STEPS, "--losses", "js,kl", "--json")
-    assert (found.code, found.err) == (0, "")
+    assert found.code == 0
+    assert all(progress(each) for each in found.err.splitlines())
     told = json.loads(found.out)
     assert [*told["trainings"]] == ["js", "kl"]
     assert results(tmp_path).read_bytes().startswith(before)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -43,16 +44,23 @@ def contents(path):
     return read_card(path), {name: values.tobytes() for name, values in load_file(path).items()}
 
 
+def progress(line):
+    """Whether it is one that says how far training is."""
+    return re.match(r"[\w ]+: \d+%, ", line)
+
+
 def error(found):
     assert (found.code, found.out) == (2, "")
-    (line,) = found.err.splitlines()
+    *told, line = found.err.splitlines()
+    assert all(progress(each) for each in told)
     return line
 
 
 @parity
 def test_a_head_is_trained_and_drafts(cli, tmp_path, flags):
     found = cli("train", "draft", *flags, *SMALL)
-    assert (found.code, found.err) == (0, "")
+    assert found.code == 0
+    assert all(progress(each) for each in found.err.splitlines())
     (line,) = found.out.splitlines()
     told = json.loads(line)
     card = read_card(tmp_path / "own.safetensors")
@@ -84,7 +92,8 @@ def test_a_head_is_trained_and_drafts(cli, tmp_path, flags):
 def test_every_kind_is_trained_and_drafts(cli, tmp_path, flags, kind, own):
     small = ("--tokens", 2500, "--steps", 40, "--vocabulary", 200, "--answer-tokens", 40, "--json")
     found = cli("train", "draft", *flags, *small, "--kind", kind, *own)
-    assert (found.code, found.err) == (0, "")
+    assert found.code == 0
+    assert all(progress(each) for each in found.err.splitlines())
     told, card = json.loads(found.out), read_card(tmp_path / "own.safetensors")
     heads = {"medusa": 3, "parallel": 2, "hydra": 4}[kind]
     assert (card.kind, card.heads, card.layers) == (kind, heads, () if kind == "medusa" else (1,))

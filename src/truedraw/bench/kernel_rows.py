@@ -15,6 +15,7 @@ from truedraw.protocol import Floats, Ints, Logits
 SPREAD = 3.4  # standard deviation of a small model's logits over its vocabulary
 PEAKS, RISE = 40, 9.0  # tokens that the context speaks for, and how far they stand out at most
 EDITS = 200  # tokens a row whose logits are biased, and as many that stand in its text
+LEAST_VOCAB = 256  # more than EDITS; and the smaller the rows, the more there are
 DISTANCE = 0.5  # standard deviation of a draft's logits around the target's
 
 

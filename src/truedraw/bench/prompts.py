@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from truedraw.errors import BadFile, BadInput
-from truedraw.sampling.values import whole_number
+from truedraw.sampling.values import not_json, whole_number
 
 UNCATEGORISED = "other"
 READ = ("prompt", "turns", "category")
@@ -84,7 +84,7 @@ def _prompt(line: str, name: str, number: int) -> Prompt:
     except BadInput as error:
         _bad(name, number, str(error))
     except (ValueError, RecursionError) as error:
-        _bad(name, number, f"not JSON ({error}); give one JSON object a line")
+        _bad(name, number, f"not JSON ({not_json(error)}); give one JSON object a line")
     if not isinstance(entry, dict):
         _bad(name, number, f"got {line.strip()[:40]!r}; give a JSON object with prompt or turns")
     for key in entry:

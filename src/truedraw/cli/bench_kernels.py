@@ -57,9 +57,10 @@ def kernels(own: KernelFlags) -> None:
 
 def plan_of(own: KernelFlags) -> Plan:
     """Raises BadParameter where the sizes are no numbers."""
+    from truedraw.bench.kernel_rows import LEAST_VOCAB
     from truedraw.bench.kernels import ROW_COUNTS, VOCAB_SIZES, Plan
 
-    vocab_sizes = sizes_of("--vocab-sizes", own.vocab_sizes) or VOCAB_SIZES
+    vocab_sizes = sizes_of("--vocab-sizes", own.vocab_sizes, LEAST_VOCAB, "32000,49152") or VOCAB_SIZES
     rows = sizes_of("--rows", own.rows) or ROW_COUNTS
     return Plan(vocab_sizes, rows, own.repeats)
 

@@ -9,6 +9,7 @@ from truedraw.cli.flags import ENGINE, ModelFlags, ReportFlags
 from truedraw.cli.found import print_found
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.errors import BadParameter
+from truedraw.models.toy import TOY_MODEL
 
 if TYPE_CHECKING:
     from truedraw.bench.memory import MemoryUse
@@ -46,6 +47,8 @@ def memory(own: MemoryFlags, model: ModelFlags, output: ReportFlags) -> None:
     for name in UNUSED:
         if getattr(model, name) is not None:
             raise BadParameter(f"--{name.replace('_', '-')}", "this measures one model as it comes; leave it out")
+    if model.model == TOY_MODEL:
+        raise BadParameter("--model", f"{TOY_MODEL} is a table and has no weights; name a model with a file")
     if model.engine != ENGINE or model.device is not None:
         raise BadParameter("--engine" if model.device is None else "--device", f"this looks at {ENGINE}; leave it out")
     job = Job(own.max_tokens, own.n, numerics=numerics_of(model), weights=model.weights, threads=model.threads)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from truedraw.cli.record_files import identity
+from truedraw.errors import BadParameter
 from truedraw.models.catalogue import DEFAULT_MODEL
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ def build(
     from truedraw.draft.index.layout import Header
     from truedraw.draft.index.writing import build as make
 
+    check_own("INDEX", index, files)
     with progress_bar() as tell:
         name, tokenizer = tokenizer_of(model, cache, tell)
         texts, means = _parts(tokenizer, index, memory, tell)
@@ -74,6 +77,7 @@ def add(
     from truedraw.cli.models import progress_bar
     from truedraw.draft.index.writing import add as append
 
+    check_own("INDEX", index, files)
     with progress_bar() as tell:
         _, tokenizer = tokenizer_of(model, cache, tell)
         texts, means = _parts(tokenizer, index, memory, tell)
@@ -87,6 +91,12 @@ def info(index: Index, as_json: Json = False) -> None:
     from truedraw.draft.index.mapping import checked_header
 
     print_facts(_facts(index, checked_header(index)), as_json, _readable)
+
+
+def check_own(name: str, made: Path, texts: Sequence[Path]) -> None:
+    """Raises BadParameter where a file that is made is one of the texts, which would be lost."""
+    if identity(made) in [identity(path) for path in texts]:
+        raise BadParameter(name, f"{made} is also one of the texts; give a file of its own")
 
 
 def tokenizer_of(model: str, cache: Path | None, tell: Tell) -> tuple[str, Tokenizer]:

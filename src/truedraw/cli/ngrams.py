@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truedraw.cli.index import Cache, Files, Format, Json, Model, print_facts, tokenizer_of
+from truedraw.cli.index import Cache, Files, Format, Json, Model, check_own, print_facts, tokenizer_of
 from truedraw.errors import BadFile, BadParameter
 from truedraw.models.catalogue import DEFAULT_MODEL
 
@@ -71,8 +71,7 @@ def refuse(counts: Path, files: Sequence[Path], overwrite: bool) -> None:
     """Raises BadParameter where something would be lost."""
     if counts.exists() and not overwrite:
         raise BadParameter("COUNTS", f"{counts} is there already; give another file, or --overwrite")
-    if counts.resolve() in [path.resolve() for path in files]:
-        raise BadParameter("COUNTS", f"{counts} is also one of the texts; give a file of its own")
+    check_own("COUNTS", counts, files)
 
 
 def joined(arrays: Any) -> list[Any]:

@@ -17,11 +17,11 @@ TIME = r"\s*(\d{1,9}(?:\.\d+)?)\s*([smh]?)\s*"
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
-def sizes_of(name: str, text: str | None) -> list[int]:
-    """Whole numbers from 1 out of "1,8,64", none out of nothing; raises BadParameter."""
+def sizes_of(name: str, text: str | None, least: int = 1, example: str = "1,8,64") -> list[int]:
+    """Whole numbers from `least` out of "1,8,64", none out of nothing; raises BadParameter."""
     parts = text.split(",") if text else []
-    if not all(re.fullmatch(SIZE, part, re.ASCII) and int(part) > 0 for part in parts):
-        raise BadParameter(name, f"got {shown(text)}; give whole numbers from 1, as in 1,8,64")
+    if not all(re.fullmatch(SIZE, part, re.ASCII) and int(part) >= least for part in parts):
+        raise BadParameter(name, f"got {shown(text)}; give whole numbers from {least}, as in {example}")
     return [int(part) for part in parts]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from truedraw.cli.flags import SpeculationFlags
 from truedraw.cli.grouping import ORDER
 from truedraw.errors import BadInput, BadParameter
-from truedraw.sampling.values import whole_number
+from truedraw.sampling.values import not_json, whole_number
 
 if TYPE_CHECKING:
     from truedraw.generate.speculation import Speculation
@@ -87,7 +87,7 @@ def config_of(flag: str, text: str) -> dict[str, Any]:
     except BadInput as error:
         raise BadParameter(flag, str(error)) from error
     except (ValueError, RecursionError) as error:
-        raise BadParameter(flag, f"not JSON ({error}): {text[:80]!r}") from error
+        raise BadParameter(flag, f"not JSON ({not_json(error)}): {text[:80]!r}") from error
     if not isinstance(config, dict):
         raise BadParameter(flag, f'got {text[:80]!r}; give an object, as {{"method": "ngram"}}')
     for key in ("method", "rejection_sample_method"):

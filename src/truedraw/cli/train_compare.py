@@ -13,8 +13,8 @@ import typer
 from truedraw.cli.flags import ModelFlags, ReportFlags
 from truedraw.cli.grouping import with_flags
 from truedraw.cli.interrupt import EXIT_CODE
+from truedraw.cli.train_bars import bars
 from truedraw.cli.train_compare_flags import CompareFlags
-from truedraw.cli.train_draft import bars
 from truedraw.cli.train_flags import HeadFlags, LimitFlags, TextFlags
 from truedraw.cli.train_plan import chosen_layers, layers_of, plan_of
 
@@ -81,7 +81,7 @@ def wanted_of(own: CompareFlags, text: TextFlags, head: HeadFlags, model: ModelF
 
 
 def compared(wanted: Wanted, layers: tuple[int, ...] | None, flags: ModelFlags) -> tuple[str, Compared]:
-    """The model's name and all results, with bars on a terminal."""
+    """The model's name and all results, with bars on a terminal and lines elsewhere."""
     from truedraw.cli.options import opened
     from truedraw.distill.comparison.running import compare as run
     from truedraw.generate.draft_head import NO_HEAD

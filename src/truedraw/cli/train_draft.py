@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import typer
@@ -11,13 +9,14 @@ import typer
 from truedraw.cli.flags import ModelFlags, ReportFlags
 from truedraw.cli.grouping import with_flags
 from truedraw.cli.interrupt import EXIT_CODE
+from truedraw.cli.train_bars import bars
 from truedraw.cli.train_flags import HeadFlags, LimitFlags, TextFlags
 from truedraw.cli.train_plan import chosen_layers, layers_of, plan_of
 from truedraw.cli.train_transformer import TransformerFlags, sizes_of
 
 if TYPE_CHECKING:
     from truedraw.distill.outcome import Outcome
-    from truedraw.distill.plan import Plan, Tell
+    from truedraw.distill.plan import Plan
 
 EPILOG = """Examples:
 
@@ -58,7 +57,7 @@ def draft(
 
 
 def trained(plan: Plan, layers: tuple[int, ...] | None, flags: ModelFlags) -> Outcome:
-    """All stages, with bars on a terminal."""
+    """All stages, with bars on a terminal and lines elsewhere."""
     from truedraw.cli.options import opened
     from truedraw.distill.pipeline import train_draft
     from truedraw.generate.draft_head import NO_HEAD
@@ -66,22 +65,3 @@ def trained(plan: Plan, layers: tuple[int, ...] | None, flags: ModelFlags) -> Ou
     chosen = chosen_layers(layers, flags, plan.head.kind)
     with opened(flags, draft=NO_HEAD, hidden_layers=chosen) as model, bars() as tell:
         return train_draft(model, plan, tell)
-
-
-@contextmanager
-def bars() -> Iterator[Tell]:
-    """A bar a stage on stderr, on a terminal only; elsewhere a line at the end of each."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"), TimeRemainingColumn())
-    tasks: dict[str, TaskID] = {}
-    with Progress(*columns, console=console, disable=not console.is_terminal) as shown:
-
-        def tell(stage: str, done: float, words: str) -> None:
-            if stage not in tasks:
-                tasks[stage] = shown.add_task(stage, total=1.0, words="")
-            shown.update(tasks[stage], completed=min(done, 1.0), words=words)
-
-        yield tell

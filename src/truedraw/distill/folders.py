@@ -1,4 +1,7 @@
-"""A draft that is a folder: written beside, then moved, so that it is there whole or not at all."""
+"""Folders that training makes: the one it works in, and a draft that is one.
+
+A draft is written beside, then moved, so that it is there whole or not at all.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,25 @@ from truedraw.errors import BadFile
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"  # what others read of it
 LARGEST = float(np.finfo(np.float16).max)
+
+
+def check_work(folder: Path) -> None:
+    """Raises BadFile where no folder of this name is or can be made."""
+    there = next((each for each in (folder, *folder.parents) if each.exists()), folder)
+    if not (there.is_dir() and os.access(there, os.W_OK)):
+        raise BadFile(_no_work(folder, f"{there} is no folder that may be written to"))
+
+
+def make_work(folder: Path) -> None:
+    """Made, with those above it, if it is not there; raises BadFile."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadFile(_no_work(folder, error.strerror or str(error))) from error
+
+
+def _no_work(folder: Path, why: str) -> str:
+    return f"{folder} cannot be worked in ({why}); name another folder with --work"
 
 
 def check_output(folder: Path, kind: str) -> None:

@@ -103,6 +103,7 @@ class Plan:
 
     def check(self) -> None:
         """Raises BadParameter for what is wrong before a model is loaded."""
+        from truedraw.distill.folders import check_output, check_work
         from truedraw.distill.losses import loss_of
         from truedraw.sampling.params import sampling_params
 
@@ -118,13 +119,12 @@ class Plan:
             raise BadParameter("--openers", "goes without --prompts and --documents: nothing is asked then; give one")
         if self.page == self.output:
             raise BadParameter("--output", f"{self.output} is what the report would be called; give another ending")
+        check_work(self.work)
         if self.head.kind == TRANSFORMER:
-            from truedraw.distill.folders import check_output
             from truedraw.distill.independent.export import KIND
 
             check_output(self.output, KIND)
         if self.head.kind == EAGLE3:
-            from truedraw.distill.folders import check_output
             from truedraw.draft.eagle.card import KIND as EAGLE_KIND
 
             check_output(self.output, EAGLE_KIND)

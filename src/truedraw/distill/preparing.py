@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from truedraw.distill.clock import Clock
 from truedraw.distill.computing import Computed, check_readout, compute
+from truedraw.distill.folders import make_work
 from truedraw.distill.plan import FEATURES, SHARES, TEXTS, TRAINING, WHOLE_SHARES, Plan, Tell
 from truedraw.distill.rows import Rows
 from truedraw.distill.store import Shape, Store
@@ -36,7 +37,7 @@ class Prepared(NamedTuple):
 def prepared(model: Model, plan: Plan, tell: Tell) -> Prepared:
     """All that comes before training."""
     tables = tables_of(model.engine, model.name)
-    plan.work.mkdir(parents=True, exist_ok=True)
+    make_work(plan.work)
     check_readout(model.engine, tables)
     texts, done = _written_and_seen(model, plan, tell)
     data = Rows(plan.work, _shape(model))
@@ -51,7 +52,7 @@ def prepared_whole(model: Model, plan: Plan, tell: Tell) -> Prepared:
     """
     tables = tables_of(model.engine, model.name)
     folder = plan.work / WHOLE
-    folder.mkdir(parents=True, exist_ok=True)
+    make_work(folder)
     check_readout(model.engine, tables)
     settings, limit = text_settings(model, plan), plan.limits.seconds
     seconds = {stage: None if limit is None else limit * share for stage, share in WHOLE_SHARES.items()}

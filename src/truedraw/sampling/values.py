@@ -44,6 +44,11 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
 
 
+def not_json(error: Exception) -> str:
+    """What json.loads has raised, in words."""
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
 def whole_number(text: str) -> int:
     """`parse_int` for json.loads; raises BadInput for more digits than any parameter takes."""
     if len(text) > MOST_DIGITS:

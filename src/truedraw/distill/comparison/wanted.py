@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from truedraw.distill.folders import make_work
 from truedraw.distill.losses import LOSSES
 from truedraw.distill.plan import Plan
 from truedraw.distill.preparing import text_settings
@@ -75,5 +76,5 @@ def folder_of(work: Path, name: str, settings: Mapping[str, Any]) -> Path:
     """A folder of its own for these settings, made if it is not there: the same command finds it again."""
     digest = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
     found = work / f"{name}-{digest[:DIGITS]}"
-    found.mkdir(parents=True, exist_ok=True)
+    make_work(found)
     return found

@@ -24,7 +24,7 @@ import numpy as np
 from truedraw.draft.index.layout import END, Words
 from truedraw.draft.index.segments import Tell
 from truedraw.errors import BadFile, BadPrompt
-from truedraw.sampling.values import shown
+from truedraw.sampling.values import not_json, shown
 from truedraw.text import Tokenizer
 from truedraw.text.characters import check_characters
 
@@ -151,7 +151,7 @@ def _record(line: bytes, where: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
-        _bad(where, f"not JSON ({error}); give one JSON object a line")
+        _bad(where, f"not JSON ({not_json(error)}); give one JSON object a line")
     if not isinstance(record, dict):
         _bad(where, f"got {line[:40].decode(errors='replace').strip()!r}; give one JSON object a line")
     return record

@@ -17,7 +17,7 @@ from truedraw.errors import BadInput, BadParameter, BadPrompt
 from truedraw.generate.offline.seeds import derived_seed
 from truedraw.generate.request import Request
 from truedraw.sampling.params import ALIASES, SamplingParams, by_our_names
-from truedraw.sampling.values import whole_number
+from truedraw.sampling.values import not_json, whole_number
 from truedraw.text.characters import check_characters
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -111,7 +111,7 @@ def parsed(line: Line) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         if isinstance(error, BadInput):
             raise
-        raise BadInput(f"not JSON ({error}); give one JSON object a line") from error
+        raise BadInput(f"not JSON ({not_json(error)}); give one JSON object a line") from error
     if not isinstance(entry, dict):
         raise BadInput('give a JSON object, as {"prompt": "Once upon a time"}')
     return entry
