@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 from truedraw.control.costs import PassCosts
 from truedraw.control.experience import Experience
@@ -111,6 +112,17 @@ def test_a_width_gives_way_to_plain_sampling_however_close_it_is(monkeypatch):
     monkeypatch.setattr(width, "speeds", lambda samples, offering: {0: 1.001, 7: 1.0, 15: 0.5})
     width.settle(1, 0.0)
     assert width.rows == 0
+
+
+@pytest.mark.parametrize(("drafts", "rows"), [(1.01, 0), (1.03, 7)])
+def test_what_hardly_gains_is_not_drafted(monkeypatch, drafts, rows):
+    """Of what is estimated, what looks best is mostly overrated."""
+    for before in (0, 7):
+        width = Width(Experience(), 15)
+        width.rows = before
+        monkeypatch.setattr(width, "speeds", lambda samples, offering: {0: 1.0, 7: drafts})
+        width.settle(1, 0.0)
+        assert (width.rows, width.gain) == (rows, drafts)
 
 
 def test_a_round_is_not_widened_where_the_change_takes_what_it_gains(monkeypatch):

@@ -14,6 +14,7 @@ from truedraw.control.experience import Experience
 from truedraw.control.fixed import FixedController
 from truedraw.control.offers import Offer
 from truedraw.control.payoff import PayoffController
+from truedraw.control.texts import Texts
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.draft.several import SeveralDrafters, Source
 from truedraw.engine.tabular import TabularEngine
@@ -51,6 +52,12 @@ class Certain(TableDrafter):
         return Proposal.chain([token] if token else [])
 
 
+def scripted(done):
+    """A round that took what every round takes."""
+    late = None if done.late_seconds is None else SECONDS
+    return replace(done, engine_seconds=1.0, seconds=1 + SECONDS, draft_seconds=SECONDS, late_seconds=late)
+
+
 class Timed(PayoffController):
     """With scripted times, so that a branch can be walked again."""
 
@@ -58,9 +65,7 @@ class Timed(PayoffController):
         return super().choose(askers, offers, dict.fromkeys(seconds, SECONDS))
 
     def observe(self, done):
-        super().observe(
-            [replace(each, engine_seconds=1.0, seconds=1 + SECONDS, draft_seconds=SECONDS) for each in done]
-        )
+        super().observe([scripted(each) for each in done])
 
 
 class Cutting(FixedController):
@@ -133,11 +138,19 @@ def test_a_controller_may_not_cut_what_was_drawn() -> None:
         law({"a": Stopping(LIKELY)}, lambda: Cutting(3))
 
 
-class Weighing(Timed):
-    """A bug this one had: drawn offers were weighed like others, and cut to the rows there were."""
+class AllWeighed(Texts):
+    """Drawn offers like others."""
 
     def _offer(self, text, source, proposal):
         return Offer(source, [1.0] * len(proposal), True)
+
+
+class Weighing(Timed):
+    """A bug this one had: drawn offers were weighed like others, and cut to the rows there were."""
+
+    def __init__(self, experience):
+        super().__init__(experience)
+        self._texts = AllWeighed(experience)
 
 
 def test_weighing_what_was_drawn_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from truedraw.control.table import LADDER
 MEMORY = 24  # rounds that the mean worth reaches back
 FEW = (1, 3, 7)  # tokens a text that are weighed where the ladder's steps are longer than all drafts together
 STEADY = 1.015  # a width must be this much faster than the present one; plain sampling need not be
+SURE = 1.02  # and this much faster than plain sampling: of what is estimated, what looks best is mostly overrated
 
 
 class Beside(NamedTuple):
@@ -54,7 +55,8 @@ class Width:
     def settle(self, samples: int, offering: float) -> None:
         """Choose the width; `offering` is what it takes to ask the drafters, in seconds a round."""
         speeds = self.speeds(samples, offering)
-        best = max(speeds, key=lambda rows: (speeds[rows], -rows))
+        safe = speeds | {0: SURE * speeds[0]}
+        best = max(safe, key=lambda rows: (safe[rows], -rows))
         present = speeds.get(self.rows)
         if present is None or best == 0 or speeds[best] > STEADY * present:
             self.rows = best

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from truedraw.engine.openvino.pages import SCRATCH
 from truedraw.engine.openvino.parts import Lane, Part
+from truedraw.engine.openvino.row_counts import rounded
 from truedraw.protocol import Ints
 
 Indices = NDArray[np.int32]
@@ -36,7 +37,7 @@ class Batch:
         self._parts = parts
         for part in parts:
             self._add(part)
-        self._padding = max(0, (seen or num_rows) - len(self._attention))
+        self._padding = max(0, (seen or max(num_rows, rounded(len(self._attention)))) - len(self._attention))
         if self._padding:
             pages = [SCRATCH] * self._num_pages(self._padding)
             self._lanes.append(Lane(range(self._padding), 0, pages))
