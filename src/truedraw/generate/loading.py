@@ -19,7 +19,7 @@ from truedraw.models.catalogue import DEFAULT_MODEL
 from truedraw.models.toy import TOY_MODEL, TOY_TABLE, toy_text
 from truedraw.registry import find
 from truedraw.sampling.randomness import warm_up
-from truedraw.sampling.values import plain, plain_number, shown
+from truedraw.sampling.values import plain_number, shown
 from truedraw.text import Tokenizer
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
             raise BadParameter(option, f"got {value!r:.60}; give a text or a path")
     if progress is not None and not callable(progress):
         raise BadParameter("progress", f"got {shown(progress)}; give a function of (what, bytes done, bytes in all)")
-    engine_options = plain(engine_options)
+    engine_options = {option: plain_number(value) for option, value in engine_options.items()}
     strength = check_contrast(amateur, contrastive_alpha, contrastive_beta)
     options: dict[str, Any] = {
         "engine": engine,
