@@ -35,7 +35,8 @@ def test_off_a_terminal_there_are_lines(capsys):
 
 @pytest.mark.parametrize("verb", ["draft", "compare"])
 @pytest.mark.parametrize("work", ["file", "file/below"])
-def test_a_folder_that_cannot_be_worked_in(cli, tmp_path, verb, work):
+def test_a_folder_that_cannot_be_worked_in(cli, tmp_path, monkeypatch, verb, work):
+    monkeypatch.setattr("truedraw.cli.train_plan.require_torch", lambda: None)
     (tmp_path / "file").touch()
     output = tmp_path / ("own.html" if verb == "compare" else "own.safetensors")
     done = cli("train", verb, "--output", output, "--work", tmp_path / work, "--tokens", 100, "--steps", 2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any
 from truedraw.control.fixed import FixedController
 from truedraw.draft.knobs import GUMBEL, Knobs
 from truedraw.draft.several import ALWAYS_GOOD, name_of, named
-from truedraw.draft.site import close
 from truedraw.errors import BadParameter
 from truedraw.generate.calls import SECONDS
 from truedraw.generate.draft_model import DraftModels
@@ -148,9 +146,7 @@ class Speculation:
         self._check_rule()
         self.parts()
         if not needs_run(self.method):
-            drafter = self.drafter()
-            with suppress(Exception):  # of a plug-in, whatever that is, when somebody uses it
-                close(drafter)
+            self.drafter()
 
     def _check_rule(self) -> None:
         knobs, verifier = self.knobs(), self.verifier(None)
