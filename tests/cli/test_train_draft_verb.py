@@ -152,6 +152,53 @@ def test_a_killed_run_goes_on(cli, tmp_path, flags):
 
 
 @parity
+def test_a_head_is_trained_further(cli, tmp_path, flags):
+    assert cli("train", "draft", *flags, *SMALL).code == 0
+    first, further = tmp_path / "own.safetensors", tmp_path / "further.safetensors"
+    before = first.read_bytes()
+    given = (*flags[:4], "-o", further, "--threads", 1, "--init-from", first, "--seed", 5, "--tokens", 2500,
+             "--answer-tokens", 40)  # fmt: skip
+    found = cli("train", "draft", *given, "--steps", 30, "--json")
+    assert found.code == 0
+    told, old = json.loads(found.out), read_card(first).training
+    assert told["init_from"] == {"file": "own.safetensors", **{
+        name: old[name] for name in ("texts", "tokens", "trained_tokens", "seed")}}  # fmt: skip
+    assert (told["rate"], told["hidden"], told["seed"]) == (0.001, 16, 5)
+    assert read_card(further).tokens == 200
+    assert abs(told["looks"][0]["acceptance"][0] - old["held_out"]["1"]["acceptance"][0]) < 0.1
+    assert told["looks"][0]["acceptance"][0] > 1.5 * old["looks"][0]["acceptance"][0]
+    assert told["final_loss"] < old["final_loss"]
+    assert first.read_bytes() == before
+    shown = cli("train", "show", further).out
+    assert f"begun from own.safetensors ({old['tokens']:,} tokens, {old['texts']} texts" in shown
+    again = cli("train", "draft", *given, "--steps", 30, "--json")  # nothing is left to do
+    assert again.out == found.out
+    once_more = (*flags[:4], "-o", tmp_path / "third.safetensors", "--threads", 1, "--init-from", further)
+    assert cli("train", "draft", *once_more, "--tokens", 500, "--answer-tokens", 40, "--steps", 2).code == 0
+    assert "begun from further.safetensors" in (shown := cli("train", "show", tmp_path / "third.safetensors").out)
+    assert ", begun from own.safetensors (" in shown
+    assert cli("train", "draft", *flags, *SMALL, "--loss", "js").code == 0  # another head of the same name
+    assert "init_from was" in error(cli("train", "draft", *given, "--steps", 30))
+
+
+@parity
+def test_only_a_head_of_the_model_is_trained_further(cli, tmp_path, flags):
+    given = ("--tokens", 500, "--answer-tokens", 40, "--steps", 2, "--hidden", 16, "--vocabulary", 50)
+    assert cli("train", "draft", *flags, *given).code == 0
+    first = tmp_path / "own.safetensors"
+    wider = ("-m", write_model(tmp_path, "wider.gguf", hidden_size=128, head_dim=32), *flags[2:4])
+    there = ("-o", tmp_path / "new.safetensors", "--threads", 1)
+    said = error(cli("train", "draft", *wider, *there, "--init-from", first))
+    assert "reads hidden states of 64 numbers" in said
+    said = error(cli("train", "draft", *flags[:4], *there, "--init-from", "shipped"))
+    assert "smollm2-135m.safetensors reads layers (15, 26), and this model has 2" in said
+    assert not (tmp_path / "new.work" / "texts.jsonl").exists()
+    assert "own.safetensors is the head that is trained further; name another file" in error(
+        cli("train", "draft", *flags, "--init-from", first)
+    )
+
+
+@parity
 def test_another_model_or_head_does_not_go_on(cli, tmp_path, flags):
     texts = tmp_path / "own.txt"
     texts.write_text("hello world, hello 12 wolves. " * 200)
@@ -228,6 +275,14 @@ def test_torch_is_asked_for(cli, flags, monkeypatch):
         (("--kind", "hydra", "--heads", 7), "--heads: got 7; give 1 to 6: drafts go no deeper"),
         (("--kind", "medusa", "--hidden", 16), "--hidden: the blocks of a medusa head are as wide as the model"),
         (("--kind", "medusa", "--layers", 1), "--layers: a medusa head reads the last hidden state alone"),
+        (("--init-from", "none.safetensors"), "none.safetensors cannot be read as a draft head"),
+        (("--init-from", "shipped", "--kind", "recurrent"), "--kind: got recurrent with --init-from shipped, whose"),
+        (("--init-from", "shipped", "--layers", "1"), "--layers: got 1 with --init-from shipped"),
+        (("--init-from", "shipped", "--hidden", 16), "--hidden: got 16 with --init-from shipped"),
+        (("--init-from", "shipped", "--vocabulary", 8192), "--vocabulary: got 8192 with --init-from shipped"),
+        (("--init-from", "shipped", "--heads", 2), "--heads: got 2 with --init-from shipped"),
+        (("--init-from", "shipped", "--width", 2), "--width: a recurrent head has the model's sizes"),
+        (("--draft", "x.safetensors"), "--draft: x.safetensors would not be trained further; leave it out, and give"),
         (("--amateur", "x.gguf"), "--amateur: a head learns one model; leave it out"),
         (("--prompts", "none.jsonl"), "none.jsonl cannot be read"),
         (("--documents", "none.txt"), "none.txt cannot be read"),

@@ -12,6 +12,7 @@ from truedraw.distill.kinds import network_of
 from truedraw.distill.learner import head_training
 from truedraw.distill.plan import HeadPlan, Limits
 from truedraw.distill.rows import Rows
+from truedraw.distill.schedule import MOST_BLENDED
 from truedraw.distill.tables import Tables
 from truedraw.draft.head.file import HeadFile
 from truedraw.engine.openvino.weights import Matrix
@@ -246,6 +247,41 @@ def test_what_is_written_computes_what_was_measured(data, tmp_path, plan):
         states, logits = cell.begin(features, tokens) if position == 1 else cell.step(states, tokens)
         states = states.copy()
         np.testing.assert_allclose(logits, wanted, atol=0.03 * np.abs(wanted).max())
+
+
+def test_a_head_that_is_trained_further_begins_where_it_was(data, tmp_path, plan):
+    """With the rounded weights of its file, for features of another scale; and with the whole loss at once."""
+    from truedraw.distill.export import Target, as_written, export, figures
+
+    before = trained(data, tmp_path, 40, plan=plan).learner
+    facts = figures(before.head, before.arrays(), data, seed=0)
+    path, target = tmp_path / "head.safetensors", Target("none", "0" * 32, VOCAB, SHAPE.width, (4,))
+    export(path, target, before.head, before.arrays(), {"model": "none", **facts})
+    further = replace(plan, init_from=path, seed=8)
+    data.features = np.ascontiguousarray(data.features) * np.float16(2)
+    found = learner.HeadLearner(data, tables(), further, None, 0).head
+    np.testing.assert_array_equal(found.known.tokens, before.head.known.tokens)
+    np.testing.assert_allclose(found.scale, before.head.scale / 2, rtol=1e-3)
+    written = as_written(before.head, before.arrays()).weights
+    for name, values in found.weights.items():
+        wanted = written[name]
+        if name == "input":
+            wanted = wanted * 2
+        if plan.kind != "medusa":
+            np.testing.assert_allclose(values.detach(), wanted, rtol=2e-3, atol=1e-5, err_msg=name)
+    seen, real = [], learner.gradient
+
+    def noted(head, where, blend, look):
+        seen.append(blend.share)
+        return real(head, where, blend, look)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(learner, "gradient", noted)
+        for each in (plan, further):
+            head_training(data, tables(), each, tmp_path / f"{each.seed}.checkpoint").run(
+                Limits(seconds=None, steps=2), None, quiet
+            )
+    assert seen == [0, 0, MOST_BLENDED, MOST_BLENDED]
 
 
 def test_acceptance_is_that_of_the_laws(data, tmp_path):

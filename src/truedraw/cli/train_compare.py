@@ -16,11 +16,13 @@ from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.train_bars import bars
 from truedraw.cli.train_compare_flags import CompareFlags
 from truedraw.cli.train_flags import HeadFlags, LimitFlags, TextFlags
-from truedraw.cli.train_plan import chosen_layers, layers_of, plan_of
+from truedraw.cli.train_network import chosen
+from truedraw.cli.train_plan import chosen_layers, plan_of
 
 if TYPE_CHECKING:
     from truedraw.distill.comparison.running import Compared
     from truedraw.distill.comparison.wanted import Wanted
+    from truedraw.distill.plan import HeadPlan
 
 EPILOG = """Examples:
 
@@ -43,10 +45,10 @@ def compare(own: CompareFlags, text: TextFlags, head: HeadFlags, model: ModelFla
     """
     from truedraw.cli.train_compare_table import print_tables
 
-    wanted = wanted_of(own, text, head, model)
-    layers = layers_of(head)
+    network = chosen(head, text.seed)
+    wanted = wanted_of(own, text, network.head, model)
     try:
-        name, found = compared(wanted, layers, model)
+        name, found = compared(wanted, network.layers, model)
     except KeyboardInterrupt:
         typer.echo(f"interrupted; the same command goes on with {wanted.plan.work}", err=True)
         raise typer.Exit(EXIT_CODE) from None
@@ -57,7 +59,7 @@ def compare(own: CompareFlags, text: TextFlags, head: HeadFlags, model: ModelFla
     typer.echo(json.dumps(told, allow_nan=False))
 
 
-def wanted_of(own: CompareFlags, text: TextFlags, head: HeadFlags, model: ModelFlags) -> Wanted:
+def wanted_of(own: CompareFlags, text: TextFlags, head: HeadPlan, model: ModelFlags) -> Wanted:
     """Raises BadParameter, BadFile for what is wrong before the model is loaded, and where torch is missing."""
     from truedraw.bench.prompts import read_prompts
     from truedraw.cli.tuned import refuse
@@ -76,8 +78,8 @@ def wanted_of(own: CompareFlags, text: TextFlags, head: HeadFlags, model: ModelF
         work=own.work or own.output.with_suffix(".work"),
         overwrite=own.overwrite,
     )
-    first: Any = losses[0]  # a plan has one; which does not matter here
-    return Wanted(plan_of(limits, text, replace(head, loss=first), model), losses, tests)
+    first = replace(head, loss=losses[0])  # a plan has one; which does not matter here
+    return Wanted(plan_of(limits, text, first, model), losses, tests)
 
 
 def compared(wanted: Wanted, layers: tuple[int, ...] | None, flags: ModelFlags) -> tuple[str, Compared]:
@@ -86,8 +88,8 @@ def compared(wanted: Wanted, layers: tuple[int, ...] | None, flags: ModelFlags) 
     from truedraw.distill.comparison.running import compare as run
     from truedraw.generate.draft_head import NO_HEAD
 
-    chosen = chosen_layers(layers, flags, wanted.plan.head.kind)
-    with opened(flags, draft=NO_HEAD, hidden_layers=chosen) as model, bars() as tell:
+    streams = chosen_layers(layers, flags, wanted.plan.head)
+    with opened(flags, draft=NO_HEAD, hidden_layers=streams) as model, bars() as tell:
         return model.name, run(model, wanted, tell)
 
 

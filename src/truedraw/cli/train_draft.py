@@ -11,7 +11,8 @@ from truedraw.cli.grouping import with_flags
 from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.train_bars import bars
 from truedraw.cli.train_flags import HeadFlags, LimitFlags, TextFlags
-from truedraw.cli.train_plan import chosen_layers, layers_of, plan_of
+from truedraw.cli.train_network import chosen
+from truedraw.cli.train_plan import chosen_layers, plan_of
 from truedraw.cli.train_transformer import TransformerFlags, sizes_of
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ EPILOG = """Examples:
 truedraw train draft --budget 60m --output own.safetensors
 
 truedraw train draft -m ./model.gguf --prompts questions.jsonl --temperatures 0.7
+
+truedraw train draft --init-from shipped --prompts questions.jsonl --budget 20m
 
 truedraw train draft --kind parallel --heads 4 --budget 30m
 
@@ -46,10 +49,10 @@ def draft(
     """
     from truedraw.cli.found import print_found
 
-    plan = plan_of(own, text, head, model, sizes_of(sizes, head.kind))
-    layers = layers_of(head)
+    network = chosen(head, text.seed)
+    plan = plan_of(own, text, network.head, model, sizes_of(sizes, network.head.kind))
     try:
-        found = trained(plan, layers, model)
+        found = trained(plan, network.layers, model)
     except KeyboardInterrupt:
         typer.echo(f"interrupted; the same command goes on with {plan.work}", err=True)
         raise typer.Exit(EXIT_CODE) from None
@@ -62,6 +65,6 @@ def trained(plan: Plan, layers: tuple[int, ...] | None, flags: ModelFlags) -> Ou
     from truedraw.distill.pipeline import train_draft
     from truedraw.generate.draft_head import NO_HEAD
 
-    chosen = chosen_layers(layers, flags, plan.head.kind)
-    with opened(flags, draft=NO_HEAD, hidden_layers=chosen) as model, bars() as tell:
+    streams = chosen_layers(layers, flags, plan.head)
+    with opened(flags, draft=NO_HEAD, hidden_layers=streams) as model, bars() as tell:
         return train_draft(model, plan, tell)

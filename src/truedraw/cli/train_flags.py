@@ -62,16 +62,27 @@ class HeadFlags:
     """The network, and how it is trained."""
 
     kind: Annotated[
-        Literal["recurrent", "medusa", "hydra", "parallel", "transformer", "eagle3"],
+        Literal["recurrent", "medusa", "hydra", "parallel", "transformer", "eagle3"] | None,
         flag(
             "--kind",
             help="One step for all positions, or a head a position: over the last state alone (medusa), over the "
             "tokens drafted before it as well (hydra), or over one trunk, all in one call (parallel). transformer: no "
             "head but a small llama model of its own, a folder for --spec-model. eagle3: one decoder layer over the "
-            "whole text, a folder for --draft and --spec-method eagle. The last two are for `train draft` alone.",
+            "whole text, a folder for --draft and --spec-method eagle. The last two are for `train draft` alone. "
+            "recurrent if not given.",
             rich_help_panel=HEAD,
         ),
-    ] = "recurrent"
+    ] = None
+    init_from: Annotated[
+        str | None,
+        flag(
+            "--init-from",
+            metavar="HEAD",
+            help="Train this head further, or shipped, the one that comes with the default model. Kind, layers and "
+            "tokens are its own.",
+            rich_help_panel=HEAD,
+        ),
+    ] = None
     heads: Annotated[
         int | None,
         flag("--heads", help="Positions that a kind with a head a position drafts; 4 if not given.", min=1,
@@ -94,15 +105,19 @@ class HeadFlags:
              "times --width. A medusa head has none.", min=1, rich_help_panel=HEAD),
     ] = None  # fmt: skip
     vocabulary: Annotated[
-        int, flag("--vocabulary", help="Tokens that it can draft, at most.", min=2, rich_help_panel=HEAD)
-    ] = 8192
+        int | None,
+        flag("--vocabulary", help="Tokens that it can draft, at most; 8192 if not given.", min=2, rich_help_panel=HEAD),
+    ] = None
     loss: Annotated[
         Literal["kl", "rkl", "js", "tv", "tvd++", "lk"],
-        flag("--loss", help="What is minimised, after a while of forward KL.", rich_help_panel=HEAD),
-    ] = "lk"
+        flag("--loss", help="What is minimised, after a while of forward KL (with --init-from at once).",
+             rich_help_panel=HEAD),
+    ] = "lk"  # fmt: skip
     learning_rate: Annotated[
-        float, flag("--learning-rate", help="At its highest.", min=1e-6, max=1.0, rich_help_panel=HEAD)
-    ] = 2e-3
+        float | None,
+        flag("--learning-rate", help="At its highest; 0.002 if not given, with --init-from 0.001.", min=1e-6, max=1.0,
+             rich_help_panel=HEAD),
+    ] = None  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from truedraw.cli.flags import ModelFlags
-from truedraw.cli.train_flags import HeadFlags, LimitFlags, TextFlags
+from truedraw.cli.train_flags import LimitFlags, TextFlags
 from truedraw.errors import BadFile, BadParameter
 
 if TYPE_CHECKING:
-    from truedraw.distill.plan import Limits, Plan, Sizes, TextPlan
+    from truedraw.distill.plan import HeadPlan, Limits, Plan, Sizes, TextPlan
 
 BUDGET = "60m"  # where nothing else says when to end
 NO_OPENERS = "none"
@@ -18,13 +18,13 @@ HEAD_FILE = "head.safetensors"
 OUTPUTS = {"transformer": "draft-model", "eagle3": "eagle-draft"}  # of other kinds
 
 
-def plan_of(own: LimitFlags, text: TextFlags, head: HeadFlags, model: ModelFlags, sizes: Sizes | None = None) -> Plan:
+def plan_of(own: LimitFlags, text: TextFlags, head: HeadPlan, model: ModelFlags, sizes: Sizes | None = None) -> Plan:
     """Raises BadParameter, BadFile for what is wrong before the model is loaded, and where torch is missing.
 
     Without `sizes` for heads alone.
     """
     from truedraw.cli.options import law_of
-    from truedraw.distill.plan import FOLDERS, HeadPlan, Plan, Sizes, shape_of
+    from truedraw.distill.plan import FOLDERS, Plan, Sizes
     from truedraw.generate.draft_head import NO_HEAD
 
     require_torch()
@@ -32,15 +32,13 @@ def plan_of(own: LimitFlags, text: TextFlags, head: HeadFlags, model: ModelFlags
         raise BadParameter("--amateur", "a head learns one model; leave it out")
     if model.draft not in (None, NO_HEAD):
         raise BadParameter(
-            "--draft", f"{model.draft} would be trained anew, not further; leave it out, and name --output"
+            "--draft", f"{model.draft} would not be trained further; leave it out, and give --init-from for that"
         )
     if head.kind in FOLDERS and sizes is None:
         raise BadParameter("--kind", f"{head.kind} is no head; choose another kind")
-    hidden, heads = shape_of(head.kind, head.hidden, head.heads)
-    trains = HeadPlan(hidden, head.vocabulary, head.loss, text.seed, head.learning_rate, head.kind, heads)
     output = own.output or Path(OUTPUTS.get(head.kind, HEAD_FILE))
     work, limits = own.work or output.with_suffix(".work"), _limits(own, text, model.threads)
-    plan = Plan(output, work, _texts(text), trains, limits, law_of(model), own.overwrite, sizes or Sizes())
+    plan = Plan(output, work, _texts(text), head, limits, law_of(model), own.overwrite, sizes or Sizes())
     plan.check()
     if not output.parent.is_dir():
         raise BadFile(f"--output {output} cannot be written; give a file in a folder that exists")
@@ -55,23 +53,7 @@ def require_torch() -> None:
         raise BadParameter("train", "training needs torch, which is not installed; run: pip install 'truedraw[torch]'")
 
 
-def layers_of(head: HeadFlags) -> tuple[int, ...] | None:
-    """Whole numbers from 0; None: those that the model's depth suggests. Raises BadParameter."""
-    from truedraw.cli.sizes import values_of
-    from truedraw.distill.plan import TRANSFORMER
-    from truedraw.draft.head.card import MEDUSA
-    from truedraw.draft.head.opening import ANY_LAYER
-
-    if head.kind == MEDUSA:
-        if head.layers is not None:
-            raise BadParameter("--layers", f"a {MEDUSA} head reads the last hidden state alone; leave it out")
-        return ANY_LAYER
-    if head.layers is None:
-        return ANY_LAYER if head.kind == TRANSFORMER else None
-    return tuple(int(value) for value in values_of("--layers", head.layers, whole=True))
-
-
-def chosen_layers(layers: tuple[int, ...] | None, flags: ModelFlags, kind: str) -> tuple[int, ...]:
+def chosen_layers(layers: tuple[int, ...] | None, flags: ModelFlags, head: HeadPlan) -> tuple[int, ...]:
     """As asked for, or as this kind of draft has them in a model of this depth; raises BadParameter."""
     from truedraw.distill.plan import checked_layers, default_layers
     from truedraw.generate.loading import find_checkpoint, find_engine
@@ -80,7 +62,13 @@ def chosen_layers(layers: tuple[int, ...] | None, flags: ModelFlags, kind: str) 
     if flags.model == TOY_MODEL:
         raise BadParameter("--model", f"{TOY_MODEL} is a table without hidden states; give a model of files")
     count = find_checkpoint(flags.model, find_engine(flags.engine), cache=flags.cache).config.num_layers
-    return default_layers(count, kind) if layers is None else checked_layers(layers, count)
+    if layers is None:
+        return default_layers(count, head.kind)
+    if head.further and max(layers) >= count:
+        raise BadParameter(
+            "--init-from", f"{head.init_from} reads layers {layers}, and this model has {count}; name another"
+        )
+    return checked_layers(layers, count)
 
 
 def _texts(flags: TextFlags) -> TextPlan:

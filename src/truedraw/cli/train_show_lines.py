@@ -17,6 +17,7 @@ ALWAYS = (
     "other weights or another arithmetic of the model shift what it reads",
 )
 """What holds of every head."""
+LEARNT = {"tokens": "tokens", "texts": "texts", "trained_tokens": "tokens with repetitions"}
 STAGES = ("texts", "features", "training")
 Facts = Mapping[str, Any]
 
@@ -55,6 +56,8 @@ def data(training: Facts) -> list[str]:
             f"data: {training['tokens']:,} tokens of {training['texts']:,} texts, {source}"
             + (f", at T = {at} in turn" if at else "") + held
         )  # fmt: skip
+    if "init_from" in training:
+        said.append(f"begun from {before(training['init_from'])}")
     if "loss" in training:
         parts = [f"loss {training['loss']}"]
         parts += [f"{training['steps']:,} steps"] if "steps" in training else []
@@ -62,6 +65,13 @@ def data(training: Facts) -> list[str]:
         parts += [f"seed {training['seed']}"] if "seed" in training else []
         said.append(f"training: {', '.join(parts)}{seconds(training.get('seconds'))}")
     return said
+
+
+def before(found: Facts) -> str:
+    """The head that was trained further."""
+    learnt = [f"{found[name]:,} {what}" for name, what in LEARNT.items() if name in found]
+    earlier = f", begun from {before(found['init_from'])}" if "init_from" in found else ""
+    return f"{found['file']} ({', '.join(learnt) or 'of unknown origin'}){earlier}"
 
 
 def seconds(taken: Any) -> str:

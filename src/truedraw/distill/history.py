@@ -29,7 +29,7 @@ def settings(plan: Plan) -> dict[str, Any]:
     texts["temperatures"] = list(plan.texts.temperatures)
     ends = {"seconds": limits.seconds, "steps": limits.steps, "patience": limits.patience,
             "feature_bytes": limits.feature_bytes}  # fmt: skip
-    return {"texts": texts, "head": asdict(plan.head), "limits": ends}
+    return {"texts": texts, "head": plan.head.identity(), "limits": ends}
 
 
 def thinned(looks: Sequence[Look], most: int = MOST_LOOKS) -> list[dict[str, Any]]:

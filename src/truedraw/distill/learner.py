@@ -27,7 +27,7 @@ class HeadLearner:
         self._data, self._plan, network = data, plan, network_of(plan)
         found = first_arrays(data, tables, plan) if arrays is None else arrays
         self.head = head_of(network, tables, found)
-        if arrays is None:
+        if arrays is None and not plan.further:
             bridged(self.head)
         self.positions, self.weights = network.positions, self.head.weights
         self.optimiser = optimiser_of(self.weights, plan.rate, found, step)

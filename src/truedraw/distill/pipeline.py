@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truedraw.distill.computing import Computed
+from truedraw.distill.further import begun_from
 from truedraw.distill.history import history
 from truedraw.distill.outcome import Outcome
 from truedraw.distill.plan import EAGLE3, TRANSFORMER, Plan, Tell
@@ -60,7 +60,7 @@ def _trained(
     if plan.overwrite:
         forget(path)
         path.unlink(missing_ok=True)
-    begin(path, {**asdict(plan.head), "kind": "draft head", "network": plan.head.kind, "shape": list(data.shape)})
+    begin(path, {**plan.head.identity(), "kind": "draft head", "network": plan.head.kind, "shape": list(data.shape)})
     training = head_training(data, tables, plan.head, path, plan.overwrite)
     try:
         training.run(plan.limits, seconds, tell)
@@ -110,6 +110,7 @@ def facts_of(model: Model, plan: Plan, state: State, data: Rows, before: tuple[G
             "training": round(state.seconds, 1),
         },
         "final_loss": round(state.loss, 4),
+        **begun_from(plan.head.init_from),
         **history(plan, state.looks),
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,6 +22,9 @@ DEPTH = 2  # of a transformer: each further layer is a few more operations in a 
 TRANSFORMER, EAGLE3 = "transformer", "eagle3"
 FOLDERS = (TRANSFORMER, EAGLE3)
 """Kinds that are no head: a model of its own, in distill/independent, and an EAGLE draft, in distill/eagle."""
+RATE, RATE_FURTHER = 2e-3, 1e-3
+"""Of learning, at its highest; that of a head that is trained further."""
+VOCABULARY = 8192
 FIRST, LAST = 2, 3  # of the layers whose input an EAGLE draft reads: from the first, and from the end
 HIDDEN, HEADS, MOST_HEADS = 1536, 4, 6
 """Inner width of a head, and how many positions one has that has a head a position, unless told otherwise; no more than
@@ -55,12 +58,26 @@ class HeadPlan:
     position; see shape_of."""
 
     hidden: int | None = HIDDEN  # inner width of its feed-forward block, or of all that stand at one place of a chain
-    vocabulary: int = 8192  # tokens that it can draft, at most
+    vocabulary: int = VOCABULARY  # tokens that it can draft, at most
     loss: str = "lk"
     seed: int = 0
-    rate: float = 2e-3  # of learning, at its highest
+    rate: float = RATE  # of learning, at its highest
     kind: str = RECURRENT
     heads: int | None = None  # positions that it can draft
+    init_from: Path | None = None  # the head that is trained further, whose network this one has; None: it begins anew
+
+    @property
+    def further(self) -> bool:
+        """Whether it begins with what another one learnt."""
+        return self.init_from is not None
+
+    def identity(self) -> dict[str, Any]:
+        """What must be the same when its training goes on, in JSON's own types."""
+        from truedraw.models.fingerprint import fingerprint
+
+        found = asdict(self)
+        before = found.pop("init_from")
+        return found if before is None else {**found, "init_from": fingerprint([before], named=False)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +134,8 @@ class Plan:
             raise BadParameter("--documents", "goes without --prompts: documents are trained on as they are; give one")
         if self.texts.openers and (self.texts.prompts is not None or self.texts.documents):
             raise BadParameter("--openers", "goes without --prompts and --documents: nothing is asked then; give one")
+        if self.head.init_from is not None and self.output.exists() and self.output.samefile(self.head.init_from):
+            raise BadParameter("--output", f"{self.output} is the head that is trained further; name another file")
         if self.page == self.output:
             raise BadParameter("--output", f"{self.output} is what the report would be called; give another ending")
         check_work(self.work)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from truedraw.distill.clock import Clock
 from truedraw.distill.computing import Computed, check_readout, compute
 from truedraw.distill.folders import make_work
+from truedraw.distill.further import check_init
 from truedraw.distill.plan import FEATURES, SHARES, TEXTS, TRAINING, WHOLE_SHARES, Plan, Tell
 from truedraw.distill.rows import Rows
 from truedraw.distill.store import Shape, Store
@@ -39,6 +40,7 @@ def prepared(model: Model, plan: Plan, tell: Tell) -> Prepared:
     tables = tables_of(model.engine, model.name)
     make_work(plan.work)
     check_readout(model.engine, tables)
+    check_init(plan.head, model)
     texts, done = _written_and_seen(model, plan, tell)
     data = Rows(plan.work, _shape(model))
     data.check(FEWEST_ROWS)

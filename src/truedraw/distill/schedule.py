@@ -20,6 +20,10 @@ def fallen(done: float) -> float:
     return LOWEST_RATE + (1 - LOWEST_RATE) * (1 + math.cos(math.pi * min(done, 1.0))) / 2
 
 
-def share_of(loss: str, done: float) -> float:
-    """Of the loss beside forward KL: others hardly pull while a draft is far from its target."""
-    return 0.0 if loss == "kl" else MOST_BLENDED * min(max((done - KL_UNTIL) / BLENDED_OVER, 0.0), 1.0)
+def share_of(loss: str, done: float, further: bool = False) -> float:
+    """Of the loss beside forward KL: others hardly pull while a draft is far from its target.
+
+    `further`: it has learnt before.
+    """
+    begun = 1.0 if further else min(max((done - KL_UNTIL) / BLENDED_OVER, 0.0), 1.0)
+    return 0.0 if loss == "kl" else MOST_BLENDED * begun

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from truedraw.distill.checkpoint import Arrays
+from truedraw.distill.further import learnt_before
 from truedraw.distill.head import Head
 from truedraw.distill.kinds import network_of
 from truedraw.distill.known import bridge, known_of
@@ -23,10 +24,14 @@ WEIGHT, MEAN, SQUARE = "weight.", "mean.", "square."  # what an array is of a we
 def first_arrays(data: Rows, tables: Tables, plan: HeadPlan) -> Arrays:
     """Where a training begins."""
     vocab_size, width = tables.embedding.shape
-    scale = data.scale()
-    weights = network_of(plan).beginning(Sizes(width, data.shape.streams, plan.hidden or 0), plan.seed)
-    arrays: Arrays = {WEIGHT + name: values.numpy() for name, values in weights.items()}
-    return {**arrays, "tokens": data.commonest(plan.vocabulary, vocab_size), "scale": scale}
+    scale, network = data.scale(), network_of(plan)
+    if plan.init_from is None:
+        drawn = network.beginning(Sizes(width, data.shape.streams, plan.hidden or 0), plan.seed)
+        weights: Arrays = {name: values.numpy() for name, values in drawn.items()}
+        tokens = data.commonest(plan.vocabulary, vocab_size)
+    else:
+        weights, tokens = learnt_before(plan.init_from, network, scale)
+    return {**{WEIGHT + name: values for name, values in weights.items()}, "tokens": tokens, "scale": scale}
 
 
 def bridged(head: Head) -> None:

@@ -79,6 +79,11 @@ class Course(Protocol):
         """Of learning, at its highest."""
         ...
 
+    @property
+    def further(self) -> bool:
+        """Whether what learns has learnt before."""
+        ...
+
 
 Learns = TypeVar("Learns", bound=Learner)
 
@@ -157,7 +162,7 @@ class Training(Generic[Learns]):
         state, course, learner = self.state, self._course, self.learner
         for group in learner.optimiser.param_groups:
             group["lr"] = course.rate * warmth(state.step) * fallen(done)
-        blend = Blend(course.loss, share_of(course.loss, done), survival_of(state.kept).tolist())
+        blend = Blend(course.loss, share_of(course.loss, done, course.further), survival_of(state.kept).tolist())
         learner.optimiser.zero_grad()
         seen, count = learner.gradient(state.step, blend, state.step % SEEN_EVERY == 0)
         length = torch.nn.utils.clip_grad_norm_(list(learner.weights.values()), LONGEST_GRADIENT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,7 +59,7 @@ def all_alike(plan: Plan) -> Plan:
 def settings_of(model: Model, wanted: Wanted) -> dict[str, Any]:
     """What must be the same for results to be compared."""
     plan, engine = wanted.plan, model.engine
-    head = {name: value for name, value in asdict(plan.head).items() if name != "loss"}
+    head = {name: value for name, value in plan.head.identity().items() if name != "loss"}
     return {
         **text_settings(model, plan),
         "kind": "draft comparison",

@@ -66,7 +66,7 @@ def _trained(
         forget(path)
         path.unlink(missing_ok=True)
     shape = list(found.data.shape)
-    begin(path, {**asdict(plan.head), "kind": f"draft {EAGLE3}", "config": asdict(config), "shape": shape})
+    begin(path, {**plan.head.identity(), "kind": f"draft {EAGLE3}", "config": asdict(config), "shape": shape})
     training = eagle_training(material, config, plan.head, path, plan.overwrite)
     try:
         training.run(plan.limits, left(plan, found.texts, found.done), tell)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from truedraw.distill.plan import DEPTH, HeadPlan, Sizes
+from truedraw.distill.plan import DEPTH, RATE, HeadPlan, Sizes
 from truedraw.errors import BadParameter
 from truedraw.protocol import ModelConfig
 
@@ -25,7 +25,12 @@ class TransformerPlan:
     vocabulary: int = 8192  # tokens that each step looks at; of all others a sample
     loss: str = "lk"
     seed: int = 0
-    rate: float = 2e-3  # of learning, at its highest
+    rate: float = RATE  # of learning, at its highest
+
+    @property
+    def further(self) -> bool:
+        """None begins with what another one learnt."""
+        return False
 
     @classmethod
     def of(cls, head: HeadPlan, sizes: Sizes) -> TransformerPlan:

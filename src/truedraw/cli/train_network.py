@@ -1,0 +1,70 @@
+"""From the flags of `truedraw train` to the network that is to be trained: a new one, or a head that goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from truedraw.cli.train_flags import HeadFlags
+from truedraw.errors import BadParameter
+
+if TYPE_CHECKING:
+    from truedraw.distill.plan import HeadPlan
+
+SHIPPED = "shipped"
+
+
+class Chosen(NamedTuple):
+    """head: the network, and how it is trained. layers: what it reads; None: those that the model's depth suggests."""
+
+    head: HeadPlan
+    layers: tuple[int, ...] | None
+
+
+def chosen(flags: HeadFlags, seed: int) -> Chosen:
+    """Raises BadParameter, BadFile."""
+    return _new(flags, seed) if flags.init_from is None else _further(flags, flags.init_from, seed)
+
+
+def _new(flags: HeadFlags, seed: int) -> Chosen:
+    from truedraw.distill.plan import RATE, VOCABULARY, HeadPlan, shape_of
+    from truedraw.draft.head.card import RECURRENT
+
+    kind = flags.kind or RECURRENT
+    hidden, heads = shape_of(kind, flags.hidden, flags.heads)
+    rate = flags.learning_rate or RATE
+    head = HeadPlan(hidden, flags.vocabulary or VOCABULARY, flags.loss, seed, rate, kind, heads)
+    return Chosen(head, _layers(kind, flags.layers))
+
+
+def _further(flags: HeadFlags, name: str, seed: int) -> Chosen:
+    from truedraw.cli.train_show import shipped_head
+    from truedraw.distill.plan import RATE_FURTHER, HeadPlan
+    from truedraw.draft.head.file import read_card
+    from truedraw.draft.head.opening import ANY_LAYER
+
+    given = {"--kind": flags.kind, "--heads": flags.heads, "--layers": flags.layers, "--hidden": flags.hidden,
+             "--vocabulary": flags.vocabulary}  # fmt: skip
+    for flag, value in given.items():
+        if value is not None:
+            raise BadParameter(flag, f"got {value} with --init-from {name}, whose network stays as it is; leave it out")
+    path = shipped_head() if name == SHIPPED else Path(name).expanduser()
+    card = read_card(path)
+    rate = flags.learning_rate or RATE_FURTHER
+    head = HeadPlan(card.training.get("hidden"), card.tokens, flags.loss, seed, rate, card.kind, card.heads, path)
+    return Chosen(head, card.layers or ANY_LAYER)
+
+
+def _layers(kind: str, given: str | None) -> tuple[int, ...] | None:
+    from truedraw.cli.sizes import values_of
+    from truedraw.distill.plan import TRANSFORMER
+    from truedraw.draft.head.card import MEDUSA
+    from truedraw.draft.head.opening import ANY_LAYER
+
+    if kind == MEDUSA:
+        if given is not None:
+            raise BadParameter("--layers", f"a {MEDUSA} head reads the last hidden state alone; leave it out")
+        return ANY_LAYER
+    if given is None:
+        return ANY_LAYER if kind == TRANSFORMER else None
+    return tuple(int(value) for value in values_of("--layers", given, whole=True))
