@@ -27,14 +27,15 @@ def cache(tmp_path_factory):
     return tmp_path_factory.mktemp("cache")
 
 
-@pytest.fixture(scope="module", params=["masked", "unrolled"])
+@pytest.fixture(scope="module", params=["masked", "unrolled", "apart"])
 def engine(request, cache):
-    """The reference arithmetic masks trees, the invariant one unrolls them: both ways are right in float32.
+    """The reference arithmetic masks trees, the others unroll them, one with each row alone: all is right in float32.
 
     Texts are computed, not found: test_prefixes.py finds them.
     """
     loaded = tiny_engine(cache, prefix_cache_bytes=0)
-    loaded._admission._unrolled = request.param == "unrolled"
+    loaded._admission._unrolled = request.param != "masked"
+    loaded._passes._lanes = loaded._passes.runner.num_threads if request.param == "apart" else 0
     yield loaded
     loaded.close()
 

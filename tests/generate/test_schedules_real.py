@@ -23,9 +23,9 @@ DRAFTS = (
 )
 
 
-@pytest.fixture(scope="module")
-def ample() -> Model:
-    with load("smollm2-135m") as loaded:
+@pytest.fixture(scope="module", params=["invariant", "rowwise"])
+def ample(request) -> Model:
+    with load("smollm2-135m", numerics=request.param) as loaded:
         yield loaded
 
 
@@ -60,7 +60,7 @@ def test_every_text_is_that_of_its_request_alone(ample: Model, monkeypatch) -> N
     evictions, give_up = [], Crowd._give_up
     monkeypatch.setattr(Crowd, "_give_up", staticmethod(lambda *given: evictions.append(0) or give_up(*given)))
     runs = []
-    with load("smollm2-135m", cache_bytes=CACHE_BYTES) as crowded:
+    with load("smollm2-135m", numerics=ample.engine.numerics, cache_bytes=CACHE_BYTES) as crowded:
         with crowded.batch(max_running=6, fill_rows=16, logits_cache_bytes=8 << 20) as batch:
             while batch.step() or len(runs) < len(wanted):
                 if len(runs) < len(wanted) and rng.random() < 0.6:

@@ -45,11 +45,11 @@ class ModelFlags:
         str | None, flag("--device", help="Where pytorch computes: cpu, cuda, cuda:1.", rich_help_panel=MODEL)
     ] = None
     numerics: Annotated[
-        Literal["invariant", "reference"] | None,
+        Literal["invariant", "rowwise", "reference"] | None,
         flag(
             "--numerics",
-            help="invariant: fast, same bits in any batch, what openvino does if not told. reference: float32, what "
-            "pytorch does.",
+            help="invariant: fast, same bits in any batch, what openvino does if not told. rowwise: the same for many "
+            "texts at once, sooner from some ten on. reference: float32, what pytorch does.",
             rich_help_panel=MODEL,
         ),
     ] = None

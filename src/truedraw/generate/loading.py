@@ -51,7 +51,8 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
 
     engine: "openvino" (CPUs), "pytorch" (any architecture that transformers knows, on any `device` of torch, which
     needs the extra "torch") or a plug-in's. numerics: "invariant" (fast, and bit-identical for a row however it was
-    computed: the default of openvino) or "reference" (float32 throughout: that of pytorch). weights: "auto", "stored",
+    computed: the default of openvino), "rowwise" (the same, sooner for many texts at once) or "reference" (float32
+    throughout: that of pytorch). weights: "auto", "stored",
     "int8" or "int4". `cache` is the folder for fetched and converted models; further options are the engine's own.
     Models that draft run on the same engine and device. `draft` is a head for this model, a file of `truedraw train
     draft`, a folder with an EAGLE draft, or "mtp", the layers for multi-token prediction that its checkpoint carries;

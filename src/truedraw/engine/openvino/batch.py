@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.engine.openvino.pages import SCRATCH
-from truedraw.engine.openvino.parts import Lane, Part
+from truedraw.engine.openvino.parts import Lane, Part, apart
 from truedraw.engine.openvino.row_counts import rounded
 from truedraw.protocol import Ints
 
@@ -22,11 +22,14 @@ class Batch:
     """The arrays of one pass over several parts, padded to a fixed number of rows.
 
     Padding rows write to a scratch page and nobody reads them. `seen`: just so many attention rows, and logit rows as
-    rows; None: as many as there are.
+    rows; None: as many as there are. `lanes`: 0 where the rows of a text are one to the kernel, else each row is one,
+    and there are so many at least: with fewer of them than threads another kernel sums in another order.
     """
 
-    def __init__(self, parts: Seq[Part], num_rows: int, page_rows: int, seen: int | None = None) -> None:
-        self._num_rows, self._page_rows = num_rows, page_rows
+    def __init__(
+        self, parts: Seq[Part], num_rows: int, page_rows: int, seen: int | None = None, lanes: int = 0
+    ) -> None:
+        self._num_rows, self._page_rows, self._apart = num_rows, page_rows, lanes > 0
         self._least_wanted = LEAST_WANTED if seen is None else num_rows
         self._ids: list[int] = []
         self._positions: list[int] = []
@@ -37,10 +40,9 @@ class Batch:
         self._parts = parts
         for part in parts:
             self._add(part)
-        self._padding = max(0, (seen or max(num_rows, rounded(len(self._attention)))) - len(self._attention))
-        if self._padding:
-            pages = [SCRATCH] * self._num_pages(self._padding)
-            self._lanes.append(Lane(range(self._padding), 0, pages))
+        wanted = seen or max(num_rows, rounded(max(len(self._attention), lanes)))
+        self._padding = max(0, wanted - len(self._attention))
+        self._lanes += self._fill(self._padding)
 
     def feeds(self) -> dict[str, NDArray[Any]]:
         """Inputs by name, but for cos and sin, which follow from the positions of the attention rows."""
@@ -72,9 +74,16 @@ class Batch:
         self._positions += part.positions
         self._wanted += range(start + part.first_wanted, len(self._ids))
         self.places.append(slice(wanted, len(self._wanted)))
-        self._lanes += part.lanes
         for lane in part.lanes:
-            self._attention += [start + row for row in lane.rows]
+            lanes = apart(lane) if self._apart else [lane]
+            self._lanes += lanes
+            self._attention += [start + row for each in lanes for row in each.rows]
+
+    def _fill(self, count: int) -> list[Lane]:
+        """Lanes of so many rows that nobody reads."""
+        if self._apart:
+            return [Lane((0,), 0, [SCRATCH])] * count
+        return [Lane(range(count), 0, [SCRATCH] * self._num_pages(count))] if count else []
 
     def _padded(self, values: list[int]) -> Ints:
         """Zeros up to the row count."""

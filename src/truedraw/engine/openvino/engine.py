@@ -42,9 +42,10 @@ PREFIX_CACHE_BYTES = 256 << 20  # of these, at most, for texts that are closed: 
 class OpenVINOEngine:
     """Implements protocol.Engine with OpenVINO's paged attention. Not for use from several threads at once.
 
-    `numerics` is "invariant" (fast; a row's logits are the same bits whatever else is in the pass) or "reference"
-    (float32 throughout). `invariance` tells whether the first was found to hold on this machine; `not_kept` why the
-    converted weights could not be kept for the next time, None where they are.
+    `numerics` is "invariant" (fast; a row's logits are the same bits whatever else is in the pass), "rowwise" (the
+    same, faster for many texts at once; other bits than invariant's) or "reference" (float32 throughout).
+    `invariance` tells whether the first two were found to hold on this machine; `not_kept` why the converted weights
+    could not be kept for the next time, None where they are.
     """
 
     def __init__(self, runner: Runner, config: ModelConfig, arithmetic: Numerics, layers: Layers | None = None) -> None:
@@ -58,7 +59,7 @@ class OpenVINOEngine:
         self._arithmetic = arithmetic
         self.invariance: InvarianceReport | None = None
         self.not_kept: str | None = None
-        self._passes: Passes | None = Passes(runner)
+        self._passes: Passes | None = Passes(runner, arithmetic.apart)
         self._pool, self._layers = runner.pool, layers
         self._costs: Costs | None = None
         self._kept: KeptCosts | None = None
@@ -107,7 +108,7 @@ class OpenVINOEngine:
         key = record_key(checkpoint, options)
         engine._costs = Costs(folder / f"passes-{key}.json")
         engine._kept = KeptCosts(folder / f"drafts-{key}.json")
-        if numerics == "invariant":
+        if arithmetic.invariant:
             engine.invariance = check_once(engine, folder / f"invariance-{key}.json")
         engine._live().fixed = None if layers is None else layers.fixed(runner, fixed_after)
         return engine

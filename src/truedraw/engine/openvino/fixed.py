@@ -14,7 +14,7 @@ from collections.abc import Sequence as Seq
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import NamedTuple
 
-from truedraw.engine.openvino.parts import Part
+from truedraw.engine.openvino.parts import Part, num_apart
 from truedraw.engine.openvino.row_counts import rounded
 from truedraw.engine.openvino.runner import Runner
 from truedraw.sampling.ranges import Wholes
@@ -116,15 +116,16 @@ def beside(make: Callable[[Shape], Runner | None], shape: Shape) -> Future[Runne
     return future
 
 
-def shape_of(parts: Seq[Part]) -> Shape | None:
-    """The smallest that holds all rows of a pass; None where none does.
+def shape_of(parts: Seq[Part], lanes: int = 0) -> Shape | None:
+    """The smallest that holds all rows of a pass; None where none does. lanes: as a Batch takes it.
 
     Nor is there one for text alone, whose logits nobody wants, or for text among many rows.
     """
     if not any(part.first_wanted < len(part.ids) for part in parts):
         return None
     rows = sum([len(part.ids) for part in parts])
-    seen = sum([len(lane.rows) for part in parts for lane in part.lanes])
+    every = [lane for part in parts for lane in part.lanes]
+    seen = max(num_apart(every), lanes) if lanes else sum([len(lane.rows) for lane in every])
     if max(rows, seen) <= NARROW[-1]:
         return next(Shape(size, size) for size in NARROW if max(rows, seen) <= size)
     if rows > WIDEST or any(part.first_wanted for part in parts):

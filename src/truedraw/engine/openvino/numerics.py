@@ -1,4 +1,4 @@
-"""The two arithmetics an engine can be loaded with."""
+"""The arithmetics an engine can be loaded with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from truedraw.errors import BadParameter
 
-NumericsName = Literal["invariant", "reference"]
+NumericsName = Literal["invariant", "rowwise", "reference"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,10 @@ class Numerics:
     tree masks.
     An 8-bit cache would leave traces of rejected drafts, and other group sizes are either less accurate or, at 0,
     choose another kernel for few rows than for many.
+
+    `rowwise` is the same but for attention, to which each row is a sequence of its own. The kernel for several rows
+    of a text packs all its keys and values first, the one for a lone row reads them as they are: many texts of a row
+    or two are computed sooner, long prompts and long drafts later.
     """
 
     name: NumericsName
@@ -26,6 +30,12 @@ class Numerics:
     cache: str  # precision of keys and values
     group: int  # activations that share an int8 scale; 0 = activations are not quantised
     unrolled: bool  # trees path by path, see parts.scored: behind a mask a node's sums run over other slots
+    apart: bool = False  # each row is a lane of its own, see batch.py
+
+    @property
+    def invariant(self) -> bool:
+        """Whether a row's bits are to be the same whatever else is in the pass."""
+        return self.inference != "f32"
 
     def properties(self, threads: int | None) -> dict[str, Any]:
         """Settings for compiling; without `threads` the runtime uses every core."""
@@ -42,8 +52,11 @@ class Numerics:
 
 NUMERICS = {
     "invariant": Numerics("invariant", "bf16", "f16", 32, unrolled=True),
+    "rowwise": Numerics("rowwise", "bf16", "f16", 32, unrolled=True, apart=True),
     "reference": Numerics("reference", "f32", "f32", 0, unrolled=False),
 }
+SAME_BITS = tuple(name for name, each in NUMERICS.items() if each.invariant)
+"""The names of those that promise a row the same bits whatever else is in the pass."""
 
 
 def numerics(name: str) -> Numerics:

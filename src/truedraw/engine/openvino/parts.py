@@ -5,6 +5,7 @@ Plain lists throughout: most parts have a row or two, and a batch turns all of t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 
@@ -90,6 +91,17 @@ def scored_tree(sequence: PagedSequence, proposal: Proposal, paths: Seq[Seq[int]
     kept = paths[0] if paths else range(_chained(proposal))
     ids = sequence.tokens[past:] + tokens
     return Part(sequence, ids, positions, lanes, text - 1, length, [tokens[node] for node in kept])
+
+
+def apart(lane: Lane) -> list[Lane]:
+    """Each row as a lane of its own, in the slot that it has anyway; rows before it are in the cache by then."""
+    rows = lane.rows[:1] if len(lane.rows) == LONE_ROWS and lane.rows[0] == lane.rows[1] else lane.rows
+    return [Lane((row,), lane.past + place, lane.pages) for place, row in enumerate(rows)]
+
+
+def num_apart(lanes: Iterable[Lane]) -> int:
+    """How many lanes `apart` makes of these."""
+    return sum([len(apart(lane)) for lane in lanes])
 
 
 def _never_lone(rows: Seq[int]) -> Seq[int]:

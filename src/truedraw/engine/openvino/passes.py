@@ -22,10 +22,11 @@ Computed = tuple[Logits, NDArray[np.float32] | None]
 
 
 class Passes:
-    """Runs tasks whose pages are taken."""
+    """Runs tasks whose pages are taken. apart: each row is a lane of its own, see batch.py."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: Runner, apart: bool = False) -> None:
         self.runner = runner
+        self._lanes = runner.num_threads if apart else 0
         self.fixed: FixedGraphs | None = None
         self._pool = runner.pool
         self._row_counts = RowCounts()
@@ -66,11 +67,11 @@ class Passes:
 
     def _computed(self, parts: list[Part]) -> tuple[Batch, Computed]:
         """By a graph of their shape, where there is one; its first passes are computed by the other as well."""
-        shape = None if self.fixed is None else shape_of(parts)
+        shape = None if self.fixed is None else shape_of(parts, self._lanes)
         graph = None if self.fixed is None else self.fixed.runner(shape)
         if self.fixed is None or graph is None or shape is None:
             return self._of_any_shape(parts)
-        batch = Batch(parts, shape.rows, self._pool.rows, shape.seen)
+        batch = Batch(parts, shape.rows, self._pool.rows, shape.seen, self._lanes)
         try:
             found = graph.run(batch)
         except (RuntimeError, MemoryError):
@@ -87,7 +88,7 @@ class Passes:
         needed = sum([len(part.ids) for part in parts])
         num_rows = self._row_counts.choose(needed)
         self.padding_rows = num_rows - needed
-        batch = Batch(parts, num_rows, self._pool.rows)
+        batch = Batch(parts, num_rows, self._pool.rows, lanes=self._lanes)
         return batch, self.runner.run(batch)
 
     @contextmanager

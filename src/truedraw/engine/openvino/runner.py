@@ -31,6 +31,7 @@ class Runner:
         self._rotary = RotaryTable(config) if "cos" in self._inputs else None
         self._has_hidden = len(compiled.outputs) > 1
         self.shows_text = HIDDEN_ROWS in self._inputs  # whether `hidden` has rows of text behind the logit rows
+        self.num_threads = int(compiled.get_property("INFERENCE_NUM_THREADS"))
         self._request = Request(compiled)
         for name, tensor in self._tensors.items():
             self._request.bind(name, tensor)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 import numpy as np
 
+from truedraw.engine.openvino.numerics import SAME_BITS
 from truedraw.generate.model import Model
 from truedraw.generate.rows import LawRows
 from truedraw.protocol import Engine, Floats, Proposal, Scores, Work
@@ -22,7 +23,7 @@ def invariance(engine: Engine) -> Finding:
     from truedraw.engine.openvino.selftest import check_invariance
 
     report = check_invariance(engine)  # type: ignore[arg-type]
-    promised = getattr(engine, "numerics", "") == "invariant"
+    promised = getattr(engine, "numerics", "") in SAME_BITS
     says = f"{report.rows} rows computed in other ways are bit for bit the same"
     if not report.holds:
         says = f"rows change by TV up to {report.largest_tv:.2g} in: {', '.join(report.differing)}"
@@ -32,7 +33,7 @@ def invariance(engine: Engine) -> Finding:
 def distance(model: Model, reference: Callable[[], Model] | None, drawn: Sequence[Drawn]) -> Finding:
     """Total variation between the laws of the model and of the same file in reference numerics, on the drawn texts."""
     name = "distance from reference numerics"
-    if getattr(model.engine, "numerics", None) != "invariant":
+    if getattr(model.engine, "numerics", None) not in SAME_BITS:
         return Finding(name, None, "skipped: this engine has no other numerics to compare with")
     if reference is None:
         return Finding(name, None, "skipped in a quick check")

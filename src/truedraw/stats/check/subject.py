@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from truedraw.engine.openvino.numerics import SAME_BITS
 from truedraw.errors import BadPrompt
 from truedraw.generate.model import Model
 from truedraw.generate.speculation import OFF, Speculation
@@ -49,7 +50,7 @@ class Subject:
     @property
     def equal_bits(self) -> bool:
         """Whether the engine promises a row to be the same bits however it was computed; reference numerics do not."""
-        return bool(getattr(self.model.engine, "numerics", "invariant") == "invariant")
+        return getattr(self.model.engine, "numerics", SAME_BITS[0]) in SAME_BITS
 
     def law(self, prompt: Sequence[int], randomness: Randomness) -> Law:
         """The target's law at the start of a text; the sample's own randomness is for laws that toss coins."""
