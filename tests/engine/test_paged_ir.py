@@ -28,10 +28,14 @@ def checkpoint(tmp_path_factory):
     return open_checkpoint(folder)
 
 
-@pytest.fixture(scope="module")
-def engine(checkpoint, tmp_path_factory):
+@pytest.fixture(scope="module", params=["masked", "apart"])
+def engine(request, checkpoint, tmp_path_factory):
+    """Trees behind a mask, or each row a lane of its own."""
     cache = tmp_path_factory.mktemp("cache")
-    return OpenVINOEngine.load(checkpoint, numerics="reference", cache=cache, cache_bytes=8 << 20)
+    loaded = OpenVINOEngine.load(checkpoint, numerics="reference", cache=cache, cache_bytes=8 << 20)
+    if request.param == "apart":
+        loaded._admission._unrolled, loaded._passes._lanes = True, loaded._passes.runner.num_threads
+    return loaded
 
 
 def check(engine, works):
