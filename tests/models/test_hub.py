@@ -168,7 +168,7 @@ def test_an_incomplete_model_is_not_kept(hub, tmp_path):
     said, _ = fetch(hub, "org/tiny", tmp_path / "cache")
     assert said.startswith("UnsupportedModel")
     assert not (tmp_path / "cache" / "models" / "org--tiny").exists()
-    assert not list((tmp_path / "cache" / "models" / ".staging").glob("*.part"))
+    assert not list((tmp_path / "cache" / "models" / ".staging").rglob("*.part"))
 
 
 def test_without_the_extra(tmp_path):

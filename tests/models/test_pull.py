@@ -260,7 +260,7 @@ def test_kill_leaves_nothing_that_counts_and_the_next_pull_cleans_up(entry, cach
     death = f"os.kill(os.getpid(), 9) if what == {moment!r} and (done or what != 'unpacking') else None"
     assert start(entry, cache, f"lambda what, done, total: {death}").wait() == -9
     assert pulled_file(entry, cache) is None
-    assert list((models_folder(cache) / STAGING).glob("*.part"))
+    assert list((models_folder(cache) / STAGING).rglob("*.part"))
     path = pull(entry, cache=cache)
     assert path.read_bytes() == CONTENT
     assert leftovers(cache) == [path]

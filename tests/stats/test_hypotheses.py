@@ -17,6 +17,7 @@ from truedraw.stats.check.hypotheses import (
     impossible,
     run_tests,
     smallest_visible,
+    surprise,
     z_test,
 )
 from truedraw.stats.check.replay import PLACE, _place, cell
@@ -81,6 +82,29 @@ def test_p_values_under_exact_sampling_are_uniform_or_larger(exact_runs, index) 
         assert all((values <= level).mean() <= level + 0.05 for level in (0.01, 0.05, 0.2))
     else:
         assert stats.kstest(values, "uniform").pvalue > 1e-3
+
+
+@pytest.mark.parametrize("chance", [0.5, 0.1, 0.01, 0.0025, 1e-3, 1e-4])
+@pytest.mark.parametrize("count", [40, 400, 4000, 40_000])
+def test_no_test_refuses_far_more_often_than_it_says(count, chance) -> None:
+    """Places that are all alike, with one other token: how often a verdict falls is a binomial law's to say."""
+    level = 0.01 / 8
+    p = np.array([1 - chance, chance])
+    rows = {token: _place(p, Note(1, None), token, 0.5) for token in (0, 1)}
+    happened = np.arange(stats.binom.ppf(1 - 1e-9, count, chance) + 2)
+    weights = stats.binom.pmf(happened, count, chance)
+    refused = np.zeros((2, len(happened)), bool)
+    for each in happened.astype(int):
+        places = np.zeros(min(count, 40), dtype=PLACE)
+        counts = np.round([(count - each), each])
+        table = np.array([(*rows[0], 0.0), (*rows[1], 0.0)], dtype=PLACE)
+        sums = {name: float(counts @ table[name]) for name in PLACE.names}
+        for name in ("surprise", "surprise_variance", "surprise_third"):
+            places[name] = sums[name] / len(places)
+        refused[0, each] = surprise(places).p_value <= level
+        variance = count * chance * (1 - chance)
+        refused[1, each] = z_test("", each - count * chance, variance, count).p_value <= level
+    assert (refused @ weights <= 2 * level).all(), refused @ weights / level
 
 
 def test_a_lean_towards_the_draft_is_seen_by_those_who_look_for_it() -> None:

@@ -47,13 +47,14 @@ def staging(models: Path, name: str) -> Iterator[Path]:
     corner.mkdir(parents=True, exist_ok=True)
     with (corner / f"{folder_name(name)}.lock").open("a+b") as lock:
         _wait_for(lock)
-        for leftover in corner.glob(f"{folder_name(name)}.*.part"):
-            shutil.rmtree(leftover, ignore_errors=True)
-        folder = Path(mkdtemp(dir=corner, prefix=f"{folder_name(name)}.", suffix=".part"))
+        mine = corner / f"{folder_name(name)}.parts"  # of its own: one name may go on where another ends
+        shutil.rmtree(mine, ignore_errors=True)
+        mine.mkdir()
+        folder = Path(mkdtemp(dir=mine, suffix=".part"))
         try:
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(mine, ignore_errors=True)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -30,6 +30,7 @@ class TextParts:
     eos_ids: tuple[int, ...] = ()  # any of them ends a text
     pad_id: int | None = None
     description: str = ""  # for people, "byte-level BPE (smollm)"
+    template_names: Mapping[str, str] = field(default_factory=dict)  # what a chat template calls its special tokens
 
 
 @dataclass(frozen=True, slots=True)

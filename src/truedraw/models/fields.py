@@ -51,6 +51,13 @@ class Fields:
         if window and window < context:
             raise UnsupportedModel(f"{self.where}: a sliding window of {window} tokens is not supported")
 
+    def switch(self, key: str) -> bool:
+        """On or off; absent is off."""
+        value = self.get(key, False)
+        if not isinstance(value, bool):
+            raise BadModelFile(f"{self.where}: {self.prefix}{key} is {value!r:.60}, not true or false")
+        return value
+
     def refuse(self, key: str, allowed: tuple[Any, ...] = (None, False, 0)) -> None:
         """Raise UnsupportedModel where the key has a value that no graph here honours."""
         value = self.get(key)

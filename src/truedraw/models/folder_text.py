@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 NO_TOKEN = -1
 MANY = 1 << 31
 GENERATION = "generation_config.json"
+NAMED = ("bos_token", "eos_token", "pad_token", "unk_token")  # special tokens that chat templates write
 SAMPLING_KEYS = (
     "temperature",
     "top_k",
@@ -43,6 +44,7 @@ def folder_text(folder: Path, config: dict[str, Any], vocab_size: int) -> TextPa
         eos_ids=special.ids("eos"),
         pad_id=next(iter(special.ids("pad")), None),
         description="tokenizer.json",
+        template_names={key: _content(tokenizer[key]) or "" for key in NAMED if key in tokenizer},
     )
 
 
@@ -52,9 +54,12 @@ def load_tokenizer(path: Path) -> Tokenizer:
 
     read_json(path)  # names a broken encoding or syntax better than the parser behind it
     try:
-        return Tokenizer.from_file(str(path))
+        found = Tokenizer.from_file(str(path))
     except Exception as error:  # the package raises bare Exception
         raise BadModelFile(f"{path} is not a tokenizer: {error}") from error
+    found.no_truncation()  # what its training was cut and filled up to is no part of the vocabulary
+    found.no_padding()
+    return found
 
 
 def sampling_defaults(folder: Path) -> dict[str, Any]:
@@ -90,19 +95,25 @@ class _SpecialIds:
         limit = MANY if kind == "pad" else self.vocab_size  # many models pad with a token past the vocabulary
         for where, source in self.sources.items():
             found += token_ids(f"{where}: {kind}_token_id", source.get(f"{kind}_token_id"), limit)
-        return tuple(dict.fromkeys(found + self._by_text(f"{kind}_token")))
+        named = [i for i in self._by_text(f"{kind}_token") if i < limit]
+        return tuple(dict.fromkeys(found + named))
 
     def _by_text(self, key: str) -> list[int]:
-        token = self.tokenizer.get(key)
-        text = token.get("content") if isinstance(token, dict) else token
+        text = _content(self.tokenizer.get(key))
         added = self.tokenizer.get("added_tokens_decoder")
         if text is None or not isinstance(added, dict):
             return []
         return [
             int(i)
             for i, entry in added.items()
-            if i.isdigit() and isinstance(entry, dict) and entry.get("content") == text
+            if i.isascii() and i.isdecimal() and isinstance(entry, dict) and entry.get("content") == text
         ]
+
+
+def _content(token: Any) -> str | None:
+    """The text of a special token, which a file gives as it is or as an object."""
+    text = token.get("content") if isinstance(token, dict) else token
+    return text if isinstance(text, str) else None
 
 
 def _chat_template(folder: Path, tokenizer: dict[str, Any]) -> str | None:
@@ -115,6 +126,6 @@ def _chat_template(folder: Path, tokenizer: dict[str, Any]) -> str | None:
             raise BadModelFile(f"{file} cannot be read as UTF-8 text: {error}") from error
     template = tokenizer.get("chat_template")
     if isinstance(template, list):
-        named = {entry.get("name"): entry.get("template") for entry in template if isinstance(entry, dict)}
-        template = named.get("default")
+        named = (entry for entry in template if isinstance(entry, dict) and entry.get("name") == "default")
+        template = next(named, {}).get("template")
     return template if isinstance(template, str) else None

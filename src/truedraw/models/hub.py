@@ -8,7 +8,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from truedraw.errors import PullError, UnknownModel
+from truedraw.errors import BadModelFile, PullError, UnknownModel
 from truedraw.models.cache import disk_errors, folder_name, models_folder, staging
 from truedraw.models.checkpoint import Progress
 from truedraw.models.pull import silent
@@ -31,9 +31,10 @@ def pulled_folder(name: str, cache: Path | None = None) -> Path | None:
 
 
 def pull_from_hub(
-    name: str, *, check: Callable[[Path], object], cache: Path | None = None, progress: Progress | None = None
-) -> Path:
-    """Fetch a model unless it is there; returns its folder.
+    name: str, *, check: Callable[[Path], object], cache: Path | None = None, progress: Progress | None = None,
+    verify: bool = False,
+) -> Path:  # fmt: skip
+    """Fetch a model unless it is there, `verify`: and sound; returns its folder.
 
     `check` opens the folder before it counts as fetched and raises what is wrong with it. Raises PullError
     and UnknownModel; nothing half is left.
@@ -41,12 +42,22 @@ def pull_from_hub(
     models = models_folder(cache)
     with disk_errors(name, models), staging(models, name) as work:
         found = pulled_folder(name, cache)
-        if found is None:
+        if found is None or (verify and _is_damaged(found, check)):
             folder = work / "model"
             _download(name, folder, progress or silent)
             check(folder)
+            if found is not None:
+                found.replace(work / "damaged")
             found = folder.replace(models / folder_name(name))
         return found
+
+
+def _is_damaged(folder: Path, check: Callable[[Path], object]) -> bool:
+    try:
+        check(folder)
+    except BadModelFile:
+        return True
+    return False
 
 
 def _download(name: str, folder: Path, tell: Progress) -> None:
@@ -67,8 +78,16 @@ def _download(name: str, folder: Path, tell: Progress) -> None:
         raise PullError(f"{name} is gated: accept its terms on the hub, then log in with `hf auth login`") from error
     except errors.RepositoryNotFoundError as error:
         raise UnknownModel(f"the hub has no model {name!r}, or none that you may see; check the spelling") from error
-    except (errors.HfHubHTTPError, errors.LocalEntryNotFoundError, errors.HFValidationError) as error:
-        raise PullError(f"{name} could not be fetched from the hub: {_in_one_line(error)}") from error
+    except OSError as error:
+        if error.errno is not None and not isinstance(error, ConnectionError | TimeoutError):  # of the disk
+            raise
+        raise _not_fetched(name, error) from error
+    except Exception as error:  # of whatever huggingface_hub speaks HTTP with
+        raise _not_fetched(name, error) from error
+
+
+def _not_fetched(name: str, error: Exception) -> PullError:
+    return PullError(f"{name} could not be fetched from the hub: {_in_one_line(error)}")
 
 
 def _in_one_line(error: Exception) -> str:

@@ -41,7 +41,7 @@ def huggingface_config(fields: Fields) -> ModelConfig:
         rms_norm_eps=fields.number("rms_norm_eps", DEFAULT_EPS),
         rope_theta=_rope_theta(fields),
         rope_scaling=_rope_scaling(fields),
-        tie_embeddings=bool(fields.get("tie_word_embeddings", False)),
+        tie_embeddings=fields.switch("tie_word_embeddings"),
         qkv_bias=architecture == "qwen2",
         qk_norm=architecture == "qwen3",
     )

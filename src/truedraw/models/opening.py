@@ -35,8 +35,8 @@ def open_checkpoint(
     A name means, in this order: an entry of the catalogue, a file or folder that exists (write ./name for a
     folder called like an entry), a model on the hub ("org/name"). `cache` is the folder for fetched models,
     by default the user's own; `open_folder` is what reads a Hugging Face folder; `verify` compares a fetched file
-    of the catalogue with its checksum, and fetches it anew where it differs. Raises UnknownModel, UnsupportedModel,
-    BadModelFile, BadFile or PullError.
+    of the catalogue with its checksum, opens a folder from the hub, and fetches anew what is damaged. Raises
+    UnknownModel, UnsupportedModel, BadModelFile, BadFile or PullError.
     """
     path = locate(name, cache=cache, progress=progress, open_folder=open_folder, verify=verify)
     found = open_path(path, str(name), open_folder)
@@ -61,7 +61,8 @@ def locate(
         return path
     if isinstance(name, str) and is_hub_name(name) and path.suffix != ".gguf":
         check = partial(open_path, open_folder=open_folder)
-        return pulled_folder(name, cache) or pull_from_hub(name, check=check, cache=cache, progress=progress)
+        there = None if verify else pulled_folder(name, cache)
+        return there or pull_from_hub(name, check=check, cache=cache, progress=progress, verify=verify)
     if isinstance(name, Path) or path.suffix == ".gguf" or path.name != name:
         raise BadFile(f"there is no file or folder {str(name)!r}; give a GGUF file, a model folder or a model name")
     raise UnknownModel(_unknown(name))

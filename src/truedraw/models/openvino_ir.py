@@ -62,7 +62,7 @@ def ir_config(fields: Fields) -> ModelConfig:
         rms_norm_eps=fields.number("rms_norm_eps", 1e-6),
         rope_theta=fields.number("rope_theta", 10_000.0),
         rope_scaling=None,
-        tie_embeddings=bool(fields.get("tie_word_embeddings", False)),
+        tie_embeddings=fields.switch("tie_word_embeddings"),
         qkv_bias=False,
         qk_norm=False,
     )

@@ -152,7 +152,10 @@ def read_header(path: Path, *, integers: bool = False) -> dict[str, StoredTensor
 def _line(entry: Any) -> tuple[str, Shape, int, int]:
     """dtype, shape, first and last byte within the data."""
     start, end = entry["data_offsets"]
-    return str(entry["dtype"]), tuple(int(size) for size in entry["shape"]), int(start), int(end)
+    numbers = [*entry["shape"], start, end]
+    if not all(type(number) is int for number in numbers):
+        raise ValueError(f"{numbers!r:.80} of a shape and its place are no whole numbers")
+    return str(entry["dtype"]), tuple(entry["shape"]), start, end
 
 
 def _place(

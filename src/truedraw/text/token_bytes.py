@@ -31,6 +31,7 @@ class DecodingRule:
 
     to_bytes: ToBytes
     drops_first_space: bool  # SentencePiece: the space that encoding puts before a text
+    of_added: bool = False  # whether tokens that were added are written so as well, but for special ones
 
 
 def decoding_rule(tokenizer: tokenizers.Tokenizer) -> DecodingRule:
@@ -43,24 +44,26 @@ def decoding_rule(tokenizer: tokenizers.Tokenizer) -> DecodingRule:
         return DecodingRule(_byte_level, drops_first_space=False)
     if kinds == ["Metaspace"]:
         scheme = steps[0].get("prepend_scheme", "always")
-        return DecodingRule(_piece(steps[0]["replacement"]), drops_first_space=scheme != "never")
+        return DecodingRule(_piece(steps[0]["replacement"]), scheme != "never", of_added=True)
     if kinds in (["Replace", "ByteFallback", "Fuse"], ["Replace", "ByteFallback", "Fuse", "Strip"]):
         space = steps[0]["pattern"].get("String")
         if space and steps[0]["content"] == " " and _is_one_space(steps[3:]):
-            return DecodingRule(_piece(space), drops_first_space=len(steps) == 4)
+            return DecodingRule(_piece(space), len(steps) == 4, of_added=True)
     raise UnsupportedModel(
         f"the tokenizer's decoder ({' + '.join(kinds)}) is not supported; byte-level and SentencePiece are"
     )
 
 
-def byte_table(tokenizer: tokenizers.Tokenizer, to_bytes: ToBytes) -> list[bytes]:
-    """The bytes of every id, [ids]; an added token stands for its own text, a gap for nothing."""
+def byte_table(tokenizer: tokenizers.Tokenizer, rule: DecodingRule) -> list[bytes]:
+    """The bytes of every id, [ids]; an added token stands for its own text, or what the rule reads there; a gap for
+    nothing."""
     vocabulary = tokenizer.get_vocab(with_added_tokens=True)
     table = [b""] * (1 + max(vocabulary.values(), default=-1))
     for token, i in vocabulary.items():
-        table[i] = to_bytes(token)
+        table[i] = rule.to_bytes(token)
     for i, added in tokenizer.get_added_tokens_decoder().items():
-        table[i] = added.content.encode()
+        reads = rule.of_added and not added.special
+        table[i] = rule.to_bytes(added.content) if reads else added.content.encode()
     return table
 
 

@@ -36,12 +36,13 @@ class Tokenizer:
         bos_id: int | None = None,
         pad_id: int | None = None,
         chat_template: str | None = None,
+        template_names: Mapping[str, str] | None = None,
     ) -> None:
         rule = decoding_rule(tokenizer)
         self._tokenizer = tokenizer
-        self._bytes = byte_table(tokenizer, rule.to_bytes)
+        self._bytes = byte_table(tokenizer, rule)
         self._special = {i for i, token in tokenizer.get_added_tokens_decoder().items() if token.special}
-        self._chat_template = chat_template
+        self._chat_template, self._template_names = chat_template, template_names or {}
         self._rendered: ChatTemplate | None = None
         self._guidance: dict[tuple[int, ...], Any] = {}
         self.drops_first_space = rule.drops_first_space
@@ -59,6 +60,7 @@ class Tokenizer:
             bos_id=parts.bos_id,
             pad_id=parts.pad_id,
             chat_template=parts.chat_template,
+            template_names=parts.template_names,
         )
 
     @property
@@ -175,6 +177,7 @@ class Tokenizer:
         names = {
             "bos_token": self._text(self.bos_id),
             "eos_token": self._text(next(iter(self.eos_ids), None)),
+            **self._template_names,
         }
         given = {"tools": tools, "add_generation_prompt": add_generation_prompt, **names, **variables}
         return self._rendered.render(messages, given)

@@ -16,6 +16,7 @@ from truedraw.engine.openvino.store import MappedConstants, open_stored
 from truedraw.engine.openvino.weights import INTEGERS, WEIGHTS, ConvertedConstants
 from truedraw.errors import BadParameter
 from truedraw.models import Checkpoint
+from truedraw.models.fingerprint import written_at
 from truedraw.protocol import ModelConfig
 from truedraw.sampling.ranges import THREADS
 
@@ -69,7 +70,7 @@ def compile_graph(
 
 def _constants(checkpoint: Checkpoint, policy: str, folder: Path) -> MappedConstants:
     assert checkpoint.weights is not None
-    parts = [checkpoint.fingerprint, policy, str(STORE_VERSION)]
+    parts = [checkpoint.fingerprint, written_at(checkpoint.path), policy, str(STORE_VERSION)]
     key = sha256("\0".join(parts).encode()).hexdigest()[:32]
     source = ConvertedConstants(checkpoint.weights, policy)
     return open_stored(folder, key, checkpoint.config, source, before=checkpoint.check_contents)

@@ -1,7 +1,7 @@
 """The statistics: each is a p-value that is uniform, or larger, where every token follows p given what came before.
 
 A sum of terms with mean 0 given the past has the variance sum(Var), so each sum below is compared with the normal
-law; the terms are bounded or light-tailed and number in the thousands. Where they do not, the law is simulated.
+law; the terms are bounded and number in the thousands. Where they do not, the law is simulated.
 Sources: Holm 1979 for the family; Ville 1939 for the e-value; the conditional probability integral transform is
 Rosenblatt's, 1952.
 """
@@ -20,7 +20,9 @@ from truedraw.stats.check.replay import Table, texts_law
 from truedraw.stats.evalue import RunningEvidence
 
 SIMULATIONS, SIMULATION_SEED = 20_000, 1
-LEAST_VARIANCE = 5.0  # of a sum of coin tosses, below which a normal law is no description of it
+LEAST_VARIANCE = 5.0  # of a sum of coin tosses, below which a normal law is no description of it; in squared steps
+
+LEAST_STEP = 0.1  # nats; below that rounding has a say
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def run_tests(samples: Sequence[Sample]) -> list[Test]:
         ),
         toward("text follows the draft", drafted["leant"], drafted["lean_chance"]),
         toward("likeliest token", places["top"], places["top_chance"]),
-        z_test("log p + entropy", places["surprise"].sum(), places["surprise_variance"].sum(), len(places)),
+        surprise(places),
         running("running e-value", evidence(places)),
         coincidences(samples),
         neighbours("samples side by side", [(pit[:-1], pit[1:]) for pit in pits], joint=True),
@@ -76,9 +78,16 @@ def toward(name: str, happened: Floats, chance: Floats) -> Test:
     return z_test(name, float(happened.sum() - chance.sum()), variance, len(chance))
 
 
-def z_test(name: str, total: float, variance: float, count: int, joint: bool = False) -> Test:
-    """Two-sided; where there is too little chance for a verdict the p-value is 1."""
-    if not variance >= LEAST_VARIANCE:
+def surprise(places: Table) -> Test:
+    """Are tokens as likely as p has them in the mean? Rare ones make few large steps, which no normal law describes."""
+    total, variance = float(places["surprise"].sum()), float(places["surprise_variance"].sum())
+    step = float(places["surprise_third"].sum()) / max(variance, LEAST_STEP)
+    return z_test("log p + entropy", total, variance, len(places), step=max(step, LEAST_STEP))
+
+
+def z_test(name: str, total: float, variance: float, count: int, joint: bool = False, step: float = 1.0) -> Test:
+    """Two-sided; where there is too little chance for a verdict the p-value is 1. step: what it comes in."""
+    if not variance >= LEAST_VARIANCE * step**2:
         return Test(name, 1.0, 0.0, count, joint)
     score = float(total / math.sqrt(variance))
     return Test(name, math.erfc(abs(score) / math.sqrt(2)), score, count, joint)

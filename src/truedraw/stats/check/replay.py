@@ -15,6 +15,7 @@ from truedraw.generate.rows import LawRows
 from truedraw.protocol import Engine, Floats, Proposal, Work
 from truedraw.stats.check.drawing import Drawn, Note, forks
 
+LEAST_LOG = -8.0  # of p: rarer tokens count as these, or one of them would decide over a text of sure ones
 ROWS_AT_ONCE = 256  # rows of logits in memory: 50 MB at a vocabulary of 49152
 
 Table = NDArray[np.void]
@@ -28,8 +29,9 @@ PLACE = np.dtype(
         ("lean_chance", np.float64),
         ("top", np.bool_),  # the likeliest token was emitted
         ("top_chance", np.float64),
-        ("surprise", np.float64),  # log p(x) + entropy, mean 0
+        ("surprise", np.float64),  # log p(x), LEAST_LOG at least, less its mean
         ("surprise_variance", np.float64),
+        ("surprise_third", np.float64),  # mean of its size cubed
         ("chance", np.float64),  # p(x)
         ("distance", np.float64),  # total variation of a planted bug here, 0 without one
     ]
@@ -65,13 +67,14 @@ def _place(p: Floats, note: Note | None, token: int, u: float) -> tuple[float | 
     leant, lean_chance = leaning(p, note, token)
     top = int(p.argmax())
     positive = p[p > 0]
-    logs = np.log(positive)
-    entropy = -float(positive @ logs)
-    surprise = float(np.log(max(p[token], np.finfo(np.float64).tiny))) + entropy
-    variance = max(float(positive @ logs**2) - entropy**2, 0.0)
+    logs = np.maximum(np.log(positive), LEAST_LOG)
+    mean = float(positive @ logs)
+    surprise = max(float(np.log(max(p[token], np.finfo(np.float64).tiny))), LEAST_LOG) - mean
+    variance = max(float(positive @ logs**2) - mean**2, 0.0)
+    third = float(positive @ np.abs(logs - mean) ** 3)
     below, tied = cell(p, note, token)
     return (below + u * tied, note is not None, leant, lean_chance, token == top, float(p[top]), surprise, variance,
-            float(p[token]))  # fmt: skip
+            third, float(p[token]))  # fmt: skip
 
 
 def leaning(p: Floats, note: Note | None, token: int) -> tuple[bool, float]:

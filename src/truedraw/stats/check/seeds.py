@@ -9,6 +9,7 @@ from itertools import zip_longest
 from truedraw.generate.result import Result
 from truedraw.generate.speculation import OFF, Speculation
 from truedraw.protocol import Engine, Proposal, Work
+from truedraw.sampling.params import SamplingParams
 from truedraw.stats.check.drawing import forks
 from truedraw.stats.check.records import Finding
 from truedraw.stats.check.settings import Settings, spread
@@ -31,7 +32,7 @@ class Difference:
 def seed_equality(subject: Subject, settings: Settings) -> list[Finding]:
     """One finding a draft length."""
     prompts = spread(subject.prompts, settings.equality_prompts)
-    params = replace(subject.params, seed=settings.seed, n=SAMPLES, max_tokens=settings.equality_tokens, stop=())
+    params = _asked(subject.params, settings)
     if not subject.guided:  # a grammar ends its texts
         params = replace(params, ignore_eos=True, stop_token_ids=())
     plain = [subject.model.generate(prompt, params, speculative=PLAIN) for prompt in prompts]
@@ -41,6 +42,13 @@ def seed_equality(subject: Subject, settings: Settings) -> list[Finding]:
         ])
         for length in draft_lengths(subject.speculation)
     ]  # fmt: skip
+
+
+def _asked(params: SamplingParams, settings: Settings) -> SamplingParams:
+    """A few samples of a fixed length, by the same law."""
+    most = settings.equality_tokens
+    least = min(params.min_tokens, most)
+    return replace(params, seed=settings.seed, n=SAMPLES, best_of=None, max_tokens=most, min_tokens=least, stop=())
 
 
 def draft_lengths(speculation: Speculation) -> list[int]:
