@@ -4,6 +4,8 @@ from functools import cache
 
 import pytest
 
+from truedraw.cli.check import CheckFlags, settings_of
+from truedraw.cli.flags import SamplingFlags
 from truedraw.errors import BadParameter
 from truedraw.registry import BUILT_IN
 from truedraw.stats.check.enumerated import enumeration
@@ -64,6 +66,11 @@ def test_a_check_that_proves_nothing_is_not_passed(cli, prompts):
     assert (found["passed"], found["verdict"]) == (False, "nothing was proven")
     assert "raise" in done.err
     assert done.err.splitlines()[-1].startswith("nothing was proven; ")
+
+
+@pytest.mark.parametrize(("samples", "expected"), [(64, 64), (2, 16)])
+def test_the_controls_have_no_fewer_texts_than_the_check(samples, expected):
+    assert settings_of(CheckFlags(samples=samples), SamplingFlags()).control_samples == expected
 
 
 def test_a_draft_model_and_a_grammar_are_checked(cli, prompts):

@@ -45,6 +45,12 @@ def test_weights_and_config_come_back(tmp_path, architecture, tied):
         assert checkpoint.weights.stored_as(name) == "F32"
 
 
+def test_the_heads_of_qwen3_have_128_numbers_where_its_config_is_silent(tmp_path):
+    config = tiny_config("qwen3", head_dim=128)
+    folder = write_folder(tmp_path / "m", config, random_tensors(config), head_dim=None)
+    assert open_checkpoint(folder).config == config
+
+
 def test_half_precision(folder):
     tensors = {name: tensor.astype(np.float16) for name, tensor in random_tensors(tiny_config()).items()}
     save_file(tensors, folder / "model.safetensors")
@@ -58,7 +64,7 @@ def test_bfloat16_without_torch(folder):
     tensors = random_tensors(tiny_config())
     upper = {name: (tensor.view(np.uint32) >> 16).astype(np.uint16) for name, tensor in tensors.items()}
     save_file(upper, folder / "model.safetensors")
-    _rename_dtype(folder / "model.safetensors", b'"U16"', b'"BF16"')
+    _change_header(folder / "model.safetensors", lambda header: header.replace(b'"U16"', b'"BF16"'))
     weights = open_checkpoint(folder).weights
     for name, tensor in tensors.items():
         expected = (tensor.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
@@ -193,6 +199,17 @@ def test_truncated_safetensors(folder):
             open_checkpoint(folder)
 
 
+def test_a_tensor_with_fewer_bytes_than_its_shape_is_refused(folder):
+    def shortened(header):
+        lines = json.loads(header)
+        lines["model.norm.weight"]["data_offsets"][1] -= 4
+        return json.dumps(lines).encode()
+
+    _change_header(folder / "model.safetensors", shortened)
+    with pytest.raises(BadModelFile, match=r"model\.norm\.weight"):
+        open_checkpoint(folder)
+
+
 def test_missing_pieces(folder, tmp_path):
     tensors = random_tensors(tiny_config())
     del tensors["model.layers.0.mlp.up_proj.weight"]
@@ -271,11 +288,11 @@ def test_truncated_openvino_files(tmp_path):
         open_checkpoint(folder)
 
 
-def _rename_dtype(path, old, new):
-    """Rewrite the header with another dtype name."""
+def _change_header(path, change):
+    """Of a safetensors file; `change` takes and gives bytes."""
     data = path.read_bytes()
     size = int.from_bytes(data[:8], "little")
-    header = data[8 : 8 + size].replace(old, new)
+    header = change(data[8 : 8 + size])
     path.write_bytes(len(header).to_bytes(8, "little") + header + data[8 + size :])
 
 

@@ -14,11 +14,12 @@ from truedraw.generate.rows import LawRows
 from truedraw.protocol import NOTHING, Proposal, Purpose, Scores
 from truedraw.sampling.counts import RECENT_TOKENS
 from truedraw.sampling.drawing import RowDraws
+from truedraw.sampling.edits import fixed_bits
 from truedraw.sampling.kernels.edit import edit_here
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness
-from truedraw.sampling.step import Opening
+from truedraw.sampling.step import FixedEdits, Opening
 
 VOCAB = 2100  # more than a tile of the race, and no whole number of bytes of bits
 PROMPT = (7, 3, 3, 2099, 0, 11)
@@ -212,6 +213,27 @@ def test_all_banned_but_one_and_all_banned() -> None:
     nothing = law({"allowed_token_ids": (9,), "bad_words": ((9,),)})
     assert RowDraws().draw(nothing, ROWS["normal"], PhiloxRandomness(1), Purpose.TARGET, 0, 0) is None
     assert possible(nothing, ROWS["normal"], (), {"allowed_token_ids": (9,), "bad_words": ((9,),)}) is None
+
+
+@pytest.mark.parametrize(("byte", "allowed"), [(0b10000101, [0, 2, 7]), (0b11111111, list(range(8)))])
+def test_a_mask_of_one_byte_bans_all_tokens_behind_it(byte: int, allowed: list[int]) -> None:
+    own = masked(byte)
+    for way in (own, own.step_by_step):
+        assert np.flatnonzero(way(np.zeros(20, np.float32))).tolist() == allowed
+
+
+def test_a_mask_that_allows_nothing_leaves_a_long_row_stuck() -> None:
+    own, row = masked(0), np.zeros(20, np.float32)
+    assert RowDraws().draw(own, row, PhiloxRandomness(1), Purpose.TARGET, 0, 0) is None
+    for way in (own, own.step_by_step):
+        with pytest.raises(BadParameter, match="no token may follow") as error:
+            way(row)
+        assert error.value.parameter == "grammar"
+
+
+def masked(byte: int) -> SamplingLaw:
+    bits = fixed_bits(np.array([byte], np.uint8))
+    return SamplingLaw(SamplingParams(), Opening((), 20, masks=(FixedEdits(lambda e: e.allowing(bits), "grammar"),)))
 
 
 def test_a_ban_does_not_hide_a_broken_row() -> None:

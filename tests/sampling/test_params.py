@@ -33,6 +33,7 @@ BAD = [
     ("schedule", {"temperature": []}), ("schedule", {"temperature": 1}), ("schedule", {"temperature": [[0]]}),
     ("schedule", {"temperature": [[0, -1]]}), ("schedule", {"temperature": [[5, 1], [5, 2]]}),
     ("schedule", {"top_k": [[0, 0]]}), ("schedule", {"temperature": [[-1, 1]]}), ("sampler_order", "alphabetical"),
+    ("schedule", {"top_n_sigma": [[0, 0], [5, 2]]}),
     ("sampler_order", ["top_kk"]), ("sampler_order", ["top_k", "top_k"]), ("sampler_order", ["top_k", "penalties"]),
     ("sampler_order", 7), ("stop", "\udcff"), ("stop", ["fine", "a\ud800b"]), ("bad_words", ["\udcff"]),
     ("regex", "\udcff"), ("grammar", 'start: "\udcff"'), ("schedule", {"top_k": [[0, 1], [9, 10**200]]}),

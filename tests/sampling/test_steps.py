@@ -22,11 +22,12 @@ from truedraw.sampling.step import Opening
 CLOSE = 1e-9
 VOCAB = 7
 NUDGES = (0.0, -CLOSE, CLOSE)
+LEAST = 1e-6  # the definition ranks by p, where two smaller logits may look equal
 
+numbers = st.floats(-30, 30, width=32).filter(lambda z: z == 0 or abs(z) >= LEAST)
 logits = st.lists(
-    st.one_of(st.sampled_from([-math.inf, -3.0, 0.0, 0.0, 1.5, 1.5]), st.floats(-30, 30, width=32)),
-    min_size=VOCAB, max_size=VOCAB,
-)  # fmt: skip
+    st.one_of(st.sampled_from([-math.inf, -3.0, 0.0, 0.0, 1.5, 1.5]), numbers), min_size=VOCAB, max_size=VOCAB
+)
 texts = st.lists(st.integers(0, VOCAB - 1), max_size=9)
 parts = st.floats(0.001, 1.0)
 temperatures = st.one_of(st.just(0.0), st.floats(0.05, 2.0))
@@ -138,6 +139,12 @@ def test_all_together_in_every_order(order, seed: int) -> None:
     check(given, rng.normal(0, 2, VOCAB).tolist(), prompt, output, coin=bool(seed % 2))
 
 
+def test_orders_that_differ_in_where_min_p_stands_keep_other_tokens() -> None:
+    row = np.log(np.array([0.4, 0.25, 0.15, 0.1, 0.1], dtype=np.float32))
+    laws = (law({"min_p": 0.3, "top_p": 0.7, "sampler_order": order}, (), ()) for order in ("vllm", "huggingface"))
+    assert [np.count_nonzero(each(row)) for each in laws] == [2, 3]
+
+
 def test_mirostat_carries_its_surprise_along_the_text() -> None:
     given, mu = {"mirostat": 2, "mirostat_tau": 1.2, "mirostat_eta": 0.9, "temperature": 1.3}, 2.4
     rng, here = np.random.default_rng(0), law({"mirostat": 2, **given}, (0,), ())
@@ -188,7 +195,7 @@ def unindexed(given, prompt: Sequence[int], output: Sequence[int]) -> Floats:
 
 @pytest.mark.parametrize("given", [
     {"repetition_penalty": 1.3}, {"frequency_penalty": 0.01, "presence_penalty": 0.4}, {"no_repeat_ngram": 6},
-    {"bad_words": [[3], [4, 4, 5], [1, 2]]},
+    {"no_repeat_ngram": 4}, {"bad_words": [[3], [4, 4, 5], [1, 2]]}, {"bad_words": [[6, 6, 6, 5]]},
 ], ids=str)  # fmt: skip
 def test_a_long_history_and_its_branches_are_those_of_the_text(given) -> None:
     """Past every threshold at which the newest tokens are folded away; a branch that is left changes nothing."""

@@ -64,6 +64,19 @@ def test_a_p_value_is_judged_as_the_least_of_its_family(
     assert all(found[f"test {i}"].passed for i in range(1, FAMILY))
 
 
+@pytest.mark.parametrize(
+    ("chance", "equal_bits", "passed"), [(0.5, True, True), (0.5, False, True), (0.0, True, False), (0.0, False, None)]
+)
+def test_an_impossible_token_fails_where_both_passes_have_equal_bits(
+    chance: float, equal_bits: bool, passed: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(real_text, "run_tests", lambda samples: family(0.9))
+    seen = sample()
+    seen.places["chance"][0, 0] = chance
+    single, _ = real_text.findings([seen], ALPHA, equal_bits)
+    assert {finding.name: finding.passed for finding in single}["no token outside the law"] is passed
+
+
 @pytest.mark.parametrize(("p_value", "caught"), [(0.9 * ALPHA, False), (0.9 * ALPHA / FAMILY, True)])
 def test_a_planted_bug_is_caught_by_the_same_family(p_value: float, caught: bool) -> None:
     assert judged(replace(BUGS[0], shared=True), [sample()], family(p_value), ALPHA).figures["caught"] is caught

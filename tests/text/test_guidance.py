@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 from sentence_piece import tokenizer_of
 from tiny_models import byte_tokenizer
+from tokenizers import Tokenizer as Raw
+from tokenizers import models, pre_tokenizers
 
 from truedraw.errors import BadParameter
 from truedraw.sampling.grammar import OVER, opened
 from truedraw.sampling.params import SamplingParams
 from truedraw.text import Tokenizer
+from truedraw.text.guidance import Vocabulary, continuing
 from truedraw.text.guided import ends_of, masks
 
 ODD = [
@@ -64,6 +67,20 @@ def test_text_that_must_come_is_spelled_in_bytes(tokenizer: Tokenizer, text: str
         step = step.after(tokens[-1], None)
     assert tokens[-1] in tokenizer.eos_ids
     assert b"".join(map(tokenizer.token_bytes, tokens[:-1])) == text.encode()
+
+
+def test_bytes_that_are_no_text_are_not_spelled_by_a_control_token(byte_level: Tokenizer) -> None:
+    vocabulary, data = Vocabulary(byte_level, continuing(byte_tokenizer()), (2,)), b"<|im_end|>\xff"
+    ids = vocabulary(data)
+    assert not set(ids) & set(vocabulary.special_token_ids)
+    assert b"".join(map(byte_level.token_bytes, ids)) == data
+
+
+def test_a_metaspace_puts_no_space_before_a_continuation() -> None:
+    raw = Raw(models.BPE(vocab={"▁": 0, "a": 1, "▁a": 2}, merges=[("▁", "a")]))
+    raw.pre_tokenizer = pre_tokenizers.Metaspace()
+    assert raw.encode("a").tokens == ["▁a"]
+    assert continuing(raw).encode("a").tokens == ["a"]
 
 
 def test_every_end_token_may_end(byte_level: Tokenizer) -> None:

@@ -65,6 +65,11 @@ def test_the_first_space_of_sentence_piece(pieces):
     assert stream(pieces, ids, continues=True) == [" hello", " wor", "ld", ""]
 
 
+def test_a_row_without_a_token_leaves_the_first_space_to_be_dropped(pieces):
+    ids = [pieces.vocab_size, *pieces.encode("hello", add_special=False)]
+    assert "".join(stream(pieces, ids)) == pieces.decode(ids) == "hello"
+
+
 def test_streaming_into_stops(byte_level):
     detokenizer, stops = Detokenizer(byte_level), StopStrings(["é!"])
     shown = [stops.push(detokenizer.push(i)) for i in byte_level.encode("aé b é! c")]

@@ -6,10 +6,20 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sentence_piece import tokenizer_of
-from tiny_models import MERGES, SPECIAL, GGUFOptions, byte_tokens, random_tensors, tiny_config, write_folder, write_gguf
+from sentence_piece import metadata, tokenizer_of
+from tiny_models import (
+    MERGES,
+    SPECIAL,
+    GGUFOptions,
+    byte_tokenizer,
+    byte_tokens,
+    random_tensors,
+    tiny_config,
+    write_folder,
+    write_gguf,
+)
+from tokenizers import AddedToken, decoders
 from tokenizers import Tokenizer as Raw
-from tokenizers import decoders
 from tokenizers import models as kinds
 
 from truedraw.errors import BadInput, BadModelFile, UnsupportedModel
@@ -69,6 +79,24 @@ def test_control_tokens_are_found_in_text_and_hidden_in_output(byte_level):
     assert byte_level.token_bytes(2) == b"<|im_end|>"
 
 
+def with_token(content, special=False):
+    raw = byte_tokenizer()
+    raw.add_tokens([AddedToken(content, normalized=False, special=special)])
+    return Tokenizer(raw)
+
+
+def test_an_added_token_is_text_and_not_byte_characters():
+    tokenizer = with_token("<é>")
+    assert tokenizer.decode(tokenizer.encode("<é>")) == "<é>"
+    assert len(tokenizer.encode("<é>")) == 1
+
+
+def test_ids_are_the_same_only_where_the_same_are_special():
+    assert with_token("<x>").same_ids(with_token("<x>"))
+    assert not with_token("<x>").same_ids(with_token("<x>", special=True))
+    assert not with_token("<x>").same_ids(with_token("<y>"))
+
+
 def test_every_byte_has_its_token(byte_level, pieces):
     found = {byte_level.token_bytes(i) for i in range(byte_level.vocab_size)}
     assert {bytes([byte]) for byte in range(256)} <= found
@@ -100,6 +128,21 @@ def test_sentence_piece_space_before_a_text(pieces, tmp_path):
     bare = tokenizer_of(tmp_path / "m.gguf", add_space_prefix=False, add_bos_token=False)
     assert bare.decode(bare.encode(" world")) == " world"
     assert 1 not in bare.encode("world")
+    assert b"".join(map(bare.token_bytes, bare.encode("world"))) == b"world"
+
+
+def test_sentence_piece_never_makes_an_unused_piece(pieces, tmp_path):
+    whole, unused = pieces.token_id("▁hello"), 5
+    types = metadata()["tokenizer.ggml.token_type"]
+    types[whole] = unused
+    other = tokenizer_of(tmp_path / "m.gguf", token_type=types)
+    assert pieces.encode("hello") == [1, whole]
+    assert other.encode("hello") == [1, other.token_id("▁hel"), other.token_id("lo")]
+
+
+def test_an_end_token_is_added_where_the_file_says_so(tmp_path):
+    framed = tokenizer_of(tmp_path / "m.gguf", add_eos_token=True).encode("hello")
+    assert (framed[0], framed[-1]) == (1, 2)
 
 
 @pytest.mark.parametrize(
