@@ -42,6 +42,13 @@ def test_a_certificate_for_people_and_programs(cli, prompts, tmp_path):
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
+@pytest.mark.parametrize("given", [("--min-tokens", 30, "--max-tokens", 32), ("--min-tokens", 9)])
+def test_a_least_length_is_no_obstacle(cli, prompts, given):
+    """Some of the texts are shorter than asked for."""
+    done = cli("check", *FAST, "--prompts", prompts, *given)
+    assert done.code == 0, done.err
+
+
 def test_json_alone_is_quiet_and_can_be_repeated(cli, prompts):
     runs = [cli("check", *FAST, "--prompts", prompts, "--json", "--seed", 5) for _ in range(2)]
     assert runs[0].err == ""

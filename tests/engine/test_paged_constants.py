@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from engine.decoder import PLAIN, Decoder, RandomWeights, expected_rows, tiny_engine, tv
+from models.tiny_models import random_tensors, tiny_config, write_gguf
+from truedraw.engine.openvino import OpenVINOEngine
 from truedraw.engine.openvino.weights import ConvertedConstants, quantise, stacks, vectors
+from truedraw.models import open_checkpoint
 from truedraw.models.layout import EMBEDDING, expected_shapes
 from truedraw.protocol import Proposal, Work
 
@@ -98,3 +101,25 @@ def test_int8_rounds_to_nearest_and_survives_empty_rows():
 def test_every_tensor_is_stored_once():
     names = [name for stack in stacks(PLAIN) for name in stack] + vectors(PLAIN)
     assert sorted(names) == sorted(expected_shapes(PLAIN))
+
+
+def test_a_file_that_was_mended_is_converted_again(tmp_path, monkeypatch):
+    """Also where nobody samples it for its fingerprint."""
+    monkeypatch.setattr("truedraw.models.fingerprint.SAMPLES", 2)
+    monkeypatch.setattr("truedraw.models.fingerprint.BLOCK_BYTES", 16)
+    config = tiny_config()
+    path = write_gguf(tmp_path / "m.gguf", config, random_tensors(config))
+    whole = path.read_bytes()
+    middle = len(whole) // 2 // 4 * 4
+
+    def logits():
+        engine = OpenVINOEngine.load(open_checkpoint(path), cache=tmp_path / "cache", cache_bytes=8 << 20)
+        found = engine.forward([Work(engine.open([1, 2, 3]))])[0].logits.copy()
+        engine.close()
+        return found
+
+    before = logits()
+    path.write_bytes(whole[:middle] + bytes(64_000) + whole[middle + 64_000 :])
+    assert not np.array_equal(logits(), before)
+    path.write_bytes(whole)
+    assert np.array_equal(logits(), before)

@@ -108,8 +108,14 @@ def test_versions_that_can_be_read(tmp_path, config, tensors, version):
 # ------------------------------------------------------------------------------------------------------- rope
 
 
-def test_linear_rope_scaling(tmp_path, config, tensors):
-    metadata = {"llama.rope.scaling.type": "linear", "llama.rope.scaling.factor": 4.0}
+@pytest.mark.parametrize("metadata", [
+    {"llama.rope.scaling.type": "linear", "llama.rope.scaling.factor": 4.0},
+    {"llama.rope.scaling.factor": 4.0},
+    {"llama.rope.scale_linear": 4.0},
+    {"llama.rope.scaling.factor": 0.0, "llama.rope.scale_linear": 4.0},
+])  # fmt: skip
+def test_linear_rope_scaling(tmp_path, config, tensors, metadata):
+    """As llama.cpp reads it: a factor without a type is linear, and an older key holds it, too."""
     found = open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors, GGUFOptions(metadata=metadata)))
     assert found.config.rope_scaling == {"rope_type": "linear", "factor": 4.0}
     plain = inverse_frequencies(config)
@@ -134,6 +140,21 @@ def test_other_factors_are_refused(tmp_path, config, tensors):
         open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors, options))
 
 
+def test_factors_beside_a_linear_one_are_refused(tmp_path, tensors):
+    config = tiny_config(rope_theta=500000.0)
+    factors = llama3_factors(inverse_frequencies(config), LLAMA3).astype(np.float32)
+    options = GGUFOptions(metadata={"llama.rope.scaling.factor": 2.0}, extra={"rope_freqs.weight": factors})
+    with pytest.raises(UnsupportedModel, match="beside a linear factor of 2"):
+        open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors, options))
+
+
+@pytest.mark.parametrize("factors", [np.ones(3, np.float32), np.ones(8, np.float16), np.ones((2, 8), np.float32)])
+def test_factors_of_another_size_are_refused(tmp_path, config, tensors, factors):
+    options = GGUFOptions(extra={"rope_freqs.weight": factors})
+    with pytest.raises(BadModelFile, match=r"rope_freqs\.weight is not 8 float32 numbers"):
+        open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors, options))
+
+
 # -------------------------------------------------------------------------------------------------- bad files
 
 
@@ -145,6 +166,7 @@ def test_other_factors_are_refused(tmp_path, config, tensors):
         ({"llama.attention.sliding_window": 64}, "sliding window of 64"),
         ({"llama.rope.dimension_count": 8}, "full rotary"),
         ({"llama.attention.scale": 0.5}, "attention.scale"),
+        ({"llama.rope.scaling.attn_factor": 1.5}, "attn_factor"),
         ({"split.count": 3}, "one part of several"),
     ],
 )

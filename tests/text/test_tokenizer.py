@@ -1,5 +1,6 @@
 """Ids and text: round trips, raw bytes, the tables of GGUF files, parity with transformers."""
 
+import json
 import random
 from pathlib import Path
 
@@ -89,6 +90,40 @@ def test_an_added_token_is_text_and_not_byte_characters():
     tokenizer = with_token("<é>")
     assert tokenizer.decode(tokenizer.encode("<é>")) == "<é>"
     assert len(tokenizer.encode("<é>")) == 1
+
+
+@pytest.mark.parametrize("space", ["▁▁", "▁a▁"])
+def test_added_tokens_of_sentence_piece_are_written_in_its_spaces(space):
+    raw = Raw(kinds.BPE({"a": 0, "▁": 1}, []))
+    raw.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    raw.add_tokens([AddedToken(space, normalized=False)])
+    raw.add_special_tokens([AddedToken("<▁>", normalized=False, special=True)])
+    tokenizer = Tokenizer(raw)
+    ids = [0, 2, 1, 0]
+    assert tokenizer.decode(ids) == raw.decode(ids) == f"a{space.replace('▁', ' ')} a"
+    assert tokenizer.token_bytes(3) == "<▁>".encode()
+
+
+def test_a_folder_that_cuts_and_fills_up_texts_does_neither_here(tmp_path):
+    config = tiny_config()
+    folder = write_folder(tmp_path, config, random_tensors(config))
+    raw = Raw.from_file(str(folder / "tokenizer.json"))
+    before = Tokenizer.of(open_checkpoint(folder)).encode("hello world")
+    raw.enable_truncation(3)
+    raw.enable_padding(length=40)
+    raw.save(str(folder / "tokenizer.json"))
+    assert len(before) > 3
+    assert Tokenizer.of(open_checkpoint(folder)).encode("hello world") == before
+
+
+@pytest.mark.parametrize("written", ["<|im_start|>", {"content": "<|im_start|>"}])
+def test_a_chat_template_has_the_names_that_its_folder_gives(tmp_path, written):
+    """Whatever else ends a text; a token that is null there is nothing."""
+    config = tiny_config()
+    folder = write_folder(tmp_path, config, random_tensors(config), eos_token_id=[2, 1], bos_token_id=2)
+    names = {"eos_token": written, "bos_token": None, "chat_template": "{{ bos_token }}|{{ eos_token }}"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(names))
+    assert Tokenizer.of(open_checkpoint(folder)).chat([{"role": "user", "content": ""}]) == "|<|im_start|>"
 
 
 def test_ids_are_the_same_only_where_the_same_are_special():

@@ -24,6 +24,7 @@ from truedraw.errors import TrainingError
 Tensor = Any  # torch.Tensor
 LONGEST_GRADIENT = 1.0
 LOOKS = 20  # at held-out text
+PATIENT_UNTIL = 0.5  # of a training that goes on from another one: a high rate takes back at first what that learnt
 PROGRESS = 1e-4  # tokens a round that count as such
 SEEN_EVERY = 20  # steps
 SMOOTH = 0.9  # of what was seen before
@@ -196,7 +197,7 @@ class Training(Generic[Learns]):
         if found.tokens > state.best + PROGRESS:
             state.best, state.best_step, state.stale = found.tokens, state.step, 0
             write_checkpoint(self.best_path, self.learner.arrays(moments=False), {"step": state.step})
-        else:
+        elif done >= PATIENT_UNTIL or not self._course.further:
             state.stale += 1
         state.seconds = round(clock.seconds, 3)
         self._save()
