@@ -21,7 +21,7 @@ LOOK_ROWS = 1500  # of held-out text
 
 
 class HeadLearner:
-    """training.Learner; `arrays`: where it stood after `step` steps, None: at the beginning."""
+    """learning.Learner; `arrays`: where it stood after `step` steps, None: at the beginning."""
 
     def __init__(self, data: Rows, tables: Tables, plan: HeadPlan, arrays: Arrays | None, step: int) -> None:
         self._data, self._plan, network = data, plan, network_of(plan)
@@ -33,16 +33,16 @@ class HeadLearner:
         self.optimiser = optimiser_of(self.weights, plan.rate, found, step)
 
     def gradient(self, step: int, blend: Blend, look: bool) -> tuple[Seen | None, int]:
-        """See training.Learner."""
+        """See learning.Learner."""
         where = windows(self._data, self._plan.seed, step, self.positions)
         return gradient(self.head, where, blend, look), int(where.counts(1).sum())
 
     def look(self) -> Measured:
-        """See training.Learner."""
+        """See learning.Learner."""
         return measured(self.head, self._data, SCORE, LOOK_ROWS)
 
     def arrays(self, moments: bool = True) -> Arrays:
-        """See training.Learner."""
+        """See learning.Learner."""
         fixed: Arrays = {"tokens": self.head.known.tokens, "scale": self.head.scale.numpy()}
         return {**learnt_arrays(self.weights, self.optimiser, moments), **fixed}
 

@@ -6,22 +6,21 @@ A run of so many steps that goes on after a kill is, bit for bit, the run it wou
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from truedraw.distill.checkpoint import Arrays, forget_checkpoints, read_checkpoint, write_checkpoint
 from truedraw.distill.clock import Clock
-from truedraw.distill.evaluation import Measured
 from truedraw.distill.gradients import Blend, Seen, survival_of
+from truedraw.distill.learning import Course, Learner
 from truedraw.distill.plan import TRAINING, Limits, Tell
 from truedraw.distill.schedule import fallen, share_of, warmth
 from truedraw.distill.windows import POSITIONS
 from truedraw.errors import TrainingError
 
-Tensor = Any  # torch.Tensor
 LONGEST_GRADIENT = 1.0
 LOOKS = 20  # at held-out text
 PATIENT_UNTIL = 0.5  # of a training that goes on from another one: a high rate takes back at first what that learnt
@@ -31,59 +30,6 @@ SMOOTH = 0.9  # of what was seen before
 KEPT_AT_FIRST = 0.4  # acceptance, before any was seen
 POINTS = 100  # of the curves
 CHECKPOINT_SECONDS = 30.0
-
-
-class Learner(Protocol):
-    """A draft that learns: its network, its texts, its optimiser, out of arrays and into arrays.
-
-    weights: in one order always, for the length of a gradient is summed in it.
-    """
-
-    @property
-    def positions(self) -> int:
-        """That are learnt, of a chain."""
-        ...
-
-    @property
-    def weights(self) -> Mapping[str, Tensor]:
-        """What is learnt, by name."""
-        ...
-
-    @property
-    def optimiser(self) -> Any:
-        """Of these weights."""
-        ...
-
-    def gradient(self, step: int, blend: Blend, look: bool) -> tuple[Seen | None, int]:
-        """Add that of a step, whose number alone says what it is of; what was seen, and how many rows were learnt."""
-        ...
-
-    def look(self) -> Measured:
-        """At held-out text, at temperature 1."""
-        ...
-
-    def arrays(self, moments: bool = True) -> Arrays:
-        """To begin again from, `moments`: with what the optimiser remembers."""
-        ...
-
-
-class Course(Protocol):
-    """How a plan has it learnt."""
-
-    @property
-    def loss(self) -> str:
-        """A name of losses.py."""
-        ...
-
-    @property
-    def rate(self) -> float:
-        """Of learning, at its highest."""
-        ...
-
-    @property
-    def further(self) -> bool:
-        """Whether what learns has learnt before."""
-        ...
 
 
 Learns = TypeVar("Learns", bound=Learner)

@@ -39,7 +39,7 @@ class Material(NamedTuple):
 
 
 class EagleLearner:
-    """training.Learner; `arrays`: where it stood after `step` steps, None: at the beginning."""
+    """learning.Learner; `arrays`: where it stood after `step` steps, None: at the beginning."""
 
     positions = POSITIONS
 
@@ -59,16 +59,16 @@ class EagleLearner:
         self.optimiser = optimiser_of(self.weights, plan.rate, arrays, step)
 
     def gradient(self, step: int, blend: Blend, look: bool) -> tuple[Seen | None, int]:
-        """See training.Learner."""
+        """See learning.Learner."""
         batch = self.texts.step(self._plan.seed, step)
         return gradient(self.draft, self.texts.data, batch, blend, look), len(batch.bases)
 
     def look(self) -> Measured:
-        """See training.Learner."""
+        """See learning.Learner."""
         return measured(self.draft, self.texts, SCORE, LOOK_ROWS)
 
     def arrays(self, moments: bool = True) -> Arrays:
-        """See training.Learner."""
+        """See learning.Learner."""
         return {KNOWN: self.draft.known.tokens, **learnt_arrays(self.weights, self.optimiser, moments)}
 
     def tensors(self, arrays: Arrays) -> Arrays:

@@ -36,7 +36,7 @@ class Material(NamedTuple):
 
 
 class Learner:
-    """training.Learner of a draft of the sizes `config`.
+    """learning.Learner of a draft of the sizes `config`.
 
     `arrays`: where it stood after `step` steps, None: at the beginning.
     """
@@ -65,14 +65,14 @@ class Learner:
         self.optimiser = optimiser_of(weights, plan.rate, arrays, step)
 
     def gradient(self, step: int, blend: Blend, look: bool) -> tuple[Seen | None, int]:
-        """See training.Learner."""
+        """See learning.Learner."""
         batch = self.texts.step(self._plan.seed, step)
         columns = self._words.columns(self._plan.seed, step)
         seen = gradient(self.draft, self.texts.data, batch, columns, (blend.loss, blend.share), look)
         return seen and Seen(seen.loss, (seen.kept,)), len(batch.rows)
 
     def look(self) -> Measured:
-        """See training.Learner."""
+        """See learning.Learner."""
         return self.measured(SCORE, LOOK_ROWS)
 
     def measured(self, temperature: float, most: int) -> Measured:
@@ -89,7 +89,7 @@ class Learner:
         return {EMBEDDING: into, HEAD: out, **layers}
 
     def arrays(self, moments: bool = True) -> Arrays:
-        """See training.Learner."""
+        """See learning.Learner."""
         return {KNOWN: self._words.known, **learnt_arrays(self.weights, self.optimiser, moments)}
 
 
