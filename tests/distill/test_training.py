@@ -207,6 +207,36 @@ def test_it_ends_where_nothing_gets_better(data, tmp_path, monkeypatch):
     assert training.state.step < 30
 
 
+def test_a_head_that_is_trained_further_has_patience_from_half_way_on(data, tmp_path, monkeypatch):
+    """Its first looks are worse than where it began, as long as the rate is high."""
+    monkeypatch.setattr(loop, "PROGRESS", 10.0)
+    plan = replace(PLAN, init_from=exported(data, tmp_path))
+    training = head_training(data, tables(), plan, tmp_path / "further.checkpoint")
+    training.run(Limits(seconds=None, steps=100, patience=3), None, quiet)
+    assert training.state.stale == 3
+    assert 50 < training.state.step < 70
+
+
+def test_a_head_whose_laws_are_no_numbers_is_not_trained(data, tmp_path, monkeypatch):
+    plan = replace(PLAN, init_from=exported(data, tmp_path))
+    training = head_training(data, tables(), plan, tmp_path / "further.checkpoint")
+    training.learner.weights["output"].data *= 1e38
+    with pytest.raises(TrainingError, match="laws are no numbers after step 0"):
+        training.run(Limits(seconds=None, steps=10), None, quiet)
+    assert not training.has_best
+
+
+def exported(data, folder, plan=PLAN):
+    """The file of a head that learnt a little."""
+    from truedraw.distill.export import Target, export, figures
+
+    learnt = trained(data, folder, 40, plan=plan).learner
+    facts = figures(learnt.head, learnt.arrays(), data, seed=0)
+    path, target = folder / "exported.safetensors", Target("none", "0" * 32, VOCAB, SHAPE.width, (4,))
+    export(path, target, learnt.head, learnt.arrays(), {"model": "none", **facts})
+    return path
+
+
 def test_a_cut_checkpoint_is_refused(data, tmp_path):
     trained(data, tmp_path, 5)
     path = tmp_path / "lk.checkpoint"

@@ -43,6 +43,15 @@ def engine(checkpoint, numerics):
     loaded.close()
 
 
+def test_each_arithmetic_has_bits_of_its_own(engine, checkpoint, numerics, tokens):
+    """Or one of them would be the other by mistake."""
+    other = OpenVINOEngine.load(checkpoint, numerics={"invariant": "rowwise"}.get(numerics, "invariant"))
+    mine, others = (decoded(each, tokens[:DEPTH], [])[0] for each in (engine, other))
+    other.close()
+    assert (mine != others).mean() > 0.5
+    assert np.abs(mine - others).max() < 2
+
+
 @pytest.fixture(scope="module")
 def plain(engine, tokens):
     """Row i follows DEPTH + i tokens, each from a pass of its own: plain decoding."""

@@ -112,7 +112,7 @@ def test_versions_that_can_be_read(tmp_path, config, tensors, version):
     {"llama.rope.scaling.type": "linear", "llama.rope.scaling.factor": 4.0},
     {"llama.rope.scaling.factor": 4.0},
     {"llama.rope.scale_linear": 4.0},
-    {"llama.rope.scaling.factor": 0.0, "llama.rope.scale_linear": 4.0},
+    {"llama.rope.scaling.factor": 4.0, "llama.rope.scale_linear": 2.0},
 ])  # fmt: skip
 def test_linear_rope_scaling(tmp_path, config, tensors, metadata):
     """As llama.cpp reads it: a factor without a type is linear, and an older key holds it, too."""
@@ -121,6 +121,16 @@ def test_linear_rope_scaling(tmp_path, config, tensors, metadata):
     plain = inverse_frequencies(config)
     np.testing.assert_allclose(inverse_frequencies(found.config), plain / 4)
     np.testing.assert_allclose(plain, 10000.0 ** (-np.arange(8) / 8))
+
+
+@pytest.mark.parametrize("metadata", [
+    {"llama.rope.scaling.factor": 0.0, "llama.rope.scale_linear": 4.0},
+    {"llama.rope.scaling.type": "none", "llama.rope.scaling.factor": 4.0},
+    {"llama.rope.scale_linear": 1.0},
+])  # fmt: skip
+def test_no_rope_scaling(tmp_path, config, tensors, metadata):
+    found = open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors, GGUFOptions(metadata=metadata)))
+    assert found.config.rope_scaling is None
 
 
 def test_llama3_factors_are_recognised(tmp_path, tensors):

@@ -190,6 +190,7 @@ def test_a_damaged_model_is_fetched_again_when_it_is_pulled(hub, tmp_path):
 
 @pytest.mark.parametrize("error", [
     "RuntimeError('odd')", "ConnectionResetError(104, 'reset')", "TimeoutError('slow')", "OSError('check failed')",
+    "OSError(113, 'no route')", "__import__('socket').gaierror(-3, 'no name')", "__import__('ssl').SSLError(1, 'bad')",
 ])  # fmt: skip
 def test_whatever_the_hub_package_raises_is_one_error(tmp_path, error):
     """It speaks HTTP with packages of its own, whose errors are theirs."""

@@ -107,6 +107,13 @@ def test_no_test_refuses_far_more_often_than_it_says(count, chance) -> None:
     assert (refused @ weights <= 2 * level).all(), refused @ weights / level
 
 
+def test_a_token_of_hardly_any_chance_does_not_decide() -> None:
+    p = np.array([1 - 1e-30, 1e-30])
+    (place,) = np.array([(*_place(p, None, 1, 0.5), 0.0)], dtype=PLACE)
+    assert -9 < place["surprise"] < -7
+    assert place["surprise_variance"] < 1e-20
+
+
 def test_a_lean_towards_the_draft_is_seen_by_those_who_look_for_it() -> None:
     found = {test.name: test.p_value for test in run_tests([texts(seed, 16, 40, bias=0.25) for seed in range(4)])}
     for name in ("text follows the draft", "uniformity (KS)", "log p + entropy", "running e-value"):

@@ -52,7 +52,7 @@ def compare(own: CompareFlags, text: TextFlags, head: HeadFlags, model: ModelFla
     except KeyboardInterrupt:
         typer.echo(f"interrupted; the same command goes on with {wanted.plan.work}", err=True)
         raise typer.Exit(EXIT_CODE) from None
-    told = numbers(name, found, own)
+    told = numbers(name, found, own, network.head.init_from)
     write_page(own.output, told, found)
     if output.stats and not output.json:
         print_tables(told)
@@ -93,10 +93,11 @@ def compared(wanted: Wanted, layers: tuple[int, ...] | None, flags: ModelFlags) 
         return model.name, run(model, wanted, tell)
 
 
-def numbers(name: str, found: Compared, own: CompareFlags) -> dict[str, Any]:
+def numbers(name: str, found: Compared, own: CompareFlags, init_from: Path | None = None) -> dict[str, Any]:
     """For JSON."""
     from truedraw.bench.provenance import machine
     from truedraw.distill.comparison.told import sections, trainings
+    from truedraw.distill.further import begun_from
 
     return {
         "model": name,
@@ -107,6 +108,7 @@ def numbers(name: str, found: Compared, own: CompareFlags) -> dict[str, Any]:
         "trainings": trainings(found.records),
         "sections": sections(found.records, found.path),
         "report": str(own.output),
+        **begun_from(init_from),
         **machine(),
     }
 

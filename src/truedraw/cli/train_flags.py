@@ -139,8 +139,8 @@ class LimitFlags:
     )
     patience: Annotated[
         int,
-        flag("--patience", help="End after so many looks at held-out text without progress.", min=1,
-             rich_help_panel=LIMITS),
+        flag("--patience", help="End after so many looks at held-out text without progress; with --init-from those of "
+             "the first half do not count.", min=1, rich_help_panel=LIMITS),
     ] = 6  # fmt: skip
     feature_bytes: Annotated[
         str,

@@ -51,7 +51,9 @@ def _further(flags: HeadFlags, name: str, seed: int) -> Chosen:
     path = shipped_head() if name == SHIPPED else Path(name).expanduser()
     card = read_card(path)
     rate = flags.learning_rate or RATE_FURTHER
-    head = HeadPlan(card.training.get("hidden"), card.tokens, flags.loss, seed, rate, card.kind, card.heads, path)
+    hidden = card.training.get("hidden")
+    inner = hidden if type(hidden) is int else None  # for people: the network itself is the file's
+    head = HeadPlan(inner, card.tokens, flags.loss, seed, rate, card.kind, card.heads, path)
     return Chosen(head, card.layers or ANY_LAYER)
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 TOLD = ("texts", "tokens", "trained_tokens", "seed")  # of a card, in that of the head that goes on from it
 INIT = "init_from"
-
-
 CODES = ".codes"  # behind the name of a matrix, in a file
 
 
@@ -57,4 +55,5 @@ def begun_from(path: Path | None) -> dict[str, Any]:
     if path is None:
         return {}
     found = read_card(path).training
-    return {INIT: {"file": path.name, **{name: found[name] for name in (*TOLD, INIT) if name in found}}}
+    before = {INIT: found[INIT]} if isinstance(found.get(INIT), dict) else {}
+    return {INIT: {"file": path.name, **{name: found[name] for name in TOLD if name in found}, **before}}

@@ -65,6 +65,8 @@ def _trained(
     try:
         training.run(plan.limits, seconds, tell)
     except TrainingError as error:
+        if not training.has_best:
+            raise
         return training, error
     return training, None
 

@@ -96,6 +96,11 @@ class Training(Generic[Learns]):
             raise
         self._save()
 
+    @property
+    def has_best(self) -> bool:
+        """Whether any weights were looked at."""
+        return self.best_path.exists()
+
     def best(self) -> Arrays:
         """The weights that did best on held-out text."""
         found = read_checkpoint(self.best_path)
@@ -138,6 +143,10 @@ class Training(Generic[Learns]):
         if number == state.looked:
             return
         found = self.learner.look()
+        if not math.isfinite(found.tokens):
+            raise TrainingError(
+                f"the draft's laws are no numbers after step {state.step}: what it began with is damaged"
+            )
         state.looked = number
         state.looks.append({"tokens": state.tokens, "step": state.step, **found.to_json()})
         if found.tokens > state.best + PROGRESS:

@@ -24,11 +24,11 @@ def fingerprint(files: Iterable[Path], named: bool = True) -> str:
 
 
 def written_at(path: Path) -> str:
-    """When a file, or those of a folder, were last written to, in nanoseconds; empty for what is not there.
+    """When a file, or a folder's weights, were last written to, in nanoseconds; empty for what is not there.
 
     What is mended where nobody samples it has at least been written to.
     """
-    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    files = sorted(path.glob("*.safetensors")) if path.is_dir() else [path]
     return " ".join(str(file.stat().st_mtime_ns) for file in files if file.is_file())
 
 

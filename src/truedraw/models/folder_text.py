@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 NO_TOKEN = -1
 MANY = 1 << 31
+LONGEST_ID = 12  # digits
 GENERATION = "generation_config.json"
 NAMED = ("bos_token", "eos_token", "pad_token", "unk_token")  # special tokens that chat templates write
 SAMPLING_KEYS = (
@@ -106,7 +107,11 @@ class _SpecialIds:
         return [
             int(i)
             for i, entry in added.items()
-            if i.isascii() and i.isdecimal() and isinstance(entry, dict) and entry.get("content") == text
+            if i.isascii()
+            and i.isdecimal()
+            and len(i) < LONGEST_ID
+            and isinstance(entry, dict)
+            and entry.get("content") == text
         ]
 
 

@@ -99,8 +99,9 @@ def _rope_scaling(file: GGUFFile, fields: Fields, head_dim: int) -> dict[str, An
 
 
 def _linear(fields: Fields) -> float:
-    """1 where nothing is said, which a 0 says as well."""
-    return next((fields.number(key) for key in FACTORS if fields.get(key)), 1.0)
+    """1 where nothing is said, which a 0 says as well; the first key that is there counts."""
+    key = next((key for key in FACTORS if fields.get(key) is not None), None)
+    return fields.number(key) if key is not None and fields.get(key) != 0 else 1.0
 
 
 def _table(file: GGUFFile, head_dim: int) -> NDArray[np.float32]:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
+from socket import gaierror
+from ssl import SSLError
 from typing import Any
 
-from truedraw.errors import BadModelFile, PullError, UnknownModel
-from truedraw.models.cache import disk_errors, folder_name, models_folder, staging
+from truedraw.errors import PullError, TruedrawError, UnknownModel
+from truedraw.models.cache import FULL, disk_errors, folder_name, models_folder, staging
 from truedraw.models.checkpoint import Progress
 from truedraw.models.pull import silent
 
 WANTED = ("*.json", "*.jinja", "*.safetensors", "openvino_model.xml", "openvino_model.bin")
 UNWANTED = ("*/*",)  # other formats and experiments live in subfolders
 MAX_REASON = 300  # characters of an error from below that a message repeats
+OF_THE_DISK = (*FULL, errno.EROFS, errno.EACCES, errno.EIO, errno.EFBIG, errno.ENAMETOOLONG)
 NEVER = 1e9  # seconds between two drawings of a bar that nobody sees
 
 
@@ -34,7 +38,7 @@ def pull_from_hub(
     name: str, *, check: Callable[[Path], object], cache: Path | None = None, progress: Progress | None = None,
     verify: bool = False,
 ) -> Path:  # fmt: skip
-    """Fetch a model unless it is there, `verify`: and sound; returns its folder.
+    """Fetch a model unless it is there, `verify`: and can be opened; returns its folder.
 
     `check` opens the folder before it counts as fetched and raises what is wrong with it. Raises PullError
     and UnknownModel; nothing half is left.
@@ -55,7 +59,7 @@ def pull_from_hub(
 def _is_damaged(folder: Path, check: Callable[[Path], object]) -> bool:
     try:
         check(folder)
-    except BadModelFile:
+    except TruedrawError:  # it was none when it was fetched
         return True
     return False
 
@@ -79,7 +83,7 @@ def _download(name: str, folder: Path, tell: Progress) -> None:
     except errors.RepositoryNotFoundError as error:
         raise UnknownModel(f"the hub has no model {name!r}, or none that you may see; check the spelling") from error
     except OSError as error:
-        if error.errno is not None and not isinstance(error, ConnectionError | TimeoutError):  # of the disk
+        if error.errno in OF_THE_DISK and not isinstance(error, gaierror | SSLError):
             raise
         raise _not_fetched(name, error) from error
     except Exception as error:  # of whatever huggingface_hub speaks HTTP with

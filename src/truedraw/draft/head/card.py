@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from truedraw.errors import BadFile
@@ -86,10 +87,16 @@ class Card:
         sizes: Sequence[Any] = (self.vocab_size, self.width, self.tokens)
         if not all(type(size) is int and size > 0 for size in sizes) or self.tokens > self.vocab_size:
             raise BadFile(f"{path} says {sizes} of its vocabulary, width and tokens; these cannot be")
-        if not all(type(layer) is int and layer >= 0 for layer in self.layers):
+        if not isinstance(self.training, Mapping):
+            raise BadFile(f"{path} says {self.training!r:.80} of its training; that is no table of figures")
+        if not all(type(layer) is int and layer >= 0 for layer in self.layers) or not _rise(self.layers):
             raise BadFile(f"{path} says that it reads the layers {self.layers!r:.80}; these cannot be")
         if not self.siblings or not all(_is_chance(each) for each in self.siblings):
             raise BadFile(f"{path} says {self.siblings!r:.80} of its candidates; give each a chance from 0 to 1")
+
+
+def _rise(layers: Sequence[int]) -> bool:
+    return all(one < other for one, other in pairwise(layers))
 
 
 def _is_chance(value: object) -> bool:

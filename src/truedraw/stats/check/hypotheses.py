@@ -21,7 +21,6 @@ from truedraw.stats.evalue import RunningEvidence
 
 SIMULATIONS, SIMULATION_SEED = 20_000, 1
 LEAST_VARIANCE = 5.0  # of a sum of coin tosses, below which a normal law is no description of it; in squared steps
-
 LEAST_STEP = 0.1  # nats; below that rounding has a say
 
 
