@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import IO
 
 from truedraw.errors import PullError
@@ -47,14 +46,13 @@ def staging(models: Path, name: str) -> Iterator[Path]:
     corner.mkdir(parents=True, exist_ok=True)
     with (corner / f"{folder_name(name)}.lock").open("a+b") as lock:
         _wait_for(lock)
-        mine = corner / f"{folder_name(name)}.parts"  # of its own: one name may go on where another ends
-        shutil.rmtree(mine, ignore_errors=True)
-        mine.mkdir()
-        folder = Path(mkdtemp(dir=mine, suffix=".part"))
+        folder = corner / f"{folder_name(name)}.part"  # this name's alone, as the lock is
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
         try:
             yield folder
         finally:
-            shutil.rmtree(mine, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

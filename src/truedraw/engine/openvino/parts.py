@@ -95,13 +95,17 @@ def scored_tree(sequence: PagedSequence, proposal: Proposal, paths: Seq[Seq[int]
 
 def apart(lane: Lane) -> list[Lane]:
     """Each row as a lane of its own, in the slot that it has anyway; rows before it are in the cache by then."""
-    rows = lane.rows[:1] if len(lane.rows) == LONE_ROWS and lane.rows[0] == lane.rows[1] else lane.rows
-    return [Lane((row,), lane.past + place, lane.pages) for place, row in enumerate(rows)]
+    return [Lane((row,), lane.past + place, lane.pages) for place, row in enumerate(_once(lane.rows))]
 
 
 def num_apart(lanes: Iterable[Lane]) -> int:
     """How many lanes `apart` makes of these."""
-    return sum([len(apart(lane)) for lane in lanes])
+    return sum([len(_once(lane.rows)) for lane in lanes])
+
+
+def _once(rows: Seq[int]) -> Seq[int]:
+    """Without the second row of `_never_lone`."""
+    return rows[:1] if len(rows) == LONE_ROWS and rows[0] == rows[1] else rows
 
 
 def _never_lone(rows: Seq[int]) -> Seq[int]:
