@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from truedraw.distill.checkpoint import Arrays
 from truedraw.distill.network import Network
 from truedraw.distill.plan import HeadPlan
-from truedraw.distill.tables import dense
 from truedraw.draft.head.file import HeadFile, read_card
+from truedraw.engine.openvino.dense import dense
 from truedraw.errors import BadParameter
 from truedraw.protocol import Ints
 

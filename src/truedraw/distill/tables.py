@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.draft.head.opening import Readable
-from truedraw.engine.openvino.weights import Matrix
+from truedraw.engine.openvino.dense import dense
 from truedraw.errors import BadParameter, UnsupportedModel
 
-BFLOAT_BITS = 16  # of a float32 that bfloat16 lacks
 AGREES = 0.05  # of the spread of a row's logits: what recomputing them may miss by, in the mean
 
 
@@ -54,17 +53,3 @@ def check_output(tables: Tables, logits: NDArray[np.float32], final: NDArray[np.
             f"this model's logits are not its last hidden state times its output rows (off by {missed:.3g} in the "
             "mean), so that no head can be trained on its hidden states"
         )
-
-
-def dense(matrix: Matrix) -> NDArray[np.float32]:
-    """[out, in], scales * (values - zero)."""
-    values = matrix.values
-    if values.dtype == np.uint16:
-        return (values.astype(np.uint32) << BFLOAT_BITS).view(np.float32)
-    if values.dtype == np.uint8:
-        values = np.stack([values & 15, values >> 4], -1).reshape(len(values), -1)
-    numbers: NDArray[np.float32] = values.astype(np.float32) - np.float32(matrix.zero)
-    if matrix.scales is None:
-        return numbers
-    grouped = numbers.reshape(len(numbers), matrix.scales.shape[1], -1) * matrix.scales[:, :, None]
-    return np.asarray(grouped.reshape(numbers.shape), np.float32)

@@ -70,7 +70,7 @@ class TableCell:
         return self._said(states.argmax(1), tokens)
 
     def _said(self, before, tokens):
-        assert len(before) == len(tokens) >= 2
+        assert len(before) == len(tokens) >= 1
         self.calls.append(len(tokens))
         vocab = len(self.table[()])
         states, logits = self._board[: len(tokens), 0, :vocab], self._board[: len(tokens), 1, : len(self.tokens)]

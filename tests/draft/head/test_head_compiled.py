@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from draft.head.random_heads import INNER, LAYERS, VOCAB, WIDTH, PlainCell, card, dense, write
-from truedraw.draft.head.compiled import TargetRows
+from truedraw.draft.head.compiled import TargetRows, run
 from truedraw.draft.head.file import HeadFile
-from truedraw.draft.head.kinds.recurrent import RecurrentCell
+from truedraw.draft.head.kinds.recurrent import FEW, RecurrentCell
 from truedraw.engine.openvino.weights import Matrix, quantise
 from truedraw.errors import BadFile
 
@@ -60,6 +60,33 @@ def test_it_is_the_network_of_the_formulas(cells, rows: int) -> None:
         state, logits = (each.copy() for each in compiled.step(state, tokens))
         assert near(state, expected[0])
         assert near(logits, expected[1])
+
+
+@pytest.mark.parametrize(("rows", "called"), [(1, 2), (2, 2), (3, 3)])
+def test_a_lone_row_of_a_graph_is_called_as_two(rows: int, called: int) -> None:
+    """Outputs of several rows a text among them."""
+
+    class Request:
+        def run(self, given):
+            self.given = given["x"]
+
+        def output(self, name):
+            return self.given if name == "one" else np.repeat(self.given, 3, axis=0)
+
+    request, x = Request(), np.arange(rows)[:, None]
+    one, three = run(request, {"x": x}, "one", "three")
+    assert len(request.given) == called
+    assert one.tolist() == x.tolist()
+    assert three.tolist() == np.repeat(x, 3, axis=0).tolist()
+
+
+@pytest.mark.parametrize("rows", [1, FEW, FEW + 1])
+def test_kernels_and_graph_share_the_rows_out(cells, monkeypatch, rows: int) -> None:
+    compiled, _ = cells
+    asked = []
+    monkeypatch.setattr(compiled._few, "step", lambda *given: (asked.append(len(given[-1])), given)[1][1:])
+    compiled.begin(*some(rows))
+    assert asked == ([rows] if rows <= FEW else [])
 
 
 def test_a_row_does_not_depend_on_the_others(cells) -> None:

@@ -22,9 +22,10 @@ from truedraw.distill.outcome import Outcome
 from truedraw.distill.pipeline import facts_of, write_page
 from truedraw.distill.plan import EAGLE3, HIDDEN, Plan, Tell
 from truedraw.distill.preparing import Prepared, left, prepared_whole
-from truedraw.distill.tables import check_readable, dense
+from truedraw.distill.tables import check_readable
 from truedraw.distill.training import Training
 from truedraw.draft.eagle.card import KIND
+from truedraw.engine.openvino.dense import dense
 from truedraw.engine.openvino.weights import quantise
 from truedraw.errors import TrainingError
 from truedraw.protocol import ModelConfig

@@ -21,8 +21,9 @@ from truedraw.distill.outcome import Outcome
 from truedraw.distill.pipeline import facts_of, write_page
 from truedraw.distill.plan import TRANSFORMER, Plan, Tell
 from truedraw.distill.preparing import Prepared, left, prepared
-from truedraw.distill.tables import check_readable, dense
+from truedraw.distill.tables import check_readable
 from truedraw.distill.training import Training
+from truedraw.engine.openvino.dense import dense
 from truedraw.engine.openvino.weights import quantise
 from truedraw.errors import TrainingError
 from truedraw.models.layout import EMBEDDING, HEAD, num_parameters

@@ -7,21 +7,18 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from truedraw.draft.growing import Draws
 from truedraw.draft.growth import Growth, Place
-from truedraw.draft.head.cell import Cell, States
+from truedraw.draft.head.cell import Cell
 from truedraw.draft.head.refit.round import note
-from truedraw.protocol import Ints, Logits, SparseLaw
+from truedraw.protocol import Logits, SparseLaw
 
 if TYPE_CHECKING:
     from truedraw.draft.head.drafter import HeadState
 
-FEWEST_ROWS = 2  # of a call: a lone row takes longer than two
 Laws = Callable[[int, Sequence[Place], Sequence[Logits]], list[SparseLaw | None]]
 """The laws to draw from at the places of one level of text number so-and-so, from the head's logits [known] there."""
-Network = Callable[[NDArray[np.float32], Ints], tuple[States, Logits]]
 
 
 class Text(NamedTuple):
@@ -36,7 +33,7 @@ class Text(NamedTuple):
 def grow(cell: Cell, texts: Sequence[Text]) -> None:
     """Draw all that the texts' growths want; the target has shown each of them its hidden states."""
     features = np.stack([text.state.features for text in texts if text.state.features is not None])
-    here, logits = called(cell.begin, features, [text.state.last for text in texts])
+    here, logits = cell.begin(features, np.array([text.state.last for text in texts]))
     rows = [[number] for number in range(len(texts))]  # of each text, those of the places to be drawn at
     while True:
         note(cell, here, [(text.state.seen, text.growth) for text in texts], rows)
@@ -47,16 +44,8 @@ def grow(cell: Cell, texts: Sequence[Text]) -> None:
         above = [own[place.row] for own, places in zip(rows, wanted, strict=True) for place in places]
         if not above:
             return
-        here, logits = called(cell.step, here[above], [place.token for places in wanted for place in places])
+        here, logits = cell.step(here[above], np.array([place.token for places in wanted for place in places]))
         rows = numbered([len(places) for places in wanted])
-
-
-def called(network: Network, given: NDArray[np.float32], tokens: Sequence[int]) -> tuple[States, Logits]:
-    """One call; a lone row brings its double."""
-    ids = np.array(tokens, np.int64)
-    if len(ids) < FEWEST_ROWS:
-        given, ids = np.repeat(given, FEWEST_ROWS, axis=0), np.repeat(ids, FEWEST_ROWS)
-    return network(given, ids)
 
 
 def numbered(counts: Sequence[int]) -> list[list[int]]:

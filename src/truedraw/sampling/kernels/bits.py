@@ -74,13 +74,9 @@ def prefetch(typing: Any, values: Any, i: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
-        form = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
-        call = cgutils.get_or_insert_function(builder.module, form, "llvm.prefetch.p0")
-        first = builder.bitcast(builder.gep(array.data, [arguments[1]]), byte)
+        first = builder.bitcast(builder.gep(array.data, [arguments[1]]), ir.IntType(BYTE).as_pointer())
         for ahead in range(0, FETCHED * values.dtype.bitwidth // BYTE, CACHE_LINE):
-            address = builder.gep(first, [ir.Constant(word, ahead)])
-            builder.call(call, [address, *(ir.Constant(word, each) for each in (FOR_READING, KEEP_NEAR, DATA))])
+            fetch(builder, builder.gep(first, [ir.Constant(ir.IntType(32), ahead)]))
         return context.get_dummy_value()
 
     return types.none(values, types.uint64), generate
@@ -110,3 +106,11 @@ def alive(typing: Any, owner: Any) -> Any:
         return context.get_dummy_value()
 
     return types.none(owner), generate
+
+
+def fetch(builder: Any, address: Any) -> None:
+    """The instruction that brings the cache line of an address near; where nothing lies there, nothing happens."""
+    word = ir.IntType(32)
+    form = ir.FunctionType(ir.VoidType(), [ir.IntType(BYTE).as_pointer(), word, word, word])
+    call = cgutils.get_or_insert_function(builder.module, form, "llvm.prefetch.p0")
+    builder.call(call, [address, *(ir.Constant(word, each) for each in (FOR_READING, KEEP_NEAR, DATA))])
