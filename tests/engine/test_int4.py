@@ -9,7 +9,8 @@ import pytest
 
 from engine.decoder import CONFIGS, PLAIN, Decoder, RandomWeights, expected_rows, tiny_checkpoint, tiny_engine, tv
 from truedraw.engine.openvino import OpenVINOEngine
-from truedraw.engine.openvino.weights import INT4_GROUP, ConvertedConstants, quantise, quantise4
+from truedraw.engine.openvino.rounding import INT4_GROUP, quantise, quantise4
+from truedraw.engine.openvino.weights import ConvertedConstants
 from truedraw.models.layout import EMBEDDING, HEAD
 from truedraw.protocol import Proposal, Work
 

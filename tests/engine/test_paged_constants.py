@@ -8,7 +8,8 @@ import pytest
 from engine.decoder import PLAIN, Decoder, RandomWeights, expected_rows, tiny_engine, tv
 from models.tiny_models import random_tensors, tiny_config, write_gguf
 from truedraw.engine.openvino import OpenVINOEngine
-from truedraw.engine.openvino.weights import ConvertedConstants, quantise, stacks, vectors
+from truedraw.engine.openvino.rounding import quantise
+from truedraw.engine.openvino.weights import ConvertedConstants, stacks, vectors
 from truedraw.models import open_checkpoint
 from truedraw.models.layout import EMBEDDING, expected_shapes
 from truedraw.protocol import Proposal, Work

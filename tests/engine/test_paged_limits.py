@@ -190,7 +190,7 @@ def test_closed_texts_and_engines(cache):
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"numerics": "fast"}, "invariant, rowwise, reference"),
+        ({"numerics": "fast"}, "invariant, rowwise, native, reference"),
         ({"weights": "int2"}, "auto, int8, int4, stored"),
         ({"hidden_layers": (2,)}, "0 to 1"),
         ({"threads": 0}, "1 to 4096"),

@@ -25,7 +25,7 @@ def cache(tmp_path_factory):
     return tmp_path_factory.mktemp("cache")
 
 
-@pytest.fixture(scope="module", params=["reference", "invariant", "rowwise"])
+@pytest.fixture(scope="module", params=["reference", "invariant", "rowwise", "native"])
 def whole(request, cache):
     engine = tiny_engine(cache, DEEP, numerics=request.param)
     yield engine

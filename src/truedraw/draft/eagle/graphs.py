@@ -9,6 +9,7 @@ import numpy as np
 from truedraw.draft.eagle.checkpoint import EagleFolder
 from truedraw.draft.eagle.constants import Constants
 from truedraw.draft.eagle.names import EMBEDDING, HEAD, LAST_NORM, NORM, READ_NORM, TEXT_NORM
+from truedraw.engine.openvino.matrix import Matrix
 from truedraw.engine.openvino.nodes import (
     Node,
     constant,
@@ -22,7 +23,6 @@ from truedraw.engine.openvino.nodes import (
     split,
     stored,
 )
-from truedraw.engine.openvino.weights import Matrix
 from truedraw.protocol import Ints
 
 QUERIES, KEYS, VALUES = PARTS = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")

@@ -34,9 +34,9 @@ from truedraw.draft.eagle.attention import Rotary
 from truedraw.draft.eagle.checkpoint import EagleFolder
 from truedraw.draft.eagle.graphs import Graphs
 from truedraw.engine.openvino.core import core
+from truedraw.engine.openvino.matrix import Matrix
 from truedraw.engine.openvino.numerics import numerics
 from truedraw.engine.openvino.requests import Request
-from truedraw.engine.openvino.weights import Matrix
 from truedraw.protocol import Ints, Logits
 
 States = NDArray[np.float32]

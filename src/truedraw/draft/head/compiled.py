@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from truedraw.draft.head.file import Numbers
 from truedraw.engine.openvino.core import core
+from truedraw.engine.openvino.matrix import Matrix
 from truedraw.engine.openvino.nodes import (
     Node,
     constant,
@@ -28,7 +29,6 @@ from truedraw.engine.openvino.nodes import (
 )
 from truedraw.engine.openvino.numerics import numerics
 from truedraw.engine.openvino.requests import Request
-from truedraw.engine.openvino.weights import Matrix
 from truedraw.protocol import Ints
 
 EPSILON = 1e-5  # of mean squares

@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.draft.head.card import Card
-from truedraw.engine.openvino.weights import Matrix, quantise
+from truedraw.engine.openvino.matrix import Matrix
+from truedraw.engine.openvino.rounding import codes_of
 from truedraw.errors import BadFile
 from truedraw.protocol import Ints, ModelConfig
 from truedraw.whole_files import replacing
 
 SHIPPED = Path(__file__).parent / "shipped"
 SUFFIX = ".safetensors"
-GROUP = 64  # input features that share a scale: with 32 a step takes longer
 METADATA, LENGTH_BYTES = "__metadata__", 8  # of a safetensors header
 MOST_KNOWN = 16  # cards kept in memory
 
@@ -128,21 +128,6 @@ def write_arrays(path: Path, card: Card, arrays: Mapping[str, NDArray[Any]]) -> 
 
     with replacing(path, then="give a file in a folder that exists") as fresh:
         fresh.write_bytes(ordered(save(dict(arrays), metadata=card.to_metadata())))
-
-
-def codes_of(values: NDArray[Any]) -> Matrix:
-    """int8 codes of a matrix [out, in], a scale for each GROUP of input features where they are whole groups.
-
-    One scale a row would not do: a row of a head reads streams of very different size, and much of some rows is one
-    number, of what a head begins with. With it a head that was kept in 0.79 of places was kept in 0.20; so, in 0.78.
-    """
-    whole = np.ascontiguousarray(values, np.float32)
-    out, width = whole.shape
-    if width % GROUP:
-        return quantise(whole)
-    held = quantise(whole.reshape(-1, GROUP))
-    assert held.scales is not None
-    return Matrix(held.values.reshape(out, width), held.scales.reshape(out, -1))
 
 
 def ordered(data: bytes) -> bytes:

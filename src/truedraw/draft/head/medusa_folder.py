@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.draft.head.card import MEDUSA, MOST_HEADS, UNKNOWN, Card
-from truedraw.draft.head.file import codes_of
 from truedraw.draft.head.torch_file import read_torch
-from truedraw.engine.openvino.weights import Matrix
+from truedraw.engine.openvino.matrix import Matrix
+from truedraw.engine.openvino.rounding import codes_of
 from truedraw.errors import BadFile
 from truedraw.models.fields import Fields
 from truedraw.models.safetensors_weights import read_header

@@ -37,19 +37,21 @@ class Options:
 
 
 def weights_policy(weights: str, arithmetic: Numerics) -> str:
-    """How constants are kept; reference arithmetic holds float32 unless integers are asked for by name."""
+    """How constants are kept: reference arithmetic holds float32, and native groups, unless something else is named."""
     if weights not in WEIGHTS:
         raise BadParameter("weights", f"{weights!r} is not one of {', '.join(WEIGHTS)}")
+    if arithmetic.native and weights == "auto":
+        return "grouped"
     return "float32" if arithmetic.name == "reference" and weights not in INTEGERS else weights
 
 
 def compile_checkpoint(checkpoint: Checkpoint, options: Options, folder: Path) -> tuple[Any, MappedConstants | None]:
     """(compiled model, the constants whose memory it shares: keep them as long as the model)."""
-    _check(checkpoint, options)
+    check(checkpoint, options)
     if checkpoint.weights is None:
         properties = options.arithmetic.properties(options.threads)
         return core().compile_model(read_ir(checkpoint), "CPU", properties), None
-    constants = _constants(checkpoint, options.policy, folder)
+    constants = converted(checkpoint, options.policy, folder)
     return compile_graph(checkpoint.config, constants, options), constants
 
 
@@ -68,7 +70,8 @@ def compile_graph(
     return compiled
 
 
-def _constants(checkpoint: Checkpoint, policy: str, folder: Path) -> MappedConstants:
+def converted(checkpoint: Checkpoint, policy: str, folder: Path) -> MappedConstants:
+    """The constants of a checkpoint, from the folder or written there first."""
     assert checkpoint.weights is not None
     parts = [checkpoint.fingerprint, written_at(checkpoint.path), policy, str(STORE_VERSION)]
     key = sha256("\0".join(parts).encode()).hexdigest()[:32]
@@ -76,7 +79,8 @@ def _constants(checkpoint: Checkpoint, policy: str, folder: Path) -> MappedConst
     return open_stored(folder, key, checkpoint.config, source, before=checkpoint.check_contents)
 
 
-def _check(checkpoint: Checkpoint, options: Options) -> None:
+def check(checkpoint: Checkpoint, options: Options) -> None:
+    """Raises BadParameter for options that this checkpoint cannot be loaded with."""
     ready_made = checkpoint.weights is None
     if ready_made and options.hidden_layers:
         raise BadParameter(

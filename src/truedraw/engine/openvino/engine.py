@@ -11,21 +11,21 @@ from weakref import WeakSet
 
 from truedraw.engine.cache_use import CacheUse
 from truedraw.engine.openvino.admission import Admission
-from truedraw.engine.openvino.compiling import Options, compile_checkpoint, weights_policy
+from truedraw.engine.openvino.compiling import Options, weights_policy
 from truedraw.engine.openvino.drafting_costs import KeptCosts
 from truedraw.engine.openvino.fixed import AFTER, COUNTED
+from truedraw.engine.openvino.matrix import Matrix
 from truedraw.engine.openvino.numerics import Numerics
 from truedraw.engine.openvino.numerics import numerics as find_numerics
-from truedraw.engine.openvino.pages import make_pool
+from truedraw.engine.openvino.opening import open_runner
 from truedraw.engine.openvino.passes import Passes
 from truedraw.engine.openvino.records import record_key
-from truedraw.engine.openvino.runner import Runner, cache_ports
+from truedraw.engine.openvino.runner import Runs
 from truedraw.engine.openvino.selftest import InvarianceReport, check_once
 from truedraw.engine.openvino.sequence import PagedSequence
 from truedraw.engine.openvino.shallow import Layers, ShallowEngine, equal_text
 from truedraw.engine.openvino.tasks import unfinished
 from truedraw.engine.openvino.timing import Costs
-from truedraw.engine.openvino.weights import Matrix
 from truedraw.engine.texts import Limits
 from truedraw.errors import EngineError
 from truedraw.models import Checkpoint
@@ -43,12 +43,13 @@ class OpenVINOEngine:
     """Implements protocol.Engine with OpenVINO's paged attention. Not for use from several threads at once.
 
     `numerics` is "invariant" (fast; a row's logits are the same bits whatever else is in the pass), "rowwise" (the
-    same, faster for many texts at once; other bits than invariant's) or "reference" (float32 throughout).
-    `invariance` tells whether the first two were found to hold on this machine; `not_kept` why the converted weights
+    same, faster for many texts at once; other bits than invariant's), "native" (the same, by kernels of this package)
+    or "reference" (float32 throughout).
+    `invariance` tells whether the first three were found to hold on this machine; `not_kept` why the converted weights
     could not be kept for the next time, None where they are.
     """
 
-    def __init__(self, runner: Runner, config: ModelConfig, arithmetic: Numerics, layers: Layers | None = None) -> None:
+    def __init__(self, runner: Runs, config: ModelConfig, arithmetic: Numerics, layers: Layers | None = None) -> None:
         self.vocab_size = config.vocab_size
         self.context_length = config.context_length
         self.num_layers, self.hidden_size = config.num_layers, config.hidden_size
@@ -97,9 +98,7 @@ class OpenVINOEngine:
         COUNTED.check("fixed_after", fixed_after)
         options = Options(arithmetic, weights_policy(weights, arithmetic), hidden_layers, threads, hidden_text)
         folder = cache_root(cache) / FOLDER
-        compiled, constants = compile_checkpoint(checkpoint, options, folder)
-        pages = make_pool(cache_ports(compiled), cache_bytes, prefix_cache_bytes)
-        runner = Runner(compiled, checkpoint.config, pages, keep=constants)
+        runner, constants = open_runner(checkpoint, options, folder, (cache_bytes, prefix_cache_bytes))
         layers = None if constants is None else Layers(checkpoint.config, constants, options)
         engine = cls(runner, checkpoint.config, arithmetic, layers)
         engine.not_kept = None if constants is None else constants.not_kept

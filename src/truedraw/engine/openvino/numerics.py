@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from truedraw.errors import BadParameter
 
-NumericsName = Literal["invariant", "rowwise", "reference"]
+NumericsName = Literal["invariant", "rowwise", "native", "reference"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,10 @@ class Numerics:
     `rowwise` is the same but for attention, to which each row is a sequence of its own. The kernel for several rows
     of a text packs all its keys and values first, the one for a lone row reads them as they are: many texts of a row
     or two are computed sooner, long prompts and long drafts later.
+
+    `native` is this package's own kernels in place of the runtime's, see engine/native: activations in int8 in groups
+    of 64, a 16-bit cache, float32 between. A row's bits depend on its own text alone by the way they are computed, also
+    behind a tree's mask.
     """
 
     name: NumericsName
@@ -31,6 +35,7 @@ class Numerics:
     group: int  # activations that share an int8 scale; 0 = activations are not quantised
     unrolled: bool  # trees path by path, see parts.scored: behind a mask a node's sums run over other slots
     apart: bool = False  # each row is a lane of its own, see batch.py
+    native: bool = False  # not by the runtime at all
 
     @property
     def invariant(self) -> bool:
@@ -53,6 +58,7 @@ class Numerics:
 NUMERICS = {
     "invariant": Numerics("invariant", "bf16", "f16", 32, unrolled=True),
     "rowwise": Numerics("rowwise", "bf16", "f16", 32, unrolled=True, apart=True),
+    "native": Numerics("native", "bf16", "f16", 64, unrolled=False, native=True),
     "reference": Numerics("reference", "f32", "f32", 0, unrolled=False),
 }
 SAME_BITS = tuple(name for name, each in NUMERICS.items() if each.invariant)

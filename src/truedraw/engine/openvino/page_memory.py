@@ -21,13 +21,16 @@ class PageMemory:
     """Keys and values of all pages, one tensor a layer and kind, in one reservation of address space.
 
     `shapes` are those of one page in each tensor, [heads, slots, head_dim]. Physical memory is used when a page is
-    first written.
+    first written. whole_pages: the slots of a page do not lie one behind the other.
     """
 
-    def __init__(self, shapes: Seq[tuple[int, int, int]], item_bytes: int, num_pages: int) -> None:
+    def __init__(
+        self, shapes: Seq[tuple[int, ...]], item_bytes: int, num_pages: int, *, whole_pages: bool = False
+    ) -> None:
+        self._whole_pages = whole_pages
         sizes = [int(np.prod(shape)) * item_bytes for shape in shapes]
         self.page_bytes = sum(sizes)
-        whole = np.frombuffer(_reserve(self.page_bytes * num_pages), np.uint8)
+        self.whole = whole = np.frombuffer(_reserve(self.page_bytes * num_pages), np.uint8)
         starts = (np.cumsum([0, *sizes]) * num_pages).tolist()
         self.tensors: list[NDArray[np.uint8]] = [
             whole[start:end].reshape(num_pages, heads, slots, head_dim * item_bytes)
@@ -41,9 +44,12 @@ class PageMemory:
         return some
 
     def copy(self, source: int, target: int, slots: int) -> None:
-        """Copy the first slots of one page in every tensor."""
+        """Copy the first slots of one page in every tensor; all of them where slots do not lie one behind the other."""
         for tensor in self.tensors:
-            tensor[target, :, :slots] = tensor[source, :, :slots]
+            if self._whole_pages:
+                tensor[target] = tensor[source]
+            else:
+                tensor[target, :, :slots] = tensor[source, :, :slots]
 
 
 def check_bytes(num_bytes: int) -> None:

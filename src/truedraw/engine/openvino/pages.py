@@ -179,7 +179,24 @@ def make_pool(ports: Seq[Any], cache_bytes: int, prefix_cache_bytes: int = 0) ->
 
     shapes = [tuple(dim.get_length() for dim in list(port.get_partial_shape())[1:]) for port in ports]
     kind = ports[0].get_element_type()
-    page_bytes = sum(int(np.prod(shape)) for shape in shapes) * kind.size
+    pool, memory = pool_of(shapes, kind.size, cache_bytes, prefix_cache_bytes)
+    tensors = {
+        port.get_any_name(): ov.Tensor(tensor, ov.Shape((len(tensor), *shape)), kind)
+        for port, shape, tensor in zip(ports, shapes, memory.tensors, strict=True)
+    }
+    return pool, tensors
+
+
+def pool_of(
+    shapes: Seq[tuple[int, ...]],
+    item_bytes: int,
+    cache_bytes: int,
+    prefix_cache_bytes: int,
+    *,
+    whole_pages: bool = False,
+) -> tuple[PagePool, PageMemory]:
+    """The same for tensors whose pages have these shapes [heads, slots, head_dim], and the memory."""
+    page_bytes = sum(int(np.prod(shape)) for shape in shapes) * item_bytes
     check_bytes(cache_bytes)
     num_pages = cache_bytes // page_bytes
     if num_pages <= SCRATCH + 1:
@@ -187,10 +204,6 @@ def make_pool(ports: Seq[Any], cache_bytes: int, prefix_cache_bytes: int = 0) ->
             "cache_bytes", f"{cache_bytes} holds no page; at least {(SCRATCH + 2) * page_bytes} are needed"
         )
     Wholes(0, "bytes; 0 switches it off").check("prefix_cache_bytes", prefix_cache_bytes)
-    memory = PageMemory(shapes, kind.size, num_pages)
-    tensors = {
-        port.get_any_name(): ov.Tensor(tensor, ov.Shape((num_pages, *shape)), kind)
-        for port, shape, tensor in zip(ports, shapes, memory.tensors, strict=True)
-    }
+    memory = PageMemory(shapes, item_bytes, num_pages, whole_pages=whole_pages)
     max_idle = min(prefix_cache_bytes // page_bytes, num_pages)
-    return PagePool(num_pages, shapes[0][1], memory, max_idle), tensors
+    return PagePool(num_pages, shapes[0][1], memory, max_idle), memory

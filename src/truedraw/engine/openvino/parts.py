@@ -98,6 +98,11 @@ def apart(lane: Lane) -> list[Lane]:
     return [Lane((row,), lane.past + place, lane.pages) for place, row in enumerate(_once(lane.rows))]
 
 
+def alone(lane: Lane) -> Lane:
+    """Without the second row of `_never_lone`."""
+    return Lane(_once(lane.rows), lane.past, lane.pages, lane.mask)
+
+
 def num_apart(lanes: Iterable[Lane]) -> int:
     """How many lanes `apart` makes of these."""
     return sum([len(_once(lane.rows)) for lane in lanes])

@@ -13,7 +13,7 @@ from truedraw.engine.openvino.batch import Batch
 from truedraw.engine.openvino.fixed import FixedGraphs, shape_of
 from truedraw.engine.openvino.parts import LONE_ROWS, Lane, Part
 from truedraw.engine.openvino.row_counts import RowCounts
-from truedraw.engine.openvino.runner import Runner
+from truedraw.engine.openvino.runner import Runs
 from truedraw.engine.openvino.tasks import Task, next_chunk, rows_ahead
 from truedraw.protocol import Logits
 
@@ -24,7 +24,7 @@ Computed = tuple[Logits, NDArray[np.float32] | None]
 class Passes:
     """Runs tasks whose pages are taken. apart: each row is a lane of its own, see batch.py."""
 
-    def __init__(self, runner: Runner, apart: bool = False) -> None:
+    def __init__(self, runner: Runs, apart: bool = False) -> None:
         self.runner = runner
         self._lanes = runner.num_threads if apart else 0
         self.fixed: FixedGraphs | None = None
@@ -86,9 +86,9 @@ class Passes:
 
     def _of_any_shape(self, parts: list[Part]) -> tuple[Batch, Computed]:
         needed = sum([len(part.ids) for part in parts])
-        num_rows = self._row_counts.choose(needed)
+        num_rows = self._row_counts.choose(needed) if self.runner.pads else needed
         self.padding_rows = num_rows - needed
-        batch = Batch(parts, num_rows, self._pool.rows, lanes=self._lanes)
+        batch = Batch(parts, num_rows, self._pool.rows, lanes=self._lanes, bare=not self.runner.pads)
         return batch, self.runner.run(batch)
 
     @contextmanager

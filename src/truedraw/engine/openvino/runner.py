@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,27 @@ from truedraw.engine.openvino.rotary import RotaryTable
 from truedraw.protocol import Logits, ModelConfig
 
 
+class Runs(Protocol):
+    """What runs batches."""
+
+    pool: PagePool
+    shows_text: bool  # whether `hidden` has rows of text behind the logit rows
+    num_threads: int
+    pads: bool  # whether its passes are to be filled up to row counts that come again
+
+    def run(self, batch: Batch) -> tuple[Logits, NDArray[np.float32] | None]:
+        """(logits [logit rows, vocab], hidden [hidden rows, layers, width] or None), until the next run."""
+        ...
+
+
 class Runner:
     """Runs batches. The arrays it returns are the graph's own output buffers: the next run overwrites them.
 
     `cache` is what pages.make_pool makes for the compiled model's cache_ports. `keep` is whatever owns memory that the
     compiled model shares.
     """
+
+    pads = True
 
     def __init__(
         self, compiled: Any, config: ModelConfig, cache: tuple[PagePool, dict[str, Any]], keep: object = None

@@ -12,15 +12,24 @@ from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from truedraw.engine.openvino.compiling import Options, compile_graph
 from truedraw.engine.openvino.fixed import MOST_BYTES, FixedGraphs, Shape
-from truedraw.engine.openvino.runner import Runner
+from truedraw.engine.openvino.runner import Runner, Runs
 from truedraw.engine.openvino.sequence import PagedSequence
 from truedraw.engine.openvino.store import MappedConstants
 from truedraw.errors import EngineError
 from truedraw.protocol import Engine, Fill, ModelConfig, Scores, Sequence, Work
+
+
+@runtime_checkable
+class Cut(Protocol):
+    """A runner that can be cut behind some of its layers."""
+
+    def first(self, config: ModelConfig) -> Runs:
+        """The first layers, over the same cache; `config` says how many."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +40,9 @@ class Layers:
     constants: MappedConstants
     options: Options
 
-    def fixed(self, whole: Runner, after: int) -> FixedGraphs | None:
+    def fixed(self, whole: Runs, after: int) -> FixedGraphs | None:
         """Graphs of all layers for passes of one shape; None for none, or weights too large for a second copy."""
-        if after < 0 or self.constants.num_bytes > MOST_BYTES:
+        if after < 0 or self.constants.num_bytes > MOST_BYTES or not isinstance(whole, Runner):
             return None
         return FixedGraphs(partial(self._of_shape, whole), after)
 
@@ -45,7 +54,7 @@ class Layers:
         except (RuntimeError, MemoryError):
             return None
 
-    def first(self, layers: int, whole: Runner) -> tuple[Runner, ModelConfig]:
+    def first(self, layers: int, whole: Runs) -> tuple[Runs, ModelConfig]:
         """Such a graph, bound to the cache of the whole one; raises EngineError where there are not so many layers."""
         if not 1 <= layers < self.config.num_layers:
             raise EngineError(
@@ -53,6 +62,9 @@ class Layers:
                 f"give 1 to {self.config.num_layers - 1}"
             )
         config = replace(self.config, num_layers=layers)
+        if isinstance(whole, Cut):
+            return whole.first(config), config
+        assert isinstance(whole, Runner)
         compiled = compile_graph(config, self.constants, replace(self.options, hidden_layers=(), hidden_text=False))
         return Runner(compiled, config, whole.first_layers(layers), keep=self.constants), config
 

@@ -18,7 +18,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.engine.openvino.weights import Constants, Matrix, stacks, vectors
+from truedraw.engine.openvino.matrix import Matrix
+from truedraw.engine.openvino.weights import Constants, stacks, vectors
 from truedraw.errors import EngineError
 from truedraw.models.cache import disk_hint, is_read_only, staging
 from truedraw.protocol import ModelConfig

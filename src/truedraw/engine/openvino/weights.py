@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.engine.openvino.matrix import INT4_BITS, Matrix
+from truedraw.engine.openvino.rounding import INT4_GROUP, codes_of, quantise, quantise4
 from truedraw.errors import BadModelFile
 from truedraw.models.layout import EMBEDDING, expected_shapes
 from truedraw.protocol import ModelConfig, Packed, Weights
@@ -16,37 +17,11 @@ from truedraw.protocol import ModelConfig, Packed, Weights
 WeightsName = Literal["auto", "int8", "int4", "stored"]
 WEIGHTS: tuple[WeightsName, ...] = ("auto", "int8", "int4", "stored")
 INTEGERS = ("int8", "int4")
-INT8_MAX = 127  # symmetric: -128 is not used
-INT4_BITS = 4
-INT4_ZERO = 8  # codes 0 to 15 stand for -8 to 7
-INT4_GROUP = 32  # input features that share a scale, as in the 4-bit types of files
-ROWS_AT_ONCE = 4096  # output rows quantised in one go, so that temporary copies stay small
 STACKED = (
     ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
     ("mlp.gate_proj", "mlp.up_proj"),
 )
 """Matrices that read the same rows: one product instead of several is about a twentieth of a pass faster."""
-
-
-@dataclass(frozen=True, slots=True)
-class Matrix:
-    """A weight matrix in the form in which a constant holds it: scales * (values - zero), or the values alone."""
-
-    values: NDArray[Any]
-    """[out, in] int8, float16, float32 or uint16 (the bits of bfloat16); [out, in / 2] uint8: two codes of 4 bits a
-    byte, the first in the low half."""
-    scales: NDArray[np.float32] | None = None  # [out, groups]
-    zero: int = 0
-
-    @property
-    def width(self) -> int:
-        """Input features."""
-        return int(self.values.shape[1]) * (2 if self.values.dtype == np.uint8 else 1)
-
-    @property
-    def form(self) -> tuple[object, ...]:
-        """Matrices of one form can be stacked."""
-        return self.values.dtype, None if self.scales is None else self.scales.shape[1], self.zero
 
 
 class Constants(Protocol):
@@ -64,11 +39,12 @@ class Constants(Protocol):
 class ConvertedConstants:
     """Constants made from a model's weights when asked for; nothing is kept.
 
-    `policy` is "float32", "int8", "int4", "stored" or "auto". "auto" keeps Q8_0 and Q4_0 as stored, whose kernels
-    run at the speed of int8 a channel or above it, and turns every other type into int8: half-precision kernels take
-    about a third longer for a pass of a few rows, and no exact kernel for Q4_1 runs at speed. "int4" rounds what is
-    not stored in 4 bits already, for a copy that drafts: it is the least that the kernels take, and too little to be
-    the model's own law. An embedding keeps 8 bits, also where it is the head.
+    `policy` is "float32", "int8", "int4", "stored", "auto" or "grouped". "auto" keeps Q8_0 and Q4_0 as stored, whose
+    kernels run at the speed of int8 a channel or above it, and turns every other type into int8: half-precision kernels
+    take about a third longer for a pass of a few rows, and no exact kernel for Q4_1 runs at speed. "int4" rounds what
+    is not stored in 4 bits already, for a copy that drafts: it is the least that the kernels take, and too little to be
+    the model's own law. An embedding keeps 8 bits, also where it is the head. "grouped" is "auto" with a scale for each
+    64 input features in place of one a row, which kernels of this package read as fast.
     """
 
     def __init__(self, weights: Weights, policy: str) -> None:
@@ -101,6 +77,8 @@ class ConvertedConstants:
         if self._policy == "stored":
             return _half(self._dense(name), self._weights.stored_as(name))
         dense = self._dense(name)
+        if self._policy == "grouped":
+            return codes_of(dense)
         four = self._policy == "int4" and name != EMBEDDING and dense.shape[1] % INT4_GROUP == 0
         return quantise4(dense) if four else quantise(dense)
 
@@ -150,45 +128,3 @@ def _half(values: NDArray[np.float32], stored: str) -> Matrix:
     if stored == "BF16":
         return Matrix((values.view(np.uint32) >> 16).astype(np.uint16))
     return Matrix(values.astype(np.float16))
-
-
-def quantise(values: NDArray[np.float32]) -> Matrix:
-    """Symmetric int8 with one scale an output row, rounded to nearest."""
-    codes = np.empty(values.shape, np.int8)
-    scales = np.empty((len(values), 1), np.float32)
-    for start in range(0, len(values), ROWS_AT_ONCE):
-        some = values[start : start + ROWS_AT_ONCE]
-        largest = np.abs(some).max(axis=1, keepdims=True)
-        scale = np.where(largest == 0, 1, largest / INT8_MAX).astype(np.float32)
-        codes[start : start + ROWS_AT_ONCE] = np.rint(some / scale)
-        scales[start : start + ROWS_AT_ONCE] = scale
-    return Matrix(codes, scales)
-
-
-def quantise4(values: NDArray[np.float32]) -> Matrix:
-    """4-bit codes with one scale a group of INT4_GROUP input features; the features must be whole groups.
-
-    The largest value of a group gets the code 0, one step further from the zero than 15 is (as Q4_0 does), then the
-    scale is the one of least squares for the codes and the codes are rounded anew.
-    """
-    out, width = values.shape
-    codes = np.empty((out, width // 2), np.uint8)
-    scales = np.empty((out, width // INT4_GROUP), np.float32)
-    for start in range(0, out, ROWS_AT_ONCE):
-        groups = values[start : start + ROWS_AT_ONCE].reshape(-1, width // INT4_GROUP, INT4_GROUP)
-        found, steps = _four_bits(groups)
-        pairs = found.reshape(len(groups), -1)
-        codes[start : start + ROWS_AT_ONCE] = pairs[:, ::2] | pairs[:, 1::2] << INT4_BITS
-        scales[start : start + ROWS_AT_ONCE] = steps
-    return Matrix(codes, scales, INT4_ZERO)
-
-
-def _four_bits(groups: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    """Codes [rows, groups, group] and scales [rows, groups] of values [rows, groups, group]."""
-    at = np.abs(groups).argmax(-1, keepdims=True)
-    scales = np.take_along_axis(groups, at, -1) / np.float32(-INT4_ZERO)
-    for _ in range(2):
-        codes = np.rint(groups / np.where(scales == 0, 1, scales)).clip(-INT4_ZERO, INT4_ZERO - 1)
-        squares = np.maximum((codes * codes).sum(-1, keepdims=True), 1)
-        scales = ((groups * codes).sum(-1, keepdims=True) / squares).astype(np.float32)
-    return (codes + INT4_ZERO).astype(np.uint8), scales[..., 0]

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from truedraw.draft.head.cell import States
 from truedraw.draft.head.compiled import EPSILON, rows_of
 from truedraw.draft.head.file import Numbers
-from truedraw.draft.head.kernels.blocks import blocks_of
-from truedraw.draft.head.kernels.products import looked_up
-from truedraw.draft.head.kernels.step import step
-from truedraw.engine.openvino.dense import dense
-from truedraw.engine.openvino.weights import Matrix
+from truedraw.draft.head.kinds.recurrent_step import step
+from truedraw.engine.native.blocks import blocks_of
+from truedraw.engine.native.products import looked_up
+from truedraw.engine.openvino.matrix import Matrix, dense
 from truedraw.protocol import Ints, Logits
 
 

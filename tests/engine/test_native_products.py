@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from truedraw.compiled import compiled
-from truedraw.draft.head.kernels.blocks import LANES, SIZE, blocks_of
-from truedraw.draft.head.kernels.products import add_product, looked_up
-from truedraw.engine.openvino.dense import dense
-from truedraw.engine.openvino.weights import Matrix, quantise, quantise4
+from truedraw.engine.native.blocks import LANES, SIZE, blocks_of
+from truedraw.engine.native.products import add_product, looked_up
+from truedraw.engine.openvino.matrix import Matrix, dense
+from truedraw.engine.openvino.rounding import quantise, quantise4
 
-FINE = 3e-4  # of a sum's spread: rows are rounded to 16 bits
+FINE = 0.01  # of a sum's spread: rows are rounded to 8 bits
 
 
 @compiled()
@@ -86,7 +86,7 @@ def test_rows_of_any_size(size: float) -> None:
     out = np.zeros((2, LANES), np.float32)
     product((rows * size).astype(np.float32), tuple(blocks_of(matrix)), out)
     expected = rows.astype(np.float64) @ dense(matrix).T
-    assert np.abs(out / size - expected).max() < 1e-3 * np.abs(expected).max()
+    assert np.abs(out / size - expected).max() < 0.01 * np.abs(expected).max()
 
 
 def test_the_largest_sums_fit() -> None:

@@ -1,11 +1,11 @@
-"""A whole step of the recurrent head (kinds/recurrent.py has its formulas) in one call."""
+"""A whole step of the recurrent head (recurrent.py has its formulas) in one call."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from truedraw.compiled import compiled, inner
-from truedraw.draft.head.kernels.products import FREE, add_product
+from truedraw.engine.native.products import FREE, add_product
 from truedraw.sampling.kernels.exponential import summand
 
 

@@ -1,0 +1,20 @@
+"""Passes by kernels of this package, for processors: int8 weights, int8 activations, a float16 cache, float32 between.
+
+A pass over a few rows is bound by memory: every weight is read once. What a runtime does besides (kernels that are
+chosen by shape, hundreds of small steps) takes as long again for small models, so here a pass is one call of compiled
+code on every thread, which goes through all layers. A row's bits depend on nothing but its own text: sums of integers
+are exact in any order, and all others run in one order, whatever else is computed beside.
+
+blocks.py     how a matrix lies in memory
+sums.py       the machine's own sums of products
+machine.py    other operations of the machine: half precision, counters that threads share
+products.py   a matrix times rows
+softly.py     exp
+heads.py      attention's sums, as the machine has them
+attention.py  one row's attention to its text
+decoder.py    a whole pass
+crew.py       the threads that compute it together
+stages.py     how the threads share it
+weights.py    a model's weights, laid out for it
+runner.py     from a batch's arrays to logits
+"""

@@ -1,0 +1,117 @@
+"""Attention's two sums over a text, for several heads that share keys and values at once, in vectors written out.
+
+A loop of numba's over a page is a dozen instructions long and is set up for as long as it runs; here sums stay in
+registers from the first slot to the last.
+"""
+
+# ruff: noqa: ARG001 - numba calls these with fixed arguments
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+SLOTS = 32  # of a page
+WIDE = 16  # numbers in a vector
+MOST_HEADS = 4  # at once: their sums fit into the processor's registers
+COLUMNS = (64, 16)  # places of a head whose sums are held at once
+I16, I32, I64, HALF, SINGLE = ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.HalfType(), ir.FloatType()
+HALVES, SINGLES = ir.VectorType(HALF, WIDE), ir.VectorType(SINGLE, WIDE)
+
+
+def compare_page(heads: int) -> Any:
+    """scores[at + g gap + s] = sum_k queries[first + g size + k] keys[key + k SLOTS + s], s < SLOTS, for so many g.
+
+    An operation of (queries, first, size, keys, key, scores, at, gap): float32, bits of float16, float32, each flat.
+    """
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def operation(  # noqa: PLR0913, PLR0917
+        typing: Any, queries: Any, first: Any, size: Any, keys: Any, key: Any, scores: Any, at: Any, gap: Any
+    ) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            lines, page, out = _data(context, builder, signature, given, (0, 3, 5))
+            lines, page, out = (builder.gep(a, [given[k]]) for a, k in ((lines, 1), (page, 4), (out, 6)))
+            held = _zeros(builder, heads, SLOTS // WIDE)
+            with cgutils.for_range(builder, given[2], intp=I64) as loop:
+                row = builder.gep(page, [builder.mul(loop.index, I64(SLOTS))])
+                some = [_widened(builder, row, part) for part in range(SLOTS // WIDE)]
+                for g in range(heads):
+                    place = builder.add(builder.mul(given[2], I64(g)), loop.index)
+                    _add(builder, held[g], some, builder.load(builder.gep(lines, [place])))
+            _write(builder, held, out, given[7])
+            return context.get_dummy_value()
+
+        whole = types.int64
+        return types.none(queries, whole, whole, keys, whole, scores, whole, whole), generate
+
+    return operation
+
+
+def mix_columns(heads: int, columns: int) -> Any:
+    """out[at + g gap + k] = sum_{i < n} weights[first + g line + i] values[places[i] + k], k < columns, for so many g.
+
+    An operation of (weights, first, line, values, places, column, n, out, at, gap); `column` is added to each place.
+    """
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def operation(  # noqa: PLR0913, PLR0917
+        typing: Any, weights: Any, first: Any, line: Any, values: Any, places: Any, column: Any, n: Any, out: Any,
+        at: Any, gap: Any,
+    ) -> Any:  # fmt: skip
+        def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            shares, source, where, target = _data(context, builder, signature, given, (0, 3, 4, 7))
+            shares, source, target = (builder.gep(a, [given[k]]) for a, k in ((shares, 1), (source, 5), (target, 8)))
+            held = _zeros(builder, heads, columns // WIDE)
+            with cgutils.for_range(builder, given[6], intp=I64) as loop:
+                row = builder.gep(source, [builder.load(builder.gep(where, [loop.index]))])
+                some = [_widened(builder, row, part) for part in range(columns // WIDE)]
+                for g in range(heads):
+                    place = builder.add(builder.mul(given[2], I64(g)), loop.index)
+                    _add(builder, held[g], some, builder.load(builder.gep(shares, [place])))
+            _write(builder, held, target, given[9])
+            return context.get_dummy_value()
+
+        whole = types.int64
+        return types.none(weights, whole, whole, values, places, whole, whole, out, whole, whole), generate
+
+    return operation
+
+
+def _data(context: Any, builder: Any, signature: Any, given: Any, places: tuple[int, ...]) -> list[Any]:
+    return [context.make_array(signature.args[k])(context, builder, given[k]).data for k in places]
+
+
+def _zeros(builder: Any, heads: int, parts: int) -> list[list[Any]]:
+    """Memory for sums, which the compiler keeps in registers."""
+    held = [[cgutils.alloca_once(builder, SINGLES) for _ in range(parts)] for _ in range(heads)]
+    for each in [part for line in held for part in line]:
+        builder.store(SINGLES(None), each)
+    return held
+
+
+def _widened(builder: Any, row: Any, part: int) -> Any:
+    """WIDE float16 as float32."""
+    there = builder.gep(row, [I64(part * WIDE)])
+    return builder.fpext(builder.load(builder.bitcast(there, HALVES.as_pointer()), align=2), SINGLES)
+
+
+def _add(builder: Any, held: list[Any], some: list[Any], factor: Any) -> None:
+    one = builder.insert_element(SINGLES(ir.Undefined), factor, I32(0))
+    everywhere = builder.shuffle_vector(one, SINGLES(ir.Undefined), ir.VectorType(I32, WIDE)([0] * WIDE))
+    form = ir.FunctionType(SINGLES, [SINGLES, SINGLES, SINGLES])
+    fma = cgutils.get_or_insert_function(builder.module, form, f"llvm.fma.v{WIDE}f32")
+    for whole, each in zip(held, some, strict=True):
+        builder.store(builder.call(fma, [everywhere, each, builder.load(whole)]), whole)
+
+
+def _write(builder: Any, held: list[list[Any]], out: Any, gap: Any) -> None:
+    for g, line in enumerate(held):
+        first = builder.gep(out, [builder.mul(gap, I64(g))])
+        for part, whole in enumerate(line):
+            there = builder.bitcast(builder.gep(first, [I64(part * WIDE)]), SINGLES.as_pointer())
+            builder.store(builder.load(whole), there, align=4)

@@ -1,0 +1,96 @@
+"""Operations of the machine that numba has no name for: half precision, and counters that threads share."""
+
+# ruff: noqa: ARG001 - numba calls these with fixed arguments
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
+from numba import types
+from numba.core import cgutils, config
+from numba.extending import intrinsic
+
+HALF, SHORT, SINGLE, LONG = ir.HalfType(), ir.IntType(16), ir.FloatType(), ir.IntType(64)
+
+
+def _features() -> set[str]:
+    """What the processor has and numba compiles for."""
+    if config.CPU_NAME not in (None, "host") or config.CPU_FEATURES is not None:
+        return {name[1:] for name in (config.CPU_FEATURES or "").split(",") if name.startswith("+")}
+    return {name for name, has in get_host_cpu_features().items() if has}
+
+
+FEATURES = _features()
+HAS_QUADS = {"avx512f", "avx512vnni"} <= FEATURES
+"""Whether it adds four products of 8 bits at once, in vectors of 512 bits."""
+HAS_HALVES = "f16c" in FEATURES or platform.machine() in ("aarch64", "arm64")
+"""Whether it turns float16 into float32 and back by itself."""
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def widened(typing: Any, word: Any) -> Any:
+    """The float32 of a float16 whose bits are given as a uint16. A loop of it becomes vector instructions."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.fpext(builder.bitcast(arguments[0], HALF), SINGLE)
+
+    return types.float32(types.uint16), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def halved(typing: Any, number: Any) -> Any:
+    """The bits of the float16 nearest to a float32."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(builder.fptrunc(arguments[0], HALF), SHORT)
+
+    return types.uint16(types.float32), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def power(typing: Any, exponent: Any) -> Any:
+    """2.0**exponent as a float32, of an int32 from -126 to 127."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(32)
+        return builder.bitcast(builder.shl(builder.add(arguments[0], word(127)), word(23)), SINGLE)
+
+    return types.float32(types.int32), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def taken(typing: Any, counters: Any, place: Any) -> Any:
+    """What a counter [int64] stood at before it was raised by 1; no two threads get the same."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        return builder.atomic_rmw("add", builder.gep(array.data, [arguments[1]]), LONG(1), "acq_rel")
+
+    return types.int64(counters, types.int64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def seen(typing: Any, counters: Any, place: Any) -> Any:
+    """What a counter stands at; all that its raisers wrote before is seen, too."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        return builder.load_atomic(builder.gep(array.data, [arguments[1]]), "acquire", LONG.width // 8)
+
+    return types.int64(counters, types.int64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def give_way(typing: Any) -> Any:
+    """Let another thread run, where one waits for this processor."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(32)
+        form = ir.FunctionType(word, [])
+        builder.call(cgutils.get_or_insert_function(builder.module, form, "sched_yield"), [])
+        return context.get_dummy_value()
+
+    return types.none(), generate

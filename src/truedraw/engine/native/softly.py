@@ -1,0 +1,44 @@
+"""exp in float32 without branches and calls, so that a loop around it becomes vector instructions.
+
+x = n ln 2 + r with |r| <= ln 2 / 2; exp(r) is its Taylor polynomial, whose remainder is below 2**-25 (Cody and Waite,
+Software Manual for the Elementary Functions, 1980).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from truedraw.compiled import inner
+from truedraw.engine.native.machine import power
+
+LOG2_E = np.float32(1 / math.log(2))
+LN2 = np.float32(0.693359375)
+LN2_REST = np.float32(math.log(2) - 0.693359375)
+LOWEST = np.float32(-87.0)  # below it results would be subnormal
+C = tuple(np.float32(1 / math.factorial(k)) for k in range(8))
+C2, C3, C4, C5, C6, C7 = C[2:]
+ONE = np.float32(1)
+
+
+@inner(error_model="numpy")
+def exp(x):  # type: ignore[no-untyped-def]
+    """e**x of a float32 x <= 0; e**-87 of all below, and of what is no number, which is for the caller to tell."""
+    x = max(x, LOWEST)
+    n = np.rint(x * LOG2_E)
+    r = (x - n * LN2) - n * LN2_REST
+    y = C7 * r + C6
+    y = y * r + C5
+    y = y * r + C4
+    y = y * r + C3
+    y = y * r + C2
+    y = (y * r + ONE) * r + ONE
+    return y * power(np.int32(n))
+
+
+@inner(error_model="numpy")
+def silu(x):  # type: ignore[no-untyped-def]
+    """x / (1 + e**-x) of a float32."""
+    small = exp(-abs(x))
+    return x * ((ONE if x >= 0 else small) / (ONE + small))

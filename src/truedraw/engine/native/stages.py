@@ -1,0 +1,38 @@
+"""How threads share a pass: by stages, each so many pieces that do not depend on one another.
+
+Whoever is free takes the next piece, and nobody begins the next stage before all pieces are done. Nobody has to be
+there: a thread that comes late, or is not let run, takes no pieces. Who computes a piece changes nothing in it.
+"""
+
+from __future__ import annotations
+
+from truedraw.compiled import inner
+from truedraw.engine.native.machine import give_way, seen, taken
+
+APART = 16  # counters from one to the next, so that no two lie in one cache line
+PATIENCE = 4096  # looks at a counter, before another thread may have the processor
+
+
+@inner()
+def next_piece(counters, stage, pieces):  # type: ignore[no-untyped-def]
+    """A piece of a stage that nobody else has; -1: there is none left. counters: int64 zeros, 2 APART a stage."""
+    piece = taken(counters, 2 * APART * stage)
+    return piece if piece < pieces else -1
+
+
+@inner()
+def done(counters, stage, pieces):  # type: ignore[no-untyped-def]
+    """One piece of it is; the next one, as next_piece."""
+    taken(counters, 2 * APART * stage + APART)
+    return next_piece(counters, stage, pieces)
+
+
+@inner()
+def ended(counters, stage, pieces):  # type: ignore[no-untyped-def]
+    """Wait until all of them are; the next stage."""
+    looks = 0
+    while seen(counters, 2 * APART * stage + APART) < pieces:
+        looks += 1
+        if looks % PATIENCE == 0:
+            give_way()
+    return stage + 1

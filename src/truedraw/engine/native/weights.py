@@ -1,0 +1,92 @@
+"""A model's weights as a pass reads them: those of all layers in one array a kind of matrix, one behind the other."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.engine.native.blocks import Blocks, blocks_of
+from truedraw.engine.openvino.matrix import Matrix, dense
+from truedraw.engine.openvino.rounding import quantise
+from truedraw.engine.openvino.weights import Constants
+from truedraw.models.layout import EMBEDDING, HEAD
+from truedraw.protocol import ModelConfig
+
+QKV = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
+UP = ("mlp.gate_proj", "mlp.up_proj")
+OUT, DOWN = "self_attn.o_proj", "mlp.down_proj"
+Reals = NDArray[np.float32]
+
+
+class Laid(NamedTuple):
+    """Weights of all layers, as decoder.py takes them."""
+
+    table: tuple[NDArray[np.int8], Reals]  # codes [vocab, width], scales [vocab, groups]
+    matrices: tuple[Blocks, ...]  # qkv, o, gate and up, down, head: with an axis of layers in front
+    vectors: tuple[Reals, ...]
+    """Norms before attention and feeding, bias of qkv, norms of q and k, all [layers, size or 0], and the last norm."""
+
+    def first(self, layers: int) -> Laid:
+        """Of the first layers; no copy."""
+        *own, head = self.matrices
+        *norms, last = self.vectors
+        some = tuple(Blocks(each.codes[:layers], each.scales[:layers]) for each in own)
+        return Laid(self.table, (*some, head), (*(each[:layers] for each in norms), last))
+
+
+def laid(config: ModelConfig, constants: Constants) -> Laid:
+    """A copy of the matrices."""
+    table = _whole(constants, (EMBEDDING,))
+    head = table if config.tie_embeddings else _whole(constants, (HEAD,))
+    layers = [f"model.layers.{layer}." for layer in range(config.num_layers)]
+    matrices = [_stacked(constants, layers, parts) for parts in (QKV, (OUT,), UP, (DOWN,))]
+    return Laid(_looked_up(table), (*matrices, _one_more(blocks_of(head))), _vectors(config, constants, layers))
+
+
+def _vectors(config: ModelConfig, constants: Constants, layers: list[str]) -> tuple[Reals, ...]:
+    def of(name: str) -> Reals:
+        return np.stack([constants.vector(layer + name + ".weight") for layer in layers])
+
+    none = np.zeros((len(layers), 0), np.float32)
+    bias = np.stack([_bias(constants, layer) for layer in layers]) if config.qkv_bias else none
+    norms = [of(f"self_attn.{name}_norm") if config.qk_norm else none for name in ("q", "k")]
+    last = np.array(constants.vector("model.norm.weight"))
+    return of("input_layernorm"), of("post_attention_layernorm"), bias, *norms, last
+
+
+def _bias(constants: Constants, layer: str) -> Reals:
+    return np.concatenate([constants.vector(f"{layer}{part}.bias") for part in QKV])
+
+
+def _stacked(constants: Constants, layers: list[str], parts: tuple[str, ...]) -> Blocks:
+    """The matrices of all layers; where some share scales among fewer inputs, the finest holds for all."""
+    held = [_whole(constants, tuple(f"{layer}{part}.weight" for part in parts)) for layer in layers]
+    found = [blocks_of(each) for each in held]
+    if len({each.size for each in found}) > 1:
+        found = [blocks_of(each, min(each.size for each in found)) for each in held]
+    codes, scales = found[0].codes, max((each.scales for each in found), key=np.size)
+    whole = Blocks(np.empty((len(found), *codes.shape), np.uint8), np.empty((len(found), *scales.shape), np.float32))
+    for number, each in enumerate(found):
+        whole.codes[number], whole.scales[number] = each
+    return whole
+
+
+def _one_more(blocks: Blocks) -> Blocks:
+    return Blocks(blocks.codes[None], blocks.scales[None])
+
+
+def _whole(constants: Constants, names: tuple[str, ...]) -> Matrix:
+    """The matrices one above the other, rounded where their forms differ."""
+    found = constants.matrix(names)
+    if found is not None:
+        return found
+    parts = [constants.matrix((name,)) for name in names]
+    return Matrix(np.concatenate([dense(part) for part in parts if part is not None]))
+
+
+def _looked_up(table: Matrix) -> tuple[NDArray[Any], Reals]:
+    held = table if table.values.dtype == np.int8 and table.scales is not None else quantise(dense(table))
+    assert held.scales is not None
+    return held.values, held.scales

@@ -1,0 +1,78 @@
+"""From a checkpoint to what runs its passes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from truedraw.engine.openvino.compiling import Options, check, compile_checkpoint, converted
+from truedraw.engine.openvino.pages import make_pool, pool_of
+from truedraw.engine.openvino.runner import Runner, Runs, cache_ports
+from truedraw.engine.openvino.store import MappedConstants
+from truedraw.errors import BadParameter, EngineError, UnsupportedModel
+from truedraw.models import Checkpoint
+from truedraw.models.layout import ARCHITECTURES
+from truedraw.protocol import ModelConfig
+
+if TYPE_CHECKING:
+    from truedraw.engine.native.runner import NativeRunner
+
+HALF_BYTES = 2  # of a float16
+
+
+def open_runner(
+    checkpoint: Checkpoint, options: Options, folder: Path, room: tuple[int, int]
+) -> tuple[Runs, MappedConstants | None]:
+    """And the constants, None where a ready-made graph has them; room: bytes of the cache, of these for idle pages."""
+    if options.arithmetic.native:
+        return _native(checkpoint, options, folder, room)
+    compiled, constants = compile_checkpoint(checkpoint, options, folder)
+    pages = make_pool(cache_ports(compiled), *room)
+    return Runner(compiled, checkpoint.config, pages, keep=constants), constants
+
+
+def _native(
+    checkpoint: Checkpoint, options: Options, folder: Path, room: tuple[int, int]
+) -> tuple[NativeRunner, MappedConstants]:
+    from truedraw.engine.native import machine
+    from truedraw.engine.native.crew import Crew
+    from truedraw.engine.native.heads import SLOTS
+    from truedraw.engine.native.runner import NativeRunner, threads_of
+    from truedraw.engine.native.weights import laid
+
+    check(checkpoint, options)
+    if checkpoint.weights is None:
+        raise BadParameter("numerics", "an OpenVINO IR folder is run by OpenVINO; open a GGUF file or a model folder")
+    if options.policy == "stored":
+        raise BadParameter("weights", "native numerics compute with integers; give auto, int8 or int4")
+    if not machine.HAS_HALVES:
+        raise EngineError("native numerics need a processor that knows float16 (F16C); load it with invariant numerics")
+    check_kernels(checkpoint.config)
+    config, constants = checkpoint.config, converted(checkpoint, options.policy, folder)
+    shape = config.num_kv_heads, SLOTS, config.head_dim
+    pool, memory = pool_of([shape] * (2 * config.num_layers), HALF_BYTES, *room, whole_pages=True)
+    pages = 2 * config.num_layers, -1, config.num_kv_heads, SLOTS * config.head_dim
+    cache = memory.whole.view(np.uint16).reshape(pages)
+    with constants.forgetting():
+        weights = laid(config, constants)
+    crew = Crew(threads_of(options.threads))
+    runner = NativeRunner(config, weights, pool, cache, crew, options.hidden_layers, options.hidden_text)
+    return runner, constants
+
+
+def check_kernels(config: ModelConfig) -> None:
+    """Raises UnsupportedModel for what the kernels of this package do not compute."""
+    from truedraw.engine.native.heads import WIDE
+
+    if config.architecture not in ARCHITECTURES:
+        raise UnsupportedModel(
+            f"native numerics know {', '.join(ARCHITECTURES)}; this model is {config.architecture!r}: load it with "
+            "invariant numerics, or with the pytorch engine"
+        )
+    if config.head_dim % WIDE:
+        raise UnsupportedModel(
+            f"native numerics compute heads of whole {WIDE}s, and those of this model have {config.head_dim} places: "
+            "load it with invariant numerics"
+        )

@@ -1,0 +1,212 @@
+"""Native numerics against plain float64 code that rounds where they round: weights, activations, keys and values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.decoder import CONFIGS, PLAIN, Decoder, RandomWeights, expected_rows, random_tree, tiny_engine, tv
+from truedraw.engine.native.blocks import SIZE
+from truedraw.engine.openvino.matrix import dense
+from truedraw.engine.openvino.rounding import codes_of
+from truedraw.errors import BadParameter, EngineError, UnsupportedModel
+from truedraw.protocol import Fill, Proposal, Work
+
+CLOSE = 0.01  # total variation over one layer; a float32 that lies where two integers meet falls to either side
+NEARLY = 0.02  # in the mean of many rows over two layers, behind which it has gone through all that follows
+FAR = 0.1  # what another model is off by at least
+ONE = replace(PLAIN, num_layers=1)
+RNG = np.random.default_rng(8)
+TEXT = RNG.integers(0, PLAIN.vocab_size, 150).tolist()
+SHAPES = CONFIGS | {
+    "three heads a key": replace(PLAIN, num_heads=6),
+    "five heads a key": replace(PLAIN, num_heads=5, num_kv_heads=1),
+    "seven heads a key, wide": replace(PLAIN, num_heads=7, num_kv_heads=1, head_dim=80),
+    "widths of no whole blocks": replace(PLAIN, hidden_size=72, intermediate_size=100, num_heads=3, num_kv_heads=3),
+}
+
+
+class RoundedDecoder(Decoder):
+    """Rounds as the kernels do, and sums in float64."""
+
+    def __init__(self, config, weights: RandomWeights) -> None:
+        super().__init__(config, weights)
+        self._turned = 0  # of each layer first the queries, then the keys
+        self._size = 32 if weights.packed_bits else SIZE
+        if not weights.packed_bits:
+            for name, values in self._tensors.items():
+                if values.ndim == 2:
+                    self._tensors[name] = dense(codes_of(values)).astype(np.float64)
+
+    def _linear(self, x, name):
+        found = super()._linear(np.apply_along_axis(self._rounded, -1, x), name)
+        return halved(found) if name.endswith("v_proj") else found
+
+    def _rounded(self, row):
+        blocks = [row[first : first + self._size] for first in range(0, len(row), self._size)]
+        steps = [max(np.abs(block).max() / 127, 1e-300) for block in blocks]
+        return np.concatenate([np.rint(block / step) * step for block, step in zip(blocks, steps, strict=True)])
+
+    def _rotated(self, x):
+        self._turned += 1
+        turned = super()._rotated(x)
+        return turned if self._turned % 2 else halved(turned)
+
+
+def mean_tv(a, b) -> float:
+    return float(np.mean([tv(one[None], other[None]) for one, other in zip(a, b, strict=True)]))
+
+
+def halved(x):
+    return x.astype(np.float16).astype(np.float64)
+
+
+def native(path, config=PLAIN, random_weights=None, **options):
+    return tiny_engine(path, config, random_weights, numerics="native", **options)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory):
+    loaded = native(tmp_path_factory.mktemp("cache"), ONE, prefix_cache_bytes=0)
+    yield loaded
+    loaded.close()
+
+
+@pytest.fixture(scope="module")
+def decoder():
+    return RoundedDecoder(ONE, RandomWeights(ONE))
+
+
+def check(engine, decoder, works, fills=()):
+    for work, scores in zip(works, engine.forward(works, fills), strict=True):
+        expected = expected_rows(decoder, list(work.sequence.tokens), work.proposal)
+        assert scores.logits.shape == expected.shape
+        assert scores.logits.dtype == np.float32
+        assert mean_tv(scores.logits, expected) < CLOSE
+        assert tv(scores.logits, expected) < FAR
+
+
+@pytest.mark.parametrize("packed_bits", [0, 4, 8])
+@pytest.mark.parametrize("name", SHAPES)
+def test_every_family_over_a_whole_text(name, packed_bits, tmp_path):
+    config = SHAPES[name]
+    if packed_bits and (config.hidden_size % 32 or config.num_heads * config.head_dim % 32):
+        pytest.skip("no whole groups")
+    weights = RandomWeights(config, seed=3, packed_bits=packed_bits)
+    engine = native(tmp_path, config, weights)
+    logits = engine.forward([Work(engine.open(TEXT[:1]), Proposal.chain(TEXT[1:]))])[0].logits
+    expected = RoundedDecoder(config, weights).logits(TEXT)
+    assert mean_tv(logits, expected) < NEARLY
+    other = RoundedDecoder(config, RandomWeights(config, seed=4, packed_bits=packed_bits)).logits(TEXT)
+    assert mean_tv(logits, other) > FAR
+    engine.close()
+
+
+@pytest.mark.parametrize("length", [1, 2, 31, 32, 33, 64, 100])
+def test_plain_rows_at_page_edges(engine, decoder, length):
+    check(engine, decoder, [Work(engine.open(TEXT[:length]))])
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 5, 12, 40])
+@pytest.mark.parametrize("length", [1, 20, 31, 64])
+def test_trees_behind_texts(engine, decoder, length, nodes):
+    check(engine, decoder, [Work(engine.open(TEXT[:length]), random_tree(RNG, nodes, PLAIN.vocab_size))])
+
+
+def test_ragged_passes(engine, decoder):
+    filled = engine.open(TEXT[:70])
+    works = [
+        Work(engine.open(TEXT[:40])),
+        Work(engine.open(TEXT[5:25]), Proposal.chain(TEXT[25:32])),
+        Work(engine.open(TEXT[7:50]), random_tree(RNG, 9, PLAIN.vocab_size)),
+    ]
+    check(engine, decoder, works, [Fill(filled, 33)])
+    for work in works:
+        work.sequence.commit([3, 4])
+    filled.commit([5])
+    check(engine, decoder, [*(Work(work.sequence, Proposal.chain([1, 2])) for work in works), Work(filled)])
+
+
+def test_a_tree_s_nodes_have_the_bits_of_chains(engine):
+    """Behind a mask, without pages of their own: no other arithmetic here has that."""
+    assert not engine.unrolls_trees
+    tree = random_tree(RNG, 24, PLAIN.vocab_size)
+    sequence = engine.open(TEXT[:50])
+    logits = engine.forward([Work(sequence, tree)])[0].logits.copy()
+    for node in range(len(tree)):
+        path, here = [], node
+        while here >= 0:
+            path.append(int(tree.tokens[here]))
+            here = int(tree.parents[here])
+        alone = engine.open([*TEXT[:50], *path[::-1]])
+        np.testing.assert_array_equal(engine.forward([Work(alone)])[0].logits[0], logits[1 + node])
+        alone.close()
+    sequence.close()
+
+
+def test_hidden_states_are_the_streams(tmp_path):
+    layers = (1, 0)  # as they are asked for, not as they are computed
+    weights = RandomWeights(PLAIN)
+    engine = native(tmp_path, PLAIN, weights, hidden_layers=layers, hidden_text=True)
+    scores = engine.forward([Work(engine.open(TEXT[:20]), Proposal.chain(TEXT[20:24]))])[0]
+    _, streams = RoundedDecoder(PLAIN, weights).run(TEXT[:24])
+    expected = np.stack([streams[1], streams[0], streams[2]], 1)
+    assert scores.hidden.shape == (5, 3, PLAIN.hidden_size)
+    before = np.concatenate([part.hidden for part in scores.text])
+    for found, wanted in ((scores.hidden, expected[19:]), (before, expected[:19])):
+        assert np.abs(found - wanted).mean() < 0.01 * np.abs(wanted).max()
+    engine.close()
+
+
+def test_the_first_layers_alone(tmp_path):
+    engine = native(tmp_path)
+    engine.forward([Work(engine.open(TEXT[:30]))])
+    shallow = engine.shallow(1)
+    logits = shallow.forward([Work(shallow.open(TEXT[:30]), Proposal.chain(TEXT[30:33]))])[0].logits
+    assert tv(logits, RoundedDecoder(ONE, RandomWeights(ONE)).logits(TEXT[:33])[29:]) < CLOSE
+    engine.close()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 7])
+def test_any_number_of_threads_computes_the_same_bits(tmp_path, engine, threads):
+    """More than there are pieces, too."""
+    other = native(tmp_path, ONE, threads=threads)
+    work = [Work(each.open(TEXT[:60]), random_tree(np.random.default_rng(1), 9, 96)) for each in (engine, other)]
+    expected, found = (each.forward([it])[0].logits for each, it in zip((engine, other), work, strict=True))
+    np.testing.assert_array_equal(found, expected)
+    other.close()
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "error", "message"),
+    [
+        ({}, {"weights": "stored"}, BadParameter, "auto, int8 or int4"),
+        ({"head_dim": 24}, {}, UnsupportedModel, "24"),
+        ({"architecture": "gpt2"}, {}, UnsupportedModel, "llama, qwen2, qwen3"),
+    ],
+)
+def test_what_cannot_be_computed_so(tmp_path, changes, options, error, message):
+    with pytest.raises(error, match=message):
+        native(tmp_path, replace(PLAIN, **changes), **options)
+
+
+def test_a_processor_without_halves(tmp_path, monkeypatch):
+    monkeypatch.setattr("truedraw.engine.native.machine.HAS_HALVES", False)
+    with pytest.raises(EngineError, match="invariant"):
+        native(tmp_path)
+
+
+def test_weights_of_any_form_are_laid_out(tmp_path):
+    """Layers that share scales among other numbers of inputs, as mixed files have them."""
+
+    class Mixed(RandomWeights):
+        def packed(self, name):
+            return super().packed(name) if ".0." in name or "embed" in name else None
+
+    weights = Mixed(PLAIN, packed_bits=8)
+    engine = native(tmp_path, PLAIN, weights)
+    logits = engine.forward([Work(engine.open(TEXT[:1]), Proposal.chain(TEXT[1:60]))])[0].logits
+    assert mean_tv(logits, Decoder(PLAIN, weights).logits(TEXT[:60])) < 0.1
+    engine.close()
