@@ -86,7 +86,8 @@ class Result:
     stats: Stats
     loss: Loss | None = None  # of a lossy rule, which has to be asked for; None: the model's own distribution
     fallback: str | None = None  # why drafting was given up on the way: what went wrong in the drafter
-    explanation: Explanation | None = None  # why so much was drafted, and by whom; None: settled beforehand, or a batch
+    explanation: Explanation | None = field(default=None, hash=False)
+    """Why so much was drafted, and by whom; None: settled beforehand, or a batch."""
 
     @property
     def exact(self) -> bool:
