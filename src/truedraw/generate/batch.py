@@ -29,7 +29,8 @@ from truedraw.protocol import Observer
 from truedraw.sampling.params import SamplingParams
 
 if TYPE_CHECKING:
-    from truedraw.generate.model import Model, Prompt, Spec
+    from truedraw.generate.model import Model, Spec
+    from truedraw.generate.prompt_ids import Prompt
 
 
 class Batch:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from numbers import Integral
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -11,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from truedraw.control.experience import Experience
 from truedraw.control.kept import remember
 from truedraw.control.payoff import PayoffController
-from truedraw.errors import BadParameter, BadPrompt, TruedrawError
+from truedraw.errors import BadParameter, EngineError, TruedrawError
 from truedraw.generate.draft_model import DraftModels
 from truedraw.generate.generation import Generation, Piece
 from truedraw.generate.job import Job
 from truedraw.generate.keys import naming
 from truedraw.generate.planning import LIMITS, LOGITS_CACHE_BYTES, check_bytes, limits
 from truedraw.generate.preparing import Wish, prepare
+from truedraw.generate.prompt_ids import Prompt, prompt_ids
 from truedraw.generate.request import Request
 from truedraw.generate.result import Result
 from truedraw.generate.scheduler import Scheduler
@@ -26,15 +26,13 @@ from truedraw.generate.speculation import Speculation, speculation
 from truedraw.generate.taking_turns import TakingTurns
 from truedraw.protocol import Engine, KnowsCosts, Observer
 from truedraw.sampling.params import SamplingParams, sampling_params
-from truedraw.sampling.values import plain_number, shown
+from truedraw.sampling.values import plain_number
 from truedraw.text import Tokenizer
-from truedraw.text.characters import check_characters
 
 if TYPE_CHECKING:
     from truedraw.draft.head.refit.learning import Learnt
     from truedraw.generate.batch import Batch
 
-Prompt = str | Sequence[int]
 Spec = Speculation | Mapping[str, Any] | str | bool | None
 
 
@@ -52,6 +50,7 @@ class Model:
         self.experience = Experience()
         self.drafts = DraftModels(name, tokenizer, engine.vocab_size, target=engine)
         self.turns = TakingTurns()
+        self._closed = False
 
     def generate(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
                  **sampling: Any) -> Result:  # fmt: skip
@@ -115,13 +114,15 @@ class Model:
 
     def wish(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
              observer: Observer | None = None, **sampling: Any) -> Wish:  # fmt: skip
-        """A request as it is understood; raises BadInput naming what is wrong."""
+        """A request as it is understood; raises BadInput naming what is wrong, EngineError once the model is closed."""
+        if self._closed:
+            raise EngineError("the engine is closed; load the model again")
         if params is not None and sampling:
             raise TypeError(f"give either SamplingParams or {', '.join(sampling)} by name, not both")
         if observer is not None and not callable(observer):
             raise BadParameter("observer", f"got {observer!r:.60}; give a function, as protocol.Observer describes it")
         given = self.params(**sampling) if params is None else params
-        return Wish(tuple(self._ids(prompt)), given, self.speculation(speculative), observer)
+        return Wish(prompt_ids(prompt, self.tokenizer, self.engine), given, self.speculation(speculative), observer)
 
     def run(self, wish: Wish, scheduler: Scheduler, shared: SharedDrafters | None = None) -> tuple[Generation, Job]:
         """The run of a request, alone or with others, and its job, which has yet to be added to the scheduler.
@@ -158,6 +159,7 @@ class Model:
 
         An engine whose passes took otherwise than it says is told so, and one that keeps what drafters take gets that.
         """
+        self._closed = True
         with self.turns:
             if isinstance(self.engine, KnowsCosts) and self.experience.costs.drifted():
                 self.engine.doubt_costs()
@@ -172,28 +174,3 @@ class Model:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _ids(self, prompt: Prompt) -> list[int]:
-        ids = self._encoded(prompt)
-        vocab, context = self.engine.vocab_size, self.engine.context_length
-        if not ids:
-            raise BadPrompt("the prompt is empty; give at least one character or one token")
-        for token in ids:
-            if isinstance(token, bool) or not isinstance(token, Integral) or not 0 <= token < vocab:
-                raise BadPrompt(f"the prompt holds {shown(token)}; give text, or token ids from 0 to {vocab - 1}")
-        if len(ids) >= context:
-            raise BadPrompt(
-                f"the prompt has {len(ids)} tokens and the model's context {context}; "
-                f"shorten it to {context - 1} tokens, so that there is room for one more"
-            )
-        return [int(token) for token in ids]
-
-    def _encoded(self, prompt: Prompt) -> list[int]:
-        if isinstance(prompt, str):
-            check_characters(prompt, "the prompt")
-            self.tokenizer.check_length(prompt, self.engine.context_length)
-            return self.tokenizer.encode(prompt) if prompt else []
-        has_order = isinstance(prompt, Iterable) and not isinstance(prompt, bytes | Mapping | Set)
-        if not has_order or getattr(prompt, "ndim", 1) == 0:
-            raise BadPrompt(f"the prompt is {prompt!r:.60}; give a text, or a list of token ids")
-        return list(prompt)
