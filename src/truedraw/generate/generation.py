@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 from truedraw.control.explanation import Explanation
 from truedraw.errors import TruedrawError
 from truedraw.generate.job import Job
+from truedraw.generate.one_place import OnePlace
 from truedraw.generate.reader import TextReader
 from truedraw.generate.result import Choice, Result
 from truedraw.generate.scheduler import Scheduler
 from truedraw.protocol import LossyVerifier, Origin, Round
 from truedraw.sampling.params import SamplingParams
+from truedraw.sampling.values import shown
 from truedraw.stats.summary import Stats, summary
 
 INTERRUPTED = "interrupted"
@@ -28,12 +30,14 @@ class Piece:
     origin: Origin
 
 
-class Generation:
+class Generation(OnePlace):
     """Iterate it for the rounds, or `pieces()` for the text; `result()` is what there is so far, at any time.
 
     Where several share a scheduler, iterating one moves all of them. `error` says why a run could not go on: iterating
     it raises the error at the end, and the texts keep what they have.
     """
+
+    instead = "result() can be"
 
     def __init__(
         self, name: str, params: SamplingParams, job: Job, readers: Sequence[TextReader], scheduler: Scheduler, *,
@@ -54,6 +58,13 @@ class Generation:
     def ended(self) -> bool:
         """Whether nothing more will come."""
         return self._job.ended_at is not None
+
+    def __repr__(self) -> str:
+        rounds, count = self._job.rounds, len(self._readers)
+        state = "ended" if self.ended else "running" if rounds else "not begun"
+        said = state if self.error is None else f"failed: {type(self.error).__name__}"
+        tokens, samples = sum(len(each.tokens) for each in rounds), "1 sample" if count == 1 else f"{count} samples"
+        return f"<truedraw.Generation {samples} of {shown(self._name)}, {said}, {tokens} tokens>"
 
     def __iter__(self) -> Iterator[list[Round]]:
         return self._run

@@ -15,6 +15,7 @@ from truedraw.generate.draft_model import DraftModels
 from truedraw.generate.generation import Generation, Piece
 from truedraw.generate.job import Job
 from truedraw.generate.keys import naming
+from truedraw.generate.one_place import OnePlace
 from truedraw.generate.planning import LIMITS, LOGITS_CACHE_BYTES, check_bytes, limits
 from truedraw.generate.preparing import Wish, prepare
 from truedraw.generate.prompt_ids import Prompt, prompt_ids
@@ -26,7 +27,7 @@ from truedraw.generate.speculation import Speculation, speculation
 from truedraw.generate.taking_turns import TakingTurns
 from truedraw.protocol import Engine, KnowsCosts, Observer
 from truedraw.sampling.params import SamplingParams, sampling_params
-from truedraw.sampling.values import plain_number
+from truedraw.sampling.values import plain_number, shown
 from truedraw.text import Tokenizer
 
 if TYPE_CHECKING:
@@ -36,11 +37,13 @@ if TYPE_CHECKING:
 Spec = Speculation | Mapping[str, Any] | str | bool | None
 
 
-class Model:
+class Model(OnePlace):
     """An engine, its tokenizer and the model's own sampling defaults. Use it in a `with` block, or call close().
 
     Threads may share it: their runs take turns, a pass each. A batch serves many requests sooner.
     """
+
+    instead = "share it among threads, or load it once in every process"
 
     def __init__(
         self, name: str, engine: Engine, tokenizer: Tokenizer, defaults: Mapping[str, Any] | None = None
@@ -166,6 +169,15 @@ class Model:
             remember(self.engine, self.experience)
             self.drafts.close()
             self.engine.close()
+
+    def __repr__(self) -> str:
+        head, numerics = self.drafts.head_path, getattr(self.engine, "numerics", "")
+        parts = [shown(self.name), type(self.engine).__name__, f"{numerics} numerics" if numerics else ""]
+        parts += [
+            "no draft of its own" if head is None else f"draft {shown(head.name)}",
+            "closed" if self._closed else "",
+        ]
+        return f"<truedraw.Model {', '.join(filter(None, parts))}>"
 
     def __enter__(self) -> Model:
         return self
