@@ -69,7 +69,7 @@ class Generation(OnePlace):
     def __iter__(self) -> Iterator[list[Round]]:
         return self._run
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Generator[Piece]:
         """The text as it comes, in pieces of whole characters; pieces of several samples are interleaved.
 
         With `best_of` nobody knows before the end which samples are wanted: all of it comes then.
@@ -139,7 +139,7 @@ class Generation(OnePlace):
             return found
         return replace(found, predicted_speedup=why.predicted_speedup, actual_speedup=why.actual_speedup)
 
-    def _pieces_as_they_come(self) -> Iterator[Piece]:
+    def _pieces_as_they_come(self) -> Generator[Piece]:
         shown = [0] * len(self._readers)
         for step in self:
             for done in step:
@@ -149,7 +149,7 @@ class Generation(OnePlace):
                 shown[done.sample] += len(fresh)
                 yield from pieces_of(done.sample, fresh, done.origins)
 
-    def _pieces_of_the_best(self) -> Iterator[Piece]:
+    def _pieces_of_the_best(self) -> Generator[Piece]:
         for _ in self:
             pass
         for choice in self.result().choices:

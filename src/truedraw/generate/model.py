@@ -12,7 +12,7 @@ from truedraw.control.kept import remember
 from truedraw.control.payoff import PayoffController
 from truedraw.errors import BadParameter, EngineError, TruedrawError
 from truedraw.generate.draft_model import DraftModels
-from truedraw.generate.generation import Generation, Piece
+from truedraw.generate.generation import Generation
 from truedraw.generate.job import Job
 from truedraw.generate.keys import naming
 from truedraw.generate.one_place import OnePlace
@@ -24,6 +24,7 @@ from truedraw.generate.result import Result
 from truedraw.generate.scheduler import Scheduler
 from truedraw.generate.shared_drafters import SharedDrafters
 from truedraw.generate.speculation import Speculation, speculation
+from truedraw.generate.stream import Stream
 from truedraw.generate.taking_turns import TakingTurns
 from truedraw.protocol import Engine, KnowsCosts, Observer
 from truedraw.sampling.params import SamplingParams, sampling_params
@@ -68,9 +69,9 @@ class Model(OnePlace):
         return run.result()
 
     def stream(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
-               **sampling: Any) -> Iterator[Piece]:  # fmt: skip
-        """The same as it comes, in pieces of text."""
-        return self.start(prompt, params, speculative=speculative, **sampling).pieces()
+               **sampling: Any) -> Stream:  # fmt: skip
+        """The same as it comes, in pieces of text; close() ends it early, from any thread."""
+        return Stream(self.start(prompt, params, speculative=speculative, **sampling))
 
     def start(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
               observer: Observer | None = None, **sampling: Any) -> Generation:  # fmt: skip
