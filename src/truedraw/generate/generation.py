@@ -85,7 +85,8 @@ class Generation(OnePlace):
         loss = rule.loss() if isinstance(rule, LossyVerifier) else None
         best = tuple(best_first(choices)[: self.params.n]) if len(choices) > self.params.n else tuple(choices)
         why = self.explanation() if self._alone else None
-        return Result(self._name, self._job.prompt, self.params.seed, best, self._stats(why), loss, fault, why)
+        stats, dropped = self._stats(why), len(choices) - len(best)
+        return Result(self._name, self._job.prompt, self.params.seed, best, stats, loss, fault, why, dropped)
 
     def explanation(self) -> Explanation | None:
         """What the controller did so far, and why, for all runs that share it; None where nothing was left to it."""
