@@ -176,6 +176,20 @@ def test_every_verb_says_that_the_output_is_full(verb) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize(("verb", "code"), [
+    (["generate", "-m", "tabular", "the", "--seed", "1"], 0), (["generate", "-m", "tabular", "the", "--top-p", "2"], 2),
+])  # fmt: skip
+def test_a_full_disk_under_stderr_changes_nothing(verb, code: int) -> None:
+    command = [sys.executable, "-m", "truedraw", *verb]
+    whole = subprocess.run(command, capture_output=True, check=False)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, check=False)
+    assert whole.stderr
+    assert (done.returncode, done.stdout) == (whole.returncode, whole.stdout)
+    assert done.returncode == code
+
+
 def test_another_error_of_the_system_is_not_put_on_the_output(cli, monkeypatch) -> None:
     def broken(*_args, **_more):
         raise OSError(12, "Cannot allocate memory")

@@ -175,4 +175,8 @@ def test_the_best_of_more_come_last_and_the_likeliest_first(cli):
     assert done.out == "".join(choice.text + "\0" for choice in found.choices)
     one = cli("generate", "the cat", *TOY, "--max-tokens", 12, "--best-of", 9)
     assert one.out == found.text + "\n"
-    assert "108 new" in one.err
+    assert "108 new in 9 samples (1 of them kept) in " in one.err
+    assert "108 new in 9 samples (2 of them kept) in " in done.err
+    told = json.loads(cli("generate", "the cat", *TOY, "--max-tokens", 12, "--best-of", 9, "--json").out)
+    assert (told["dropped"], told["stats"]["tokens"]) == (8, 108)
+    assert "dropped" not in toy(n=2, best_of=2, max_tokens=1).to_dict()

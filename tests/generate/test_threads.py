@@ -235,6 +235,31 @@ def test_a_stream_that_nobody_reads_any_more_is_collected_in_any_thread(model) -
     assert texts(model, "the dog", False)
 
 
+@pytest.mark.parametrize("more", [{}, {"best_of": 2}])
+def test_a_stream_is_closed_from_another_thread(model, more) -> None:
+    stream, found = model.stream("the cat", seed=5, max_tokens=3000, ignore_eos=True, **more), []
+    reading = threading.Thread(target=lambda: found.extend(stream), daemon=True)
+    reading.start()
+    while len(model.engine.forward.calls) < 5:
+        time.sleep(0.001)
+    for _ in range(3):
+        stream.close()
+    reading.join(SECONDS)
+    assert not reading.is_alive()
+    assert 0 < sum(len(piece.text.split()) for piece in found) < 3000
+    assert list(stream) == []
+
+
+def test_a_stream_that_is_closed_frees_what_it_holds(model) -> None:
+    stream = model.stream("the cat", max_tokens=3000, ignore_eos=True)
+    next(stream)
+    run = stream._run
+    assert not run.ended
+    stream.close()
+    assert run.ended
+    assert next(stream, None) is None
+
+
 @pytest.mark.parametrize("act", ["close", "cancel"])
 def test_a_run_ends_early_from_another_thread(model, act: str) -> None:
     run = model.start("the cat", seed=5, max_tokens=3000, ignore_eos=True)

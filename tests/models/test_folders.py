@@ -10,6 +10,7 @@ from tiny_models import random_tensors, tiny_config, write_folder, write_openvin
 
 from truedraw.errors import BadModelFile, UnsupportedModel
 from truedraw.models import open_checkpoint
+from truedraw.models.safetensors_weights import check_lengths
 
 LLAMA3 = {
     "rope_type": "llama3",
@@ -197,6 +198,17 @@ def test_truncated_safetensors(folder):
         path.write_bytes(whole[:size])
         with pytest.raises(BadModelFile, match=r"model\.safetensors"):
             open_checkpoint(folder)
+
+
+def test_files_as_long_as_their_headers_say(folder):
+    path = folder / "model.safetensors"
+    _change_header(path, lambda header: header.replace(b'"F32"', b'"F8Z"'))  # whatever that may be
+    check_lengths(folder)
+    whole = path.read_bytes()
+    for changed in (whole[:-1], whole + b"\0", whole[: len(whole) // 2], whole[:100], b""):
+        path.write_bytes(changed)
+        with pytest.raises(BadModelFile, match=r"model\.safetensors.*(fetch it again|truncated)"):
+            check_lengths(folder)
 
 
 def test_a_tensor_with_fewer_bytes_than_its_shape_is_refused(folder):

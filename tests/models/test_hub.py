@@ -188,6 +188,17 @@ def test_a_damaged_model_is_fetched_again_when_it_is_pulled(hub, tmp_path):
     assert Hub.log == []
 
 
+def test_a_file_that_the_engine_would_open_only_later_is_looked_at_when_it_is_pulled(hub, tmp_path):
+    """As one of another architecture, which this reader leaves to torch."""
+    cut = Hub.folder / "model.safetensors"
+    cut.write_bytes(cut.read_bytes()[:-9])
+    leaves = "open_folder=lambda name, folder: SimpleNamespace(kind='huggingface', path=folder)"
+    said, _ = fetch(hub, "org/tiny", tmp_path / "cache", "from types import SimpleNamespace", leaves)
+    assert said.startswith("BadModelFile")
+    assert "model.safetensors has " in said
+    assert not (tmp_path / "cache" / "models" / "org--tiny").exists()
+
+
 @pytest.mark.parametrize("error", [
     "RuntimeError('odd')", "ConnectionResetError(104, 'reset')", "TimeoutError('slow')", "OSError('check failed')",
     "OSError(113, 'no route')", "__import__('socket').gaierror(-3, 'no name')", "__import__('ssl').SSLError(1, 'bad')",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Seq
-from copy import copy
 from typing import Any
 
+from truedraw.bench.pairs import apart
 from truedraw.generate.model import Model
 from truedraw.protocol import Engine, Fill, Scores, Sequence, Work
 
@@ -56,6 +56,6 @@ class Counted:
 
 def counted(model: Model) -> tuple[Model, Counted]:
     """The same model on the same engine, and the engine's counter; close the model that was given, not this one."""
-    watched, engine = copy(model), Counted(model.engine)
-    watched.engine = engine
+    watched, engine = apart(model), Counted(model.engine)
+    watched.engine, watched.experience = engine, model.experience
     return watched, engine

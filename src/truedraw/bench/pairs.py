@@ -100,3 +100,10 @@ def _tokens(model: Model, prompt: Prompt, chat: bool) -> tuple[int, ...]:
             f"this model takes 1 to {model.engine.context_length - 1}"
         )
     return tuple(ids)
+
+
+def apart(model: Model) -> Model:
+    """The same, engine and drafts, with an experience of its own."""
+    found = Model(model.name, model.engine, model.tokenizer, model.defaults)
+    found.drafts, found.turns = model.drafts, model.turns
+    return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import count
 from statistics import median
@@ -12,9 +11,8 @@ from typing import Any
 
 from truedraw.bench.bootstrap import Interval, median_interval
 from truedraw.bench.lengths import short
-from truedraw.bench.pairs import PLAIN, Pair, Task, by_turns, pair_of
+from truedraw.bench.pairs import PLAIN, Pair, Task, apart, by_turns, pair_of
 from truedraw.bench.report import section, speedup
-from truedraw.control.experience import Experience
 from truedraw.errors import TruedrawError
 from truedraw.generate.model import Model
 from truedraw.generate.result import Result
@@ -76,14 +74,13 @@ def candidates(model: Model, configs: Sequence[Mapping[str, Any]]) -> list[Candi
     """Each config once, with a name of its own; raises BadParameter and UnknownName."""
     found: dict[str, Candidate] = {}
     for config in configs:
-        spec, apart = speculation(config), copy(model)
+        spec = speculation(config)
         if any(spec == each.speculation for each in found.values()):
             continue
-        apart.experience = Experience()
         name = name_of(spec)
         while name in found:
             name += "'"
-        found[name] = Candidate(name, config, spec, apart)
+        found[name] = Candidate(name, config, spec, apart(model))
     return list(found.values())
 
 
@@ -106,8 +103,7 @@ class Tuning:
     ) -> None:  # fmt: skip
         self.params, self.candidates, self.prompts = params, candidates, 0
         self._tasks, self._seconds, self._clock = by_turns(tasks), seconds, clock
-        self._plain = copy(candidates[0].model)
-        self._plain.experience = Experience()
+        self._plain = apart(candidates[0].model)
         self._began = clock()
 
     @property

@@ -1,4 +1,7 @@
-"""What may go wrong with stdout: a reader that goes away early, as head does, is no error; a full disk is one."""
+"""What may go wrong with stdout: a reader that goes away early, as head does, is no error; a full disk is one.
+
+What goes to stderr stands beside the output, which is no worse for a stderr that cannot be written to.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO
 
 
 class OutputError(OSError):
@@ -27,19 +30,36 @@ class Output(io.FileIO):
             raise OutputError(error.errno, error.strerror) from error
 
 
+class Remarks(io.FileIO):
+    """stderr, which drops what cannot be written."""
+
+    def write(self, data: Any, /) -> int:
+        """Raises BrokenPipeError where nobody reads any more."""
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError:
+            return len(data)
+
+
 def mark_output() -> None:
-    """From here on stdout raises OutputError, unless it is a terminal, which is never full."""
-    out = sys.stdout
-    if not isinstance(out, io.TextIOWrapper) or out.isatty():
-        return
-    out.flush()
-    raw = Output(out.fileno(), "w", closefd=False)
-    sys.stdout = io.TextIOWrapper(
-        io.BufferedWriter(raw),
-        out.encoding,
-        out.errors,
-        line_buffering=out.line_buffering,
-        write_through=out.write_through,
+    """From here on stdout raises OutputError, and stderr no error, unless they are terminals, which are never full."""
+    sys.stdout, sys.stderr = _over(Output, sys.stdout), _over(Remarks, sys.stderr)
+
+
+def _over(kind: type[io.FileIO], stream: TextIO) -> TextIO:
+    """The same stream over a file of another kind."""
+    if not isinstance(stream, io.TextIOWrapper) or stream.isatty():
+        return stream
+    with suppress(OSError):
+        stream.flush()
+    return io.TextIOWrapper(
+        io.BufferedWriter(kind(stream.fileno(), "w", closefd=False)),
+        stream.encoding,
+        stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
     )
 
 

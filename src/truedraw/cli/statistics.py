@@ -20,7 +20,9 @@ def counted(number: int, noun: str) -> str:
 def block(result: Result) -> str:
     """A few lines on a finished or interrupted run."""
     stats = result.stats
-    samples = f" in {len(result.choices)} samples" if len(result.choices) > 1 else ""
+    drawn = len(result.choices) + result.dropped
+    kept = f" ({len(result.choices)} of them kept)" if result.dropped else ""
+    samples = f" in {drawn} samples{kept}" if drawn > 1 else ""
     prompt = counted(len(result.prompt_tokens), "token")
     lines = [
         f"{prompt} of prompt, {stats.tokens} new{samples} in {stats.seconds:.2f} s: "

@@ -20,6 +20,7 @@ from truedraw.cli.train_network import chosen
 from truedraw.cli.train_plan import chosen_layers, plan_of
 
 if TYPE_CHECKING:
+    from truedraw.distill.before import Before
     from truedraw.distill.comparison.running import Compared
     from truedraw.distill.comparison.wanted import Wanted
     from truedraw.distill.plan import HeadPlan
@@ -52,7 +53,7 @@ def compare(own: CompareFlags, text: TextFlags, head: HeadFlags, model: ModelFla
     except KeyboardInterrupt:
         typer.echo(f"interrupted; the same command goes on with {wanted.plan.work}", err=True)
         raise typer.Exit(EXIT_CODE) from None
-    told = numbers(name, found, own, network.head.init_from)
+    told = numbers(name, found, own, network.head.before)
     write_page(own.output, told, found)
     if output.stats and not output.json:
         print_tables(told)
@@ -93,7 +94,7 @@ def compared(wanted: Wanted, layers: tuple[int, ...] | None, flags: ModelFlags) 
         return model.name, run(model, wanted, tell)
 
 
-def numbers(name: str, found: Compared, own: CompareFlags, init_from: Path | None = None) -> dict[str, Any]:
+def numbers(name: str, found: Compared, own: CompareFlags, before: Before | None = None) -> dict[str, Any]:
     """For JSON."""
     from truedraw.bench.provenance import machine
     from truedraw.distill.comparison.told import sections, trainings
@@ -108,7 +109,7 @@ def numbers(name: str, found: Compared, own: CompareFlags, init_from: Path | Non
         "trainings": trainings(found.records),
         "sections": sections(found.records, found.path),
         "report": str(own.output),
-        **begun_from(init_from),
+        **begun_from(before),
         **machine(),
     }
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.distill.before import Before
 from truedraw.distill.checkpoint import Arrays
 from truedraw.distill.network import Network
 from truedraw.distill.plan import HeadPlan
-from truedraw.draft.head.file import HeadFile, read_card
+from truedraw.draft.head.file import HeadFile
 from truedraw.engine.openvino.matrix import dense
 from truedraw.errors import BadParameter
 from truedraw.protocol import Ints
@@ -28,32 +28,32 @@ def check_init(plan: HeadPlan, model: Model) -> None:
     """Raises BadParameter, BadFile for a head that is damaged, another model's or not to be learnt, before hours go
     by."""
     from truedraw.distill.kinds import network_of
-    from truedraw.draft.head.opening import open_head
+    from truedraw.draft.head.opening import head_of
 
-    if plan.init_from is None:
+    if plan.before is None:
         return
-    open_head(plan.init_from, model.drafts)
-    arrays, known = HeadFile(plan.init_from).arrays, network_of(plan).matrices
+    file = plan.before.file
+    head_of(file, file.path, model.drafts)
+    arrays, known = file.arrays, network_of(plan).matrices
     more = sorted(name for name in arrays if name.endswith(CODES) and name.removesuffix(CODES) not in known)
     if more:
-        raise BadParameter("--init-from", f"{plan.init_from} has {more[0]}, which no training here has; train anew")
+        raise BadParameter("--init-from", f"{file.path} has {more[0]}, which no training here has; train anew")
 
 
-def learnt_before(path: Path, network: Network, scale: NDArray[np.float32]) -> tuple[Arrays, Ints]:
-    """The file's weights for features multiplied by `scale` [streams], and the tokens that it knows.
+def learnt_before(file: HeadFile, network: Network, scale: NDArray[np.float32]) -> tuple[Arrays, Ints]:
+    """A head's weights for features multiplied by `scale` [streams], and the tokens that it knows.
 
     What a head learnt while it drafted (draft/head/refit/) is left out: it corrects the network as that was.
     """
-    file = HeadFile(path)
     matrices = {name: dense(file.matrix(name, file.arrays[name + CODES].shape)) for name in network.matrices}
     vectors = {name: file.arrays[name] for name in network.vectors}
     return network.unfolded({**matrices, **vectors}, scale), file.tokens
 
 
-def begun_from(path: Path | None) -> dict[str, Any]:
+def begun_from(head: Before | None) -> dict[str, Any]:
     """For the card of what was trained further: the head it was, by name, and what that had learnt from."""
-    if path is None:
+    if head is None:
         return {}
-    found = read_card(path).training
+    found = head.file.card.training
     before = {INIT: found[INIT]} if isinstance(found.get(INIT), dict) else {}
-    return {INIT: {"file": path.name, **{name: found[name] for name in TOLD if name in found}, **before}}
+    return {INIT: {"file": head.file.path.name, **{name: found[name] for name in TOLD if name in found}, **before}}

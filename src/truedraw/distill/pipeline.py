@@ -112,7 +112,7 @@ def facts_of(model: Model, plan: Plan, state: State, data: Rows, before: tuple[G
             "training": round(state.seconds, 1),
         },
         "final_loss": round(state.loss, 4),
-        **begun_from(plan.head.init_from),
+        **begun_from(plan.head.before),
         **history(plan, state.looks),
     }
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from truedraw.draft.head.card import BOUNDED, KINDS, MEDUSA, RECURRENT
 from truedraw.errors import BadParameter
+
+if TYPE_CHECKING:
+    from truedraw.distill.before import Before
 
 TEXTS, FEATURES, TRAINING = "texts", "features", "training"
 SHARES = {TEXTS: 0.55, FEATURES: 0.05, TRAINING: 0.4}
@@ -55,7 +58,7 @@ class TextPlan:
 @dataclass(frozen=True, slots=True)
 class HeadPlan:
     """The head, and how it is trained. `hidden` is None for a kind without inner width, `heads` for one that has none a
-    position; see shape_of."""
+    position; see shape_of. Raises BadFile where `init_from` is no head: it is read at once, into `before`."""
 
     hidden: int | None = HIDDEN  # inner width of its feed-forward block, or of all that stand at one place of a chain
     vocabulary: int = VOCABULARY  # tokens that it can draft, at most
@@ -65,6 +68,14 @@ class HeadPlan:
     kind: str = RECURRENT
     heads: int | None = None  # positions that it can draft
     init_from: Path | None = None  # the head that is trained further, whose network this one has; None: it begins anew
+    before: Before | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.before is not None and self.before.file.path == self.init_from:
+            return
+        from truedraw.distill.before import read_before
+
+        object.__setattr__(self, "before", None if self.init_from is None else read_before(self.init_from))
 
     @property
     def further(self) -> bool:
@@ -73,11 +84,9 @@ class HeadPlan:
 
     def identity(self) -> dict[str, Any]:
         """What must be the same when its training goes on, in JSON's own types."""
-        from truedraw.models.fingerprint import fingerprint
-
-        found = asdict(self)
-        before = found.pop("init_from")
-        return found if before is None else {**found, "init_from": fingerprint([before], named=False)}
+        found = asdict(replace(self, init_from=None))
+        del found["init_from"], found["before"]
+        return found if self.before is None else {**found, "init_from": self.before.fingerprint}
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,12 +25,12 @@ def first_arrays(data: Rows, tables: Tables, plan: HeadPlan) -> Arrays:
     """Where a training begins."""
     vocab_size, width = tables.embedding.shape
     scale, network = data.scale(), network_of(plan)
-    if plan.init_from is None:
+    if plan.before is None:
         drawn = network.beginning(Sizes(width, data.shape.streams, plan.hidden or 0), plan.seed)
         weights: Arrays = {name: values.numpy() for name, values in drawn.items()}
         tokens = data.commonest(plan.vocabulary, vocab_size)
     else:
-        weights, tokens = learnt_before(plan.init_from, network, scale)
+        weights, tokens = learnt_before(plan.before.file, network, scale)
     return {**{WEIGHT + name: values for name, values in weights.items()}, "tokens": tokens, "scale": scale}
 
 

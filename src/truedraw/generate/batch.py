@@ -20,6 +20,7 @@ from truedraw.errors import (
 )
 from truedraw.generate.generation import Generation
 from truedraw.generate.job import Job
+from truedraw.generate.one_place import OnePlace
 from truedraw.generate.planning import Limits
 from truedraw.generate.request import Request
 from truedraw.generate.result import Result
@@ -27,17 +28,21 @@ from truedraw.generate.scheduler import Scheduler
 from truedraw.generate.shared_drafters import SharedDrafters
 from truedraw.protocol import Observer
 from truedraw.sampling.params import SamplingParams
+from truedraw.sampling.values import shown
 
 if TYPE_CHECKING:
-    from truedraw.generate.model import Model, Prompt, Spec
+    from truedraw.generate.model import Model, Spec
+    from truedraw.generate.prompt_ids import Prompt
 
 
-class Batch:
+class Batch(OnePlace):
     """Add requests, then take what is `completed()`. Use it in a `with` block, or call close().
 
     One thread drives it; others may add and cancel meanwhile. `logits_cache_bytes`: memory for rows of logits that
     other samples may meet again; 0 turns that off.
     """
+
+    instead = "open another one with model.batch()"
 
     def __init__(self, model: Model, limits: Limits, logits_cache_bytes: int) -> None:
         self._model = model
@@ -105,6 +110,11 @@ class Batch:
         with self._model.turns:
             self._scheduler.close()
             self._drafters.close()
+
+    def __repr__(self) -> str:
+        name, requests = shown(self._model.name), len(self._open)
+        state = "closed" if self._scheduler.is_closed else f"samples unfinished: {self.num_unfinished}"
+        return f"<truedraw.Batch of {name}, requests: {requests}, {state}, tokens: {self.num_tokens}>"
 
     def __enter__(self) -> Batch:
         return self

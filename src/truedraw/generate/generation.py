@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 from truedraw.control.explanation import Explanation
 from truedraw.errors import TruedrawError
 from truedraw.generate.job import Job
+from truedraw.generate.one_place import OnePlace
 from truedraw.generate.reader import TextReader
 from truedraw.generate.result import Choice, Result
 from truedraw.generate.scheduler import Scheduler
 from truedraw.protocol import LossyVerifier, Origin, Round
 from truedraw.sampling.params import SamplingParams
+from truedraw.sampling.values import shown
 from truedraw.stats.summary import Stats, summary
 
 INTERRUPTED = "interrupted"
@@ -28,12 +30,14 @@ class Piece:
     origin: Origin
 
 
-class Generation:
+class Generation(OnePlace):
     """Iterate it for the rounds, or `pieces()` for the text; `result()` is what there is so far, at any time.
 
     Where several share a scheduler, iterating one moves all of them. `error` says why a run could not go on: iterating
     it raises the error at the end, and the texts keep what they have.
     """
+
+    instead = "result() can be"
 
     def __init__(
         self, name: str, params: SamplingParams, job: Job, readers: Sequence[TextReader], scheduler: Scheduler, *,
@@ -55,10 +59,17 @@ class Generation:
         """Whether nothing more will come."""
         return self._job.ended_at is not None
 
+    def __repr__(self) -> str:
+        rounds, count = self._job.rounds, len(self._readers)
+        state = "ended" if self.ended else "running" if rounds else "not begun"
+        said = state if self.error is None else f"failed: {type(self.error).__name__}"
+        tokens, samples = sum(len(each.tokens) for each in rounds), "1 sample" if count == 1 else f"{count} samples"
+        return f"<truedraw.Generation {samples} of {shown(self._name)}, {said}, {tokens} tokens>"
+
     def __iter__(self) -> Iterator[list[Round]]:
         return self._run
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Generator[Piece]:
         """The text as it comes, in pieces of whole characters; pieces of several samples are interleaved.
 
         With `best_of` nobody knows before the end which samples are wanted: all of it comes then.
@@ -74,7 +85,8 @@ class Generation:
         loss = rule.loss() if isinstance(rule, LossyVerifier) else None
         best = tuple(best_first(choices)[: self.params.n]) if len(choices) > self.params.n else tuple(choices)
         why = self.explanation() if self._alone else None
-        return Result(self._name, self._job.prompt, self.params.seed, best, self._stats(why), loss, fault, why)
+        stats, dropped = self._stats(why), len(choices) - len(best)
+        return Result(self._name, self._job.prompt, self.params.seed, best, stats, loss, fault, why, dropped)
 
     def explanation(self) -> Explanation | None:
         """What the controller did so far, and why, for all runs that share it; None where nothing was left to it."""
@@ -128,7 +140,7 @@ class Generation:
             return found
         return replace(found, predicted_speedup=why.predicted_speedup, actual_speedup=why.actual_speedup)
 
-    def _pieces_as_they_come(self) -> Iterator[Piece]:
+    def _pieces_as_they_come(self) -> Generator[Piece]:
         shown = [0] * len(self._readers)
         for step in self:
             for done in step:
@@ -138,7 +150,7 @@ class Generation:
                 shown[done.sample] += len(fresh)
                 yield from pieces_of(done.sample, fresh, done.origins)
 
-    def _pieces_of_the_best(self) -> Iterator[Piece]:
+    def _pieces_of_the_best(self) -> Generator[Piece]:
         for _ in self:
             pass
         for choice in self.result().choices:

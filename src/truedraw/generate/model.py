@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from numbers import Integral
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -11,38 +10,41 @@ from typing import TYPE_CHECKING, Any
 from truedraw.control.experience import Experience
 from truedraw.control.kept import remember
 from truedraw.control.payoff import PayoffController
-from truedraw.errors import BadParameter, BadPrompt, TruedrawError
+from truedraw.errors import BadParameter, EngineError, TruedrawError
 from truedraw.generate.draft_model import DraftModels
-from truedraw.generate.generation import Generation, Piece
+from truedraw.generate.generation import Generation
 from truedraw.generate.job import Job
 from truedraw.generate.keys import naming
+from truedraw.generate.one_place import OnePlace
 from truedraw.generate.planning import LIMITS, LOGITS_CACHE_BYTES, check_bytes, limits
 from truedraw.generate.preparing import Wish, prepare
+from truedraw.generate.prompt_ids import Prompt, prompt_ids
 from truedraw.generate.request import Request
 from truedraw.generate.result import Result
 from truedraw.generate.scheduler import Scheduler
 from truedraw.generate.shared_drafters import SharedDrafters
 from truedraw.generate.speculation import Speculation, speculation
+from truedraw.generate.stream import Stream
 from truedraw.generate.taking_turns import TakingTurns
 from truedraw.protocol import Engine, KnowsCosts, Observer
 from truedraw.sampling.params import SamplingParams, sampling_params
 from truedraw.sampling.values import plain_number, shown
 from truedraw.text import Tokenizer
-from truedraw.text.characters import check_characters
 
 if TYPE_CHECKING:
     from truedraw.draft.head.refit.learning import Learnt
     from truedraw.generate.batch import Batch
 
-Prompt = str | Sequence[int]
 Spec = Speculation | Mapping[str, Any] | str | bool | None
 
 
-class Model:
+class Model(OnePlace):
     """An engine, its tokenizer and the model's own sampling defaults. Use it in a `with` block, or call close().
 
     Threads may share it: their runs take turns, a pass each. A batch serves many requests sooner.
     """
+
+    instead = "share it among threads, or load it once in every process"
 
     def __init__(
         self, name: str, engine: Engine, tokenizer: Tokenizer, defaults: Mapping[str, Any] | None = None
@@ -52,6 +54,7 @@ class Model:
         self.experience = Experience()
         self.drafts = DraftModels(name, tokenizer, engine.vocab_size, target=engine)
         self.turns = TakingTurns()
+        self._closed = False
 
     def generate(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
                  **sampling: Any) -> Result:  # fmt: skip
@@ -66,9 +69,9 @@ class Model:
         return run.result()
 
     def stream(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
-               **sampling: Any) -> Iterator[Piece]:  # fmt: skip
-        """The same as it comes, in pieces of text."""
-        return self.start(prompt, params, speculative=speculative, **sampling).pieces()
+               **sampling: Any) -> Stream:  # fmt: skip
+        """The same as it comes, in pieces of text; close() ends it early, from any thread."""
+        return Stream(self.start(prompt, params, speculative=speculative, **sampling))
 
     def start(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
               observer: Observer | None = None, **sampling: Any) -> Generation:  # fmt: skip
@@ -115,13 +118,15 @@ class Model:
 
     def wish(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
              observer: Observer | None = None, **sampling: Any) -> Wish:  # fmt: skip
-        """A request as it is understood; raises BadInput naming what is wrong."""
+        """A request as it is understood; raises BadInput naming what is wrong, EngineError once the model is closed."""
+        if self._closed:
+            raise EngineError("the engine is closed; load the model again")
         if params is not None and sampling:
             raise TypeError(f"give either SamplingParams or {', '.join(sampling)} by name, not both")
         if observer is not None and not callable(observer):
             raise BadParameter("observer", f"got {observer!r:.60}; give a function, as protocol.Observer describes it")
         given = self.params(**sampling) if params is None else params
-        return Wish(tuple(self._ids(prompt)), given, self.speculation(speculative), observer)
+        return Wish(prompt_ids(prompt, self.tokenizer, self.engine), given, self.speculation(speculative), observer)
 
     def run(self, wish: Wish, scheduler: Scheduler, shared: SharedDrafters | None = None) -> tuple[Generation, Job]:
         """The run of a request, alone or with others, and its job, which has yet to be added to the scheduler.
@@ -158,12 +163,22 @@ class Model:
 
         An engine whose passes took otherwise than it says is told so, and one that keeps what drafters take gets that.
         """
+        self._closed = True
         with self.turns:
             if isinstance(self.engine, KnowsCosts) and self.experience.costs.drifted():
                 self.engine.doubt_costs()
             remember(self.engine, self.experience)
             self.drafts.close()
             self.engine.close()
+
+    def __repr__(self) -> str:
+        head, numerics = self.drafts.head_path, getattr(self.engine, "numerics", "")
+        parts = [shown(self.name), type(self.engine).__name__, f"{numerics} numerics" if numerics else ""]
+        parts += [
+            "no draft of its own" if head is None else f"draft {shown(head.name)}",
+            "closed" if self._closed else "",
+        ]
+        return f"<truedraw.Model {', '.join(filter(None, parts))}>"
 
     def __enter__(self) -> Model:
         return self
@@ -172,28 +187,3 @@ class Model:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _ids(self, prompt: Prompt) -> list[int]:
-        ids = self._encoded(prompt)
-        vocab, context = self.engine.vocab_size, self.engine.context_length
-        if not ids:
-            raise BadPrompt("the prompt is empty; give at least one character or one token")
-        for token in ids:
-            if isinstance(token, bool) or not isinstance(token, Integral) or not 0 <= token < vocab:
-                raise BadPrompt(f"the prompt holds {shown(token)}; give text, or token ids from 0 to {vocab - 1}")
-        if len(ids) >= context:
-            raise BadPrompt(
-                f"the prompt has {len(ids)} tokens and the model's context {context}; "
-                f"shorten it to {context - 1} tokens, so that there is room for one more"
-            )
-        return [int(token) for token in ids]
-
-    def _encoded(self, prompt: Prompt) -> list[int]:
-        if isinstance(prompt, str):
-            check_characters(prompt, "the prompt")
-            self.tokenizer.check_length(prompt, self.engine.context_length)
-            return self.tokenizer.encode(prompt) if prompt else []
-        has_order = isinstance(prompt, Iterable) and not isinstance(prompt, bytes | Mapping | Set)
-        if not has_order or getattr(prompt, "ndim", 1) == 0:
-            raise BadPrompt(f"the prompt is {prompt!r:.60}; give a text, or a list of token ids")
-        return list(prompt)

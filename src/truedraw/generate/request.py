@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from truedraw.errors import BadParameter
 from truedraw.generate.speculation import Speculation
 from truedraw.protocol import Observer
+from truedraw.sampling.values import frozen, hash_of
 
 NO_PARAMETERS = ("prompt", "params", "speculative", "observer")
 """What a request says beside its sampling parameters, or cannot say."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Request:
     """A prompt and how to sample it. `params` by name as in SamplingParams, `speculative` as Model.generate takes it.
 
+    Two are equal where all of that is, whether ids stand in a list, a tuple or an array.
     observer: sees every verdict while it is made. key: whatever tells the request from others, handed back untouched.
     Raises BadParameter where `params` are no names and values of sampling parameters; what the values may be is checked
     when the request is added.
@@ -37,3 +39,15 @@ class Request:
                 raise BadParameter("params", f"the key {name!r:.60} is no name; give names of sampling parameters")
             if name in NO_PARAMETERS:
                 raise BadParameter(name, "is no sampling parameter; params hold nothing else")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Request):
+            return NotImplemented
+        return all(frozen(getattr(self, name)) == frozen(getattr(other, name)) for name in NAMES)
+
+    def __hash__(self) -> int:
+        """Of what is sampled, and how."""
+        return hash_of((frozen(self.prompt), frozen(self.params)))
+
+
+NAMES = tuple(each.name for each in fields(Request))

@@ -86,7 +86,9 @@ class Result:
     stats: Stats
     loss: Loss | None = None  # of a lossy rule, which has to be asked for; None: the model's own distribution
     fallback: str | None = None  # why drafting was given up on the way: what went wrong in the drafter
-    explanation: Explanation | None = None  # why so much was drafted, and by whom; None: settled beforehand, or a batch
+    explanation: Explanation | None = field(default=None, hash=False)
+    """Why so much was drafted, and by whom; None: settled beforehand, or a batch."""
+    dropped: int = 0  # samples that were drawn beside these, for best_of; `stats` counts them, too
 
     @property
     def exact(self) -> bool:
@@ -107,6 +109,7 @@ class Result:
             "exact": self.exact,
             **({} if self.loss is None else {"lossy": asdict(self.loss)}),
             **({} if self.fallback is None else {"fallback": self.fallback}),
+            **({"dropped": self.dropped} if self.dropped else {}),
             "choices": [choice.to_dict() for choice in self.choices],
             "stats": self.stats.to_dict(),
         }

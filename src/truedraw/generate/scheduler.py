@@ -63,6 +63,11 @@ class Scheduler:
         queue = len(self._added) + len(self._crowd.waiting) + len(self._crowd.opened)
         return queue < AHEAD or self.num_unfinished < self._limits.max_running
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether it takes nothing more."""
+        return self._closed
+
     def add(self, job: Job) -> None:
         """Put a job at the end of the queue; raises BadInput once it is closed."""
         self.check_open()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -63,10 +63,10 @@ class Speculation:
     num_speculative_tokens: int
     rejection_sample_method: str | None
     allow_lossy: bool
-    lossy_options: Mapping[str, float] | None
+    lossy_options: Mapping[str, float] | None = field(hash=False)
     adaptive: bool
     draft_timeout: float
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any] = field(hash=False)
 
     def __init__(
         self,

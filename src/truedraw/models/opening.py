@@ -18,6 +18,7 @@ from truedraw.models.hub import is_hub_name, pull_from_hub, pulled_folder
 from truedraw.models.huggingface import open_huggingface
 from truedraw.models.openvino_ir import GRAPH, open_openvino
 from truedraw.models.pull import pull
+from truedraw.models.safetensors_weights import check_lengths
 
 OpenFolder = Callable[[str, Path], Checkpoint]
 
@@ -60,12 +61,18 @@ def locate(
     if _is_there(path):
         return path
     if isinstance(name, str) and is_hub_name(name) and path.suffix != ".gguf":
-        check = partial(open_path, open_folder=open_folder)
+        check = partial(_check_fetched, open_folder=open_folder)
         there = None if verify else pulled_folder(name, cache)
         return there or pull_from_hub(name, check=check, cache=cache, progress=progress, verify=verify)
     if isinstance(name, Path) or path.suffix == ".gguf" or path.name != name:
         raise BadFile(f"there is no file or folder {str(name)!r}; give a GGUF file, a model folder or a model name")
     raise UnknownModel(_unknown(name))
+
+
+def _check_fetched(folder: Path, open_folder: OpenFolder) -> None:
+    """Raises what is wrong with it, also where the engine that reads it would find that only later."""
+    if open_path(folder, open_folder=open_folder).kind == "huggingface":
+        check_lengths(folder)
 
 
 def open_path(path: Path, name: str = "", open_folder: OpenFolder = open_huggingface) -> Checkpoint:

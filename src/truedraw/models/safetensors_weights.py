@@ -41,6 +41,8 @@ DTYPES: dict[str, tuple[str, Callable[[NDArray[Any]], NDArray[np.float32]]]] = {
 }
 INTEGERS = {"I64": "<i8", "I32": "<i4", "BOOL": "?"}
 """What maps of tokens are stored as, beside the weights of a draft."""
+Line = tuple[str, Shape, int, int]
+"""Of a header: dtype, shape, first byte within the data and the one behind the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,22 @@ def read_header(path: Path, *, integers: bool = False) -> dict[str, StoredTensor
 
     `integers`: there may be some beside the floats.
     """
+    lines, span = _lines(path)
+    known = {name: number for name, (number, _) in DTYPES.items()} | (INTEGERS if integers else {})
+    return {name: _place(path, name, line, span, known) for name, line in lines.items()}
+
+
+def check_lengths(folder: Path) -> None:
+    """Raises BadModelFile where a file of weights, of whatever dtype, is not as long as its header says."""
+    for path in weight_files(folder):
+        lines, (start, total) = _lines(path)
+        wanted = start + max((end for _, _, _, end in lines.values()), default=0)
+        if total != wanted:
+            raise BadModelFile(f"{path} has {total} bytes, and by its header {wanted}; fetch it again")
+
+
+def _lines(path: Path) -> tuple[dict[str, Line], tuple[int, int]]:
+    """What the header says of each tensor, where the data begin, and the length of the file in bytes."""
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
         total = path.stat().st_size
@@ -142,15 +160,12 @@ def read_header(path: Path, *, integers: bool = False) -> dict[str, StoredTensor
             raise BadModelFile(f"{path} is not a safetensors file, or truncated: header of {size} bytes in {total}")
         try:
             header = json.loads(file.read(size).decode("utf-8"))
-            lines = {name: _line(entry) for name, entry in header.items() if name != "__metadata__"}
+            return {name: _line(entry) for name, entry in header.items() if name != "__metadata__"}, (8 + size, total)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise BadModelFile(f"{path} has a broken header: {error!r}; fetch it again") from error
-    known = {name: number for name, (number, _) in DTYPES.items()} | (INTEGERS if integers else {})
-    return {name: _place(path, name, line, (8 + size, total), known) for name, line in lines.items()}
 
 
-def _line(entry: Any) -> tuple[str, Shape, int, int]:
-    """dtype, shape, first and last byte within the data."""
+def _line(entry: Any) -> Line:
     start, end = entry["data_offsets"]
     numbers = [*entry["shape"], start, end]
     if not all(type(number) is int for number in numbers):
@@ -158,9 +173,7 @@ def _line(entry: Any) -> tuple[str, Shape, int, int]:
     return str(entry["dtype"]), tuple(entry["shape"]), start, end
 
 
-def _place(
-    path: Path, name: str, line: tuple[str, Shape, int, int], span: tuple[int, int], known: Mapping[str, str]
-) -> StoredTensor:
+def _place(path: Path, name: str, line: Line, span: tuple[int, int], known: Mapping[str, str]) -> StoredTensor:
     dtype, shape, start, end = line
     data_start, total = span
     if dtype not in known:

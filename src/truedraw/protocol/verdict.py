@@ -39,11 +39,11 @@ class Loss:
     """How far from the target's law a lossy rule may have taken the tokens of a run."""
 
     rule: str
-    settings: dict[str, float]
+    settings: dict[str, float] = field(hash=False)
     tokens: int  # decided by the rule; the stop rules have not been applied
     tv_per_token: float | None  # upper bound of the mean total variation a token; None: no useful bound exists
     meaning: str  # what the bound says, in words
-    details: dict[str, float] = field(default_factory=dict)
+    details: dict[str, float] = field(default_factory=dict, hash=False)
 
 
 @runtime_checkable

@@ -35,6 +35,29 @@ def plain_number(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def frozen(value: Any) -> Any:
+    """Equal for values that mean the same, as a list, a tuple and an array of the same ids."""
+    if isinstance(value, np.ndarray):
+        return frozen(value.tolist())
+    if isinstance(value, list | tuple):
+        return tuple(each if type(each) in PLAIN else frozen(each) for each in value)
+    if isinstance(value, Mapping):
+        return {name: frozen(each) for name, each in value.items()}
+    return value
+
+
+def hash_of(value: Any) -> int:
+    """The same for values that are equal once frozen, whatever is in them."""
+    if isinstance(value, Mapping):
+        return hash(frozenset((name, hash_of(each)) for name, each in value.items()))
+    if isinstance(value, tuple):
+        return hash(tuple(hash_of(each) for each in value))
+    try:
+        return hash(value)
+    except TypeError:  # a set, and what brings no hash of its own
+        return 0
+
+
 def shown(value: object) -> str:
     """A value as a message repeats it: short, and without an error where Python refuses to write a number out."""
     try:

@@ -43,8 +43,13 @@ class Readable(Protocol):
 
 def open_head(path: Path, models: Models, threads: int | None = None) -> Head:
     """The head of a file, compiled for the target; threads: None is every core. Raises BadParameter, BadFile."""
-    target: Any = models.target
     file: Numbers = MedusaFolder(path, models.vocab_size) if is_medusa(path) else HeadFile(path)
+    return head_of(file, path, models, threads)
+
+
+def head_of(file: Numbers, path: Path, models: Models, threads: int | None = None) -> Head:
+    """The same of a file that has been read from `path`."""
+    target: Any = models.target
     check(file.card, path, models)
     from truedraw.draft.head.compiled import TargetRows
     from truedraw.draft.head.kinds import cell_of

@@ -12,6 +12,7 @@ from truedraw.engine.openvino.core import core
 from truedraw.engine.openvino.graph import build, fix_rows
 from truedraw.engine.openvino.ir import read_ir
 from truedraw.engine.openvino.numerics import Numerics
+from truedraw.engine.openvino.replaced import Origin
 from truedraw.engine.openvino.store import MappedConstants, open_stored
 from truedraw.engine.openvino.weights import INTEGERS, WEIGHTS, ConvertedConstants
 from truedraw.errors import BadParameter
@@ -76,7 +77,8 @@ def converted(checkpoint: Checkpoint, policy: str, folder: Path) -> MappedConsta
     parts = [checkpoint.fingerprint, written_at(checkpoint.path), policy, str(STORE_VERSION)]
     key = sha256("\0".join(parts).encode()).hexdigest()[:32]
     source = ConvertedConstants(checkpoint.weights, policy)
-    return open_stored(folder, key, checkpoint.config, source, before=checkpoint.check_contents)
+    origin = Origin(str(checkpoint.path.resolve()), policy, STORE_VERSION)
+    return open_stored(folder, key, checkpoint.config, source, origin, before=checkpoint.check_contents)
 
 
 def check(checkpoint: Checkpoint, options: Options) -> None:

@@ -10,7 +10,7 @@ import threading
 import weakref
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import IO, Any
@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.engine.openvino.matrix import Matrix
+from truedraw.engine.openvino.replaced import INDEX, ORIGIN, Origin, drop_replaced
 from truedraw.engine.openvino.weights import Constants, stacks, vectors
 from truedraw.errors import EngineError
 from truedraw.models.cache import disk_hint, is_read_only, staging
 from truedraw.protocol import ModelConfig
 
-DATA, INDEX = "constants.bin", "index.json"
+DATA = "constants.bin"
 ALIGNMENT = 64  # bytes: a cache line, as the kernels like it
 BLOCK_BYTES = 1 << 20
 FORGET_SECONDS = 0.002  # pause between two sweeps: a few tens of megabytes are mapped in at most
@@ -91,40 +92,45 @@ class MappedConstants:
 
 
 def open_stored(
-    folder: Path, key: str, config: ModelConfig, source: Constants, *, before: Callable[[], object] = lambda: None
-) -> MappedConstants:
+    folder: Path, key: str, config: ModelConfig, source: Constants, origin: Origin, *,
+    before: Callable[[], object] = lambda: None,
+) -> MappedConstants:  # fmt: skip
     """The constants kept under `key`, converted from `source` and written first where missing or damaged.
 
-    `before` is called before a conversion. In a folder that may not be written to they are kept for this process alone,
-    and `not_kept` says so. Raises EngineError where they cannot be written; then nothing is left behind.
+    `before` is called before a conversion; after one, what it replaces is removed. In a folder that may not be written
+    to they are kept for this process alone, and `not_kept` says so. Raises EngineError where they cannot be written;
+    then nothing is left behind.
     """
-    entry = folder / key
-    if whole(entry):
-        return MappedConstants(entry)
+    if whole(folder / key):
+        with suppress(FileNotFoundError):  # replaced by another process, just now
+            return MappedConstants(folder / key)
     before()
     try:
-        _store(folder, key, config, source)
+        found = _stored(folder, key, config, source, origin)
     except OSError as error:
         if not is_read_only(error):
             raise EngineError(f"the converted weights could not be stored in {folder}: {disk_hint(error)}") from error
-        return _for_now(config, source, f"{folder}: {error.strerror}")
-    return MappedConstants(entry)
+        return _for_now(config, source, origin, f"{folder}: {error.strerror}")
+    drop_replaced(folder, key, origin)
+    return found
 
 
-def _store(folder: Path, key: str, config: ModelConfig, source: Constants) -> None:
+def _stored(folder: Path, key: str, config: ModelConfig, source: Constants, origin: Origin) -> MappedConstants:
+    """Opened while nobody else may remove them."""
     entry = folder / key
     with staging(folder, key) as corner:
         if not whole(entry):  # another process may have been faster
-            _write(corner / key, config, source)
+            _write(corner / key, config, source, origin)
             shutil.rmtree(entry, ignore_errors=True)
             os.replace(corner / key, entry)
+        return MappedConstants(entry)
 
 
-def _for_now(config: ModelConfig, source: Constants, why: str) -> MappedConstants:
+def _for_now(config: ModelConfig, source: Constants, origin: Origin, why: str) -> MappedConstants:
     """Constants in a temporary folder, which goes with them; raises EngineError."""
     corner = Path(mkdtemp(prefix="truedraw-"))
     try:
-        _write(corner / "entry", config, source)
+        _write(corner / "entry", config, source, origin)
         constants = MappedConstants(corner / "entry")
     except BaseException as error:
         shutil.rmtree(corner, ignore_errors=True)
@@ -147,7 +153,7 @@ def whole(entry: Path) -> bool:
         return False
 
 
-def _write(entry: Path, config: ModelConfig, source: Constants) -> None:
+def _write(entry: Path, config: ModelConfig, source: Constants, origin: Origin) -> None:
     """One stack after the other, so that memory holds one at a time."""
     entry.mkdir()
     index: dict[str, Any] = {}
@@ -157,7 +163,7 @@ def _write(entry: Path, config: ModelConfig, source: Constants) -> None:
         for name in vectors(config):
             _write_array(file, index, f"{name}:values", source.vector(name), 0)
         size = file.tell()
-    index = {"bytes": size, "crc": _crc(entry / DATA), "arrays": index}
+    index = {"bytes": size, "crc": _crc(entry / DATA), ORIGIN: origin._asdict(), "arrays": index}
     (entry / INDEX).write_text(json.dumps(index))
 
 

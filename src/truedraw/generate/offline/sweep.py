@@ -9,10 +9,10 @@ from typing import Any
 
 from truedraw.errors import BadFile, TruedrawError
 from truedraw.generate.batch import Batch, generate_many
-from truedraw.generate.model import Prompt
 from truedraw.generate.offline.batch import Emit, error_of
 from truedraw.generate.offline.done import may_pass
 from truedraw.generate.offline.grid import AXES, Draw, Point, draws, point_of
+from truedraw.generate.prompt_ids import Prompt
 from truedraw.generate.request import Request
 from truedraw.generate.result import Result
 from truedraw.sampling.params import sampling_params

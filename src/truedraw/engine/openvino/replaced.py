@@ -1,0 +1,42 @@
+"""Conversions that are of no use any more: their file has changed since, or they were written in an earlier form."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from truedraw.models.cache import staging
+
+INDEX = "index.json"
+ORIGIN = "origin"  # in an index
+
+
+class Origin(NamedTuple):
+    """What constants were converted from, and how; written beside them."""
+
+    path: str  # of the file or folder
+    policy: str
+    version: int  # of the form
+
+
+def drop_replaced(folder: Path, key: str, origin: Origin) -> None:
+    """Remove what the conversion `key` of this origin replaces: others of the same path and policy, no newer in form.
+
+    Processes that have mapped one keep it; where the system forbids removing it meanwhile, it stays.
+    """
+    for index in folder.glob(f"*/{INDEX}"):
+        entry = index.parent
+        if entry.name != key and _is_replaced(index, origin):
+            with suppress(OSError), staging(folder, entry.name) as corner:
+                entry.replace(corner / entry.name)  # which goes with the corner
+
+
+def _is_replaced(index: Path, origin: Origin) -> bool:
+    """False for an index that cannot be read, or does not say what it is of."""
+    try:
+        found = Origin(**json.loads(index.read_text())[ORIGIN])
+        return found[:2] == origin[:2] and found.version <= origin.version
+    except (OSError, ValueError, KeyError, TypeError):
+        return False

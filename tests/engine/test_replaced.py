@@ -1,0 +1,92 @@
+"""Converted weights go when what they were made from has changed; those of other models and other forms stay."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+
+import pytest
+
+from engine.decoder import tiny_checkpoint
+from truedraw.engine.openvino import OpenVINOEngine, compiling, replaced, store
+from truedraw.engine.openvino.store import DATA, INDEX
+from truedraw.protocol import Work
+
+
+def model_file(folder, name: str = "model.gguf"):
+    file = folder / name
+    file.write_bytes(b"weights")
+    return replace(tiny_checkpoint(), path=file)
+
+
+def loaded(checkpoint, cache, **options):
+    return OpenVINOEngine.load(checkpoint, numerics="reference", cache=cache, cache_bytes=8 << 20, **options)
+
+
+def entries(cache) -> set[str]:
+    return {data.parent.name for data in cache.rglob(DATA)}
+
+
+def touched(checkpoint, nanoseconds: int):
+    os.utime(checkpoint.path, ns=(nanoseconds, nanoseconds))
+    return checkpoint
+
+
+def test_a_changed_file_leaves_one_conversion_and_open_models_go_on(tmp_path) -> None:
+    cache, checkpoint = tmp_path / "cache", model_file(tmp_path)
+    first = loaded(checkpoint, cache)
+    before = entries(cache)
+    loaded(touched(checkpoint, 10**18), cache).close()
+    assert len(entries(cache)) == 1
+    assert entries(cache) != before
+    assert first.forward([Work(first.open([1, 2, 3]))])[0].logits.any()
+    first.close()
+    assert [each.suffix for each in (cache / "converted" / ".staging").iterdir() if each.suffix != ".lock"] == []
+
+
+def test_other_models_and_other_weights_stay(tmp_path) -> None:
+    cache, one, other = tmp_path / "cache", model_file(tmp_path), model_file(tmp_path, "other.gguf")
+    loaded(touched(other, 10**18 + 1), cache).close()
+    loaded(one, cache, weights="int8").close()
+    kept = entries(cache)
+    loaded(one, cache).close()
+    loaded(touched(one, 10**18), cache).close()
+    assert len(entries(cache)) == 3 > len(kept & entries(cache)) == 2
+
+
+def test_an_earlier_form_goes_and_a_newer_one_stays(tmp_path, monkeypatch) -> None:
+    cache, checkpoint = tmp_path / "cache", model_file(tmp_path)
+    for version, count in ((5, 1), (6, 1), (4, 2)):
+        monkeypatch.setattr(compiling, "STORE_VERSION", version)
+        loaded(checkpoint, cache).close()
+        assert len(entries(cache)) == count
+
+
+@pytest.mark.parametrize("origin", [None, {"path": 1}, ["no", "mapping"]])
+def test_what_does_not_say_whose_it_is_stays(tmp_path, origin) -> None:
+    cache, checkpoint = tmp_path / "cache", model_file(tmp_path)
+    loaded(checkpoint, cache).close()
+    (index,) = cache.rglob(INDEX)
+    told = json.loads(index.read_text()) | {replaced.ORIGIN: origin}
+    index.write_text(json.dumps(told))
+    loaded(touched(checkpoint, 10**18), cache).close()
+    assert len(entries(cache)) == 2
+
+
+def test_what_is_removed_while_it_is_looked_at_is_converted_again(tmp_path, monkeypatch) -> None:
+    cache, checkpoint = tmp_path / "cache", model_file(tmp_path)
+    loaded(checkpoint, cache).close()
+    whole, seen = store.whole, []
+
+    def then_removed(entry):
+        found = whole(entry)
+        if not seen:
+            seen.append(found)
+            entry.rename(tmp_path / "gone")
+        return found
+
+    monkeypatch.setattr(store, "whole", then_removed)
+    loaded(checkpoint, cache).close()
+    assert seen == [True]
+    assert len(entries(cache)) == 1

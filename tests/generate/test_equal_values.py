@@ -1,0 +1,56 @@
+"""What users hand in and get back can be compared, and kept in sets and mappings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from truedraw import Request, Speculation, load
+from truedraw.protocol import Loss
+
+
+def test_speculation_is_its_values() -> None:
+    given = {"method": "ngram", "prompt_lookup_max": 3}
+    assert len({Speculation(**given), Speculation(**given), Speculation("ngram", prompt_lookup_max=4)}) == 2
+    whole = {"method": "auto", "auto_sources": ["ngram", {"method": "suffix"}]}
+    assert hash(Speculation(**whole)) == hash(Speculation(**whole))
+    lossy = {"rejection_sample_method": "lenient", "allow_lossy": True, "lossy_options": {"lenience": 1.5}}
+    assert {Speculation(**lossy): 1}[Speculation(**lossy)] == 1
+
+
+IDS = [[1, 2, 3], (1, 2, 3), np.array([1, 2, 3]), np.array([1, 2, 3], np.int32)]
+
+
+def test_requests_are_equal_however_their_ids_are_held() -> None:
+    params = {"stop_token_ids": np.array([4]), "logit_bias": {1: 2.0}, "schedule": {"top_k": [[0, 1], [5, 2]]}}
+    requests = [Request(ids, {**params, "seed": 1}, {"method": "ngram"}) for ids in IDS]
+    assert all(each == requests[0] for each in requests)
+    assert len({*requests, Request(IDS[2], params)}) == 2
+
+
+@pytest.mark.parametrize("change", [
+    {"prompt": [1, 2]}, {"prompt": "123"}, {"params": {"seed": 2}}, {"speculative": False}, {"key": np.array([1])},
+    {"observer": print},
+])  # fmt: skip
+def test_requests_that_differ(change) -> None:
+    given = {"prompt": np.array([1, 2, 3]), "params": {"seed": 1}, "speculative": "ngram", "key": np.array([2])}
+    one, other = Request(**given), Request(**{**given, **change})
+    assert one != other
+    assert one == Request(**given)
+    assert len({one, other}) == 2
+    assert one != "123"
+
+
+def test_values_that_have_no_hash() -> None:
+    assert {Request("the", {"stop": {"a"}}, key=[{1}])} == {Request("the", {"stop": {"a"}}, key=[{1}])}
+    assert Request("the", {"stop": {"a"}}) != Request("the", {"stop": {"b"}})
+
+
+def test_results_are_their_values() -> None:
+    with load("tabular") as model:
+        result, other = (model.generate("the cat", seed=seed, max_tokens=4, logprobs=2) for seed in (1, 2))
+        lossy = model.generate("the", max_tokens=2, speculative={"rejection_sample_method": "lenient",
+                               "allow_lossy": True})  # fmt: skip
+    assert result.explanation is not None
+    assert {result: "one", other: "other", lossy: "lossy"}[result] == "one"
+    assert hash(Loss("lenient", {"a": 1.0}, 1, None, "")) == hash(Loss("lenient", {"a": 1.0}, 1, None, ""))
