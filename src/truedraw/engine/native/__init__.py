@@ -12,6 +12,7 @@ products.py   a matrix times rows
 softly.py     exp
 heads.py      attention's sums, as the machine has them
 attention.py  one row's attention to its text
+attending.py  the stages of a pass that are attention
 decoder.py    a whole pass
 crew.py       the threads that compute it together
 stages.py     how the threads share it

@@ -10,6 +10,7 @@ from typing import Any
 from weakref import WeakSet
 
 from truedraw.engine.cache_use import CacheUse
+from truedraw.engine.code_pages import drop_code
 from truedraw.engine.openvino.admission import Admission
 from truedraw.engine.openvino.compiling import Options, weights_policy
 from truedraw.engine.openvino.drafting_costs import KeptCosts
@@ -104,6 +105,8 @@ class OpenVINOEngine:
         engine.not_kept = None if constants is None else constants.not_kept
         with nullcontext() if constants is None else constants.forgetting():
             engine.warm_up()
+        if arithmetic.native:
+            drop_code()  # what has compiled, or loaded, the kernels
         key = record_key(checkpoint, options)
         engine._costs = Costs(folder / f"passes-{key}.json")
         engine._kept = KeptCosts(folder / f"drafts-{key}.json")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from truedraw.engine.openvino.compiling import Options, check, compile_checkpoint, converted
-from truedraw.engine.openvino.pages import make_pool, pool_of
+from truedraw.engine.openvino.pools import make_pool, pool_of
 from truedraw.engine.openvino.runner import Runner, Runs, cache_ports
 from truedraw.engine.openvino.store import MappedConstants
 from truedraw.errors import BadParameter, EngineError, UnsupportedModel

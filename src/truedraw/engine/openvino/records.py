@@ -17,17 +17,28 @@ if TYPE_CHECKING:
 
 def record_key(checkpoint: Checkpoint, options: Options) -> str:
     """Stands for this machine, model and way of computing."""
+    runtime = _compiler() if options.arithmetic.native else _runtime()
+    cores = str(_num_cores())  # what a runtime without a number of threads takes
+    parts = [*runtime, _processor_flags(), cores, checkpoint.fingerprint, repr(options)]
+    return sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def _runtime() -> list[str]:
     import openvino as ov
 
-    runtime = core()
-    machine = [
-        runtime.get_property("CPU", "FULL_DEVICE_NAME"),
-        *runtime.get_property("CPU", "OPTIMIZATION_CAPABILITIES"),
-        _processor_flags(),
-        str(_num_cores()),  # what a runtime without a number of threads takes
-    ]
-    parts = [*machine, ov.__version__, checkpoint.fingerprint, repr(options)]
-    return sha256("\0".join(parts).encode()).hexdigest()[:32]
+    machine = core()
+    kinds = machine.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    return [machine.get_property("CPU", "FULL_DEVICE_NAME"), *kinds, ov.__version__]
+
+
+def _compiler() -> list[str]:
+    """What decides how kernels of this package are compiled."""
+    import llvmlite
+    import numba
+
+    from truedraw.engine.native.machine import FEATURES
+
+    return [numba.__version__, llvmlite.__version__, *sorted(FEATURES)]
 
 
 def read_record(file: Path) -> Any:

@@ -31,7 +31,7 @@ class Runs(Protocol):
 class Runner:
     """Runs batches. The arrays it returns are the graph's own output buffers: the next run overwrites them.
 
-    `cache` is what pages.make_pool makes for the compiled model's cache_ports. `keep` is whatever owns memory that the
+    `cache` is what pools.make_pool makes for the compiled model's cache_ports. `keep` is whatever owns memory that the
     compiled model shares.
     """
 
