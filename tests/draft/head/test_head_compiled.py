@@ -8,13 +8,13 @@ import pytest
 from draft.head.random_heads import INNER, LAYERS, VOCAB, WIDTH, PlainCell, card, dense, write
 from truedraw.draft.head.compiled import TargetRows, run
 from truedraw.draft.head.file import HeadFile
-from truedraw.draft.head.kinds.recurrent import FEW, RecurrentCell
+from truedraw.draft.head.kinds.recurrent import RecurrentCell
 from truedraw.engine.openvino.matrix import Matrix
 from truedraw.engine.openvino.rounding import quantise
 from truedraw.errors import BadFile
 
 STREAMS = len(LAYERS) + 1
-OFF = 0.02  # of the spread: arithmetic is the target's, which rounds
+OFF = 0.03  # of the spread: rows are rounded to 8 bits
 
 
 def embedding(kind: str) -> Matrix:
@@ -42,9 +42,9 @@ def some(rows: int, seed: int = 1):
     return rng.normal(size=(rows, STREAMS, WIDTH)).astype(np.float32) * 3, rng.integers(0, VOCAB, rows)
 
 
-def near(found, expected, times: float = 1) -> bool:
+def near(found, expected) -> bool:
     assert found.shape == expected.shape
-    return float(np.abs(found - expected).max()) < OFF * float(np.std(expected)) * 3 * times
+    return float(np.abs(found - expected).max()) < OFF * float(np.std(expected)) * 3
 
 
 @pytest.mark.parametrize("rows", [1, 2, 5, 17])
@@ -81,22 +81,13 @@ def test_a_lone_row_of_a_graph_is_called_as_two(rows: int, called: int) -> None:
     assert three.tolist() == np.repeat(x, 3, axis=0).tolist()
 
 
-@pytest.mark.parametrize("rows", [1, FEW, FEW + 1])
-def test_kernels_and_graph_share_the_rows_out(cells, monkeypatch, rows: int) -> None:
-    compiled, _ = cells
-    asked = []
-    monkeypatch.setattr(compiled._few, "step", lambda *given: (asked.append(len(given[-1])), given)[1][1:])
-    compiled.begin(*some(rows))
-    assert asked == ([rows] if rows <= FEW else [])
-
-
 def test_a_row_does_not_depend_on_the_others(cells) -> None:
     compiled, _ = cells
     features, last = some(6)
     whole = [each.copy() for each in compiled.begin(features, last)]
     for start, stop in ((0, 2), (1, 4), (3, 6)):
         for found, expected in zip(compiled.begin(features[start:stop], last[start:stop]), whole, strict=True):
-            assert near(found, expected[start:stop], 2)  # few rows and many are rounded in other groups
+            np.testing.assert_array_equal(found, expected[start:stop])
 
 
 def test_states_of_one_call_go_into_the_next(cells) -> None:

@@ -13,6 +13,7 @@ from draft.head.random_heads import INNER, KNOWN, LAYERS, VOCAB, WIDTH, card, de
 from truedraw.draft.head import file as module
 from truedraw.draft.head.card import FALLING, Card
 from truedraw.draft.head.file import HeadFile, read_card, shipped, write_head
+from truedraw.engine.openvino.rounding import GROUP
 from truedraw.errors import BadFile
 
 STREAMS = len(LAYERS) + 1
@@ -59,7 +60,7 @@ def test_what_is_written_is_read(tmp_path) -> None:
     for name, values in matrices.items():
         held = file.matrix(name, values.shape)
         assert held.values.dtype == np.int8
-        count = 1 if values.shape[1] % module.GROUP else values.shape[1] // module.GROUP
+        count = 1 if values.shape[1] % GROUP else values.shape[1] // GROUP
         assert held.scales.shape == (len(values), count)
         groups = np.abs(values).reshape(len(values), count, -1)
         step = np.repeat(groups.max(2) / 127, groups.shape[2], 1)

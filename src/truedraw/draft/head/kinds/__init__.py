@@ -5,12 +5,12 @@ drafted behind it, e(t) the rows of the target's own embedding and n(x) = x / rm
 t_i. No kind has attention or a cache: a state is all there is of a text, so trees, forks and rejected tokens cost
 nothing, and a draft's price does not depend on the length of the text.
 
-recurrent.py      one step for all levels, each made from the state before
-recurrent_few.py  the same for a few rows, by kernels
-medusa.py         a head a level over the target's last state alone, in one call
-parallel.py       one trunk over the streams and t_1, a head a level, in one call
-hydra.py          a head a level, which reads all the tokens before it
-at_once.py        what a cell is whose first call has said everything
+recurrent.py       one step for all levels, each made from the state before
+recurrent_step.py  its step in compiled code
+medusa.py          a head a level over the target's last state alone, in one call
+parallel.py        one trunk over the streams and t_1, a head a level, in one call
+hydra.py           a head a level, which reads all the tokens before it
+at_once.py         what a cell is whose first call has said everything
 """
 
 from __future__ import annotations

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from truedraw.draft.head.compiled import Parts, TargetRows, flat, request_of, run, token_ids
 from truedraw.draft.head.file import Numbers
 from truedraw.draft.head.kinds.at_once import AtOnce
-from truedraw.draft.head.kinds.recurrent import moved
-from truedraw.engine.openvino.nodes import integers, named
+from truedraw.engine.openvino.nodes import Node, integers, named
 from truedraw.protocol import Ints, Logits
 
 
@@ -54,3 +53,11 @@ def _graph(parts: Parts, threads: int | None) -> Any:
     y = op.reshape(op.concat(heads, 1), integers(-1, parts.width), False)
     read = parts.times(parts.gained(parts.normed(y), "gain"), "output", (parts.width, parts.width))
     return request_of([named(parts.logits(read), "logits")], [features, tokens], threads)
+
+
+def moved(parts: Parts, x: Node, e: Node) -> Node:
+    """x_i from x_{i-1} and n(e(t_i))."""
+    from openvino import opset13 as op
+
+    fed = parts.fed(op.concat([parts.normed(x), e], 1), ("up", "down"))
+    return op.add(op.add(x, parts.times(e, "token", (parts.width, parts.width))), fed)
