@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
+
+KERNELS = ("sampling/kernels", "engine/native")
+"""Folders whose functions are compiled into those of others."""
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -16,11 +22,25 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
     def made(function: Callable[..., Any]) -> Any:
         try:
-            return numba.njit(cache=True, no_cfunc_wrapper=True, **options)(function)
+            found = numba.njit(cache=True, no_cfunc_wrapper=True, **options)(function)
+            kept = found._cache._cache_file
+            kept._source_stamp = kept._source_stamp, sources(Path(function.__code__.co_filename).parent)
+            return found
         except RuntimeError:
             return numba.njit(no_cfunc_wrapper=True, **options)(function)
 
     return made
+
+
+@cache
+def sources(folder: Path) -> str:
+    """Stands for what the code of a folder's functions may be made of: numba looks at a function's own file alone,
+    and what is compiled into it may come from others."""
+    whole = sha256()
+    for each in (folder, *(Path(__file__).parent / kernels for kernels in KERNELS)):
+        for file in sorted(each.glob("*.py")):
+            whole.update(file.read_bytes())
+    return whole.hexdigest()
 
 
 def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -210,3 +210,14 @@ def test_weights_of_any_form_are_laid_out(tmp_path):
     logits = engine.forward([Work(engine.open(TEXT[:1]), Proposal.chain(TEXT[1:60]))])[0].logits
     assert mean_tv(logits, Decoder(PLAIN, weights).logits(TEXT[:60])) < 0.1
     engine.close()
+
+
+def test_keys_that_no_float16_holds_make_no_law(tmp_path):
+    class Large(RandomWeights):
+        def dense(self, name):
+            return super().dense(name) * (1e6 if "k_proj" in name else 1)
+
+    engine = native(tmp_path, ONE, Large(ONE))
+    logits = engine.forward([Work(engine.open(TEXT[:5]))])[0].logits
+    assert not np.isfinite(logits).any()
+    engine.close()

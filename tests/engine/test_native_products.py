@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 
 from truedraw.compiled import compiled
-from truedraw.engine.native.blocks import LANES, SIZE, blocks_of
+from truedraw.engine.native.blocks import LANES, QUAD, SIZE, blocks_of
+from truedraw.engine.native.machine import HAS_QUADS
 from truedraw.engine.native.products import add_product, looked_up
+from truedraw.engine.native.sums import block_sums
 from truedraw.engine.openvino.matrix import Matrix, dense
 from truedraw.engine.openvino.rounding import quantise, quantise4
 
@@ -117,3 +120,28 @@ def test_what_is_no_number_is_not_hidden(place: int, bad: float) -> None:
 def test_rows_of_a_table_are_looked_up(groups: int) -> None:
     table, tokens = codes(11, 576, groups), np.array([10, 0, 3, 3])
     np.testing.assert_array_equal(looked_up(table.values, table.scales, tokens), dense(table)[tokens])
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4])
+def test_a_processor_without_the_instruction_has_the_same_sums(rows: int) -> None:
+    """Codes and numbers at their ends among them."""
+    chance, quads = np.random.default_rng(rows), 16
+    fast, plain = block_sums(rows, True) if HAS_QUADS else None, block_sums(rows, False)
+    codes = chance.choice([0, 1, 127, 128, 255], (quads, LANES, QUAD)).astype(np.uint8)
+    numbers = chance.choice([-128, -127, -1, 0, 5, 127], (rows, quads, QUAD)).astype(np.int8)
+    starts = chance.integers(-1000, 1000, rows).astype(np.int32)
+    expected = starts[:, None] + np.einsum("plk,rpk->rl", codes.astype(np.int64), numbers.astype(np.int64))
+    for operation in filter(None, (fast, plain)):
+        found = np.zeros((rows, LANES), np.int32)
+        calling(operation)(codes.ravel(), numbers.ravel(), starts, found.ravel())
+        np.testing.assert_array_equal(found, expected)
+
+
+def calling(operation):
+    quads = 16
+
+    @numba.njit
+    def summed(codes, numbers, starts, sums):
+        operation(codes, 0, numbers, 0, quads * QUAD, quads, starts, 0, 1, sums)
+
+    return summed

@@ -15,7 +15,6 @@ from truedraw.engine.native.machine import halved
 from truedraw.engine.native.products import FREE
 from truedraw.engine.native.softly import exp
 
-HALF_MOST = np.float32(65504)  # of a float16
 compare_one, compare_two, compare_three, compare_four = (compare_page(heads) for heads in range(1, MOST_HEADS + 1))
 mix_one, mix_three, mix_four = (mix_columns(heads, COLUMNS[0]) for heads in (1, 3, MOST_HEADS))
 mix_narrow = mix_columns(1, COLUMNS[1])
@@ -40,12 +39,12 @@ def turn(head, gain, epsilon, cos, sin):  # type: ignore[no-untyped-def]
 
 @inner(error_model="numpy")
 def keep(numbers, slots, slot, turned):  # type: ignore[no-untyped-def]
-    """A key or value [head_dim] into its slot, as float16; what is too large for that is its largest.
+    """A key or value [head_dim] into its slot, as float16; too large ones make logits that are no numbers.
 
     slots [slots, head_dim]; turned: [head_dim, slots].
     """
     for k in range(len(numbers)):
-        bits = halved(min(max(numbers[k], -HALF_MOST), HALF_MOST))
+        bits = halved(numbers[k])
         if turned:
             slots[k, slot] = bits
         else:

@@ -21,10 +21,12 @@ class Crew:
         weakref.finalize(self, dismiss, self._helpers)
 
     def run(self, function: Callable[..., Any], *given: Any) -> None:
-        """Of every thread's call the caller's own."""
-        for helper in self._helpers:
-            helper.call(function, given)
-        function(*given)
+        """Of every thread's call the caller's own: made whatever happens, as nobody may work for one that is not."""
+        try:
+            for helper in self._helpers:
+                helper.call(function, given)
+        finally:
+            function(*given)
 
 
 class Helper:
@@ -32,19 +34,24 @@ class Helper:
 
     def __init__(self) -> None:
         self._job: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
-        self._wanted = threading.Semaphore(0)
+        self._wanted = threading.Lock()  # held while nothing is wanted
+        self._wanted.acquire()
         self._ends = False
         threading.Thread(target=self._work, name="truedraw-pass", daemon=True).start()
 
     def call(self, function: Callable[..., Any], given: tuple[Any, ...]) -> None:
         """Take part; where it has not begun the last one, that is left out."""
         self._job = function, given
-        self._wanted.release()
+        self._wake()
 
     def end(self) -> None:
         """No more calls."""
         self._ends = True
-        self._wanted.release()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._wanted.locked():  # else it has not taken the last call yet
+            self._wanted.release()
 
     def _work(self) -> None:
         while True:
@@ -54,6 +61,7 @@ class Helper:
             job, self._job = self._job, None
             if job is not None:
                 job[0](*job[1])
+            job = None  # its arrays are not to outlive it
 
 
 def dismiss(helpers: list[Helper]) -> None:

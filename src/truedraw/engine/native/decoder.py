@@ -13,7 +13,7 @@ import numpy as np
 
 from truedraw.compiled import compiled, inner
 from truedraw.engine.native.attending import look_back, remember
-from truedraw.engine.native.products import FREE, add_tiles, round_row
+from truedraw.engine.native.products import FREE, add_tiles, round_row, sums_of
 from truedraw.engine.native.softly import silu
 from truedraw.engine.native.stages import done, ended, next_piece
 
@@ -68,10 +68,10 @@ def multiply(matrices, layer, rounded, out, fresh, counters, stage, pieces):  # 
     matrix = matrices[0][layer], matrices[1][layer]
     tiles = len(matrix[0])
     each = max(1, tiles // pieces)
-    count = (tiles + each - 1) // each
+    count, sums = (tiles + each - 1) // each, sums_of(len(out))
     piece = next_piece(counters, stage, count)
     while piece >= 0:
-        add_tiles(matrix, rounded, out, fresh, piece * each, min(tiles, (piece + 1) * each))
+        add_tiles(matrix, rounded, out, fresh, piece * each, min(tiles, (piece + 1) * each), sums)
         piece = done(counters, stage, count)
     return ended(counters, stage, count)
 

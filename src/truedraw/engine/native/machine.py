@@ -8,9 +8,9 @@ import platform
 from typing import Any
 
 from llvmlite import ir
-from llvmlite.binding import get_host_cpu_features
 from numba import types
 from numba.core import cgutils, config
+from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic
 
 HALF, SHORT, SINGLE, LONG = ir.HalfType(), ir.IntType(16), ir.FloatType(), ir.IntType(64)
@@ -20,7 +20,7 @@ def _features() -> set[str]:
     """What the processor has and numba compiles for."""
     if config.CPU_NAME not in (None, "host") or config.CPU_FEATURES is not None:
         return {name[1:] for name in (config.CPU_FEATURES or "").split(",") if name.startswith("+")}
-    return {name for name, has in get_host_cpu_features().items() if has}
+    return {name[1:] for name in get_host_cpu_features().split(",") if name.startswith("+")}
 
 
 FEATURES = _features()
@@ -31,18 +31,8 @@ HAS_HALVES = "f16c" in FEATURES or platform.machine() in ("aarch64", "arm64")
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def widened(typing: Any, word: Any) -> Any:
-    """The float32 of a float16 whose bits are given as a uint16. A loop of it becomes vector instructions."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.fpext(builder.bitcast(arguments[0], HALF), SINGLE)
-
-    return types.float32(types.uint16), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
 def halved(typing: Any, number: Any) -> Any:
-    """The bits of the float16 nearest to a float32."""
+    """The bits of the float16 nearest to a float32. A loop of it becomes vector instructions."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(builder.fptrunc(arguments[0], HALF), SHORT)

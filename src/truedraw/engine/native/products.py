@@ -21,7 +21,7 @@ def add_product(rows, matrix, out):  # type: ignore[no-untyped-def]
     numbers, steps, starts = room(len(rows), blocks, size)
     for row in range(len(rows)):
         round_row(rows[row], size, numbers[row], steps[row], starts[row])
-    add_tiles(matrix, (numbers, steps, starts), out, False, 0, len(codes))
+    add_tiles(matrix, (numbers, steps, starts), out, False, 0, len(codes), sums_of(len(rows)))
 
 
 @inner()
@@ -35,6 +35,12 @@ def room(rows, blocks, size):  # type: ignore[no-untyped-def]
         np.empty((rows, blocks), np.float32),
         np.empty((rows, blocks), np.int32),
     )
+
+
+@inner()
+def sums_of(rows):  # type: ignore[no-untyped-def]
+    """Memory for the sums of a tile: float32 [rows, LANES], and int32 of a block [MOST_ROWS, LANES]."""
+    return np.empty((rows, LANES), np.float32), np.empty((MOST_ROWS, LANES), np.int32)
 
 
 @inner(fastmath=FREE, error_model="numpy")
@@ -57,17 +63,17 @@ def round_row(row, size, numbers, steps, starts):  # type: ignore[no-untyped-def
 
 
 @inner(fastmath=FREE, error_model="numpy")
-def add_tiles(matrix, rounded, out, fresh, begin, end):  # type: ignore[no-untyped-def]
+def add_tiles(matrix, rounded, out, fresh, begin, end, sums_here):  # type: ignore[no-untyped-def]
     """out [n, outputs] += the tiles begin .. end - 1 of a matrix times rounded rows; fresh: = instead.
 
-    Blocks are read in order, each for all rows: they come from far away, and rows are near.
+    Blocks are read in order, each for all rows: they come from far away, and rows are near. sums_here: see sums_of.
     """
     codes, scales = matrix
     numbers, steps, starts = rounded
     n, blocks, quads = len(numbers), codes.shape[1], codes.shape[2]
     flat, lines, firsts = codes.reshape(-1), numbers.reshape(-1), starts.reshape(-1)
     width, own = blocks * quads * QUAD, scales.shape[1] > 1
-    whole, sums = np.empty((n, LANES), np.float32), np.empty((MOST_ROWS, LANES), np.int32)
+    whole, sums = sums_here
     for tile in range(begin, end):
         lanes = min(LANES, out.shape[1] - tile * LANES)
         whole[:] = np.float32(0)

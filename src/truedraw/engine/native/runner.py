@@ -20,7 +20,7 @@ Reals = NDArray[np.float32]
 
 
 class NativeRunner:
-    """As engine.openvino.runner.Runner. The arrays it returns are overwritten by the next run.
+    """As engine.openvino.runner.Runner.
 
     cache: [2 layers, pages, kv heads, slots times head_dim], bits of float16, keys and values in turn. Of a page and a
     head of keys the slots stand side by side, of values the places of the head.

@@ -24,7 +24,7 @@ ONE = np.float32(1)
 
 @inner(error_model="numpy")
 def exp(x):  # type: ignore[no-untyped-def]
-    """e**x of a float32 x <= 0; e**-87 of all below, and of what is no number, which is for the caller to tell."""
+    """e**x of a float32 x <= 0; e**-87 of all below, NaN of NaN."""
     x = max(x, LOWEST)
     n = np.rint(x * LOG2_E)
     r = (x - n * LN2) - n * LN2_REST
