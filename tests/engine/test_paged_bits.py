@@ -29,7 +29,7 @@ def tokens(checkpoint):
     return ids
 
 
-@pytest.fixture(scope="module", params=["invariant", "rowwise", "native"])
+@pytest.fixture(scope="module", params=["invariant", pytest.param("rowwise", marks=pytest.mark.slow), "native"])
 def numerics(request):
     return request.param
 
