@@ -53,7 +53,7 @@ def test_the_error_is_less_than_that_of_rounding_to_equal_steps():
 def test_many_rows_are_rounded_as_few_are(monkeypatch):
     given = np.random.default_rng(3).normal(size=(10, 64)).astype(np.float32)
     whole = quantise4(given)
-    monkeypatch.setattr("truedraw.engine.openvino.weights.ROWS_AT_ONCE", 4)
+    monkeypatch.setattr("truedraw.engine.openvino.rounding.ROWS_AT_ONCE", 4)
     parts = quantise4(given)
     np.testing.assert_array_equal(parts.values, whole.values)
     np.testing.assert_array_equal(parts.scales, whole.scales)
