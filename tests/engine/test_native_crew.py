@@ -65,12 +65,13 @@ def test_the_caller_s_call_is_made_though_it_is_interrupted(monkeypatch) -> None
 
 
 def test_threads_end_with_their_crew() -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())
     crew = Crew(4)
-    assert threading.active_count() == before + 3
+    threads = set(threading.enumerate()) - before
+    assert len(threads) == 3
     del crew
     gc.collect()
-    wait_for(lambda: threading.active_count() == before)
+    wait_for(lambda: not any(thread.is_alive() for thread in threads))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

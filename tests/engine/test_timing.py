@@ -10,6 +10,7 @@ import pytest
 
 from engine.decoder import tiny_checkpoint, tiny_engine
 from truedraw.engine.openvino import OpenVINOEngine
+from truedraw.engine.openvino.numerics import NUMERICS
 from truedraw.engine.openvino.records import record_key
 from truedraw.engine.openvino.timing import MIN_AGE_SECONDS, ROWS, TEXTS, Costs, measure
 from truedraw.errors import EngineError, OutOfPages
@@ -185,11 +186,21 @@ def test_an_engine_is_measured_when_it_is_first_asked(tmp_path, numerics):
     assert use.tokens_asked == 0
 
 
+def asked(threads: int) -> SimpleNamespace:
+    return SimpleNamespace(threads=threads, arithmetic=NUMERICS["invariant"])
+
+
+def test_kernels_of_ours_are_another_record():
+    """They go by what numba compiles for, and do not ask the runtime."""
+    keys = {record_key(tiny_checkpoint(), SimpleNamespace(threads=1, arithmetic=each)) for each in NUMERICS.values()}
+    assert len(keys) == len(NUMERICS)
+
+
 def test_the_wrong_machine_options_or_model_is_another_record(tmp_path, monkeypatch):
-    base = record_key(tiny_checkpoint(), options := SimpleNamespace(threads=1))
+    base = record_key(tiny_checkpoint(), options := asked(1))
     assert record_key(tiny_checkpoint(), options) == base
     keys = {base, record_key(tiny_checkpoint(name="other"), options),
-            record_key(tiny_checkpoint(), SimpleNamespace(threads=2))}  # fmt: skip
+            record_key(tiny_checkpoint(), asked(2))}  # fmt: skip
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(99)), raising=False)
     keys.add(record_key(tiny_checkpoint(), options))
     monkeypatch.setattr("truedraw.engine.openvino.records._processor_flags", lambda: "flags: none")
