@@ -25,7 +25,9 @@ def cache(tmp_path_factory):
     return tmp_path_factory.mktemp("cache")
 
 
-@pytest.fixture(scope="module", params=["reference", "invariant", "rowwise", "native"])
+@pytest.fixture(
+    scope="module", params=["reference", "invariant", pytest.param("rowwise", marks=pytest.mark.slow), "native"]
+)
 def whole(request, cache):
     engine = tiny_engine(cache, DEEP, numerics=request.param)
     yield engine

@@ -32,13 +32,15 @@ def _runtime() -> list[str]:
 
 
 def _compiler() -> list[str]:
-    """What decides how kernels of this package are compiled."""
+    """What decides what the machine code of this package's kernels is."""
     import llvmlite
     import numba
 
-    from truedraw.engine.native.machine import FEATURES
+    from truedraw.compiled import sources
+    from truedraw.engine.native import machine
 
-    return [numba.__version__, llvmlite.__version__, *sorted(FEATURES)]
+    kernels = sources(Path(machine.__file__).parent)
+    return [numba.__version__, llvmlite.__version__, *sorted(machine.FEATURES), kernels]
 
 
 def read_record(file: Path) -> Any:
