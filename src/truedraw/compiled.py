@@ -32,14 +32,18 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return made
 
 
-@cache
 def sources(folder: Path) -> str:
     """Stands for what the code of a folder's functions may be made of: numba looks at a function's own file alone,
     and what is compiled into it may come from others."""
+    return " ".join(_digest(each) for each in (folder, *(Path(__file__).parent / kernels for kernels in KERNELS)))
+
+
+@cache
+def _digest(folder: Path) -> str:
+    """Of a folder's own files, which are read once a process."""
     whole = sha256()
-    for each in (folder, *(Path(__file__).parent / kernels for kernels in KERNELS)):
-        for file in sorted(each.glob("*.py")):
-            whole.update(file.read_bytes())
+    for file in sorted(folder.glob("*.py")):
+        whole.update(file.read_bytes())
     return whole.hexdigest()
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from truedraw.compiled import compiled, inner
 from truedraw.engine.native.attending import look_back, remember
-from truedraw.engine.native.products import FREE, add_tiles, round_row, sums_of
+from truedraw.engine.native.products import FREE, add_tiles, look_up, round_row, sums_of
 from truedraw.engine.native.softly import silu
 from truedraw.engine.native.stages import done, ended, next_piece
 
@@ -53,11 +53,9 @@ def compute(model, rows, lanes, cache, memory, counters, pieces):  # type: ignor
 def embed(table, ids, x, counters, stage):  # type: ignore[no-untyped-def]
     """x [n, width] = rows of the table (int8 codes, scales of groups of columns)."""
     codes, scales = table
-    group = codes.shape[1] // scales.shape[1]
     row = next_piece(counters, stage, len(ids))
     while row >= 0:
-        for k in range(codes.shape[1]):
-            x[row, k] = np.float32(codes[ids[row], k]) * scales[ids[row], k // group]
+        look_up(codes, scales, ids[row], x[row])
         row = done(counters, stage, len(ids))
     return ended(counters, stage, len(ids))
 

@@ -39,10 +39,7 @@ def compare_page(heads: int) -> Any:
             held = _zeros(builder, heads, SLOTS // WIDE)
             with cgutils.for_range(builder, given[2], intp=I64) as loop:
                 row = builder.gep(page, [builder.mul(loop.index, I64(SLOTS))])
-                some = [_widened(builder, row, part) for part in range(SLOTS // WIDE)]
-                for g in range(heads):
-                    place = builder.add(builder.mul(given[2], I64(g)), loop.index)
-                    _add(builder, held[g], some, builder.load(builder.gep(lines, [place])))
+                _add_row(builder, held, row, lines, given[2], loop.index)
             _write(builder, held, out, given[7])
             return context.get_dummy_value()
 
@@ -69,10 +66,7 @@ def mix_columns(heads: int, columns: int) -> Any:
             held = _zeros(builder, heads, columns // WIDE)
             with cgutils.for_range(builder, given[6], intp=I64) as loop:
                 row = builder.gep(source, [builder.load(builder.gep(where, [loop.index]))])
-                some = [_widened(builder, row, part) for part in range(columns // WIDE)]
-                for g in range(heads):
-                    place = builder.add(builder.mul(given[2], I64(g)), loop.index)
-                    _add(builder, held[g], some, builder.load(builder.gep(shares, [place])))
+                _add_row(builder, held, row, shares, given[2], loop.index)
             _write(builder, held, target, given[9])
             return context.get_dummy_value()
 
@@ -92,6 +86,14 @@ def _zeros(builder: Any, heads: int, parts: int) -> list[list[Any]]:
     for each in [part for line in held for part in line]:
         builder.store(SINGLES(None), each)
     return held
+
+
+def _add_row(builder: Any, held: list[list[Any]], row: Any, factors: Any, line: Any, number: Any) -> None:
+    """To the sums of each head g, a row of float16 times factors[g line + number]."""
+    some = [_widened(builder, row, part) for part in range(len(held[0]))]
+    for g, whole in enumerate(held):
+        place = builder.add(builder.mul(line, I64(g)), number)
+        _add(builder, whole, some, builder.load(builder.gep(factors, [place])))
 
 
 def _widened(builder: Any, row: Any, part: int) -> Any:

@@ -105,9 +105,15 @@ def add_tiles(matrix, rounded, out, fresh, begin, end, sums_here):  # type: igno
 @compiled(error_model="numpy", nogil=True)
 def looked_up(codes, scales, tokens):  # type: ignore[no-untyped-def]
     """float32 [n, width]: rows of a table of int8 [vocab, width] with scales [vocab, groups] of its columns."""
-    width, group = codes.shape[1], codes.shape[1] // scales.shape[1]
-    out = np.empty((len(tokens), width), np.float32)
+    out = np.empty((len(tokens), codes.shape[1]), np.float32)
     for row in range(len(tokens)):
-        for k in range(width):
-            out[row, k] = np.float32(codes[tokens[row], k]) * scales[tokens[row], k // group]
+        look_up(codes, scales, tokens[row], out[row])
     return out
+
+
+@inner(error_model="numpy")
+def look_up(codes, scales, token, out):  # type: ignore[no-untyped-def]
+    """One such row into out [width]."""
+    group = codes.shape[1] // scales.shape[1]
+    for k in range(len(out)):
+        out[k] = np.float32(codes[token, k]) * scales[token, k // group]
