@@ -10,7 +10,7 @@ from truedraw.compiled import compiled
 from truedraw.engine.native.blocks import LANES, QUAD, SIZE, blocks_of
 from truedraw.engine.native.machine import HAS_QUADS
 from truedraw.engine.native.products import add_product, looked_up
-from truedraw.engine.native.sums import block_sums
+from truedraw.engine.native.sums import add_block
 from truedraw.engine.openvino.matrix import Matrix, dense
 from truedraw.engine.openvino.rounding import quantise, quantise4
 
@@ -124,24 +124,26 @@ def test_rows_of_a_table_are_looked_up(groups: int) -> None:
 
 @pytest.mark.parametrize("rows", [1, 2, 4])
 def test_a_processor_without_the_instruction_has_the_same_sums(rows: int) -> None:
-    """Codes and numbers at their ends among them."""
+    """Codes and numbers at their ends among them; the sums are whole numbers that float32 holds, as the scales do."""
     chance, quads = np.random.default_rng(rows), 16
-    fast, plain = block_sums(rows, True) if HAS_QUADS else None, block_sums(rows, False)
+    fast, plain = add_block(rows, True) if HAS_QUADS else None, add_block(rows, False)
     codes = chance.choice([0, 1, 127, 128, 255], (quads, LANES, QUAD)).astype(np.uint8)
     numbers = chance.choice([-128, -127, -1, 0, 5, 127], (rows, quads, QUAD)).astype(np.int8)
     starts = chance.integers(-1000, 1000, rows).astype(np.int32)
-    expected = starts[:, None] + np.einsum("plk,rpk->rl", codes.astype(np.int64), numbers.astype(np.int64))
+    steps, scales = (np.exp2(chance.integers(-3, 3, n)).astype(np.float32) for n in (rows, LANES))
+    sums = starts[:, None] + np.einsum("plk,rpk->rl", codes.astype(np.int64), numbers.astype(np.int64))
+    expected = 1 + sums * scales.astype(np.float64) * steps[:, None]
     for operation in filter(None, (fast, plain)):
-        found = np.zeros((rows, LANES), np.int32)
-        calling(operation)(codes.ravel(), numbers.ravel(), starts, found.ravel())
-        np.testing.assert_array_equal(found, expected)
+        found = np.ones((rows, LANES), np.float32)
+        calling(operation)(codes.ravel(), numbers.ravel(), starts, steps, scales, found.ravel())
+        np.testing.assert_array_equal(found, expected.astype(np.float32))
 
 
 def calling(operation):
     quads = 16
 
     @numba.njit
-    def summed(codes, numbers, starts, sums):
-        operation(codes, 0, numbers, 0, quads * QUAD, quads, starts, 0, 1, sums)
+    def summed(codes, numbers, starts, steps, scales, whole):
+        operation(codes, 0, numbers, 0, quads * QUAD, quads, starts, steps, 0, 1, scales, 0, whole, 0)
 
     return summed

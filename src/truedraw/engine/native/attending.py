@@ -8,94 +8,95 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import inner
-from truedraw.engine.native.attention import compare, keep, mix, turn
+from truedraw.engine.native.attention import keep, turn
 from truedraw.engine.native.heads import SLOTS
+from truedraw.engine.native.looking import SPAN, look
 from truedraw.engine.native.products import FREE
 from truedraw.engine.native.stages import done, ended, next_piece
+from truedraw.sampling.kernels.bits import alive, borrowed
 
 
 @inner(fastmath=FREE, error_model="numpy")
 def remember(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917 - a stage has all of a pass
     wide, gain, sizes, epsilon, rows, lanes, keys, values, counters, stage
 ):
-    """Keys, turned, and values into the slots of the pass."""
+    """Keys, turned, and values into the slots of the pass.
+
+    A piece is a span of rows and a head, as rows that follow each other write side by side: two threads would take
+    the same lines of memory from each other.
+    """
     num_heads, num_kv, size = sizes
-    cos, sin, attention_rows = rows[1], rows[2], rows[3]
-    past, begins, pages, page_begins, lane_of = lanes[0], lanes[1], lanes[2], lanes[3], lanes[6]
-    key = np.empty(size, np.float32)
-    at = next_piece(counters, stage, len(attention_rows))
-    while at >= 0:
-        row, lane = attention_rows[at], lane_of[at]
-        slot = past[lane] + at - begins[lane]
-        page = pages[page_begins[lane] + slot // SLOTS]
-        for head in range(num_kv):
-            first = (num_heads + head) * size
+    past, begins, pages, page_begins, lane_of, spans = lanes[0], lanes[1], lanes[2], lanes[3], lanes[6], lanes[7]
+    room = np.empty(size, np.float32)
+    key = borrowed(room)
+    piece = next_piece(counters, stage, len(spans) * num_kv)
+    while piece >= 0:
+        begin, head = spans[piece // num_kv], piece % num_kv
+        first = (num_heads + head) * size
+        for row in range(begin, end_of(begin, lanes)):
+            lane = lane_of[row]
+            slot = past[lane] + row - begins[lane]
+            page = pages[page_begins[lane] + slot // SLOTS]
             key[:] = wide[row, first : first + size]
-            turn(key, gain, epsilon, cos[row], sin[row])
+            turn(key, gain, epsilon, rows[1][row], rows[2][row])
             keep(key, keys[page, head], slot % SLOTS, True)
-            first += num_kv * size
-            keep(wide[row, first : first + size], values[page, head], slot % SLOTS, False)
-        at = done(counters, stage, len(attention_rows))
-    return ended(counters, stage, len(attention_rows))
+            value = first + num_kv * size
+            keep(wide[row, value : value + size], values[page, head], slot % SLOTS, False)
+        piece = done(counters, stage, len(spans) * num_kv)
+    alive(room)
+    return ended(counters, stage, len(spans) * num_kv)
 
 
 @inner(fastmath=FREE, error_model="numpy")
 def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     wide, gain, sizes, epsilon, rows, lanes, keys, values, mixed, counters, stage
 ):
-    """mixed [n, heads head_dim]: what each row's queries make of the values that it sees."""
+    """mixed [n, heads head_dim]: what each row's queries make of the values that it sees.
+
+    A piece is a span of rows of one text and a head of keys, so that these are read once for all of them.
+    """
     num_heads, num_kv, size = sizes
-    group, n = num_heads // num_kv, len(wide)
-    cos, sin, back_rows = rows[1], rows[2], rows[4]
-    queries, found = np.empty((group, size), np.float32), np.empty((group, size), np.float32)
-    places, scores = np.empty(lanes[7], np.int64), np.empty((group, lanes[7] + SLOTS), np.float32)
-    scale = np.float32(1) / np.sqrt(np.float32(size))
-    piece = next_piece(counters, stage, n * num_kv)
+    group, spans, longest = num_heads // num_kv, lanes[7], lanes[8]
+    queries, found = np.empty((SPAN * group, size), np.float32), np.empty((SPAN * group, size), np.float32)
+    scores, totals = np.empty((SPAN * group, longest + SLOTS), np.float32), np.empty(SPAN * group, np.float32)
+    memory, flat = borrowed((queries, scores, totals, found)), borrowed((keys.reshape(-1), values.reshape(-1)))
+    piece = next_piece(counters, stage, len(spans) * num_kv)
     while piece >= 0:
-        row, head = piece // num_kv, piece % num_kv
-        for g in range(group):
-            first = (head * group + g) * size
-            queries[g] = wide[row, first : first + size]
-            turn(queries[g], gain, epsilon, cos[row], sin[row])
-            for k in range(size):
-                queries[g, k] *= scale
-        pages, length = seen_pages(back_rows[row], lanes)
-        compare(queries, keys, head, pages, scores)
-        count = visible(back_rows[row], lanes, length, places, scores)
-        for number in range(count):
-            slot = places[number]
-            places[number] = ((pages[slot // SLOTS] * num_kv + head) * SLOTS + slot % SLOTS) * size
-        mix(scores, values, places[:count], found)
-        for g in range(group):
-            first = (head * group + g) * size
-            mixed[row, first : first + size] = found[g]
-        piece = done(counters, stage, n * num_kv)
-    return ended(counters, stage, n * num_kv)
+        begin, head = spans[piece // num_kv], piece % num_kv
+        end = end_of(begin, lanes)
+        for q in range((end - begin) * group):
+            row, first = begin + q // group, (head * group + q % group) * size
+            ask(wide[row], first, gain, epsilon, rows[1][row], rows[2][row], memory[0][q])
+        look(begin, end, group, flat, num_kv, head, lanes, memory)
+        for q in range((end - begin) * group):
+            row, first = begin + q // group, (head * group + q % group) * size
+            tell(memory[3][q], totals[q], mixed[row], first)
+        piece = done(counters, stage, len(spans) * num_kv)
+    alive((queries, scores, totals, found))
+    return ended(counters, stage, len(spans) * num_kv)
 
 
 @inner(error_model="numpy")
-def seen_pages(at, lanes):  # type: ignore[no-untyped-def]
-    """The pages of attention row number `at` and those before it, and how many slots of them that is."""
-    past, begins, pages, page_begins, lane_of = lanes[0], lanes[1], lanes[2], lanes[3], lanes[6]
-    lane = lane_of[at]
-    length, first = past[lane] + at - begins[lane] + 1, page_begins[lane]
-    return pages[first : first + (length + SLOTS - 1) // SLOTS], length
+def end_of(begin, lanes):  # type: ignore[no-untyped-def]
+    """Behind the last row of the span that begins with a row."""
+    begins, lane_of = lanes[1], lanes[6]
+    return min(begin + SPAN, begins[lane_of[begin] + 1])
+
+
+@inner(fastmath=FREE, error_model="numpy")
+def ask(wide, first, gain, epsilon, cos, sin, query):  # type: ignore[no-untyped-def]
+    """A query [head_dim] of a row, which has it from a place on, turned and scaled."""
+    size = len(query)
+    query[:] = wide[first : first + size]
+    turn(query, gain, epsilon, cos, sin)
+    scale = np.float32(1) / np.sqrt(np.float32(size))
+    for k in range(size):
+        query[k] *= scale
 
 
 @inner(error_model="numpy")
-def visible(at, lanes, length, seen, scores):  # type: ignore[no-untyped-def]
-    """How many of `length` slots attention row `at` sees, itself the last; `seen` and scores then begin with these."""
-    past, begins, masks, mask_begins, lane = lanes[0], lanes[1], lanes[4], lanes[5], lanes[6][at]
-    for slot in range(length):
-        seen[slot] = slot
-    mask, width = mask_begins[lane], begins[lane + 1] - begins[lane]
-    if mask == mask_begins[lane + 1]:
-        return length
-    count, line = past[lane], mask + (at - begins[lane]) * width
-    for slot in range(past[lane], length):
-        if masks[line + slot - past[lane]]:
-            seen[count] = slot
-            for g in range(len(scores)):
-                scores[g, count] = scores[g, slot]
-            count += 1
-    return count
+def tell(found, total, mixed, first):  # type: ignore[no-untyped-def]
+    """What a query has found [head_dim], in shares of a total, to its place in a row."""
+    target = mixed[first : first + len(found)]
+    for k in range(len(found)):
+        target[k] = found[k] / total

@@ -10,14 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import inner
-from truedraw.engine.native.heads import COLUMNS, MOST_HEADS, SLOTS, compare_page, mix_columns
-from truedraw.engine.native.machine import halved
+from truedraw.engine.native.heads import COLUMNS, MOST_HEADS, SLOTS, compare_page, mix_slots
+from truedraw.engine.native.machine import halved, ordered, unordered
 from truedraw.engine.native.products import FREE
 from truedraw.engine.native.softly import exp
+from truedraw.sampling.kernels.bits import CACHE_LINE, prefetch
 
 compare_one, compare_two, compare_three, compare_four = (compare_page(heads) for heads in range(1, MOST_HEADS + 1))
-mix_one, mix_three, mix_four = (mix_columns(heads, COLUMNS[0]) for heads in (1, 3, MOST_HEADS))
-mix_narrow = mix_columns(1, COLUMNS[1])
+mix_one, mix_three, mix_four = (mix_slots(heads, COLUMNS[0]) for heads in (1, 3, MOST_HEADS))
+mix_narrow = mix_slots(1, COLUMNS[1])
 
 
 @inner(fastmath=FREE, error_model="numpy")
@@ -52,72 +53,71 @@ def keep(numbers, slots, slot, turned):  # type: ignore[no-untyped-def]
 
 
 @inner()
-def compare(queries, keys, head, pages, scores):  # type: ignore[no-untyped-def]
-    """scores [group, slots] of queries [group, head_dim] that share keys, over the pages of a text.
+def compare(queries, n, keys, heads, head, pages, begin, end, scores):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+    """scores [n, slots] of queries [n, head_dim] that share keys, over the pages number begin .. end - 1.
 
-    keys [pages, kv heads, head_dim, SLOTS]: slots stand side by side, as many are compared at once.
+    keys: flat [pages, heads, head_dim, SLOTS]: slots stand side by side, as many are compared at once.
     """
-    group, size = queries.shape
-    lines, flat, out, gap = queries.reshape(-1), keys.reshape(-1), scores.reshape(-1), scores.shape[1]
-    for number in range(len(pages)):
-        key = (pages[number] * keys.shape[1] + head) * size * SLOTS
-        for g in range(0, group, MOST_HEADS):
-            first, at = g * size, g * gap + number * SLOTS
-            if group - g >= 4:
-                compare_four(lines, first, size, flat, key, out, at, gap)
-            elif group - g == 3:
-                compare_three(lines, first, size, flat, key, out, at, gap)
-            elif group - g == 2:
-                compare_two(lines, first, size, flat, key, out, at, gap)
+    size, gap = queries.shape[1], scores.shape[1]
+    lines, out = queries.reshape(-1), scores.reshape(-1)
+    for number in range(begin, end):
+        key = (pages[number] * heads + head) * size * SLOTS
+        if number + 1 < end:
+            come(keys, (pages[number + 1] * heads + head) * size * SLOTS, size * SLOTS)
+        for q in range(0, n, MOST_HEADS):
+            first, at = q * size, q * gap + (number - begin) * SLOTS
+            if n - q >= 4:
+                compare_four(lines, first, size, keys, key, out, at, gap)
+            elif n - q == 3:
+                compare_three(lines, first, size, keys, key, out, at, gap)
+            elif n - q == 2:
+                compare_two(lines, first, size, keys, key, out, at, gap)
             else:
-                compare_one(lines, first, size, flat, key, out, at, gap)
+                compare_one(lines, first, size, keys, key, out, at, gap)
 
 
 @inner()
-def mix(scores, values, places, out):  # type: ignore[no-untyped-def]
-    """out [group, head_dim]: the values at `places` [n] of a cache, by softmax of scores [group, n or more].
+def come(flat, first, n):  # type: ignore[no-untyped-def]
+    """So many numbers of 16 bits are to be near soon."""
+    for each in range(0, n, CACHE_LINE // 2):
+        prefetch(flat, np.uint64(first + each))
 
-    A place is that of the first number in the cache, flat; its numbers stand one behind the other.
+
+@inner()
+def mix(shares, begin, end, first, n, values, place, out):  # type: ignore[no-untyped-def]
+    """out [q, head_dim] += sum_{i < n} shares[q, first + i] times value number i from a place on; begin <= q < end.
+
+    values: flat, of a page one behind the other. A sum goes along the text, in as many calls as it may be.
     """
-    group, size = out.shape
-    for g in range(group):
-        softened(scores[g], len(places))
-    shares, flat, target = scores.reshape(-1), values.reshape(-1), out.reshape(-1)
-    for g in range(0, group, MOST_HEADS):
-        heads, column = min(MOST_HEADS, group - g), 0
+    size, line = out.shape[1], shares.shape[1]
+    weights, target = shares.reshape(-1), out.reshape(-1)
+    for q in range(begin, end, MOST_HEADS):
+        heads, column = min(MOST_HEADS, end - q), 0
         while column < size:
-            wide = size - column >= COLUMNS[0]
-            mix_some(heads, wide, shares, g, scores.shape[1], flat, places, column, target, size)
+            wide, at = size - column >= COLUMNS[0], q * size + column
+            if wide and heads == 4:
+                mix_four(weights, q * line + first, line, values, place + column, size, n, target, at, size)
+            elif wide and heads == 3:
+                mix_three(weights, q * line + first, line, values, place + column, size, n, target, at, size)
+            else:
+                for each in range(heads):
+                    here, there = (q + each) * line + first, at + each * size
+                    if wide:
+                        mix_one(weights, here, line, values, place + column, size, n, target, there, size)
+                    else:
+                        mix_narrow(weights, here, line, values, place + column, size, n, target, there, size)
             column += COLUMNS[0] if wide else COLUMNS[1]
 
 
-@inner()
-def mix_some(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917 - what the machine is told
-    heads, wide, shares, g, line, flat, places, column, out, size
-):
-    """Some columns of some heads, from head number g on."""
-    n, at = len(places), g * size + column
-    if wide and heads == 4:
-        mix_four(shares, g * line, line, flat, places, column, n, out, at, size)
-    elif wide and heads == 3:
-        mix_three(shares, g * line, line, flat, places, column, n, out, at, size)
-    elif wide:
-        for each in range(heads):
-            mix_one(shares, (g + each) * line, line, flat, places, column, n, out, at + each * size, size)
-    else:
-        for each in range(heads):
-            mix_narrow(shares, (g + each) * line, line, flat, places, column, n, out, at + each * size, size)
-
-
 @inner(fastmath=FREE, error_model="numpy")
-def softened(scores, n):  # type: ignore[no-untyped-def]
-    """softmax of the first n scores, in place."""
-    top = scores[0]
-    for at in range(1, n):
-        top = max(top, scores[at])
-    total = np.float32(0)
+def softened(scores, q, n):  # type: ignore[no-untyped-def]
+    """e**(score - the largest) of the first n scores of a line, in place; the sum of these."""
+    line = scores[q]
+    top = ordered(line[0])
     for at in range(n):
-        scores[at] = exp(scores[at] - top)
-        total += scores[at]
+        top = max(top, ordered(line[at]))
+    largest, total = unordered(top), np.float32(0)
     for at in range(n):
-        scores[at] = scores[at] / total
+        line[at] = exp(line[at] - largest)
+        total += line[at]
+    return total

@@ -13,9 +13,11 @@ import numpy as np
 
 from truedraw.compiled import compiled, inner
 from truedraw.engine.native.attending import look_back, remember
-from truedraw.engine.native.products import FREE, add_tiles, look_up, round_row, sums_of
+from truedraw.engine.native.blocks import LANES
+from truedraw.engine.native.products import FREE, add_tiles, look_up, round_row
 from truedraw.engine.native.softly import silu
 from truedraw.engine.native.stages import done, ended, next_piece
+from truedraw.sampling.kernels.bits import borrowed
 
 STAGES_A_LAYER, STAGES_BESIDE = 11, 4
 
@@ -23,9 +25,11 @@ STAGES_A_LAYER, STAGES_BESIDE = 11, 4
 @compiled(fastmath=FREE, error_model="numpy", nogil=True)
 def compute(model, rows, lanes, cache, memory, counters, pieces):  # type: ignore[no-untyped-def]
     """One thread's part of a pass. pieces: that the tiles of a matrix are shared out in, about."""
+    model, rows, lanes, cache, memory = borrowed((model, rows, lanes, cache, memory))
+    counters = borrowed(counters)
     table, matrices, vectors, sizes, shown, epsilon = model
     before_attention, before_feeding, bias, query_norm, key_norm, last_norm = vectors
-    ids, logit_rows, hidden_rows = rows[0], rows[5], rows[6]
+    ids, logit_rows, hidden_rows = rows[0], rows[3], rows[4]
     x, wide, mixed, inside, logits, hidden, narrow, heads, feeding, gated, final = memory
     qkv, out, up, down, head = matrices
     stage, told = embed(table, ids, x, counters, 0), 0
@@ -66,10 +70,10 @@ def multiply(matrices, layer, rounded, out, fresh, counters, stage, pieces):  # 
     matrix = matrices[0][layer], matrices[1][layer]
     tiles = len(matrix[0])
     each = max(1, tiles // pieces)
-    count, sums = (tiles + each - 1) // each, sums_of(len(out))
+    count, whole = (tiles + each - 1) // each, np.empty((len(out), LANES), np.float32)
     piece = next_piece(counters, stage, count)
     while piece >= 0:
-        add_tiles(matrix, rounded, out, fresh, piece * each, min(tiles, (piece + 1) * each), sums)
+        add_tiles(matrix, rounded, out, fresh, piece * each, min(tiles, (piece + 1) * each), whole)
         piece = done(counters, stage, count)
     return ended(counters, stage, count)
 

@@ -49,29 +49,31 @@ def compare_page(heads: int) -> Any:
     return operation
 
 
-def mix_columns(heads: int, columns: int) -> Any:
-    """out[at + g gap + k] = sum_{i < n} weights[first + g line + i] values[places[i] + k], k < columns, for so many g.
+def mix_slots(heads: int, columns: int) -> Any:
+    """out[at + g gap + k] += sum_{s < n} shares[first + g line + s] values[start + s size + k], k < columns,
+    for so many g; slots one after the other, so that a text may come in parts.
 
-    An operation of (weights, first, line, values, places, column, n, out, at, gap); `column` is added to each place.
+    An operation of (shares, first, line, values, start, size, n, out, at, gap): float32, bits of float16, float32, each
+    flat.
     """
 
     @intrinsic  # type: ignore[untyped-decorator]
     def operation(  # noqa: PLR0913, PLR0917
-        typing: Any, weights: Any, first: Any, line: Any, values: Any, places: Any, column: Any, n: Any, out: Any,
-        at: Any, gap: Any,
+        typing: Any, shares: Any, first: Any, line: Any, values: Any, start: Any, size: Any, n: Any, out: Any, at: Any,
+        gap: Any,
     ) -> Any:  # fmt: skip
         def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            shares, source, where, target = _data(context, builder, signature, given, (0, 3, 4, 7))
-            shares, source, target = (builder.gep(a, [given[k]]) for a, k in ((shares, 1), (source, 5), (target, 8)))
-            held = _zeros(builder, heads, columns // WIDE)
+            factors, source, target = _data(context, builder, signature, given, (0, 3, 7))
+            factors, source, target = (builder.gep(a, [given[k]]) for a, k in ((factors, 1), (source, 4), (target, 8)))
+            held = _begun(builder, heads, columns // WIDE, target, given[9])
             with cgutils.for_range(builder, given[6], intp=I64) as loop:
-                row = builder.gep(source, [builder.load(builder.gep(where, [loop.index]))])
-                _add_row(builder, held, row, shares, given[2], loop.index)
+                row = builder.gep(source, [builder.mul(loop.index, given[5])])
+                _add_row(builder, held, row, factors, given[2], loop.index)
             _write(builder, held, target, given[9])
             return context.get_dummy_value()
 
         whole = types.int64
-        return types.none(weights, whole, whole, values, places, whole, whole, out, whole, whole), generate
+        return types.none(shares, whole, whole, values, whole, whole, whole, out, whole, whole), generate
 
     return operation
 
@@ -85,6 +87,14 @@ def _zeros(builder: Any, heads: int, parts: int) -> list[list[Any]]:
     held = [[cgutils.alloca_once(builder, SINGLES) for _ in range(parts)] for _ in range(heads)]
     for each in [part for line in held for part in line]:
         builder.store(SINGLES(None), each)
+    return held
+
+
+def _begun(builder: Any, heads: int, parts: int, source: Any, gap: Any) -> list[list[Any]]:
+    """The same, which begin with what stands in memory."""
+    held = _zeros(builder, heads, parts)
+    for each, there in _places(builder, held, source, gap):
+        builder.store(builder.load(there, align=4), each)
     return held
 
 
@@ -112,8 +122,15 @@ def _add(builder: Any, held: list[Any], some: list[Any], factor: Any) -> None:
 
 
 def _write(builder: Any, held: list[list[Any]], out: Any, gap: Any) -> None:
+    for each, there in _places(builder, held, out, gap):
+        builder.store(builder.load(each), there, align=4)
+
+
+def _places(builder: Any, held: list[list[Any]], array: Any, gap: Any) -> list[tuple[Any, Any]]:
+    """Each sum, and where it stands in an array whose lines are `gap` apart."""
+    found = []
     for g, line in enumerate(held):
-        first = builder.gep(out, [builder.mul(gap, I64(g))])
-        for part, whole in enumerate(line):
-            there = builder.bitcast(builder.gep(first, [I64(part * WIDE)]), SINGLES.as_pointer())
-            builder.store(builder.load(whole), there, align=4)
+        first = builder.gep(array, [builder.mul(gap, I64(g))])
+        places = [builder.gep(first, [I64(part * WIDE)]) for part in range(len(line))]
+        found += [(each, builder.bitcast(at, SINGLES.as_pointer())) for each, at in zip(line, places, strict=True)]
+    return found

@@ -52,6 +52,53 @@ def power(typing: Any, exponent: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def magnitude(typing: Any, number: Any) -> Any:
+    """The bits of a float32 without its sign, an int32: in the order of absolute values, and NaN above all."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(32)
+        return builder.and_(builder.bitcast(arguments[0], word), word(2**31 - 1))
+
+    return types.int32(types.float32), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def single(typing: Any, word: Any) -> Any:
+    """The float32 that has these 32 bits."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], SINGLE)
+
+    return types.float32(types.int32), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def ordered(typing: Any, number: Any) -> Any:
+    """An int32 that is the larger the larger a float32 is, and NaN beyond all: a loop becomes vector instructions."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _turned(builder, builder.bitcast(arguments[0], ir.IntType(32)))
+
+    return types.int32(types.float32), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def unordered(typing: Any, word: Any) -> Any:
+    """The float32 of such an int32."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(_turned(builder, arguments[0]), SINGLE)
+
+    return types.float32(types.int32), generate
+
+
+def _turned(builder: Any, word: Any) -> Any:
+    """All bits but the sign are turned over where that is set."""
+    kind = ir.IntType(32)
+    return builder.xor(word, builder.and_(builder.ashr(word, kind(31)), kind(2**31 - 1)))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def taken(typing: Any, counters: Any, place: Any) -> Any:
     """What a counter [int64] stood at before it was raised by 1; no two threads get the same."""
 

@@ -6,11 +6,12 @@ import numpy as np
 
 from truedraw.compiled import compiled, inner
 from truedraw.engine.native.blocks import LANES, QUAD, ZERO
-from truedraw.engine.native.sums import MOST_ROWS, block_sums
+from truedraw.engine.native.machine import magnitude, single
+from truedraw.engine.native.sums import MOST_ROWS, add_block
 
 FREE = {"contract", "reassoc", "nsz"}
 MOST = np.float32(127)  # of an int8
-four, two, one = block_sums(MOST_ROWS), block_sums(2), block_sums(1)
+four, two, one = add_block(MOST_ROWS), add_block(2), add_block(1)
 
 
 @inner(fastmath=FREE, error_model="numpy")
@@ -21,7 +22,7 @@ def add_product(rows, matrix, out):  # type: ignore[no-untyped-def]
     numbers, steps, starts = room(len(rows), blocks, size)
     for row in range(len(rows)):
         round_row(rows[row], size, numbers[row], steps[row], starts[row])
-    add_tiles(matrix, (numbers, steps, starts), out, False, 0, len(codes), sums_of(len(rows)))
+    add_tiles(matrix, (numbers, steps, starts), out, False, 0, len(codes), np.empty((len(rows), LANES), np.float32))
 
 
 @inner()
@@ -37,69 +38,69 @@ def room(rows, blocks, size):  # type: ignore[no-untyped-def]
     )
 
 
-@inner()
-def sums_of(rows):  # type: ignore[no-untyped-def]
-    """Memory for the sums of a tile: float32 [rows, LANES], and int32 of a block [MOST_ROWS, LANES]."""
-    return np.empty((rows, LANES), np.float32), np.empty((MOST_ROWS, LANES), np.int32)
-
-
 @inner(fastmath=FREE, error_model="numpy")
 def round_row(row, size, numbers, steps, starts):  # type: ignore[no-untyped-def]
-    """One row [inputs], as `room` has it; what is no number makes its block none."""
+    """One row [inputs], as `room` has it; what is no number makes its block none.
+
+    Places are counted without a sign: numba looks whether a signed one is below 0, and makes no vectors then.
+    """
     for block in range(len(steps)):
-        first = block * size
-        held = min(size, len(row) - first)
-        largest, odd = np.float32(0), 0
+        first, held = np.uint64(block * size), min(size, len(row) - block * size)
+        top = np.int32(0)
         for k in range(held):
-            largest = max(largest, abs(row[first + k]))
-            odd += np.isnan(row[first + k])
-        steps[block] = np.nan if odd else largest / MOST
+            top = max(top, magnitude(row[first + np.uint64(k)]))  # of integers; that of NaN is above all others
+        largest = single(top)
+        steps[block] = largest / MOST
         fine = MOST / largest if largest > 0 else np.float32(0)
-        total = 0
+        total = np.int32(0)
         for k in range(held):
-            numbers[first + k] = np.int8(np.rint(row[first + k] * fine))
-            total += numbers[first + k]
+            number = np.int32(np.rint(row[first + np.uint64(k)] * fine))
+            numbers[first + np.uint64(k)] = np.int8(number)
+            total += number
         starts[block] = -ZERO * total
 
 
 @inner(fastmath=FREE, error_model="numpy")
-def add_tiles(matrix, rounded, out, fresh, begin, end, sums_here):  # type: ignore[no-untyped-def]
+def add_tiles(matrix, rounded, out, fresh, begin, end, whole):  # type: ignore[no-untyped-def]
     """out [n, outputs] += the tiles begin .. end - 1 of a matrix times rounded rows; fresh: = instead.
 
-    Blocks are read in order, each for all rows: they come from far away, and rows are near. sums_here: see sums_of.
+    Blocks are read in order, each for all rows: they come from far away, and rows are near. whole: room for float32
+    [n, LANES].
     """
     codes, scales = matrix
-    numbers, steps, starts = rounded
-    n, blocks, quads = len(numbers), codes.shape[1], codes.shape[2]
-    flat, lines, firsts = codes.reshape(-1), numbers.reshape(-1), starts.reshape(-1)
-    width, own = blocks * quads * QUAD, scales.shape[1] > 1
-    whole, sums = sums_here
+    blocks, quads = codes.shape[1], codes.shape[2]
+    flat, fine = codes.reshape(-1), scales.reshape(-1)
+    lines, steps, starts = rounded[0].reshape(-1), rounded[1].reshape(-1), rounded[2].reshape(-1)
+    held, apart = whole.reshape(-1), LANES if scales.shape[1] > 1 else 0
     for tile in range(begin, end):
-        lanes = min(LANES, out.shape[1] - tile * LANES)
         whole[:] = np.float32(0)
         for block in range(blocks):
-            here, scale = (tile * blocks + block) * quads * QUAD * LANES, scales[tile, block if own else 0]
-            row = 0
-            while row < n:
-                at, start = row * width + block * quads * QUAD, row * blocks + block
-                if n - row >= MOST_ROWS:
-                    four(flat, here, lines, at, width, quads, firsts, start, blocks, sums)
-                    count = MOST_ROWS
-                elif n - row >= 2:
-                    two(flat, here, lines, at, width, quads, firsts, start, blocks, sums)
-                    count = 2
-                else:
-                    one(flat, here, lines, at, width, quads, firsts, start, blocks, sums)
-                    count = 1
-                for each in range(count):
-                    step = steps[row + each, block]
-                    for lane in range(LANES):
-                        whole[row + each, lane] += np.float32(sums[each, lane]) * (scale[lane] * step)
-                row += count
-        for row in range(n):
+            here, scale = (tile * blocks + block) * quads * QUAD * LANES, tile * scales.shape[1] * LANES + block * apart
+            add_rows(flat, here, quads, block, blocks, lines, steps, starts, fine, scale, held, len(whole))
+        lanes = min(LANES, out.shape[1] - tile * LANES)
+        for row in range(len(whole)):
+            target = out[row, tile * LANES : tile * LANES + lanes]
             for lane in range(lanes):
-                before = np.float32(0) if fresh else out[row, tile * LANES + lane]
-                out[row, tile * LANES + lane] = before + whole[row, lane]
+                target[lane] = whole[row, lane] + (np.float32(0) if fresh else target[lane])
+
+
+@inner()
+def add_rows(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+    codes, first, quads, block, blocks, lines, steps, starts, scales, scale, whole, n
+):
+    """whole [n, LANES] += one block times its part of rounded rows; all flat, codes and scales from a place on."""
+    width, row = blocks * quads * QUAD, 0
+    while row < n:
+        at, start, place = row * width + block * quads * QUAD, row * blocks + block, row * LANES
+        if n - row >= MOST_ROWS:
+            four(codes, first, lines, at, width, quads, starts, steps, start, blocks, scales, scale, whole, place)
+            row += MOST_ROWS
+        elif n - row >= 2:
+            two(codes, first, lines, at, width, quads, starts, steps, start, blocks, scales, scale, whole, place)
+            row += 2
+        else:
+            one(codes, first, lines, at, width, quads, starts, steps, start, blocks, scales, scale, whole, place)
+            row += 1
 
 
 @compiled(error_model="numpy", nogil=True)

@@ -69,10 +69,9 @@ class NativeRunner:
         return wanted.astype(np.int64)
 
     def _rows(self, feeds: dict[str, NDArray[Any]], hidden_rows: Ints) -> tuple[NDArray[Any], ...]:
-        """ids, cos, sin, attention rows, back rows, logit rows, hidden rows."""
+        """ids, cos, sin, logit rows, hidden rows."""
         cos, sin = (each[:, 0, 0] for each in self._rotary.rows(feeds["position_ids"]))
-        numbers = (feeds[name].astype(np.int64) for name in ("attention_rows", "back_rows", "logit_rows"))
-        return feeds["input_ids"], cos, sin, *numbers, hidden_rows
+        return feeds["input_ids"], cos, sin, feeds["logit_rows"].astype(np.int64), hidden_rows
 
     def _memory(self, n: int, wanted: int, told: int) -> tuple[Any, ...]:
         """What a pass of so many rows, logit rows and hidden rows works in."""
@@ -93,14 +92,17 @@ def _room(rows: int, matrix: Any) -> tuple[NDArray[Any], ...]:
 
 
 def _lanes(feeds: dict[str, NDArray[Any]]) -> tuple[Any, ...]:
-    """past, begins, pages, page begins, masks, mask begins, lane of each attention row, the longest text."""
+    """past, begins, pages, page begins, masks, mask begins, each row's lane, where spans begin, the longest text."""
+    from truedraw.engine.native.looking import SPAN
+
     begins = feeds["subsequence_begins"].astype(np.int64)
     names = "block_indices", "block_indices_begins"
     pages, page_begins = (feeds[name].astype(np.int64) for name in names)
     lane_of = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
+    places = np.arange(len(lane_of)) - begins[lane_of]
     masks, mask_begins = feeds["qq_bias"], feeds["qq_bias_begins"].astype(np.int64)
     past, longest = feeds["past_lens"].astype(np.int64), int(feeds["max_context_len"])
-    return past, begins, pages, page_begins, masks, mask_begins, lane_of, longest
+    return past, begins, pages, page_begins, masks, mask_begins, lane_of, np.flatnonzero(places % SPAN == 0), longest
 
 
 def threads_of(threads: int | None) -> int:

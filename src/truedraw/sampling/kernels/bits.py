@@ -84,18 +84,28 @@ def prefetch(typing: Any, values: Any, i: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def borrowed(typing: Any, values: Any) -> Any:
-    """The same array, references to which are not counted, each of which costs two atomic operations.
+    """The same array, or tuple of such, references to which are not counted: each costs two atomic operations, and
+    many times that where threads count at once.
 
     Its owner must live longer; where that is an array made in compiled code, `alive` sees to it.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        array.meminfo = cgutils.get_null_value(array.meminfo.type)
-        array.parent = cgutils.get_null_value(array.parent.type)
-        return array._getvalue()
+        return _uncounted(context, builder, signature.args[0], arguments[0])
 
     return values(values), generate
+
+
+def _uncounted(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    if isinstance(kind, types.BaseTuple):
+        parts = zip(kind.types, cgutils.unpack_tuple(builder, value), strict=True)
+        return context.make_tuple(builder, kind, [_uncounted(context, builder, *part) for part in parts])
+    if not isinstance(kind, types.Array):
+        return value
+    array = context.make_array(kind)(context, builder, value)
+    array.meminfo = cgutils.get_null_value(array.meminfo.type)
+    array.parent = cgutils.get_null_value(array.parent.type)
+    return array._getvalue()
 
 
 @intrinsic  # type: ignore[untyped-decorator]

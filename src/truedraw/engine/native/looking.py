@@ -1,0 +1,91 @@
+"""What the queries of some rows find in their text: slots before the pass together, then of the pass what each sees.
+
+What is in `lanes` stands in runner.py. Slots are gone through along the text, whoever looks: see attention.py.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from truedraw.compiled import inner
+from truedraw.engine.native.attention import come, compare, mix, softened
+from truedraw.engine.native.heads import SLOTS
+
+SPAN = 4  # rows of a text whose queries meet its keys and values together
+
+
+@inner(error_model="numpy")
+def look(begin, end, group, flat, num_kv, head, lanes, memory):  # type: ignore[no-untyped-def]
+    """Of the rows begin .. end - 1 of a text, and `group` queries each that share a head of keys and values.
+
+    flat: these, see compare and mix. memory: queries, scores, totals and found; the last two are filled.
+    """
+    keys, values = flat
+    queries, scores, totals, found = memory
+    past, begins, pages, page_begins, lane = lanes[0], lanes[1], lanes[2], lanes[3], lanes[6][begin]
+    n, page, slots = (end - begin) * group, page_begins[lane], past[lane] + end - begins[lane]
+    compare(queries, n, keys, num_kv, head, pages, page, page + (slots + SLOTS - 1) // SLOTS, scores)
+    for row in range(begin, end):
+        first = (row - begin) * group
+        count = visible(row, lanes, scores, first, first + group)
+        for q in range(first, first + group):
+            totals[q] = softened(scores, q, count)
+            found[q] = np.float32(0)
+    mix_slots(scores, 0, n, 0, 0, past[lane], values, num_kv, head, pages, page, found)
+    for row in range(begin, end):
+        mix_own(row, lanes, scores, (row - begin) * group, group, values, num_kv, head, found)
+
+
+@inner(error_model="numpy")
+def sees(row, slot, lanes):  # type: ignore[no-untyped-def]
+    """Whether a row sees a slot of the pass; all before it everybody does."""
+    past, begins, masks, mask_begins, lane = lanes[0], lanes[1], lanes[4], lanes[5], lanes[6][row]
+    if mask_begins[lane] == mask_begins[lane + 1]:
+        return True
+    place, width = row - begins[lane], begins[lane + 1] - begins[lane]
+    return masks[mask_begins[lane] + place * width + slot - past[lane]] != 0
+
+
+@inner(error_model="numpy")
+def visible(row, lanes, scores, begin, end):  # type: ignore[no-untyped-def]
+    """How many slots a row sees, itself the last; lines begin .. end - 1 of scores then begin with these."""
+    past, begins, lane = lanes[0], lanes[1], lanes[6][row]
+    count = past[lane]
+    for slot in range(past[lane], past[lane] + row - begins[lane] + 1):
+        if sees(row, slot, lanes):
+            for q in range(begin, end):
+                scores[q, count] = scores[q, slot]
+            count += 1
+    return count
+
+
+@inner(error_model="numpy")
+def mix_slots(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+    shares, begin, end, first, slot, n, values, num_kv, head, pages, page, found
+):
+    """As `mix`, of the values in n slots of a text from `slot` on, whose pages begin with number `page`."""
+    gone, size = 0, found.shape[1]
+    while gone < n:
+        number, place = page + (slot + gone) // SLOTS, (slot + gone) % SLOTS
+        count = min(SLOTS - place, n - gone)
+        if gone + count < n:
+            come(values, (pages[number + 1] * num_kv + head) * SLOTS * size, SLOTS * size)
+        start = ((pages[number] * num_kv + head) * SLOTS + place) * size
+        mix(shares, begin, end, first + gone, count, values, start, found)
+        gone += count
+
+
+@inner(error_model="numpy")
+def mix_own(row, lanes, shares, begin, group, values, num_kv, head, found):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+    """Of one row: the values of those slots of the pass that it sees."""
+    past, begins, pages, page_begins, lane = lanes[0], lanes[1], lanes[2], lanes[3], lanes[6][row]
+    count = slot = past[lane]
+    end = past[lane] + row - begins[lane] + 1
+    while slot < end:
+        first = slot
+        while slot < end and sees(row, slot, lanes):
+            slot += 1
+        n, page = slot - first, page_begins[lane]
+        mix_slots(shares, begin, begin + group, count, first, n, values, num_kv, head, pages, page, found)
+        count += n
+        slot += 1
