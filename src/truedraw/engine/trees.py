@@ -31,16 +31,15 @@ def paths(proposal: Proposal) -> list[list[int]]:
 
 def tree(proposal: Proposal, text: int) -> tuple[Ints, NDArray[np.uint8]]:
     """Depths of the nodes [nodes], 0 for those that follow the text, and the mask of `text` + nodes rows."""
-    nodes = len(proposal)
-    depths = np.zeros(nodes, np.int64)
-    mask = np.tri(text + nodes, dtype=np.uint8)
-    mask[text:] = 0
-    for node, parent in enumerate(proposal.parents):
-        above = text - 1 if parent == ROOT else text + parent
-        mask[text + node] = mask[above]
-        mask[text + node, text + node] = 1
-        depths[node] = 0 if parent == ROOT else depths[parent] + 1
-    return depths, mask
+    whole = text + len(proposal)
+    depths, rows = list[int](), [b"\1" * (row + 1) + bytes(whole - row - 1) for row in range(text)]
+    for node, parent in enumerate(proposal.parents.tolist()):
+        own = bytearray(rows[text - 1 if parent == ROOT else text + parent])
+        own[text + node] = 1
+        rows.append(bytes(own))
+        depths.append(0 if parent == ROOT else depths[parent] + 1)
+    mask = np.frombuffer(bytearray().join(rows), np.uint8).reshape(whole, whole)
+    return np.array(depths, np.int64), mask
 
 
 def check_proposal(proposal: Proposal, length: int, limits: Limits) -> None:

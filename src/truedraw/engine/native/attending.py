@@ -27,6 +27,7 @@ def remember(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917 - a stag
     """
     num_heads, num_kv, size = sizes
     past, begins, pages, page_begins, lane_of, spans = lanes[0], lanes[1], lanes[2], lanes[3], lanes[6], lanes[7]
+    positions, turns = rows[1], rows[4]
     room = np.empty(size, np.float32)
     key = borrowed(room)
     piece = next_piece(counters, stage, len(spans) * num_kv)
@@ -38,7 +39,7 @@ def remember(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917 - a stag
             slot = past[lane] + row - begins[lane]
             page = pages[page_begins[lane] + slot // SLOTS]
             key[:] = wide[row, first : first + size]
-            turn(key, gain, epsilon, rows[1][row], rows[2][row])
+            turn(key, gain, epsilon, turns[positions[row]])
             keep(key, keys[page, head], slot % SLOTS, True)
             value = first + num_kv * size
             keep(wide[row, value : value + size], values[page, head], slot % SLOTS, False)
@@ -57,6 +58,7 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     """
     num_heads, num_kv, size = sizes
     group, spans, longest = num_heads // num_kv, lanes[7], lanes[8]
+    positions, turns = rows[1], rows[4]
     queries, found = np.empty((SPAN * group, size), np.float32), np.empty((SPAN * group, size), np.float32)
     scores, totals = np.empty((SPAN * group, longest + SLOTS), np.float32), np.empty(SPAN * group, np.float32)
     memory, flat = borrowed((queries, scores, totals, found)), borrowed((keys.reshape(-1), values.reshape(-1)))
@@ -66,7 +68,7 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
         end = end_of(begin, lanes)
         for q in range((end - begin) * group):
             row, first = begin + q // group, (head * group + q % group) * size
-            ask(wide[row], first, gain, epsilon, rows[1][row], rows[2][row], memory[0][q])
+            ask(wide[row], first, gain, epsilon, turns[positions[row]], memory[0][q])
         look(begin, end, group, flat, num_kv, head, lanes, memory)
         for q in range((end - begin) * group):
             row, first = begin + q // group, (head * group + q % group) * size
@@ -84,11 +86,11 @@ def end_of(begin, lanes):  # type: ignore[no-untyped-def]
 
 
 @inner(fastmath=FREE, error_model="numpy")
-def ask(wide, first, gain, epsilon, cos, sin, query):  # type: ignore[no-untyped-def]
+def ask(wide, first, gain, epsilon, turns, query):  # type: ignore[no-untyped-def]
     """A query [head_dim] of a row, which has it from a place on, turned and scaled."""
     size = len(query)
     query[:] = wide[first : first + size]
-    turn(query, gain, epsilon, cos, sin)
+    turn(query, gain, epsilon, turns)
     scale = np.float32(1) / np.sqrt(np.float32(size))
     for k in range(size):
         query[k] *= scale

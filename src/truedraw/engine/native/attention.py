@@ -22,8 +22,12 @@ mix_narrow = mix_slots(1, COLUMNS[1])
 
 
 @inner(fastmath=FREE, error_model="numpy")
-def turn(head, gain, epsilon, cos, sin):  # type: ignore[no-untyped-def]
-    """A query or key [head_dim], in place: normed by a gain where that has numbers, and rotated, halves paired."""
+def turn(head, gain, epsilon, turns):  # type: ignore[no-untyped-def]
+    """A query or key [head_dim], in place: normed by a gain where that has numbers, and rotated, halves paired.
+
+    turns: cosines and sines of its position [2, head_dim].
+    """
+    cos, sin = turns[0], turns[1]
     size, half = len(head), len(head) // 2
     if len(gain):
         squares = np.float32(0)

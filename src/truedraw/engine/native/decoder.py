@@ -29,7 +29,7 @@ def compute(model, rows, lanes, cache, memory, counters, pieces):  # type: ignor
     counters = borrowed(counters)
     table, matrices, vectors, sizes, shown, epsilon = model
     before_attention, before_feeding, bias, query_norm, key_norm, last_norm = vectors
-    ids, logit_rows, hidden_rows = rows[0], rows[3], rows[4]
+    ids, logit_rows, hidden_rows = rows[0], rows[2], rows[3]
     x, wide, mixed, inside, logits, hidden, narrow, heads, feeding, gated, final = memory
     qkv, out, up, down, head = matrices
     stage, told = embed(table, ids, x, counters, 0), 0

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.engine.openvino.pages import SCRATCH
-from truedraw.engine.openvino.parts import Lane, Part, alone, apart
+from truedraw.engine.openvino.parts import Lane, Part, apart
 from truedraw.engine.openvino.row_counts import rounded
 from truedraw.protocol import Ints
 
@@ -23,16 +23,14 @@ class Batch:
 
     Padding rows write to a scratch page and nobody reads them. `seen`: just so many attention rows, and logit rows as
     rows; None: as many as there are. `lanes`: 0 where the rows of a text are one to the kernel, else each row is one,
-    and there are so many at least: with fewer of them than threads another kernel sums in another order. `bare`:
-    nothing is padded, and no row comes twice.
+    and there are so many at least: with fewer of them than threads another kernel sums in another order.
     """
 
     def __init__(
-        self, parts: Seq[Part], num_rows: int, page_rows: int, seen: int | None = None, lanes: int = 0,
-        *, bare: bool = False,
-    ) -> None:  # fmt: skip
-        self._num_rows, self._page_rows, self._apart, self._bare = num_rows, page_rows, lanes > 0, bare
-        self._least_wanted = 0 if bare else LEAST_WANTED if seen is None else num_rows
+        self, parts: Seq[Part], num_rows: int, page_rows: int, seen: int | None = None, lanes: int = 0
+    ) -> None:
+        self._num_rows, self._page_rows, self._apart = num_rows, page_rows, lanes > 0
+        self._least_wanted = LEAST_WANTED if seen is None else num_rows
         self._ids: list[int] = []
         self._positions: list[int] = []
         self._attention: list[int] = []  # [attention rows] -> row
@@ -43,7 +41,7 @@ class Batch:
         for part in parts:
             self._add(part)
         wanted = seen or max(num_rows, rounded(max(len(self._attention), lanes)))
-        self._padding = 0 if bare else max(0, wanted - len(self._attention))
+        self._padding = max(0, wanted - len(self._attention))
         self._lanes += self._fill(self._padding)
 
     def feeds(self) -> dict[str, NDArray[Any]]:
@@ -77,7 +75,7 @@ class Batch:
         self._wanted += range(start + part.first_wanted, len(self._ids))
         self.places.append(slice(wanted, len(self._wanted)))
         for lane in part.lanes:
-            lanes = apart(lane) if self._apart else [alone(lane)] if self._bare else [lane]
+            lanes = apart(lane) if self._apart else [lane]
             self._lanes += lanes
             self._attention += [start + row for each in lanes for row in each.rows]
 

@@ -13,12 +13,9 @@ from truedraw.engine.openvino.batch import Batch
 from truedraw.engine.openvino.fixed import FixedGraphs, shape_of
 from truedraw.engine.openvino.parts import LONE_ROWS, Lane, Part
 from truedraw.engine.openvino.row_counts import RowCounts
-from truedraw.engine.openvino.runner import Runs
+from truedraw.engine.openvino.runner import Computed, Gathered, Runs
 from truedraw.engine.openvino.tasks import Task, next_chunk, rows_ahead
 from truedraw.protocol import Logits
-
-Computed = tuple[Logits, NDArray[np.float32] | None]
-"""Logits [rows, vocab], hidden [rows, layers, width] or None."""
 
 
 class Passes:
@@ -65,7 +62,7 @@ class Passes:
             part.sequence.computed(part.cached, part.drafted)
         return batch.places, logits, hidden
 
-    def _computed(self, parts: list[Part]) -> tuple[Batch, Computed]:
+    def _computed(self, parts: list[Part]) -> tuple[Gathered, Computed]:
         """By a graph of their shape, where there is one; its first passes are computed by the other as well."""
         shape = None if self.fixed is None else shape_of(parts, self._lanes)
         graph = None if self.fixed is None else self.fixed.runner(shape)
@@ -84,12 +81,11 @@ class Passes:
         self.fixed.prove(shape, told(batch, found) == told(*usual))
         return usual
 
-    def _of_any_shape(self, parts: list[Part]) -> tuple[Batch, Computed]:
+    def _of_any_shape(self, parts: list[Part]) -> tuple[Gathered, Computed]:
         needed = sum([len(part.ids) for part in parts])
         num_rows = self._row_counts.choose(needed) if self.runner.pads else needed
         self.padding_rows = num_rows - needed
-        batch = Batch(parts, num_rows, self._pool.rows, lanes=self._lanes, bare=not self.runner.pads)
-        return batch, self.runner.run(batch)
+        return self.runner.over(parts, num_rows, self._lanes)
 
     @contextmanager
     def _side_pages(self, lanes: list[Lane]) -> Iterator[None]:
@@ -105,7 +101,7 @@ class Passes:
                 self._pool.release(pages)
 
 
-def told(batch: Batch, computed: Computed) -> list[bytes]:
+def told(batch: Gathered, computed: Computed) -> list[bytes]:
     """All that somebody is told of a pass."""
     logits, hidden = computed
     rows = batch.places[-1].stop

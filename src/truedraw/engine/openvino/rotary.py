@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from truedraw.models.rope import inverse_frequencies
 from truedraw.protocol import Ints, Logits, ModelConfig
@@ -19,11 +20,14 @@ class RotaryTable:
 
     def rows(self, positions: Ints) -> tuple[Logits, Logits]:
         """(cos, sin) of the positions, each [rows, 1, 1, head_dim], the two halves of a head alike."""
-        last = int(positions.max(initial=0))
-        if last >= len(self._table):
-            self._grow(last + GROWTH)
-        both = self._table[positions]
+        both = self.upto(int(positions.max(initial=0)) + 1)[positions]
         return both[:, 0, None, None, :].copy(), both[:, 1, None, None, :].copy()
+
+    def upto(self, length: int) -> NDArray[np.float32]:
+        """Of so many positions, or more [positions, 2, head_dim]."""
+        if length > len(self._table):
+            self._grow(length + GROWTH)
+        return self._table
 
     def _grow(self, length: int) -> None:
         angles = np.outer(np.arange(len(self._table), length), self._frequencies)

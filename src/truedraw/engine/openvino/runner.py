@@ -10,21 +10,35 @@ from numpy.typing import NDArray
 from truedraw.engine.openvino.batch import Batch
 from truedraw.engine.openvino.graph import HIDDEN_ROWS
 from truedraw.engine.openvino.pages import PagePool
+from truedraw.engine.openvino.parts import Part
 from truedraw.engine.openvino.requests import Request
 from truedraw.engine.openvino.rotary import RotaryTable
 from truedraw.protocol import Logits, ModelConfig
 
+Computed = tuple[Logits, NDArray[np.float32] | None]
+"""Logits [logit rows, vocab] and hidden [hidden rows, layers, width] or None, until the next pass."""
+
+
+class Gathered(Protocol):
+    """The rows of a pass."""
+
+    places: list[slice]  # where each part's logits stand among the logit rows
+
+    def text_places(self) -> list[slice]:
+        """Where each part's rows of text stand among the hidden rows."""
+        ...
+
 
 class Runs(Protocol):
-    """What runs batches."""
+    """What runs passes."""
 
     pool: PagePool
     shows_text: bool  # whether `hidden` has rows of text behind the logit rows
     num_threads: int
     pads: bool  # whether its passes are to be filled up to row counts that come again
 
-    def run(self, batch: Batch) -> tuple[Logits, NDArray[np.float32] | None]:
-        """(logits [logit rows, vocab], hidden [hidden rows, layers, width] or None), until the next run."""
+    def over(self, parts: list[Part], num_rows: int, lanes: int) -> tuple[Gathered, Computed]:
+        """One pass; row count and lanes as Batch has them."""
         ...
 
 
@@ -59,6 +73,11 @@ class Runner:
     def beside(self, compiled: Any) -> Runner:
         """Another graph of the same model, over the same cache."""
         return Runner(compiled, self._config, (self.pool, self._tensors), self._keep)
+
+    def over(self, parts: list[Part], num_rows: int, lanes: int) -> tuple[Batch, Computed]:
+        """See Runs."""
+        batch = Batch(parts, num_rows, self.pool.rows, lanes=lanes)
+        return batch, self.run(batch)
 
     def run(self, batch: Batch) -> tuple[Logits, NDArray[np.float32] | None]:
         """(logits [logit rows, vocab], hidden [hidden rows, layers, width] or None)."""

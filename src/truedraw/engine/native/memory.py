@@ -1,0 +1,50 @@
+"""What a pass works in, kept for the next one: fresh memory costs a look of the system at each of its pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Seq
+from typing import Any
+
+import numpy as np
+
+from truedraw.engine.native.blocks import Blocks
+from truedraw.protocol import ModelConfig
+
+KEPT_ROWS = 64  # a pass of more gets memory of its own
+
+
+class Memory:
+    """For passes of a model with these matrices, of which so many streams are shown."""
+
+    def __init__(self, config: ModelConfig, matrices: Seq[Blocks], streams: int) -> None:
+        self._config, self._matrices, self._streams = config, matrices, streams
+        self._rows, self._held = 0, self._made(0, 0, 0)
+
+    def of(self, n: int, wanted: int, told: int) -> tuple[Any, ...]:
+        """Of so many rows, logit rows and hidden rows, as runner.py has it."""
+        most = max(n, wanted, told)
+        if most > KEPT_ROWS:
+            return self._made(n, wanted, told)
+        if most > self._rows:
+            self._rows = min(KEPT_ROWS, max(most, 2 * self._rows))
+            self._held = self._made(self._rows, self._rows, self._rows if self._streams > 1 else 0)
+        counts = [n, n, n, n, wanted, told]
+        whole = [each[:count] for each, count in zip(self._held, counts, strict=False)]
+        rounded = zip(self._held[len(counts) :], (n, n, n, n, wanted), strict=True)
+        return *whole, *((a[:count], b[:count], c[:count]) for (a, b, c), count in rounded)
+
+    def _made(self, n: int, wanted: int, told: int) -> tuple[Any, ...]:
+        config = self._config
+        heads = config.num_heads * config.head_dim
+        wide, inside = heads + 2 * config.num_kv_heads * config.head_dim, 2 * config.intermediate_size
+        width, vocab = config.hidden_size, config.vocab_size
+        shapes = [(n, width), (n, wide), (n, heads), (n, inside), (wanted, vocab), (told, self._streams, width)]
+        rounded = [_room(rows, matrix) for rows, matrix in zip((n, n, n, n, wanted), self._matrices, strict=True)]
+        return *(np.empty(shape, np.float32) for shape in shapes), *rounded
+
+
+def _room(rows: int, matrix: Blocks) -> tuple[Any, ...]:
+    """See products.room; its zeros behind the last input stay."""
+    blocks, quads, quad = matrix.codes.shape[2], matrix.codes.shape[3], matrix.codes.shape[5]
+    numbers = np.zeros((rows, blocks * quads * quad), np.int8)
+    return numbers, np.empty((rows, blocks), np.float32), np.empty((rows, blocks), np.int32)
