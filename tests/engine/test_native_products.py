@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 
 from truedraw.compiled import compiled
-from truedraw.engine.native.blocks import LANES, QUAD, SIZE, blocks_of
+from truedraw.engine.native.blocks import LANES, QUAD, SIZE, Blocks, blocks_of
 from truedraw.engine.native.machine import HAS_QUADS
-from truedraw.engine.native.products import add_product, looked_up
+from truedraw.engine.native.memory import room
+from truedraw.engine.native.products import looked_up
+from truedraw.engine.native.stages import counters
 from truedraw.engine.native.sums import add_block
+from truedraw.engine.native.together import multiply, round_here
 from truedraw.engine.openvino.matrix import Matrix, dense
 from truedraw.engine.openvino.rounding import quantise, quantise4
 
@@ -18,8 +21,15 @@ FINE = 0.01  # of a sum's spread: rows are rounded to 8 bits
 
 
 @compiled()
-def product(rows, matrix, out):
-    add_product(rows, matrix, out)
+def multiplied(rows, matrix, rounded, out, stages):
+    for row in range(len(rows)):
+        round_here(rows[row], rounded, row)
+    multiply(matrix, rounded, out, False, stages, 0, 1)
+
+
+def product(rows: np.ndarray, blocks: Blocks, out: np.ndarray) -> None:
+    """out += rows times a matrix."""
+    multiplied(rows, tuple(blocks), room(len(rows), blocks), out, counters(1))
 
 
 def codes(out: int, width: int, groups: int) -> Matrix:
@@ -31,7 +41,7 @@ def codes(out: int, width: int, groups: int) -> Matrix:
 def checked(matrix: Matrix, numbers: np.ndarray, rows: np.ndarray) -> None:
     """`rows` times the matrix, which stands for `numbers`."""
     out = np.ones((len(rows), len(numbers)), np.float32)
-    product(rows, tuple(blocks_of(matrix)), out)
+    product(rows, blocks_of(matrix), out)
     expected = rows.astype(np.float64) @ numbers.T.astype(np.float64)
     spread = np.abs(rows.astype(np.float64)) @ np.abs(numbers.T.astype(np.float64))
     assert np.abs(out - 1 - expected).max() <= FINE * spread.max() + 1e-6
@@ -56,7 +66,7 @@ def test_each_code_and_each_number_has_its_place() -> None:
     matrix = codes(LANES + 3, 2 * SIZE, 2)
     rows = np.eye(2 * SIZE, dtype=np.float32)
     out = np.zeros((len(rows), LANES + 3), np.float32)
-    product(rows, tuple(blocks_of(matrix)), out)
+    product(rows, blocks_of(matrix), out)
     np.testing.assert_allclose(out.T, dense(matrix), rtol=1e-6)
 
 
@@ -87,7 +97,7 @@ def test_rows_of_any_size(size: float) -> None:
     matrix = codes(LANES, 128, 2)
     rows = some(2, 128)
     out = np.zeros((2, LANES), np.float32)
-    product((rows * size).astype(np.float32), tuple(blocks_of(matrix)), out)
+    product((rows * size).astype(np.float32), blocks_of(matrix), out)
     expected = rows.astype(np.float64) @ dense(matrix).T
     assert np.abs(out / size - expected).max() < 0.01 * np.abs(expected).max()
 
@@ -95,13 +105,13 @@ def test_rows_of_any_size(size: float) -> None:
 def test_the_largest_sums_fit() -> None:
     matrix = Matrix(np.full((LANES, SIZE), -128, np.int8), np.ones((LANES, 1), np.float32))
     out = np.zeros((1, LANES), np.float32)
-    product(np.full((1, SIZE), -2.0, np.float32), tuple(blocks_of(matrix)), out)
+    product(np.full((1, SIZE), -2.0, np.float32), blocks_of(matrix), out)
     np.testing.assert_allclose(out, 2.0 * 128 * SIZE)
 
 
 def test_a_row_of_zeros_adds_nothing() -> None:
     out = np.full((1, 5), 3.0, np.float32)
-    product(np.zeros((1, 64), np.float32), tuple(blocks_of(codes(5, 64, 1))), out)
+    product(np.zeros((1, 64), np.float32), blocks_of(codes(5, 64, 1)), out)
     assert (out == 3.0).all()
 
 
@@ -112,7 +122,7 @@ def test_what_is_no_number_is_not_hidden(place: int, bad: float) -> None:
     rows = some(1, 128)
     rows[0, place] = bad
     out = np.zeros((1, LANES), np.float32)
-    product(rows, tuple(blocks_of(codes(LANES, 128, 2))), out)
+    product(rows, blocks_of(codes(LANES, 128, 2)), out)
     assert not np.isfinite(out).any()
 
 

@@ -11,7 +11,7 @@ from truedraw.compiled import inner
 from truedraw.engine.native.attention import keep, turn
 from truedraw.engine.native.heads import SLOTS
 from truedraw.engine.native.looking import SPAN, look
-from truedraw.engine.native.products import FREE
+from truedraw.engine.native.softly import FREE
 from truedraw.engine.native.stages import done, ended, next_piece
 from truedraw.sampling.kernels.bits import alive, borrowed
 

@@ -12,8 +12,7 @@ import numpy as np
 from truedraw.compiled import inner
 from truedraw.engine.native.heads import COLUMNS, MOST_HEADS, SLOTS, compare_page, mix_slots
 from truedraw.engine.native.machine import halved, ordered, unordered
-from truedraw.engine.native.products import FREE
-from truedraw.engine.native.softly import exp
+from truedraw.engine.native.softly import FREE, exp
 from truedraw.sampling.kernels.bits import CACHE_LINE, prefetch
 
 compare_one, compare_two, compare_three, compare_four = (compare_page(heads) for heads in range(1, MOST_HEADS + 1))

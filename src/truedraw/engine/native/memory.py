@@ -39,12 +39,12 @@ class Memory:
         wide, inside = heads + 2 * config.num_kv_heads * config.head_dim, 2 * config.intermediate_size
         width, vocab = config.hidden_size, config.vocab_size
         shapes = [(n, width), (n, wide), (n, heads), (n, inside), (wanted, vocab), (told, self._streams, width)]
-        rounded = [_room(rows, matrix) for rows, matrix in zip((n, n, n, n, wanted), self._matrices, strict=True)]
+        rounded = [room(rows, matrix) for rows, matrix in zip((n, n, n, n, wanted), self._matrices, strict=True)]
         return *(np.empty(shape, np.float32) for shape in shapes), *rounded
 
 
-def _room(rows: int, matrix: Blocks) -> tuple[Any, ...]:
-    """See products.room; its zeros behind the last input stay."""
-    blocks, quads, quad = matrix.codes.shape[2], matrix.codes.shape[3], matrix.codes.shape[5]
+def room(rows: int, matrix: Blocks) -> tuple[Any, ...]:
+    """For rows that a matrix is multiplied with, rounded: see products.round_row. Zeros behind the last input stay."""
+    *_, blocks, quads, _, quad = matrix.codes.shape
     numbers = np.zeros((rows, blocks * quads * quad), np.int8)
     return numbers, np.empty((rows, blocks), np.float32), np.empty((rows, blocks), np.int32)

@@ -7,40 +7,17 @@ import numpy as np
 from truedraw.compiled import compiled, inner
 from truedraw.engine.native.blocks import LANES, QUAD, ZERO
 from truedraw.engine.native.machine import magnitude, single
+from truedraw.engine.native.softly import FREE
 from truedraw.engine.native.sums import MOST_ROWS, add_block
 
-FREE = {"contract", "reassoc", "nsz"}
 MOST = np.float32(127)  # of an int8
 four, two, one = add_block(MOST_ROWS), add_block(2), add_block(1)
 
 
 @inner(fastmath=FREE, error_model="numpy")
-def add_product(rows, matrix, out):  # type: ignore[no-untyped-def]
-    """out [n, outputs] += rows [n, inputs] times a matrix, Blocks; all contiguous."""
-    codes = matrix[0]
-    blocks, size = codes.shape[1], codes.shape[2] * QUAD
-    numbers, steps, starts = room(len(rows), blocks, size)
-    for row in range(len(rows)):
-        round_row(rows[row], size, numbers[row], steps[row], starts[row])
-    add_tiles(matrix, (numbers, steps, starts), out, False, 0, len(codes), np.empty((len(rows), LANES), np.float32))
-
-
-@inner()
-def room(rows, blocks, size):  # type: ignore[no-untyped-def]
-    """For rounded rows: int8 [rows, blocks size], what 1 of them stands for [rows, blocks], int32 [rows, blocks].
-
-    The last is what makes up for codes that are ZERO too large: -ZERO times the sum of a block.
-    """
-    return (
-        np.zeros((rows, blocks * size), np.int8),
-        np.empty((rows, blocks), np.float32),
-        np.empty((rows, blocks), np.int32),
-    )
-
-
-@inner(fastmath=FREE, error_model="numpy")
 def round_row(row, size, numbers, steps, starts):  # type: ignore[no-untyped-def]
-    """One row [inputs], as `room` has it; what is no number makes its block none.
+    """One row [inputs] as int8 [inputs of whole blocks], what 1 of them stands for [blocks], and int32 [blocks] that
+    make up for codes that are ZERO too large: -ZERO times the sum of a block. What is no number makes its block none.
 
     Places are counted without a sign: numba looks whether a signed one is below 0, and makes no vectors then.
     """

@@ -11,15 +11,14 @@ from truedraw.engine.native.crew import Crew
 from truedraw.engine.native.decoder import STAGES_A_LAYER, STAGES_BESIDE, compute
 from truedraw.engine.native.memory import Memory
 from truedraw.engine.native.rows import Rows
-from truedraw.engine.native.stages import APART
+from truedraw.engine.native.stages import counters
+from truedraw.engine.native.together import PIECES
 from truedraw.engine.native.weights import Laid
 from truedraw.engine.openvino.pages import PagePool
 from truedraw.engine.openvino.parts import Part
 from truedraw.engine.openvino.rotary import RotaryTable
 from truedraw.engine.openvino.runner import Computed
 from truedraw.protocol import ModelConfig
-
-PIECES = 6  # that a matrix is shared out in, for each thread: one that is held up keeps the others waiting for so much
 
 
 class NativeRunner:
@@ -60,10 +59,9 @@ class NativeRunner:
         numbers, lanes = rows.arrays()
         table = self._rotary.upto(rows.longest)
         memory = self._memory.of(*rows.shape)
-        stages = self._config.num_layers * STAGES_A_LAYER + STAGES_BESIDE
-        counters = np.zeros(stages * 2 * APART, np.int64)  # fresh ones: a helper may still be with the last pass
+        fresh = counters(self._config.num_layers * STAGES_A_LAYER + STAGES_BESIDE)
         pieces = PIECES * self.num_threads
-        self._crew.run(compute, self._model, (*numbers, table), lanes, self._cache, memory, counters, pieces)
+        self._crew.run(compute, self._model, (*numbers, table), lanes, self._cache, memory, fresh, pieces)
         logits, hidden = memory[4], memory[5]
         return logits, hidden[:, self._order] if len(self._shown) else None
 

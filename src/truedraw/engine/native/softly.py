@@ -13,6 +13,7 @@ import numpy as np
 from truedraw.compiled import inner
 from truedraw.engine.native.machine import power
 
+FREE = {"contract", "reassoc", "nsz"}
 LOG2_E = np.float32(1 / math.log(2))
 LN2 = np.float32(0.693359375)
 LN2_REST = np.float32(math.log(2) - 0.693359375)
@@ -42,3 +43,14 @@ def silu(x):  # type: ignore[no-untyped-def]
     """x / (1 + e**-x) of a float32."""
     small = exp(-abs(x))
     return x * ((ONE if x >= 0 else small) / (ONE + small))
+
+
+@inner(fastmath=FREE, error_model="numpy")
+def norm(row, gain, epsilon, out):  # type: ignore[no-untyped-def]
+    """x / rms(x) * gain of one row."""
+    squares = np.float32(0)
+    for k in range(len(row)):
+        squares += row[k] * row[k]
+    factor = np.float32(1) / np.sqrt(squares / np.float32(len(row)) + epsilon)
+    for k in range(len(row)):
+        out[k] = row[k] * factor * gain[k]

@@ -6,6 +6,9 @@ there: a thread that comes late, or is not let run, takes no pieces. Who compute
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from truedraw.compiled import inner
 from truedraw.engine.native.machine import give_way, seen, taken
 
@@ -13,9 +16,14 @@ APART = 16  # counters from one to the next, so that no two lie in one cache lin
 PATIENCE = 4096  # looks at a counter, before another thread may have the processor
 
 
+def counters(stages: int) -> NDArray[np.int64]:
+    """For so many stages. Fresh ones for each call: a helper may still be with the last one."""
+    return np.zeros(stages * 2 * APART, np.int64)
+
+
 @inner()
 def next_piece(counters, stage, pieces):  # type: ignore[no-untyped-def]
-    """A piece of a stage that nobody else has; -1: there is none left. counters: int64 zeros, 2 APART a stage."""
+    """A piece of a stage that nobody else has; -1: there is none left. counters: see there."""
     piece = taken(counters, 2 * APART * stage)
     return piece if piece < pieces else -1
 

@@ -14,21 +14,26 @@ take half as long as a graph of the engine's behind a pass of the target.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.draft.head.cell import States
 from truedraw.draft.head.compiled import EPSILON, TargetRows, flat, rows_of
 from truedraw.draft.head.file import Numbers
-from truedraw.draft.head.kinds.recurrent_step import step
+from truedraw.draft.head.kinds.recurrent_step import STAGES, compute
 from truedraw.engine.native.blocks import blocks_of
+from truedraw.engine.native.memory import room
 from truedraw.engine.native.products import looked_up
+from truedraw.engine.native.stages import counters
+from truedraw.engine.native.together import PIECES
 from truedraw.engine.openvino.matrix import dense
 from truedraw.protocol import Ints, Logits
 
 
 class RecurrentCell:
-    """draft.head.cell.Cell of a file, on one thread; raises BadFile."""
+    """draft.head.cell.Cell of a file, on one thread: to wake another takes what it saves. Raises BadFile."""
 
     def __init__(self, file: Numbers, target: TargetRows, threads: int | None = None) -> None:
         width, rows = file.card.width, file.rows("up")
@@ -42,8 +47,11 @@ class RecurrentCell:
         matrices = [file.matrix(name, shape) for name, shape in shapes.items()]
         known = rows_of(target.embedding, file.tokens)
         self.tokens, self._width, self._embedding = file.tokens, width, target.embedding
-        self._matrices = tuple(tuple(blocks_of(matrix)) for matrix in (*matrices, known))
-        self._gain, self._sizes = file.vector("gain", width), (rows, len(file.tokens))
+        self._blocks = [blocks_of(matrix) for matrix in (*matrices, known)]
+        self._matrices = tuple(tuple(blocks) for blocks in self._blocks)
+        self._gains = np.ones(width, np.float32), file.vector("gain", width)
+        self._sizes = rows, len(file.tokens)
+        self._held: tuple[int, tuple[Any, ...]] = (0, ())
         self.step(np.zeros((1, width), np.float32), file.tokens[:1])  # machine code is there before the first draft
 
     def begin(self, features: NDArray[np.float32], last: Ints) -> tuple[States, Logits]:
@@ -60,9 +68,19 @@ class RecurrentCell:
 
     def _run(self, features: NDArray[np.float32], states: States, tokens: Ints) -> tuple[States, Logits]:
         """Behind states [n, width] and features [n, streams * width], of which there may be none."""
-        embedded = self._embedded(tokens)
-        after, logits = step(features, states, embedded, self._matrices, self._gain, self._sizes, EPSILON)
-        return after, logits
+        n, width = states.shape
+        told = np.empty((n, width), np.float32), np.empty((n, self._sizes[1]), np.float32)
+        given, fresh = (features, states, self._embedded(tokens)), counters(STAGES)
+        compute(given, self._matrices, self._gains, EPSILON, told, self._memory(n), fresh, PIECES)
+        return told
+
+    def _memory(self, n: int) -> tuple[Any, ...]:
+        """Of n rows, as `compute` has it; kept for the next call of as many."""
+        if n != self._held[0]:
+            shapes = (n, self._width), (n, 2 * self._width), (n, self._sizes[0]), (n, self._width)
+            rounded = [room(n, blocks) for blocks in self._blocks]
+            self._held = n, (*(np.empty(shape, np.float32) for shape in shapes), *rounded)
+        return self._held[1]
 
     def _embedded(self, tokens: Ints) -> NDArray[np.float32]:
         """e(t) [n, width]."""

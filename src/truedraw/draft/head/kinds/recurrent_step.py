@@ -1,76 +1,71 @@
-"""A whole step of the recurrent head (recurrent.py has its formulas) in one call."""
+"""A whole step of the recurrent head (recurrent.py has its formulas): what each thread runs. Stages are as
+engine/native/stages.py has them."""
 
 from __future__ import annotations
 
-import numpy as np
-
 from truedraw.compiled import compiled, inner
-from truedraw.engine.native.products import FREE, add_product
-from truedraw.sampling.kernels.exponential import summand
+from truedraw.engine.native.softly import FREE, norm
+from truedraw.engine.native.stages import done, ended, next_piece
+from truedraw.engine.native.together import gate_all, multiply, norm_all, round_all, round_here
+from truedraw.sampling.kernels.bits import borrowed
+
+STAGES = 11
 
 
 @compiled(fastmath=FREE, error_model="numpy", nogil=True)
-def step(features, states, embedded, matrices, gain, sizes, epsilon):  # type: ignore[no-untyped-def]
-    """States [n, width] and logits [n, known] behind the states before and tokens of these rows e(t) [n, width].
+def compute(given, matrices, gains, epsilon, told, memory, counters, pieces):  # type: ignore[no-untyped-def]
+    """One thread's part. States [n, width] and logits [n, known], both told, behind the states before and tokens of
+    these rows e(t) [n, width].
 
-    features [n, streams * width], or [n, 0] where the target has said nothing; matrices: Blocks of I, (G, U), D, T, O
-    and e(tokens); gain [width]; sizes: rows of (G, U) and of e(tokens); epsilon: of mean squares.
+    given: features [n, streams * width], or [n, 0] where the target has said nothing, states and e(t); matrices: Blocks
+    of I, (G, U), D, T, O and e(tokens); gains: ones and that of the file [width]; epsilon: of mean squares; memory: e
+    normed [n, width], two of twice that width and of the rows of (G, U), then rounded rows for each matrix.
     """
+    given, matrices, gains, told, memory = borrowed((given, matrices, gains, told, memory))
+    counters = borrowed(counters)
+    features, states, embedded = given
     into, up, down, token, output, written = matrices
-    n, width = states.shape
-    after = states.copy()
+    after, logits = told
+    e, beside, inside, said, r_into, r_up, r_down, r_token, r_output, r_written = memory
+    ones, gain = gains
+    stage = begin(features, states, embedded, ones, epsilon, after, e, (r_into, r_token), counters, 0)
     if features.shape[1]:
-        add_product(features, into, after)
-    e = normed(embedded, epsilon)
-    inside = np.zeros((n, sizes[0]), np.float32)
-    add_product(side_by_side(normed(after, epsilon), e), up, inside)
-    add_product(gated(inside), down, after)
-    add_product(e, token, after)
-    read = normed(after, epsilon)
-    for row in range(n):
-        for k in range(width):
-            read[row, k] *= gain[k]
-    said = np.zeros((n, width), np.float32)
-    add_product(read, output, said)
-    logits = np.zeros((n, sizes[1]), np.float32)
-    add_product(said, written, logits)
-    return after, logits
+        stage = multiply(into, r_into, after, False, counters, stage, pieces)
+    stage = face(after, e, ones, epsilon, beside, r_up, counters, stage)
+    stage = multiply(up, r_up, inside, True, counters, stage, pieces)
+    stage = gate_all(inside, r_down, counters, stage)
+    stage = multiply(down, r_down, after, False, counters, stage, pieces)
+    stage = multiply(token, r_token, after, False, counters, stage, pieces)
+    stage = norm_all(after, gain, epsilon, r_output, counters, stage)
+    stage = multiply(output, r_output, said, True, counters, stage, pieces)
+    stage = round_all(said, r_written, counters, stage)
+    return multiply(written, r_written, logits, True, counters, stage, pieces)
 
 
 @inner(fastmath=FREE, error_model="numpy")
-def normed(rows, epsilon):  # type: ignore[no-untyped-def]
-    """x / rms(x) of each row, a copy."""
-    out = np.empty_like(rows)
-    for row in range(len(rows)):
-        squares = np.float32(0)
-        for k in range(rows.shape[1]):
-            squares += rows[row, k] * rows[row, k]
-        factor = np.float32(1 / np.sqrt(squares / rows.shape[1] + epsilon))
-        for k in range(rows.shape[1]):
-            out[row, k] = rows[row, k] * factor
-    return out
-
-
-@inner(error_model="numpy")
-def side_by_side(first, second):  # type: ignore[no-untyped-def]
-    """Rows of two arrays [n, width], [n, 2 width]."""
-    n, width = first.shape
-    out = np.empty((n, 2 * width), np.float32)
-    for row in range(n):
-        for k in range(width):
-            out[row, k] = first[row, k]
-            out[row, width + k] = second[row, k]
-    return out
+def begin(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+    features, states, embedded, ones, epsilon, after, e, rounded_rows, counters, stage
+):
+    """The states as they were, and n(e(t)); features and these rounded."""
+    row = next_piece(counters, stage, len(states))
+    while row >= 0:
+        after[row] = states[row]
+        norm(embedded[row], ones, epsilon, e[row])
+        if features.shape[1]:
+            round_here(features[row], rounded_rows[0], row)
+        round_here(e[row], rounded_rows[1], row)
+        row = done(counters, stage, len(states))
+    return ended(counters, stage, len(states))
 
 
 @inner(fastmath=FREE, error_model="numpy")
-def gated(inside):  # type: ignore[no-untyped-def]
-    """silu(g) u of rows that have all g and then all u."""
-    n, half = len(inside), inside.shape[1] // 2
-    out = np.empty((n, half), np.float32)
-    for row in range(n):
-        for k in range(half):
-            g = np.float64(inside[row, k])
-            small = summand(-abs(g))
-            out[row, k] = g * ((1.0 if g >= 0 else small) / (1.0 + small)) * inside[row, half + k]
-    return out
+def face(after, e, ones, epsilon, beside, rounded_rows, counters, stage):  # type: ignore[no-untyped-def]
+    """u = (n(x), n(e(t))), rounded."""
+    width = after.shape[1]
+    row = next_piece(counters, stage, len(after))
+    while row >= 0:
+        norm(after[row], ones, epsilon, beside[row, :width])
+        beside[row, width:] = e[row]
+        round_here(beside[row], rounded_rows, row)
+        row = done(counters, stage, len(after))
+    return ended(counters, stage, len(after))
