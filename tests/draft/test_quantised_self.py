@@ -48,7 +48,7 @@ def test_weights_that_cannot_draft(weights):
 
 @pytest.mark.parametrize(
     ("numerics", "given", "expected"),
-    [("reference", None, "int8"), ("invariant", None, "int4"), ("reference", "int4", "int4"), (None, None, "int4")],
+    [("reference", None, "int8"), ("runtime", None, "int4"), ("reference", "int4", "int4"), (None, None, "int4")],
 )
 def test_the_weights_that_it_takes_by_default(numerics, given, expected):
     asked = []
@@ -94,7 +94,7 @@ def test_a_copy_is_in_the_fast_arithmetic_opened_once_and_closed_with_the_target
     with load(folder, cache=converted, numerics="reference") as model:
         copies = [model.drafts.copy("int4") for _ in range(2)]
         assert copies[0] is copies[1] is not model.engine
-        assert copies[0].numerics == "invariant"
+        assert copies[0].numerics == "runtime"
         assert model.drafts.copy("int8") is not copies[0]
         assert model.drafts.engine(folder) not in copies
         free = copies[0]._pool.num_free

@@ -25,7 +25,7 @@ def model() -> Model:
 
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_a_seed_gives_one_text_and_guesses_come_true(model: Model, kind: str) -> None:
-    settings = {"seed": 3, "n": 2, "max_tokens": 50, "ignore_eos": True, "temperature": 0.7}
+    settings = {"seed": 3, "n": 2, "max_tokens": 80, "ignore_eos": True, "temperature": 0.7}
     for prompt in (REPETITIVE, PROMPTS[3]):
         plain = model.generate(prompt, speculative=False, **settings)
         fast = model.generate(prompt, speculative={**CONFIGS[kind], "adaptive": False}, **settings)

@@ -25,7 +25,7 @@ def folder(tmp_path_factory):
 
 
 def loaded(folder, after, **options):
-    engine = tiny_engine(folder, numerics="invariant", fixed_after=after, **options)
+    engine = tiny_engine(folder, numerics="runtime", fixed_after=after, **options)
     if not engine.invariance.holds:
         pytest.skip(f"this processor's kernels are not invariant: {engine.invariance}")
     return engine

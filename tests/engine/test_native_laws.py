@@ -194,7 +194,7 @@ def test_what_cannot_be_computed_so(tmp_path, changes, options, error, message):
 
 def test_a_processor_without_halves(tmp_path, monkeypatch):
     monkeypatch.setattr("truedraw.engine.native.machine.HAS_HALVES", False)
-    with pytest.raises(EngineError, match="invariant"):
+    with pytest.raises(EngineError, match="runtime"):
         native(tmp_path)
 
 

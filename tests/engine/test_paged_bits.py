@@ -29,7 +29,7 @@ def tokens(checkpoint):
     return ids
 
 
-@pytest.fixture(scope="module", params=["invariant", pytest.param("rowwise", marks=pytest.mark.slow), "native"])
+@pytest.fixture(scope="module", params=["runtime", pytest.param("rowwise", marks=pytest.mark.slow), "native"])
 def numerics(request):
     return request.param
 
@@ -45,7 +45,7 @@ def engine(checkpoint, numerics):
 
 def test_each_arithmetic_has_bits_of_its_own(engine, checkpoint, numerics, tokens):
     """Or one of them would be the other by mistake."""
-    other = OpenVINOEngine.load(checkpoint, numerics={"invariant": "rowwise"}.get(numerics, "invariant"))
+    other = OpenVINOEngine.load(checkpoint, numerics={"runtime": "rowwise"}.get(numerics, "runtime"))
     mine, others = (decoded(each, tokens[:DEPTH], [])[0] for each in (engine, other))
     other.close()
     assert (mine != others).mean() > 0.5
@@ -232,7 +232,7 @@ def test_the_check_finds_another_kernel(engine, numerics, monkeypatch):
     ours have no other; there rows of a tree are taken for a chain's.
     """
     assert check_invariance(engine).holds
-    if numerics == "invariant":
+    if numerics == "runtime":
         monkeypatch.setattr("truedraw.engine.openvino.parts.LONE_ROWS", 1)
     else:
         if engine._passes.runner.num_threads == 1:
@@ -244,4 +244,4 @@ def test_the_check_finds_another_kernel(engine, numerics, monkeypatch):
     assert not report.holds
     assert report.largest_difference > 0
     assert report.largest_tv > 1e-4
-    assert {"invariant": "chain of 7", "rowwise": "chunks of 1", "native": "tree"}[numerics] in report.differing
+    assert {"runtime": "chain of 7", "rowwise": "chunks of 1", "native": "tree"}[numerics] in report.differing

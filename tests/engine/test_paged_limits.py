@@ -190,7 +190,7 @@ def test_closed_texts_and_engines(cache):
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"numerics": "fast"}, "invariant, rowwise, native, reference"),
+        ({"numerics": "fast"}, "invariant, native, runtime, rowwise, reference"),
         ({"weights": "int2"}, "auto, int8, int4, stored"),
         ({"hidden_layers": (2,)}, "0 to 1"),
         ({"threads": 0}, "1 to 4096"),
@@ -337,7 +337,7 @@ except BadParameter as error:
 
 
 def test_unrolled_trees_give_their_pages_back(cache):
-    engine = tiny_engine(cache, numerics="invariant", cache_bytes=8 * PAGE_BYTES)  # 16 pages of 16-bit values
+    engine = tiny_engine(cache, numerics="runtime", cache_bytes=8 * PAGE_BYTES)  # 16 pages of 16-bit values
     sequence = engine.open(TEXT[:40])
     siblings = Proposal(np.arange(5), np.full(5, -1), (None,) * 5)
     free = engine._pool.num_free

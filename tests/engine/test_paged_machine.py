@@ -56,7 +56,7 @@ def test_other_threads_are_another_record(tmp_path):
 
 def test_a_model_with_hardly_any_context_can_be_loaded(tmp_path):
     config = replace(PLAIN, context_length=16)
-    engine = tiny_engine(tmp_path, config, RandomWeights(config), numerics="invariant")
+    engine = tiny_engine(tmp_path, config, RandomWeights(config), numerics="runtime")
     assert engine.invariance is not None
 
 
@@ -98,7 +98,7 @@ class Damaged(RandomWeights):
 def test_weights_that_are_no_numbers_are_not_converted(tmp_path, value):
     weights = Damaged(PLAIN)
     weights.largest = value
-    for numerics in ("invariant", "reference"):
+    for numerics in ("runtime", "reference"):
         with pytest.raises(BadModelFile, match=r"model\.norm\.weight holds values that are no finite numbers"):
             OpenVINOEngine.load(tiny_checkpoint(weights=weights), numerics=numerics, cache=tmp_path)
 

@@ -26,7 +26,7 @@ def cache(tmp_path_factory):
 
 
 @pytest.fixture(
-    scope="module", params=["reference", "invariant", pytest.param("rowwise", marks=pytest.mark.slow), "native"]
+    scope="module", params=["reference", "runtime", pytest.param("rowwise", marks=pytest.mark.slow), "native"]
 )
 def whole(request, cache):
     engine = tiny_engine(cache, DEEP, numerics=request.param)

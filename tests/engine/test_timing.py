@@ -169,7 +169,7 @@ def with_room(cache, **options):
     return tiny_engine(cache, cache_bytes=64 << 20, **options)
 
 
-@pytest.mark.parametrize("numerics", ["invariant", "reference"])
+@pytest.mark.parametrize("numerics", ["runtime", "reference"])
 def test_an_engine_is_measured_when_it_is_first_asked(tmp_path, numerics):
     engine = with_room(tmp_path, numerics=numerics)
     assert isinstance(engine, KnowsCosts)
@@ -187,7 +187,7 @@ def test_an_engine_is_measured_when_it_is_first_asked(tmp_path, numerics):
 
 
 def asked(threads: int) -> SimpleNamespace:
-    return SimpleNamespace(threads=threads, arithmetic=NUMERICS["invariant"])
+    return SimpleNamespace(threads=threads, arithmetic=NUMERICS["runtime"])
 
 
 def test_kernels_of_ours_are_another_record():
@@ -243,7 +243,7 @@ def test_the_first_layers_alone_have_no_table(tmp_path):
 def test_measuring_leaves_the_logits_as_they_are(tmp_path):
     from engine.pages import rows
 
-    before, after = with_room(tmp_path, numerics="invariant"), with_room(tmp_path, numerics="invariant")
+    before, after = with_room(tmp_path, numerics="runtime"), with_room(tmp_path, numerics="runtime")
     after.pass_costs(anew=True)
     assert (rows(before, [1, 2, 3]) == rows(after, [1, 2, 3])).all()
 

@@ -23,7 +23,7 @@ DRAFTS = (
 )
 
 
-@pytest.fixture(scope="module", params=["invariant", pytest.param("rowwise", marks=pytest.mark.slow), "native"])
+@pytest.fixture(scope="module", params=["runtime", pytest.param("rowwise", marks=pytest.mark.slow), "native"])
 def ample(request) -> Model:
     with load("smollm2-135m", numerics=request.param) as loaded:
         yield loaded

@@ -182,7 +182,7 @@ def _conditions(arms: Arms, flags: ModelFlags) -> dict[str, Any]:
     invariance = getattr(arms.model.engine, "invariance", None)
     return {
         "model": arms.model.name,
-        **computed_with(flags),
+        **computed_with(flags, arms.model.engine),
         "invariant": None if invariance is None else invariance.holds,
         **settings(arms.params, arms.speculation),
         **machine(),

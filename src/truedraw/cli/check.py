@@ -165,7 +165,7 @@ def _with_conditions(found: Certificate, subject: Subject, settings: Settings, f
         **found.conditions,
         **asdict(settings),
         "prompts": len(subject.prompts),
-        **computed_with(flags),
+        **computed_with(flags, subject.model.engine),
         **sampled_with(subject.params, subject.speculation),
         **machine(),
     }

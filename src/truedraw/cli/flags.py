@@ -45,12 +45,12 @@ class ModelFlags:
         str | None, flag("--device", help="Where pytorch computes: cpu, cuda, cuda:1.", rich_help_panel=MODEL)
     ] = None
     numerics: Annotated[
-        Literal["invariant", "rowwise", "native", "reference"] | None,
+        Literal["invariant", "native", "runtime", "rowwise", "reference"] | None,
         flag(
             "--numerics",
-            help="invariant: fast, same bits in any batch, what openvino does if not told. rowwise: the same for many "
-            "texts at once, sooner from some ten on. native: the same by kernels of truedraw, sooner for any number of "
-            "texts on processors with AVX-512; new. reference: float32, what pytorch does.",
+            help="invariant: fast, same bits in any batch, what openvino does if not told: native where the processor "
+            "has AVX-512 VNNI, else runtime. native: kernels of truedraw. runtime: those of OpenVINO, with other bits. "
+            "rowwise: these for many texts at once. reference: float32, what pytorch does.",
             rich_help_panel=MODEL,
         ),
     ] = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,12 +55,22 @@ def opened(flags: ModelFlags, *, apart: bool = False, **more: Any) -> Iterator[M
             contrastive_beta=flags.contrastive_beta,
             **{**memory, "draft": flags.draft, **more},
         )
-    with model:
+    with model, frozen():
         notice_invariance(model.engine)
         notice_not_kept(model.engine)
         yield model
         if flags.save_draft is not None:
             save_draft(model, flags.save_draft)
+
+
+@contextmanager
+def frozen() -> Iterator[None]:
+    """What there is by now is not garbage: to look through all that loading has left takes as long as ten passes."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def save_draft(model: Model, path: Path) -> None:
@@ -92,11 +103,11 @@ def memory_of(flags: ModelFlags, apart: bool = False) -> dict[str, Any]:
     return found
 
 
-def computed_with(flags: ModelFlags) -> dict[str, Any]:
-    """How the model computes, for a report; None where it has no such setting."""
+def computed_with(flags: ModelFlags, engine: object) -> dict[str, Any]:
+    """How an opened model computes, for a report; None where it has no such setting."""
     is_table = flags.model == TOY_MODEL
     names = ("engine", "device", "weights", "threads")
-    found = {"numerics": numerics_of(flags), **{name: getattr(flags, name) for name in names}}
+    found = {"numerics": getattr(engine, "numerics", None), **{name: getattr(flags, name) for name in names}}
     return dict.fromkeys(found) if is_table else found
 
 

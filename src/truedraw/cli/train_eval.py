@@ -137,7 +137,7 @@ def evaluate(
             "temperatures": sections,
             "complete": complete,
             "repeats": own.repeats,
-            **computed_with(model),
+            **computed_with(model, loaded.engine),
             **conditions(plan, points),
         }
     if own.write_card is not None and complete:

@@ -147,7 +147,7 @@ def conditions(model: Model, params: SamplingParams, flags: ModelFlags) -> dict[
     from truedraw.bench.provenance import machine
     from truedraw.cli.options import computed_with
 
-    return {"model": model.name, **computed_with(flags), "sampling": asdict(params), **machine()}
+    return {"model": model.name, **computed_with(flags, model.engine), "sampling": asdict(params), **machine()}
 
 
 def _begun(

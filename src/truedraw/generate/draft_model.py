@@ -11,6 +11,7 @@ from truedraw.draft.head.opening import Head, open_head
 from truedraw.draft.head.refit.file import refit_of, write_refitted
 from truedraw.draft.head.refit.learning import Learnt, Refit
 from truedraw.draft.head_ngram_weights import Weights
+from truedraw.draft.quantised_self import REFERENCE
 from truedraw.draft.siblings import Siblings
 from truedraw.draft.site import OpenModel
 from truedraw.draft.tempering import Tempering
@@ -23,7 +24,7 @@ from truedraw.text import Tokenizer
 if TYPE_CHECKING:
     from truedraw.generate.model import Model
 
-FAST = "invariant"  # the arithmetic of drafts
+FAST = "runtime"  # of copies: it has kernels for 4 bits
 MOST_DRAFTERS = 64  # drafters remembered; a further one pushes out the oldest
 
 Name = TypeVar("Name")
@@ -95,7 +96,7 @@ class DraftModels:
         Raises BadParameter where it cannot be opened like that, or is already.
         """
         wanted = {"weights": weights, "numerics": FAST}
-        if all(self.options.get(name) == value for name, value in wanted.items()):
+        if self.options.get("weights") == weights and self.options.get("numerics") != REFERENCE:
             raise BadParameter("method", f"{self.name} has {weights} weights already; a copy of it drafts no sooner")
         try:
             return self._model(self.name, **wanted).engine

@@ -272,7 +272,7 @@ def written(learner, folder):
     return EagleFolder(folder)
 
 
-@pytest.mark.parametrize("arithmetic", ["reference", "invariant"])
+@pytest.mark.parametrize("arithmetic", ["reference", "runtime"])
 def test_the_drafter_draws_from_what_the_network_says(material, tmp_path, arithmetic):
     """Chains of four behind every place of an answer, after a prompt that was read at once."""
     import torch

@@ -89,7 +89,7 @@ def test_every_node_has_the_law_of_the_formulas(case) -> None:
 def test_rounded_matrices_are_near(tmp_path) -> None:
     for number, shape in enumerate(EVERY.values()):
         small = replace(shape, biases=False)
-        case = Case(write(tmp_path / str(number), small, seed=3), small, "invariant")
+        case = Case(write(tmp_path / str(number), small, seed=3), small, "runtime")
         state = case.start(9)
         assert case.off(state, case.propose([state])[0]) < ROUGH
 

@@ -101,7 +101,7 @@ def test_rows_that_were_never_shown_are_left_out(folder) -> None:
 
 
 def test_rounded_matrices_are_near(folder) -> None:
-    case = Case(folder, arithmetic="invariant")
+    case = Case(folder, arithmetic="runtime")
     state = case.start(9)
     assert case.off(state, case.propose([state])[0]) < ROUGH
 

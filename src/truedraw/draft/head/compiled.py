@@ -122,7 +122,7 @@ def request_of(outputs: list[Node], inputs: list[Node], threads: int | None) -> 
     import openvino as ov
 
     model = ov.Model(outputs, inputs, "head")
-    return Request(core().compile_model(model, "CPU", numerics("invariant").properties(threads)))
+    return Request(core().compile_model(model, "CPU", numerics("runtime").properties(threads)))
 
 
 def run(request: Request, given: dict[str, NDArray[Any]], *wanted: str) -> list[NDArray[np.float32]]:

@@ -1,4 +1,4 @@
-"""What the queries of some rows find in their text: slots before the pass together, then of the pass what each sees.
+"""What the queries of some rows find in their text: slots before them together, then what each sees beside.
 
 What is in `lanes` stands in runner.py. Slots are gone through along the text, whoever looks: see attention.py.
 """
@@ -22,7 +22,14 @@ def look(begin, end, group, flat, num_kv, head, lanes, memory):  # type: ignore[
     """
     keys, values = flat
     queries, scores, totals, found = memory
-    past, begins, pages, page_begins, lane = lanes[0], lanes[1], lanes[2], lanes[3], lanes[6][begin]
+    past, begins, pages, page_begins, mask_begins, lane = (
+        lanes[0],
+        lanes[1],
+        lanes[2],
+        lanes[3],
+        lanes[5],
+        lanes[6][begin],
+    )
     n, page, slots = (end - begin) * group, page_begins[lane], past[lane] + end - begins[lane]
     compare(queries, n, keys, num_kv, head, pages, page, page + (slots + SLOTS - 1) // SLOTS, scores)
     for row in range(begin, end):
@@ -31,9 +38,11 @@ def look(begin, end, group, flat, num_kv, head, lanes, memory):  # type: ignore[
         for q in range(first, first + group):
             totals[q] = softened(scores, q, count)
             found[q] = np.float32(0)
-    mix_slots(scores, 0, n, 0, 0, past[lane], values, num_kv, head, pages, page, found)
+    masked = mask_begins[lane] < mask_begins[lane + 1]
+    shared = past[lane] if masked else past[lane] + begin - begins[lane]
+    mix_slots(scores, 0, n, 0, 0, shared, values, num_kv, head, pages, page, found)
     for row in range(begin, end):
-        mix_own(row, lanes, scores, (row - begin) * group, group, values, num_kv, head, found)
+        mix_own(row, shared, lanes, scores, (row - begin) * group, group, values, num_kv, head, found)
 
 
 @inner(error_model="numpy")
@@ -76,10 +85,10 @@ def mix_slots(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
 
 
 @inner(error_model="numpy")
-def mix_own(row, lanes, shares, begin, group, values, num_kv, head, found):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
-    """Of one row: the values of those slots of the pass that it sees."""
+def mix_own(row, shared, lanes, shares, begin, group, values, num_kv, head, found):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+    """Of one row: the values of those slots, from number `shared` on, that it sees; all before these it does."""
     past, begins, pages, page_begins, lane = lanes[0], lanes[1], lanes[2], lanes[3], lanes[6][row]
-    count = slot = past[lane]
+    count = slot = shared
     end = past[lane] + row - begins[lane] + 1
     while slot < end:
         first = slot

@@ -16,9 +16,8 @@ from truedraw.engine.openvino.compiling import Options, weights_policy
 from truedraw.engine.openvino.drafting_costs import KeptCosts
 from truedraw.engine.openvino.fixed import AFTER, COUNTED
 from truedraw.engine.openvino.matrix import Matrix
-from truedraw.engine.openvino.numerics import Numerics
-from truedraw.engine.openvino.numerics import numerics as find_numerics
-from truedraw.engine.openvino.opening import open_runner
+from truedraw.engine.openvino.numerics import INVARIANT, Numerics
+from truedraw.engine.openvino.opening import arithmetic_of, open_runner
 from truedraw.engine.openvino.passes import Passes
 from truedraw.engine.openvino.records import record_key
 from truedraw.engine.openvino.runner import Runs
@@ -43,9 +42,9 @@ PREFIX_CACHE_BYTES = 256 << 20  # of these, at most, for texts that are closed: 
 class OpenVINOEngine:
     """Implements protocol.Engine with OpenVINO's paged attention. Not for use from several threads at once.
 
-    `numerics` is "invariant" (fast; a row's logits are the same bits whatever else is in the pass), "rowwise" (the
-    same, faster for many texts at once; other bits than invariant's), "native" (the same, by kernels of this package)
-    or "reference" (float32 throughout).
+    `numerics` is "native" (by kernels of this package: fast; a row's logits are the same bits whatever else is in the
+    pass), "runtime" (the same by OpenVINO's, with other bits), "rowwise" (the same, faster than that for many texts at
+    once) or "reference" (float32 throughout); `load` chooses between the first two where it is told "invariant".
     `invariance` tells whether the first three were found to hold on this machine; `not_kept` why the converted weights
     could not be kept for the next time, None where they are.
     """
@@ -74,7 +73,7 @@ class OpenVINOEngine:
         cls,
         checkpoint: Checkpoint,
         *,
-        numerics: str = "invariant",
+        numerics: str = INVARIANT,
         weights: str = "auto",
         hidden_layers: tuple[int, ...] = (),
         hidden_text: bool = False,
@@ -95,7 +94,7 @@ class OpenVINOEngine:
         weights and test results are kept, None is the user's own folder. Raises UnsupportedModel, BadParameter,
         BadModelFile or EngineError.
         """
-        arithmetic = find_numerics(numerics)
+        arithmetic = arithmetic_of(numerics, checkpoint, weights)
         COUNTED.check("fixed_after", fixed_after)
         options = Options(arithmetic, weights_policy(weights, arithmetic), hidden_layers, threads, hidden_text)
         folder = cache_root(cache) / FOLDER

@@ -7,14 +7,19 @@ from typing import Any, Literal
 
 from truedraw.errors import BadParameter
 
-NumericsName = Literal["invariant", "rowwise", "native", "reference"]
+INVARIANT = "invariant"
+"""The name of the default: of those that promise a row the same bits, the one that suits; opening.py chooses."""
+NumericsName = Literal["invariant", "native", "runtime", "rowwise", "reference"]
 
 
 @dataclass(frozen=True, slots=True)
 class Numerics:
     """How the kernels compute.
 
-    `invariant` is the fast arithmetic in the setting where the order of summation does not depend on what else is
+    `native` is this package's own kernels, see engine/native: activations in int8 in groups of 64, a 16-bit cache,
+    float32 between. A row's bits depend on its own text alone by the way they are computed, also behind a tree's mask.
+
+    `runtime` is OpenVINO's fast arithmetic in the setting where the order of summation does not depend on what else is
     in the pass: activations quantised to int8 in groups of 32, a 16-bit cache, never a sequence with one row, and no
     tree masks.
     An 8-bit cache would leave traces of rejected drafts, and other group sizes are either less accurate or, at 0,
@@ -24,12 +29,10 @@ class Numerics:
     of a text packs all its keys and values first, the one for a lone row reads them as they are: many texts of a row
     or two are computed sooner, long prompts and long drafts later.
 
-    `native` is this package's own kernels in place of the runtime's, see engine/native: activations in int8 in groups
-    of 64, a 16-bit cache, float32 between. A row's bits depend on its own text alone by the way they are computed, also
-    behind a tree's mask.
+    `reference` is float32 throughout.
     """
 
-    name: NumericsName
+    name: str
     inference: str  # precision of everything that is not quantised
     cache: str  # precision of keys and values
     group: int  # activations that share an int8 scale; 0 = activations are not quantised
@@ -56,17 +59,17 @@ class Numerics:
 
 
 NUMERICS = {
-    "invariant": Numerics("invariant", "bf16", "f16", 32, unrolled=True),
-    "rowwise": Numerics("rowwise", "bf16", "f16", 32, unrolled=True, apart=True),
     "native": Numerics("native", "bf16", "f16", 64, unrolled=False, native=True),
+    "runtime": Numerics("runtime", "bf16", "f16", 32, unrolled=True),
+    "rowwise": Numerics("rowwise", "bf16", "f16", 32, unrolled=True, apart=True),
     "reference": Numerics("reference", "f32", "f32", 0, unrolled=False),
 }
 SAME_BITS = tuple(name for name, each in NUMERICS.items() if each.invariant)
-"""The names of those that promise a row the same bits whatever else is in the pass."""
+"""Those that promise a row the same bits whatever else is in the pass."""
 
 
 def numerics(name: str) -> Numerics:
-    """The arithmetic of that name; raises BadParameter."""
+    """The arithmetic of that name, which is not `invariant`; raises BadParameter."""
     if name not in NUMERICS:
-        raise BadParameter("numerics", f"{name!r} is not one of {', '.join(NUMERICS)}")
+        raise BadParameter("numerics", f"{name!r} is not one of {', '.join((INVARIANT, *NUMERICS))}")
     return NUMERICS[name]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from truedraw.engine.openvino.compiling import Options, check, compile_checkpoint, converted
+from truedraw.engine.openvino.numerics import INVARIANT, Numerics, numerics
 from truedraw.engine.openvino.pools import make_pool, pool_of
 from truedraw.engine.openvino.runner import Runner, Runs, cache_ports
 from truedraw.engine.openvino.store import MappedConstants
@@ -33,6 +34,23 @@ def open_runner(
     return Runner(compiled, checkpoint.config, pages, keep=constants), constants
 
 
+def arithmetic_of(name: str, checkpoint: Checkpoint, weights: str) -> Numerics:
+    """By its name; `invariant` is this package's own kernels where they suit. Raises BadParameter."""
+    if name != INVARIANT:
+        return numerics(name)
+    return numerics("native" if weights in ("auto", "int8") and _suits(checkpoint) else "runtime")
+
+
+def _suits(checkpoint: Checkpoint) -> bool:
+    from truedraw.engine.native import machine
+
+    try:
+        check_kernels(checkpoint.config)
+    except UnsupportedModel:
+        return False
+    return machine.HAS_QUADS and machine.HAS_HALVES and checkpoint.weights is not None
+
+
 def _native(
     checkpoint: Checkpoint, options: Options, folder: Path, room: tuple[int, int]
 ) -> tuple[NativeRunner, MappedConstants]:
@@ -48,7 +66,7 @@ def _native(
     if options.policy == "stored":
         raise BadParameter("weights", "native numerics compute with integers; give auto, int8 or int4")
     if not machine.HAS_HALVES:
-        raise EngineError("native numerics need a processor that knows float16 (F16C); load it with invariant numerics")
+        raise EngineError("native numerics need a processor that knows float16 (F16C); load it with runtime numerics")
     check_kernels(checkpoint.config)
     config, constants = checkpoint.config, converted(checkpoint, options.policy, folder)
     shape = config.num_kv_heads, SLOTS, config.head_dim
@@ -69,10 +87,10 @@ def check_kernels(config: ModelConfig) -> None:
     if config.architecture not in ARCHITECTURES:
         raise UnsupportedModel(
             f"native numerics know {', '.join(ARCHITECTURES)}; this model is {config.architecture!r}: load it with "
-            "invariant numerics, or with the pytorch engine"
+            "runtime numerics, or with the pytorch engine"
         )
     if config.head_dim % WIDE:
         raise UnsupportedModel(
             f"native numerics compute heads of whole {WIDE}s, and those of this model have {config.head_dim} places: "
-            "load it with invariant numerics"
+            "load it with runtime numerics"
         )
