@@ -50,10 +50,14 @@ def _digest(folder: Path) -> str:
 def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """numba.njit with these options, for functions that only compiled ones call.
 
-    They get no way in from Python, which would take a quarter of the time that compiling takes: calling one from there
-    ends the process. A test calls it through a compiled function of its own.
+    They are put into whoever calls them: left to the linker, a call is bound to other machine code in the process that
+    compiles than in those that load, where a sum in vectors may have other last bits. They get no way in from Python,
+    which would take a quarter of the time that compiling takes: calling one from there ends the process. A test calls
+    it through a compiled function of its own.
     """
     import numba
 
-    made: Callable[[Callable[..., Any]], Any] = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+    made: Callable[[Callable[..., Any]], Any] = numba.njit(
+        no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True, **options
+    )
     return made

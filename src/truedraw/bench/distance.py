@@ -26,6 +26,7 @@ class Distance:
     """Total variation between two laws of the next token at temperature 1, over rows of real text."""
 
     weights: str
+    numerics: str
     mean_tv: float
     largest_tv: float
     rows: int
@@ -75,4 +76,4 @@ def _distance(engine: Engine, weights: str, tokens: list[int], exact: Floats) ->
         start += len(rows)
     engine.close()
     tv = np.concatenate(found)
-    return Distance(weights, float(tv.mean()), float(tv.max()), len(tv))
+    return Distance(weights, getattr(engine, "numerics", ""), float(tv.mean()), float(tv.max()), len(tv))

@@ -84,8 +84,8 @@ class ModelFlags:
         flag(
             "--fixed-after",
             metavar="PASSES",
-            help="Passes of one shape after which a small model is compiled for just that: faster, and the weights are "
-            "in memory once more; 800 if not given, -1 for never.",
+            help="Passes of one shape after which a small model is compiled for just that (native numerics have no "
+            "shapes): faster, and the weights are in memory once more; 800 if not given, -1 for never.",
             rich_help_panel=MODEL,
         ),
     ] = None

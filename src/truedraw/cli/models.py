@@ -112,7 +112,9 @@ def _readable(key: str, value: Any) -> str:
         return ", ".join(f"{name} {entry}" for name, entry in value.items()) or "-"
     if key == "distance_from_reference":
         return "; ".join(
-            f"weights {row['weights']}: mean TV {row['mean_tv']:.4f}, largest {row['largest_tv']:.3f}" for row in value
+            f"weights {row['weights']} ({row['numerics']}): mean TV {row['mean_tv']:.4f}, "
+            f"largest {row['largest_tv']:.3f}"
+            for row in value
         )
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from truedraw.generate.model import Model
+    from truedraw.models import Checkpoint
 
 
-NUMERICS = {"openvino": "invariant", "pytorch": "reference"}
+ENGINE = "openvino"
+NUMERICS = {ENGINE: "invariant", "pytorch": "reference"}
 """What an engine computes in where nothing else is asked for."""
 
 
@@ -122,24 +124,38 @@ def law_of(flags: ModelFlags) -> dict[str, Any]:
     Raises what opening a model raises.
     """
     names = ("model", "engine", "weights", "amateur", "contrastive_alpha", "contrastive_beta")
-    contents = {name: contents_of(getattr(flags, name), flags) for name in ("model", "amateur")}
-    return {**{name: getattr(flags, name) for name in names}, "numerics": numerics_of(flags), CONTENTS: contents}
+    files = {name: files_of(getattr(flags, name), flags) for name in ("model", "amateur")}
+    contents = {name: contents_of(found) for name, found in files.items()}
+    numerics = computed_in(flags, files["model"])
+    return {**{name: getattr(flags, name) for name in names}, "numerics": numerics, CONTENTS: contents}
 
 
-def contents_of(model: str | None, flags: ModelFlags) -> str | None:
-    """The fingerprint of a model's files, fetched with a progress bar if need be; None for no model and for the toy.
-
-    A model in one file may be called anything.
-    """
+def files_of(model: str | None, flags: ModelFlags) -> Checkpoint | None:
+    """A model's files, fetched with a progress bar if need be; None for no model and for the toy."""
     from truedraw.cli.models import progress_bar
     from truedraw.generate.loading import find_checkpoint, find_engine
-    from truedraw.models.fingerprint import fingerprint
 
     if model is None or model == TOY_MODEL:
         return None
     with progress_bar() as progress:
-        found = find_checkpoint(model, find_engine(flags.engine), cache=flags.cache, progress=progress)
+        return find_checkpoint(model, find_engine(flags.engine), cache=flags.cache, progress=progress)
+
+
+def contents_of(found: Checkpoint | None) -> str | None:
+    """The fingerprint of a model's files; a model in one file may be called anything."""
+    from truedraw.models.fingerprint import fingerprint
+
+    if found is None:
+        return None
     return fingerprint([found.path], named=False) if found.path.is_file() else found.fingerprint
+
+
+def computed_in(flags: ModelFlags, found: Checkpoint | None) -> str | None:
+    """The arithmetic that the engine will choose on this machine, as another one writes other texts."""
+    from truedraw.engine.openvino.opening import arithmetic_of
+
+    asked = numerics_of(flags)
+    return arithmetic_of(asked, found, flags.weights).name if found and asked and flags.engine == ENGINE else asked
 
 
 def notice_invariance(engine: Any) -> None:

@@ -24,7 +24,7 @@ from truedraw.text import Tokenizer
 if TYPE_CHECKING:
     from truedraw.generate.model import Model
 
-FAST = "runtime"  # of copies: it has kernels for 4 bits
+FAST = "invariant"  # the arithmetic of copies: the engine takes whatever suits their weights
 MOST_DRAFTERS = 64  # drafters remembered; a further one pushes out the oldest
 
 Name = TypeVar("Name")

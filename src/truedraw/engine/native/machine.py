@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from typing import Any
 
@@ -125,9 +126,9 @@ def give_way(typing: Any) -> Any:
     """Let another thread run, where one waits for this processor."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word = ir.IntType(32)
-        form = ir.FunctionType(word, [])
-        builder.call(cgutils.get_or_insert_function(builder.module, form, "sched_yield"), [])
+        if hasattr(os, "sched_yield"):  # elsewhere the system has to see for itself
+            form = ir.FunctionType(ir.IntType(32), [])
+            builder.call(cgutils.get_or_insert_function(builder.module, form, "sched_yield"), [])
         return context.get_dummy_value()
 
     return types.none(), generate

@@ -90,9 +90,9 @@ class OpenVINOEngine:
         before them as well, as far as it was computed and not found in pages of another. threads: None is every core.
         prefix_cache_bytes: what of cache_bytes may stay with texts that are closed, for texts that begin like them;
         0 = no text finds another's pages. fixed_after: passes of one shape before a small model's graph is compiled
-        for just that, which holds the weights once more, see fixed.py; -1 = never. cache: where converted
-        weights and test results are kept, None is the user's own folder. Raises UnsupportedModel, BadParameter,
-        BadModelFile or EngineError.
+        for just that, which holds the weights once more, see fixed.py; -1 = never; native numerics have none. cache:
+        where converted weights and test results are kept, None is the user's own folder. Raises UnsupportedModel,
+        BadParameter, BadModelFile or EngineError.
         """
         arithmetic = arithmetic_of(numerics, checkpoint, weights)
         COUNTED.check("fixed_after", fixed_after)
