@@ -50,14 +50,19 @@ def _digest(folder: Path) -> str:
 def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """numba.njit with these options, for functions that only compiled ones call.
 
-    They are put into whoever calls them: left to the linker, a call is bound to other machine code in the process that
-    compiles than in those that load, where a sum in vectors may have other last bits. They get no way in from Python,
-    which would take a quarter of the time that compiling takes: calling one from there ends the process. A test calls
-    it through a compiled function of its own.
+    They get no way in from Python, which would take a quarter of the time that compiling takes: calling one from there
+    ends the process. A test calls it through a compiled function of its own.
     """
     import numba
 
-    made: Callable[[Callable[..., Any]], Any] = numba.njit(
-        no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True, **options
-    )
+    made: Callable[[Callable[..., Any]], Any] = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
     return made
+
+
+def inlined(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """The same, put into whoever calls: for sums in any order whose bits are to be the same in every process.
+
+    Left to the linker, a call is bound to other machine code in the process that compiles than in those that load, and
+    a sum in vectors may have other last bits there.
+    """
+    return inner(forceinline=True, **options)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from truedraw.compiled import inner
+from truedraw.compiled import inlined
 from truedraw.engine.native.attention import keep, turn
 from truedraw.engine.native.heads import SLOTS
 from truedraw.engine.native.looking import SPAN, look
@@ -16,7 +16,7 @@ from truedraw.engine.native.stages import done, ended, next_piece
 from truedraw.sampling.kernels.bits import alive, borrowed
 
 
-@inner(fastmath=FREE, error_model="numpy")
+@inlined(fastmath=FREE, error_model="numpy")
 def remember(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917 - a stage has all of a pass
     wide, gain, sizes, epsilon, rows, lanes, keys, values, counters, stage
 ):
@@ -48,7 +48,7 @@ def remember(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917 - a stag
     return ended(counters, stage, len(spans) * num_kv)
 
 
-@inner(fastmath=FREE, error_model="numpy")
+@inlined(fastmath=FREE, error_model="numpy")
 def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     wide, gain, sizes, epsilon, rows, lanes, keys, values, mixed, counters, stage
 ):
@@ -78,14 +78,14 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     return ended(counters, stage, len(spans) * num_kv)
 
 
-@inner(error_model="numpy")
+@inlined(error_model="numpy")
 def end_of(begin, lanes):  # type: ignore[no-untyped-def]
     """Behind the last row of the span that begins with a row."""
     begins, lane_of = lanes[1], lanes[6]
     return min(begin + SPAN, begins[lane_of[begin] + 1])
 
 
-@inner(fastmath=FREE, error_model="numpy")
+@inlined(fastmath=FREE, error_model="numpy")
 def ask(wide, first, gain, epsilon, turns, query):  # type: ignore[no-untyped-def]
     """A query [head_dim] of a row, which has it from a place on, turned and scaled."""
     size = len(query)
@@ -96,7 +96,7 @@ def ask(wide, first, gain, epsilon, turns, query):  # type: ignore[no-untyped-de
         query[k] *= scale
 
 
-@inner(error_model="numpy")
+@inlined(error_model="numpy")
 def tell(found, total, mixed, first):  # type: ignore[no-untyped-def]
     """What a query has found [head_dim], in shares of a total, to its place in a row."""
     target = mixed[first : first + len(found)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from truedraw.compiled import inner
+from truedraw.compiled import inlined
 from truedraw.engine.native.heads import COLUMNS, MOST_HEADS, SLOTS, compare_page, mix_slots
 from truedraw.engine.native.machine import halved, ordered, unordered
 from truedraw.engine.native.softly import FREE, exp
@@ -20,7 +20,7 @@ mix_one, mix_three, mix_four = (mix_slots(heads, COLUMNS[0]) for heads in (1, 3,
 mix_narrow = mix_slots(1, COLUMNS[1])
 
 
-@inner(fastmath=FREE, error_model="numpy")
+@inlined(fastmath=FREE, error_model="numpy")
 def turn(head, gain, epsilon, turns):  # type: ignore[no-untyped-def]
     """A query or key [head_dim], in place: normed by a gain where that has numbers, and rotated, halves paired.
 
@@ -41,7 +41,7 @@ def turn(head, gain, epsilon, turns):  # type: ignore[no-untyped-def]
         head[half + k] = second * cos[half + k] + first * sin[half + k]
 
 
-@inner(error_model="numpy")
+@inlined(error_model="numpy")
 def keep(numbers, slots, slot, turned):  # type: ignore[no-untyped-def]
     """A key or value [head_dim] into its slot, as float16; too large ones make logits that are no numbers.
 
@@ -55,7 +55,7 @@ def keep(numbers, slots, slot, turned):  # type: ignore[no-untyped-def]
             slots[slot, k] = bits
 
 
-@inner()
+@inlined()
 def compare(queries, n, keys, heads, head, pages, begin, end, scores):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     """scores [n, slots] of queries [n, head_dim] that share keys, over the pages number begin .. end - 1.
 
@@ -79,14 +79,14 @@ def compare(queries, n, keys, heads, head, pages, begin, end, scores):  # type: 
                 compare_one(lines, first, size, keys, key, out, at, gap)
 
 
-@inner()
+@inlined()
 def come(flat, first, n):  # type: ignore[no-untyped-def]
     """So many numbers of 16 bits are to be near soon."""
     for each in range(0, n, CACHE_LINE // 2):
         prefetch(flat, np.uint64(first + each))
 
 
-@inner()
+@inlined()
 def mix(shares, begin, end, first, n, values, place, out):  # type: ignore[no-untyped-def]
     """out [q, head_dim] += sum_{i < n} shares[q, first + i] times value number i from a place on; begin <= q < end.
 
@@ -112,7 +112,7 @@ def mix(shares, begin, end, first, n, values, place, out):  # type: ignore[no-un
             column += COLUMNS[0] if wide else COLUMNS[1]
 
 
-@inner(fastmath=FREE, error_model="numpy")
+@inlined(fastmath=FREE, error_model="numpy")
 def softened(scores, q, n):  # type: ignore[no-untyped-def]
     """e**(score - the largest) of the first n scores of a line, in place; the sum of these."""
     line = scores[q]

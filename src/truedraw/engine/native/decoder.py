@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from truedraw.compiled import compiled, inner
+from truedraw.compiled import compiled, inlined
 from truedraw.engine.native.attending import look_back, remember
 from truedraw.engine.native.products import look_up
 from truedraw.engine.native.softly import FREE, norm
@@ -53,13 +53,13 @@ def compute(model, rows, lanes, cache, memory, counters, pieces):  # type: ignor
     return multiply(matrix_of(head, 0), final, logits, True, counters, stage, pieces)
 
 
-@inner()
+@inlined()
 def matrix_of(matrices, layer):  # type: ignore[no-untyped-def]
     """Blocks of a layer, of those of all layers."""
     return matrices[0][layer], matrices[1][layer]
 
 
-@inner(error_model="numpy")
+@inlined(error_model="numpy")
 def embed(table, ids, x, counters, stage):  # type: ignore[no-untyped-def]
     """x [n, width] = rows of the table (int8 codes, scales of groups of columns)."""
     codes, scales = table
@@ -70,7 +70,7 @@ def embed(table, ids, x, counters, stage):  # type: ignore[no-untyped-def]
     return ended(counters, stage, len(ids))
 
 
-@inner(fastmath=FREE, error_model="numpy")
+@inlined(fastmath=FREE, error_model="numpy")
 def begin_layer(x, gain, bias, epsilon, narrow, wide, counters, stage):  # type: ignore[no-untyped-def]
     """Normed rows, rounded, and what their queries, keys and values begin with: a bias, or 0."""
     room = np.empty(x.shape[1], np.float32)
@@ -85,7 +85,7 @@ def begin_layer(x, gain, bias, epsilon, narrow, wide, counters, stage):  # type:
     return ended(counters, stage, len(x))
 
 
-@inner(error_model="numpy")
+@inlined(error_model="numpy")
 def show(x, hidden_rows, hidden, number, counters, stage):  # type: ignore[no-untyped-def]
     """The residual stream of some rows."""
     row = next_piece(counters, stage, len(hidden_rows))
@@ -95,7 +95,7 @@ def show(x, hidden_rows, hidden, number, counters, stage):  # type: ignore[no-un
     return ended(counters, stage, len(hidden_rows))
 
 
-@inner(fastmath=FREE, error_model="numpy")
+@inlined(fastmath=FREE, error_model="numpy")
 def end(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     x, gain, epsilon, logit_rows, hidden_rows, hidden, told, final, counters, stage
 ):

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from truedraw.compiled import inner
+from truedraw.compiled import inlined
 from truedraw.engine.native.attention import come, compare, mix, softened
 from truedraw.engine.native.heads import SLOTS
 
 SPAN = 4  # rows of a text whose queries meet its keys and values together
 
 
-@inner(error_model="numpy")
+@inlined(error_model="numpy")
 def look(begin, end, group, flat, num_kv, head, lanes, memory):  # type: ignore[no-untyped-def]
     """Of the rows begin .. end - 1 of a text, and `group` queries each that share a head of keys and values.
 
@@ -45,7 +45,7 @@ def look(begin, end, group, flat, num_kv, head, lanes, memory):  # type: ignore[
         mix_own(row, shared, lanes, scores, (row - begin) * group, group, values, num_kv, head, found)
 
 
-@inner(error_model="numpy")
+@inlined(error_model="numpy")
 def sees(row, slot, lanes):  # type: ignore[no-untyped-def]
     """Whether a row sees a slot of the pass; all before it everybody does."""
     past, begins, masks, mask_begins, lane = lanes[0], lanes[1], lanes[4], lanes[5], lanes[6][row]
@@ -55,7 +55,7 @@ def sees(row, slot, lanes):  # type: ignore[no-untyped-def]
     return masks[mask_begins[lane] + place * width + slot - past[lane]] != 0
 
 
-@inner(error_model="numpy")
+@inlined(error_model="numpy")
 def visible(row, lanes, scores, begin, end):  # type: ignore[no-untyped-def]
     """How many slots a row sees, itself the last; lines begin .. end - 1 of scores then begin with these."""
     past, begins, lane = lanes[0], lanes[1], lanes[6][row]
@@ -68,7 +68,7 @@ def visible(row, lanes, scores, begin, end):  # type: ignore[no-untyped-def]
     return count
 
 
-@inner(error_model="numpy")
+@inlined(error_model="numpy")
 def mix_slots(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     shares, begin, end, first, slot, n, values, num_kv, head, pages, page, found
 ):
@@ -84,7 +84,7 @@ def mix_slots(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
         gone += count
 
 
-@inner(error_model="numpy")
+@inlined(error_model="numpy")
 def mix_own(row, shared, lanes, shares, begin, group, values, num_kv, head, found):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     """Of one row: the values of those slots, from number `shared` on, that it sees; all before these it does."""
     past, begins, pages, page_begins, lane = lanes[0], lanes[1], lanes[2], lanes[3], lanes[6][row]

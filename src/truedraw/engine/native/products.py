@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from truedraw.compiled import compiled, inner
+from truedraw.compiled import compiled, inlined
 from truedraw.engine.native.blocks import LANES, QUAD, ZERO
 from truedraw.engine.native.machine import magnitude, single
 from truedraw.engine.native.softly import FREE
@@ -14,7 +14,7 @@ MOST = np.float32(127)  # of an int8
 four, two, one = add_block(MOST_ROWS), add_block(2), add_block(1)
 
 
-@inner(fastmath=FREE, error_model="numpy")
+@inlined(fastmath=FREE, error_model="numpy")
 def round_row(row, size, numbers, steps, starts):  # type: ignore[no-untyped-def]
     """One row [inputs] as int8 [inputs of whole blocks], what 1 of them stands for [blocks], and int32 [blocks] that
     make up for codes that are ZERO too large: -ZERO times the sum of a block. What is no number makes its block none.
@@ -37,7 +37,7 @@ def round_row(row, size, numbers, steps, starts):  # type: ignore[no-untyped-def
         starts[block] = -ZERO * total
 
 
-@inner(fastmath=FREE, error_model="numpy")
+@inlined(fastmath=FREE, error_model="numpy")
 def add_tiles(matrix, rounded, out, fresh, begin, end, whole):  # type: ignore[no-untyped-def]
     """out [n, outputs] += the tiles begin .. end - 1 of a matrix times rounded rows; fresh: = instead.
 
@@ -61,7 +61,7 @@ def add_tiles(matrix, rounded, out, fresh, begin, end, whole):  # type: ignore[n
                 target[lane] = whole[row, lane] + (np.float32(0) if fresh else target[lane])
 
 
-@inner()
+@inlined()
 def add_rows(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     codes, first, quads, block, blocks, lines, steps, starts, scales, scale, whole, n
 ):
@@ -89,7 +89,7 @@ def looked_up(codes, scales, tokens):  # type: ignore[no-untyped-def]
     return out
 
 
-@inner(error_model="numpy")
+@inlined(error_model="numpy")
 def look_up(codes, scales, token, out):  # type: ignore[no-untyped-def]
     """One such row into out [width]."""
     group = codes.shape[1] // scales.shape[1]

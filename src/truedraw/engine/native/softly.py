@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from truedraw.compiled import inner
+from truedraw.compiled import inlined
 from truedraw.engine.native.machine import power
 
 FREE = {"contract", "reassoc", "nsz"}
@@ -23,7 +23,7 @@ C2, C3, C4, C5, C6, C7 = C[2:]
 ONE = np.float32(1)
 
 
-@inner(error_model="numpy")
+@inlined(error_model="numpy")
 def exp(x):  # type: ignore[no-untyped-def]
     """e**x of a float32 x <= 0; e**-87 of all below, NaN of NaN."""
     x = max(x, LOWEST)
@@ -38,14 +38,14 @@ def exp(x):  # type: ignore[no-untyped-def]
     return y * power(np.int32(n))
 
 
-@inner(error_model="numpy")
+@inlined(error_model="numpy")
 def silu(x):  # type: ignore[no-untyped-def]
     """x / (1 + e**-x) of a float32."""
     small = exp(-abs(x))
     return x * ((ONE if x >= 0 else small) / (ONE + small))
 
 
-@inner(fastmath=FREE, error_model="numpy")
+@inlined(fastmath=FREE, error_model="numpy")
 def norm(row, gain, epsilon, out):  # type: ignore[no-untyped-def]
     """x / rms(x) * gain of one row."""
     squares = np.float32(0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.compiled import inner
+from truedraw.compiled import inlined
 from truedraw.engine.native.machine import give_way, seen, taken
 
 APART = 16  # counters from one to the next, so that no two lie in one cache line
@@ -21,21 +21,21 @@ def counters(stages: int) -> NDArray[np.int64]:
     return np.zeros(stages * 2 * APART, np.int64)
 
 
-@inner()
+@inlined()
 def next_piece(counters, stage, pieces):  # type: ignore[no-untyped-def]
     """A piece of a stage that nobody else has; -1: there is none left. counters: see there."""
     piece = taken(counters, 2 * APART * stage)
     return piece if piece < pieces else -1
 
 
-@inner()
+@inlined()
 def done(counters, stage, pieces):  # type: ignore[no-untyped-def]
     """One piece of it is; the next one, as next_piece."""
     taken(counters, 2 * APART * stage + APART)
     return next_piece(counters, stage, pieces)
 
 
-@inner()
+@inlined()
 def ended(counters, stage, pieces):  # type: ignore[no-untyped-def]
     """Wait until all of them are; the next stage."""
     looks = 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from truedraw.compiled import inner
+from truedraw.compiled import inlined
 from truedraw.engine.native.blocks import LANES
 from truedraw.engine.native.products import add_tiles, round_row
 from truedraw.engine.native.softly import FREE, norm, silu
@@ -16,7 +16,7 @@ from truedraw.engine.native.stages import done, ended, next_piece
 PIECES = 6  # that a matrix is shared out in, for each thread: one that is held up keeps the others waiting for so much
 
 
-@inner(fastmath=FREE, error_model="numpy")
+@inlined(fastmath=FREE, error_model="numpy")
 def multiply(matrix, rounded, out, fresh, counters, stage, pieces):  # type: ignore[no-untyped-def]
     """out [n, outputs] += rounded rows times a matrix, Blocks; fresh: = instead. `pieces` of it, about."""
     tiles = len(matrix[0])
@@ -29,14 +29,14 @@ def multiply(matrix, rounded, out, fresh, counters, stage, pieces):  # type: ign
     return ended(counters, stage, count)
 
 
-@inner(error_model="numpy")
+@inlined(error_model="numpy")
 def round_here(values, rounded, row):  # type: ignore[no-untyped-def]
     """One row of what memory.room gives."""
     numbers, steps, starts = rounded
     round_row(values, numbers.shape[1] // steps.shape[1], numbers[row], steps[row], starts[row])
 
 
-@inner(fastmath=FREE, error_model="numpy")
+@inlined(fastmath=FREE, error_model="numpy")
 def norm_all(x, gain, epsilon, rounded, counters, stage):  # type: ignore[no-untyped-def]
     """Normed rows, rounded."""
     room = np.empty(x.shape[1], np.float32)
@@ -48,7 +48,7 @@ def norm_all(x, gain, epsilon, rounded, counters, stage):  # type: ignore[no-unt
     return ended(counters, stage, len(x))
 
 
-@inner(error_model="numpy")
+@inlined(error_model="numpy")
 def round_all(values, rounded, counters, stage):  # type: ignore[no-untyped-def]
     """Rows as they are, rounded."""
     row = next_piece(counters, stage, len(values))
@@ -58,7 +58,7 @@ def round_all(values, rounded, counters, stage):  # type: ignore[no-untyped-def]
     return ended(counters, stage, len(values))
 
 
-@inner(fastmath=FREE, error_model="numpy")
+@inlined(fastmath=FREE, error_model="numpy")
 def gate_all(inside, rounded, counters, stage):  # type: ignore[no-untyped-def]
     """silu(g) u of rows that have all g and then all u, rounded."""
     half = inside.shape[1] // 2

@@ -3,7 +3,7 @@ engine/native/stages.py has them."""
 
 from __future__ import annotations
 
-from truedraw.compiled import compiled, inner
+from truedraw.compiled import compiled, inlined
 from truedraw.engine.native.softly import FREE, norm
 from truedraw.engine.native.stages import done, ended, next_piece
 from truedraw.engine.native.together import gate_all, multiply, norm_all, round_all, round_here
@@ -42,7 +42,7 @@ def compute(given, matrices, gains, epsilon, told, memory, counters, pieces):  #
     return multiply(written, r_written, logits, True, counters, stage, pieces)
 
 
-@inner(fastmath=FREE, error_model="numpy")
+@inlined(fastmath=FREE, error_model="numpy")
 def begin(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     features, states, embedded, ones, epsilon, after, e, rounded_rows, counters, stage
 ):
@@ -58,7 +58,7 @@ def begin(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     return ended(counters, stage, len(states))
 
 
-@inner(fastmath=FREE, error_model="numpy")
+@inlined(fastmath=FREE, error_model="numpy")
 def face(after, e, ones, epsilon, beside, rounded_rows, counters, stage):  # type: ignore[no-untyped-def]
     """u = (n(x), n(e(t))), rounded."""
     width = after.shape[1]
