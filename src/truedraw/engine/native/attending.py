@@ -8,12 +8,14 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import inlined
-from truedraw.engine.native.attention import keep, turn
-from truedraw.engine.native.heads import SLOTS
+from truedraw.engine.native.attention import come, keep, keep_key, turn
+from truedraw.engine.native.heads import NEAR, SLOTS
 from truedraw.engine.native.looking import SPAN, look
 from truedraw.engine.native.softly import FREE
 from truedraw.engine.native.stages import done, ended, next_piece
 from truedraw.sampling.kernels.bits import alive, borrowed
+
+SPANS = 4  # whose keys and values one thread writes, one behind the other
 
 
 @inlined(fastmath=FREE, error_model="numpy")
@@ -22,30 +24,34 @@ def remember(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917 - a stag
 ):
     """Keys, turned, and values into the slots of the pass.
 
-    A piece is a span of rows and a head, as rows that follow each other write side by side: two threads would take
-    the same lines of memory from each other.
+    A piece is some spans and a head, as rows that follow each other write side by side: two threads would take the same
+    lines of memory from each other. All that a piece writes to is asked for at once: the counter that it ends with
+    waits until all is written.
     """
     num_heads, num_kv, size = sizes
-    past, begins, pages, page_begins, lane_of, spans = lanes[0], lanes[1], lanes[2], lanes[3], lanes[6], lanes[7]
-    positions, turns = rows[1], rows[4]
-    room = np.empty(size, np.float32)
-    key = borrowed(room)
-    piece = next_piece(counters, stage, len(spans) * num_kv)
+    positions, turns, spans = rows[1], rows[4], lanes[7]
+    room, flat = np.empty(size, np.float32), borrowed((keys.reshape(-1), values.reshape(-1)))
+    key, pieces = borrowed(room), (len(spans) + SPANS - 1) // SPANS * num_kv
+    piece = next_piece(counters, stage, pieces)
     while piece >= 0:
-        begin, head = spans[piece // num_kv], piece % num_kv
-        first = (num_heads + head) * size
-        for row in range(begin, end_of(begin, lanes)):
-            lane = lane_of[row]
-            slot = past[lane] + row - begins[lane]
-            page = pages[page_begins[lane] + slot // SLOTS]
+        head, following = piece % num_kv, (piece // num_kv + 1) * SPANS
+        begin, end = spans[following - SPANS], spans[following] if following < len(spans) else len(wide)
+        for row in range(begin, end):
+            page, slot = place_of(row, lanes)
+            start = (page * num_kv + head) * SLOTS * size
+            come(flat[0], start + slot // NEAR * NEAR * size, NEAR * size)
+            come(flat[1], start + slot * size, size)
+        first, value = (num_heads + head) * size, (num_heads + num_kv + head) * size
+        for row in range(begin, end):
+            page, slot = place_of(row, lanes)
+            start = (page * num_kv + head) * SLOTS * size
+            keep(wide[row, value : value + size], flat[1], start + slot * size)
             key[:] = wide[row, first : first + size]
             turn(key, gain, epsilon, turns[positions[row]])
-            keep(key, keys[page, head], slot % SLOTS, True)
-            value = first + num_kv * size
-            keep(wide[row, value : value + size], values[page, head], slot % SLOTS, False)
-        piece = done(counters, stage, len(spans) * num_kv)
+            keep_key(key, flat[0], start, slot)
+        piece = done(counters, stage, pieces)
     alive(room)
-    return ended(counters, stage, len(spans) * num_kv)
+    return ended(counters, stage, pieces)
 
 
 @inlined(fastmath=FREE, error_model="numpy")
@@ -66,6 +72,7 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     while piece >= 0:
         begin, head = spans[piece // num_kv], piece % num_kv
         end = end_of(begin, lanes)
+        come(flat[0], (first_page(begin, lanes) * num_kv + head) * SLOTS * size, SLOTS * size)
         for q in range((end - begin) * group):
             row, first = begin + q // group, (head * group + q % group) * size
             ask(wide[row], first, gain, epsilon, turns[positions[row]], memory[0][q])
@@ -76,6 +83,21 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
         piece = done(counters, stage, len(spans) * num_kv)
     alive((queries, scores, totals, found))
     return ended(counters, stage, len(spans) * num_kv)
+
+
+@inlined(error_model="numpy")
+def place_of(row, lanes):  # type: ignore[no-untyped-def]
+    """Where a row's key and value go: a page, and the slot in it."""
+    past, begins, pages, page_begins, lane = lanes[0], lanes[1], lanes[2], lanes[3], lanes[6][row]
+    slot = past[lane] + row - begins[lane]
+    return pages[page_begins[lane] + slot // SLOTS], slot % SLOTS
+
+
+@inlined(error_model="numpy")
+def first_page(row, lanes):  # type: ignore[no-untyped-def]
+    """Of a row's text."""
+    pages, page_begins, lane_of = lanes[2], lanes[3], lanes[6]
+    return pages[page_begins[lane_of[row]]]
 
 
 @inlined(error_model="numpy")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import inlined
-from truedraw.engine.native.heads import COLUMNS, MOST_HEADS, SLOTS, compare_page, mix_slots
+from truedraw.engine.native.heads import COLUMNS, MOST_HEADS, NEAR, SLOTS, compare_page, mix_slots
 from truedraw.engine.native.machine import halved, ordered, unordered
 from truedraw.engine.native.softly import FREE, exp
 from truedraw.sampling.kernels.bits import CACHE_LINE, prefetch
@@ -42,41 +42,44 @@ def turn(head, gain, epsilon, turns):  # type: ignore[no-untyped-def]
 
 
 @inlined(error_model="numpy")
-def keep(numbers, slots, slot, turned):  # type: ignore[no-untyped-def]
-    """A key or value [head_dim] into its slot, as float16; too large ones make logits that are no numbers.
-
-    slots [slots, head_dim]; turned: [head_dim, slots].
-    """
+def keep(numbers, slots, first):  # type: ignore[no-untyped-def]
+    """A value [head_dim] into slots, flat, from a place on, as float16; too large ones make logits that are none."""
     for k in range(len(numbers)):
-        bits = halved(numbers[k])
-        if turned:
-            slots[k, slot] = bits
-        else:
-            slots[slot, k] = bits
+        slots[first + k] = halved(numbers[k])
+
+
+@inlined(error_model="numpy")
+def keep_key(numbers, slots, page, slot):  # type: ignore[no-untyped-def]
+    """The same of a key, into a slot of the page that begins at a place, see heads.compare_page."""
+    first = page + (slot // NEAR) * NEAR * len(numbers) + 2 * (slot % NEAR)
+    for pair in range(len(numbers) // 2):
+        slots[first + pair * 2 * NEAR] = halved(numbers[2 * pair])
+        slots[first + pair * 2 * NEAR + 1] = halved(numbers[2 * pair + 1])
 
 
 @inlined()
-def compare(queries, n, keys, heads, head, pages, begin, end, scores):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+def compare(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+    queries, n, keys, heads, head, pages, begin, end, scores
+):
     """scores [n, slots] of queries [n, head_dim] that share keys, over the pages number begin .. end - 1.
 
-    keys: flat [pages, heads, head_dim, SLOTS]: slots stand side by side, as many are compared at once.
+    keys: flat [pages, heads, head_dim SLOTS], see heads.compare_page.
     """
     size, gap = queries.shape[1], scores.shape[1]
     lines, out = queries.reshape(-1), scores.reshape(-1)
     for number in range(begin, end):
         key = (pages[number] * heads + head) * size * SLOTS
-        if number + 1 < end:
-            come(keys, (pages[number + 1] * heads + head) * size * SLOTS, size * SLOTS)
+        then = (pages[min(number + 1, end - 1)] * heads + head) * size * SLOTS
         for q in range(0, n, MOST_HEADS):
             first, at = q * size, q * gap + (number - begin) * SLOTS
             if n - q >= 4:
-                compare_four(lines, first, size, keys, key, out, at, gap)
+                compare_four(lines, first, size, keys, key, then, out, at, gap)
             elif n - q == 3:
-                compare_three(lines, first, size, keys, key, out, at, gap)
+                compare_three(lines, first, size, keys, key, then, out, at, gap)
             elif n - q == 2:
-                compare_two(lines, first, size, keys, key, out, at, gap)
+                compare_two(lines, first, size, keys, key, then, out, at, gap)
             else:
-                compare_one(lines, first, size, keys, key, out, at, gap)
+                compare_one(lines, first, size, keys, key, then, out, at, gap)
 
 
 @inlined()
@@ -87,10 +90,11 @@ def come(flat, first, n):  # type: ignore[no-untyped-def]
 
 
 @inlined()
-def mix(shares, begin, end, first, n, values, place, out):  # type: ignore[no-untyped-def]
+def mix(shares, begin, end, first, n, values, place, then, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     """out [q, head_dim] += sum_{i < n} shares[q, first + i] times value number i from a place on; begin <= q < end.
 
-    values: flat, of a page one behind the other. A sum goes along the text, in as many calls as it may be.
+    values: flat, of a page one behind the other. A sum goes along the text, in as many calls as it may be. then: the
+    place of what is wanted next.
     """
     size, line = out.shape[1], shares.shape[1]
     weights, target = shares.reshape(-1), out.reshape(-1)
@@ -98,17 +102,18 @@ def mix(shares, begin, end, first, n, values, place, out):  # type: ignore[no-un
         heads, column = min(MOST_HEADS, end - q), 0
         while column < size:
             wide, at = size - column >= COLUMNS[0], q * size + column
+            here, soon, there = place + column, then + column, q * line + first
             if wide and heads == 4:
-                mix_four(weights, q * line + first, line, values, place + column, size, n, target, at, size)
+                mix_four(weights, there, line, values, here, soon, size, n, target, at, size)
             elif wide and heads == 3:
-                mix_three(weights, q * line + first, line, values, place + column, size, n, target, at, size)
+                mix_three(weights, there, line, values, here, soon, size, n, target, at, size)
             else:
                 for each in range(heads):
-                    here, there = (q + each) * line + first, at + each * size
+                    there, to = (q + each) * line + first, at + each * size
                     if wide:
-                        mix_one(weights, here, line, values, place + column, size, n, target, there, size)
+                        mix_one(weights, there, line, values, here, soon, size, n, target, to, size)
                     else:
-                        mix_narrow(weights, here, line, values, place + column, size, n, target, there, size)
+                        mix_narrow(weights, there, line, values, here, soon, size, n, target, to, size)
             column += COLUMNS[0] if wide else COLUMNS[1]
 
 

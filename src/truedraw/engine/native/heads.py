@@ -15,36 +15,50 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from truedraw.sampling.kernels.bits import CACHE_LINE, fetch
+
 SLOTS = 32  # of a page
+NEAR = 8  # slots whose keys stand together, pair by pair of places of a head: a key that is written touches few lines
 WIDE = 16  # numbers in a vector
 MOST_HEADS = 4  # at once: their sums fit into the processor's registers
 COLUMNS = (64, 16)  # places of a head whose sums are held at once
 I16, I32, I64, HALF, SINGLE = ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.HalfType(), ir.FloatType()
-HALVES, SINGLES = ir.VectorType(HALF, WIDE), ir.VectorType(SINGLE, WIDE)
+HALVES, SINGLES, PAIRS = ir.VectorType(HALF, WIDE), ir.VectorType(SINGLE, WIDE), ir.VectorType(I64, WIDE // 2)
+BYTES = ir.IntType(8).as_pointer()
 
 
 def compare_page(heads: int) -> Any:
-    """scores[at + g gap + s] = sum_k queries[first + g size + k] keys[key + k SLOTS + s], s < SLOTS, for so many g.
+    """scores[at + g gap + s] = sum_k queries[first + g size + k] key_s[k], s < SLOTS, for so many g; even places of a
+    head are added up apart from odd ones.
 
-    An operation of (queries, first, size, keys, key, scores, at, gap): float32, bits of float16, float32, each flat.
+    keys, from `key` on: [SLOTS / NEAR, size / 2, NEAR, 2]. As much from `ahead` on is asked for meanwhile.
+    An operation of (queries, first, size, keys, key, ahead, scores, at, gap): float32, bits of float16, float32, each
+    flat.
     """
 
     @intrinsic  # type: ignore[untyped-decorator]
     def operation(  # noqa: PLR0913, PLR0917
-        typing: Any, queries: Any, first: Any, size: Any, keys: Any, key: Any, scores: Any, at: Any, gap: Any
-    ) -> Any:
+        typing: Any, queries: Any, first: Any, size: Any, keys: Any, key: Any, ahead: Any, scores: Any, at: Any,
+        gap: Any,
+    ) -> Any:  # fmt: skip
         def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            lines, page, out = _data(context, builder, signature, given, (0, 3, 5))
-            lines, page, out = (builder.gep(a, [given[k]]) for a, k in ((lines, 1), (page, 4), (out, 6)))
-            held = _zeros(builder, heads, SLOTS // WIDE)
-            with cgutils.for_range(builder, given[2], intp=I64) as loop:
-                row = builder.gep(page, [builder.mul(loop.index, I64(SLOTS))])
-                _add_row(builder, held, row, lines, given[2], loop.index)
-            _write(builder, held, out, given[7])
+            lines, pages, out = _data(context, builder, signature, given, (0, 3, 6))
+            lines, out = (builder.gep(a, [given[k]]) for a, k in ((lines, 1), (out, 7)))
+            page, then = (builder.gep(pages, [given[k]]) for k in (4, 5))
+            held = _zeros(builder, heads, SLOTS // NEAR)
+            with cgutils.for_range(builder, builder.lshr(given[2], I64(1)), intp=I64) as loop:
+                _fetched(builder, then, loop.index, 2 * SLOTS)
+                parts = [builder.mul(given[2], I64(NEAR * part)) for part in range(SLOTS // NEAR)]
+                here = builder.gep(page, [builder.mul(loop.index, I64(WIDE))])
+                some = [_widened(builder, builder.gep(here, [part])) for part in parts]
+                for g, whole in enumerate(held):
+                    place = builder.add(builder.mul(given[2], I64(g)), builder.mul(loop.index, I64(2)))
+                    _add(builder, whole, some, _pair(builder, builder.gep(lines, [place])))
+            _write(builder, [_joined(builder, line) for line in held], out, given[8])
             return context.get_dummy_value()
 
         whole = types.int64
-        return types.none(queries, whole, whole, keys, whole, scores, whole, whole), generate
+        return types.none(queries, whole, whole, keys, whole, whole, scores, whole, whole), generate
 
     return operation
 
@@ -53,27 +67,34 @@ def mix_slots(heads: int, columns: int) -> Any:
     """out[at + g gap + k] += sum_{s < n} shares[first + g line + s] values[start + s size + k], k < columns,
     for so many g; slots one after the other, so that a text may come in parts.
 
-    An operation of (shares, first, line, values, start, size, n, out, at, gap): float32, bits of float16, float32, each
-    flat.
+    As much from `ahead` on is asked for meanwhile.
+    An operation of (shares, first, line, values, start, ahead, size, n, out, at, gap): float32, bits of float16,
+    float32, each flat.
     """
 
     @intrinsic  # type: ignore[untyped-decorator]
     def operation(  # noqa: PLR0913, PLR0917
-        typing: Any, shares: Any, first: Any, line: Any, values: Any, start: Any, size: Any, n: Any, out: Any, at: Any,
-        gap: Any,
+        typing: Any, shares: Any, first: Any, line: Any, values: Any, start: Any, ahead: Any, size: Any, n: Any,
+        out: Any, at: Any, gap: Any,
     ) -> Any:  # fmt: skip
         def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            factors, source, target = _data(context, builder, signature, given, (0, 3, 7))
-            factors, source, target = (builder.gep(a, [given[k]]) for a, k in ((factors, 1), (source, 4), (target, 8)))
-            held = _begun(builder, heads, columns // WIDE, target, given[9])
-            with cgutils.for_range(builder, given[6], intp=I64) as loop:
-                row = builder.gep(source, [builder.mul(loop.index, given[5])])
-                _add_row(builder, held, row, factors, given[2], loop.index)
-            _write(builder, held, target, given[9])
+            factors, slots, target = _data(context, builder, signature, given, (0, 3, 8))
+            factors, target = (builder.gep(a, [given[k]]) for a, k in ((factors, 1), (target, 9)))
+            source, then = (builder.gep(slots, [given[k]]) for k in (4, 5))
+            held = _begun(builder, heads, columns // WIDE, target, given[10])
+            with cgutils.for_range(builder, given[7], intp=I64) as loop:
+                gone = builder.mul(loop.index, given[6])
+                _fetched(builder, builder.gep(then, [gone]), I64(0), columns)
+                row = builder.gep(source, [gone])
+                some = [_widened(builder, builder.gep(row, [I64(part * WIDE)])) for part in range(columns // WIDE)]
+                for g, whole in enumerate(held):
+                    place = builder.add(builder.mul(given[2], I64(g)), loop.index)
+                    _add(builder, whole, some, _spread(builder, builder.load(builder.gep(factors, [place]))))
+            _write(builder, held, target, given[10])
             return context.get_dummy_value()
 
         whole = types.int64
-        return types.none(shares, whole, whole, values, whole, whole, whole, out, whole, whole), generate
+        return types.none(shares, whole, whole, values, whole, whole, whole, whole, out, whole, whole), generate
 
     return operation
 
@@ -98,27 +119,50 @@ def _begun(builder: Any, heads: int, parts: int, source: Any, gap: Any) -> list[
     return held
 
 
-def _add_row(builder: Any, held: list[list[Any]], row: Any, factors: Any, line: Any, number: Any) -> None:
-    """To the sums of each head g, a row of float16 times factors[g line + number]."""
-    some = [_widened(builder, row, part) for part in range(len(held[0]))]
-    for g, whole in enumerate(held):
-        place = builder.add(builder.mul(line, I64(g)), number)
-        _add(builder, whole, some, builder.load(builder.gep(factors, [place])))
+def _fetched(builder: Any, pages: Any, number: Any, size: int) -> None:
+    """`size` numbers of 16 bits, the part of this number of what is wanted soon."""
+    first = builder.bitcast(builder.gep(pages, [builder.mul(number, I64(size))]), BYTES)
+    for line in range(0, 2 * size, CACHE_LINE):
+        fetch(builder, builder.gep(first, [I64(line)]))
 
 
-def _widened(builder: Any, row: Any, part: int) -> Any:
+def _widened(builder: Any, there: Any) -> Any:
     """WIDE float16 as float32."""
-    there = builder.gep(row, [I64(part * WIDE)])
     return builder.fpext(builder.load(builder.bitcast(there, HALVES.as_pointer()), align=2), SINGLES)
 
 
-def _add(builder: Any, held: list[Any], some: list[Any], factor: Any) -> None:
+def _spread(builder: Any, factor: Any) -> Any:
     one = builder.insert_element(SINGLES(ir.Undefined), factor, I32(0))
-    everywhere = builder.shuffle_vector(one, SINGLES(ir.Undefined), ir.VectorType(I32, WIDE)([0] * WIDE))
+    return builder.shuffle_vector(one, SINGLES(ir.Undefined), ir.VectorType(I32, WIDE)([0] * WIDE))
+
+
+def _pair(builder: Any, there: Any) -> Any:
+    """Two numbers that stand side by side, over and over."""
+    both = builder.load(builder.bitcast(there, I64.as_pointer()), align=4)
+    one = builder.insert_element(PAIRS(ir.Undefined), both, I32(0))
+    many = builder.shuffle_vector(one, PAIRS(ir.Undefined), ir.VectorType(I32, WIDE // 2)([0] * (WIDE // 2)))
+    return builder.bitcast(many, SINGLES)
+
+
+def _add(builder: Any, held: list[Any], some: list[Any], factors: Any) -> None:
     form = ir.FunctionType(SINGLES, [SINGLES, SINGLES, SINGLES])
     fma = cgutils.get_or_insert_function(builder.module, form, f"llvm.fma.v{WIDE}f32")
     for whole, each in zip(held, some, strict=True):
-        builder.store(builder.call(fma, [everywhere, each, builder.load(whole)]), whole)
+        builder.store(builder.call(fma, [factors, each, builder.load(whole)]), whole)
+
+
+def _joined(builder: Any, line: list[Any]) -> list[Any]:
+    """Sums of the even and the odd places of NEAR slots in a vector: those of all places, WIDE slots in a vector."""
+    found = []
+    for first, second in zip(line[::2], line[1::2], strict=True):
+        both = builder.load(first), builder.load(second)
+        even, odd = (
+            builder.shuffle_vector(*both, ir.VectorType(I32, WIDE)(list(range(begin, 2 * WIDE, 2)))) for begin in (0, 1)
+        )
+        held = cgutils.alloca_once(builder, SINGLES)
+        builder.store(builder.fadd(even, odd), held)
+        found.append(held)
+    return found
 
 
 def _write(builder: Any, held: list[list[Any]], out: Any, gap: Any) -> None:

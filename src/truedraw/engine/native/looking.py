@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import inlined
-from truedraw.engine.native.attention import come, compare, mix, softened
+from truedraw.engine.native.attention import compare, mix, softened
 from truedraw.engine.native.heads import SLOTS
 
 SPAN = 4  # rows of a text whose queries meet its keys and values together
@@ -77,10 +77,9 @@ def mix_slots(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     while gone < n:
         number, place = page + (slot + gone) // SLOTS, (slot + gone) % SLOTS
         count = min(SLOTS - place, n - gone)
-        if gone + count < n:
-            come(values, (pages[number + 1] * num_kv + head) * SLOTS * size, SLOTS * size)
         start = ((pages[number] * num_kv + head) * SLOTS + place) * size
-        mix(shares, begin, end, first + gone, count, values, start, found)
+        then = (pages[number + 1] * num_kv + head) * SLOTS * size if gone + count < n else start
+        mix(shares, begin, end, first + gone, count, values, start, then, found)
         gone += count
 
 

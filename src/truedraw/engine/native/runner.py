@@ -25,7 +25,7 @@ class NativeRunner:
     """As engine.openvino.runner.Runner: the next pass overwrites what it returns.
 
     cache: [2 layers, pages, kv heads, slots times head_dim], bits of float16, keys and values in turn. Of a page and a
-    head of keys the slots stand side by side, of values the places of the head.
+    head values stand one behind the other, keys as heads.py has them.
     """
 
     pads = False  # a pass has just the rows that it needs
