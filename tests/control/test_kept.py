@@ -9,13 +9,14 @@ import pytest
 
 from control.worlds import Source, World
 from truedraw.control.costs import PassCosts
-from truedraw.control.experience import FIRST, NODE, Before, Experience, Pace
+from truedraw.control.experience import FIRST, Before, Experience, Pace, beyond
 from truedraw.control.kept import DEAREST, ENOUGH, HOPE, LONGEST_NAME, MOST, recalled, remember
 from truedraw.control.payoff import LONGEST, SHORTEST, PayoffController
+from truedraw.control.slope import SHARE
 from truedraw.protocol import Asker, DraftCost
 
 PASS, CALL = 0.04, 0.006  # seconds
-COST = DraftCost("it", False, 0.3, 0.1, 0.2)
+COST = DraftCost("it", False, 0.3, 0.1, 0.2, 0.05)
 IT = ("it", False)
 
 
@@ -61,7 +62,12 @@ def test_what_was_kept_is_believed_before_the_first_call() -> None:
     assert pace.call == pytest.approx(0.3 * PASS)
     assert pace.token == pytest.approx(0.1 * PASS)
     assert pace.chain(5) == pytest.approx(0.5 * PASS)
-    assert pace.tree(2, 5) == pytest.approx(0.2 * PASS * (2 + NODE * 5))
+    assert pace.tree(2, 5) == pytest.approx(PASS * (0.2 + 0.05 * beyond(2, 5)))
+
+
+def test_what_a_further_level_takes_may_have_been_kept_by_nobody() -> None:
+    pace = Experience(passes(), {IT: replace(COST, further=0.0)}).of("it").pace
+    assert pace.tree(2, 5) == pytest.approx(PASS * (0.2 + 0.2 * SHARE * beyond(2, 5)))
 
 
 @pytest.mark.parametrize(("source", "coupled"), [("other", False), ("it", True)])
@@ -84,7 +90,8 @@ def test_it_serves_until_a_few_calls_were_measured_which_replace_it() -> None:
         assert known.of("it").pace.call == pytest.approx(0.3 * PASS)
     calls(known, CALL)
     assert known.of("it").pace.is_measured
-    assert known.of("it").pace.rates == pytest.approx((CALL, CALL / 3, CALL / (3 + 3 * NODE)))
+    first = CALL / (1 + SHARE * beyond(3, 3))  # its parts cannot be told apart yet
+    assert known.of("it").pace.rates == pytest.approx((CALL, CALL / 3, first, SHARE * first))
 
 
 def test_calls_that_found_nothing_do_not_replace_it() -> None:
@@ -123,8 +130,8 @@ def test_what_was_measured_is_kept_in_passes_and_recalled() -> None:
     engine = remembered(Keeping(), *[CALL] * FIRST, levels=2)
     assert recalled(engine) == {IT: engine.costs[0]}
     cost = engine.costs[0]
-    found = (cost.call, cost.token, cost.level)
-    assert found == pytest.approx((CALL / PASS, CALL / PASS / 3, CALL / PASS / (2 + NODE * 3)))
+    found, first = (cost.call, cost.token, cost.level, cost.further), CALL / PASS / (1 + SHARE * beyond(2, 3))
+    assert found == pytest.approx((CALL / PASS, CALL / PASS / 3, first, SHARE * first))
     again = Experience(passes(7 * PASS), recalled(engine)).of("it").pace
     assert again.call == pytest.approx(7 * CALL)
     assert again.chain(3) == pytest.approx(7 * CALL)
@@ -177,7 +184,8 @@ def test_who_was_not_tried_is_thought_less_dear_until_somebody_tries() -> None:
     known = Experience(passes(), recalled(engine))
     known.of("it")
     remember(engine, known)
-    assert engine.costs == [replace(dear, call=7 * HOPE, token=7 * HOPE, level=7 * HOPE), unused]
+    hoped = replace(dear, call=7 * HOPE, token=7 * HOPE, level=7 * HOPE, further=dear.further * HOPE)
+    assert engine.costs == [hoped, unused]
 
 
 def test_nothing_new_is_not_written() -> None:
@@ -224,5 +232,5 @@ def test_an_engine_that_keeps_nothing_is_left_alone() -> None:
 
 def test_a_pace_without_a_past_is_as_it_was() -> None:
     pace = Pace()
-    assert (pace.is_known, pace.rates, pace.chain(3), pace.tree(1, 3)) == (False, (0, 0, 0), 0, 0)
+    assert (pace.is_known, pace.rates, pace.chain(3), pace.tree(1, 3)) == (False, (0, 0, 0, 0), 0, 0)
     assert Pace(Before(COST, passes())).is_known

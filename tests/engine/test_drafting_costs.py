@@ -12,6 +12,7 @@ from truedraw.protocol import DraftCost, KeepsDraftCosts
 
 COSTS = [
     DraftCost("suffix", False, 0.001, 0.0002, 0.00015),
+    DraftCost("head", False, 0.2, 0.1, 0.2, 0.07),
     DraftCost("model(model=Ωδ/\udcff)", True, 4, 1 / 3, 1),
 ]
 ENTRY = {"source": "it", "coupled": False, "call": 0.5, "token": 0.25, "level": 0.25}
@@ -20,7 +21,7 @@ DAMAGED = ["", "{", "null", "7", "{}", '{"rows": {"1": 0.1}}', "[1]", "[[]]", "[
            json.dumps([{**ENTRY, "call": None}]), json.dumps([{**ENTRY, "call": True}]),
            json.dumps([{**ENTRY, "call": 10**400}]), json.dumps([{**ENTRY, "token": [1]}]),
            json.dumps([{**ENTRY, "source": 3}]), json.dumps([{**ENTRY, "coupled": 0}]),
-           json.dumps([ENTRY, {"source": "it"}]), "\udcff"]  # fmt: skip
+           json.dumps([{**ENTRY, "further": "0"}]), json.dumps([ENTRY, {"source": "it"}]), "\udcff"]  # fmt: skip
 
 
 def test_what_was_written_is_read(tmp_path) -> None:

@@ -11,11 +11,12 @@ from truedraw.control.acceptance import Acceptance
 from truedraw.control.average import FIRST, Average, warmed
 from truedraw.control.costs import PassCosts
 from truedraw.control.opinion import Opinion
+from truedraw.control.slope import SHARE, Slope
 from truedraw.control.upkeep import Upkeep
 from truedraw.protocol import DraftCost
 
 MOST_RECORDS = 256  # drafters with settings that are told apart; the oldest goes first
-NODE = 0.1  # of what a level of a tree takes, that each token of it takes beside
+NODE = 0.15  # of what a further level of a tree takes, that each further token of it takes beside
 Kind = tuple[str, bool]
 """A drafter by its name in a job, and whether a coupled rule judges what it drafts."""
 NOTHING_KEPT: Mapping[Kind, DraftCost] = MappingProxyType({})
@@ -26,7 +27,8 @@ class Rates(NamedTuple):
 
     call: float
     token: float
-    level: float
+    level: float  # the first of a tree, which reads what the target has said
+    further: float  # each one behind it
 
 
 class Before(NamedTuple):
@@ -37,15 +39,16 @@ class Before(NamedTuple):
 
     def rates(self) -> Rates:
         """The machine may have become slower or faster since, and does while its passes are measured anew."""
-        unit = self.passes.seconds(1)
-        return Rates(unit * self.cost.call, unit * self.cost.token, unit * self.cost.level)
+        unit, cost = self.passes.seconds(1), self.cost
+        further = cost.further or SHARE * cost.level
+        return Rates(unit * cost.call, unit * cost.token, unit * cost.level, unit * further)
 
 
 class Pace:
     """What a drafter takes for one text; what it took `before` serves until enough calls were measured."""
 
     def __init__(self, before: Before | None = None) -> None:
-        self._call, self._token, self._level = Average(), Average(), Average()
+        self._call, self._token, self._levels = Average(), Average(), Slope()
         self._before = before
 
     @property
@@ -63,7 +66,7 @@ class Pace:
         """As far as is known; 0 before anything was measured."""
         if self._before is not None:
             return self._before.rates()
-        return Rates(self._call.value, self._token.value, self._level.value)
+        return Rates(self._call.value, self._token.value, self._levels.first, self._levels.further)
 
     @property
     def call(self) -> float:
@@ -81,7 +84,8 @@ class Pace:
 
     def tree(self, levels: int, tokens: int) -> float:
         """Seconds of a tree, 0 until that is known; a level is one step of the drafter, whatever its tokens are."""
-        return self.rates.level * (levels + NODE * tokens) if self.is_known else 0.0
+        rates = self.rates
+        return rates.level + rates.further * beyond(levels, tokens) if self.is_known else 0.0
 
     def add(self, seconds: float, tokens: float, levels: float = 0.0) -> None:
         """One call's time for a text, which drafted so many tokens; one that found nothing tells little at first.
@@ -92,9 +96,14 @@ class Pace:
             return
         self._call = warmed(self._call, seconds)
         self._token = warmed(self._token, seconds / max(1.0, tokens))
-        self._level = warmed(self._level, seconds / max(1.0, (levels or tokens) + NODE * tokens))
+        self._levels.add(beyond(levels or tokens, tokens), seconds)
         if self.is_measured:
             self._before = None
+
+
+def beyond(levels: float, tokens: float) -> float:
+    """What a tree takes beside its first token, in further levels."""
+    return max(levels - 1.0, 0.0) + NODE * max(tokens - 1.0, 0.0)
 
 
 @dataclass(slots=True)

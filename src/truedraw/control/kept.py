@@ -43,21 +43,23 @@ def _cost(kind: Kind, record: Record, unit: float) -> DraftCost | None:
     """As it was measured here; the time of first calls, which load and compile, is none."""
     if not record.pace.is_measured:
         return None
-    call, token, level = record.pace.rates
-    return DraftCost(*kind, call / unit, token / unit, level / unit)
+    return DraftCost(*kind, *(seconds / unit for seconds in record.pace.rates))
 
 
 def _hoped(cost: DraftCost | None) -> DraftCost | None:
     """One that nobody tried, though somebody might have."""
     if cost is None:
         return None
-    return replace(cost, call=HOPE * cost.call, token=HOPE * cost.token, level=HOPE * cost.level)
+    call, token, level, further = (HOPE * each for each in (cost.call, cost.token, cost.level, cost.further))
+    return replace(cost, call=call, token=token, level=level, further=further)
 
 
 def _is_sensible(cost: DraftCost) -> bool:
     seen = (cost.call, cost.token, cost.level)
     return (
         all(isfinite(passes) and passes > 0 for passes in seen)
-        and max(cost.token, cost.level) <= DEAREST
+        and isfinite(cost.further)
+        and cost.further >= 0
+        and max(cost.token, cost.level, cost.further) <= DEAREST
         and len(cost.source) <= LONGEST_NAME
     )

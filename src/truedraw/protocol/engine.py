@@ -145,7 +145,8 @@ class DraftCost:
     coupled: bool  # whether the rule was, see Asker
     call: float
     token: float  # of a chain
-    level: float  # of a tree
+    level: float  # the first of a tree
+    further: float = 0.0  # each level behind it; 0: not known
 
 
 @runtime_checkable
