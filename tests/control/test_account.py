@@ -108,7 +108,7 @@ def test_a_pass_that_computed_a_prompt_is_in_no_width() -> None:
 def test_what_others_decided_is_not_told() -> None:
     account = Account(Experience())
     account.begin([Asker(0, 7, ("it",))], [{"it": Proposal.chain([1, 2])}], {"it": 0.5})
-    account.drafted([Asker(0, 7, ("it",))], [Choice("it", np.array([0, 1]))], [1.4])
+    account.drafted([Asker(0, 7, ("it",))], [Choice("it", np.array([0, 1]))], [(1.4, 0.0)])
     mine = Round(0, (1, 2, 3), (), (), (), 2, 2, seconds=1.0, source="it")
     account.saw([mine, replace(mine, sample=1, source="other")], 6, 6)
     found = account.explanation()
@@ -145,7 +145,7 @@ def test_a_drafter_that_is_asked_late_and_has_nothing_is_told_so() -> None:
     account = Account(Experience())
     asker = Asker(0, 7, ("it",))
     account.begin([asker], [{}], {})
-    account.drafted([asker], [Choice("it", tokens=2)], [1.1])
+    account.drafted([asker], [Choice("it", tokens=2)], [(1.1, 0.0)])
     account.saw([Round(0, (1,), (), (), (), 0, 0, draft_seconds=0.25, late_seconds=0.25, seconds=1.0)], 2, 3)
     found = account.explanation()
     assert (found.draft_rounds, list(found.plain)) == (0, [NOTHING_OFFERED])

@@ -22,7 +22,7 @@ def rounds(account: Account, known: Experience, calls: int, seconds: float, take
         account.begin([ASKER], [{"it": Proposal.chain([1, 2])}], {"it": seconds})
         known.of("it").pace.add(seconds, 2)
         if taken:
-            account.drafted([ASKER], [Choice("it")], [1.5])
+            account.drafted([ASKER], [Choice("it")], [(1.5, 0.0)])
         else:
             account.plain(MEASURING)
         tokens = (1, 2, 3)[: 3 if taken else 1]
@@ -63,7 +63,7 @@ def test_later_calls_are_expected_to_take_what_they_take() -> None:
 def test_a_drafter_that_had_nothing_after_all_was_asked_in_a_plain_round() -> None:
     account = Account(Experience())
     account.begin([ASKER], [{}], {})
-    account.drafted([ASKER], [Choice("it", tokens=2)], [1.1])
+    account.drafted([ASKER], [Choice("it", tokens=2)], [(1.1, 0.0)])
     account.saw([Round(0, (1,), (), (), (), 0, 0, draft_seconds=0.25, seconds=1.25)], 1, 1)
     found = account.explanation()
     assert found.plain[NOTHING_OFFERED].seconds == 0.25

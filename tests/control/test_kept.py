@@ -65,9 +65,44 @@ def test_what_was_kept_is_believed_before_the_first_call() -> None:
     assert pace.tree(2, 5) == pytest.approx(PASS * (0.2 + 0.05 * beyond(2, 5)))
 
 
-def test_what_a_further_level_takes_may_have_been_kept_by_nobody() -> None:
-    pace = Experience(passes(), {IT: replace(COST, further=0.0)}).of("it").pace
-    assert pace.tree(2, 5) == pytest.approx(PASS * (0.2 + 0.2 * SHARE * beyond(2, 5)))
+def test_where_nobody_kept_what_a_further_level_takes_it_is_as_much() -> None:
+    pace = Experience(passes(), {IT: replace(COST, further=None)}).of("it").pace
+    assert pace.tree(2, 5) == pytest.approx(PASS * 0.2 * (1 + beyond(2, 5)))
+
+
+def test_levels_that_take_nothing_are_kept_as_such() -> None:
+    """A head that says all levels in one call."""
+    engine, known = Keeping(), Experience(passes())
+    for _ in range(60):
+        calls(known, 0.0100, tokens=1, levels=1)
+        calls(known, 0.0095, tokens=4, levels=4)
+    remember(engine, known)
+    again = Experience(passes(), recalled(engine)).of("it").pace
+    assert again.tree(5, 8) == pytest.approx(known.of("it").pace.tree(5, 8))
+    assert again.tree(5, 8) == pytest.approx(0.00975, rel=0.02)
+
+
+def test_a_measured_price_takes_the_place_of_the_kept_one_however_times_rise() -> None:
+    engine = Keeping(COST)
+    known = Experience(passes(), recalled(engine))
+    for _ in range(30):
+        calls(known, 0.002, tokens=2, levels=2)
+        calls(known, 0.020, tokens=4, levels=4)
+    remember(engine, known)
+    (cost,) = engine.costs
+    assert cost != COST
+    assert cost.level > 0.0
+
+
+def test_calls_that_found_nothing_tell_nothing_of_trees() -> None:
+    known = Experience(passes())
+    for _ in range(60):
+        calls(known, 0.010, tokens=1, levels=1)
+        calls(known, *[1e-5] * 6, tokens=0)
+        calls(known, 0.0136, tokens=5, levels=4)
+    pace = known.of("it").pace
+    assert pace.tree(1, 1) == pytest.approx(0.010, rel=0.03)
+    assert pace.tree(4, 5) == pytest.approx(0.0136, rel=0.03)
 
 
 @pytest.mark.parametrize(("source", "coupled"), [("other", False), ("it", True)])

@@ -27,12 +27,24 @@ def test_calls_that_do_the_same_are_shared_out_as_was_thought(more: float) -> No
     assert slope.further == pytest.approx(SHARE * slope.first)
 
 
-@pytest.mark.parametrize(("first", "further"), [(1.0, 0.1), (1.0, 2.0), (0.2, 1.0), (3.0, 1.0)])
+@pytest.mark.parametrize(("first", "further"), [(1.0, 0.1), (1.0, 0.7), (3.0, 1.0), (1.0, 1.0)])
 def test_calls_that_differ_tell_both(first: float, further: float) -> None:
     slope = told(*((more, first + further * more) for more in (0.0, 1.2, 2.5, 4.0)), times=60)
-    assert [slope.at(more) for more in (0.0, 4.0)] == pytest.approx(
-        [first, first + 4.0 * further], abs=0.05 * (first + further)
-    )
+    assert [slope.at(more) for more in (0.0, 4.0)] == pytest.approx([first, first + 4.0 * further], rel=0.05)
+
+
+def test_calls_that_take_the_same_whatever_they_do_have_no_further_price() -> None:
+    slope = told((0.0, 1.0), (3.0, 0.9), times=60)
+    assert (slope.further, slope.first) == (0.0, pytest.approx(0.95, rel=0.01))
+
+
+def test_times_that_rise_faster_than_in_proportion_leave_the_first_step_its_price() -> None:
+    """One that was held up counts for little there, too."""
+    slope = told((1.15, 2.0), (3.5, 20.0), times=30)
+    assert slope.first == slope.further > 0.0
+    before = slope.first
+    slope.add(0.0, 500.0)
+    assert slope.first < 3.0 * before
 
 
 def test_what_a_machine_took_long_ago_is_forgotten() -> None:
@@ -55,13 +67,12 @@ def test_one_that_was_held_up_counts_for_little() -> None:
 
 
 @pytest.mark.parametrize("rising", [True, False])
-def test_neither_is_ever_below_zero(rising: bool) -> None:
+def test_neither_is_ever_out_of_bounds(rising: bool) -> None:
     """More that takes less time, and times that rise faster than in proportion."""
     random = np.random.default_rng(5)
     slope = Slope()
     for number in range(300):
         more = float(random.integers(0, 5))
         slope.add(more, random.uniform(0.9, 1.1) * (0.01 * more**4 if rising else 10.0 / (1.0 + more)) + 1e-9)
-        assert slope.first >= 0.0
-        assert slope.further >= 0.0
+        assert slope.first >= slope.further >= 0.0
         assert number < FIRST or slope.at(2.0) > 0.0

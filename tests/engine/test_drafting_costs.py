@@ -13,6 +13,7 @@ from truedraw.protocol import DraftCost, KeepsDraftCosts
 COSTS = [
     DraftCost("suffix", False, 0.001, 0.0002, 0.00015),
     DraftCost("head", False, 0.2, 0.1, 0.2, 0.07),
+    DraftCost("medusa", False, 0.2, 0.1, 0.2, 0.0),
     DraftCost("model(model=Ωδ/\udcff)", True, 4, 1 / 3, 1),
 ]
 ENTRY = {"source": "it", "coupled": False, "call": 0.5, "token": 0.25, "level": 0.25}

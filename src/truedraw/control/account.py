@@ -86,17 +86,18 @@ class Account:
         stay = Stay(1, at, at, speed is not None, speed or 0.0)
         self._sums.plain.setdefault(why, Stay()).add(stay)
 
-    def drafted(self, askers: Sequence[Asker], choices: Sequence[Choice], worths: Sequence[float]) -> None:
-        """What the texts take, and the draft tokens of it that should be kept."""
+    def drafted(
+        self, askers: Sequence[Asker], choices: Sequence[Choice], expected: Sequence[tuple[float, float]]
+    ) -> None:
+        """What the texts take; of each the draft tokens that should be kept, and the seconds until it is there."""
         self._now.is_drafting = True
-        for asker, choice, worth in zip(askers, choices, worths, strict=True):
+        for asker, choice, (worth, seconds) in zip(askers, choices, expected, strict=True):
             if choice.source:
                 self._of(choice.source).expected += worth
                 self._now.expected += worth
                 if choice.tokens:
                     self._now.late[asker.sample] = choice.source
-                    pace = self._known.of(choice.source, asker.coupled).pace
-                    self._now.draft_seconds += pace.token * choice.tokens
+                    self._now.draft_seconds += seconds
 
     def saw(self, rounds: Sequence[Round], rows: int, held: int) -> None:
         """What came of it in a pass over `rows` rows, of which `held` are those of texts and drafts, taken or not."""

@@ -11,7 +11,7 @@ from truedraw.control.acceptance import Acceptance
 from truedraw.control.average import FIRST, Average, warmed
 from truedraw.control.costs import PassCosts
 from truedraw.control.opinion import Opinion
-from truedraw.control.slope import SHARE, Slope
+from truedraw.control.slope import Slope
 from truedraw.control.upkeep import Upkeep
 from truedraw.protocol import DraftCost
 
@@ -40,7 +40,7 @@ class Before(NamedTuple):
     def rates(self) -> Rates:
         """The machine may have become slower or faster since, and does while its passes are measured anew."""
         unit, cost = self.passes.seconds(1), self.cost
-        further = cost.further or SHARE * cost.level
+        further = cost.level if cost.further is None else cost.further
         return Rates(unit * cost.call, unit * cost.token, unit * cost.level, unit * further)
 
 
@@ -83,20 +83,21 @@ class Pace:
         return self.rates.token * tokens if self.is_known else 0.0
 
     def tree(self, levels: int, tokens: int) -> float:
-        """Seconds of a tree, 0 until that is known; a level is one step of the drafter, whatever its tokens are."""
+        """Seconds of a tree, 0 until that is known: a level is one step of the drafter, and tokens beside are cheap."""
         rates = self.rates
         return rates.level + rates.further * beyond(levels, tokens) if self.is_known else 0.0
 
     def add(self, seconds: float, tokens: float, levels: float = 0.0) -> None:
         """One call's time for a text, which drafted so many tokens; one that found nothing tells little at first.
 
-        levels: of their tree, 0 where they are a chain.
+        levels: of their tree, 0 where they are a chain. What a tree takes is said of those that are found.
         """
         if not tokens and not self.is_measured:
             return
         self._call = warmed(self._call, seconds)
         self._token = warmed(self._token, seconds / max(1.0, tokens))
-        self._levels.add(beyond(levels or tokens, tokens), seconds)
+        if tokens:
+            self._levels.add(beyond(levels or tokens, tokens), seconds)
         if self.is_measured:
             self._before = None
 

@@ -50,16 +50,15 @@ def _hoped(cost: DraftCost | None) -> DraftCost | None:
     """One that nobody tried, though somebody might have."""
     if cost is None:
         return None
-    call, token, level, further = (HOPE * each for each in (cost.call, cost.token, cost.level, cost.further))
-    return replace(cost, call=call, token=token, level=level, further=further)
+    further = None if cost.further is None else HOPE * cost.further
+    return replace(cost, call=HOPE * cost.call, token=HOPE * cost.token, level=HOPE * cost.level, further=further)
 
 
 def _is_sensible(cost: DraftCost) -> bool:
-    seen = (cost.call, cost.token, cost.level)
+    seen, further = (cost.call, cost.token, cost.level), cost.further or 0.0
     return (
         all(isfinite(passes) and passes > 0 for passes in seen)
-        and isfinite(cost.further)
-        and cost.further >= 0
-        and max(cost.token, cost.level, cost.further) <= DEAREST
+        and 0.0 <= further <= DEAREST
+        and max(cost.token, cost.level) <= DEAREST
         and len(cost.source) <= LONGEST_NAME
     )

@@ -58,7 +58,7 @@ class Late:
             passed = step - self._used.get(source, 0)
             if passed < LOOK_EVERY:
                 continue
-            price = self._width.extra(samples, 1) + self._known.of(source, coupled).pace.token
+            price = self._width.extra(samples, 1) + self._promises[source, coupled].price(1)
             if passed < price / (LOOKS * self._width.plain(samples)):
                 continue
             for place, (asker, made) in enumerate(zip(askers, offers, strict=True)):
@@ -66,13 +66,14 @@ class Late:
                     return place, source
         return None
 
-    def chosen(self, askers: Sequence[Asker], choices: Sequence[Choice], step: int) -> dict[int, float]:
-        """These are asked now; the draft tokens that should be kept, by the place of the text."""
+    def chosen(self, askers: Sequence[Asker], choices: Sequence[Choice], step: int) -> dict[int, tuple[float, float]]:
+        """These are asked now; the draft tokens that should be kept, and the seconds they take, by the text's place."""
         late = [place for place, choice in enumerate(choices) if choice.tokens]
         kinds = {place: (choices[place].source, askers[place].coupled) for place in late}
         self._asked = {askers[place].sample: kind for place, kind in kinds.items()}
         self._used |= {source: step for source, _ in kinds.values()}
-        return {place: self._promises[kind].gain(choices[place].tokens) for place, kind in kinds.items()}
+        asked = {place: (self._promises[kind], choices[place].tokens) for place, kind in kinds.items()}
+        return {place: (promise.gain(tokens), promise.price(tokens)) for place, (promise, tokens) in asked.items()}
 
     def saw(self, rounds: Iterable[Round]) -> None:
         """What came of it. One call drafted for all texts of a source, and tells once what a text takes."""

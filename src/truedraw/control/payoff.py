@@ -150,8 +150,8 @@ class PayoffController:
         """The choices, remembered, and entered for whoever asks why."""
         late = self._late.chosen(askers, choices, self._step)
         if any(choice.source for choice in choices):
-            worths = [late.get(place, worth) for place, worth in enumerate(pile.worths(self._rows))]
-            self.account.drafted(askers, choices, worths)
+            made = [(worth, 0.0) for worth in pile.worths(self._rows)]
+            self.account.drafted(askers, choices, [late.get(place, each) for place, each in enumerate(made)])
         elif len(pile):
             self.account.plain(NOT_WORTH_IT, self._width.gain)
         else:

@@ -30,6 +30,10 @@ class Promise(NamedTuple):
         """Of the first so many."""
         return sum(self.gains[:tokens])
 
+    def price(self, tokens: int) -> float:
+        """Seconds that the first so many take."""
+        return self.seconds[min(tokens, len(self.seconds)) - 1] if len(self.seconds) and tokens else 0.0
+
     def levels(self, tokens: int) -> int:
         """Of a tree of so many tokens; 0 for a chain."""
         return self.depths[min(tokens, len(self.depths)) - 1] if self.depths and tokens else 0

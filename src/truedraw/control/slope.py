@@ -12,7 +12,10 @@ PRIOR = 1.0  # calls, one step apart, that weigh as much as that share
 
 
 class Slope:
-    """Never below 0, both; of the first few calls the shortest counts, and later none counts for very much."""
+    """A first step takes at least what a further one does, and that not less than 0.
+
+    Of the first few calls the shortest counts, and later none counts for very much.
+    """
 
     def __init__(self) -> None:
         self.first = self.further = 0.0
@@ -33,13 +36,16 @@ class Slope:
         took = min(seconds, LARGEST * expected) if expected > 0.0 and not is_fresh else seconds
         keep = 0.0 if is_fresh else 1 - 1 / MEMORY
         new = 1.0, more, more * more, took, more * took
-        n, x, xx, y, xy = self._sums = [keep * old + each for old, each in zip(self._sums, new, strict=True)]
-        self._settle(n + PRIOR * SHARE * SHARE, x - PRIOR * SHARE, xx + PRIOR, y, xy)
+        self._sums = [keep * old + each for old, each in zip(self._sums, new, strict=True)]
+        self.first, self.further = self._settled(*self._sums)
 
-    def _settle(self, a: float, b: float, c: float, y: float, xy: float) -> None:
-        """The least of sum (seconds - first - further more)**2 + PRIOR (further - SHARE first)**2."""
+    def _settled(self, n: float, x: float, xx: float, y: float, xy: float) -> tuple[float, float]:
+        """The least of sum (seconds - first - further more)**2 + PRIOR (further - SHARE first)**2 within the bounds."""
+        a, b, c = n + PRIOR * SHARE * SHARE, x - PRIOR * SHARE, xx + PRIOR
         below = a * c - b * b
         first, further = (c * y - b * xy) / below, (a * xy - b * y) / below
-        if first < 0.0 or further < 0.0:
-            first, further = (0.0, xy / c) if first < 0.0 else (y / self._sums[0], 0.0)
-        self.first, self.further = first, further
+        if further < 0.0:
+            return y / a, 0.0
+        if first < further:
+            return ((y + xy) / (a + 2.0 * b + c),) * 2
+        return first, further

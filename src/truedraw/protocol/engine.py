@@ -146,7 +146,7 @@ class DraftCost:
     call: float
     token: float  # of a chain
     level: float  # the first of a tree
-    further: float = 0.0  # each level behind it; 0: not known
+    further: float | None = None  # each level behind it; None: as much as the first
 
 
 @runtime_checkable

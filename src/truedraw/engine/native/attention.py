@@ -69,9 +69,9 @@ def compare(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     lines, out = queries.reshape(-1), scores.reshape(-1)
     for number in range(begin, end):
         key = (pages[number] * heads + head) * size * SLOTS
-        then = (pages[min(number + 1, end - 1)] * heads + head) * size * SLOTS
+        following = (pages[min(number + 1, end - 1)] * heads + head) * size * SLOTS
         for q in range(0, n, MOST_HEADS):
-            first, at = q * size, q * gap + (number - begin) * SLOTS
+            first, at, then = q * size, q * gap + (number - begin) * SLOTS, key if q else following
             if n - q >= 4:
                 compare_four(lines, first, size, keys, key, then, out, at, gap)
             elif n - q == 3:

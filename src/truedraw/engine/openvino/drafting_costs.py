@@ -38,7 +38,7 @@ def _listed(values: Any) -> list[dict[str, Any]]:
 def _checked(values: dict[str, Any]) -> DraftCost:
     """Of a record; raises ValueError, TypeError or OverflowError where it is damaged."""
     cost = DraftCost(**values)
-    numbers = (cost.call, cost.token, cost.level, cost.further)
+    numbers = [cost.call, cost.token, cost.level, *([] if cost.further is None else [cost.further])]
     if not isinstance(cost.source, str) or not isinstance(cost.coupled, bool):
         raise ValueError("not a drafter")
     if any(isinstance(each, bool) or not isinstance(each, int | float) for each in numbers):
