@@ -20,6 +20,7 @@ from truedraw.control.account import MEASURING, NO_ROOM, NOT_WORTH_IT, NOTHING_O
 from truedraw.control.average import Average, warmed
 from truedraw.control.experience import Experience, Record
 from truedraw.control.late import Late
+from truedraw.control.listening import Listening
 from truedraw.control.offers import Offer, Pile
 from truedraw.control.standing import Standing
 from truedraw.control.table import step
@@ -30,8 +31,9 @@ from truedraw.protocol import Asker, Choice, Proposal, Round
 
 SHORTEST, LONGEST = 7, 15  # tokens that a text is offered: a pass of 8 or 16 rows, where it is alone
 CHEAP = 0.02  # of a pass, a call for one text: cheap drafts are made to be weighed
-IDLE = 0.005  # of the time, that asking drafters and weighing may take where nothing is drafted
+IDLE = 0.005  # of the time, that asking drafters, or their listening, may take where nothing is drafted
 LONGEST_PAUSE = 64  # rounds
+DOZING = 3  # rounds from one asking to the next, of which one is heard later: so it is seen what that saves
 LATELY = 3  # passes, the least of which tells what is computed beside these texts: their own prompts are soon over
 
 
@@ -45,8 +47,10 @@ class PayoffController:
         self.account = Account(self._known)
         self._texts = Texts(self._known)
         self._asking, self._weighing = Average(), Average()  # seconds a round, the second those of the first as well
+        self._listening = Listening()
         self._step = self._weighed_at = 0  # rounds; the last that weighed offers
         self._next, self._pause = 0, 1  # the next that is to, and how many there are in between
+        self._left = 0  # rounds until then, the present one included, where nobody is asked in it
         self._length = SHORTEST
         self._rows = 0  # of drafts in the present pass
         self._yardstick = Yardstick(self._costs)
@@ -57,7 +61,7 @@ class PayoffController:
 
     def budget(self, askers: Sequence[Asker]) -> list[dict[str, int]]:
         """All that cheap drafters can offer; one token of those whose cost is not known yet."""
-        self._step += 1
+        self._step, self._left = self._step + 1, 0
         self._present = {asker.sample for asker in askers}
         self._width.begin(min(self._lately))
         self._texts.among(self._present)
@@ -69,7 +73,7 @@ class PayoffController:
         left = self._next - self._step - 1
         if left <= 0:
             return 0
-        self._step, self._present, self._rows = self._step + 1, set(samples), 0
+        self._step, self._present, self._rows, self._left = self._step + 1, set(samples), 0, left
         self._standing.drop()
         self.account.rests(samples)
         return left
@@ -113,9 +117,10 @@ class PayoffController:
 
     def _rest(self, samples: int) -> int:
         """Rounds to the next one in which drafters are asked, and what they bring is weighed."""
-        idle = self._weighing.value / (IDLE * self._width.plain(samples))
+        idle = max(self._weighing.value, self._listening.seconds) / (IDLE * self._width.plain(samples))
         is_busy = self._width.rows > 0 or not self._costs.is_known
-        self._pause = 1 if is_busy else min(2 * self._pause, int(idle) + 1, LONGEST_PAUSE)
+        wanted = max(int(idle) + 1, 1 if self._listening.is_known else DOZING)
+        self._pause = 1 if is_busy else min(2 * self._pause, wanted, LONGEST_PAUSE)
         return self._pause
 
     def _plainly(self, askers: Sequence[Asker], why: str) -> list[Choice]:
@@ -139,6 +144,7 @@ class PayoffController:
         self._costs.add(rows, engine, texts, rounds[0].padding_rows)
         rest = sum(done.seconds - done.draft_seconds for done in rounds) - engine
         self._known.upkeep.add(texts, sum(done.drafted for done in rounds), rest)
+        self._listening.add(rest, dozing=self._left > 1)
 
     def _beside(self, rounds: Sequence[Round], rows: int) -> Beside:
         """What of a pass was not for texts that are decided for here."""
