@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import inlined
-from truedraw.engine.native.attention import come, keep, keep_key, turn
+from truedraw.engine.native.attention import come, keep, keep_key, page_begins_at, turn
 from truedraw.engine.native.heads import NEAR, SLOTS
 from truedraw.engine.native.looking import SPAN, look
 from truedraw.engine.native.softly import FREE
@@ -38,13 +38,13 @@ def remember(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917 - a stag
         begin, end = spans[following - SPANS], spans[following] if following < len(spans) else len(wide)
         for row in range(begin, end):
             page, slot = place_of(row, lanes)
-            start = (page * num_kv + head) * SLOTS * size
+            start = page_begins_at(page, num_kv, head, size)
             come(flat[0], start + slot // NEAR * NEAR * size, NEAR * size)
             come(flat[1], start + slot * size, size)
         first, value = (num_heads + head) * size, (num_heads + num_kv + head) * size
         for row in range(begin, end):
             page, slot = place_of(row, lanes)
-            start = (page * num_kv + head) * SLOTS * size
+            start = page_begins_at(page, num_kv, head, size)
             keep(wide[row, value : value + size], flat[1], start + slot * size)
             key[:] = wide[row, first : first + size]
             turn(key, gain, epsilon, turns[positions[row]])
@@ -72,7 +72,7 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     while piece >= 0:
         begin, head = spans[piece // num_kv], piece % num_kv
         end = end_of(begin, lanes)
-        come(flat[0], (first_page(begin, lanes) * num_kv + head) * SLOTS * size, SLOTS * size)
+        come(flat[0], page_begins_at(first_page(begin, lanes), num_kv, head, size), SLOTS * size)
         for q in range((end - begin) * group):
             row, first = begin + q // group, (head * group + q % group) * size
             ask(wide[row], first, gain, epsilon, turns[positions[row]], memory[0][q])

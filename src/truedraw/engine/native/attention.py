@@ -58,6 +58,12 @@ def keep_key(numbers, slots, page, slot):  # type: ignore[no-untyped-def]
 
 
 @inlined()
+def page_begins_at(page, heads, head, size):  # type: ignore[no-untyped-def]
+    """Where the keys, or the values, of a page and a head begin, of all of them flat."""
+    return (page * heads + head) * size * SLOTS
+
+
+@inlined()
 def compare(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     queries, n, keys, heads, head, pages, begin, end, scores
 ):
@@ -68,8 +74,8 @@ def compare(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     size, gap = queries.shape[1], scores.shape[1]
     lines, out = queries.reshape(-1), scores.reshape(-1)
     for number in range(begin, end):
-        key = (pages[number] * heads + head) * size * SLOTS
-        following = (pages[min(number + 1, end - 1)] * heads + head) * size * SLOTS
+        key = page_begins_at(pages[number], heads, head, size)
+        following = page_begins_at(pages[min(number + 1, end - 1)], heads, head, size)
         for q in range(0, n, MOST_HEADS):
             first, at, then = q * size, q * gap + (number - begin) * SLOTS, key if q else following
             if n - q >= 4:

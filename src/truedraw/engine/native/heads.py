@@ -15,6 +15,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from truedraw.engine.native.machine import spread
 from truedraw.sampling.kernels.bits import CACHE_LINE, fetch
 
 SLOTS = 32  # of a page
@@ -89,7 +90,7 @@ def mix_slots(heads: int, columns: int) -> Any:
                 some = [_widened(builder, builder.gep(row, [I64(part * WIDE)])) for part in range(columns // WIDE)]
                 for g, whole in enumerate(held):
                     place = builder.add(builder.mul(given[2], I64(g)), loop.index)
-                    _add(builder, whole, some, _spread(builder, builder.load(builder.gep(factors, [place]))))
+                    _add(builder, whole, some, spread(builder, builder.load(builder.gep(factors, [place])), SINGLES))
             _write(builder, held, target, given[10])
             return context.get_dummy_value()
 
@@ -131,17 +132,10 @@ def _widened(builder: Any, there: Any) -> Any:
     return builder.fpext(builder.load(builder.bitcast(there, HALVES.as_pointer()), align=2), SINGLES)
 
 
-def _spread(builder: Any, factor: Any) -> Any:
-    one = builder.insert_element(SINGLES(ir.Undefined), factor, I32(0))
-    return builder.shuffle_vector(one, SINGLES(ir.Undefined), ir.VectorType(I32, WIDE)([0] * WIDE))
-
-
 def _pair(builder: Any, there: Any) -> Any:
     """Two numbers that stand side by side, over and over."""
     both = builder.load(builder.bitcast(there, I64.as_pointer()), align=4)
-    one = builder.insert_element(PAIRS(ir.Undefined), both, I32(0))
-    many = builder.shuffle_vector(one, PAIRS(ir.Undefined), ir.VectorType(I32, WIDE // 2)([0] * (WIDE // 2)))
-    return builder.bitcast(many, SINGLES)
+    return builder.bitcast(spread(builder, both, PAIRS), SINGLES)
 
 
 def _add(builder: Any, held: list[Any], some: list[Any], factors: Any) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import inlined
-from truedraw.engine.native.attention import compare, mix, softened
+from truedraw.engine.native.attention import compare, mix, page_begins_at, softened
 from truedraw.engine.native.heads import SLOTS
 
 SPAN = 4  # rows of a text whose queries meet its keys and values together
@@ -77,8 +77,8 @@ def mix_slots(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     while gone < n:
         number, place = page + (slot + gone) // SLOTS, (slot + gone) % SLOTS
         count = min(SLOTS - place, n - gone)
-        start = ((pages[number] * num_kv + head) * SLOTS + place) * size
-        then = (pages[number + 1] * num_kv + head) * SLOTS * size if gone + count < n else start
+        start = page_begins_at(pages[number], num_kv, head, size) + place * size
+        then = page_begins_at(pages[number + 1], num_kv, head, size) if gone + count < n else start
         mix(shares, begin, end, first + gone, count, values, start, then, found)
         gone += count
 

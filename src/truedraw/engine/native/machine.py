@@ -99,6 +99,12 @@ def _turned(builder: Any, word: Any) -> Any:
     return builder.xor(word, builder.and_(builder.ashr(word, kind(31)), kind(2**31 - 1)))
 
 
+def spread(builder: Any, number: Any, kind: Any) -> Any:
+    """Code that puts a number into every place of a vector of a kind."""
+    one = builder.insert_element(kind(ir.Undefined), number, ir.IntType(32)(0))
+    return builder.shuffle_vector(one, kind(ir.Undefined), ir.VectorType(ir.IntType(32), kind.count)([0] * kind.count))
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def taken(typing: Any, counters: Any, place: Any) -> Any:
     """What a counter [int64] stood at before it was raised by 1; no two threads get the same."""

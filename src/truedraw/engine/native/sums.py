@@ -17,7 +17,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from truedraw.engine.native.blocks import LANES, QUAD
-from truedraw.engine.native.machine import HAS_QUADS
+from truedraw.engine.native.machine import HAS_QUADS, spread
 from truedraw.sampling.kernels.bits import CACHE_LINE, fetch
 
 I8, I32, I64 = (ir.IntType(width) for width in (8, 32, 64))
@@ -82,7 +82,7 @@ def _scaled(builder: Any, held: Any, scales: Any, steps: Any, whole: Any) -> Non
     form = ir.FunctionType(SINGLES, [SINGLES, SINGLES, SINGLES])
     fma = cgutils.get_or_insert_function(builder.module, form, f"llvm.fma.v{WIDE}f32")
     for row, vectors in enumerate(held):
-        step = _spread_single(builder, builder.load(steps[row]))
+        step = spread(builder, builder.load(steps[row]), SINGLES)
         for part, each in enumerate(vectors):
             scale = _loaded(builder, builder.gep(scales, [I64(part * WIDE)]), SINGLES)
             there = builder.bitcast(builder.gep(whole, [I64(row * LANES + part * WIDE)]), SINGLES.as_pointer())
@@ -91,34 +91,23 @@ def _scaled(builder: Any, held: Any, scales: Any, steps: Any, whole: Any) -> Non
             builder.store(builder.call(fma, [found, builder.fmul(scale, step), before]), there, align=4)
 
 
-def _spread_single(builder: Any, number: Any) -> Any:
-    one = builder.insert_element(SINGLES(ir.Undefined), number, I32(0))
-    return builder.shuffle_vector(one, SINGLES(ir.Undefined), SUMS([0] * WIDE))
-
-
 def _moved(builder: Any, array: Any, stride: Any, row: int) -> Any:
     return builder.gep(array, [builder.mul(stride, I64(row))])
 
 
 def _started(builder: Any, pointer: Any) -> list[Any]:
     """Memory for a row's sums, which the compiler keeps in registers, with their start."""
-    start = _spread(builder, builder.load(pointer))
+    start = spread(builder, builder.load(pointer), SUMS)
     held = [cgutils.alloca_once(builder, SUMS) for _ in range(LANES // WIDE)]
     for each in held:
         builder.store(start, each)
     return held
 
 
-def _spread(builder: Any, word: Any) -> Any:
-    """An int32 in every place."""
-    one = builder.insert_element(SUMS(ir.Undefined), word, I32(0))
-    return builder.shuffle_vector(one, SUMS(ir.Undefined), SUMS([0] * WIDE))
-
-
 def _everywhere(builder: Any, pointer: Any) -> Any:
     """Four int8, over and over."""
     word = builder.load(builder.bitcast(pointer, I32.as_pointer()), align=1)
-    return _spread(builder, word)
+    return spread(builder, word, SUMS)
 
 
 def _loaded(builder: Any, pointer: Any, kind: Any) -> Any:
