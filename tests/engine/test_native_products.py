@@ -10,9 +10,9 @@ from truedraw.compiled import compiled
 from truedraw.engine.native.blocks import LANES, QUAD, SIZE, Blocks, blocks_of
 from truedraw.engine.native.machine import HAS_QUADS
 from truedraw.engine.native.memory import room
-from truedraw.engine.native.products import looked_up
+from truedraw.engine.native.products import add_block, looked_up
 from truedraw.engine.native.stages import counters
-from truedraw.engine.native.sums import add_block
+from truedraw.engine.native.sums import ALL, MOST_ROWS, block_adder
 from truedraw.engine.native.together import multiply, round_here
 from truedraw.engine.openvino.matrix import Matrix, dense
 from truedraw.engine.openvino.rounding import quantise, quantise4
@@ -57,7 +57,7 @@ def some(count: int, width: int) -> np.ndarray:
 )
 def test_codes_are_taken_as_they_are(out: int, width: int, groups: int) -> None:
     matrix = codes(out, width, groups)
-    for count in (1, 3):
+    for count in (1, 3, MOST_ROWS, MOST_ROWS + 1, 2 * MOST_ROWS + 1):
         checked(matrix, dense(matrix), some(count, width))
 
 
@@ -132,11 +132,11 @@ def test_rows_of_a_table_are_looked_up(groups: int) -> None:
     np.testing.assert_array_equal(looked_up(table.values, table.scales, tokens), dense(table)[tokens])
 
 
-@pytest.mark.parametrize("rows", [1, 2, 4])
+@pytest.mark.parametrize("rows", range(1, MOST_ROWS + 1))
 def test_a_processor_without_the_instruction_has_the_same_sums(rows: int) -> None:
     """Codes and numbers at their ends among them; the sums are whole numbers that float32 holds, as the scales do."""
     chance, quads = np.random.default_rng(rows), 16
-    fast, plain = add_block(rows, True) if HAS_QUADS else None, add_block(rows, False)
+    fast, plain = add_block if HAS_QUADS else None, block_adder(has_quads=False)
     codes = chance.choice([0, 1, 127, 128, 255], (quads, LANES, QUAD)).astype(np.uint8)
     numbers = chance.choice([-128, -127, -1, 0, 5, 127], (rows, quads, QUAD)).astype(np.int8)
     starts = chance.integers(-1000, 1000, rows).astype(np.int32)
@@ -145,7 +145,7 @@ def test_a_processor_without_the_instruction_has_the_same_sums(rows: int) -> Non
     expected = 1 + sums * scales.astype(np.float64) * steps[:, None]
     for operation in filter(None, (fast, plain)):
         found = np.ones((rows, LANES), np.float32)
-        calling(operation)(codes.ravel(), numbers.ravel(), starts, steps, scales, found.ravel())
+        calling(operation)(rows, codes.ravel(), numbers.ravel(), starts, steps, scales, found.ravel())
         np.testing.assert_array_equal(found, expected.astype(np.float32))
 
 
@@ -153,7 +153,7 @@ def calling(operation):
     quads = 16
 
     @numba.njit
-    def summed(codes, numbers, starts, steps, scales, whole):
-        operation(codes, 0, numbers, 0, quads * QUAD, quads, starts, steps, 0, 1, scales, 0, whole, 0)
+    def summed(rows, codes, numbers, starts, steps, scales, whole):
+        operation(rows, ALL, codes, 0, numbers, 0, quads * QUAD, quads, starts, steps, 0, 1, scales, 0, whole, 0)
 
     return summed

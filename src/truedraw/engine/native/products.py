@@ -8,10 +8,11 @@ from truedraw.compiled import compiled, inlined
 from truedraw.engine.native.blocks import LANES, QUAD, ZERO
 from truedraw.engine.native.machine import magnitude, single
 from truedraw.engine.native.softly import FREE
-from truedraw.engine.native.sums import MOST_ROWS, add_block
+from truedraw.engine.native.sums import ALL, FIRST_HALF, MOST_ROWS, SECOND_HALF, block_adder
 
 MOST = np.float32(127)  # of an int8
-four, two, one = add_block(MOST_ROWS), add_block(2), add_block(1)
+add_block = block_adder()
+USUAL_ROWS = 4  # at once, where there are more than MOST_ROWS
 
 
 @inlined(fastmath=FREE, error_model="numpy")
@@ -65,19 +66,20 @@ def add_tiles(matrix, rounded, out, fresh, begin, end, whole):  # type: ignore[n
 def add_rows(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     codes, first, quads, block, blocks, lines, steps, starts, scales, scale, whole, n
 ):
-    """whole [n, LANES] += one block times its part of rounded rows; all flat, codes and scales from a place on."""
+    """whole [n, LANES] += one block times its part of rounded rows; all flat, codes and scales from a place on.
+
+    Of many rows the first and those behind them each ask for a half of what comes next, so that memory is never idle.
+    """
     width, row = blocks * quads * QUAD, 0
     while row < n:
+        rows = n - row if n - row <= MOST_ROWS else USUAL_ROWS
+        share = ALL if n <= MOST_ROWS else FIRST_HALF if row == 0 else SECOND_HALF
         at, start, place = row * width + block * quads * QUAD, row * blocks + block, row * LANES
-        if n - row >= MOST_ROWS:
-            four(codes, first, lines, at, width, quads, starts, steps, start, blocks, scales, scale, whole, place)
-            row += MOST_ROWS
-        elif n - row >= 2:
-            two(codes, first, lines, at, width, quads, starts, steps, start, blocks, scales, scale, whole, place)
-            row += 2
-        else:
-            one(codes, first, lines, at, width, quads, starts, steps, start, blocks, scales, scale, whole, place)
-            row += 1
+        add_block(
+            rows, share, codes, first, lines, at, width, quads, starts, steps, start, blocks, scales, scale, whole,
+            place,
+        )  # fmt: skip
+        row += rows
 
 
 @compiled(error_model="numpy", nogil=True)

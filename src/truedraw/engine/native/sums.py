@@ -9,6 +9,7 @@ sums are the same.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from llvmlite import ir
@@ -25,50 +26,85 @@ WIDE = 16  # sums in a vector
 SUMS, BYTES, SINGLES = ir.VectorType(I32, WIDE), ir.VectorType(I8, WIDE * QUAD), ir.VectorType(ir.FloatType(), WIDE)
 ROW = QUAD * LANES  # bytes of codes for one quad of inputs
 AHEAD = 8192  # bytes: what is asked for before its turn; with an eighth of it a product takes a quarter longer
-MOST_ROWS = 4  # at once: their sums fit into the processor's registers
+FIRST_HALF, SECOND_HALF, ALL = 0, 1, 2  # of what comes next
+MOST_ROWS = 6  # at once: their sums fit into the processor's registers
 
 
-def add_block(rows: int, has_quads: bool = HAS_QUADS) -> Any:
-    """For so many rows at once: whole[r, l] += sums[r, l] (scales[l] steps[r]), of
+def block_adder(has_quads: bool = HAS_QUADS) -> Any:
+    """For up to MOST_ROWS rows at once: whole[r, l] += sums[r, l] (scales[l] steps[r]), of
     sums[r, l] = starts[r] + sum_{p < quads, k < QUAD} codes[p, l, k] numbers[r, p, k].
 
-    An operation of (codes, first, numbers, at, stride, quads, starts, steps, start, gap, scales, scale, whole, place):
-    uint8 codes from `first` on [quads, LANES, QUAD], int8 numbers of row r from `at + r stride` on, its int32 start and
-    float32 step at `start + r gap`, float32 scales from `scale` on [LANES], float32 whole from `place` on
-    [rows, LANES]; all flat.
+    An operation of (rows, share, codes, first, numbers, at, stride, quads, starts, steps, start, gap, scales, scale,
+    whole, place): uint8 codes from `first` on [quads, LANES, QUAD], int8 numbers of row r from `at + r stride` on, its
+    int32 start and float32 step at `start + r gap`, float32 scales from `scale` on [LANES], float32 whole from `place`
+    on [rows, LANES]; all flat. share: of what comes next, asked for meanwhile: ALL, or the first or second half.
     """
     add = _quads if has_quads else _one_by_one
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def operation(  # noqa: PLR0913, PLR0917
-        typing: Any, codes: Any, first: Any, numbers: Any, at: Any, stride: Any, quads: Any, starts: Any, steps: Any,
-        start: Any, gap: Any, scales: Any, scale: Any, whole: Any, place: Any,
+    def add_block(  # noqa: PLR0913, PLR0917
+        typing: Any, rows: Any, share: Any, codes: Any, first: Any, numbers: Any, at: Any, stride: Any, quads: Any,
+        starts: Any, steps: Any, start: Any, gap: Any, scales: Any, scale: Any, whole: Any, place: Any,
     ) -> Any:  # fmt: skip
         def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
             def data(array: int, place: int) -> Any:
                 whole = context.make_array(signature.args[array])(context, builder, given[array])
                 return builder.gep(whole.data, [given[place]])
 
-            block, numbers, starts, steps = data(0, 1), data(2, 3), data(6, 8), data(7, 8)
-            held = [_started(builder, _moved(builder, starts, given[9], row)) for row in range(rows)]
-            lines = [_moved(builder, numbers, given[4], row) for row in range(rows)]
-            with cgutils.for_range(builder, given[5], intp=I64) as loop:
-                here = builder.gep(block, [builder.mul(loop.index, I64(ROW))])
-                _add_quad(builder, add, held, here, lines, loop.index)
-            fine = [_moved(builder, steps, given[9], row) for row in range(rows)]
-            _scaled(builder, held, data(10, 11), fine, data(12, 13))
+            block, numbers, starts, steps, scales, whole = (
+                data(*each) for each in ((2, 3), (4, 5), (8, 10), (9, 10), (12, 13), (14, 15))
+            )
+            for count in _each_case(builder, given[0], MOST_ROWS):
+                lines, begun, fine = (
+                    [_moved(builder, each, stride, row) for row in range(count)]
+                    for each, stride in ((numbers, given[6]), (starts, given[11]), (steps, given[11]))
+                )
+                held = [_started(builder, each) for each in begun]
+                with cgutils.for_range(builder, given[7], intp=I64) as loop:
+                    _ask(builder, block, loop.index, given[7], given[1])
+                    here = builder.gep(block, [builder.mul(loop.index, I64(ROW))])
+                    _add_quad(builder, add, held, here, lines, loop.index)
+                _scaled(builder, held, scales, fine, whole)
             return context.get_dummy_value()
 
         n = types.int64
-        return types.none(codes, n, numbers, n, n, n, starts, steps, n, n, scales, n, whole, n), generate
+        return types.none(n, n, codes, n, numbers, n, n, n, starts, steps, n, n, scales, n, whole, n), generate
 
-    return operation
+    return add_block
+
+
+def _each_case(builder: Any, number: Any, most: int) -> Iterator[int]:
+    """1 to `most`: what is built for each of them is done where `number` is that."""
+    end = builder.append_basic_block("cases.end")
+    switch = builder.switch(number, end)
+    for case in range(1, most + 1):
+        here = builder.append_basic_block(f"case.{case}")
+        switch.add_case(I64(case), here)
+        builder.position_at_end(here)
+        yield case
+        builder.branch(end)
+    builder.position_at_end(end)
+
+
+def _ask(builder: Any, block: Any, number: Any, quads: Any, share: Any) -> None:
+    """Have the memory look for a part of what stands AHEAD of a block, whose quad of this number is at work."""
+    part = builder.select(builder.icmp_signed("==", share, I64(ALL)), I64(ROW), I64(ROW // 2))
+    begin = builder.add(
+        I64(AHEAD), builder.mul(builder.mul(quads, I64(ROW // 2)), builder.and_(share, I64(SECOND_HALF)))
+    )
+    there = builder.gep(block, [builder.add(begin, builder.mul(number, part))])
+    _fetch_each(builder, there, 0, ROW // 2)
+    with builder.if_then(builder.icmp_signed("==", share, I64(ALL))):
+        _fetch_each(builder, there, ROW // 2, ROW)
+
+
+def _fetch_each(builder: Any, place: Any, begin: int, end: int) -> None:
+    for ahead in range(begin, end, CACHE_LINE):
+        fetch(builder, builder.gep(place, [I64(ahead)]))
 
 
 def _add_quad(builder: Any, add: Any, held: Any, here: Any, lines: Any, number: Any) -> None:
     """The products of QUAD inputs with the codes that stand here."""
-    for ahead in range(AHEAD, AHEAD + ROW, CACHE_LINE):
-        fetch(builder, builder.gep(here, [I64(ahead)]))
     quad = [_everywhere(builder, builder.gep(line, [builder.mul(number, I64(QUAD))])) for line in lines]
     for part in range(LANES // WIDE):
         some = _loaded(builder, builder.gep(here, [I64(part * QUAD * WIDE)]), SUMS)
