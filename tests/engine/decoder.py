@@ -48,25 +48,33 @@ CONFIGS = {
 
 
 class RandomWeights:
-    """Implements protocol.Weights; every tensor is drawn when first asked for."""
+    """Implements protocol.Weights; every tensor is drawn when first asked for.
 
-    def __init__(self, config: ModelConfig, seed: int = 0, packed_bits: int = 0) -> None:
+    packed_bits: 0, 8 as in Q8_0, 4 as in Q4_0, and `with_least` as in Q4_1.
+    """
+
+    def __init__(self, config: ModelConfig, seed: int = 0, packed_bits: int = 0, with_least: bool = False) -> None:
         self._shapes = expected_shapes(config)
         self._seed = seed
-        self.packed_bits = packed_bits
+        self.packed_bits, self._with_least = packed_bits, with_least
 
     def names(self) -> list[str]:
         return list(self._shapes)
 
     def stored_as(self, name: str) -> str:
-        return {0: "F32", 4: "Q4_0", 8: "Q8_0"}[self.packed_bits] if len(self._shapes[name]) == 2 else "F32"
+        return (
+            {0: "F32", 4: "Q4_1" if self._with_least else "Q4_0", 8: "Q8_0"}[self.packed_bits]
+            if len(self._shapes[name]) == 2
+            else "F32"
+        )
 
     def dense(self, name: str) -> np.ndarray:
         if name not in self._shapes:
             raise BadModelFile(f"no tensor {name!r}")
         if (packed := self.packed(name)) is not None:
             groups = (packed.codes.astype(np.float32) - packed.zero).reshape(*packed.scales.shape, -1)
-            return (groups * packed.scales[:, :, None]).reshape(self._shapes[name])
+            least = 0 if packed.least is None else packed.least[:, :, None]
+            return (groups * packed.scales[:, :, None] + least).reshape(self._shapes[name])
         return self._drawn(name)
 
     def packed(self, name: str) -> Packed | None:
@@ -74,6 +82,11 @@ class RandomWeights:
         if not self.packed_bits or len(shape) == 1:
             return None
         groups = self._drawn(name).reshape(shape[0], -1, 32)
+        if self._with_least:
+            least = groups.min(2).astype(np.float16).astype(np.float32)
+            scales = (np.ptp(groups, 2) / 15).astype(np.float16).astype(np.float32)
+            codes = np.rint((groups - least[:, :, None]) / scales[:, :, None]).clip(0, 15)
+            return Packed(codes.astype(np.uint8).reshape(shape), scales, 0, 4, least)
         top = 2 ** (self.packed_bits - 1) - 1
         scales = (np.abs(groups).max(2) / top).astype(np.float16).astype(np.float32)
         codes = np.rint(groups / scales[:, :, None]).reshape(shape)

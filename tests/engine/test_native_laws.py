@@ -11,7 +11,9 @@ from engine.decoder import CONFIGS, PLAIN, Decoder, RandomWeights, expected_rows
 from truedraw.engine.native.blocks import SIZE
 from truedraw.engine.openvino.matrix import dense
 from truedraw.engine.openvino.rounding import codes_of
+from truedraw.engine.openvino.weights import READ_BY_GRAPHS
 from truedraw.errors import BadParameter, EngineError, UnsupportedModel
+from truedraw.models.layout import EMBEDDING
 from truedraw.protocol import Fill, Proposal, Work
 
 CLOSE = 0.01  # total variation over one layer; a float32 that lies where two integers meet falls to either side
@@ -34,18 +36,32 @@ class RoundedDecoder(Decoder):
     def __init__(self, config, weights: RandomWeights) -> None:
         super().__init__(config, weights)
         self._turned = 0  # of each layer first the queries, then the keys
-        self._size = 32 if weights.packed_bits else SIZE
-        if not weights.packed_bits:
-            for name, values in self._tensors.items():
-                if values.ndim == 2:
-                    self._tensors[name] = dense(codes_of(values)).astype(np.float64)
+        self._weights = weights
+        for name, values in self._tensors.items():
+            if values.ndim == 2 and self._is_rounded(name):
+                self._tensors[name] = dense(codes_of(values)).astype(np.float64)
+
+    def _is_rounded(self, name):
+        """Whether its codes are made anew: of floats, of least values where others read it, and of no whole blocks."""
+        found = self._weights.packed(name)
+        if found is None or found.least is None:
+            return found is None
+        return name in READ_BY_GRAPHS or found.codes.shape[1] % SIZE != 0
+
+    def _size(self, name):
+        """Of the groups that activations are rounded in: of codes of 4 bits whole blocks."""
+        found = self._weights.packed(name)
+        if found is None or self._is_rounded(name):
+            return SIZE
+        return SIZE if found.bits == 4 and name != EMBEDDING and found.codes.shape[1] % SIZE == 0 else 32
 
     def _linear(self, x, name):
-        found = super()._linear(np.apply_along_axis(self._rounded, -1, x), name)
+        size = self._size(f"{name}.weight")
+        found = super()._linear(np.apply_along_axis(self._rounded, -1, x, size), name)
         return halved(found) if name.endswith("v_proj") else found
 
-    def _rounded(self, row):
-        blocks = [row[first : first + self._size] for first in range(0, len(row), self._size)]
+    def _rounded(self, row, size):
+        blocks = [row[first : first + size] for first in range(0, len(row), size)]
         steps = [max(np.abs(block).max() / 127, 1e-300) for block in blocks]
         return np.concatenate([np.rint(block / step) * step for block, step in zip(blocks, steps, strict=True)])
 
@@ -88,18 +104,18 @@ def check(engine, decoder, works, fills=()):
         assert tv(scores.logits, expected) < FAR
 
 
-@pytest.mark.parametrize("packed_bits", [0, 4, 8])
+@pytest.mark.parametrize("packed", [(), (4,), (4, True), (8,)])
 @pytest.mark.parametrize("name", SHAPES)
-def test_every_family_over_a_whole_text(name, packed_bits, tmp_path):
+def test_every_family_over_a_whole_text(name, packed, tmp_path):
     config = SHAPES[name]
-    if packed_bits and (config.hidden_size % 32 or config.num_heads * config.head_dim % 32):
+    if packed and (config.hidden_size % 32 or config.num_heads * config.head_dim % 32):
         pytest.skip("no whole groups")
-    weights = RandomWeights(config, seed=3, packed_bits=packed_bits)
+    weights = RandomWeights(config, 3, *packed)
     engine = native(tmp_path, config, weights)
     logits = engine.forward([Work(engine.open(TEXT[:1]), Proposal.chain(TEXT[1:]))])[0].logits
     expected = RoundedDecoder(config, weights).logits(TEXT)
     assert mean_tv(logits, expected) < NEARLY
-    other = RoundedDecoder(config, RandomWeights(config, seed=4, packed_bits=packed_bits)).logits(TEXT)
+    other = RoundedDecoder(config, RandomWeights(config, 4, *packed)).logits(TEXT)
     assert mean_tv(logits, other) > FAR
     engine.close()
 
@@ -198,14 +214,15 @@ def test_a_processor_without_halves(tmp_path, monkeypatch):
         native(tmp_path)
 
 
-def test_weights_of_any_form_are_laid_out(tmp_path):
-    """Layers that share scales among other numbers of inputs, as mixed files have them."""
+@pytest.mark.parametrize("packed", [(8,), (4,), (4, True)])
+def test_weights_of_any_form_are_laid_out(packed, tmp_path):
+    """Layers that share scales among other numbers of inputs, or have codes of other sizes, as mixed files have them."""
 
     class Mixed(RandomWeights):
         def packed(self, name):
             return super().packed(name) if ".0." in name or "embed" in name else None
 
-    weights = Mixed(PLAIN, packed_bits=8)
+    weights = Mixed(PLAIN, 0, *packed)
     engine = native(tmp_path, PLAIN, weights)
     logits = engine.forward([Work(engine.open(TEXT[:1]), Proposal.chain(TEXT[1:60]))])[0].logits
     assert mean_tv(logits, Decoder(PLAIN, weights).logits(TEXT[:60])) < 0.1

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from truedraw.compiled import compiled
-from truedraw.engine.native.blocks import LANES, QUAD, SIZE, Blocks, blocks_of
+from truedraw.engine.native.blocks import BESIDE, LANES, QUAD, SIZE, ZERO, Blocks, blocks_of
 from truedraw.engine.native.machine import HAS_QUADS
 from truedraw.engine.native.memory import room
 from truedraw.engine.native.products import add_block, looked_up
@@ -132,28 +132,106 @@ def test_rows_of_a_table_are_looked_up(groups: int) -> None:
     np.testing.assert_array_equal(looked_up(table.values, table.scales, tokens), dense(table)[tokens])
 
 
+def fours(out: int, width: int, with_least: bool = True) -> Matrix:
+    """Scales and least values are float16, so that nothing of them is lost."""
+    rng = np.random.default_rng(out * width)
+    halves = rng.normal(size=(2, out, width // 32)).astype(np.float16).astype(np.float32)
+    pairs = rng.integers(0, 256, (out, width // 2)).astype(np.uint8)
+    return Matrix(pairs, np.abs(halves[0]), 0 if with_least else 8, halves[1] if with_least else None)
+
+
+@pytest.mark.parametrize("with_least", [True, False])
+@pytest.mark.parametrize("out", [1, LANES - 1, LANES, 3 * LANES + 33])
+@pytest.mark.parametrize("width", [64, 128, 576])
+def test_codes_of_four_bits_are_taken_as_they_are(out: int, width: int, with_least: bool) -> None:
+    matrix = fours(out, width, with_least)
+    assert not blocks_of(matrix).is_fine
+    for count in (1, 2, MOST_ROWS, MOST_ROWS + 1, 2 * MOST_ROWS + 3):
+        checked(matrix, dense(matrix), some(count, width))
+
+
+def test_each_code_of_four_bits_has_its_place() -> None:
+    matrix = fours(LANES + 3, 2 * SIZE)
+    out = np.zeros((2 * SIZE, LANES + 3), np.float32)
+    product(np.eye(2 * SIZE, dtype=np.float32), blocks_of(matrix), out)
+    np.testing.assert_allclose(out.T, dense(matrix), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("width", [32, 96])
+def test_codes_of_four_bits_that_fill_no_blocks_become_codes_of_eight(width: int) -> None:
+    matrix = fours(10, width)
+    blocks = blocks_of(matrix)
+    assert blocks.is_fine
+    checked(matrix, dense(matrix), some(3, width))
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e9])
+def test_scales_that_half_precision_cannot_hold_become_single(size: float) -> None:
+    matrix = fours(10, 64, with_least=False)
+    small = Matrix(matrix.values, matrix.scales * np.float32(size), matrix.zero)
+    assert blocks_of(small).is_fine
+    checked(small, dense(small), some(3, 64))
+
+
+def test_a_row_has_the_same_bits_beside_any_others() -> None:
+    for matrix in (fours(70, 576), codes(70, 576, 9), codes(70, 576, 1)):
+        rows, blocks = some(2 * MOST_ROWS + 1, 576), blocks_of(matrix)
+        together = np.zeros((len(rows), 70), np.float32)
+        product(rows, blocks, together)
+        for count in range(1, MOST_ROWS + 1):
+            found = np.zeros((count, 70), np.float32)
+            product(rows[:count], blocks, found)
+            np.testing.assert_array_equal(found, together[:count])
+
+
 @pytest.mark.parametrize("rows", range(1, MOST_ROWS + 1))
 def test_a_processor_without_the_instruction_has_the_same_sums(rows: int) -> None:
     """Codes and numbers at their ends among them; the sums are whole numbers that float32 holds, as the scales do."""
     chance, quads = np.random.default_rng(rows), 16
-    fast, plain = add_block if HAS_QUADS else None, block_adder(has_quads=False)
     codes = chance.choice([0, 1, 127, 128, 255], (quads, LANES, QUAD)).astype(np.uint8)
     numbers = chance.choice([-128, -127, -1, 0, 5, 127], (rows, quads, QUAD)).astype(np.int8)
-    starts = chance.integers(-1000, 1000, rows).astype(np.int32)
     steps, scales = (np.exp2(chance.integers(-3, 3, n)).astype(np.float32) for n in (rows, LANES))
-    sums = starts[:, None] + np.einsum("plk,rpk->rl", codes.astype(np.int64), numbers.astype(np.int64))
+    sums = np.einsum("plk,rpk->rl", codes.astype(np.int64) - ZERO, numbers.astype(np.int64))
     expected = 1 + sums * scales.astype(np.float64) * steps[:, None]
-    for operation in filter(None, (fast, plain)):
+    for operation in operations():
         found = np.ones((rows, LANES), np.float32)
-        calling(operation)(rows, codes.ravel(), numbers.ravel(), starts, steps, scales, found.ravel())
+        added(operation, codes, numbers, halves_of(numbers), steps, scales, found)
         np.testing.assert_array_equal(found, expected.astype(np.float32))
 
 
-def calling(operation):
-    quads = 16
+@pytest.mark.parametrize("rows", range(1, MOST_ROWS + 1))
+def test_it_has_the_same_sums_of_codes_of_four_bits(rows: int) -> None:
+    chance, quads = np.random.default_rng(rows), 8
+    codes = chance.choice([0, 1, 15, 16, 240, 255], (quads, LANES, QUAD)).astype(np.uint8)
+    numbers = chance.choice([-128, -127, -1, 0, 5, 127], (rows, 2 * quads, QUAD)).astype(np.int8)
+    steps, scales = (np.exp2(chance.integers(-3, 3, n)).astype(np.float32) for n in (rows, 4 * LANES))
+    lanes = codes.reshape(LANES // BESIDE, quads, BESIDE, QUAD).swapaxes(0, 1).reshape(quads, LANES, QUAD)
+    lines = numbers.reshape(rows, 2, quads, QUAD).astype(np.int64)
+    own, least = scales.reshape(2, 2, LANES).astype(np.float64)
+    sums = np.einsum("hplk,rhpk->rhl", np.stack([lanes & 15, lanes >> 4]).astype(np.int64), lines)
+    whole = (own * sums + least * lines.sum((2, 3))[:, :, None]).sum(1)
+    expected = 1 + whole * steps[:, None]
+    for operation in operations():
+        found = np.ones((rows, LANES), np.float32)
+        fine = scales.astype(np.float16).view(np.uint16)
+        added(operation, codes, numbers, halves_of(numbers), steps, fine, found)
+        np.testing.assert_array_equal(found, expected.astype(np.float32))
+
+
+def operations() -> list:
+    return [*([add_block] if HAS_QUADS else []), block_adder(has_quads=False)]
+
+
+def halves_of(numbers: np.ndarray) -> np.ndarray:
+    return numbers.reshape(len(numbers), 2, -1).sum(2, dtype=np.int32)
+
+
+def added(operation, codes, numbers, halves, steps, scales, whole) -> None:
+    quads = len(codes)
 
     @numba.njit
-    def summed(rows, codes, numbers, starts, steps, scales, whole):
-        operation(rows, ALL, codes, 0, numbers, 0, quads * QUAD, quads, starts, steps, 0, 1, scales, 0, whole, 0)
+    def summed(rows, codes, numbers, stride, halves, steps, scales, whole):
+        operation(rows, ALL, codes, 0, numbers, 0, stride, quads, halves, steps, 0, 1, scales, 0, whole, 0)
 
-    return summed
+    flat = (numbers.ravel(), numbers[0].size, halves.ravel(), steps, scales, whole.ravel())
+    summed(len(numbers), codes.ravel(), *flat)

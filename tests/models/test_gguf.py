@@ -8,6 +8,7 @@ from tiny_models import GGUFOptions, as_converted, random_tensors, tiny_config, 
 from truedraw.errors import BadModelFile, UnsupportedModel
 from truedraw.models import open_checkpoint
 from truedraw.models.gguf_file import read_gguf
+from truedraw.models.gguf_packed import packed as read_packed
 from truedraw.models.rope import inverse_frequencies, llama3_factors
 
 LLAMA3 = {
@@ -55,10 +56,10 @@ def test_quantised_weights_equal_the_gguf_package(tmp_path, config, tensors, kin
         expected = gguf.quants.dequantize(gguf.quants.quantize(tensors[name], number), number)
         np.testing.assert_array_equal(weights.dense(name), expected)
         assert weights.stored_as(name) == kind
-        assert (weights.packed(name) is not None) == (kind in ("Q8_0", "Q4_0"))
+        assert (weights.packed(name) is not None) == (kind in ("Q8_0", "Q4_0", "Q4_1"))
 
 
-@pytest.mark.parametrize(("kind", "bits", "zero"), [("Q8_0", 8, 0), ("Q4_0", 4, 8)])
+@pytest.mark.parametrize(("kind", "bits", "zero"), [("Q8_0", 8, 0), ("Q4_0", 4, 8), ("Q4_1", 4, 0)])
 def test_packed_is_dense(tmp_path, config, tensors, kind, bits, zero):
     weights = open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors, GGUFOptions(kind=kind))).weights
     for name in ("model.layers.0.self_attn.k_proj.weight", "model.embed_tokens.weight"):
@@ -66,8 +67,22 @@ def test_packed_is_dense(tmp_path, config, tensors, kind, bits, zero):
         assert (packed.bits, packed.zero) == (bits, zero)
         assert packed.scales.shape == (packed.codes.shape[0], packed.codes.shape[1] // 32)
         values = (packed.codes.astype(np.float32) - zero) * np.repeat(packed.scales, 32, axis=1)
+        values += 0.0 if packed.least is None else np.repeat(packed.least, 32, axis=1)
         np.testing.assert_array_equal(values, weights.dense(name))
     assert weights.packed("model.norm.weight") is None
+
+
+def test_q4_k_is_packed_as_it_is_dequantised():
+    """The package has no arithmetic to make it, so any bytes that hold finite numbers will do."""
+    chance = np.random.default_rng(5)
+    blocks = chance.integers(0, 256, (6, 3, 144)).astype(np.uint8)
+    blocks[:, :, :4] = chance.normal(size=(6, 3, 2)).astype(np.float16).view(np.uint8)
+    rows = blocks.reshape(6, -1)
+    found = read_packed("Q4_K", rows)
+    assert (found.bits, found.zero, found.codes.shape, found.scales.shape) == (4, 0, (6, 768), (6, 24))
+    expected = gguf.quants.dequantize(rows, gguf.GGMLQuantizationType.Q4_K)
+    scales, least = (np.repeat(numbers, 32, axis=1) for numbers in (found.scales, found.least))
+    np.testing.assert_allclose(scales * found.codes + least, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_the_rotary_rows_of_llama_move_and_no_others(config, tensors):

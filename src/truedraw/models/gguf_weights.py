@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from truedraw.errors import BadModelFile, UnsupportedModel
 from truedraw.models.ggml_types import can_dequantise
 from truedraw.models.gguf_file import GGUFFile
+from truedraw.models.gguf_packed import packed
 from truedraw.models.layout import EMBEDDING, HEAD, Shape, check_tensors
 from truedraw.protocol import ModelConfig, Packed
 
@@ -30,7 +31,6 @@ INNER = {
 }
 ELSEWHERE = ("rope_freqs.weight",)
 """Tensors that the config speaks of already."""
-GROUP = 32  # values a block of Q8_0 and Q4_0
 ROWS_AT_ONCE = 2048  # rows dequantised in one go: the temporary copies stay small beside the tensor itself
 
 
@@ -75,17 +75,8 @@ class GGUFWeights:
         return result.reshape(shape)
 
     def packed(self, name: str) -> Packed | None:
-        """Q8_0 (int8, zero 0) and Q4_0 (0..15, zero 8) in groups of 32 along the input."""
-        kind = self.stored_as(name)
-        if kind not in ("Q8_0", "Q4_0"):
-            return None
-        data = self._rows(name)
-        blocks = data.reshape(len(data), self._shape(name)[-1] // GROUP, -1)  # [out, groups, bytes of a block]
-        scales = np.ascontiguousarray(blocks[:, :, :2]).view("<f2")[:, :, 0].astype(np.float32)
-        if kind == "Q8_0":
-            return Packed(np.ascontiguousarray(blocks[:, :, 2:]).view(np.int8).reshape(len(data), -1), scales, 0, 8)
-        halves = np.concatenate([blocks[:, :, 2:] & 0x0F, blocks[:, :, 2:] >> 4], axis=2)
-        return Packed(halves.reshape(len(data), -1), scales, 8, 4)
+        """The types that gguf_packed.py knows; None of all others."""
+        return packed(self.stored_as(name), self._rows(name))
 
     def _find(self, name: str) -> str:
         if name not in self._stored:

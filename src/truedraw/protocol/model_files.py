@@ -33,12 +33,13 @@ class ModelConfig:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A weight matrix as its file stores it, where integer kernels can hold it exactly: scale * (codes - zero)."""
+    """A weight matrix as its file stores it, in codes of few bits: scale * (codes - zero) + least."""
 
     codes: NDArray[Any]  # [out, in], int8 or uint8 values
     scales: NDArray[np.float32]  # [out, groups]
     zero: int  # 0 or 8
     bits: int  # 4 or 8
+    least: NDArray[np.float32] | None = None  # [out, groups]; None = 0, which more kernels can hold
 
 
 class Weights(Protocol):

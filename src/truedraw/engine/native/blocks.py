@@ -1,50 +1,95 @@
 """How a matrix of codes lies in memory where products read it once, from its beginning to its end.
 
-LANES output rows stand side by side, so that one instruction works for many of them, and of each row QUAD input
-features, which is what the instruction multiplies and adds at once. A block is SIZE input features of these rows, or
-fewer where fewer share a scale. Codes are held without a sign, as the instruction wants one of its two factors: 128
-stands for 0.
+LANES output rows, a tile, stand side by side, so that one instruction works for many of them, and of each row QUAD
+input features, which is what the instruction multiplies and adds at once. A block is SIZE input features of these
+rows, or fewer where fewer share a scale. Codes are held without a sign, as the instruction wants one of its two
+factors; of 8 bits 128 stands for 0.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.engine.openvino.matrix import Matrix, dense
+from truedraw.engine.openvino.matrix import INT4_BITS, Matrix, dense, unpacked
 from truedraw.engine.openvino.rounding import GROUP, codes_of
 
 LANES, QUAD = 64, 4
 SIZE = GROUP
 """Input features of a block, of which activations share a scale, too. With 32 many rows take half as long again."""
 ZERO = 128
+BESIDE = 32  # lanes of a tile whose codes of 4 bits stand together, quad by quad, before those of the others
+FINE = 2.0**-10  # of the largest: what scales and least values may lose as float16; they lose half of it at most
 
 
 class Blocks(NamedTuple):
-    """A matrix [out, in], filled up with zeros."""
+    """A matrix [out, in], filled up with zeros.
 
-    codes: NDArray[np.uint8]  # [tiles of LANES outputs, blocks, quads of inputs, LANES, QUAD]
-    scales: NDArray[np.float32]  # [tiles, blocks, LANES]; [tiles, 1, LANES] where a row has one
+    Codes of 8 bits: weights are scales (codes - ZERO). Codes of 4 bits, two a byte, that of the block's second half in
+    the higher bits: weights are scales codes + least.
+    """
+
+    codes: NDArray[np.uint8]
+    """[tiles of LANES outputs, blocks, quads of bytes, LANES, QUAD]; of 4 bits [..., LANES / BESIDE, quads, BESIDE,
+    QUAD] is the order of a block."""
+    scales: NDArray[Any]
+    """float32 [tiles, blocks, LANES], [tiles, 1, LANES] where a row has one; of 4 bits float16 as uint16 [tiles,
+    blocks, 4, LANES], scales of both halves, then least values."""
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether codes have 8 bits."""
+        return self.scales.dtype == np.float32
 
     @property
     def size(self) -> int:
         """Input features of a block."""
-        return int(self.codes.shape[2]) * QUAD
+        return int(self.codes.shape[-3]) * QUAD * (1 if self.is_fine else 2)
 
 
 def blocks_of(matrix: Matrix, size: int = SIZE) -> Blocks:
     """A copy, in blocks of `size` or less: integer codes as they are, all else rounded as `codes_of` does."""
+    if size == SIZE and (found := _halves(matrix)) is not None:
+        return _laid4(matrix, found)
     held = _integers(matrix)
     assert held.scales is not None
     groups = held.scales.shape[1]
     return _laid(held, min(size, _whole_quads(held.width) if groups == 1 else held.width // groups))
 
 
+def _halves(matrix: Matrix) -> NDArray[np.uint16] | None:
+    """Scales and least values [2, out, groups] as float16, where codes have 4 bits and these serve half a block each;
+    None where they do not, or are too small or too large for it."""
+    if matrix.values.dtype != np.uint8 or matrix.scales is None or matrix.width % SIZE:
+        return None
+    if matrix.scales.shape[1] * SIZE != 2 * matrix.width:
+        return None
+    least = -matrix.zero * matrix.scales if matrix.least is None else matrix.least
+    both = np.stack([matrix.scales, least]).astype(np.float32)
+    with np.errstate(over="ignore"):
+        found = both.astype(np.float16)
+    lost = np.abs(found.astype(np.float32) - both)
+    return found.view(np.uint16) if (lost <= FINE * np.abs(both).max(axis=(1, 2), keepdims=True)).all() else None
+
+
+def _laid4(matrix: Matrix, halves: NDArray[np.uint16]) -> Blocks:
+    out, width = len(matrix.values), matrix.width
+    tiles, blocks = -(-out // LANES), width // SIZE
+    codes = np.zeros((tiles * LANES, width), np.uint8)
+    codes[:out] = unpacked(matrix.values)
+    both = codes.reshape(tiles, LANES // BESIDE, BESIDE, blocks, 2, SIZE // 2 // QUAD, QUAD)
+    order = (both[..., 0, :, :] | both[..., 1, :, :] << INT4_BITS).transpose(0, 3, 1, 4, 2, 5)
+    fine = np.zeros((2, tiles * LANES, blocks, 2), np.uint16)
+    fine[:, :out] = halves.reshape(2, out, blocks, 2)
+    scales = fine.reshape(2, tiles, LANES, blocks, 2).transpose(1, 3, 0, 4, 2).reshape(tiles, blocks, 4, LANES)
+    return Blocks(np.ascontiguousarray(order).reshape(tiles, blocks, -1, LANES, QUAD), np.ascontiguousarray(scales))
+
+
 def _integers(matrix: Matrix) -> Matrix:
     """int8 codes around 0 whose groups are whole rows, whole blocks, or blocks."""
-    if matrix.scales is None or not _fits(matrix.width, matrix.scales.shape[1]):
+    if matrix.scales is None or matrix.least is not None or not _fits(matrix.width, matrix.scales.shape[1]):
         return codes_of(dense(matrix))
     if matrix.values.dtype == np.int8 and not matrix.zero:
         return matrix

@@ -45,6 +45,6 @@ class Memory:
 
 def room(rows: int, matrix: Blocks) -> tuple[Any, ...]:
     """For rows that a matrix is multiplied with, rounded: see products.round_row. Zeros behind the last input stay."""
-    *_, blocks, quads, _, quad = matrix.codes.shape
-    numbers = np.zeros((rows, blocks * quads * quad), np.int8)
-    return numbers, np.empty((rows, blocks), np.float32), np.empty((rows, blocks), np.int32)
+    blocks = matrix.codes.shape[-4]
+    numbers = np.zeros((rows, blocks * matrix.size), np.int8)
+    return numbers, np.empty((rows, blocks), np.float32), np.empty((rows, blocks, 2), np.int32)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import compiled, inlined
-from truedraw.engine.native.blocks import LANES, QUAD, ZERO
+from truedraw.engine.native.blocks import LANES, QUAD
 from truedraw.engine.native.machine import magnitude, single
 from truedraw.engine.native.softly import FREE
 from truedraw.engine.native.sums import ALL, FIRST_HALF, MOST_ROWS, SECOND_HALF, block_adder
 
 MOST = np.float32(127)  # of an int8
 add_block = block_adder()
-USUAL_ROWS = 4  # at once, where there are more than MOST_ROWS
 
 
 @inlined(fastmath=FREE, error_model="numpy")
-def round_row(row, size, numbers, steps, starts):  # type: ignore[no-untyped-def]
-    """One row [inputs] as int8 [inputs of whole blocks], what 1 of them stands for [blocks], and int32 [blocks] that
-    make up for codes that are ZERO too large: -ZERO times the sum of a block. What is no number makes its block none.
+def round_row(row, size, numbers, steps, halves):  # type: ignore[no-untyped-def]
+    """One row [inputs] as int8 [inputs of whole blocks], what 1 of them stands for [blocks], and their sums over each
+    half of a block, int32 [blocks, 2]. What is no number makes its block none.
 
     Places are counted without a sign: numba looks whether a signed one is below 0, and makes no vectors then.
     """
@@ -30,12 +29,13 @@ def round_row(row, size, numbers, steps, starts):  # type: ignore[no-untyped-def
         largest = single(top)
         steps[block] = largest / MOST
         fine = MOST / largest if largest > 0 else np.float32(0)
-        total = np.int32(0)
-        for k in range(held):
-            number = np.int32(np.rint(row[first + np.uint64(k)] * fine))
-            numbers[first + np.uint64(k)] = np.int8(number)
-            total += number
-        starts[block] = -ZERO * total
+        for half in range(2):
+            total, begin = np.int32(0), min(half * (size // 2), held)
+            for k in range(begin, held if half else min(size // 2, held)):
+                number = np.int32(np.rint(row[first + np.uint64(k)] * fine))
+                numbers[first + np.uint64(k)] = np.int8(number)
+                total += number
+            halves[block, half] = total
 
 
 @inlined(fastmath=FREE, error_model="numpy")
@@ -46,15 +46,16 @@ def add_tiles(matrix, rounded, out, fresh, begin, end, whole):  # type: ignore[n
     [n, LANES].
     """
     codes, scales = matrix
-    blocks, quads = codes.shape[1], codes.shape[2]
+    blocks, each = codes.shape[1], codes.shape[2] * QUAD * LANES
     flat, fine = codes.reshape(-1), scales.reshape(-1)
-    lines, steps, starts = rounded[0].reshape(-1), rounded[1].reshape(-1), rounded[2].reshape(-1)
-    held, apart = whole.reshape(-1), LANES if scales.shape[1] > 1 else 0
+    lines, steps, halves = rounded[0].reshape(-1), rounded[1].reshape(-1), rounded[2].reshape(-1)
+    held, of_tile = whole.reshape(-1), scales.size // len(scales)
+    apart = of_tile // blocks if scales.shape[1] > 1 or blocks == 1 else 0
     for tile in range(begin, end):
         whole[:] = np.float32(0)
         for block in range(blocks):
-            here, scale = (tile * blocks + block) * quads * QUAD * LANES, tile * scales.shape[1] * LANES + block * apart
-            add_rows(flat, here, quads, block, blocks, lines, steps, starts, fine, scale, held, len(whole))
+            here, scale = (tile * blocks + block) * each, tile * of_tile + block * apart
+            add_rows(flat, here, codes.shape[2], block, blocks, lines, steps, halves, fine, scale, held, len(whole))
         lanes = min(LANES, out.shape[1] - tile * LANES)
         for row in range(len(whole)):
             target = out[row, tile * LANES : tile * LANES + lanes]
@@ -64,19 +65,19 @@ def add_tiles(matrix, rounded, out, fresh, begin, end, whole):  # type: ignore[n
 
 @inlined()
 def add_rows(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
-    codes, first, quads, block, blocks, lines, steps, starts, scales, scale, whole, n
+    codes, first, quads, block, blocks, lines, steps, halves, scales, scale, whole, n
 ):
     """whole [n, LANES] += one block times its part of rounded rows; all flat, codes and scales from a place on.
 
     Of many rows the first and those behind them each ask for a half of what comes next, so that memory is never idle.
     """
-    width, row = blocks * quads * QUAD, 0
+    width, row = len(lines) // n, 0
     while row < n:
-        rows = n - row if n - row <= MOST_ROWS else USUAL_ROWS
+        rows = min(n - row, MOST_ROWS)
         share = ALL if n <= MOST_ROWS else FIRST_HALF if row == 0 else SECOND_HALF
-        at, start, place = row * width + block * quads * QUAD, row * blocks + block, row * LANES
+        at, start, place = row * width + block * (width // blocks), row * blocks + block, row * LANES
         add_block(
-            rows, share, codes, first, lines, at, width, quads, starts, steps, start, blocks, scales, scale, whole,
+            rows, share, codes, first, lines, at, width, quads, halves, steps, start, blocks, scales, scale, whole,
             place,
         )  # fmt: skip
         row += rows

@@ -61,13 +61,17 @@ def _bias(constants: Constants, layer: str) -> Reals:
 
 
 def _stacked(constants: Constants, layers: list[str], parts: tuple[str, ...]) -> Blocks:
-    """The matrices of all layers; where some share scales among fewer inputs, the finest holds for all."""
+    """The matrices of all layers; codes have 8 bits in all where they do in some, and where some share scales among
+    fewer inputs, the finest holds for all."""
     held = [_whole(constants, tuple(f"{layer}{part}.weight" for part in parts)) for layer in layers]
     found = [blocks_of(each) for each in held]
+    if len({each.is_fine for each in found}) > 1:
+        held = [matrix if each.is_fine else Matrix(dense(matrix)) for matrix, each in zip(held, found, strict=True)]
+        found = [blocks_of(each) for each in held]
     if len({each.size for each in found}) > 1:
         found = [blocks_of(each, min(each.size for each in found)) for each in held]
     codes, scales = found[0].codes, max((each.scales for each in found), key=np.size)
-    whole = Blocks(np.empty((len(found), *codes.shape), np.uint8), np.empty((len(found), *scales.shape), np.float32))
+    whole = Blocks(np.empty((len(found), *codes.shape), np.uint8), np.empty((len(found), *scales.shape), scales.dtype))
     for number, each in enumerate(found):
         whole.codes[number], whole.scales[number] = each
     return whole

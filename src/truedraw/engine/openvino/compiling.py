@@ -23,7 +23,7 @@ from truedraw.sampling.ranges import THREADS
 
 STEP_BY_STEP = {"SNIPPETS_MODE": "DISABLE"}
 """Where shapes are fixed the runtime would join steps whose results are rounded in between elsewhere: other bits."""
-STORE_VERSION = 1  # part of the key of stored constants: raise it when their form or their stacking changes
+STORE_VERSION = 2  # part of the key of stored constants: raise it when their form or their stacking changes
 
 
 @dataclass(frozen=True, slots=True)

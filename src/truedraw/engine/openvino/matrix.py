@@ -15,13 +15,14 @@ LOW_HALF = 2**INT4_BITS - 1
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A weight matrix in the form in which a constant holds it: scales * (values - zero), or the values alone."""
+    """A weight matrix in the form in which a constant holds it: scales * (values - zero) + least, or only values."""
 
     values: NDArray[Any]
     """[out, in] int8, float16, float32 or uint16 (the bits of bfloat16); [out, in / 2] uint8: two codes of 4 bits a
     byte, the first in the low half."""
     scales: NDArray[np.float32] | None = None  # [out, groups]
     zero: int = 0
+    least: NDArray[np.float32] | None = None  # [out, groups]; no graph has these
 
     @property
     def width(self) -> int:
@@ -31,18 +32,25 @@ class Matrix:
     @property
     def form(self) -> tuple[object, ...]:
         """Matrices of one form can be stacked."""
-        return self.values.dtype, None if self.scales is None else self.scales.shape[1], self.zero
+        return self.values.dtype, None if self.scales is None else self.scales.shape[1], self.zero, self.least is None
 
 
 def dense(matrix: Matrix) -> NDArray[np.float32]:
-    """[out, in], scales * (values - zero)."""
+    """[out, in], scales * (values - zero) + least."""
     values = matrix.values
     if values.dtype == np.uint16:
         return (values.astype(np.uint32) << BFLOAT_BITS).view(np.float32)
     if values.dtype == np.uint8:
-        values = np.stack([values & LOW_HALF, values >> INT4_BITS], -1).reshape(len(values), -1)
+        values = unpacked(values)
     numbers: NDArray[np.float32] = values.astype(np.float32) - np.float32(matrix.zero)
     if matrix.scales is None:
         return numbers
     grouped = numbers.reshape(len(numbers), matrix.scales.shape[1], -1) * matrix.scales[:, :, None]
+    if matrix.least is not None:
+        grouped += matrix.least[:, :, None]
     return np.asarray(grouped.reshape(numbers.shape), np.float32)
+
+
+def unpacked(values: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """[out, in] of codes of 4 bits, two a byte."""
+    return np.stack([values & LOW_HALF, values >> INT4_BITS], -1).reshape(len(values), -1)

@@ -55,8 +55,10 @@ class MappedConstants:
         key = "+".join(names)
         if f"{key}:values" not in self._index:
             return None
-        scales = self._array(f"{key}:scales") if f"{key}:scales" in self._index else None
-        return Matrix(self._array(f"{key}:values"), scales, self._index[f"{key}:values"]["zero"])
+        scales, least = (
+            self._array(f"{key}:{name}") if f"{key}:{name}" in self._index else None for name in ("scales", "least")
+        )
+        return Matrix(self._array(f"{key}:values"), scales, self._index[f"{key}:values"]["zero"], least)
 
     def vector(self, name: str) -> NDArray[np.float32]:
         """See Constants."""
@@ -176,8 +178,9 @@ def _write_stack(file: IO[bytes], index: dict[str, Any], names: tuple[str, ...],
         return
     key = "+".join(names)
     _write_array(file, index, f"{key}:values", matrix.values, matrix.zero)
-    if matrix.scales is not None:
-        _write_array(file, index, f"{key}:scales", matrix.scales, 0)
+    for name, numbers in (("scales", matrix.scales), ("least", matrix.least)):
+        if numbers is not None:
+            _write_array(file, index, f"{key}:{name}", numbers, 0)
 
 
 def _write_array(file: IO[bytes], index: dict[str, Any], key: str, array: NDArray[Any], zero: int) -> None:

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from truedraw.engine.openvino.matrix import INT4_BITS, Matrix
 from truedraw.engine.openvino.rounding import INT4_GROUP, codes_of, quantise, quantise4
 from truedraw.errors import BadModelFile
-from truedraw.models.layout import EMBEDDING, expected_shapes
+from truedraw.models.layout import EMBEDDING, HEAD, expected_shapes
 from truedraw.protocol import ModelConfig, Packed, Weights
 
 WeightsName = Literal["auto", "int8", "int4", "stored"]
 WEIGHTS: tuple[WeightsName, ...] = ("auto", "int8", "int4", "stored")
 INTEGERS = ("int8", "int4")
+READ_BY_GRAPHS = (EMBEDDING, HEAD)  # of drafts too, whoever computes the target
 STACKED = (
     ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
     ("mlp.gate_proj", "mlp.up_proj"),
@@ -43,8 +44,9 @@ class ConvertedConstants:
     kernels run at the speed of int8 a channel or above it, and turns every other type into int8: half-precision kernels
     take about a third longer for a pass of a few rows, and no exact kernel for Q4_1 runs at speed. "int4" rounds what
     is not stored in 4 bits already, for a copy that drafts: it is the least that the kernels take, and too little to be
-    the model's own law. An embedding keeps 8 bits, also where it is the head. "grouped" is "auto" with a scale for each
-    64 input features in place of one a row, which kernels of this package read as fast.
+    the model's own law. An embedding keeps 8 bits, also where it is the head. "grouped" is for
+    kernels of this package: "auto" with a scale for each 64 input features in place of one a row, and codes of 4 bits
+    with least values as stored.
     """
 
     def __init__(self, weights: Weights, policy: str) -> None:
@@ -70,9 +72,11 @@ class ConvertedConstants:
     def _read(self, name: str) -> Matrix:
         if self._policy == "float32":
             return Matrix(self._dense(name))
-        packed = self._weights.packed(name) if self._policy != "int8" else None
+        packed = self._packed(name)
         if packed is not None and (self._policy != "int4" or packed.bits == INT4_BITS):
-            _check_finite(name, packed.scales)
+            for numbers in (packed.scales, packed.least):
+                if numbers is not None:
+                    _check_finite(name, numbers)
             return from_packed(packed, wide=name == EMBEDDING)
         if self._policy == "stored":
             return _half(self._dense(name), self._weights.stored_as(name))
@@ -81,6 +85,13 @@ class ConvertedConstants:
             return codes_of(dense)
         four = self._policy == "int4" and name != EMBEDDING and dense.shape[1] % INT4_GROUP == 0
         return quantise4(dense) if four else quantise(dense)
+
+    def _packed(self, name: str) -> Packed | None:
+        """As stored, where what reads this matrix can hold it: least values only kernels of this package can."""
+        packed = self._weights.packed(name) if self._policy != "int8" else None
+        if packed is None or packed.least is None:
+            return packed
+        return None if self._policy != "grouped" or name in READ_BY_GRAPHS else packed
 
 
 def _check_finite(name: str, values: NDArray[np.float32]) -> None:
@@ -108,9 +119,14 @@ def vectors(config: ModelConfig) -> list[str]:
 def _stack(parts: list[Matrix]) -> Matrix:
     if len(parts) == 1:
         return parts[0]
-    scales = [part.scales for part in parts if part.scales is not None]
     values = np.concatenate([part.values for part in parts])
-    return Matrix(values, np.concatenate(scales) if scales else None, parts[0].zero)
+    scales, least = (
+        np.concatenate(found)
+        if (found := [some for part in parts if (some := getattr(part, name)) is not None])
+        else None
+        for name in ("scales", "least")
+    )
+    return Matrix(values, scales, parts[0].zero, least)
 
 
 def from_packed(packed: Packed, *, wide: bool = False) -> Matrix:
@@ -118,7 +134,7 @@ def from_packed(packed: Packed, *, wide: bool = False) -> Matrix:
     if packed.bits == 8 or wide:
         return Matrix(packed.codes.astype(np.int8) - np.int8(packed.zero), packed.scales)
     codes = packed.codes.astype(np.uint8, copy=False)
-    return Matrix(codes[:, ::2] | codes[:, 1::2] << 4, packed.scales, packed.zero)
+    return Matrix(codes[:, ::2] | codes[:, 1::2] << 4, packed.scales, packed.zero, packed.least)
 
 
 def _half(values: NDArray[np.float32], stored: str) -> Matrix:

@@ -1,0 +1,99 @@
+"""One block of codes of 4 bits times rows of int8, see sums.py: each half of its inputs has a scale and a least value.
+
+A byte holds a code of either half, so that one vector of bytes becomes two of codes by a shift and two masks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from truedraw.engine.native.blocks import BESIDE, LANES, QUAD
+from truedraw.engine.native.instructions import (
+    BYTES,
+    HALVES,
+    I64,
+    SINGLES,
+    SUMS,
+    WIDE,
+    add_up,
+    ask,
+    each,
+    everywhere,
+    fused,
+    loaded,
+    moved,
+    started,
+)
+from truedraw.engine.native.machine import spread
+from truedraw.sampling.kernels.bits import CACHE_LINE
+
+BITS, LOW = 4, 15
+NEAR = BESIDE // WIDE  # vectors whose sums are held at once, for both halves
+AHEAD = 2048  # bytes of codes, and a quarter of that of scales: a block
+SHORTS = ir.VectorType(ir.IntType(16), WIDE * QUAD // 2)
+
+
+def build(builder: Any, add: Any, rows: int, given: Any) -> None:
+    """Code for so many rows; `given`: sums.Given."""
+    for first in range(0, LANES // WIDE, NEAR):
+        vectors = range(first, first + NEAR)
+        held = [[[started(builder, SUMS([0] * WIDE)) for _ in (0, 1)] for _ in vectors] for _ in range(rows)]
+        begin = builder.mul(given.quads, I64(first * WIDE * QUAD))
+        part = builder.gep(given.codes, [begin])
+        with each(builder, given.quads) as number:
+            here = builder.gep(part, [builder.mul(number, I64(NEAR * WIDE * QUAD))])
+            ask(builder, here, AHEAD, AHEAD + NEAR * WIDE * QUAD)
+            if not first:
+                _ask_scales(builder, given, number)
+            both = [loaded(builder, builder.gep(here, [I64(k * WIDE * QUAD)]), BYTES) for k in range(NEAR)]
+            codes = [_apart(builder, some) for some in both]
+            _add_quad(builder, add, held, codes, given, number)
+        for place, vector in enumerate(vectors):
+            _scaled(builder, [row[place] for row in held], given, vector)
+
+
+def _ask_scales(builder: Any, given: Any, number: Any) -> None:
+    there = builder.bitcast(given.scales, ir.IntType(8).as_pointer())
+    ask(builder, builder.gep(there, [builder.mul(number, I64(CACHE_LINE))]), AHEAD // 4, AHEAD // 4 + CACHE_LINE)
+
+
+def _apart(builder: Any, both: Any) -> tuple[Any, Any]:
+    """The codes of the first half, and those of the second."""
+    low = BYTES([LOW] * WIDE * QUAD)
+    high = builder.bitcast(builder.lshr(builder.bitcast(both, SHORTS), SHORTS([BITS] * SHORTS.count)), BYTES)
+    first, second = (builder.bitcast(builder.and_(some, low), SUMS) for some in (both, high))
+    return first, second
+
+
+def _add_quad(builder: Any, add: Any, held: Any, codes: Any, given: Any, number: Any) -> None:
+    """The products of QUAD inputs of either half."""
+    for row, sums in enumerate(held):
+        line = moved(builder, given.numbers, given.stride, row)
+        for half in (0, 1):
+            own = builder.mul(builder.add(number, builder.mul(given.quads, I64(half))), I64(QUAD))
+            quad = everywhere(builder, builder.gep(line, [own]))
+            for whole, some in zip(sums, codes, strict=True):
+                builder.store(add(builder, builder.load(whole[half]), some[half], quad), whole[half])
+
+
+def _scaled(builder: Any, held: Any, given: Any, vector: int) -> None:
+    """whole += step (sum of scale sum + least halves), of a vector of lanes and each row's sums of both halves."""
+    scales, least = (
+        [_widened(builder, given.scales, (2 * kind + half) * LANES + vector * WIDE) for half in (0, 1)]
+        for kind in (0, 1)
+    )
+    for row, sums in enumerate(held):
+        found = [builder.sitofp(builder.load(whole), SINGLES) for whole in sums]
+        total = fused(builder, scales[1], found[1], builder.fmul(scales[0], found[0]))
+        halves = moved(builder, given.halves, given.gap, row)
+        for half in (0, 1):
+            numbers = builder.sitofp(builder.load(builder.gep(halves, [I64(half)])), ir.FloatType())
+            total = fused(builder, least[half], spread(builder, numbers, SINGLES), total)
+        step = spread(builder, builder.load(moved(builder, given.steps, given.steps_gap, row)), SINGLES)
+        add_up(builder, step, total, builder.gep(given.whole, [I64(row * LANES + vector * WIDE)]))
+
+
+def _widened(builder: Any, halves: Any, place: int) -> Any:
+    return builder.fpext(loaded(builder, builder.gep(halves, [I64(place)]), HALVES), SINGLES)

@@ -1,0 +1,119 @@
+"""What sums of products are written down with: vectors, loops, and the instruction that multiplies and adds four bytes.
+
+Where the processor adds four products of 8 bits at once (x86: VPDPBUSD on 512 bits) it is told to; elsewhere the code
+says what is to be added up in vectors of any machine, and the compiler finds what there is. Integers are exact: the
+sums are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils
+
+from truedraw.engine.native.blocks import QUAD
+from truedraw.engine.native.machine import spread
+from truedraw.sampling.kernels.bits import CACHE_LINE, fetch
+
+I8, I32, I64 = (ir.IntType(width) for width in (8, 32, 64))
+WIDE = 16  # sums in a vector
+SUMS, BYTES = ir.VectorType(I32, WIDE), ir.VectorType(I8, WIDE * QUAD)
+SINGLES, HALVES = ir.VectorType(ir.FloatType(), WIDE), ir.VectorType(ir.HalfType(), WIDE)
+
+
+def each_case(builder: Any, number: Any, most: int) -> Iterator[int]:
+    """1 to `most`: what is built for each of them is done where `number` is that."""
+    end = builder.append_basic_block("cases.end")
+    switch = builder.switch(number, end)
+    for case in range(1, most + 1):
+        here = builder.append_basic_block(f"case.{case}")
+        switch.add_case(I64(case), here)
+        builder.position_at_end(here)
+        yield case
+        builder.branch(end)
+    builder.position_at_end(end)
+
+
+@contextmanager
+def each(builder: Any, count: Any) -> Iterator[Any]:
+    """0 to `count` - 1, one turn after the other: the compiler does not see how many, or it would do several turns at
+    once, and ask for the memory of all of them before the first; that takes a third longer."""
+    before, turn = builder.block, builder.append_basic_block("turn")
+    end = builder.append_basic_block("turns.end")
+    builder.branch(turn)
+    builder.position_at_end(turn)
+    number = builder.phi(I64)
+    number.add_incoming(I64(0), before)
+    yield number
+    seen = ir.FunctionType(I64, [I64])
+    after = builder.asm(seen, "", "=r,0", [builder.add(number, I64(1))], True)
+    number.add_incoming(after, builder.block)
+    builder.cbranch(builder.icmp_signed("<", after, count), turn, end)
+    builder.position_at_end(end)
+
+
+def ask(builder: Any, place: Any, begin: int, end: int) -> None:
+    """Have the memory look for these bytes behind a place."""
+    for ahead in range(begin, end, CACHE_LINE):
+        fetch(builder, builder.gep(place, [I64(ahead)]))
+
+
+def moved(builder: Any, array: Any, stride: Any, row: int) -> Any:
+    """The place so many strides further."""
+    return builder.gep(array, [builder.mul(stride, I64(row))])
+
+
+def loaded(builder: Any, pointer: Any, kind: Any) -> Any:
+    """A vector of a kind that stands anywhere."""
+    return builder.load(builder.bitcast(pointer, kind.as_pointer()), align=1)
+
+
+def everywhere(builder: Any, pointer: Any) -> Any:
+    """Four int8, over and over."""
+    return spread(builder, builder.load(builder.bitcast(pointer, I32.as_pointer()), align=1), SUMS)
+
+
+def started(builder: Any, start: Any) -> Any:
+    """Memory for a vector of sums, which the compiler keeps in registers, with their start."""
+    held = cgutils.alloca_once(builder, SUMS)
+    builder.store(start, held)
+    return held
+
+
+def add_up(builder: Any, factor: Any, vector: Any, whole: Any) -> None:
+    """float32 in memory += factor vector, rounded once."""
+    there = builder.bitcast(whole, SINGLES.as_pointer())
+    builder.store(fused(builder, factor, vector, builder.load(there, align=4)), there, align=4)
+
+
+def fused(builder: Any, a: Any, b: Any, c: Any) -> Any:
+    """a b + c, rounded once."""
+    form = ir.FunctionType(SINGLES, [SINGLES, SINGLES, SINGLES])
+    return builder.call(cgutils.get_or_insert_function(builder.module, form, f"llvm.fma.v{WIDE}f32"), [a, b, c])
+
+
+def quads(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
+    """Sums + the products of four uint8 and four int8 each."""
+    form = ir.FunctionType(SUMS, [SUMS, SUMS, SUMS])
+    return builder.call(
+        cgutils.get_or_insert_function(builder.module, form, "llvm.x86.avx512.vpdpbusd.512"), [whole, codes, numbers]
+    )
+
+
+def one_by_one(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
+    """The same in terms of any machine: products of pairs first, which many have an instruction for."""
+    wide = ir.VectorType(I32, WIDE * QUAD)
+    first = builder.zext(builder.bitcast(codes, BYTES), wide)
+    found = builder.mul(first, builder.sext(builder.bitcast(numbers, BYTES), wide))
+    for left in (WIDE * QUAD, WIDE * QUAD // 2):
+        even, odd = (_every_second(builder, found, left, begin) for begin in (0, 1))
+        found = builder.add(even, odd)
+    return builder.add(whole, found)
+
+
+def _every_second(builder: Any, vector: Any, length: int, begin: int) -> Any:
+    places = ir.VectorType(I32, length // 2)(list(range(begin, length, 2)))
+    return builder.shuffle_vector(vector, ir.VectorType(I32, length)(ir.Undefined), places)
