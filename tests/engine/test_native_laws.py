@@ -216,7 +216,7 @@ def test_a_processor_without_halves(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("packed", [(8,), (4,), (4, True)])
 def test_weights_of_any_form_are_laid_out(packed, tmp_path):
-    """Layers that share scales among other numbers of inputs, or have codes of other sizes, as mixed files have them."""
+    """Layers that share scales among other numbers of inputs, or have codes of other sizes, as in mixed files."""
 
     class Mixed(RandomWeights):
         def packed(self, name):
