@@ -61,9 +61,27 @@ def _bias(constants: Constants, layer: str) -> Reals:
 
 
 def _stacked(constants: Constants, layers: list[str], parts: tuple[str, ...]) -> Blocks:
-    """The matrices of all layers; codes have 8 bits in all where they do in some, and where some share scales among
-    fewer inputs, the finest holds for all."""
+    """The matrices of all layers."""
     held = [_whole(constants, tuple(f"{layer}{part}.weight" for part in parts)) for layer in layers]
+    return _alike(held) or _of_one_form(held)
+
+
+def _alike(held: list[Matrix]) -> Blocks | None:
+    """One after the other, so that only one is held twice; None where their blocks have different forms."""
+    whole = None
+    for number, matrix in enumerate(held):
+        each = blocks_of(matrix)
+        if whole is None:
+            whole = Blocks(*(np.empty((len(held), *some.shape), some.dtype) for some in each))
+        if any(many.shape[1:] != one.shape or many.dtype != one.dtype for many, one in zip(whole, each, strict=True)):
+            return None
+        whole.codes[number], whole.scales[number] = each
+    return whole
+
+
+def _of_one_form(held: list[Matrix]) -> Blocks:
+    """Codes have 8 bits in all where they do in some, and where some share scales among fewer inputs, the finest holds
+    for all."""
     found = [blocks_of(each) for each in held]
     if len({each.is_fine for each in found}) > 1:
         held = [matrix if each.is_fine else Matrix(dense(matrix)) for matrix, each in zip(held, found, strict=True)]
