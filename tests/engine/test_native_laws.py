@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from engine.decoder import CONFIGS, PLAIN, Decoder, RandomWeights, expected_rows, random_tree, tiny_engine, tv
-from truedraw.engine.native.blocks import SIZE
+from truedraw.engine.native.blocks import SIZE, eights_of
+from truedraw.engine.native.weights import of_one_form
 from truedraw.engine.openvino.matrix import dense
 from truedraw.engine.openvino.rounding import codes_of
-from truedraw.engine.openvino.weights import READ_BY_GRAPHS
+from truedraw.engine.openvino.weights import READ_BY_GRAPHS, from_packed
 from truedraw.errors import BadParameter, EngineError, UnsupportedModel
 from truedraw.models.layout import EMBEDDING
 from truedraw.protocol import Fill, Proposal, Work
@@ -227,6 +228,19 @@ def test_weights_of_any_form_are_laid_out(packed, tmp_path):
     logits = engine.forward([Work(engine.open(TEXT[:1]), Proposal.chain(TEXT[1:60]))])[0].logits
     assert mean_tv(logits, Decoder(PLAIN, weights).logits(TEXT[:60])) < 0.1
     engine.close()
+
+
+def test_layers_of_four_bits_beside_others_keep_their_codes():
+    four, eight = (
+        RandomWeights(PLAIN, 1, 4).packed("model.layers.0.mlp.up_proj.weight"),
+        codes_of(RNG.normal(size=(96, 64))),
+    )
+    own = from_packed(four)
+    blocks = of_one_form([own, eight])
+    assert blocks.is_fine
+    alone = eights_of(own)
+    np.testing.assert_array_equal(blocks.codes[0], alone.codes)
+    np.testing.assert_array_equal(blocks.scales[0], alone.scales)
 
 
 def test_keys_that_no_float16_holds_make_no_law(tmp_path):

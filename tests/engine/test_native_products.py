@@ -173,6 +173,15 @@ def test_scales_that_half_precision_cannot_hold_become_single(size: float) -> No
     checked(small, dense(small), some(3, 64))
 
 
+def test_one_large_row_does_not_hide_that_others_are_lost() -> None:
+    matrix = fours(10, 64, with_least=False)
+    scales = matrix.scales.copy()
+    scales[1:] *= np.float32(1e-8)
+    small = Matrix(matrix.values, scales, matrix.zero)
+    assert blocks_of(small).is_fine
+    checked(small, dense(small), some(3, 64))
+
+
 def test_a_row_has_the_same_bits_beside_any_others() -> None:
     for matrix in (fours(70, 576), codes(70, 576, 9), codes(70, 576, 1)):
         rows, blocks = some(2 * MOST_ROWS + 1, 576), blocks_of(matrix)

@@ -102,7 +102,8 @@ class Parts:
 
 def rows_of(matrix: Matrix, tokens: Ints) -> Matrix:
     """The rows of some tokens, a copy."""
-    return Matrix(matrix.values[tokens], None if matrix.scales is None else matrix.scales[tokens], matrix.zero)
+    scales, least = (None if some is None else some[tokens] for some in (matrix.scales, matrix.least))
+    return Matrix(matrix.values[tokens], scales, matrix.zero, least)
 
 
 def copied(x: Node, name: str) -> Node:

@@ -1,4 +1,5 @@
-"""Passes by kernels of this package, for processors: int8 weights, int8 activations, a float16 cache, float32 between.
+"""Passes by kernels of this package, for processors: weights of 8 or 4 bits, int8 activations, a float16 cache,
+float32 between.
 
 A pass over a few rows is bound by memory: every weight is read once. What a runtime does besides (kernels that are
 chosen by shape, hundreds of small steps) takes as long again for small models, so here a pass is one call of compiled
@@ -6,7 +7,7 @@ code on every thread, which goes through all layers. A row's bits depend on noth
 are exact in any order, and all others run in one order, whatever else is computed beside.
 
 blocks.py     how a matrix lies in memory
-sums.py       the machine's own sums of products
+sums.py       the machine's own sums of products, of a block of eights.py or fours.py, in terms of instructions.py
 machine.py    other operations of the machine: half precision, counters that threads share
 products.py   a matrix times rows
 softly.py     exp

@@ -21,7 +21,7 @@ SIZE = GROUP
 """Input features of a block, of which activations share a scale, too. With 32 many rows take half as long again."""
 ZERO = 128
 BESIDE = 32  # lanes of a tile whose codes of 4 bits stand together, quad by quad, before those of the others
-FINE = 2.0**-10  # of the largest: what scales and least values may lose as float16; they lose half of it at most
+FINE = 2.0**-10  # of a row's largest: what scales and least values may lose as float16, which is twice what they do
 
 
 class Blocks(NamedTuple):
@@ -50,9 +50,14 @@ class Blocks(NamedTuple):
 
 
 def blocks_of(matrix: Matrix, size: int = SIZE) -> Blocks:
-    """A copy, in blocks of `size` or less: integer codes as they are, all else rounded as `codes_of` does."""
-    if size == SIZE and (found := _halves(matrix)) is not None:
-        return _laid4(matrix, found)
+    """A copy: codes of 4 bits as they are where they fill blocks of SIZE, all else as `eights_of`."""
+    found = _halves(matrix) if size == SIZE else None
+    return eights_of(matrix, size) if found is None else _laid4(matrix, found)
+
+
+def eights_of(matrix: Matrix, size: int = SIZE) -> Blocks:
+    """A copy in codes of 8 bits, in blocks of `size` or less: integer codes as they are, all else rounded as `codes_of`
+    does."""
     held = _integers(matrix)
     assert held.scales is not None
     groups = held.scales.shape[1]
@@ -71,7 +76,7 @@ def _halves(matrix: Matrix) -> NDArray[np.uint16] | None:
     with np.errstate(over="ignore"):
         found = both.astype(np.float16)
     lost = np.abs(found.astype(np.float32) - both)
-    return found.view(np.uint16) if (lost <= FINE * np.abs(both).max(axis=(1, 2), keepdims=True)).all() else None
+    return found.view(np.uint16) if (lost <= FINE * np.abs(both).max(axis=2, keepdims=True)).all() else None
 
 
 def _laid4(matrix: Matrix, halves: NDArray[np.uint16]) -> Blocks:

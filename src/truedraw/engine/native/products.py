@@ -17,7 +17,7 @@ add_block = block_adder()
 @inlined(fastmath=FREE, error_model="numpy")
 def round_row(row, size, numbers, steps, halves):  # type: ignore[no-untyped-def]
     """One row [inputs] as int8 [inputs of whole blocks], what 1 of them stands for [blocks], and their sums over each
-    half of a block, int32 [blocks, 2]. What is no number makes its block none.
+    half of a block, int32 [blocks, 2]. What is no finite number leaves none in its block's products.
 
     Places are counted without a sign: numba looks whether a signed one is below 0, and makes no vectors then.
     """

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.engine.native.blocks import Blocks, blocks_of
+from truedraw.engine.native.blocks import Blocks, blocks_of, eights_of
 from truedraw.engine.openvino.matrix import Matrix, dense
 from truedraw.engine.openvino.rounding import quantise
 from truedraw.engine.openvino.weights import Constants
@@ -63,7 +63,7 @@ def _bias(constants: Constants, layer: str) -> Reals:
 def _stacked(constants: Constants, layers: list[str], parts: tuple[str, ...]) -> Blocks:
     """The matrices of all layers."""
     held = [_whole(constants, tuple(f"{layer}{part}.weight" for part in parts)) for layer in layers]
-    return _alike(held) or _of_one_form(held)
+    return _alike(held) or of_one_form(held)
 
 
 def _alike(held: list[Matrix]) -> Blocks | None:
@@ -79,15 +79,11 @@ def _alike(held: list[Matrix]) -> Blocks | None:
     return whole
 
 
-def _of_one_form(held: list[Matrix]) -> Blocks:
-    """Codes have 8 bits in all where they do in some, and where some share scales among fewer inputs, the finest holds
-    for all."""
-    found = [blocks_of(each) for each in held]
-    if len({each.is_fine for each in found}) > 1:
-        held = [matrix if each.is_fine else Matrix(dense(matrix)) for matrix, each in zip(held, found, strict=True)]
-        found = [blocks_of(each) for each in held]
+def of_one_form(held: list[Matrix]) -> Blocks:
+    """In codes of 8 bits, and where some share scales among fewer inputs, the finest holds for all."""
+    found = [eights_of(each) for each in held]
     if len({each.size for each in found}) > 1:
-        found = [blocks_of(each, min(each.size for each in found)) for each in held]
+        found = [eights_of(each, min(each.size for each in found)) for each in held]
     codes, scales = found[0].codes, max((each.scales for each in found), key=np.size)
     whole = Blocks(np.empty((len(found), *codes.shape), np.uint8), np.empty((len(found), *scales.shape), scales.dtype))
     for number, each in enumerate(found):

@@ -78,6 +78,7 @@ def dequantised(matrix: Matrix, held: Node) -> Node:
     """[out, in] float32 as the kernels' fusion expects it: convert, subtract the zero, scale, reshape."""
     from openvino import opset13 as op
 
+    assert matrix.least is None  # see Matrix
     if matrix.values.dtype == np.float32:
         return held
     wide = op.convert(held, "f32")

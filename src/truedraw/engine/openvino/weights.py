@@ -43,10 +43,10 @@ class ConvertedConstants:
     `policy` is "float32", "int8", "int4", "stored", "auto" or "grouped". "auto" keeps Q8_0 and Q4_0 as stored, whose
     kernels run at the speed of int8 a channel or above it, and turns every other type into int8: half-precision kernels
     take about a third longer for a pass of a few rows, and no exact kernel for Q4_1 runs at speed. "int4" rounds what
-    is not stored in 4 bits already, for a copy that drafts: it is the least that the kernels take, and too little to be
-    the model's own law. An embedding keeps 8 bits, also where it is the head. "grouped" is for
-    kernels of this package: "auto" with a scale for each 64 input features in place of one a row, and codes of 4 bits
-    with least values as stored.
+    is not stored in 4 bits without least values already, for a copy that drafts: it is the least that the kernels
+    take, and too little to be the model's own law. An embedding keeps 8 bits, also where it is the head. "grouped" is
+    for kernels of this package: "auto" with a scale for each 64 input features in place of one a row, and codes of 4
+    bits with least values as stored.
     """
 
     def __init__(self, weights: Weights, policy: str) -> None:
@@ -131,6 +131,7 @@ def _stack(parts: list[Matrix]) -> Matrix:
 
 def from_packed(packed: Packed, *, wide: bool = False) -> Matrix:
     """Codes as stored; `wide`: 4 bits as 8, exactly, because rows of a 4-bit constant cannot be looked up."""
+    assert packed.least is None or not wide  # see READ_BY_GRAPHS
     if packed.bits == 8 or wide:
         return Matrix(packed.codes.astype(np.int8) - np.int8(packed.zero), packed.scales)
     codes = packed.codes.astype(np.uint8, copy=False)
