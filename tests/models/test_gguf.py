@@ -8,7 +8,7 @@ from tiny_models import GGUFOptions, as_converted, random_tensors, tiny_config, 
 from truedraw.errors import BadModelFile, UnsupportedModel
 from truedraw.models import open_checkpoint
 from truedraw.models.gguf_file import read_gguf
-from truedraw.models.gguf_packed import packed as read_packed
+from truedraw.models.gguf_packed import READERS
 from truedraw.models.rope import inverse_frequencies, llama3_factors
 
 LLAMA3 = {
@@ -78,7 +78,7 @@ def test_q4_k_is_packed_as_it_is_dequantised():
     blocks = chance.integers(0, 256, (6, 3, 144)).astype(np.uint8)
     blocks[:, :, :4] = chance.normal(size=(6, 3, 2)).astype(np.float16).view(np.uint8)
     rows = blocks.reshape(6, -1)
-    found = read_packed("Q4_K", rows)
+    found = READERS["Q4_K"](rows)
     assert (found.bits, found.zero, found.codes.shape, found.scales.shape) == (4, 0, (6, 768), (6, 24))
     expected = gguf.quants.dequantize(rows, gguf.GGMLQuantizationType.Q4_K)
     scales, least = (np.repeat(numbers, 32, axis=1) for numbers in (found.scales, found.least))

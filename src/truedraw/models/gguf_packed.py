@@ -16,11 +16,6 @@ SHARING = 32  # values with one scale
 BIG_PARTS, SCALE_BYTES = 8, 12  # of a block of Q4_K: parts of SHARING values, and what holds their scales
 
 
-def packed(type_name: str, rows: Bytes) -> Packed | None:
-    """Raw rows [out, bytes]; None for a type that is something else."""
-    return READERS[type_name](rows) if type_name in READERS else None
-
-
 def _q8_0(rows: Bytes) -> Packed:
     blocks = rows.reshape(len(rows), -1, 2 + SHARING)
     return Packed(_flat(blocks[:, :, 2:]).view(np.int8), _halves(blocks, 0), 0, 8)
@@ -51,6 +46,7 @@ def _q4_k(rows: Bytes) -> Packed:
 
 
 READERS: Mapping[str, Callable[[Bytes], Packed]] = {"Q8_0": _q8_0, "Q4_0": _q4_0, "Q4_1": _q4_1, "Q4_K": _q4_k}
+"""By type: from raw rows [out, bytes]."""
 
 
 def _halves(blocks: Bytes, number: int) -> NDArray[np.float32]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from truedraw.errors import BadModelFile, UnsupportedModel
 from truedraw.models.ggml_types import can_dequantise
 from truedraw.models.gguf_file import GGUFFile
-from truedraw.models.gguf_packed import packed
+from truedraw.models.gguf_packed import READERS
 from truedraw.models.layout import EMBEDDING, HEAD, Shape, check_tensors
 from truedraw.protocol import ModelConfig, Packed
 
@@ -76,7 +76,8 @@ class GGUFWeights:
 
     def packed(self, name: str) -> Packed | None:
         """The types that gguf_packed.py knows; None of all others."""
-        return packed(self.stored_as(name), self._rows(name))
+        read = READERS.get(self.stored_as(name))
+        return None if read is None else read(self._rows(name))
 
     def _find(self, name: str) -> str:
         if name not in self._stored:

@@ -27,9 +27,9 @@ from truedraw.engine.native.instructions import (
     started,
 )
 from truedraw.engine.native.machine import spread
+from truedraw.engine.openvino.matrix import INT4_BITS, LOW_HALF
 from truedraw.sampling.kernels.bits import CACHE_LINE
 
-BITS, LOW = 4, 15
 NEAR = BESIDE // WIDE  # vectors whose sums are held at once, for both halves
 AHEAD = 2048  # bytes of codes, and a quarter of that of scales: a block
 SHORTS = ir.VectorType(ir.IntType(16), WIDE * QUAD // 2)
@@ -61,8 +61,8 @@ def _ask_scales(builder: Any, given: Any, number: Any) -> None:
 
 def _apart(builder: Any, both: Any) -> tuple[Any, Any]:
     """The codes of the first half, and those of the second."""
-    low = BYTES([LOW] * WIDE * QUAD)
-    high = builder.bitcast(builder.lshr(builder.bitcast(both, SHORTS), SHORTS([BITS] * SHORTS.count)), BYTES)
+    low = BYTES([LOW_HALF] * WIDE * QUAD)
+    high = builder.bitcast(builder.lshr(builder.bitcast(both, SHORTS), SHORTS([INT4_BITS] * SHORTS.count)), BYTES)
     first, second = (builder.bitcast(builder.and_(some, low), SUMS) for some in (both, high))
     return first, second
 
