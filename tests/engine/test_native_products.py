@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 
 from truedraw.compiled import compiled
-from truedraw.engine.native.blocks import BESIDE, LANES, QUAD, SIZE, ZERO, Blocks, blocks_of
+from truedraw.engine.native import grids
+from truedraw.engine.native.blocks import BESIDE, FACTORS, LANES, QUAD, SIZE, ZERO, Blocks, blocks_of
+from truedraw.engine.native.grids import FEWEST, NEVER, grids_from
 from truedraw.engine.native.machine import HAS_QUADS
 from truedraw.engine.native.memory import room
 from truedraw.engine.native.products import add_block, looked_up
 from truedraw.engine.native.stages import counters
 from truedraw.engine.native.sums import ALL, MOST_ROWS, block_adder
-from truedraw.engine.native.together import multiply, round_here
+from truedraw.engine.native.together import Ways, multiply, round_here
 from truedraw.engine.openvino.matrix import Matrix, dense
 from truedraw.engine.openvino.rounding import quantise, quantise4
 
@@ -21,15 +23,16 @@ FINE = 0.01  # of a sum's spread: rows are rounded to 8 bits
 
 
 @compiled()
-def multiplied(rows, matrix, rounded, out, stages):
+def multiplied(rows, matrix, rounded, out, stages, ways):
     for row in range(len(rows)):
         round_here(rows[row], rounded, row)
-    multiply(matrix, rounded, out, False, stages, 0, 1)
+    multiply(matrix, rounded, out, False, stages, 0, ways)
 
 
-def product(rows: np.ndarray, blocks: Blocks, out: np.ndarray) -> None:
-    """out += rows times a matrix."""
-    multiplied(rows, tuple(blocks), room(len(rows), blocks), out, counters(1))
+def product(rows: np.ndarray, blocks: Blocks, out: np.ndarray, least: int | None = None) -> None:
+    """out += rows times a matrix, from so many rows on in grids; None: as it is on this machine."""
+    ways = Ways(1, grids_from() if least is None else least)
+    multiplied(rows, tuple(blocks), room(len(rows), blocks), out, counters(1), ways)
 
 
 def codes(out: int, width: int, groups: int) -> Matrix:
@@ -193,6 +196,40 @@ def test_a_row_has_the_same_bits_beside_any_others() -> None:
             np.testing.assert_array_equal(found, together[:count])
 
 
+@pytest.mark.skipif(grids_from() == NEVER, reason="this processor has no grids, or the system keeps them")
+@pytest.mark.parametrize("form", ["eights", "a scale a row", "narrow blocks", "fours"])
+@pytest.mark.parametrize("width", [64, 576])
+def test_a_row_has_the_same_bits_in_a_grid(form: str, width: int) -> None:
+    """One grid or several, full or not; what stands behind the last row's numbers is no matter."""
+    groups = {"eights": width // 64, "a scale a row": 1, "narrow blocks": width // 32}
+    matrix = fours(150, width) if form == "fours" else codes(150, width, groups[form])
+    rows, blocks = some(70, width), blocks_of(matrix)
+    for count in (1, 2, FEWEST, 15, 16, 17, 31, 33, 70):
+        by_rows, in_grids = (np.ones((count, 150), np.float32) for _ in range(2))
+        product(rows[:count], blocks, by_rows, NEVER)
+        held = room(count, blocks)
+        held[0].base[:] = 127
+        multiplied(rows[:count], tuple(blocks), held, in_grids, counters(1), Ways(1, 1))
+        np.testing.assert_array_equal(in_grids, by_rows)
+
+
+@pytest.mark.skipif(grids_from() == NEVER, reason="this processor has no grids, or the system keeps them")
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_no_number_is_not_hidden_in_a_grid(bad: float) -> None:
+    for matrix in (fours(LANES, 128), codes(LANES, 128, 2)):
+        rows, out = some(FEWEST, 128), np.zeros((FEWEST, LANES), np.float32)
+        rows[3, 70] = bad
+        product(rows, blocks_of(matrix), out)
+        assert not np.isfinite(out[3]).any()
+        assert np.isfinite(np.delete(out, 3, axis=0)).all()
+
+
+def test_a_system_that_grants_no_grids(monkeypatch) -> None:
+    """Asked for what it does not know it refuses, as older ones do."""
+    monkeypatch.setattr(grids, "ASK", 0x7FFF)
+    assert grids.grids_from.__wrapped__() == NEVER
+
+
 @pytest.mark.parametrize("rows", range(1, MOST_ROWS + 1))
 def test_a_processor_without_the_instruction_has_the_same_sums(rows: int) -> None:
     """Codes and numbers at their ends among them; the sums are whole numbers that float32 holds, as the scales do."""
@@ -204,7 +241,7 @@ def test_a_processor_without_the_instruction_has_the_same_sums(rows: int) -> Non
     expected = 1 + sums * scales.astype(np.float64) * steps[:, None]
     for operation in operations():
         found = np.ones((rows, LANES), np.float32)
-        added(operation, codes, numbers, halves_of(numbers), steps, scales, found)
+        added(operation, codes, numbers, factors_of(numbers, steps), scales, found)
         np.testing.assert_array_equal(found, expected.astype(np.float32))
 
 
@@ -223,7 +260,7 @@ def test_it_has_the_same_sums_of_codes_of_four_bits(rows: int) -> None:
     for operation in operations():
         found = np.ones((rows, LANES), np.float32)
         fine = scales.astype(np.float16).view(np.uint16)
-        added(operation, codes, numbers, halves_of(numbers), steps, fine, found)
+        added(operation, codes, numbers, factors_of(numbers, steps), fine, found)
         np.testing.assert_array_equal(found, expected.astype(np.float32))
 
 
@@ -231,16 +268,19 @@ def operations() -> list:
     return [*([add_block] if HAS_QUADS else []), block_adder(has_quads=False)]
 
 
-def halves_of(numbers: np.ndarray) -> np.ndarray:
-    return numbers.reshape(len(numbers), 2, -1).sum(2, dtype=np.int32)
+def factors_of(numbers: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """[rows, FACTORS], see blocks.py."""
+    halves = numbers.reshape(len(numbers), 2, -1).sum(2, dtype=np.int32)
+    found = [steps, *(steps * halves.T), -ZERO * halves.sum(1)]
+    return np.stack(found, axis=1).astype(np.float32)
 
 
-def added(operation, codes, numbers, halves, steps, scales, whole) -> None:
+def added(operation, codes, numbers, factors, scales, whole) -> None:
     quads = len(codes)
 
     @numba.njit
-    def summed(rows, codes, numbers, stride, halves, steps, scales, whole):
-        operation(rows, ALL, codes, 0, numbers, 0, stride, quads, halves, steps, 0, 1, scales, 0, whole, 0)
+    def summed(rows, codes, numbers, stride, factors, scales, whole):
+        operation(rows, ALL, codes, 0, numbers, 0, stride, quads, factors, 0, FACTORS, scales, 0, whole, 0)
 
-    flat = (numbers.ravel(), numbers[0].size, halves.ravel(), steps, scales, whole.ravel())
+    flat = (numbers.ravel(), numbers[0].size, factors.ravel(), scales, whole.ravel())
     summed(len(numbers), codes.ravel(), *flat)

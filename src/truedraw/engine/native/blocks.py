@@ -20,6 +20,10 @@ LANES, QUAD = 64, 4
 SIZE = GROUP
 """Input features of a block, of which activations share a scale, too. With 32 many rows take half as long again."""
 ZERO = 128
+FACTORS = 4
+STEP, HALF, START = 0, 1, 3
+"""Of a block of a rounded row, beside its numbers, float32: what 1 of them stands for, that times their sum over each
+half of the block, and the sum of all times -ZERO, a whole number."""
 BESIDE = 32  # lanes of a tile whose codes of 4 bits stand together, quad by quad, before those of the others
 FINE = 2.0**-10  # of a row's largest: what scales and least values may lose as float16, which is twice what they do
 

@@ -23,8 +23,8 @@ STAGES_A_LAYER, STAGES_BESIDE = 11, 4
 
 
 @compiled(fastmath=FREE, error_model="numpy", nogil=True)
-def compute(model, rows, lanes, cache, memory, counters, pieces):  # type: ignore[no-untyped-def]
-    """One thread's part of a pass. pieces: that the tiles of a matrix are shared out in, about."""
+def compute(model, rows, lanes, cache, memory, counters, ways):  # type: ignore[no-untyped-def]
+    """One thread's part of a pass. ways: together.Ways."""
     model, rows, lanes, cache, memory = borrowed((model, rows, lanes, cache, memory))
     counters = borrowed(counters)
     table, matrices, vectors, sizes, shown, epsilon = model
@@ -35,22 +35,22 @@ def compute(model, rows, lanes, cache, memory, counters, pieces):  # type: ignor
     stage, told = embed(table, ids, x, counters, 0), 0
     for layer in range(len(qkv[0])):
         stage = begin_layer(x, before_attention[layer], bias[layer], epsilon, narrow, wide, counters, stage)
-        stage = multiply(matrix_of(qkv, layer), narrow, wide, False, counters, stage, pieces)
+        stage = multiply(matrix_of(qkv, layer), narrow, wide, False, counters, stage, ways)
         keys = cache[2 * layer].reshape(cache.shape[1], sizes[1], sizes[2], -1)
         values = cache[2 * layer + 1].reshape(cache.shape[1], sizes[1], -1, sizes[2])
         stage = remember(wide, key_norm[layer], sizes, epsilon, rows, lanes, keys, values, counters, stage)
         stage = look_back(wide, query_norm[layer], sizes, epsilon, rows, lanes, keys, values, mixed, counters, stage)
         stage = round_all(mixed, heads, counters, stage)
-        stage = multiply(matrix_of(out, layer), heads, x, False, counters, stage, pieces)
+        stage = multiply(matrix_of(out, layer), heads, x, False, counters, stage, ways)
         stage = norm_all(x, before_feeding[layer], epsilon, feeding, counters, stage)
-        stage = multiply(matrix_of(up, layer), feeding, inside, True, counters, stage, pieces)
+        stage = multiply(matrix_of(up, layer), feeding, inside, True, counters, stage, ways)
         stage = gate_all(inside, gated, counters, stage)
-        stage = multiply(matrix_of(down, layer), gated, x, False, counters, stage, pieces)
+        stage = multiply(matrix_of(down, layer), gated, x, False, counters, stage, ways)
         if told < len(shown) and shown[told] == layer:
             stage = show(x, hidden_rows, hidden, told, counters, stage)
             told += 1
     stage = end(x, last_norm, epsilon, logit_rows, hidden_rows, hidden, told, final, counters, stage)
-    return multiply(matrix_of(head, 0), final, logits, True, counters, stage, pieces)
+    return multiply(matrix_of(head, 0), final, logits, True, counters, stage, ways)
 
 
 @inlined()

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from truedraw.engine.native.blocks import LANES, QUAD, ZERO
+from truedraw.engine.native.blocks import LANES, QUAD, START, STEP
 from truedraw.engine.native.instructions import (
     I64,
     SINGLES,
     SUMS,
     WIDE,
-    add_up,
     ask,
     each,
     everywhere,
+    factor,
+    fused,
     loaded,
     moved,
     started,
+    store,
 )
 from truedraw.engine.native.machine import spread
 
@@ -27,11 +29,11 @@ VECTORS = range(LANES // WIDE)
 
 def build(builder: Any, add: Any, rows: int, given: Any) -> None:
     """Code for so many rows; `given`: sums.Given."""
-    lines, halves, steps = (
+    lines, factors = (
         [moved(builder, one, stride, row) for row in range(rows)]
-        for one, stride in ((given.numbers, given.stride), (given.halves, given.gap), (given.steps, given.steps_gap))
+        for one, stride in ((given.numbers, given.stride), (given.factors, given.gap))
     )
-    held = [[started(builder, start) for _ in VECTORS] for start in (_start(builder, sums) for sums in halves)]
+    held = [[started(builder, start) for _ in VECTORS] for start in (_start(builder, own) for own in factors)]
     with each(builder, given.quads) as number:
         _ask(builder, given, number)
         here = builder.gep(given.codes, [builder.mul(number, I64(ROW))])
@@ -41,17 +43,17 @@ def build(builder: Any, add: Any, rows: int, given: Any) -> None:
             for whole, own in zip(held, quad, strict=True):
                 builder.store(add(builder, builder.load(whole[part]), some, own), whole[part])
     for row, whole in enumerate(held):
-        step = spread(builder, builder.load(steps[row]), SINGLES)
+        step = factor(builder, factors[row], STEP)
         for part in VECTORS:
             scale = builder.fmul(loaded(builder, builder.gep(given.scales, [I64(part * WIDE)]), SINGLES), step)
             found = builder.sitofp(builder.load(whole[part]), SINGLES)
-            add_up(builder, found, scale, builder.gep(given.whole, [I64(row * LANES + part * WIDE)]))
+            whole_there = builder.gep(given.whole, [I64(row * LANES + part * WIDE)])
+            store(builder, fused(builder, found, scale, loaded(builder, whole_there, SINGLES)), whole_there)
 
 
-def _start(builder: Any, halves: Any) -> Any:
-    """-ZERO times the sum of a row's numbers: codes are ZERO too large."""
-    total = builder.add(builder.load(halves), builder.load(builder.gep(halves, [I64(1)])))
-    return spread(builder, builder.mul(total, SUMS.element(-ZERO)), SUMS)
+def _start(builder: Any, factors: Any) -> Any:
+    """What a row's sums begin with, as codes are ZERO too large."""
+    return spread(builder, builder.fptosi(builder.load(builder.gep(factors, [I64(START)])), SUMS.element), SUMS)
 
 
 def _ask(builder: Any, given: Any, number: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from truedraw.engine.native.blocks import BESIDE, LANES, QUAD
+from truedraw.engine.native.blocks import BESIDE, HALF, LANES, QUAD, SIZE, STEP
 from truedraw.engine.native.instructions import (
     BYTES,
     HALVES,
@@ -17,19 +17,20 @@ from truedraw.engine.native.instructions import (
     SINGLES,
     SUMS,
     WIDE,
-    add_up,
     ask,
     each,
     everywhere,
+    factor,
     fused,
     loaded,
     moved,
     started,
+    store,
 )
-from truedraw.engine.native.machine import spread
 from truedraw.engine.openvino.matrix import INT4_BITS, LOW_HALF
 from truedraw.sampling.kernels.bits import CACHE_LINE
 
+QUADS = SIZE // 2 // QUAD  # of either half
 NEAR = BESIDE // WIDE  # vectors whose sums are held at once, for both halves
 AHEAD = 2048  # bytes of codes, and a quarter of that of scales: a block
 SHORTS = ir.VectorType(ir.IntType(16), WIDE * QUAD // 2)
@@ -48,7 +49,7 @@ def build(builder: Any, add: Any, rows: int, given: Any) -> None:
             if not first:
                 _ask_scales(builder, given, number)
             both = [loaded(builder, builder.gep(here, [I64(k * WIDE * QUAD)]), BYTES) for k in range(NEAR)]
-            codes = [_apart(builder, some) for some in both]
+            codes = [apart(builder, some) for some in both]
             _add_quad(builder, add, held, codes, given, number)
         for place, vector in enumerate(vectors):
             _scaled(builder, [row[place] for row in held], given, vector)
@@ -59,7 +60,7 @@ def _ask_scales(builder: Any, given: Any, number: Any) -> None:
     ask(builder, builder.gep(there, [builder.mul(number, I64(CACHE_LINE))]), AHEAD // 4, AHEAD // 4 + CACHE_LINE)
 
 
-def _apart(builder: Any, both: Any) -> tuple[Any, Any]:
+def apart(builder: Any, both: Any) -> tuple[Any, Any]:
     """The codes of the first half, and those of the second."""
     low = BYTES([LOW_HALF] * WIDE * QUAD)
     high = builder.bitcast(builder.lshr(builder.bitcast(both, SHORTS), SHORTS([INT4_BITS] * SHORTS.count)), BYTES)
@@ -79,20 +80,29 @@ def _add_quad(builder: Any, add: Any, held: Any, codes: Any, given: Any, number:
 
 
 def _scaled(builder: Any, held: Any, given: Any, vector: int) -> None:
-    """whole += step (sum of scale sum + least halves), of a vector of lanes and each row's sums of both halves."""
-    scales, least = (
-        [_widened(builder, given.scales, (2 * kind + half) * LANES + vector * WIDE) for half in (0, 1)]
-        for kind in (0, 1)
-    )
+    """Add each row's sums of both halves, of a vector of lanes, to what is there."""
+    scales, least = scales_of(builder, given.scales, vector)
     for row, sums in enumerate(held):
         found = [builder.sitofp(builder.load(whole), SINGLES) for whole in sums]
-        total = fused(builder, scales[1], found[1], builder.fmul(scales[0], found[0]))
-        halves = moved(builder, given.halves, given.gap, row)
-        for half in (0, 1):
-            numbers = builder.sitofp(builder.load(builder.gep(halves, [I64(half)])), ir.FloatType())
-            total = fused(builder, least[half], spread(builder, numbers, SINGLES), total)
-        step = spread(builder, builder.load(moved(builder, given.steps, given.steps_gap, row)), SINGLES)
-        add_up(builder, step, total, builder.gep(given.whole, [I64(row * LANES + vector * WIDE)]))
+        factors = moved(builder, given.factors, given.gap, row)
+        whole = builder.gep(given.whole, [I64(row * LANES + vector * WIDE)])
+        store(builder, added(builder, found, scales, least, factors, loaded(builder, whole, SINGLES)), whole)
+
+
+def scales_of(builder: Any, scales: Any, vector: int) -> tuple[list[Any], list[Any]]:
+    """Scales and least values of a vector of lanes, of each half."""
+    return tuple(  # type: ignore[return-value]
+        [_widened(builder, scales, (2 * kind + half) * LANES + vector * WIDE) for half in (0, 1)] for kind in (0, 1)
+    )
+
+
+def added(builder: Any, sums: list[Any], scales: list[Any], least: list[Any], factors: Any, whole: Any) -> Any:
+    """A row's whole + step (sum of scale sum) + least step halves, in this order."""
+    total = fused(builder, scales[1], sums[1], builder.fmul(scales[0], sums[0]))
+    whole = fused(builder, factor(builder, factors, STEP), total, whole)
+    for half in (0, 1):
+        whole = fused(builder, least[half], factor(builder, factors, HALF + half), whole)
+    return whole
 
 
 def _widened(builder: Any, halves: Any, place: int) -> Any:

@@ -7,7 +7,7 @@ sums are the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -48,11 +48,27 @@ def each(builder: Any, count: Any) -> Iterator[Any]:
     number = builder.phi(I64)
     number.add_incoming(I64(0), before)
     yield number
-    seen = ir.FunctionType(I64, [I64])
-    after = builder.asm(seen, "", "=r,0", [builder.add(number, I64(1))], True)
+    after = opaque(builder, builder.add(number, I64(1)))
     number.add_incoming(after, builder.block)
     builder.cbranch(builder.icmp_signed("<", after, count), turn, end)
     builder.position_at_end(end)
+
+
+@contextmanager
+def walked(builder: Any, count: Any, steps: Sequence[tuple[Any, Any]]) -> Iterator[list[Any]]:
+    """The same, with places that go on by so many of what they point at from turn to turn."""
+    before = builder.block
+    with each(builder, count):
+        places = [builder.phi(start.type) for start, _ in steps]
+        yield places
+        for place, (start, step) in zip(places, steps, strict=True):
+            place.add_incoming(start, before)
+            place.add_incoming(builder.gep(place, [step]), builder.block)
+
+
+def opaque(builder: Any, value: Any) -> Any:
+    """The same, of which the compiler knows nothing."""
+    return builder.asm(ir.FunctionType(value.type, [value.type]), "", "=r,0", [value], True)
 
 
 def ask(builder: Any, place: Any, begin: int, end: int) -> None:
@@ -83,10 +99,14 @@ def started(builder: Any, start: Any) -> Any:
     return held
 
 
-def add_up(builder: Any, factor: Any, vector: Any, whole: Any) -> None:
-    """float32 in memory += factor vector, rounded once."""
-    there = builder.bitcast(whole, SINGLES.as_pointer())
-    builder.store(fused(builder, factor, vector, builder.load(there, align=4)), there, align=4)
+def store(builder: Any, vector: Any, pointer: Any) -> None:
+    """A vector of float32 to anywhere."""
+    builder.store(vector, builder.bitcast(pointer, SINGLES.as_pointer()), align=4)
+
+
+def factor(builder: Any, factors: Any, which: int) -> Any:
+    """One of a row's factors, everywhere."""
+    return spread(builder, builder.load(builder.gep(factors, [I64(which)])), SINGLES)
 
 
 def fused(builder: Any, a: Any, b: Any, c: Any) -> Any:

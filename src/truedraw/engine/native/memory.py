@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from truedraw.engine.native.blocks import Blocks
+from truedraw.engine.native.blocks import FACTORS, Blocks
+from truedraw.engine.native.grid_code import ROWS as GRID_ROWS
 from truedraw.protocol import ModelConfig
 
 KEPT_ROWS = 64  # a pass of more gets memory of its own
@@ -31,7 +32,7 @@ class Memory:
         counts = [n, n, n, n, wanted, told]
         whole = [each[:count] for each, count in zip(self._held, counts, strict=False)]
         rounded = zip(self._held[len(counts) :], (n, n, n, n, wanted), strict=True)
-        return *whole, *((a[:count], b[:count], c[:count]) for (a, b, c), count in rounded)
+        return *whole, *((a[:count], b[:count]) for (a, b), count in rounded)
 
     def _made(self, n: int, wanted: int, told: int) -> tuple[Any, ...]:
         config = self._config
@@ -46,5 +47,5 @@ class Memory:
 def room(rows: int, matrix: Blocks) -> tuple[Any, ...]:
     """For rows that a matrix is multiplied with, rounded: see products.round_row. Zeros behind the last input stay."""
     blocks = matrix.codes.shape[-4]
-    numbers = np.zeros((rows, blocks * matrix.size), np.int8)
-    return numbers, np.empty((rows, blocks), np.float32), np.empty((rows, blocks, 2), np.int32)
+    numbers = np.zeros((rows + GRID_ROWS - 1, blocks * matrix.size), np.int8)  # the last grid may not be full
+    return numbers[:rows], np.empty((rows, blocks, FACTORS), np.float32)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import compiled, inlined
-from truedraw.engine.native.blocks import LANES, QUAD
+from truedraw.engine.native.blocks import FACTORS, HALF, LANES, QUAD, START, STEP, ZERO
+from truedraw.engine.native.grids import add_in_grids
 from truedraw.engine.native.machine import magnitude, single
 from truedraw.engine.native.softly import FREE
 from truedraw.engine.native.sums import ALL, FIRST_HALF, MOST_ROWS, SECOND_HALF, block_adder
@@ -15,32 +16,38 @@ add_block = block_adder()
 
 
 @inlined(fastmath=FREE, error_model="numpy")
-def round_row(row, size, numbers, steps, halves):  # type: ignore[no-untyped-def]
-    """One row [inputs] as int8 [inputs of whole blocks], what 1 of them stands for [blocks], and their sums over each
-    half of a block, int32 [blocks, 2]. What is no finite number leaves none in its block's products.
+def round_row(row, size, numbers, factors):  # type: ignore[no-untyped-def]
+    """One row [inputs] as int8 [inputs of whole blocks], and factors [blocks, FACTORS] as blocks.py has them. What is
+    no finite number leaves none in its block's products.
 
     Places are counted without a sign: numba looks whether a signed one is below 0, and makes no vectors then.
     """
-    for block in range(len(steps)):
+    for block in range(len(factors)):
         first, held = np.uint64(block * size), min(size, len(row) - block * size)
         top = np.int32(0)
         for k in range(held):
             top = max(top, magnitude(row[first + np.uint64(k)]))  # of integers; that of NaN is above all others
         largest = single(top)
-        steps[block] = largest / MOST
+        step, whole = largest / MOST, np.int32(0)
         fine = MOST / largest if largest > 0 else np.float32(0)
+        factors[block, STEP] = step
         for half in range(2):
             total, begin = np.int32(0), min(half * (size // 2), held)
             for k in range(begin, held if half else min(size // 2, held)):
                 number = np.int32(np.rint(row[first + np.uint64(k)] * fine))
                 numbers[first + np.uint64(k)] = np.int8(number)
                 total += number
-            halves[block, half] = total
+            factors[block, HALF + half] = step * np.float32(total)
+            whole += total
+        factors[block, START] = np.float32(-ZERO * whole)
 
 
 @inlined(fastmath=FREE, error_model="numpy")
-def add_tiles(matrix, rounded, out, fresh, begin, end, whole):  # type: ignore[no-untyped-def]
-    """out [n, outputs] += the tiles begin .. end - 1 of a matrix times rounded rows; fresh: = instead.
+def add_tiles(  # type: ignore[no-untyped-def]
+    matrix, rounded, out, fresh, begin, end, whole, grids
+):
+    """out [n, outputs] += the tiles begin .. end - 1 of a matrix times rounded rows; fresh: = instead. In so many
+    grids, if any, which are set up.
 
     Blocks are read in order, each for all rows: they come from far away, and rows are near. whole: room for float32
     [n, LANES].
@@ -48,14 +55,18 @@ def add_tiles(matrix, rounded, out, fresh, begin, end, whole):  # type: ignore[n
     codes, scales = matrix
     blocks, each = codes.shape[1], codes.shape[2] * QUAD * LANES
     flat, fine = codes.reshape(-1), scales.reshape(-1)
-    lines, steps, halves = rounded[0].reshape(-1), rounded[1].reshape(-1), rounded[2].reshape(-1)
+    lines, factors = rounded[0].reshape(-1), rounded[1].reshape(-1)
     held, of_tile = whole.reshape(-1), scales.size // len(scales)
-    apart = of_tile // blocks if scales.shape[1] > 1 or blocks == 1 else 0
+    form = codes.shape[2], blocks, rounded[0].shape[1], rounded[0].shape[1] // blocks
+    n, apart = len(whole), of_tile // blocks if scales.shape[1] > 1 or blocks == 1 else 0
     for tile in range(begin, end):
         whole[:] = np.float32(0)
         for block in range(blocks):
             here, scale = (tile * blocks + block) * each, tile * of_tile + block * apart
-            add_rows(flat, here, codes.shape[2], block, blocks, lines, steps, halves, fine, scale, held, len(whole))
+            if grids[0]:
+                add_grids(flat, here, form, block, lines, factors, fine, scale, held, n, grids)
+            else:
+                add_rows(flat, here, form, block, lines, factors, fine, scale, held, n)
         lanes = min(LANES, out.shape[1] - tile * LANES)
         for row in range(len(whole)):
             target = out[row, tile * LANES : tile * LANES + lanes]
@@ -65,22 +76,35 @@ def add_tiles(matrix, rounded, out, fresh, begin, end, whole):  # type: ignore[n
 
 @inlined()
 def add_rows(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
-    codes, first, quads, block, blocks, lines, steps, halves, scales, scale, whole, n
+    codes, first, form, block, lines, factors, scales, scale, whole, n
 ):
     """whole [n, LANES] += one block times its part of rounded rows; all flat, codes and scales from a place on.
 
     Of many rows the first and those behind them each ask for a half of what comes next, so that memory is never idle.
     """
-    width, row = len(lines) // n, 0
+    quads, blocks, width, size = form
+    row = 0
     while row < n:
         rows = min(n - row, MOST_ROWS)
         share = ALL if n <= MOST_ROWS else FIRST_HALF if row == 0 else SECOND_HALF
-        at, start, place = row * width + block * (width // blocks), row * blocks + block, row * LANES
+        at, start, place = row * width + block * size, (row * blocks + block) * FACTORS, row * LANES
         add_block(
-            rows, share, codes, first, lines, at, width, quads, halves, steps, start, blocks, scales, scale, whole,
+            rows, share, codes, first, lines, at, width, quads, factors, start, blocks * FACTORS, scales, scale, whole,
             place,
         )  # fmt: skip
         row += rows
+
+
+@inlined()
+def add_grids(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+    codes, first, form, block, lines, factors, scales, scale, whole, n, grids
+):
+    """The same in so many grids."""
+    quads, blocks, width, size = form
+    add_in_grids(
+        n, grids[0], grids[1], codes, first, lines, block * size, width, quads, factors, block * FACTORS,
+        blocks * FACTORS, scales, scale, whole, 0,
+    )  # fmt: skip
 
 
 @compiled(error_model="numpy", nogil=True)

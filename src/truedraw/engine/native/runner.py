@@ -12,7 +12,7 @@ from truedraw.engine.native.decoder import STAGES_A_LAYER, STAGES_BESIDE, comput
 from truedraw.engine.native.memory import Memory
 from truedraw.engine.native.rows import Rows
 from truedraw.engine.native.stages import counters
-from truedraw.engine.native.together import PIECES
+from truedraw.engine.native.together import ways
 from truedraw.engine.native.weights import Laid
 from truedraw.engine.openvino.pages import PagePool
 from truedraw.engine.openvino.parts import Part
@@ -60,8 +60,8 @@ class NativeRunner:
         table = self._rotary.upto(rows.longest)
         memory = self._memory.of(*rows.shape)
         fresh = counters(self._config.num_layers * STAGES_A_LAYER + STAGES_BESIDE)
-        pieces = PIECES * self.num_threads
-        self._crew.run(compute, self._model, (*numbers, table), lanes, self._cache, memory, fresh, pieces)
+        given = self._model, (*numbers, table), lanes, self._cache, memory, fresh, ways(self.num_threads)
+        self._crew.run(compute, *given)
         logits, hidden = memory[4], memory[5]
         return logits, hidden[:, self._order] if len(self._shown) else None
 

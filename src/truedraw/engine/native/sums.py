@@ -24,10 +24,8 @@ class Given(NamedTuple):
     numbers: Any  # int8 [rows, inputs], one row `stride` behind the other
     stride: Any
     quads: Any  # rows of LANES times QUAD bytes of codes
-    halves: Any  # int32 [rows, 2], sums of numbers, one row `gap` behind the other
+    factors: Any  # float32 [rows, FACTORS], one row `gap` behind the other
     gap: Any
-    steps: Any  # float32 [rows], `steps_gap` apart
-    steps_gap: Any
     scales: Any
     whole: Any  # float32 [rows, LANES]
     asks_all: Any  # what of what comes next is to be asked for: all, or if not, the second half
@@ -35,39 +33,38 @@ class Given(NamedTuple):
 
 
 def block_adder(has_quads: bool = HAS_QUADS) -> Any:
-    """For up to MOST_ROWS rows at once: whole[r, l] += steps[r] sum_k weights[l, k] numbers[r, k] of a block's inputs,
+    """For up to MOST_ROWS rows at once: whole[r, l] += step[r] sum_k weights[l, k] numbers[r, k] of a block's inputs,
     by the kind of scales: float32 for weights = scales[l] (codes[l, k] - ZERO), of codes of 8 bits; bits of float16
     for weights = scales[h, l] codes[l, k] + least[h, l] in half h of the inputs, of codes of 4 bits.
 
-    An operation of (rows, share, codes, first, numbers, at, stride, quads, halves, steps, start, gap, scales, scale,
-    whole, place): codes from `first` on as blocks.py has them, `quads` rows of bytes; int8 numbers of row r from
-    `at + r stride` on, the sums of their first and second half, int32 [2], and their float32 step at `start + r gap`;
-    scales from `scale` on, float32 whole from `place` on [rows, LANES]; all flat. share: of what comes next in memory,
-    asked for meanwhile: ALL, or the first or second half.
+    An operation of (rows, share, codes, first, numbers, at, stride, quads, factors, start, gap, scales, scale, whole,
+    place): codes from `first` on as blocks.py has them, `quads` rows of bytes; int8 numbers of row r from
+    `at + r stride` on, and what products.round_row says of them, FACTORS places from `start + r gap` on; scales from
+    `scale` on, float32 whole from `place` on [rows, LANES]; all flat. share: of what comes next in memory, asked for
+    meanwhile: ALL, or the first or second half.
     """
     add = quads if has_quads else one_by_one
 
     @intrinsic  # type: ignore[untyped-decorator]
     def add_block(  # noqa: PLR0913, PLR0917
         typing: Any, rows: Any, share: Any, codes: Any, first: Any, numbers: Any, at: Any, stride: Any, quads: Any,
-        halves: Any, steps: Any, start: Any, gap: Any, scales: Any, scale: Any, whole: Any, place: Any,
+        factors: Any, start: Any, gap: Any, scales: Any, scale: Any, whole: Any, place: Any,
     ) -> Any:  # fmt: skip
         def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            def data(array: int, place: int, times: int = 1) -> Any:
+            def data(array: int, place: int) -> Any:
                 whole = context.make_array(signature.args[array])(context, builder, given[array])
-                return builder.gep(whole.data, [builder.mul(given[place], I64(times))])
+                return builder.gep(whole.data, [given[place]])
 
             asks = [builder.icmp_signed("==", given[1], I64(part)) for part in (ALL, SECOND_HALF)]
             own = Given(
-                data(2, 3), data(4, 5), given[6], given[7], data(8, 10, 2), builder.mul(given[11], I64(2)), data(9, 10),
-                given[11], data(12, 13), data(14, 15), *asks,
-            )  # fmt: skip
-            kind = fours if signature.args[12].dtype == types.uint16 else eights
+                data(2, 3), data(4, 5), given[6], given[7], data(8, 9), given[10], data(11, 12), data(13, 14), *asks
+            )
+            kind = fours if signature.args[11].dtype == types.uint16 else eights
             for count in each_case(builder, given[0], MOST_ROWS):
                 kind.build(builder, add, count, own)
             return context.get_dummy_value()
 
         n = types.int64
-        return types.none(n, n, codes, n, numbers, n, n, n, halves, steps, n, n, scales, n, whole, n), generate
+        return types.none(n, n, codes, n, numbers, n, n, n, factors, n, n, scales, n, whole, n), generate
 
     return add_block

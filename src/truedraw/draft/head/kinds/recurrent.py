@@ -27,7 +27,7 @@ from truedraw.engine.native.blocks import blocks_of
 from truedraw.engine.native.memory import room
 from truedraw.engine.native.products import looked_up
 from truedraw.engine.native.stages import counters
-from truedraw.engine.native.together import PIECES
+from truedraw.engine.native.together import ways
 from truedraw.engine.openvino.matrix import dense
 from truedraw.protocol import Ints, Logits
 
@@ -71,7 +71,7 @@ class RecurrentCell:
         n, width = states.shape
         told = np.empty((n, width), np.float32), np.empty((n, self._sizes[1]), np.float32)
         given, fresh = (features, states, self._embedded(tokens)), counters(STAGES)
-        compute(given, self._matrices, self._gains, EPSILON, told, self._memory(n), fresh, PIECES)
+        compute(given, self._matrices, self._gains, EPSILON, told, self._memory(n), fresh, ways(1))
         return told
 
     def _memory(self, n: int) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ STAGES = 11
 
 
 @compiled(fastmath=FREE, error_model="numpy", nogil=True)
-def compute(given, matrices, gains, epsilon, told, memory, counters, pieces):  # type: ignore[no-untyped-def]
+def compute(given, matrices, gains, epsilon, told, memory, counters, ways):  # type: ignore[no-untyped-def]
     """One thread's part. States [n, width] and logits [n, known], both told, behind the states before and tokens of
     these rows e(t) [n, width].
 
@@ -30,16 +30,16 @@ def compute(given, matrices, gains, epsilon, told, memory, counters, pieces):  #
     ones, gain = gains
     stage = begin(features, states, embedded, ones, epsilon, after, e, (r_into, r_token), counters, 0)
     if features.shape[1]:
-        stage = multiply(into, r_into, after, False, counters, stage, pieces)
+        stage = multiply(into, r_into, after, False, counters, stage, ways)
     stage = face(after, e, ones, epsilon, beside, r_up, counters, stage)
-    stage = multiply(up, r_up, inside, True, counters, stage, pieces)
+    stage = multiply(up, r_up, inside, True, counters, stage, ways)
     stage = gate_all(inside, r_down, counters, stage)
-    stage = multiply(down, r_down, after, False, counters, stage, pieces)
-    stage = multiply(token, r_token, after, False, counters, stage, pieces)
+    stage = multiply(down, r_down, after, False, counters, stage, ways)
+    stage = multiply(token, r_token, after, False, counters, stage, ways)
     stage = norm_all(after, gain, epsilon, r_output, counters, stage)
-    stage = multiply(output, r_output, said, True, counters, stage, pieces)
+    stage = multiply(output, r_output, said, True, counters, stage, ways)
     stage = round_all(said, r_written, counters, stage)
-    return multiply(written, r_written, logits, True, counters, stage, pieces)
+    return multiply(written, r_written, logits, True, counters, stage, ways)
 
 
 @inlined(fastmath=FREE, error_model="numpy")
