@@ -13,6 +13,7 @@ from truedraw.engine.native.heads import NEAR, SLOTS
 from truedraw.engine.native.looking import SPAN, look
 from truedraw.engine.native.softly import FREE
 from truedraw.engine.native.stages import done, ended, next_piece
+from truedraw.engine.native.together import round_all, round_part
 from truedraw.sampling.kernels.bits import alive, borrowed
 
 SPANS = 4  # whose keys and values one thread writes, one behind the other
@@ -56,15 +57,17 @@ def remember(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917 - a stag
 
 @inlined(fastmath=FREE, error_model="numpy")
 def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
-    wide, gain, sizes, epsilon, rows, lanes, keys, values, mixed, counters, stage
+    wide, gain, sizes, epsilon, rows, lanes, keys, values, mixed, rounded, counters, stage
 ):
-    """mixed [n, heads head_dim]: what each row's queries make of the values that it sees.
+    """mixed [n, heads head_dim]: what each row's queries make of the values that it sees; and that rounded.
 
-    A piece is a span of rows of one text and a head of keys, so that these are read once for all of them.
+    A piece is a span of rows of one text and a head of keys, so that these are read once for all of them. Where the
+    queries of a head fill whole blocks it rounds them, too.
     """
     num_heads, num_kv, size = sizes
     group, spans, longest = num_heads // num_kv, lanes[7], lanes[8]
     positions, turns = rows[1], rows[4]
+    fills = group * size % (rounded[0].shape[1] // rounded[1].shape[1]) == 0
     queries, found = np.empty((SPAN * group, size), np.float32), np.empty((SPAN * group, size), np.float32)
     scores, totals = np.empty((SPAN * group, longest + SLOTS), np.float32), np.empty(SPAN * group, np.float32)
     memory, flat = borrowed((queries, scores, totals, found)), borrowed((keys.reshape(-1), values.reshape(-1)))
@@ -80,9 +83,14 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
         for q in range((end - begin) * group):
             row, first = begin + q // group, (head * group + q % group) * size
             tell(memory[3][q], totals[q], mixed[row], first)
+        if fills:
+            first, last = head * group * size, (head + 1) * group * size
+            for row in range(begin, end):
+                round_part(mixed[row], rounded, row, first, last)
         piece = done(counters, stage, len(spans) * num_kv)
     alive((queries, scores, totals, found))
-    return ended(counters, stage, len(spans) * num_kv)
+    stage = ended(counters, stage, len(spans) * num_kv)
+    return stage if fills else round_all(mixed, rounded, counters, stage)
 
 
 @inlined(error_model="numpy")

@@ -65,7 +65,26 @@ def eights_of(matrix: Matrix, size: int = SIZE) -> Blocks:
     held = _integers(matrix)
     assert held.scales is not None
     groups = held.scales.shape[1]
-    return _laid(held, min(size, _whole_quads(held.width) if groups == 1 else held.width // groups))
+    return _laid(held, size if groups == 1 else min(size, held.width // groups))
+
+
+def in_whole_tiles(pair: Matrix) -> Matrix:
+    """Two matrices of as many rows, one above the other, each filled up with rows of zeros to whole tiles."""
+    half = len(pair.values) // 2
+    room = -(-half // LANES) * LANES
+    if room == half:
+        return pair
+
+    def filled(numbers: NDArray[Any] | None) -> NDArray[Any] | None:
+        if numbers is None:
+            return None
+        found = np.zeros((2, room, *numbers.shape[1:]), numbers.dtype)
+        found[:, :half] = numbers.reshape(2, half, *numbers.shape[1:])
+        return found.reshape(2 * room, *numbers.shape[1:])
+
+    values, scales, least = (filled(each) for each in (pair.values, pair.scales, pair.least))
+    assert values is not None
+    return Matrix(values, scales, pair.zero, least)
 
 
 def _halves(matrix: Matrix) -> NDArray[np.uint16] | None:
@@ -107,7 +126,7 @@ def _integers(matrix: Matrix) -> Matrix:
 
 def _fits(width: int, groups: int) -> bool:
     group = width // groups
-    return groups == 1 or not group % SIZE or (group < SIZE and not group % QUAD)
+    return groups == 1 or not group % SIZE or not (SIZE % group or group % QUAD)
 
 
 def _laid(held: Matrix, size: int) -> Blocks:
@@ -121,7 +140,3 @@ def _laid(held: Matrix, size: int) -> Blocks:
     quads = codes.reshape(tiles, LANES, blocks, size // QUAD, QUAD).transpose(0, 2, 3, 1, 4)
     sizes = each.reshape(tiles, LANES, -1).transpose(0, 2, 1)
     return Blocks(np.ascontiguousarray(quads), np.ascontiguousarray(sizes))
-
-
-def _whole_quads(number: int) -> int:
-    return -(-number // QUAD) * QUAD

@@ -16,10 +16,10 @@ from truedraw.engine.native.attending import look_back, remember
 from truedraw.engine.native.products import look_up
 from truedraw.engine.native.softly import FREE, norm
 from truedraw.engine.native.stages import done, ended, next_piece
-from truedraw.engine.native.together import gate_all, multiply, norm_all, round_all, round_here
+from truedraw.engine.native.together import multiply, multiply_gated, norm_all, round_here
 from truedraw.sampling.kernels.bits import borrowed
 
-STAGES_A_LAYER, STAGES_BESIDE = 11, 4
+STAGES_A_LAYER, STAGES_BESIDE = 10, 4
 
 
 @compiled(fastmath=FREE, error_model="numpy", nogil=True)
@@ -30,21 +30,21 @@ def compute(model, rows, lanes, cache, memory, counters, ways):  # type: ignore[
     table, matrices, vectors, sizes, shown, epsilon = model
     before_attention, before_feeding, bias, query_norm, key_norm, last_norm = vectors
     ids, logit_rows, hidden_rows = rows[0], rows[2], rows[3]
-    x, wide, mixed, inside, logits, hidden, narrow, heads, feeding, gated, final = memory
+    x, wide, mixed, logits, hidden, narrow, heads, feeding, gated, final = memory
     qkv, out, up, down, head = matrices
     stage, told = embed(table, ids, x, counters, 0), 0
     for layer in range(len(qkv[0])):
         stage = begin_layer(x, before_attention[layer], bias[layer], epsilon, narrow, wide, counters, stage)
-        stage = multiply(matrix_of(qkv, layer), narrow, wide, False, counters, stage, ways)
+        stage = multiply(matrix_of(qkv, layer), narrow, wide, bias.shape[1] == 0, counters, stage, ways)
         keys = cache[2 * layer].reshape(cache.shape[1], sizes[1], sizes[2], -1)
         values = cache[2 * layer + 1].reshape(cache.shape[1], sizes[1], -1, sizes[2])
         stage = remember(wide, key_norm[layer], sizes, epsilon, rows, lanes, keys, values, counters, stage)
-        stage = look_back(wide, query_norm[layer], sizes, epsilon, rows, lanes, keys, values, mixed, counters, stage)
-        stage = round_all(mixed, heads, counters, stage)
+        stage = look_back(
+            wide, query_norm[layer], sizes, epsilon, rows, lanes, keys, values, mixed, heads, counters, stage
+        )
         stage = multiply(matrix_of(out, layer), heads, x, False, counters, stage, ways)
         stage = norm_all(x, before_feeding[layer], epsilon, feeding, counters, stage)
-        stage = multiply(matrix_of(up, layer), feeding, inside, True, counters, stage, ways)
-        stage = gate_all(inside, gated, counters, stage)
+        stage = multiply_gated(matrix_of(up, layer), feeding, gated, counters, stage, ways)
         stage = multiply(matrix_of(down, layer), gated, x, False, counters, stage, ways)
         if told < len(shown) and shown[told] == layer:
             stage = show(x, hidden_rows, hidden, told, counters, stage)
@@ -72,13 +72,12 @@ def embed(table, ids, x, counters, stage):  # type: ignore[no-untyped-def]
 
 @inlined(fastmath=FREE, error_model="numpy")
 def begin_layer(x, gain, bias, epsilon, narrow, wide, counters, stage):  # type: ignore[no-untyped-def]
-    """Normed rows, rounded, and what their queries, keys and values begin with: a bias, or 0."""
+    """Normed rows, rounded, and what their queries, keys and values begin with, where they have a bias."""
     room = np.empty(x.shape[1], np.float32)
     row = next_piece(counters, stage, len(x))
     while row >= 0:
         norm(x[row], gain, epsilon, room)
         round_here(room, narrow, row)
-        wide[row] = np.float32(0)
         for k in range(len(bias)):
             wide[row, k] = bias[k]
         row = done(counters, stage, len(x))

@@ -29,7 +29,7 @@ class Memory:
         if most > self._rows:
             self._rows = min(KEPT_ROWS, max(most, 2 * self._rows))
             self._held = self._made(self._rows, self._rows, self._rows if self._streams > 1 else 0)
-        counts = [n, n, n, n, wanted, told]
+        counts = [n, n, n, wanted, told]
         whole = [each[:count] for each, count in zip(self._held, counts, strict=False)]
         rounded = zip(self._held[len(counts) :], (n, n, n, n, wanted), strict=True)
         return *whole, *((a[:count], b[:count]) for (a, b), count in rounded)
@@ -37,9 +37,9 @@ class Memory:
     def _made(self, n: int, wanted: int, told: int) -> tuple[Any, ...]:
         config = self._config
         heads = config.num_heads * config.head_dim
-        wide, inside = heads + 2 * config.num_kv_heads * config.head_dim, 2 * config.intermediate_size
+        wide = heads + 2 * config.num_kv_heads * config.head_dim
         width, vocab = config.hidden_size, config.vocab_size
-        shapes = [(n, width), (n, wide), (n, heads), (n, inside), (wanted, vocab), (told, self._streams, width)]
+        shapes = [(n, width), (n, wide), (n, heads), (wanted, vocab), (told, self._streams, width)]
         rounded = [room(rows, matrix) for rows, matrix in zip((n, n, n, n, wanted), self._matrices, strict=True)]
         return *(np.empty(shape, np.float32) for shape in shapes), *rounded
 

@@ -8,7 +8,7 @@ from truedraw.compiled import compiled, inlined
 from truedraw.engine.native.blocks import FACTORS, HALF, LANES, QUAD, START, STEP, ZERO
 from truedraw.engine.native.grids import add_in_grids
 from truedraw.engine.native.machine import magnitude, single
-from truedraw.engine.native.softly import FREE
+from truedraw.engine.native.softly import FREE, silu
 from truedraw.engine.native.sums import ALL, FIRST_HALF, MOST_ROWS, SECOND_HALF, block_adder
 
 MOST = np.float32(127)  # of an int8
@@ -46,11 +46,40 @@ def round_row(row, size, numbers, factors):  # type: ignore[no-untyped-def]
 def add_tiles(  # type: ignore[no-untyped-def]
     matrix, rounded, out, fresh, begin, end, whole, grids
 ):
-    """out [n, outputs] += the tiles begin .. end - 1 of a matrix times rounded rows; fresh: = instead. In so many
-    grids, if any, which are set up.
+    """out [n, outputs] += the tiles begin .. end - 1 of a matrix times rounded rows; fresh: = instead. whole: room for
+    float32 [n, LANES]; grids: see sum_up."""
+    for tile in range(begin, end):
+        sum_up(matrix, rounded, tile, whole, grids)
+        lanes = min(LANES, out.shape[1] - tile * LANES)
+        for row in range(len(whole)):
+            target = out[row, tile * LANES : tile * LANES + lanes]
+            for lane in range(lanes):
+                target[lane] = whole[row, lane] + (np.float32(0) if fresh else target[lane])
 
-    Blocks are read in order, each for all rows: they come from far away, and rows are near. whole: room for float32
-    [n, LANES].
+
+@inlined(fastmath=FREE, error_model="numpy")
+def gate_tiles(matrix, rounded, told, begin, end, whole, grids):  # type: ignore[no-untyped-def]
+    """silu(g) u, rounded, of the tiles begin .. end - 1 of a matrix that has all tiles of g and then all of u. A tile
+    is some blocks of what is told. whole: room for float32 [2, n, LANES]."""
+    numbers, factors = told
+    size, behind = numbers.shape[1] // factors.shape[1], len(matrix[0]) // 2
+    for tile in range(begin, end):
+        sum_up(matrix, rounded, tile, whole[0], grids)
+        sum_up(matrix, rounded, behind + tile, whole[1], grids)
+        first, last = tile * LANES, min((tile + 1) * LANES, numbers.shape[1])
+        for row in range(len(numbers)):
+            gates = whole[0, row, : last - first]
+            for lane in range(len(gates)):
+                gates[lane] = silu(gates[lane]) * whole[1, row, lane]
+            round_row(gates, size, numbers[row, first:last], factors[row, first // size : last // size])
+
+
+@inlined(error_model="numpy")
+def sum_up(matrix, rounded, tile, whole, grids):  # type: ignore[no-untyped-def]
+    """whole [n, LANES] = one tile of a matrix times rounded rows, in so many grids of so many rows, if any, which are
+    set up.
+
+    Blocks are read in order, each for all rows: they come from far away, and rows are near.
     """
     codes, scales = matrix
     blocks, each = codes.shape[1], codes.shape[2] * QUAD * LANES
@@ -58,20 +87,14 @@ def add_tiles(  # type: ignore[no-untyped-def]
     lines, factors = rounded[0].reshape(-1), rounded[1].reshape(-1)
     held, of_tile = whole.reshape(-1), scales.size // len(scales)
     form = codes.shape[2], blocks, rounded[0].shape[1], rounded[0].shape[1] // blocks
-    n, apart = len(whole), of_tile // blocks if scales.shape[1] > 1 or blocks == 1 else 0
-    for tile in range(begin, end):
-        whole[:] = np.float32(0)
-        for block in range(blocks):
-            here, scale = (tile * blocks + block) * each, tile * of_tile + block * apart
-            if grids[0]:
-                add_grids(flat, here, form, block, lines, factors, fine, scale, held, n, grids)
-            else:
-                add_rows(flat, here, form, block, lines, factors, fine, scale, held, n)
-        lanes = min(LANES, out.shape[1] - tile * LANES)
-        for row in range(len(whole)):
-            target = out[row, tile * LANES : tile * LANES + lanes]
-            for lane in range(lanes):
-                target[lane] = whole[row, lane] + (np.float32(0) if fresh else target[lane])
+    apart = of_tile // blocks if scales.shape[1] > 1 or blocks == 1 else 0
+    whole[:] = np.float32(0)
+    for block in range(blocks):
+        here, scale = (tile * blocks + block) * each, tile * of_tile + block * apart
+        if grids[0]:
+            add_grids(flat, here, form, block, lines, factors, fine, scale, held, len(whole), grids)
+        else:
+            add_rows(flat, here, form, block, lines, factors, fine, scale, held, len(whole))
 
 
 @inlined()

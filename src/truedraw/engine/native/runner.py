@@ -62,7 +62,7 @@ class NativeRunner:
         fresh = counters(self._config.num_layers * STAGES_A_LAYER + STAGES_BESIDE)
         given = self._model, (*numbers, table), lanes, self._cache, memory, fresh, ways(self.num_threads)
         self._crew.run(compute, *given)
-        logits, hidden = memory[4], memory[5]
+        logits, hidden = memory[3], memory[4]
         return logits, hidden[:, self._order] if len(self._shown) else None
 
 

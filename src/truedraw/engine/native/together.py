@@ -13,8 +13,8 @@ from truedraw.compiled import inlined
 from truedraw.engine.native.blocks import LANES
 from truedraw.engine.native.grid_code import ROWS as GRID_ROWS
 from truedraw.engine.native.grids import grids_from, put_grids_away, set_up_grids
-from truedraw.engine.native.products import add_tiles, round_row
-from truedraw.engine.native.softly import FREE, norm, silu
+from truedraw.engine.native.products import add_tiles, gate_tiles, round_row
+from truedraw.engine.native.softly import FREE, norm
 from truedraw.engine.native.stages import done, ended, next_piece
 from truedraw.sampling.kernels.bits import CACHE_LINE
 
@@ -36,13 +36,10 @@ def ways(threads: int) -> Ways:
 @inlined(fastmath=FREE, error_model="numpy")
 def multiply(matrix, rounded, out, fresh, counters, stage, ways):  # type: ignore[no-untyped-def]
     """out [n, outputs] += rounded rows times a matrix, Blocks; fresh: = instead. ways: Ways."""
-    tiles, grids = len(matrix[0]), (0, 0)
-    if len(out) >= ways.grids_from:
-        count = (len(out) + GRID_ROWS - 1) // GRID_ROWS
-        grids = count, (len(out) + count - 1) // count
-        set_up_grids(grids[1], matrix[0].shape[2])
+    grids = begun(matrix, rounded, ways)
+    tiles, whole = len(matrix[0]), from_a_line_on(len(out), LANES)
     each = max(1, tiles // ways.pieces)
-    count, whole = (tiles + each - 1) // each, from_a_line_on(len(out), LANES)
+    count = (tiles + each - 1) // each
     piece = next_piece(counters, stage, count)
     while piece >= 0:
         add_tiles(matrix, rounded, out, fresh, piece * each, min(tiles, (piece + 1) * each), whole, grids)
@@ -50,6 +47,35 @@ def multiply(matrix, rounded, out, fresh, counters, stage, ways):  # type: ignor
     if grids[0]:
         put_grids_away()
     return ended(counters, stage, count)
+
+
+@inlined(fastmath=FREE, error_model="numpy")
+def multiply_gated(matrix, rounded, told, counters, stage, ways):  # type: ignore[no-untyped-def]
+    """silu(g) u, rounded rows as well, of g and u = rounded rows times a matrix, see products.gate_tiles."""
+    grids = begun(matrix, rounded, ways)
+    tiles, n = len(matrix[0]) // 2, len(rounded[0])
+    whole = from_a_line_on(2 * n, LANES).reshape(2, n, LANES)
+    each = max(1, tiles // ways.pieces)
+    count = (tiles + each - 1) // each
+    piece = next_piece(counters, stage, count)
+    while piece >= 0:
+        gate_tiles(matrix, rounded, told, piece * each, min(tiles, (piece + 1) * each), whole, grids)
+        piece = done(counters, stage, count)
+    if grids[0]:
+        put_grids_away()
+    return ended(counters, stage, count)
+
+
+@inlined()
+def begun(matrix, rounded, ways):  # type: ignore[no-untyped-def]
+    """How many grids the rows of a product go through, and rows in each, set up for it; (0, 0): none."""
+    n = len(rounded[0])
+    if n < ways.grids_from:
+        return 0, 0
+    count = (n + GRID_ROWS - 1) // GRID_ROWS
+    each = (n + count - 1) // count
+    set_up_grids(each, matrix[0].shape[2])
+    return count, each
 
 
 @inlined()
@@ -64,8 +90,15 @@ def from_a_line_on(rows, columns):  # type: ignore[no-untyped-def]
 @inlined(error_model="numpy")
 def round_here(values, rounded, row):  # type: ignore[no-untyped-def]
     """One row of what memory.room gives."""
+    round_part(values, rounded, row, 0, rounded[0].shape[1])
+
+
+@inlined(error_model="numpy")
+def round_part(values, rounded, row, first, last):  # type: ignore[no-untyped-def]
+    """Whole blocks of it, from input `first` on."""
     numbers, factors = rounded
-    round_row(values, numbers.shape[1] // factors.shape[1], numbers[row], factors[row])
+    size = numbers.shape[1] // factors.shape[1]
+    round_row(values[first:last], size, numbers[row, first:last], factors[row, first // size : last // size])
 
 
 @inlined(fastmath=FREE, error_model="numpy")
@@ -88,17 +121,3 @@ def round_all(values, rounded, counters, stage):  # type: ignore[no-untyped-def]
         round_here(values[row], rounded, row)
         row = done(counters, stage, len(values))
     return ended(counters, stage, len(values))
-
-
-@inlined(fastmath=FREE, error_model="numpy")
-def gate_all(inside, rounded, counters, stage):  # type: ignore[no-untyped-def]
-    """silu(g) u of rows that have all g and then all u, rounded."""
-    half = inside.shape[1] // 2
-    room = np.empty(half, np.float32)
-    row = next_piece(counters, stage, len(inside))
-    while row >= 0:
-        for k in range(half):
-            room[k] = silu(inside[row, k]) * inside[row, half + k]
-        round_here(room, rounded, row)
-        row = done(counters, stage, len(inside))
-    return ended(counters, stage, len(inside))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.engine.native.blocks import Blocks, blocks_of, eights_of
+from truedraw.engine.native.blocks import Blocks, blocks_of, eights_of, in_whole_tiles
 from truedraw.engine.openvino.matrix import Matrix, dense
 from truedraw.engine.openvino.rounding import quantise
 from truedraw.engine.openvino.weights import Constants
@@ -63,6 +63,8 @@ def _bias(constants: Constants, layer: str) -> Reals:
 def _stacked(constants: Constants, layers: list[str], parts: tuple[str, ...]) -> Blocks:
     """The matrices of all layers."""
     held = [_whole(constants, tuple(f"{layer}{part}.weight" for part in parts)) for layer in layers]
+    if parts == UP:
+        held = [in_whole_tiles(each) for each in held]
     return _alike(held) or of_one_form(held)
 
 

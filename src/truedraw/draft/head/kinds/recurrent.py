@@ -23,7 +23,7 @@ from truedraw.draft.head.cell import States
 from truedraw.draft.head.compiled import EPSILON, TargetRows, flat, rows_of
 from truedraw.draft.head.file import Numbers
 from truedraw.draft.head.kinds.recurrent_step import STAGES, compute
-from truedraw.engine.native.blocks import blocks_of
+from truedraw.engine.native.blocks import blocks_of, in_whole_tiles
 from truedraw.engine.native.memory import room
 from truedraw.engine.native.products import looked_up
 from truedraw.engine.native.stages import counters
@@ -44,13 +44,14 @@ class RecurrentCell:
             "token": (width, width),
             "output": (width, width),
         }
-        matrices = [file.matrix(name, shape) for name, shape in shapes.items()]
+        held = {name: file.matrix(name, shape) for name, shape in shapes.items()}
+        matrices = (held | {"up": in_whole_tiles(held["up"])}).values()
         known = rows_of(target.embedding, file.tokens)
         self.tokens, self._width, self._embedding = file.tokens, width, target.embedding
         self._blocks = [blocks_of(matrix) for matrix in (*matrices, known)]
         self._matrices = tuple(tuple(blocks) for blocks in self._blocks)
         self._gains = np.ones(width, np.float32), file.vector("gain", width)
-        self._sizes = rows, len(file.tokens)
+        self._num_known = len(file.tokens)
         self._held: tuple[int, tuple[Any, ...]] = (0, ())
         self.step(np.zeros((1, width), np.float32), file.tokens[:1])  # machine code is there before the first draft
 
@@ -69,7 +70,7 @@ class RecurrentCell:
     def _run(self, features: NDArray[np.float32], states: States, tokens: Ints) -> tuple[States, Logits]:
         """Behind states [n, width] and features [n, streams * width], of which there may be none."""
         n, width = states.shape
-        told = np.empty((n, width), np.float32), np.empty((n, self._sizes[1]), np.float32)
+        told = np.empty((n, width), np.float32), np.empty((n, self._num_known), np.float32)
         given, fresh = (features, states, self._embedded(tokens)), counters(STAGES)
         compute(given, self._matrices, self._gains, EPSILON, told, self._memory(n), fresh, ways(1))
         return told
@@ -77,7 +78,7 @@ class RecurrentCell:
     def _memory(self, n: int) -> tuple[Any, ...]:
         """Of n rows, as `compute` has it; kept for the next call of as many."""
         if n != self._held[0]:
-            shapes = (n, self._width), (n, 2 * self._width), (n, self._sizes[0]), (n, self._width)
+            shapes = (n, self._width), (n, 2 * self._width), (n, self._width)
             rounded = [room(n, blocks) for blocks in self._blocks]
             self._held = n, (*(np.empty(shape, np.float32) for shape in shapes), *rounded)
         return self._held[1]

@@ -6,10 +6,10 @@ from __future__ import annotations
 from truedraw.compiled import compiled, inlined
 from truedraw.engine.native.softly import FREE, norm
 from truedraw.engine.native.stages import done, ended, next_piece
-from truedraw.engine.native.together import gate_all, multiply, norm_all, round_all, round_here
+from truedraw.engine.native.together import multiply, multiply_gated, norm_all, round_all, round_here
 from truedraw.sampling.kernels.bits import borrowed
 
-STAGES = 11
+STAGES = 10
 
 
 @compiled(fastmath=FREE, error_model="numpy", nogil=True)
@@ -19,21 +19,20 @@ def compute(given, matrices, gains, epsilon, told, memory, counters, ways):  # t
 
     given: features [n, streams * width], or [n, 0] where the target has said nothing, states and e(t); matrices: Blocks
     of I, (G, U), D, T, O and e(tokens); gains: ones and that of the file [width]; epsilon: of mean squares; memory: e
-    normed [n, width], two of twice that width and of the rows of (G, U), then rounded rows for each matrix.
+    normed [n, width], one of twice that width, one of that width, then rounded rows for each matrix.
     """
     given, matrices, gains, told, memory = borrowed((given, matrices, gains, told, memory))
     counters = borrowed(counters)
     features, states, embedded = given
     into, up, down, token, output, written = matrices
     after, logits = told
-    e, beside, inside, said, r_into, r_up, r_down, r_token, r_output, r_written = memory
+    e, beside, said, r_into, r_up, r_down, r_token, r_output, r_written = memory
     ones, gain = gains
     stage = begin(features, states, embedded, ones, epsilon, after, e, (r_into, r_token), counters, 0)
     if features.shape[1]:
         stage = multiply(into, r_into, after, False, counters, stage, ways)
     stage = face(after, e, ones, epsilon, beside, r_up, counters, stage)
-    stage = multiply(up, r_up, inside, True, counters, stage, ways)
-    stage = gate_all(inside, r_down, counters, stage)
+    stage = multiply_gated(up, r_up, r_down, counters, stage, ways)
     stage = multiply(down, r_down, after, False, counters, stage, ways)
     stage = multiply(token, r_token, after, False, counters, stage, ways)
     stage = norm_all(after, gain, epsilon, r_output, counters, stage)
