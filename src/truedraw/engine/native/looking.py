@@ -58,9 +58,12 @@ def sees(row, slot, lanes):  # type: ignore[no-untyped-def]
 @inlined(error_model="numpy")
 def visible(row, lanes, scores, begin, end):  # type: ignore[no-untyped-def]
     """How many slots a row sees, itself the last; lines begin .. end - 1 of scores then begin with these."""
-    past, begins, lane = lanes[0], lanes[1], lanes[6][row]
+    past, begins, mask_begins, lane = lanes[0], lanes[1], lanes[5], lanes[6][row]
+    behind = past[lane] + row - begins[lane] + 1
+    if mask_begins[lane] == mask_begins[lane + 1]:
+        return behind
     count = past[lane]
-    for slot in range(past[lane], past[lane] + row - begins[lane] + 1):
+    for slot in range(past[lane], behind):
         if sees(row, slot, lanes):
             for q in range(begin, end):
                 scores[q, count] = scores[q, slot]
