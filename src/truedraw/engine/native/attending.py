@@ -62,7 +62,7 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     """mixed [n, heads head_dim]: what each row's queries make of the values that it sees; and that rounded.
 
     A piece is a span of rows of one text and a head of keys, so that these are read once for all of them. Where the
-    queries of a head fill whole blocks it rounds them, too.
+    queries of a head of keys fill whole blocks it rounds them, too.
     """
     num_heads, num_kv, size = sizes
     group, spans, longest = num_heads // num_kv, lanes[7], lanes[8]

@@ -18,7 +18,8 @@ from truedraw.engine.openvino.rounding import GROUP, codes_of
 
 LANES, QUAD = 64, 4
 SIZE = GROUP
-"""Input features of a block, of which activations share a scale, too. With 32 many rows take half as long again."""
+"""Input features of a block, of which activations share a scale, too. With 32 many rows take half as long again in
+grids."""
 ZERO = 128
 FACTORS = 4
 STEP, HALF, START = 0, 1, 3
@@ -60,8 +61,8 @@ def blocks_of(matrix: Matrix, size: int = SIZE) -> Blocks:
 
 
 def eights_of(matrix: Matrix, size: int = SIZE) -> Blocks:
-    """A copy in codes of 8 bits, in blocks of `size` or less: integer codes as they are, all else rounded as `codes_of`
-    does."""
+    """A copy in codes of 8 bits, in blocks of `size` or less: integer codes as they are where `_fits`, all else rounded
+    as `codes_of` does."""
     held = _integers(matrix)
     assert held.scales is not None
     groups = held.scales.shape[1]
@@ -70,6 +71,7 @@ def eights_of(matrix: Matrix, size: int = SIZE) -> Blocks:
 
 def in_whole_tiles(pair: Matrix) -> Matrix:
     """Two matrices of as many rows, one above the other, each filled up with rows of zeros to whole tiles."""
+    assert pair.scales is not None or not pair.zero  # a code of 0 is to stand for 0
     half = len(pair.values) // 2
     room = -(-half // LANES) * LANES
     if room == half:
@@ -125,6 +127,7 @@ def _integers(matrix: Matrix) -> Matrix:
 
 
 def _fits(width: int, groups: int) -> bool:
+    """Whether blocks of one group, or of a part of one, share SIZE evenly: a tile of gates becomes whole blocks."""
     group = width // groups
     return groups == 1 or not group % SIZE or not (SIZE % group or group % QUAD)
 

@@ -18,7 +18,7 @@ from truedraw.engine.native.instructions import I8, I64, WIDE, each
 ROWS = 16  # of a grid at most
 LINE = WIDE * QUAD  # bytes
 WHOLE = ROWS * LINE
-SUMS, NUMBERS, CODES = range(4), range(4, 6), range(6, 8)  # which grid is what
+PRODUCTS, NUMBERS, CODES = range(4), range(4, 6), range(6, 8)  # which grid is what
 BYTES, SHORT, VOID = I8.as_pointer(), ir.IntType(16), ir.VoidType()
 PALETTE, COLUMNS_AT, ROWS_AT = 1, 16, 48  # of the 64 bytes that say what grids look like
 
@@ -36,7 +36,7 @@ def set_up(builder: Any, rows: Any, quads: Any) -> None:
     builder.store(ir.ArrayType(I8, LINE)([0] * LINE), builder.bitcast(form, ir.ArrayType(I8, LINE).as_pointer()))
     builder.store(I8(PALETTE), form)
     width = builder.mul(quads, I64(QUAD))
-    for which, lines, columns in ((SUMS, rows, I64(LINE)), (NUMBERS, rows, width), (CODES, quads, I64(LINE))):
+    for which, lines, columns in ((PRODUCTS, rows, I64(LINE)), (NUMBERS, rows, width), (CODES, quads, I64(LINE))):
         for number in which:
             there = builder.gep(form, [I64(COLUMNS_AT + 2 * number)])
             builder.store(builder.trunc(columns, SHORT), builder.bitcast(there, SHORT.as_pointer()))

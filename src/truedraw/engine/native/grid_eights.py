@@ -21,8 +21,8 @@ def build(builder: Any, given: Any) -> None:
             _ask_for(builder, given, first, part)
             held = codes[part % len(codes)]
             grid_code.load(builder, held, builder.gep(given.codes, [I64(part * QUAD * WIDE)]), I64(ROW))
-            grid_code.multiplied(builder, part, numbers, held)
-            grid_code.stored(builder, part, builder.gep(sums, [I64(part * grid_code.WHOLE)]))
+            grid_code.multiplied(builder, grid_code.PRODUCTS[part], numbers, held)
+            grid_code.stored(builder, grid_code.PRODUCTS[part], builder.gep(sums, [I64(part * grid_code.WHOLE)]))
         _scale_grids(builder, own, sums)
 
 

@@ -20,7 +20,7 @@ FAR = 4096  # bytes of codes: what is asked for before its turn, and a quarter o
 def build(builder: Any, given: Any) -> None:
     """Code for any number of rows, so many in a grid; `given`: grids.Gridded."""
     apart = grid_code.memory(builder, 2 * QUADS * LANES * QUAD)
-    sums = grid_code.memory(builder, 2 * NEAR * grid_code.WHOLE)
+    sums = grid_code.memory(builder, len(grid_code.PRODUCTS) * grid_code.WHOLE)
     _take_apart(builder, given.codes, apart)
     with grid_code.each_grid(builder, given) as (first, own):
         for half, number in enumerate(grid_code.NUMBERS):
@@ -63,19 +63,24 @@ def _multiply_grids(builder: Any, apart: Any, vector: int) -> None:
     for half, codes in enumerate(grid_code.CODES):
         grid_code.load(builder, codes, builder.gep(apart, [I64(_begin(half, vector))]), I64(LINE))
     for half, (numbers, codes) in enumerate(zip(grid_code.NUMBERS, grid_code.CODES, strict=True)):
-        grid_code.multiplied(builder, 2 * (vector % 2) + half, numbers, codes)
+        grid_code.multiplied(builder, _place(vector, half), numbers, codes)
 
 
 def _store_grids(builder: Any, sums: Any, vector: int) -> None:
     for half in (0, 1):
-        number = 2 * (vector % 2) + half
+        number = _place(vector, half)
         grid_code.stored(builder, number, builder.gep(sums, [I64(number * grid_code.WHOLE)]))
+
+
+def _place(vector: int, half: int) -> int:
+    """Where the products of a vector of lanes are: two of them are under way at a time."""
+    return grid_code.PRODUCTS[vector * 2 % len(grid_code.PRODUCTS) + half]
 
 
 def _scale_grids(builder: Any, own: Any, sums: Any, vector: int) -> None:
     """Add sums to what is there, as fours.py does."""
     scales, least = fours.scales_of(builder, own.scales, vector)
-    begin = builder.gep(sums, [I64(2 * (vector % 2) * grid_code.WHOLE)])
+    begin = builder.gep(sums, [I64(_place(vector, 0) * grid_code.WHOLE)])
     whole = builder.gep(own.whole, [I64(vector * WIDE)])
     steps = (own.factors, own.gap), (begin, I64(LINE)), (whole, I64(LANES))
     with walked(builder, own.rows, steps) as (factors, here, line):

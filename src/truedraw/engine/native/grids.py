@@ -26,7 +26,7 @@ CALL, ASK, GRIDS = 158, 0x1023, 18  # Linux on x86: arch_prctl(ARCH_REQ_XCOMP_PE
 
 
 class Gridded(NamedTuple):
-    """What a block's code is built from: as sums.Given, and the rows, so many of them in a grid."""
+    """What a block's code is built from: as sums.Given, without asking."""
 
     codes: Any
     numbers: Any
@@ -36,14 +36,18 @@ class Gridded(NamedTuple):
     gap: Any
     scales: Any
     whole: Any
-    rows: Any
-    grids: Any
-    each: Any
+    rows: Any  # in all
+    grids: Any  # one after the other
+    each: Any  # rows of a grid; the last one may have fewer
 
 
 @cache
 def grids_from() -> int:
-    """From how many rows on products go through grids: NEVER where there are none or the system does not grant them."""
+    """From how many rows on products go through grids: NEVER where there are none or the system does not grant them.
+
+    Granted they are to the whole process, whose signal handlers need larger stacks of their own from then on: the
+    system refuses smaller ones, and grants nothing where a thread has one.
+    """
     granted = HAS_GRIDS and ctypes.CDLL(None).syscall(CALL, ASK, GRIDS) == 0
     return FEWEST if granted else NEVER
 

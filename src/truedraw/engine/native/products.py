@@ -34,9 +34,9 @@ def round_row(row, size, numbers, factors):  # type: ignore[no-untyped-def]
         for half in range(2):
             total, begin = np.int32(0), min(half * (size // 2), held)
             for k in range(begin, held if half else min(size // 2, held)):
-                number = np.int32(np.rint(row[first + np.uint64(k)] * fine))
-                numbers[first + np.uint64(k)] = np.int8(number)
-                total += number
+                number = np.int8(np.int32(np.rint(row[first + np.uint64(k)] * fine)))
+                numbers[first + np.uint64(k)] = number
+                total += np.int32(number)  # of what is kept, also where that is no number
             factors[block, HALF + half] = step * np.float32(total)
             whole += total
         factors[block, START] = np.float32(-ZERO * whole)

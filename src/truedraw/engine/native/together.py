@@ -22,7 +22,8 @@ PIECES = 6  # that a matrix is shared out in, for each thread: one that is held 
 
 
 class Ways(NamedTuple):
-    """How a matrix is multiplied: in so many pieces, about, and from how many rows on in grids."""
+    """How a matrix is multiplied: in so many pieces, about, and from how many rows on in grids; `ways` asks for these
+    first."""
 
     pieces: int
     grids_from: int

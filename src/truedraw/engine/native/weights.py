@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,16 +64,19 @@ def _bias(constants: Constants, layer: str) -> Reals:
 def _stacked(constants: Constants, layers: list[str], parts: tuple[str, ...]) -> Blocks:
     """The matrices of all layers."""
     held = [_whole(constants, tuple(f"{layer}{part}.weight" for part in parts)) for layer in layers]
-    if parts == UP:
-        held = [in_whole_tiles(each) for each in held]
-    return _alike(held) or of_one_form(held)
+    filled = in_whole_tiles if parts == UP else _as_it_is
+    return _alike(held, filled) or of_one_form([filled(each) for each in held])
 
 
-def _alike(held: list[Matrix]) -> Blocks | None:
+def _as_it_is(matrix: Matrix) -> Matrix:
+    return matrix
+
+
+def _alike(held: list[Matrix], filled: Callable[[Matrix], Matrix]) -> Blocks | None:
     """One after the other, so that only one is held twice; None where their blocks have different forms."""
     whole = None
     for number, matrix in enumerate(held):
-        each = blocks_of(matrix)
+        each = blocks_of(filled(matrix))
         if whole is None:
             whole = Blocks(*(np.empty((len(held), *some.shape), some.dtype) for some in each))
         if any(many.shape[1:] != one.shape or many.dtype != one.dtype for many, one in zip(whole, each, strict=True)):
