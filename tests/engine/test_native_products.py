@@ -8,7 +8,7 @@ import pytest
 
 from truedraw.compiled import compiled
 from truedraw.engine.native import grids
-from truedraw.engine.native.blocks import BESIDE, FACTORS, LANES, QUAD, SIZE, ZERO, Blocks, blocks_of
+from truedraw.engine.native.blocks import BESIDE, FACTORS, LANES, QUAD, SIZE, ZERO, Blocks, blocks_of, in_whole_tiles
 from truedraw.engine.native.grids import FEWEST, NEVER, grids_from
 from truedraw.engine.native.machine import HAS_QUADS
 from truedraw.engine.native.memory import room
@@ -183,6 +183,19 @@ def test_one_large_row_does_not_hide_that_others_are_lost() -> None:
     small = Matrix(matrix.values, scales, matrix.zero)
     assert blocks_of(small).is_fine
     checked(small, dense(small), some(3, 64))
+
+
+@pytest.mark.parametrize("half", [1, LANES - 1, LANES, LANES + 6])
+@pytest.mark.parametrize("form", ["fours", "eights", "floats"])
+def test_a_pair_is_filled_up_to_whole_tiles(form: str, half: int) -> None:
+    """With rows that make zeros, and nothing else changes."""
+    floats = Matrix(some(2 * half, 128))
+    pair = {"fours": fours(2 * half, 128), "eights": codes(2 * half, 128, 2), "floats": floats}[form]
+    filled, room = in_whole_tiles(pair), -(-half // LANES) * LANES
+    found = dense(filled).reshape(2, room, 128)
+    np.testing.assert_array_equal(found[:, :half], dense(pair).reshape(2, half, 128))
+    assert not found[:, half:].any()
+    checked(filled, found.reshape(-1, 128), some(3, 128))
 
 
 def test_a_row_has_the_same_bits_beside_any_others() -> None:
