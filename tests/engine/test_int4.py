@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from engine.decoder import CONFIGS, PLAIN, Decoder, RandomWeights, expected_rows, tiny_checkpoint, tiny_engine, tv
+from invariance import need_invariance
 from truedraw.engine.openvino import OpenVINOEngine
 from truedraw.engine.openvino.rounding import INT4_GROUP, quantise, quantise4
 from truedraw.engine.openvino.weights import ConvertedConstants
@@ -97,6 +98,7 @@ def test_int4_weights_are_rounded_and_nothing_else(tmp_path, name):
 
 
 def test_in_the_fast_arithmetic_rows_do_not_depend_on_the_pass(tmp_path):
+    need_invariance(OpenVINOEngine.load(tiny_checkpoint(), cache=tmp_path, numerics="runtime", cache_bytes=8 << 20))
     engine = OpenVINOEngine.load(tiny_checkpoint(), cache=tmp_path, weights="int4", cache_bytes=8 << 20)
     assert engine.invariance.holds
     engine.close()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from engine.decoder import PLAIN, Decoder, RandomWeights, expected_rows, tiny_checkpoint, tiny_engine, tv
+from invariance import need_invariance
 from truedraw.engine.openvino import OpenVINOEngine
 from truedraw.errors import EngineError, OutOfPages
 from truedraw.protocol import NOTHING, Engine, Proposal, Work
@@ -63,6 +64,7 @@ def test_its_law_is_that_of_a_model_of_these_layers(cache, name):
 
 @pytest.mark.parametrize("length", [1, 31, 32, 33, 100])
 def test_what_the_whole_engine_has_computed_is_not_computed_again(whole, length):
+    need_invariance(whole)
     shallow, text = whole.shallow(FIRST), whole.open(TEXT[:length])
     alone = rows(shallow, TEXT[:length])
     whole.forward([Work(text, DRAFT)])

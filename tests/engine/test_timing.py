@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from engine.decoder import tiny_checkpoint, tiny_engine
+from invariance import need_invariance
 from truedraw.engine.openvino import OpenVINOEngine
 from truedraw.engine.openvino.numerics import NUMERICS
 from truedraw.engine.openvino.records import record_key
@@ -244,6 +245,7 @@ def test_measuring_leaves_the_logits_as_they_are(tmp_path):
     from engine.pages import rows
 
     before, after = with_room(tmp_path, numerics="runtime"), with_room(tmp_path, numerics="runtime")
+    need_invariance(before)
     after.pass_costs(anew=True)
     assert (rows(before, [1, 2, 3]) == rows(after, [1, 2, 3])).all()
 

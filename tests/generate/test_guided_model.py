@@ -8,6 +8,7 @@ import re
 import jsonschema
 import pytest
 
+from invariance import need_invariance
 from truedraw import Model, load
 from truedraw.errors import BadParameter
 from truedraw.generate.contrast import contrast
@@ -124,6 +125,7 @@ def test_what_the_other_parameters_forbid_is_named(model: Model) -> None:
 
 def test_contrast_with_itself_at_a_lower_precision(model: Model) -> None:
     amateur, expert = load("smollm2-135m", weights="int8"), load("smollm2-135m", weights="stored")
+    need_invariance(expert.engine)
     prompt = "The lighthouse keeper looked at the sea. The lighthouse keeper"
     with contrast(expert, amateur, alpha=0.05, beta=0.5) as both:
         result = both_ways(both, prompt, seed=3, n=2, max_tokens=25, temperature=0.9)

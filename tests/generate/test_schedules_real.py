@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from generate.real_model import REPETITIVE
+from invariance import need_invariance
 from truedraw import Model, load
 
 pytestmark = pytest.mark.model
@@ -26,6 +27,7 @@ DRAFTS = (
 @pytest.fixture(scope="module", params=["runtime", pytest.param("rowwise", marks=pytest.mark.slow), "native"])
 def ample(request) -> Model:
     with load("smollm2-135m", numerics=request.param) as loaded:
+        need_invariance(loaded.engine)
         yield loaded
 
 
