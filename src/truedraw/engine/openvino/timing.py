@@ -19,7 +19,10 @@ from truedraw.protocol import Engine, PassTable, Proposal, Sequence, Work
 ROWS = (1, 2, 4, 6, 8, 12, 16, 32, 64)  # of one text
 TEXTS = (4, 16, 32)  # with one row each; what they take more than rows of one text grows evenly in between
 TEXT_TOKENS = 100
-REPEATS = 3  # a median needs them; a model of 135M parameters takes two seconds for it on two cores
+REPEATS = 3  # a median needs them; a model of 135M parameters takes three seconds for it on two cores
+SETTLING = (
+    0.05  # seconds of passes of one shape before one counts: behind wide ones a narrow one takes half as long again
+)
 MAX_SECONDS = 4.0  # after these only narrow passes are still measured, once each: models of billions are slow
 NARROW = 16  # rows, up to which a table is never cut off
 MIN_AGE_SECONDS = 3600.0  # of a record that is dropped: what is wrong about a fresh one, measuring may not mend
@@ -49,7 +52,7 @@ class Pass(NamedTuple):
 
 
 def measure(engine: Timeable, clock: Clock = time.perf_counter) -> PassTable | None:
-    """Medians over sweeps through all counts, each pass after one of its own shape.
+    """Medians over sweeps through all counts, each pass after others of its own shape.
 
     The texts are forks of one: samples of one prompt. None where the cache has no room for them.
     """
@@ -76,11 +79,11 @@ def _passes(texts: Seq[Sequence], draft: Seq[int]) -> list[Pass]:
 
 
 def _swept(engine: Timeable, passes: Seq[Pass], clock: Clock) -> dict[tuple[Kind, int], list[float]]:
-    """Seconds by kind and size."""
+    """Seconds by kind and size. Up and down, so that no narrow pass comes right behind the widest."""
     found: dict[tuple[Kind, int], list[float]] = {}
     started = clock()
-    for _ in range(REPEATS):
-        for kind, size, works in passes:
+    for sweep in range(REPEATS):
+        for kind, size, works in passes if sweep % 2 == 0 else reversed(passes):
             is_known = (kind, size) in found
             if clock() - started < MAX_SECONDS or (size <= NARROW and not is_known):
                 found.setdefault((kind, size), []).append(_seconds(engine, works, clock))
@@ -88,12 +91,16 @@ def _swept(engine: Timeable, passes: Seq[Pass], clock: Clock) -> dict[tuple[Kind
 
 
 def _seconds(engine: Timeable, works: list[Work], clock: Clock) -> float:
-    """Of a pass whose shape the kernels have been prepared for."""
+    """Of a pass behind at least one of its shape, and as many as it takes for the processor to settle."""
     engine.forget_row_counts()
     engine.forward(works)
-    before = clock()
-    engine.forward(works)
-    return clock() - before
+    settled = clock() + SETTLING
+    while True:
+        before = clock()
+        engine.forward(works)
+        after = clock()
+        if after >= settled:
+            return after - before
 
 
 def _table(found: Mapping[tuple[Kind, int], list[float]]) -> PassTable:
