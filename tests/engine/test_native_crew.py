@@ -12,11 +12,15 @@ import numpy as np
 import pytest
 
 from engine.decoder import tiny_engine
-from truedraw.engine.native.crew import Crew, Helper
+from truedraw.engine.native.atomics import pause, seen, taken
+from truedraw.engine.native.board import APART, AWAKE, DOOR, LOOKS, OWNER, close, offer, this_call
+from truedraw.engine.native.crew import Crew, Helper, crew_of
 from truedraw.engine.native.softly import exp
+from truedraw.engine.native.stages import done, ended, next_piece
 from truedraw.protocol import Proposal, Work
 
 SECONDS = 20.0
+RNG = np.random.default_rng(7)
 
 
 def wait_for(condition) -> None:
@@ -26,52 +30,170 @@ def wait_for(condition) -> None:
         time.sleep(0.001)
 
 
-def test_every_thread_makes_the_call() -> None:
-    seen, together = set(), threading.Barrier(3, timeout=SECONDS)
-
-    def work(number: int) -> None:
-        together.wait()
-        seen.add((threading.get_ident(), number))
-
-    Crew(3).run(work, 5)
-    wait_for(lambda: len(seen) == 3)
-    assert {number for _, number in seen} == {5}
+@pytest.fixture
+def crew():
+    return Crew(3)
 
 
-def test_a_helper_that_is_late_leaves_out_what_is_over() -> None:
-    """The caller does not wait for it."""
-    calls, held = [], threading.Event()
-    crew = Crew(2)
-    crew.run(lambda number: threading.current_thread() is threading.main_thread() or held.wait(SECONDS), 0)
-    for number in range(1, 4):
-        crew.run(lambda number: calls.append((number, threading.current_thread() is threading.main_thread())), number)
-    assert calls == [(1, True), (2, True), (3, True)]
-    held.set()
-    wait_for(lambda: len(calls) == 4)
-    assert calls[3] == (3, False)
+@numba.njit(nogil=True)
+def mark(board, given, helps):
+    """Who takes part marks a place, and waits for a while until so many have."""
+    offered = False if helps else offer(board, this_call(board, given))
+    marks, counters, wanted, patience = given
+    place = taken(counters, 0)
+    marks[place] = 1
+    while seen(counters, 0) < wanted and patience > 0:
+        patience -= 1
+        pause()
+    close(board, offered)
 
 
-def test_the_caller_s_call_is_made_though_it_is_interrupted(monkeypatch) -> None:
+@numba.njit(nogil=True)
+def add(board, given, helps):
+    """out = numbers + 1, piece by piece; the last counter says how often this has been begun."""
+    offered = False if helps else offer(board, this_call(board, given))
+    numbers, out, counters = given
+    taken(counters, 2 * PLACES)
+    piece = next_piece(counters, 0, len(numbers))
+    while piece >= 0:
+        out[piece] = numbers[piece] + 1
+        piece = done(counters, 0, len(numbers))
+    ended(counters, 0, len(numbers))
+    close(board, offered)
+
+
+PLACES = 16  # of a counter
+
+
+def given_numbers(size=40):
+    numbers = np.arange(size)
+    return numbers, np.zeros_like(numbers), np.zeros(3 * PLACES, np.int64)
+
+
+def all_come(crew, wanted=3) -> bool:
+    """Whether so many threads have taken part in a job, each once; a helper that is not let run in time does not."""
+    marks = np.zeros(4, np.int64)
+    crew.run(mark, (marks, np.zeros(1, np.int64), wanted, 200_000))
+    assert marks.sum() <= crew.num_threads
+    return marks.sum() == wanted
+
+
+@pytest.mark.parametrize("looks", [1, LOOKS, 100 * LOOKS])
+def test_every_thread_takes_part_asleep_or_not(crew, monkeypatch, looks) -> None:
+    monkeypatch.setattr("truedraw.engine.native.crew.LOOKS", looks)
+    for _ in range(3):
+        wait_for(lambda: all_come(crew))
+        wait_for(lambda: looks > LOOKS or not crew._board[AWAKE::APART].any())
+
+
+def test_nobody_has_to_come(crew, monkeypatch) -> None:
+    monkeypatch.setattr(Helper, "call", lambda self: None)
+    given = given_numbers()
+    crew.run(add, given)
+    np.testing.assert_array_equal(given[1], given[0] + 1)
+    assert given[2][2 * PLACES] == 1
+
+
+def test_what_was_given_is_left_alone_once_the_call_has_returned(crew) -> None:
+    """Memory is used again at once, by whoever."""
+    for _ in range(3000):
+        numbers, out, counters = given = given_numbers(int(RNG.integers(1, 60)))
+        crew.run(add, given)
+        np.testing.assert_array_equal(out, numbers + 1)
+        assert crew._board[DOOR] == crew._board[OWNER] == 0
+        before = counters.copy()
+        numbers[:] = out[:] = -1
+        assert (counters == before).all()
+        assert (out == -1).all()
+        assert 1 <= before[2 * PLACES] <= 3
+
+
+def test_two_callers_at_once_both_get_their_job_done(crew) -> None:
+    """The second one alone."""
+    marks, counters = np.zeros(4, np.int64), np.zeros(1, np.int64)
+    given = marks, counters, 4, 10**12  # waits for one more than there are threads
+    first = threading.Thread(target=crew.run, args=(mark, given))
+    first.start()
+    wait_for(lambda: counters[0])
+    given = given_numbers()
+    crew.run(add, given)
+    np.testing.assert_array_equal(given[1], given[0] + 1)
+    assert given[2][2 * PLACES] == 1
+    counters[0] = 4
+    first.join(SECONDS)
+    assert not first.is_alive()
+    wait_for(lambda: all_come(crew))
+
+
+def test_many_callers(crew) -> None:
+    wrong = []
+
+    def work() -> None:
+        for _ in range(300):
+            numbers, out, _ = given = given_numbers()
+            crew.run(add, given)
+            if not (out == numbers + 1).all():
+                wrong.append(out)
+
+    callers = [threading.Thread(target=work) for _ in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(SECONDS)
+    assert not any(caller.is_alive() for caller in callers)
+    assert not wrong
+
+
+def test_the_caller_s_call_is_made_though_it_is_interrupted(crew, monkeypatch) -> None:
     """A helper may have begun, over pages that somebody is about to free."""
 
-    def interrupted(self, *given) -> None:
+    def interrupted(self) -> None:
         raise KeyboardInterrupt
 
-    calls, crew = [], Crew(2)
+    given = given_numbers()
     monkeypatch.setattr(Helper, "call", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        crew.run(calls.append, 1)
-    assert calls == [1]
+        crew.run(add, given)
+    np.testing.assert_array_equal(given[1], given[0] + 1)
 
 
 def test_threads_end_with_their_crew() -> None:
     before = set(threading.enumerate())
     crew = Crew(4)
+    crew.run(add, given_numbers())
     threads = set(threading.enumerate()) - before
     assert len(threads) == 3
     del crew
     gc.collect()
     wait_for(lambda: not any(thread.is_alive() for thread in threads))
+
+
+def test_models_share_the_threads_of_the_process(tmp_path) -> None:
+    engines = [tiny_engine(tmp_path, numerics="native", threads=2) for _ in range(2)]
+    assert engines[0].crew is engines[1].crew
+    assert engines[0].crew.num_threads == 2
+    assert tiny_engine(tmp_path, numerics="runtime").crew is None
+    for engine in engines:
+        engine.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_the_child_of_a_fork_gets_threads_of_its_own() -> None:
+    crew, (reading, writing) = crew_of(2), os.pipe()
+    all_come(crew, 2)
+    child = os.fork()
+    if not child:
+        try:
+            wait_for(lambda: all_come(crew_of(2), 2))
+            os.write(writing, b"both")
+        finally:
+            os._exit(0)
+    os.close(writing)
+    assert os.read(reading, 9) == b"both"
+    os.waitpid(child, 0)
+    os.close(reading)
+    assert crew_of(2) is crew
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

@@ -7,7 +7,7 @@ target's engine; whatever it gives, drafts are drawn from just that, so nothing 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,16 +31,22 @@ from truedraw.engine.openvino.numerics import numerics
 from truedraw.engine.openvino.requests import Request
 from truedraw.protocol import Ints
 
+if TYPE_CHECKING:
+    from truedraw.engine.native.crew import Crew
+
 EPSILON = 1e-5  # of mean squares
 FEWEST_ROWS = 2  # of a call
 
 
 class TargetRows(NamedTuple):
     """Of the target, [vocab, width] each: `embedding` is what its tokens come in as, `output` what its logits are made
-    with. Kinds write with the embedding; only checkpoints of others need the output."""
+    with. Kinds write with the embedding; only checkpoints of others need the output.
+
+    crew: the threads that its kernels run on, None where they are not this package's."""
 
     embedding: Matrix
     output: Matrix
+    crew: Crew | None = None
 
 
 class Parts:

@@ -9,14 +9,15 @@ are exact in any order, and all others run in one order, whatever else is comput
 blocks.py     how a matrix lies in memory
 sums.py       the machine's own sums of products, of a block of eights.py or fours.py, in terms of instructions.py
 grids.py      the same of many rows by matrix instructions: grid_eights.py and grid_fours.py, in terms of grid_code.py
-machine.py    other operations of the machine: half precision, counters that threads share
+machine.py    other operations of the machine: half precision, the bits of numbers
+atomics.py    counters that threads share
 products.py   a matrix times rows
 softly.py     exp
 heads.py      attention's sums, as the machine has them
 attention.py  one row's attention to its text
 attending.py  the stages of a pass that are attention
 decoder.py    a whole pass
-crew.py       the threads that compute it together
+crew.py       the threads that compute it together, which meet at board.py
 stages.py     how the threads share it
 weights.py    a model's weights, laid out for it
 runner.py     from a batch's arrays to logits

@@ -1,48 +1,54 @@
-"""Threads that run the same compiled function together, each over the same arguments."""
+"""Threads that do a job together: the caller, and helpers, who look for one for a while (board.py) and then sleep."""
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
+
+from numpy.typing import NDArray
+
+from truedraw.engine.native.board import APART, AWAKE, LOOKS, board, serve
 
 
 class Crew:
-    """So many threads, the caller's own among them; the others sleep between two calls.
+    """So many threads, the caller's own among them.
 
-    The function must be one that is whole when the caller's own call of it has returned, whoever else took part: a
-    helper may come late, or not at all, as in the child of a fork.
+    Whoever has been called once looks for more in machine code, where nothing has to be handed from one interpreter's
+    thread to another. A helper may come late, or not at all, as in the child of a fork.
     """
 
     def __init__(self, threads: int) -> None:
-        self.num_threads = threads
-        self._helpers = [Helper() for _ in range(threads - 1)]
+        self.num_threads, self._board = threads, board(threads - 1)
+        self._helpers = [Helper(self._board, number) for number in range(threads - 1)]
         weakref.finalize(self, dismiss, self._helpers)
 
-    def run(self, function: Callable[..., Any], *given: Any) -> None:
-        """Of every thread's call the caller's own: made whatever happens, as nobody may work for one that is not."""
+    def run(self, job: Callable[[Any, Any, bool], None], given: tuple[Any, ...]) -> None:
+        """A job as board.py has them."""
         try:
             for helper in self._helpers:
-                helper.call(function, given)
+                helper.call()
         finally:
-            function(*given)
+            job(self._board, given, False)
 
 
 class Helper:
     """One more thread."""
 
-    def __init__(self) -> None:
-        self._job: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
+    def __init__(self, board: NDArray[Any], number: int) -> None:
+        self._board, self._number = board, number
         self._wanted = threading.Lock()  # held while nothing is wanted
         self._wanted.acquire()
         self._ends = False
         threading.Thread(target=self._work, name="truedraw-pass", daemon=True).start()
 
-    def call(self, function: Callable[..., Any], given: tuple[Any, ...]) -> None:
-        """Take part; where it has not begun the last one, that is left out."""
-        self._job = function, given
-        self._wake()
+    def call(self) -> None:
+        """Look, unless it does."""
+        if not self._board[AWAKE + APART * self._number]:
+            self._wake()
 
     def end(self) -> None:
         """No more calls."""
@@ -50,7 +56,7 @@ class Helper:
         self._wake()
 
     def _wake(self) -> None:
-        if self._wanted.locked():  # else it has not taken the last call yet
+        with suppress(RuntimeError):  # it is about to look
             self._wanted.release()
 
     def _work(self) -> None:
@@ -58,13 +64,29 @@ class Helper:
             self._wanted.acquire()
             if self._ends:
                 return
-            job, self._job = self._job, None
-            if job is not None:
-                job[0](*job[1])
-            job = None  # its arrays are not to outlive it
+            serve(self._board, self._number, LOOKS)
+
+
+_crews: weakref.WeakValueDictionary[tuple[int, int], Crew] = weakref.WeakValueDictionary()
+
+
+def crew_of(threads: int) -> Crew:
+    """The process's own: helpers that look for one model's jobs are at hand for another's, and not in its way."""
+    which = os.getpid(), threads  # helpers do not live on in the child of a fork
+    found = _crews.get(which)
+    if found is None:
+        found = _crews[which] = Crew(threads)
+    return found
 
 
 def dismiss(helpers: list[Helper]) -> None:
     """They end."""
     for helper in helpers:
         helper.end()
+
+
+def threads_of(threads: int | None) -> int:
+    """As many as processors that this process may use, unless it is said."""
+    if threads is not None:
+        return threads
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

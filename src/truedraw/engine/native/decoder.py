@@ -13,6 +13,7 @@ import numpy as np
 
 from truedraw.compiled import compiled, inlined
 from truedraw.engine.native.attending import look_back, remember
+from truedraw.engine.native.board import close, offer, this_call
 from truedraw.engine.native.products import look_up
 from truedraw.engine.native.softly import FREE, norm
 from truedraw.engine.native.stages import done, ended, next_piece
@@ -23,10 +24,10 @@ STAGES_A_LAYER, STAGES_BESIDE = 10, 4
 
 
 @compiled(fastmath=FREE, error_model="numpy", nogil=True)
-def compute(model, rows, lanes, cache, memory, counters, ways):  # type: ignore[no-untyped-def]
-    """One thread's part of a pass. ways: together.Ways."""
-    model, rows, lanes, cache, memory = borrowed((model, rows, lanes, cache, memory))
-    counters = borrowed(counters)
+def compute(board, given, helps):  # type: ignore[no-untyped-def]
+    """One thread's part of a pass, a job as board.py has them."""
+    offered = False if helps else offer(board, this_call(board, given))
+    model, rows, lanes, cache, memory, counters, ways = borrowed(given)
     table, matrices, vectors, sizes, shown, epsilon = model
     before_attention, before_feeding, bias, query_norm, key_norm, last_norm = vectors
     ids, logit_rows, hidden_rows = rows[0], rows[2], rows[3]
@@ -50,7 +51,8 @@ def compute(model, rows, lanes, cache, memory, counters, ways):  # type: ignore[
             stage = show(x, hidden_rows, hidden, told, counters, stage)
             told += 1
     stage = end(x, last_norm, epsilon, logit_rows, hidden_rows, hidden, told, final, counters, stage)
-    return multiply(matrix_of(head, 0), final, logits, True, counters, stage, ways)
+    multiply(matrix_of(head, 0), final, logits, True, counters, stage, ways)
+    close(board, offered)
 
 
 @inlined()

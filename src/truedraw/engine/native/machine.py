@@ -1,16 +1,15 @@
-"""Operations of the machine that numba has no name for: half precision, and counters that threads share."""
+"""Operations of the machine that numba has no name for: half precision, and the bits of numbers."""
 
 # ruff: noqa: ARG001 - numba calls these with fixed arguments
 
 from __future__ import annotations
 
-import os
 import platform
 from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils, config
+from numba.core import config
 from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic
 
@@ -103,38 +102,3 @@ def spread(builder: Any, number: Any, kind: Any) -> Any:
     """Code that puts a number into every place of a vector of a kind."""
     one = builder.insert_element(kind(ir.Undefined), number, ir.IntType(32)(0))
     return builder.shuffle_vector(one, kind(ir.Undefined), ir.VectorType(ir.IntType(32), kind.count)([0] * kind.count))
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def taken(typing: Any, counters: Any, place: Any) -> Any:
-    """What a counter [int64] stood at before it was raised by 1; no two threads get the same."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        return builder.atomic_rmw("add", builder.gep(array.data, [arguments[1]]), LONG(1), "acq_rel")
-
-    return types.int64(counters, types.int64), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def seen(typing: Any, counters: Any, place: Any) -> Any:
-    """What a counter stands at; all that its raisers wrote before is seen, too."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        return builder.load_atomic(builder.gep(array.data, [arguments[1]]), "acquire", LONG.width // 8)
-
-    return types.int64(counters, types.int64), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def give_way(typing: Any) -> Any:
-    """Let another thread run, where one waits for this processor."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        if hasattr(os, "sched_yield"):  # elsewhere the system has to see for itself
-            form = ir.FunctionType(ir.IntType(32), [])
-            builder.call(cgutils.get_or_insert_function(builder.module, form, "sched_yield"), [])
-        return context.get_dummy_value()
-
-    return types.none(), generate

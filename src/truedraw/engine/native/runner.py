@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,7 +33,7 @@ class NativeRunner:
         hidden_layers: tuple[int, ...] = (), shows_text: bool = False,
     ) -> None:  # fmt: skip
         self.pool, self.num_threads, self.shows_text = pool, crew.num_threads, shows_text
-        self._config, self._weights, self._cache, self._crew = config, weights, cache, crew
+        self._config, self._weights, self._cache, self.crew = config, weights, cache, crew
         self._shown = np.array(sorted(hidden_layers), np.int64)
         self._order = [*(sorted(hidden_layers).index(layer) for layer in hidden_layers), len(hidden_layers)]
         self._rotary = RotaryTable(config)
@@ -48,7 +46,7 @@ class NativeRunner:
         """The first layers, over the same cache."""
         kinds = 2 * config.num_layers
         weights = self._weights.first(config.num_layers)
-        return NativeRunner(config, weights, self.pool.first(kinds), self._cache[:kinds], self._crew)
+        return NativeRunner(config, weights, self.pool.first(kinds), self._cache[:kinds], self.crew)
 
     def over(self, parts: list[Part], num_rows: int, lanes: int) -> tuple[Rows, Computed]:
         """See Runs; the row count and the lanes are its own."""
@@ -61,13 +59,6 @@ class NativeRunner:
         memory = self._memory.of(*rows.shape)
         fresh = counters(self._config.num_layers * STAGES_A_LAYER + STAGES_BESIDE)
         given = self._model, (*numbers, table), lanes, self._cache, memory, fresh, ways(self.num_threads)
-        self._crew.run(compute, *given)
+        self.crew.run(compute, given)
         logits, hidden = memory[3], memory[4]
         return logits, hidden[:, self._order] if len(self._shown) else None
-
-
-def threads_of(threads: int | None) -> int:
-    """As many as processors that this process may use, unless it is said."""
-    if threads is not None:
-        return threads
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

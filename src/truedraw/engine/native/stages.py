@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.compiled import inlined
-from truedraw.engine.native.machine import give_way, seen, taken
+from truedraw.engine.native.atomics import give_way, seen, taken
 
 APART = 16  # counters from one to the next, so that no two lie in one cache line
 PATIENCE = 4096  # looks at a counter, before another thread may have the processor
 
 
 def counters(stages: int) -> NDArray[np.int64]:
-    """For so many stages. Fresh ones for each call: a helper may still be with the last one."""
+    """For so many stages of one call."""
     return np.zeros(stages * 2 * APART, np.int64)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence as Seq
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from truedraw.engine.cache_use import CacheUse
@@ -32,6 +32,9 @@ from truedraw.models import Checkpoint
 from truedraw.models.cache import cache_root
 from truedraw.models.layout import EMBEDDING, HEAD
 from truedraw.protocol import DraftCost, Fill, ModelConfig, PassTable, Scores, Sequence, Work
+
+if TYPE_CHECKING:
+    from truedraw.engine.native.crew import Crew
 
 FOLDER = "converted"  # in the cache
 CHUNK_ROWS = 256  # uncached text computed in one pass, beside the last tokens of the works and their drafts
@@ -162,6 +165,11 @@ class OpenVINOEngine:
         """The rows that turn the final norm's output into logits [vocab, width]; as `embedding`, often the same."""
         tied = self._layers is not None and self._layers.config.tie_embeddings
         return self._held(EMBEDDING if tied else HEAD)
+
+    @property
+    def crew(self) -> Crew | None:
+        """The threads that its kernels run on; None where these are not this package's."""
+        return getattr(self._live().runner, "crew", None)
 
     def fits(self, works: Seq[Work], fills: Seq[Fill] = ()) -> bool:
         """Whether `forward` would find the pages; raises EngineError where it would for another reason."""

@@ -55,9 +55,9 @@ def _native(
     checkpoint: Checkpoint, options: Options, folder: Path, room: tuple[int, int]
 ) -> tuple[NativeRunner, MappedConstants]:
     from truedraw.engine.native import machine
-    from truedraw.engine.native.crew import Crew
+    from truedraw.engine.native.crew import crew_of, threads_of
     from truedraw.engine.native.heads import SLOTS
-    from truedraw.engine.native.runner import NativeRunner, threads_of
+    from truedraw.engine.native.runner import NativeRunner
     from truedraw.engine.native.weights import laid
 
     check(checkpoint, options)
@@ -75,7 +75,7 @@ def _native(
     cache = memory.whole.view(np.uint16).reshape(pages)
     with constants.forgetting():
         weights = laid(config, constants)
-    crew = Crew(threads_of(options.threads))
+    crew = crew_of(threads_of(options.threads))
     runner = NativeRunner(config, weights, pool, cache, crew, options.hidden_layers, options.hidden_text)
     return runner, constants
 

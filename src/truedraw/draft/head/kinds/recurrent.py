@@ -24,6 +24,7 @@ from truedraw.draft.head.compiled import EPSILON, TargetRows, flat, rows_of
 from truedraw.draft.head.file import Numbers
 from truedraw.draft.head.kinds.recurrent_step import STAGES, compute
 from truedraw.engine.native.blocks import blocks_of, in_whole_tiles
+from truedraw.engine.native.crew import crew_of
 from truedraw.engine.native.memory import room
 from truedraw.engine.native.products import looked_up
 from truedraw.engine.native.stages import counters
@@ -33,7 +34,7 @@ from truedraw.protocol import Ints, Logits
 
 
 class RecurrentCell:
-    """draft.head.cell.Cell of a file, on one thread: to wake another takes what it saves. Raises BadFile."""
+    """draft.head.cell.Cell of a file. Raises BadFile."""
 
     def __init__(self, file: Numbers, target: TargetRows, threads: int | None = None) -> None:
         width, rows = file.card.width, file.rows("up")
@@ -53,6 +54,7 @@ class RecurrentCell:
         self._gains = np.ones(width, np.float32), file.vector("gain", width)
         self._num_known = len(file.tokens)
         self._held: tuple[int, tuple[Any, ...]] = (0, ())
+        self._crew = target.crew or crew_of(1)
         self.step(np.zeros((1, width), np.float32), file.tokens[:1])  # machine code is there before the first draft
 
     def begin(self, features: NDArray[np.float32], last: Ints) -> tuple[States, Logits]:
@@ -72,7 +74,8 @@ class RecurrentCell:
         n, width = states.shape
         told = np.empty((n, width), np.float32), np.empty((n, self._num_known), np.float32)
         given, fresh = (features, states, self._embedded(tokens)), counters(STAGES)
-        compute(given, self._matrices, self._gains, EPSILON, told, self._memory(n), fresh, ways(1))
+        here = ways(self._crew.num_threads)
+        self._crew.run(compute, (given, self._matrices, self._gains, EPSILON, told, self._memory(n), fresh, here))
         return told
 
     def _memory(self, n: int) -> tuple[Any, ...]:

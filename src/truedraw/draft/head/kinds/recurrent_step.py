@@ -4,6 +4,7 @@ engine/native/stages.py has them."""
 from __future__ import annotations
 
 from truedraw.compiled import compiled, inlined
+from truedraw.engine.native.board import close, offer, this_call
 from truedraw.engine.native.softly import FREE, norm
 from truedraw.engine.native.stages import done, ended, next_piece
 from truedraw.engine.native.together import multiply, multiply_gated, norm_all, round_all, round_here
@@ -13,17 +14,17 @@ STAGES = 10
 
 
 @compiled(fastmath=FREE, error_model="numpy", nogil=True)
-def compute(given, matrices, gains, epsilon, told, memory, counters, ways):  # type: ignore[no-untyped-def]
-    """One thread's part. States [n, width] and logits [n, known], both told, behind the states before and tokens of
-    these rows e(t) [n, width].
+def compute(board, given, helps):  # type: ignore[no-untyped-def]
+    """One thread's part, a job as engine/native/board.py has them. States [n, width] and logits [n, known], both told,
+    behind the states before and tokens of these rows e(t) [n, width].
 
-    given: features [n, streams * width], or [n, 0] where the target has said nothing, states and e(t); matrices: Blocks
-    of I, (G, U), D, T, O and e(tokens); gains: ones and that of the file [width]; epsilon: of mean squares; memory: e
-    normed [n, width], one of twice that width, one of that width, then rounded rows for each matrix.
+    given: features [n, streams * width], or [n, 0] where the target has said nothing, states and e(t); Blocks of I,
+    (G, U), D, T, O and e(tokens); gains: ones and that of the file [width]; epsilon of mean squares; told; memory: e
+    normed [n, width], one of twice that width, one of that width, then rounded rows for each matrix; counters; ways.
     """
-    given, matrices, gains, told, memory = borrowed((given, matrices, gains, told, memory))
-    counters = borrowed(counters)
-    features, states, embedded = given
+    offered = False if helps else offer(board, this_call(board, given))
+    rows, matrices, gains, epsilon, told, memory, counters, ways = borrowed(given)
+    features, states, embedded = rows
     into, up, down, token, output, written = matrices
     after, logits = told
     e, beside, said, r_into, r_up, r_down, r_token, r_output, r_written = memory
@@ -38,7 +39,8 @@ def compute(given, matrices, gains, epsilon, told, memory, counters, ways):  # t
     stage = norm_all(after, gain, epsilon, r_output, counters, stage)
     stage = multiply(output, r_output, said, True, counters, stage, ways)
     stage = round_all(said, r_written, counters, stage)
-    return multiply(written, r_written, logits, True, counters, stage, ways)
+    multiply(written, r_written, logits, True, counters, stage, ways)
+    close(board, offered)
 
 
 @inlined(fastmath=FREE, error_model="numpy")

@@ -1,0 +1,153 @@
+"""Where a thread that has a job to share meets those that wait for one, in machine code all of them.
+
+A job is a compiled function and what it is given. It must be one that is whole when the caller has come to its end,
+whoever else takes part: nobody has to be there. Whoever does has left before the caller goes on, so that what was given
+needs to live no longer. Such a function looks like this; all threads run the same machine code, so that it does not
+matter who computes what.
+
+    def job(board, given, helps):
+        offered = False if helps else offer(board, this_call(board, given))
+        ...
+        close(board, offered)
+"""
+
+# ruff: noqa: ARG001 - numba calls these with fixed arguments
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from truedraw.compiled import compiled, inlined
+from truedraw.engine.native.atomics import give_way, pause, put, replaced, seen, taken
+
+APART = 16  # words from one to the next, so that no two lie in one cache line
+OWNER, DOOR, NUMBER, CODE, GIVEN, AWAKE = (APART * k for k in range(6))
+"""Whether a caller has the board; OPEN and how many helpers are in, 0 where it is closed; of the job; its function and
+what that is given, addresses; from here on, whether each helper looks."""
+OPEN = 1 << 32
+LOOKS = 20_000  # without a job, a millisecond: then a helper sleeps, and to wake it takes a tenth of one
+POLITE = 4096  # looks, before another thread may have the processor: who gives way often is left waiting for it
+JOB = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()])
+
+
+def board(helpers: int) -> NDArray[np.int64]:
+    """For so many threads beside the caller's."""
+    return np.zeros(AWAKE + APART * (helpers + 1), np.int64)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def this_call(typing: Any, board: Any, given: Any) -> Any:
+    """The job that calls the function in which this stands, of (board, given, helps), again: with True for the last.
+
+    Its addresses: (function, what it is given). The function returns nothing.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        both = context.make_tuple(builder, types.Tuple((board, given)), arguments)
+        room = builder.ptrtoint(cgutils.alloca_once_value(builder, both), ir.IntType(64))
+        job = builder.ptrtoint(_job(context, builder, board, given), ir.IntType(64))
+        return context.make_tuple(builder, signature.return_type, [job, room])
+
+    return types.UniTuple(types.int64, 2)(board, given), generate
+
+
+def _job(context: Any, around: Any, board: Any, given: Any) -> Any:
+    job = ir.Function(around.module, JOB, around.module.get_unique_name("job"))
+    job.linkage = "internal"
+    builder = ir.IRBuilder(job.append_basic_block())
+    kind = context.get_value_type(types.Tuple((board, given))).as_pointer()
+    values = cgutils.unpack_tuple(builder, builder.load(builder.bitcast(job.args[0], kind)))
+    kinds, helps = (board, given, types.boolean), context.get_constant(types.boolean, True)
+    context.call_conv.call_function(builder, around.function, types.none, kinds, [*values, helps])
+    builder.ret_void()
+    return job
+
+
+@inlined()
+def offer(board, job):  # type: ignore[no-untyped-def]
+    """To whoever waits at the board; whether it could be: another caller may have it."""
+    if not replaced(board, OWNER, 0, 1):
+        return False
+    put(board, CODE, job[0])
+    put(board, GIVEN, job[1])
+    put(board, DOOR, OPEN)
+    taken(board, NUMBER)
+    return True
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def call(typing: Any, code: Any, place: Any) -> Any:
+    """A job, by its addresses."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        job = builder.inttoptr(arguments[0], JOB.as_pointer())
+        builder.call(job, [builder.inttoptr(arguments[1], ir.IntType(8).as_pointer())])
+        return context.get_dummy_value()
+
+    return types.none(types.int64, types.int64), generate
+
+
+@inlined()
+def close(board, offered):  # type: ignore[no-untyped-def]
+    """Nobody more comes in, and whoever is has left, where something had been offered."""
+    if not offered:
+        return
+    door = seen(board, DOOR)
+    while not replaced(board, DOOR, door, door & (OPEN - 1)):
+        door = seen(board, DOOR)
+    looks = 0
+    while seen(board, DOOR):
+        looks = look(looks)
+    put(board, OWNER, 0)
+
+
+@compiled(nogil=True)
+def serve(board, helper, patience):  # type: ignore[no-untyped-def]
+    """Take part in what comes until nothing has for so many looks, as helper number so-and-so."""
+    awake = AWAKE + APART * helper
+    put(board, awake, 1)
+    last, looks = np.int64(-1), 0
+    while looks < patience:
+        number = seen(board, NUMBER)
+        if number != last and enter(board):
+            last, looks = number, 0
+            call(seen(board, CODE), seen(board, GIVEN))
+            leave(board)
+        else:
+            looks = look(looks)
+    put(board, awake, 0)
+
+
+@inlined()
+def enter(board):  # type: ignore[no-untyped-def]
+    """Whether the door was open."""
+    door = seen(board, DOOR)
+    while door >= OPEN:
+        if replaced(board, DOOR, door, door + 1):
+            return True
+        door = seen(board, DOOR)
+    return False
+
+
+@inlined()
+def leave(board):  # type: ignore[no-untyped-def]
+    """What has been entered."""
+    door = seen(board, DOOR)
+    while not replaced(board, DOOR, door, door - 1):
+        door = seen(board, DOOR)
+
+
+@inlined()
+def look(looks):  # type: ignore[no-untyped-def]
+    """One more, behind a moment."""
+    pause()
+    if looks % POLITE == POLITE - 1:
+        give_way()
+    return looks + 1
