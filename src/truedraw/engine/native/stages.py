@@ -13,6 +13,8 @@ from truedraw.compiled import inlined
 from truedraw.engine.native.atomics import give_way, seen, taken
 
 APART = 16  # counters from one to the next, so that no two lie in one cache line
+AT_ONCE = 0.85  # of what lies in a row, that threads take in one stretch each: what comes next is asked for meanwhile
+BEHIND = 2  # stretches a thread of the rest, so that one that is held up does not keep the others waiting
 PATIENCE = 4096  # looks at a counter, before another thread may have the processor
 
 
@@ -44,3 +46,35 @@ def ended(counters, stage, pieces):  # type: ignore[no-untyped-def]
         if looks % PATIENCE == 0:
             give_way()
     return stage + 1
+
+
+@inlined()
+def num_stretches(tiles, threads):  # type: ignore[no-untyped-def]
+    """Pieces that tiles in a row are shared out in: a long one for each thread, then short ones for whoever is free."""
+    rest = tiles - threads * _long(tiles, threads)
+    short = _short(rest, threads)
+    return threads + (rest + short - 1) // short
+
+
+@inlined()
+def stretch(piece, tiles, threads):  # type: ignore[no-untyped-def]
+    """The first tile of a piece, and the one behind its last."""
+    long = _long(tiles, threads)
+    if piece < threads:
+        return piece * long, (piece + 1) * long
+    rest = tiles - threads * long
+    short = _short(rest, threads)
+    begin = threads * long + (piece - threads) * short
+    return begin, min(tiles, begin + short)
+
+
+@inlined()
+def _long(tiles, threads):  # type: ignore[no-untyped-def]
+    """Tiles of each thread's long stretch; there may be none."""
+    return min(tiles // threads, int(np.rint(AT_ONCE * tiles / threads)))
+
+
+@inlined()
+def _short(rest, threads):  # type: ignore[no-untyped-def]
+    """Tiles of a short one."""
+    return max(1, rest // (BEHIND * threads))

@@ -15,23 +15,20 @@ from truedraw.engine.native.grid_code import ROWS as GRID_ROWS
 from truedraw.engine.native.grids import grids_from, put_grids_away, set_up_grids
 from truedraw.engine.native.products import add_tiles, gate_tiles, round_row
 from truedraw.engine.native.softly import FREE, norm
-from truedraw.engine.native.stages import done, ended, next_piece
+from truedraw.engine.native.stages import done, ended, next_piece, num_stretches, stretch
 from truedraw.sampling.kernels.bits import CACHE_LINE
-
-PIECES = 6  # that a matrix is shared out in, for each thread: one that is held up keeps the others waiting for so much
 
 
 class Ways(NamedTuple):
-    """How a matrix is multiplied: in so many pieces, about, and from how many rows on in grids; `ways` asks for these
-    first."""
+    """How a matrix is multiplied: by so many threads, from so many rows on in grids; `ways` asks for these first."""
 
-    pieces: int
+    threads: int
     grids_from: int
 
 
 def ways(threads: int) -> Ways:
     """For so many threads, in this process."""
-    return Ways(PIECES * threads, grids_from())
+    return Ways(threads, grids_from())
 
 
 @inlined(fastmath=FREE, error_model="numpy")
@@ -39,11 +36,11 @@ def multiply(matrix, rounded, out, fresh, counters, stage, ways):  # type: ignor
     """out [n, outputs] += rounded rows times a matrix, Blocks; fresh: = instead. ways: Ways."""
     grids = begun(matrix, rounded, ways)
     tiles, whole = len(matrix[0]), from_a_line_on(len(out), LANES)
-    each = max(1, tiles // ways.pieces)
-    count = (tiles + each - 1) // each
+    count = num_stretches(tiles, ways.threads)
     piece = next_piece(counters, stage, count)
     while piece >= 0:
-        add_tiles(matrix, rounded, out, fresh, piece * each, min(tiles, (piece + 1) * each), whole, grids)
+        begin, end = stretch(piece, tiles, ways.threads)
+        add_tiles(matrix, rounded, out, fresh, begin, end, whole, grids)
         piece = done(counters, stage, count)
     if grids[0]:
         put_grids_away()
@@ -56,11 +53,11 @@ def multiply_gated(matrix, rounded, told, counters, stage, ways):  # type: ignor
     grids = begun(matrix, rounded, ways)
     tiles, n = len(matrix[0]) // 2, len(rounded[0])
     whole = from_a_line_on(2 * n, LANES).reshape(2, n, LANES)
-    each = max(1, tiles // ways.pieces)
-    count = (tiles + each - 1) // each
+    count = num_stretches(tiles, ways.threads)
     piece = next_piece(counters, stage, count)
     while piece >= 0:
-        gate_tiles(matrix, rounded, told, piece * each, min(tiles, (piece + 1) * each), whole, grids)
+        begin, end = stretch(piece, tiles, ways.threads)
+        gate_tiles(matrix, rounded, told, begin, end, whole, grids)
         piece = done(counters, stage, count)
     if grids[0]:
         put_grids_away()
