@@ -13,8 +13,8 @@ import pytest
 
 from engine.decoder import tiny_engine
 from truedraw.engine.native.atomics import pause, seen, taken
-from truedraw.engine.native.board import APART, AWAKE, DOOR, LOOKS, OWNER, close, offer, this_call
-from truedraw.engine.native.crew import Crew, Helper, crew_of
+from truedraw.engine.native.board import APART, AWAKE, COMING, DOOR, OWNER, board, close, offer, serve, this_call
+from truedraw.engine.native.crew import PATIENCE, Crew, Helper, crew_of, looks_in
 from truedraw.engine.native.softly import exp
 from truedraw.engine.native.stages import done, ended, next_piece
 from truedraw.protocol import Proposal, Work
@@ -78,12 +78,27 @@ def all_come(crew, wanted=3) -> bool:
     return marks.sum() == wanted
 
 
-@pytest.mark.parametrize("looks", [1, LOOKS, 100 * LOOKS])
-def test_every_thread_takes_part_asleep_or_not(crew, monkeypatch, looks) -> None:
-    monkeypatch.setattr("truedraw.engine.native.crew.LOOKS", looks)
+@pytest.mark.parametrize("patience", [1e-9, PATIENCE, 0.2])
+def test_every_thread_takes_part_asleep_or_not(crew, monkeypatch, patience) -> None:
+    monkeypatch.setattr("truedraw.engine.native.crew.PATIENCE", patience)
     for _ in range(3):
         wait_for(lambda: all_come(crew))
-        wait_for(lambda: looks > LOOKS or not crew._board[AWAKE::APART].any())
+        wait_for(lambda: patience > PATIENCE or not crew._board[AWAKE::APART].any())
+
+
+def test_what_is_announced_is_waited_for() -> None:
+    """A caller that sees a helper look does not wake it, and comes a moment later."""
+    looks, waited = looks_in(0.05), []
+    for is_announced in (False, False, False, True):
+        here, start = board(1), time.monotonic()
+        helper = threading.Thread(target=serve, args=(here, 0, looks))
+        helper.start()
+        wait_for(lambda here=here: here[AWAKE])
+        here[COMING] += is_announced
+        helper.join(SECONDS)
+        waited.append(time.monotonic() - start)
+        assert not here[AWAKE]
+    assert waited[3] > 1.5 * min(waited[:3])
 
 
 def test_nobody_has_to_come(crew, monkeypatch) -> None:

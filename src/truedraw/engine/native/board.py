@@ -28,11 +28,10 @@ from truedraw.compiled import compiled, inlined
 from truedraw.engine.native.atomics import give_way, pause, put, replaced, seen, taken
 
 APART = 16  # words from one to the next, so that no two lie in one cache line
-OWNER, DOOR, NUMBER, CODE, GIVEN, AWAKE = (APART * k for k in range(6))
+OWNER, DOOR, NUMBER, CODE, GIVEN, COMING, AWAKE = (APART * k for k in range(7))
 """Whether a caller has the board; OPEN and how many helpers are in, 0 where it is closed; of the job; its function and
-what that is given, addresses; from here on, whether each helper looks."""
+what that is given, addresses; how many jobs have been announced; from here on, whether each helper looks."""
 OPEN = 1 << 32
-LOOKS = 20_000  # without a job, a millisecond: then a helper sleeps, and to wake it takes a tenth of one
 POLITE = 4096  # looks, before another thread may have the processor: who gives way often is left waiting for it
 JOB = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()])
 
@@ -110,19 +109,25 @@ def close(board, offered):  # type: ignore[no-untyped-def]
 
 @compiled(nogil=True)
 def serve(board, helper, patience):  # type: ignore[no-untyped-def]
-    """Take part in what comes until nothing has for so many looks, as helper number so-and-so."""
-    awake = AWAKE + APART * helper
+    """Take part in what comes until nothing has for so many looks, as helper number so-and-so.
+
+    What is announced by then is waited for: a caller who has seen that the helper looks does not wake it.
+    """
+    awake, last, announced, looks = AWAKE + APART * helper, np.int64(-1), seen(board, COMING), 0
     put(board, awake, 1)
-    last, looks = np.int64(-1), 0
     while looks < patience:
         number = seen(board, NUMBER)
         if number != last and enter(board):
-            last, looks = number, 0
+            last, announced, looks = number, seen(board, COMING), 0
             call(seen(board, CODE), seen(board, GIVEN))
             leave(board)
         else:
             looks = look(looks)
-    put(board, awake, 0)
+        if looks == patience:
+            put(board, awake, 0)
+            if seen(board, COMING) != announced:
+                announced, looks = seen(board, COMING), 0
+                put(board, awake, 1)
 
 
 @inlined()

@@ -7,11 +7,16 @@ import threading
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
+from time import perf_counter
 from typing import Any
 
 from numpy.typing import NDArray
 
-from truedraw.engine.native.board import APART, AWAKE, LOOKS, board, serve
+from truedraw.engine.native.board import APART, AWAKE, COMING, board, serve
+
+PATIENCE = 1e-3  # seconds without a job, behind which a helper sleeps: to wake it takes a tenth of that
+TRIED = 10_000  # looks that are timed
 
 
 class Crew:
@@ -29,6 +34,7 @@ class Crew:
     def run(self, job: Callable[[Any, Any, bool], None], given: tuple[Any, ...]) -> None:
         """A job as board.py has them."""
         try:
+            self._board[COMING] += 1
             for helper in self._helpers:
                 helper.call()
         finally:
@@ -64,7 +70,17 @@ class Helper:
             self._wanted.acquire()
             if self._ends:
                 return
-            serve(self._board, self._number, LOOKS)
+            serve(self._board, self._number, looks_in(PATIENCE))
+
+
+@cache
+def looks_in(seconds: float) -> int:
+    """How many looks a helper takes in that time, on this processor."""
+    alone = board(1)
+    serve(alone, 0, 1)  # machine code is there
+    before = perf_counter()
+    serve(alone, 0, TRIED)
+    return max(1, int(seconds * TRIED / (perf_counter() - before)))
 
 
 _crews: weakref.WeakValueDictionary[tuple[int, int], Crew] = weakref.WeakValueDictionary()
