@@ -343,5 +343,5 @@ def test_a_cheap_drafter_is_not_forgotten_beside_a_costly_one_that_does_not_pay(
 
 def test_one_text_is_enough_for_a_look() -> None:
     world = World({"dear": Source(lambda *_: 0.0, seconds=0.4, is_certain=False)}, 16)
-    world.run(PayoffController(), 200)
+    world.run(PayoffController(), 400)
     assert max(sum(row) for row in world.chosen[60:]) == 1

@@ -72,7 +72,7 @@ def test_the_counts_that_come_with_the_model_are_used(model: Model) -> None:
 
 def test_the_default_drafts_with_them(model: Model) -> None:
     """On machines where that does not pay, it looks now and then whether it does by now."""
-    run = model.start(PROMPTS[0], seed=3, **{**SETTINGS, "max_tokens": 300})
+    run = model.start(PROMPTS[0], seed=3, **{**SETTINGS, "max_tokens": 700})
     sources = {each.source for step in run for each in step}
     assert {"ngram-lm", "head-ngram"} & sources
     run = model.start(PROMPTS[0], seed=3, speculative={"auto_sources": ["suffix"]}, **SETTINGS)

@@ -14,7 +14,7 @@ from truedraw.control.promise import Promise
 from truedraw.control.width import Width
 from truedraw.protocol import Asker, Choice, Proposal, Round
 
-LOOKS = 0.01  # of the time, that looks may take
+LOOKS = 0.005  # of the time, that looks may take
 LOOK_EVERY = 24  # rounds at least between tokens drafted by one that does not pay, to see whether it does by now
 Kind = tuple[str, bool]
 """A drafter, and whether a coupled rule judges what it drafts."""

@@ -31,7 +31,7 @@ from truedraw.protocol import Asker, Choice, Proposal, Round
 
 SHORTEST, LONGEST = 7, 15  # tokens that a text is offered: a pass of 8 or 16 rows, where it is alone
 CHEAP = 0.02  # of a pass, a call for one text: cheap drafts are made to be weighed
-IDLE = 0.005  # of the time, that asking drafters, or their listening, may take where nothing is drafted
+IDLE = 0.0025  # of the time, that asking drafters, or their listening, may take where nothing is drafted
 LONGEST_PAUSE = 64  # rounds
 DOZING = 3  # rounds from one asking to the next, of which one is heard later: so it is seen what that saves
 LATELY = 3  # passes, the least of which tells what is computed beside these texts: their own prompts are soon over
