@@ -13,7 +13,7 @@ import pytest
 
 from engine.decoder import tiny_engine
 from truedraw.engine.native.atomics import pause, seen, taken
-from truedraw.engine.native.board import APART, AWAKE, COMING, DOOR, OWNER, board, close, offer, serve, this_call
+from truedraw.engine.native.board import APART, AWAKE, COMING, DOOR, OWNER, announce, board, serve, share, this_call
 from truedraw.engine.native.crew import PATIENCE, Crew, Helper, crew_of, looks_in
 from truedraw.engine.native.softly import exp
 from truedraw.engine.native.stages import done, ended, next_piece
@@ -36,22 +36,25 @@ def crew():
 
 
 @numba.njit(nogil=True)
-def mark(board, given, helps):
+def mark(board, given, takes_part):
     """Who takes part marks a place, and waits for a while until so many have."""
-    offered = False if helps else offer(board, this_call(board, given))
+    if not takes_part:
+        share(board, this_call(board, given))
+        return
     marks, counters, wanted, patience = given
     place = taken(counters, 0)
     marks[place] = 1
     while seen(counters, 0) < wanted and patience > 0:
         patience -= 1
         pause()
-    close(board, offered)
 
 
 @numba.njit(nogil=True)
-def add(board, given, helps):
+def add(board, given, takes_part):
     """out = numbers + 1, piece by piece; the last counter says how often this has been begun."""
-    offered = False if helps else offer(board, this_call(board, given))
+    if not takes_part:
+        share(board, this_call(board, given))
+        return
     numbers, out, counters = given
     taken(counters, 2 * PLACES)
     piece = next_piece(counters, 0, len(numbers))
@@ -59,7 +62,32 @@ def add(board, given, helps):
         out[piece] = numbers[piece] + 1
         piece = done(counters, 0, len(numbers))
     ended(counters, 0, len(numbers))
-    close(board, offered)
+
+
+@numba.njit(nogil=True)
+def linger(board, given, takes_part):
+    """All but the first take their time before they mark their place."""
+    if not takes_part:
+        share(board, this_call(board, given))
+        return
+    marks, counters = given
+    place, patience = taken(counters, 0), 100_000
+    while seen(counters, 0) < 3 and patience > 0:
+        patience -= 1
+        pause()
+    for _ in range(50_000 if place else 0):
+        pause()
+    marks[place] = 1
+
+
+@numba.njit(nogil=True)
+def hoard(board, given, takes_part):
+    """There is no such memory."""
+    if not takes_part:
+        share(board, this_call(board, given))
+        return
+    numbers, size = given
+    numbers[0] = len(np.empty(size))
 
 
 PLACES = 16  # of a counter
@@ -72,7 +100,7 @@ def given_numbers(size=40):
 
 def all_come(crew, wanted=3) -> bool:
     """Whether so many threads have taken part in a job, each once; a helper that is not let run in time does not."""
-    marks = np.zeros(4, np.int64)
+    marks = np.zeros(100, np.int64)
     crew.run(mark, (marks, np.zeros(1, np.int64), wanted, 200_000))
     assert marks.sum() <= crew.num_threads
     return marks.sum() == wanted
@@ -86,19 +114,49 @@ def test_every_thread_takes_part_asleep_or_not(crew, monkeypatch, patience) -> N
         wait_for(lambda: patience > PATIENCE or not crew._board[AWAKE::APART].any())
 
 
-def test_what_is_announced_is_waited_for() -> None:
+@pytest.mark.parametrize("times", [0, 1])
+def test_what_is_announced_is_waited_for(times: int) -> None:
     """A caller that sees a helper look does not wake it, and comes a moment later."""
-    looks, waited = looks_in(0.05), []
-    for is_announced in (False, False, False, True):
-        here, start = board(1), time.monotonic()
-        helper = threading.Thread(target=serve, args=(here, 0, looks))
-        helper.start()
-        wait_for(lambda here=here: here[AWAKE])
-        here[COMING] += is_announced
-        helper.join(SECONDS)
-        waited.append(time.monotonic() - start)
-        assert not here[AWAKE]
-    assert waited[3] > 1.5 * min(waited[:3])
+    looks, here, found = looks_in(0.5), board(1), []
+    helper = threading.Thread(target=lambda: found.append(serve(here, 0, looks)))
+    helper.start()
+    wait_for(lambda: here[AWAKE])
+    for _ in range(times):
+        announce(here)
+    helper.join(SECONDS)
+    assert not here[AWAKE]
+    assert found == [looks * (1 + times)]
+
+
+def test_a_job_is_announced_before_it_is_looked_who_is_awake(crew, monkeypatch) -> None:
+    announced = []
+    monkeypatch.setattr(Helper, "call", lambda self: announced.append(int(self._board[COMING])))
+    for _ in range(2):
+        crew.run(add, given_numbers())
+    assert announced == [1, 1, 2, 2]
+
+
+def test_whoever_is_in_is_waited_for(crew) -> None:
+    together = 0
+    for _ in range(200):
+        marks, counters = np.zeros(100, np.int64), np.zeros(1, np.int64)
+        crew.run(linger, (marks, counters))
+        assert marks.sum() == counters[0] <= 3
+        together += counters[0] == 3
+        if together == 5:
+            break
+    assert together
+
+
+def test_a_want_of_memory_is_an_error_and_nobody_works_on_what_is_gone(crew) -> None:
+    with pytest.raises(MemoryError, match="fewer at once"):
+        crew.run(hoard, (np.zeros(1), 1 << 45))
+    for _ in range(3):
+        assert crew._board[DOOR] <= 0
+        given = given_numbers()
+        crew.run(add, given)
+        np.testing.assert_array_equal(given[1], given[0] + 1)
+        assert given[2][2 * PLACES] == 1
 
 
 def test_nobody_has_to_come(crew, monkeypatch) -> None:
@@ -125,11 +183,11 @@ def test_what_was_given_is_left_alone_once_the_call_has_returned(crew) -> None:
 
 def test_two_callers_at_once_both_get_their_job_done(crew) -> None:
     """The second one alone."""
-    marks, counters = np.zeros(4, np.int64), np.zeros(1, np.int64)
+    marks, counters = np.zeros(100, np.int64), np.zeros(1, np.int64)
     given = marks, counters, 4, 10**12  # waits for one more than there are threads
     first = threading.Thread(target=crew.run, args=(mark, given))
     first.start()
-    wait_for(lambda: counters[0])
+    wait_for(lambda: counters[0] == 3)
     given = given_numbers()
     crew.run(add, given)
     np.testing.assert_array_equal(given[1], given[0] + 1)
@@ -159,17 +217,19 @@ def test_many_callers(crew) -> None:
     assert not wrong
 
 
-def test_the_caller_s_call_is_made_though_it_is_interrupted(crew, monkeypatch) -> None:
-    """A helper may have begun, over pages that somebody is about to free."""
+def test_a_job_whose_caller_is_interrupted_is_not_begun(crew, monkeypatch) -> None:
+    """A helper would be over pages that somebody is about to free."""
 
     def interrupted(self) -> None:
         raise KeyboardInterrupt
 
     given = given_numbers()
-    monkeypatch.setattr(Helper, "call", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        crew.run(add, given)
-    np.testing.assert_array_equal(given[1], given[0] + 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(Helper, "call", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            crew.run(add, given)
+    wait_for(lambda: all_come(crew))
+    assert not given[1].any()
 
 
 def test_threads_end_with_their_crew() -> None:

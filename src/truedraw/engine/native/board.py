@@ -5,10 +5,11 @@ whoever else takes part: nobody has to be there. Whoever does has left before th
 needs to live no longer. Such a function looks like this; all threads run the same machine code, so that it does not
 matter who computes what.
 
-    def job(board, given, helps):
-        offered = False if helps else offer(board, this_call(board, given))
+    def job(board, given, takes_part):
+        if not takes_part:
+            share(board, this_call(board, given))
+            return
         ...
-        close(board, offered)
 """
 
 # ruff: noqa: ARG001 - numba calls these with fixed arguments
@@ -33,7 +34,7 @@ OWNER, DOOR, NUMBER, CODE, GIVEN, COMING, AWAKE = (APART * k for k in range(7))
 what that is given, addresses; how many jobs have been announced; from here on, whether each helper looks."""
 OPEN = 1 << 32
 POLITE = 4096  # looks, before another thread may have the processor: who gives way often is left waiting for it
-JOB = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()])
+JOB = ir.FunctionType(ir.IntType(64), [ir.IntType(8).as_pointer()])  # 1 where it raised
 
 
 def board(helpers: int) -> NDArray[np.int64]:
@@ -43,7 +44,7 @@ def board(helpers: int) -> NDArray[np.int64]:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def this_call(typing: Any, board: Any, given: Any) -> Any:
-    """The job that calls the function in which this stands, of (board, given, helps), again: with True for the last.
+    """The job that calls the function in which this stands, of (board, given, takes_part), again: it takes part then.
 
     Its addresses: (function, what it is given). The function returns nothing.
     """
@@ -63,10 +64,26 @@ def _job(context: Any, around: Any, board: Any, given: Any) -> Any:
     builder = ir.IRBuilder(job.append_basic_block())
     kind = context.get_value_type(types.Tuple((board, given))).as_pointer()
     values = cgutils.unpack_tuple(builder, builder.load(builder.bitcast(job.args[0], kind)))
-    kinds, helps = (board, given, types.boolean), context.get_constant(types.boolean, True)
-    context.call_conv.call_function(builder, around.function, types.none, kinds, [*values, helps])
-    builder.ret_void()
+    kinds, takes_part = (board, given, types.boolean), context.get_constant(types.boolean, True)
+    status, _ = context.call_conv.call_function(builder, around.function, types.none, kinds, [*values, takes_part])
+    builder.ret(builder.zext(status.is_error, ir.IntType(64)))
     return job
+
+
+@inlined()
+def share(board, job):  # type: ignore[no-untyped-def]
+    """Do it, together with whoever waits at the board.
+
+    Where the caller's part raises, which only a want of memory makes it do, the board is out of use from then on:
+    helpers may still be in.
+    """
+    offered = offer(board, job)
+    failed = call(job[0], job[1])
+    if failed:
+        put(board, DOOR, 0)
+        raise MemoryError("there is no memory for what a pass keeps beside its rows; give it fewer at once")
+    if offered:
+        close(board)
 
 
 @inlined()
@@ -76,28 +93,25 @@ def offer(board, job):  # type: ignore[no-untyped-def]
         return False
     put(board, CODE, job[0])
     put(board, GIVEN, job[1])
-    put(board, DOOR, OPEN)
     taken(board, NUMBER)
+    put(board, DOOR, OPEN)
     return True
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def call(typing: Any, code: Any, place: Any) -> Any:
-    """A job, by its addresses."""
+    """A job, by its addresses; whether it raised."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         job = builder.inttoptr(arguments[0], JOB.as_pointer())
-        builder.call(job, [builder.inttoptr(arguments[1], ir.IntType(8).as_pointer())])
-        return context.get_dummy_value()
+        return builder.call(job, [builder.inttoptr(arguments[1], ir.IntType(8).as_pointer())])
 
-    return types.none(types.int64, types.int64), generate
+    return types.int64(types.int64, types.int64), generate
 
 
 @inlined()
-def close(board, offered):  # type: ignore[no-untyped-def]
-    """Nobody more comes in, and whoever is has left, where something had been offered."""
-    if not offered:
-        return
+def close(board):  # type: ignore[no-untyped-def]
+    """Nobody more comes in, and whoever is has left."""
     door = seen(board, DOOR)
     while not replaced(board, DOOR, door, door & (OPEN - 1)):
         door = seen(board, DOOR)
@@ -109,25 +123,30 @@ def close(board, offered):  # type: ignore[no-untyped-def]
 
 @compiled(nogil=True)
 def serve(board, helper, patience):  # type: ignore[no-untyped-def]
-    """Take part in what comes until nothing has for so many looks, as helper number so-and-so.
+    """Take part in what comes until nothing has for so many looks, as helper number so-and-so. How often it looked.
 
     What is announced by then is waited for: a caller who has seen that the helper looks does not wake it.
     """
-    awake, last, announced, looks = AWAKE + APART * helper, np.int64(-1), seen(board, COMING), 0
+    awake, last, announced, looks, all_looks = AWAKE + APART * helper, np.int64(-1), seen(board, COMING), 0, 0
     put(board, awake, 1)
     while looks < patience:
-        number = seen(board, NUMBER)
-        if number != last and enter(board):
-            last, announced, looks = number, seen(board, COMING), 0
+        if seen(board, NUMBER) != last and enter(board):
+            last, announced, looks = seen(board, NUMBER), seen(board, COMING), 0
             call(seen(board, CODE), seen(board, GIVEN))
             leave(board)
-        else:
-            looks = look(looks)
+        looks, all_looks = look(looks), all_looks + 1
         if looks == patience:
             put(board, awake, 0)
             if seen(board, COMING) != announced:
                 announced, looks = seen(board, COMING), 0
                 put(board, awake, 1)
+    return all_looks
+
+
+@compiled()
+def announce(board):  # type: ignore[no-untyped-def]
+    """A job, before it is looked whether helpers are awake."""
+    taken(board, COMING)
 
 
 @inlined()

@@ -13,10 +13,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from truedraw.engine.native.board import APART, AWAKE, COMING, board, serve
+from truedraw.engine.native.board import APART, AWAKE, announce, board, serve
 
 PATIENCE = 1e-3  # seconds without a job, behind which a helper sleeps: to wake it takes a tenth of that
-TRIED = 10_000  # looks that are timed
+TRIED, TRIES = 2000, 8  # looks that are timed; how often: a thread that has to wait for the interpreter seems slow
 
 
 class Crew:
@@ -32,13 +32,11 @@ class Crew:
         weakref.finalize(self, dismiss, self._helpers)
 
     def run(self, job: Callable[[Any, Any, bool], None], given: tuple[Any, ...]) -> None:
-        """A job as board.py has them."""
-        try:
-            self._board[COMING] += 1
-            for helper in self._helpers:
-                helper.call()
-        finally:
-            job(self._board, given, False)
+        """A job as board.py has them. Nobody else begins with it before the caller does."""
+        announce(self._board)
+        for helper in self._helpers:
+            helper.call()
+        job(self._board, given, False)
 
 
 class Helper:
@@ -78,9 +76,13 @@ def looks_in(seconds: float) -> int:
     """How many looks a helper takes in that time, on this processor."""
     alone = board(1)
     serve(alone, 0, 1)  # machine code is there
+    return max(1, int(seconds * TRIED / min(_timed(alone) for _ in range(TRIES))))
+
+
+def _timed(alone: NDArray[Any]) -> float:
     before = perf_counter()
     serve(alone, 0, TRIED)
-    return max(1, int(seconds * TRIED / (perf_counter() - before)))
+    return perf_counter() - before
 
 
 _crews: weakref.WeakValueDictionary[tuple[int, int], Crew] = weakref.WeakValueDictionary()

@@ -13,7 +13,7 @@ import numpy as np
 
 from truedraw.compiled import compiled, inlined
 from truedraw.engine.native.attending import look_back, remember
-from truedraw.engine.native.board import close, offer, this_call
+from truedraw.engine.native.board import share, this_call
 from truedraw.engine.native.products import look_up
 from truedraw.engine.native.softly import FREE, norm
 from truedraw.engine.native.stages import done, ended, next_piece
@@ -24,9 +24,11 @@ STAGES_A_LAYER, STAGES_BESIDE = 10, 4
 
 
 @compiled(fastmath=FREE, error_model="numpy", nogil=True)
-def compute(board, given, helps):  # type: ignore[no-untyped-def]
+def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
     """One thread's part of a pass, a job as board.py has them."""
-    offered = False if helps else offer(board, this_call(board, given))
+    if not takes_part:
+        share(board, this_call(board, given))
+        return
     model, rows, lanes, cache, memory, counters, ways = borrowed(given)
     table, matrices, vectors, sizes, shown, epsilon = model
     before_attention, before_feeding, bias, query_norm, key_norm, last_norm = vectors
@@ -52,7 +54,6 @@ def compute(board, given, helps):  # type: ignore[no-untyped-def]
             told += 1
     stage = end(x, last_norm, epsilon, logit_rows, hidden_rows, hidden, told, final, counters, stage)
     multiply(matrix_of(head, 0), final, logits, True, counters, stage, ways)
-    close(board, offered)
 
 
 @inlined()

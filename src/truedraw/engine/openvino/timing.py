@@ -20,9 +20,7 @@ ROWS = (1, 2, 4, 6, 8, 12, 16, 32, 64)  # of one text
 TEXTS = (4, 16, 32)  # with one row each; what they take more than rows of one text grows evenly in between
 TEXT_TOKENS = 100
 REPEATS = 3  # a median needs them; a model of 135M parameters takes three seconds for it on two cores
-SETTLING = (
-    0.05  # seconds of passes of one shape before one counts: behind wide ones a narrow one takes half as long again
-)
+SETTLING = 0.05  # seconds of passes of a shape before one counts: behind wide ones a narrow one takes longer
 MAX_SECONDS = 4.0  # after these only narrow passes are still measured, once each: models of billions are slow
 NARROW = 16  # rows, up to which a table is never cut off
 MIN_AGE_SECONDS = 3600.0  # of a record that is dropped: what is wrong about a fresh one, measuring may not mend

@@ -34,7 +34,7 @@ from truedraw.protocol import Ints, Logits
 
 
 class RecurrentCell:
-    """draft.head.cell.Cell of a file. Raises BadFile."""
+    """draft.head.cell.Cell of a file, on the threads of the target's kernels, or the caller's alone. Raises BadFile."""
 
     def __init__(self, file: Numbers, target: TargetRows, threads: int | None = None) -> None:
         width, rows = file.card.width, file.rows("up")

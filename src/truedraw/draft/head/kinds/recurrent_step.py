@@ -4,7 +4,7 @@ engine/native/stages.py has them."""
 from __future__ import annotations
 
 from truedraw.compiled import compiled, inlined
-from truedraw.engine.native.board import close, offer, this_call
+from truedraw.engine.native.board import share, this_call
 from truedraw.engine.native.softly import FREE, norm
 from truedraw.engine.native.stages import done, ended, next_piece
 from truedraw.engine.native.together import multiply, multiply_gated, norm_all, round_all, round_here
@@ -14,7 +14,7 @@ STAGES = 10
 
 
 @compiled(fastmath=FREE, error_model="numpy", nogil=True)
-def compute(board, given, helps):  # type: ignore[no-untyped-def]
+def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
     """One thread's part, a job as engine/native/board.py has them. States [n, width] and logits [n, known], both told,
     behind the states before and tokens of these rows e(t) [n, width].
 
@@ -22,7 +22,9 @@ def compute(board, given, helps):  # type: ignore[no-untyped-def]
     (G, U), D, T, O and e(tokens); gains: ones and that of the file [width]; epsilon of mean squares; told; memory: e
     normed [n, width], one of twice that width, one of that width, then rounded rows for each matrix; counters; ways.
     """
-    offered = False if helps else offer(board, this_call(board, given))
+    if not takes_part:
+        share(board, this_call(board, given))
+        return
     rows, matrices, gains, epsilon, told, memory, counters, ways = borrowed(given)
     features, states, embedded = rows
     into, up, down, token, output, written = matrices
@@ -40,7 +42,6 @@ def compute(board, given, helps):  # type: ignore[no-untyped-def]
     stage = multiply(output, r_output, said, True, counters, stage, ways)
     stage = round_all(said, r_written, counters, stage)
     multiply(written, r_written, logits, True, counters, stage, ways)
-    close(board, offered)
 
 
 @inlined(fastmath=FREE, error_model="numpy")
