@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from engine.decoder import tiny_engine
-from truedraw.engine.native.atomics import pause, seen, taken
-from truedraw.engine.native.board import APART, AWAKE, COMING, DOOR, OWNER, announce, board, serve, share, this_call
+from truedraw.engine.native.atomics import APART, pause, seen, taken
+from truedraw.engine.native.board import AWAKE, COMING, DOOR, OWNER, announce, board, serve, share, this_call
 from truedraw.engine.native.crew import PATIENCE, Crew, Helper, crew_of, looks_in
 from truedraw.engine.native.softly import exp
 from truedraw.engine.native.stages import done, ended, next_piece
@@ -37,16 +37,18 @@ def crew():
 
 @numba.njit(nogil=True)
 def mark(board, given, takes_part):
-    """Who takes part marks a place, and waits for a while until so many have."""
+    """Who takes part waits for a while until so many do, and marks a place: all but the first after some more looks."""
     if not takes_part:
         share(board, this_call(board, given))
         return
-    marks, counters, wanted, patience = given
+    marks, counters, wanted, patience, more = given
     place = taken(counters, 0)
-    marks[place] = 1
     while seen(counters, 0) < wanted and patience > 0:
         patience -= 1
         pause()
+    for _ in range(more if place else 0):
+        pause()
+    marks[place] = 1
 
 
 @numba.njit(nogil=True)
@@ -62,22 +64,6 @@ def add(board, given, takes_part):
         out[piece] = numbers[piece] + 1
         piece = done(counters, 0, len(numbers))
     ended(counters, 0, len(numbers))
-
-
-@numba.njit(nogil=True)
-def linger(board, given, takes_part):
-    """All but the first take their time before they mark their place."""
-    if not takes_part:
-        share(board, this_call(board, given))
-        return
-    marks, counters = given
-    place, patience = taken(counters, 0), 100_000
-    while seen(counters, 0) < 3 and patience > 0:
-        patience -= 1
-        pause()
-    for _ in range(50_000 if place else 0):
-        pause()
-    marks[place] = 1
 
 
 @numba.njit(nogil=True)
@@ -101,7 +87,7 @@ def given_numbers(size=40):
 def all_come(crew, wanted=3) -> bool:
     """Whether so many threads have taken part in a job, each once; a helper that is not let run in time does not."""
     marks = np.zeros(100, np.int64)
-    crew.run(mark, (marks, np.zeros(1, np.int64), wanted, 200_000))
+    crew.run(mark, (marks, np.zeros(1, np.int64), wanted, 200_000, 0))
     assert marks.sum() <= crew.num_threads
     return marks.sum() == wanted
 
@@ -140,7 +126,7 @@ def test_whoever_is_in_is_waited_for(crew) -> None:
     together = 0
     for _ in range(200):
         marks, counters = np.zeros(100, np.int64), np.zeros(1, np.int64)
-        crew.run(linger, (marks, counters))
+        crew.run(mark, (marks, counters, 3, 100_000, 50_000))
         assert marks.sum() == counters[0] <= 3
         together += counters[0] == 3
         if together == 5:
@@ -184,7 +170,7 @@ def test_what_was_given_is_left_alone_once_the_call_has_returned(crew) -> None:
 def test_two_callers_at_once_both_get_their_job_done(crew) -> None:
     """The second one alone."""
     marks, counters = np.zeros(100, np.int64), np.zeros(1, np.int64)
-    given = marks, counters, 4, 10**12  # waits for one more than there are threads
+    given = marks, counters, 4, 10**12, 0  # waits for one more than there are threads
     first = threading.Thread(target=crew.run, args=(mark, given))
     first.start()
     wait_for(lambda: counters[0] == 3)
@@ -192,6 +178,8 @@ def test_two_callers_at_once_both_get_their_job_done(crew) -> None:
     crew.run(add, given)
     np.testing.assert_array_equal(given[1], given[0] + 1)
     assert given[2][2 * PLACES] == 1
+    with pytest.raises(MemoryError):
+        crew.run(hoard, (np.zeros(1), 1 << 45))
     counters[0] = 4
     first.join(SECONDS)
     assert not first.is_alive()

@@ -15,6 +15,7 @@ from numba.extending import intrinsic
 
 LONG = ir.IntType(64)
 WORD = 8  # bytes
+APART = 16  # words from one to the next, so that no two lie in one cache line
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -26,9 +26,8 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from truedraw.compiled import compiled, inlined
-from truedraw.engine.native.atomics import give_way, pause, put, replaced, seen, taken
+from truedraw.engine.native.atomics import APART, give_way, pause, put, replaced, seen, taken
 
-APART = 16  # words from one to the next, so that no two lie in one cache line
 OWNER, DOOR, NUMBER, CODE, GIVEN, COMING, AWAKE = (APART * k for k in range(7))
 """Whether a caller has the board; OPEN and how many helpers are in, 0 where it is closed; of the job; its function and
 what that is given, addresses; how many jobs have been announced; from here on, whether each helper looks."""
@@ -79,11 +78,12 @@ def share(board, job):  # type: ignore[no-untyped-def]
     """
     offered = offer(board, job)
     failed = call(job[0], job[1])
-    if failed:
+    if offered and failed:
         put(board, DOOR, 0)
-        raise MemoryError("there is no memory for what a pass keeps beside its rows; give it fewer at once")
-    if offered:
+    elif offered:
         close(board)
+    if failed:
+        raise MemoryError("there is no memory for what a pass keeps beside its rows; give it fewer at once")
 
 
 @inlined()

@@ -13,7 +13,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from truedraw.engine.native.board import APART, AWAKE, announce, board, serve
+from truedraw.engine.native.atomics import APART
+from truedraw.engine.native.board import AWAKE, announce, board, serve
 
 PATIENCE = 1e-3  # seconds without a job, behind which a helper sleeps: to wake it takes a tenth of that
 TRIED, TRIES = 2000, 8  # looks that are timed; how often: a thread that has to wait for the interpreter seems slow

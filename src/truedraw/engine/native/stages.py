@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.compiled import inlined
-from truedraw.engine.native.atomics import give_way, seen, taken
+from truedraw.engine.native.atomics import APART, give_way, seen, taken
 
-APART = 16  # counters from one to the next, so that no two lie in one cache line
 AT_ONCE = 0.85  # of what lies in a row, that threads take in one stretch each: what comes next is asked for meanwhile
 BEHIND = 2  # stretches a thread of the rest, so that one that is held up does not keep the others waiting
 PATIENCE = 1 << 16  # looks at a counter, a tenth of a millisecond, before another thread may have the processor
