@@ -8,6 +8,7 @@ factors; of 8 bits 128 stands for 0.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from truedraw.engine.openvino.matrix import INT4_BITS, Matrix, dense, unpacked
 from truedraw.engine.openvino.rounding import GROUP, codes_of
+from truedraw.sampling.kernels.bits import CACHE_LINE
 
 LANES, QUAD = 64, 4
 SIZE = GROUP
@@ -69,6 +71,21 @@ def eights_of(matrix: Matrix, size: int = SIZE) -> Blocks:
     return _laid(held, size if groups == 1 else min(size, held.width // groups))
 
 
+def in_lines(values: NDArray[Any]) -> NDArray[Any]:
+    """A copy whose vectors lie in one line of the cache each."""
+    found = room_in_lines(values.shape, values.dtype)
+    found[...] = values
+    return found
+
+
+def room_in_lines(shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+    """For such a copy."""
+    count = prod(shape) * np.dtype(kind).itemsize
+    whole = np.empty(count + CACHE_LINE, np.uint8)
+    first = -whole.ctypes.data % CACHE_LINE
+    return whole[first : first + count].view(kind).reshape(shape)
+
+
 def in_whole_tiles(pair: Matrix) -> Matrix:
     """Two matrices of as many rows, one above the other, each filled up with rows of zeros to whole tiles."""
     assert pair.scales is not None or not pair.zero  # a code of 0 is to stand for 0
@@ -114,7 +131,7 @@ def _laid4(matrix: Matrix, halves: NDArray[np.uint16]) -> Blocks:
     fine = np.zeros((2, tiles * LANES, blocks, 2), np.uint16)
     fine[:, :out] = halves.reshape(2, out, blocks, 2)
     scales = fine.reshape(2, tiles, LANES, blocks, 2).transpose(1, 3, 0, 4, 2).reshape(tiles, blocks, 4, LANES)
-    return Blocks(np.ascontiguousarray(order).reshape(tiles, blocks, -1, LANES, QUAD), np.ascontiguousarray(scales))
+    return Blocks(in_lines(order).reshape(tiles, blocks, -1, LANES, QUAD), in_lines(scales))
 
 
 def _integers(matrix: Matrix) -> Matrix:
@@ -142,4 +159,4 @@ def _laid(held: Matrix, size: int) -> Blocks:
     each[:out] = held.scales if groups == 1 else np.repeat(held.scales, blocks // groups, axis=1)
     quads = codes.reshape(tiles, LANES, blocks, size // QUAD, QUAD).transpose(0, 2, 3, 1, 4)
     sizes = each.reshape(tiles, LANES, -1).transpose(0, 2, 1)
-    return Blocks(np.ascontiguousarray(quads), np.ascontiguousarray(sizes))
+    return Blocks(in_lines(quads), in_lines(sizes))

@@ -32,7 +32,7 @@ from truedraw.sampling.kernels.bits import CACHE_LINE
 
 QUADS = SIZE // 2 // QUAD  # of either half
 NEAR = BESIDE // WIDE  # vectors whose sums are held at once, for both halves
-AHEAD = 2048  # bytes of codes, and a quarter of that of scales: a block
+AHEAD = 4096  # bytes of codes, and a quarter of that of scales: two blocks
 SHORTS = ir.VectorType(ir.IntType(16), WIDE * QUAD // 2)
 
 

@@ -7,8 +7,20 @@ from typing import Any
 from truedraw.engine.native import grid_code
 from truedraw.engine.native.blocks import LANES, QUAD, START, STEP
 from truedraw.engine.native.eights import AHEAD, ROW, VECTORS
-from truedraw.engine.native.instructions import I64, SINGLES, SUMS, WIDE, each, factor, fused, loaded, store, walked
-from truedraw.sampling.kernels.bits import CACHE_LINE, fetch
+from truedraw.engine.native.instructions import (
+    I64,
+    SINGLES,
+    SUMS,
+    WIDE,
+    ask,
+    each,
+    factor,
+    fused,
+    loaded,
+    store,
+    walked,
+)
+from truedraw.sampling.kernels.bits import CACHE_LINE
 
 
 def build(builder: Any, given: Any) -> None:
@@ -32,7 +44,8 @@ def _ask_for(builder: Any, given: Any, first: Any, part: int) -> None:
         share = builder.mul(given.quads, I64(ROW // len(VECTORS)))
         begin = builder.add(builder.mul(share, I64(part)), I64(AHEAD))
         with each(builder, builder.udiv(share, I64(CACHE_LINE))) as number:
-            fetch(builder, builder.gep(given.codes, [builder.add(begin, builder.mul(number, I64(CACHE_LINE)))]))
+            place = builder.gep(given.codes, [builder.add(begin, builder.mul(number, I64(CACHE_LINE)))])
+            ask(builder, place, 0, CACHE_LINE)
 
 
 def _scale_grids(builder: Any, own: Any, sums: Any) -> None:

@@ -16,7 +16,7 @@ from numba.core import cgutils
 
 from truedraw.engine.native.blocks import QUAD
 from truedraw.engine.native.machine import spread
-from truedraw.sampling.kernels.bits import CACHE_LINE, fetch
+from truedraw.sampling.kernels.bits import CACHE_LINE, SECOND_CACHE, fetch
 
 I8, I32, I64 = (ir.IntType(width) for width in (8, 32, 64))
 WIDE = 16  # sums in a vector
@@ -72,9 +72,10 @@ def opaque(builder: Any, value: Any) -> Any:
 
 
 def ask(builder: Any, place: Any, begin: int, end: int) -> None:
-    """Have the memory look for these bytes behind a place."""
+    """Have the memory look for these bytes behind a place, of which more may be under way to the second cache than to
+    the first."""
     for ahead in range(begin, end, CACHE_LINE):
-        fetch(builder, builder.gep(place, [I64(ahead)]))
+        fetch(builder, builder.gep(place, [I64(ahead)]), SECOND_CACHE)
 
 
 def moved(builder: Any, array: Any, stride: Any, row: int) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.engine.native.blocks import Blocks, blocks_of, eights_of, in_whole_tiles
+from truedraw.engine.native.blocks import Blocks, blocks_of, eights_of, in_whole_tiles, room_in_lines
 from truedraw.engine.openvino.matrix import Matrix, dense
 from truedraw.engine.openvino.rounding import quantise
 from truedraw.engine.openvino.weights import Constants
@@ -78,7 +78,7 @@ def _alike(held: list[Matrix], filled: Callable[[Matrix], Matrix]) -> Blocks | N
     for number, matrix in enumerate(held):
         each = blocks_of(filled(matrix))
         if whole is None:
-            whole = Blocks(*(np.empty((len(held), *some.shape), some.dtype) for some in each))
+            whole = Blocks(*(room_in_lines((len(held), *some.shape), some.dtype) for some in each))
         if any(many.shape[1:] != one.shape or many.dtype != one.dtype for many, one in zip(whole, each, strict=True)):
             return None
         whole.codes[number], whole.scales[number] = each
@@ -91,7 +91,7 @@ def of_one_form(held: list[Matrix]) -> Blocks:
     if len({each.size for each in found}) > 1:
         found = [eights_of(each, min(each.size for each in found)) for each in held]
     codes, scales = found[0].codes, max((each.scales for each in found), key=np.size)
-    whole = Blocks(np.empty((len(found), *codes.shape), np.uint8), np.empty((len(found), *scales.shape), scales.dtype))
+    whole = Blocks(*(room_in_lines((len(found), *some.shape), some.dtype) for some in (codes, scales)))
     for number, each in enumerate(found):
         whole.codes[number], whole.scales[number] = each
     return whole

@@ -14,7 +14,8 @@ from numba.extending import intrinsic
 FETCHED = 16  # values at a time: a cache line of float32
 CACHE_LINE, BYTE = 64, 8  # bytes; bits
 FREE = ("nnan", "nsz")  # no NaN, and the sign of 0 does not matter
-FOR_READING, KEEP_NEAR, DATA = 0, 3, 1  # arguments of LLVM's prefetch
+FOR_READING, DATA = 0, 1  # arguments of LLVM's prefetch
+FIRST_CACHE, SECOND_CACHE = 3, 2  # and of these one: where to
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -118,9 +119,9 @@ def alive(typing: Any, owner: Any) -> Any:
     return types.none(owner), generate
 
 
-def fetch(builder: Any, address: Any) -> None:
+def fetch(builder: Any, address: Any, into: int = FIRST_CACHE) -> None:
     """The instruction that brings the cache line of an address near; where nothing lies there, nothing happens."""
     word = ir.IntType(32)
     form = ir.FunctionType(ir.VoidType(), [ir.IntType(BYTE).as_pointer(), word, word, word])
     call = cgutils.get_or_insert_function(builder.module, form, "llvm.prefetch.p0")
-    builder.call(call, [address, *(ir.Constant(word, each) for each in (FOR_READING, KEEP_NEAR, DATA))])
+    builder.call(call, [address, *(ir.Constant(word, each) for each in (FOR_READING, into, DATA))])
