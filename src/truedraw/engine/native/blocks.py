@@ -83,7 +83,8 @@ def room_in_lines(shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
     count = prod(shape) * np.dtype(kind).itemsize
     whole = np.empty(count + CACHE_LINE, np.uint8)
     first = -whole.ctypes.data % CACHE_LINE
-    return whole[first : first + count].view(kind).reshape(shape)
+    found: NDArray[Any] = whole[first : first + count].view(kind).reshape(shape)
+    return found
 
 
 def in_whole_tiles(pair: Matrix) -> Matrix:
