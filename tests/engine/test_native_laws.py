@@ -121,13 +121,13 @@ def test_every_family_over_a_whole_text(name, packed, tmp_path):
     engine.close()
 
 
-@pytest.mark.parametrize("length", [1, 2, 31, 32, 33, 64, 100])
+@pytest.mark.parametrize("length", [1, 2, 31, 32, 33, 64, 100, 128])
 def test_plain_rows_at_page_edges(engine, decoder, length):
     check(engine, decoder, [Work(engine.open(TEXT[:length]))])
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 5, 12, 40])
-@pytest.mark.parametrize("length", [1, 20, 31, 64])
+@pytest.mark.parametrize("length", [1, 20, 31, 64, 118])
 def test_trees_behind_texts(engine, decoder, length, nodes):
     check(engine, decoder, [Work(engine.open(TEXT[:length]), random_tree(RNG, nodes, PLAIN.vocab_size))])
 
@@ -146,18 +146,19 @@ def test_ragged_passes(engine, decoder):
     check(engine, decoder, [*(Work(work.sequence, Proposal.chain([1, 2])) for work in works), Work(filled)])
 
 
-def test_a_tree_s_nodes_have_the_bits_of_chains(engine):
+@pytest.mark.parametrize("length", [50, 125])
+def test_a_tree_s_nodes_have_the_bits_of_chains(engine, length):
     """Behind a mask, without pages of their own: no other arithmetic here has that."""
     assert not engine.unrolls_trees
     tree = random_tree(RNG, 24, PLAIN.vocab_size)
-    sequence = engine.open(TEXT[:50])
+    sequence = engine.open(TEXT[:length])
     logits = engine.forward([Work(sequence, tree)])[0].logits.copy()
     for node in range(len(tree)):
         path, here = [], node
         while here >= 0:
             path.append(int(tree.tokens[here]))
             here = int(tree.parents[here])
-        alone = engine.open([*TEXT[:50], *path[::-1]])
+        alone = engine.open([*TEXT[:length], *path[::-1]])
         np.testing.assert_array_equal(engine.forward([Work(alone)])[0].logits[0], logits[1 + node])
         alone.close()
     sequence.close()
@@ -186,11 +187,30 @@ def test_the_first_layers_alone(tmp_path):
     engine.close()
 
 
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_a_long_text_has_its_bits_alone_and_among_others(tmp_path, threads):
+    config = replace(ONE, context_length=600)
+    tokens = np.random.default_rng(5).integers(0, config.vocab_size, 500).tolist()
+    engine = native(tmp_path, config, threads=threads, prefix_cache_bytes=0)
+    chain = Proposal.chain(tokens[1:])
+    everywhere = engine.forward([Work(engine.open(tokens[:1]), chain)])[0].logits.copy()
+    for length in (128, 129, 383, 424, len(tokens)):
+        texts = [engine.open(tokens[:length]), *(engine.open(tokens[k : k + 20]) for k in range(40))]
+        for works in (texts[:1], texts):
+            found = engine.forward([Work(text) for text in works])[0].logits[0]
+            np.testing.assert_array_equal(found, everywhere[length - 1])
+        for text in texts:
+            text.close()
+    check(engine, RoundedDecoder(config, RandomWeights(config)), [Work(engine.open(tokens[:400]))])
+    engine.close()
+
+
+@pytest.mark.parametrize("length", [60, 126])
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])
-def test_any_number_of_threads_computes_the_same_bits(tmp_path, engine, threads):
+def test_any_number_of_threads_computes_the_same_bits(tmp_path, engine, threads, length):
     """More than there are pieces, too."""
     other = native(tmp_path, ONE, threads=threads)
-    work = [Work(each.open(TEXT[:60]), random_tree(np.random.default_rng(1), 9, 96)) for each in (engine, other)]
+    work = [Work(each.open(TEXT[:length]), random_tree(np.random.default_rng(1), 9, 96)) for each in (engine, other)]
     expected, found = (each.forward([it])[0].logits for each, it in zip((engine, other), work, strict=True))
     np.testing.assert_array_equal(found, expected)
     other.close()
