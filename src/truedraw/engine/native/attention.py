@@ -15,9 +15,8 @@ from truedraw.engine.native.machine import halved, ordered, unordered
 from truedraw.engine.native.softly import FREE, exp
 from truedraw.sampling.kernels.bits import CACHE_LINE, prefetch
 
-compare_one, compare_two, compare_three, compare_four = (compare_page(heads) for heads in range(1, MOST_HEADS + 1))
-mix_one, mix_three, mix_four = (mix_slots(heads, COLUMNS[0]) for heads in (1, 3, MOST_HEADS))
-mix_narrow = mix_slots(1, COLUMNS[1])
+compare_some = compare_page()
+mix_some, mix_narrow = (mix_slots(columns) for columns in COLUMNS)
 
 
 @inlined(fastmath=FREE, error_model="numpy")
@@ -78,14 +77,7 @@ def compare(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
         following = page_begins_at(pages[min(number + 1, end - 1)], heads, head, size)
         for q in range(0, n, MOST_HEADS):
             first, at, then = q * size, q * gap + (number - begin) * SLOTS, key if q else following
-            if n - q >= 4:
-                compare_four(lines, first, size, keys, key, then, out, at, gap)
-            elif n - q == 3:
-                compare_three(lines, first, size, keys, key, then, out, at, gap)
-            elif n - q == 2:
-                compare_two(lines, first, size, keys, key, then, out, at, gap)
-            else:
-                compare_one(lines, first, size, keys, key, then, out, at, gap)
+            compare_some(min(n - q, MOST_HEADS), lines, first, size, keys, key, then, out, at, gap)
 
 
 @inlined()
@@ -107,20 +99,14 @@ def mix(shares, begin, end, first, n, values, place, then, out):  # type: ignore
     for q in range(begin, end, MOST_HEADS):
         heads, column = min(MOST_HEADS, end - q), 0
         while column < size:
-            wide, at = size - column >= COLUMNS[0], q * size + column
-            here, soon, there = place + column, then + column, q * line + first
-            if wide and heads == 4:
-                mix_four(weights, there, line, values, here, soon, size, n, target, at, size)
-            elif wide and heads == 3:
-                mix_three(weights, there, line, values, here, soon, size, n, target, at, size)
+            there, here, at = q * line + first, place + column, q * size + column
+            soon = here if q > begin else then + column
+            if size - column >= COLUMNS[0]:
+                mix_some(heads, weights, there, line, values, here, soon, size, n, target, at, size)
+                column += COLUMNS[0]
             else:
-                for each in range(heads):
-                    there, to = (q + each) * line + first, at + each * size
-                    if wide:
-                        mix_one(weights, there, line, values, here, soon, size, n, target, to, size)
-                    else:
-                        mix_narrow(weights, there, line, values, here, soon, size, n, target, to, size)
-            column += COLUMNS[0] if wide else COLUMNS[1]
+                mix_narrow(heads, weights, there, line, values, here, soon, size, n, target, at, size)
+                column += COLUMNS[1]
 
 
 @inlined(fastmath=FREE, error_model="numpy")

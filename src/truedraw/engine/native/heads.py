@@ -15,89 +15,103 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from truedraw.engine.native.instructions import each_case
 from truedraw.engine.native.machine import spread
 from truedraw.sampling.kernels.bits import CACHE_LINE, fetch
 
 SLOTS = 32  # of a page
 NEAR = 8  # slots whose keys stand together, pair by pair of places of a head: a key that is written touches few lines
 WIDE = 16  # numbers in a vector
-MOST_HEADS = 4  # at once: their sums fit into the processor's registers
+MOST_HEADS = 6  # at once: their sums fit into the processor's registers
 COLUMNS = (64, 16)  # places of a head whose sums are held at once
 I16, I32, I64, HALF, SINGLE = ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.HalfType(), ir.FloatType()
 HALVES, SINGLES, PAIRS = ir.VectorType(HALF, WIDE), ir.VectorType(SINGLE, WIDE), ir.VectorType(I64, WIDE // 2)
 BYTES = ir.IntType(8).as_pointer()
 
 
-def compare_page(heads: int) -> Any:
-    """scores[at + g gap + s] = sum_k queries[first + g size + k] key_s[k], s < SLOTS, for so many g; even places of a
-    head are added up apart from odd ones.
+def compare_page() -> Any:
+    """scores[at + g gap + s] = sum_k queries[first + g size + k] key_s[k], s < SLOTS, for up to MOST_HEADS g; even
+    places of a head are added up apart from odd ones.
 
     keys, from `key` on: [SLOTS / NEAR, size / 2, NEAR, 2]. As much from `ahead` on is asked for meanwhile.
-    An operation of (queries, first, size, keys, key, ahead, scores, at, gap): float32, bits of float16, float32, each
-    flat.
-    """
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def operation(  # noqa: PLR0913, PLR0917
-        typing: Any, queries: Any, first: Any, size: Any, keys: Any, key: Any, ahead: Any, scores: Any, at: Any,
-        gap: Any,
-    ) -> Any:  # fmt: skip
-        def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            lines, pages, out = _data(context, builder, signature, given, (0, 3, 6))
-            lines, out = (builder.gep(a, [given[k]]) for a, k in ((lines, 1), (out, 7)))
-            page, then = (builder.gep(pages, [given[k]]) for k in (4, 5))
-            held = _zeros(builder, heads, SLOTS // NEAR)
-            with cgutils.for_range(builder, builder.lshr(given[2], I64(1)), intp=I64) as loop:
-                _fetched(builder, then, loop.index, 2 * SLOTS)
-                parts = [builder.mul(given[2], I64(NEAR * part)) for part in range(SLOTS // NEAR)]
-                here = builder.gep(page, [builder.mul(loop.index, I64(WIDE))])
-                some = [_widened(builder, builder.gep(here, [part])) for part in parts]
-                for g, whole in enumerate(held):
-                    place = builder.add(builder.mul(given[2], I64(g)), builder.mul(loop.index, I64(2)))
-                    _add(builder, whole, some, _pair(builder, builder.gep(lines, [place])))
-            _write(builder, [_joined(builder, line) for line in held], out, given[8])
-            return context.get_dummy_value()
-
-        whole = types.int64
-        return types.none(queries, whole, whole, keys, whole, whole, scores, whole, whole), generate
-
-    return operation
-
-
-def mix_slots(heads: int, columns: int) -> Any:
-    """out[at + g gap + k] += sum_{s < n} shares[first + g line + s] values[start + s size + k], k < columns,
-    for so many g; slots one after the other, so that a text may come in parts.
-
-    As much from `ahead` on is asked for meanwhile.
-    An operation of (shares, first, line, values, start, ahead, size, n, out, at, gap): float32, bits of float16,
+    An operation of (heads, queries, first, size, keys, key, ahead, scores, at, gap): float32, bits of float16,
     float32, each flat.
     """
 
     @intrinsic  # type: ignore[untyped-decorator]
     def operation(  # noqa: PLR0913, PLR0917
-        typing: Any, shares: Any, first: Any, line: Any, values: Any, start: Any, ahead: Any, size: Any, n: Any,
-        out: Any, at: Any, gap: Any,
+        typing: Any, heads: Any, queries: Any, first: Any, size: Any, keys: Any, key: Any, ahead: Any, scores: Any,
+        at: Any, gap: Any,
     ) -> Any:  # fmt: skip
         def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            factors, slots, target = _data(context, builder, signature, given, (0, 3, 8))
-            factors, target = (builder.gep(a, [given[k]]) for a, k in ((factors, 1), (target, 9)))
-            source, then = (builder.gep(slots, [given[k]]) for k in (4, 5))
-            held = _begun(builder, heads, columns // WIDE, target, given[10])
-            with cgutils.for_range(builder, given[7], intp=I64) as loop:
-                gone = builder.mul(loop.index, given[6])
-                _fetched(builder, builder.gep(then, [gone]), I64(0), columns)
-                row = builder.gep(source, [gone])
-                some = [_widened(builder, builder.gep(row, [I64(part * WIDE)])) for part in range(columns // WIDE)]
-                for g, whole in enumerate(held):
-                    place = builder.add(builder.mul(given[2], I64(g)), loop.index)
-                    _add(builder, whole, some, spread(builder, builder.load(builder.gep(factors, [place])), SINGLES))
-            _write(builder, held, target, given[10])
+            lines, pages, out = _data(context, builder, signature, given, (1, 4, 7))
+            lines, out = (builder.gep(a, [given[k]]) for a, k in ((lines, 2), (out, 8)))
+            page, then = (builder.gep(pages, [given[k]]) for k in (5, 6))
+            for count in each_case(builder, given[0], MOST_HEADS):
+                _compare(builder, count, lines, given[3], page, then, out, given[9])
             return context.get_dummy_value()
 
         whole = types.int64
-        return types.none(shares, whole, whole, values, whole, whole, whole, whole, out, whole, whole), generate
+        return types.none(whole, queries, whole, whole, keys, whole, whole, scores, whole, whole), generate
 
     return operation
+
+
+def _compare(builder: Any, heads: int, lines: Any, size: Any, page: Any, then: Any, out: Any, gap: Any) -> None:
+    held = _zeros(builder, heads, SLOTS // NEAR)
+    with cgutils.for_range(builder, builder.lshr(size, I64(1)), intp=I64) as loop:
+        _fetched(builder, then, loop.index, 2 * SLOTS)
+        parts = [builder.mul(size, I64(NEAR * part)) for part in range(SLOTS // NEAR)]
+        here = builder.gep(page, [builder.mul(loop.index, I64(WIDE))])
+        some = [_widened(builder, builder.gep(here, [part])) for part in parts]
+        for g, whole in enumerate(held):
+            place = builder.add(builder.mul(size, I64(g)), builder.mul(loop.index, I64(2)))
+            _add(builder, whole, some, _pair(builder, builder.gep(lines, [place])))
+    _write(builder, [_joined(builder, line) for line in held], out, gap)
+
+
+def mix_slots(columns: int) -> Any:
+    """out[at + g gap + k] += sum_{s < n} shares[first + g line + s] values[start + s size + k], k < columns,
+    for up to MOST_HEADS g; slots one after the other, so that a text may come in parts.
+
+    As much from `ahead` on is asked for meanwhile.
+    An operation of (heads, shares, first, line, values, start, ahead, size, n, out, at, gap): float32, bits of float16,
+    float32, each flat.
+    """
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def operation(  # noqa: PLR0913, PLR0917
+        typing: Any, heads: Any, shares: Any, first: Any, line: Any, values: Any, start: Any, ahead: Any, size: Any,
+        n: Any, out: Any, at: Any, gap: Any,
+    ) -> Any:  # fmt: skip
+        def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            factors, slots, target = _data(context, builder, signature, given, (1, 4, 9))
+            factors, target = (builder.gep(a, [given[k]]) for a, k in ((factors, 2), (target, 10)))
+            source, then = (builder.gep(slots, [given[k]]) for k in (5, 6))
+            for count in each_case(builder, given[0], MOST_HEADS):
+                held = _begun(builder, count, columns // WIDE, target, given[11])
+                _mix(builder, held, factors, given[3], source, then, given[7], given[8])
+                _write(builder, held, target, given[11])
+            return context.get_dummy_value()
+
+        i = types.int64
+        return types.none(i, shares, i, i, values, i, i, i, i, out, i, i), generate
+
+    return operation
+
+
+def _mix(
+    builder: Any, held: list[list[Any]], factors: Any, line: Any, source: Any, then: Any, size: Any, n: Any
+) -> None:
+    parts = range(len(held[0]))
+    with cgutils.for_range(builder, n, intp=I64) as loop:
+        gone = builder.mul(loop.index, size)
+        _fetched(builder, builder.gep(then, [gone]), I64(0), len(parts) * WIDE)
+        row = builder.gep(source, [gone])
+        some = [_widened(builder, builder.gep(row, [I64(part * WIDE)])) for part in parts]
+        for g, whole in enumerate(held):
+            place = builder.add(builder.mul(line, I64(g)), loop.index)
+            _add(builder, whole, some, spread(builder, builder.load(builder.gep(factors, [place])), SINGLES))
 
 
 def _data(context: Any, builder: Any, signature: Any, given: Any, places: tuple[int, ...]) -> list[Any]:
