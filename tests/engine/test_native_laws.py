@@ -187,18 +187,20 @@ def test_the_first_layers_alone(tmp_path):
     engine.close()
 
 
-@pytest.mark.parametrize("threads", [1, 2, 5])
-def test_a_long_text_has_its_bits_alone_and_among_others(tmp_path, threads):
-    config = replace(ONE, context_length=600)
+@pytest.mark.parametrize("name", ["llama", "three heads a key", "five heads a key", "seven heads a key, wide"])
+def test_a_long_text_has_its_bits_alone_and_among_others(tmp_path, name):
+    """However many queries of rows that share keys meet them at once: 1 to 4 rows of a text, and all of it."""
+    config = replace(SHAPES[name], num_layers=1, context_length=600)
     tokens = np.random.default_rng(5).integers(0, config.vocab_size, 500).tolist()
-    engine = native(tmp_path, config, threads=threads, prefix_cache_bytes=0)
-    chain = Proposal.chain(tokens[1:])
-    everywhere = engine.forward([Work(engine.open(tokens[:1]), chain)])[0].logits.copy()
-    for length in (128, 129, 383, 424, len(tokens)):
+    engine = native(tmp_path, config, prefix_cache_bytes=0)
+    whole = engine.forward([Work(engine.open(tokens[:1]), Proposal.chain(tokens[1:]))])[0].logits.copy()
+    for length in (33, 128, 129, 383, 424, len(tokens) - 3):
         texts = [engine.open(tokens[:length]), *(engine.open(tokens[k : k + 20]) for k in range(40))]
-        for works in (texts[:1], texts):
-            found = engine.forward([Work(text) for text in works])[0].logits[0]
-            np.testing.assert_array_equal(found, everywhere[length - 1])
+        for rows in range(1, 5):
+            own = Work(texts[0], Proposal.chain(tokens[length : length + rows - 1]))
+            for others in ([], [Work(text) for text in texts[1:]]):
+                found = engine.forward([own, *others])[0].logits
+                np.testing.assert_array_equal(found, whole[length - 1 : length - 1 + rows])
         for text in texts:
             text.close()
     check(engine, RoundedDecoder(config, RandomWeights(config)), [Work(engine.open(tokens[:400]))])

@@ -16,8 +16,10 @@ from truedraw.engine.native.products import add_block, looked_up
 from truedraw.engine.native.stages import counters
 from truedraw.engine.native.sums import ALL, MOST_ROWS, block_adder
 from truedraw.engine.native.together import Ways, multiply, round_here
+from truedraw.engine.native.weights import of_one_form
 from truedraw.engine.openvino.matrix import Matrix, dense
 from truedraw.engine.openvino.rounding import quantise, quantise4
+from truedraw.sampling.kernels.bits import CACHE_LINE
 
 FINE = 0.01  # of a sum's spread: rows are rounded to 8 bits
 
@@ -141,6 +143,17 @@ def fours(out: int, width: int, with_least: bool = True) -> Matrix:
     halves = rng.normal(size=(2, out, width // 32)).astype(np.float16).astype(np.float32)
     pairs = rng.integers(0, 256, (out, width // 2)).astype(np.uint8)
     return Matrix(pairs, np.abs(halves[0]), 0 if with_least else 8, halves[1] if with_least else None)
+
+
+@pytest.mark.parametrize("out", [1, LANES, 3 * LANES + 33, 9 * LANES])
+def test_vectors_lie_in_one_line_of_the_cache_each(out: int) -> None:
+    own = [
+        blocks_of(codes(out, 128, 2)),
+        blocks_of(fours(out, 128)),
+        of_one_form([fours(out, 128), codes(out, 128, 4)]),
+    ]
+    assert all(each.ctypes.data % CACHE_LINE == 0 for blocks in own for each in blocks)
+    assert all(each[layer].ctypes.data % CACHE_LINE == 0 for each in own[2] for layer in (0, 1))
 
 
 @pytest.mark.parametrize("with_least", [True, False])

@@ -10,13 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import inlined
-from truedraw.engine.native.heads import COLUMNS, MOST_HEADS, NEAR, SLOTS, compare_page, mix_slots
+from truedraw.engine.native.heads import COLUMNS, MOST_QUERIES, NEAR, SLOTS, compare_page, mix_slots
 from truedraw.engine.native.machine import halved, ordered, unordered
 from truedraw.engine.native.softly import FREE, exp
 from truedraw.sampling.kernels.bits import CACHE_LINE, prefetch
 
-compare_some = compare_page()
-mix_some, mix_narrow = (mix_slots(columns) for columns in COLUMNS)
+mix_wide, mix_narrow = (mix_slots(columns) for columns in COLUMNS)
 
 
 @inlined(fastmath=FREE, error_model="numpy")
@@ -75,9 +74,9 @@ def compare(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     for number in range(begin, end):
         key = page_begins_at(pages[number], heads, head, size)
         following = page_begins_at(pages[min(number + 1, end - 1)], heads, head, size)
-        for q in range(0, n, MOST_HEADS):
+        for q in range(0, n, MOST_QUERIES):
             first, at, then = q * size, q * gap + (number - begin) * SLOTS, key if q else following
-            compare_some(min(n - q, MOST_HEADS), lines, first, size, keys, key, then, out, at, gap)
+            compare_page(min(n - q, MOST_QUERIES), lines, first, size, keys, key, then, out, at, gap)
 
 
 @inlined()
@@ -96,16 +95,16 @@ def mix(shares, begin, end, first, n, values, place, then, out):  # type: ignore
     """
     size, line = out.shape[1], shares.shape[1]
     weights, target = shares.reshape(-1), out.reshape(-1)
-    for q in range(begin, end, MOST_HEADS):
-        heads, column = min(MOST_HEADS, end - q), 0
+    for q in range(begin, end, MOST_QUERIES):
+        queries, column = min(MOST_QUERIES, end - q), 0
         while column < size:
             there, here, at = q * line + first, place + column, q * size + column
             soon = here if q > begin else then + column
             if size - column >= COLUMNS[0]:
-                mix_some(heads, weights, there, line, values, here, soon, size, n, target, at, size)
+                mix_wide(queries, weights, there, line, values, here, soon, size, n, target, at, size)
                 column += COLUMNS[0]
             else:
-                mix_narrow(heads, weights, there, line, values, here, soon, size, n, target, at, size)
+                mix_narrow(queries, weights, there, line, values, here, soon, size, n, target, at, size)
                 column += COLUMNS[1]
 
 

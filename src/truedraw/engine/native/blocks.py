@@ -131,8 +131,8 @@ def _laid4(matrix: Matrix, halves: NDArray[np.uint16]) -> Blocks:
     order = (both[..., 0, :, :] | both[..., 1, :, :] << INT4_BITS).transpose(0, 3, 1, 4, 2, 5)
     fine = np.zeros((2, tiles * LANES, blocks, 2), np.uint16)
     fine[:, :out] = halves.reshape(2, out, blocks, 2)
-    scales = fine.reshape(2, tiles, LANES, blocks, 2).transpose(1, 3, 0, 4, 2).reshape(tiles, blocks, 4, LANES)
-    return Blocks(in_lines(order).reshape(tiles, blocks, -1, LANES, QUAD), in_lines(scales))
+    scales = in_lines(fine.reshape(2, tiles, LANES, blocks, 2).transpose(1, 3, 0, 4, 2))
+    return Blocks(in_lines(order).reshape(tiles, blocks, -1, LANES, QUAD), scales.reshape(tiles, blocks, 4, LANES))
 
 
 def _integers(matrix: Matrix) -> Matrix:

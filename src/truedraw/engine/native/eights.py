@@ -23,7 +23,7 @@ from truedraw.engine.native.instructions import (
 from truedraw.engine.native.machine import spread
 
 ROW = QUAD * LANES  # bytes of codes for one quad of inputs
-AHEAD = 8192  # bytes: what is asked for before its turn; with an eighth of it a product takes a quarter longer
+AHEAD = 8192  # bytes: what is asked for before its turn
 VECTORS = range(LANES // WIDE)
 
 

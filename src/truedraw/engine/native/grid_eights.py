@@ -42,10 +42,10 @@ def _ask_for(builder: Any, given: Any, first: Any, part: int) -> None:
     """A part of what stands AHEAD, once."""
     with builder.if_then(first):
         share = builder.mul(given.quads, I64(ROW // len(VECTORS)))
-        begin = builder.add(builder.mul(share, I64(part)), I64(AHEAD))
+        begin = builder.mul(share, I64(part))
         with each(builder, builder.udiv(share, I64(CACHE_LINE))) as number:
             place = builder.gep(given.codes, [builder.add(begin, builder.mul(number, I64(CACHE_LINE)))])
-            ask(builder, place, 0, CACHE_LINE)
+            ask(builder, place, AHEAD, AHEAD + CACHE_LINE)
 
 
 def _scale_grids(builder: Any, own: Any, sums: Any) -> None:

@@ -10,11 +10,9 @@ from typing import Any
 
 from truedraw.engine.native import fours, grid_code
 from truedraw.engine.native.blocks import LANES, QUAD
-from truedraw.engine.native.fours import NEAR, QUADS
+from truedraw.engine.native.fours import AHEAD, NEAR, QUADS
 from truedraw.engine.native.grid_code import LINE
 from truedraw.engine.native.instructions import BYTES, I64, SINGLES, SUMS, WIDE, ask, loaded, opaque, store, walked
-
-FAR = 4096  # bytes of codes: what is asked for before its turn, and a quarter of that of scales
 
 
 def build(builder: Any, given: Any) -> None:
@@ -49,13 +47,13 @@ def _begin(half: int, vector: int) -> int:
 
 
 def _ask_for(builder: Any, given: Any, first: Any, vector: int) -> None:
-    """A part of what stands FAR ahead, once."""
+    """A part of what stands AHEAD ahead, once."""
     share = WIDE * QUADS * QUAD  # bytes of codes
     with builder.if_then(first):
         codes = opaque(builder, given.codes)
-        ask(builder, codes, FAR + vector * share, FAR + (vector + 1) * share)
+        ask(builder, codes, AHEAD + vector * share, AHEAD + (vector + 1) * share)
         scales = opaque(builder, builder.bitcast(given.scales, grid_code.BYTES))
-        ask(builder, scales, (FAR + vector * share) // 4, (FAR + (vector + 1) * share) // 4)
+        ask(builder, scales, (AHEAD + vector * share) // 4, (AHEAD + (vector + 1) * share) // 4)
 
 
 def _multiply_grids(builder: Any, apart: Any, vector: int) -> None:

@@ -1,4 +1,4 @@
-"""Attention's two sums over a text, for several heads that share keys and values at once, in vectors written out.
+"""Attention's two sums over a text, for several queries that share keys and values at once, in vectors written out.
 
 A loop of numba's over a page is a dozen instructions long and is set up for as long as it runs; here sums stay in
 registers from the first slot to the last.
@@ -15,50 +15,44 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from truedraw.engine.native.instructions import each_case
+from truedraw.engine.native.instructions import HALVES, I32, I64, SINGLES, WIDE, each_case, fused
 from truedraw.engine.native.machine import spread
 from truedraw.sampling.kernels.bits import CACHE_LINE, fetch
 
 SLOTS = 32  # of a page
 NEAR = 8  # slots whose keys stand together, pair by pair of places of a head: a key that is written touches few lines
-WIDE = 16  # numbers in a vector
-MOST_HEADS = 6  # at once: their sums fit into the processor's registers
+MOST_QUERIES = 6  # at once: their sums fit into the processor's registers, where these have 512 bits
 COLUMNS = (64, 16)  # places of a head whose sums are held at once
-I16, I32, I64, HALF, SINGLE = ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.HalfType(), ir.FloatType()
-HALVES, SINGLES, PAIRS = ir.VectorType(HALF, WIDE), ir.VectorType(SINGLE, WIDE), ir.VectorType(I64, WIDE // 2)
+PAIRS = ir.VectorType(I64, WIDE // 2)
 BYTES = ir.IntType(8).as_pointer()
 
 
-def compare_page() -> Any:
-    """scores[at + g gap + s] = sum_k queries[first + g size + k] key_s[k], s < SLOTS, for up to MOST_HEADS g; even
-    places of a head are added up apart from odd ones.
+@intrinsic  # type: ignore[untyped-decorator]
+def compare_page(  # noqa: PLR0913, PLR0917
+    typing: Any, queries: Any, lines: Any, first: Any, size: Any, keys: Any, key: Any, ahead: Any, scores: Any,
+    at: Any, gap: Any,
+) -> Any:  # fmt: skip
+    """scores[at + q gap + s] = sum_k lines[first + q size + k] key_s[k], s < SLOTS, for so many queries q, up to
+    MOST_QUERIES; even places of a head are added up apart from odd ones.
 
-    keys, from `key` on: [SLOTS / NEAR, size / 2, NEAR, 2]. As much from `ahead` on is asked for meanwhile.
-    An operation of (heads, queries, first, size, keys, key, ahead, scores, at, gap): float32, bits of float16,
-    float32, each flat.
+    lines float32, keys bits of float16, scores float32, each flat. keys, from `key` on: [SLOTS / NEAR, size / 2, NEAR,
+    2]. As much from `ahead` on is asked for meanwhile.
     """
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def operation(  # noqa: PLR0913, PLR0917
-        typing: Any, heads: Any, queries: Any, first: Any, size: Any, keys: Any, key: Any, ahead: Any, scores: Any,
-        at: Any, gap: Any,
-    ) -> Any:  # fmt: skip
-        def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            lines, pages, out = _data(context, builder, signature, given, (1, 4, 7))
-            lines, out = (builder.gep(a, [given[k]]) for a, k in ((lines, 2), (out, 8)))
-            page, then = (builder.gep(pages, [given[k]]) for k in (5, 6))
-            for count in each_case(builder, given[0], MOST_HEADS):
-                _compare(builder, count, lines, given[3], page, then, out, given[9])
-            return context.get_dummy_value()
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        own, pages, out = _data(context, builder, signature, given, (1, 4, 7))
+        own, out = (builder.gep(a, [given[k]]) for a, k in ((own, 2), (out, 8)))
+        page, then = (builder.gep(pages, [given[k]]) for k in (5, 6))
+        for count in each_case(builder, given[0], MOST_QUERIES):
+            _compare(builder, count, own, given[3], page, then, out, given[9])
+        return context.get_dummy_value()
 
-        whole = types.int64
-        return types.none(whole, queries, whole, whole, keys, whole, whole, scores, whole, whole), generate
-
-    return operation
+    i = types.int64
+    return types.none(i, lines, i, i, keys, i, i, scores, i, i), generate
 
 
-def _compare(builder: Any, heads: int, lines: Any, size: Any, page: Any, then: Any, out: Any, gap: Any) -> None:
-    held = _zeros(builder, heads, SLOTS // NEAR)
+def _compare(builder: Any, queries: int, lines: Any, size: Any, page: Any, then: Any, out: Any, gap: Any) -> None:
+    held = _zeros(builder, queries, SLOTS // NEAR)
     with cgutils.for_range(builder, builder.lshr(size, I64(1)), intp=I64) as loop:
         _fetched(builder, then, loop.index, 2 * SLOTS)
         parts = [builder.mul(size, I64(NEAR * part)) for part in range(SLOTS // NEAR)]
@@ -71,24 +65,24 @@ def _compare(builder: Any, heads: int, lines: Any, size: Any, page: Any, then: A
 
 
 def mix_slots(columns: int) -> Any:
-    """out[at + g gap + k] += sum_{s < n} shares[first + g line + s] values[start + s size + k], k < columns,
-    for up to MOST_HEADS g; slots one after the other, so that a text may come in parts.
+    """out[at + q gap + k] += sum_{s < n} shares[first + q line + s] values[start + s size + k], k < columns, for so
+    many queries q, up to MOST_QUERIES; slots one after the other, so that a text may come in parts.
 
     As much from `ahead` on is asked for meanwhile.
-    An operation of (heads, shares, first, line, values, start, ahead, size, n, out, at, gap): float32, bits of float16,
-    float32, each flat.
+    An operation of (queries, shares, first, line, values, start, ahead, size, n, out, at, gap): float32, bits of
+    float16, float32, each flat.
     """
 
     @intrinsic  # type: ignore[untyped-decorator]
     def operation(  # noqa: PLR0913, PLR0917
-        typing: Any, heads: Any, shares: Any, first: Any, line: Any, values: Any, start: Any, ahead: Any, size: Any,
+        typing: Any, queries: Any, shares: Any, first: Any, line: Any, values: Any, start: Any, ahead: Any, size: Any,
         n: Any, out: Any, at: Any, gap: Any,
     ) -> Any:  # fmt: skip
         def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
             factors, slots, target = _data(context, builder, signature, given, (1, 4, 9))
             factors, target = (builder.gep(a, [given[k]]) for a, k in ((factors, 2), (target, 10)))
             source, then = (builder.gep(slots, [given[k]]) for k in (5, 6))
-            for count in each_case(builder, given[0], MOST_HEADS):
+            for count in each_case(builder, given[0], MOST_QUERIES):
                 held = _begun(builder, count, columns // WIDE, target, given[11])
                 _mix(builder, held, factors, given[3], source, then, given[7], given[8])
                 _write(builder, held, target, given[11])
@@ -118,17 +112,17 @@ def _data(context: Any, builder: Any, signature: Any, given: Any, places: tuple[
     return [context.make_array(signature.args[k])(context, builder, given[k]).data for k in places]
 
 
-def _zeros(builder: Any, heads: int, parts: int) -> list[list[Any]]:
+def _zeros(builder: Any, queries: int, parts: int) -> list[list[Any]]:
     """Memory for sums, which the compiler keeps in registers."""
-    held = [[cgutils.alloca_once(builder, SINGLES) for _ in range(parts)] for _ in range(heads)]
+    held = [[cgutils.alloca_once(builder, SINGLES) for _ in range(parts)] for _ in range(queries)]
     for each in [part for line in held for part in line]:
         builder.store(SINGLES(None), each)
     return held
 
 
-def _begun(builder: Any, heads: int, parts: int, source: Any, gap: Any) -> list[list[Any]]:
+def _begun(builder: Any, queries: int, parts: int, source: Any, gap: Any) -> list[list[Any]]:
     """The same, which begin with what stands in memory."""
-    held = _zeros(builder, heads, parts)
+    held = _zeros(builder, queries, parts)
     for each, there in _places(builder, held, source, gap):
         builder.store(builder.load(there, align=4), each)
     return held
@@ -153,10 +147,8 @@ def _pair(builder: Any, there: Any) -> Any:
 
 
 def _add(builder: Any, held: list[Any], some: list[Any], factors: Any) -> None:
-    form = ir.FunctionType(SINGLES, [SINGLES, SINGLES, SINGLES])
-    fma = cgutils.get_or_insert_function(builder.module, form, f"llvm.fma.v{WIDE}f32")
     for whole, each in zip(held, some, strict=True):
-        builder.store(builder.call(fma, [factors, each, builder.load(whole)]), whole)
+        builder.store(fused(builder, factors, each, builder.load(whole)), whole)
 
 
 def _joined(builder: Any, line: list[Any]) -> list[Any]:

@@ -82,7 +82,7 @@ def _native(
 
 def check_kernels(config: ModelConfig) -> None:
     """Raises UnsupportedModel for what the kernels of this package do not compute."""
-    from truedraw.engine.native.heads import WIDE
+    from truedraw.engine.native.instructions import WIDE
 
     if config.architecture not in ARCHITECTURES:
         raise UnsupportedModel(
