@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import time
 import pytest
 
 from models.tiny_models import random_tensors, tiny_config, write_gguf
+from training import error, is_quiet
 
 parity = pytest.mark.parity
 SMALL = ("--tokens", 2500, "--hidden", 16, "--vocabulary", 200, "--answer-tokens", 40)
@@ -35,18 +35,6 @@ def has_torch(monkeypatch):
 def results(folder):
     (path,) = folder.glob("losses.work/comparison-*/results.jsonl")
     return path
-
-
-def progress(line):
-    """Whether it is one that says how far training is."""
-    return re.match(r"[\w ]+: \d+%, ", line)
-
-
-def error(found):
-    assert (found.code, found.out) == (2, "")
-    *told, line = found.err.splitlines()
-    assert all(progress(each) for each in told)
-    return line
 
 
 @parity
@@ -78,8 +66,7 @@ def test_what_is_done_stays_done(cli, tmp_path, flags, monkeypatch):
     before, work = results(tmp_path).read_bytes(), tmp_path / "losses.work"
     texts = {name: (work / name).read_bytes() for name in ("texts.jsonl", "features.f16", "rows.bin")}
     found = cli("train", "compare", *flags, *STEPS, "--losses", "js,kl", "--json")
-    assert found.code == 0
-    assert all(progress(each) for each in found.err.splitlines())
+    assert is_quiet(found)
     told = json.loads(found.out)
     assert [*told["trainings"]] == ["js", "kl"]
     assert results(tmp_path).read_bytes().startswith(before)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from models.tiny_models import random_tensors, tiny_config, write_gguf
+from training import error, is_quiet
 from truedraw.draft.head.file import read_card
 from truedraw.generate.loading import load
 
@@ -44,23 +44,10 @@ def contents(path):
     return read_card(path), {name: values.tobytes() for name, values in load_file(path).items()}
 
 
-def progress(line):
-    """Whether it is one that says how far training is."""
-    return re.match(r"[\w ]+: \d+%, ", line)
-
-
-def error(found):
-    assert (found.code, found.out) == (2, "")
-    *told, line = found.err.splitlines()
-    assert all(progress(each) for each in told)
-    return line
-
-
 @parity
 def test_a_head_is_trained_and_drafts(cli, tmp_path, flags):
     found = cli("train", "draft", *flags, *SMALL)
-    assert found.code == 0
-    assert all(progress(each) for each in found.err.splitlines())
+    assert is_quiet(found)
     (line,) = found.out.splitlines()
     told = json.loads(line)
     card = read_card(tmp_path / "own.safetensors")
@@ -92,8 +79,7 @@ def test_a_head_is_trained_and_drafts(cli, tmp_path, flags):
 def test_every_kind_is_trained_and_drafts(cli, tmp_path, flags, kind, own):
     small = ("--tokens", 2500, "--steps", 40, "--vocabulary", 200, "--answer-tokens", 40, "--json")
     found = cli("train", "draft", *flags, *small, "--kind", kind, *own)
-    assert found.code == 0
-    assert all(progress(each) for each in found.err.splitlines())
+    assert is_quiet(found)
     told, card = json.loads(found.out), read_card(tmp_path / "own.safetensors")
     heads = {"medusa": 3, "parallel": 2, "hydra": 4}[kind]
     assert (card.kind, card.heads, card.layers) == (kind, heads, () if kind == "medusa" else (1,))
@@ -153,7 +139,7 @@ def test_a_killed_run_goes_on(cli, tmp_path, flags):
 
 @parity
 def test_a_head_is_trained_further(cli, tmp_path, flags):
-    assert cli("train", "draft", *flags, *SMALL).code == 0
+    assert cli("train", "draft", *flags, *SMALL, "--learning-rate", 0.02).code == 0  # learns enough to be seen
     first, further = tmp_path / "own.safetensors", tmp_path / "further.safetensors"
     before = first.read_bytes()
     given = (*flags[:4], "-o", further, "--threads", 1, "--init-from", first, "--seed", 5, "--tokens", 2500,

@@ -12,6 +12,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from models.tiny_models import random_tensors, tiny_config, write_folder, write_gguf
+from training import error, is_quiet
 from truedraw.distill.folders import is_ours
 from truedraw.draft.eagle.card import KIND
 from truedraw.generate.loading import load
@@ -42,16 +43,10 @@ def has_torch(monkeypatch):
     monkeypatch.setattr("truedraw.cli.train_plan.require_torch", lambda: None)
 
 
-def error(found):
-    assert (found.code, found.out) == (2, "")
-    (line,) = found.err.splitlines()
-    return line
-
-
 @parity
 def test_a_draft_is_trained_and_drafts(cli, tmp_path, flags):
     found = cli("train", "draft", *flags, *SMALL)
-    assert (found.code, found.err) == (0, "")
+    assert is_quiet(found)
     (line,) = found.out.splitlines()
     told, folder = json.loads(line), tmp_path / "eagle"
     assert (told["kind"], told["layers"], told["steps"]) == ("eagle3", [0, 1], 30)
@@ -123,7 +118,7 @@ def test_any_model_trains_through_the_same_command(cli, tmp_path, text):
             "--work", tmp_path / "work", "--json")  # fmt: skip
     assert cli("train", "draft", *flags_for(folder, tmp_path), "-o", tmp_path / "a.safetensors", *same).code == 0
     found = cli("train", "draft", *flags_for(folder, tmp_path), "--kind", "eagle3", *same)
-    assert (found.code, found.err) == (0, "")
+    assert is_quiet(found)
     how = {"method": "eagle", "num_speculative_tokens": 2, "adaptive": False}
     with load(folder, cache=tmp_path / "cache", draft=tmp_path / "eagle") as model:
         drawn = model.generate("hello", n=4, max_tokens=20, temperature=1.0, seed=3, speculative=how)

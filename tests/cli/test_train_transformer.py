@@ -10,6 +10,7 @@ import time
 import pytest
 
 from models.tiny_models import random_tensors, tiny_config, write_folder, write_gguf
+from training import error, is_quiet
 from truedraw.distill.folders import is_ours
 from truedraw.distill.independent.export import KIND
 from truedraw.generate.loading import load
@@ -40,16 +41,10 @@ def has_torch(monkeypatch):
     monkeypatch.setattr("truedraw.cli.train_plan.require_torch", lambda: None)
 
 
-def error(found):
-    assert (found.code, found.out) == (2, "")
-    (line,) = found.err.splitlines()
-    return line
-
-
 @parity
 def test_a_transformer_is_trained_and_drafts(cli, tmp_path, flags):
     found = cli("train", "draft", *flags, *SMALL)
-    assert (found.code, found.err) == (0, "")
+    assert is_quiet(found)
     (line,) = found.out.splitlines()
     told = json.loads(line)
     assert (told["kind"], told["width"], told["layers"], told["steps"]) == ("transformer", 32, 2, 60)
@@ -107,7 +102,7 @@ def test_any_model_trains_through_the_same_command(cli, tmp_path, kind, text):
     file.write_text(asked if text == "--prompts" else "hello 12 wolves. " * 150)
     found = cli("train", "draft", *flags_for(folder, tmp_path), "--kind", kind, text, file, "--steps", 5, "--tokens",
                 700, "--hidden", 16, "--vocabulary", 100, "--answer-tokens", 40, "--json")  # fmt: skip
-    assert (found.code, found.err) == (0, "")
+    assert is_quiet(found)
     told = json.loads(found.out)
     assert told["source"] == ("documents" if text == "--documents" else "its answers to given prompts")
     named = {"draft": tmp_path / "small"} if kind == "recurrent" else {}

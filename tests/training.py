@@ -1,0 +1,21 @@
+"""What the tests of training say about what a command told."""
+
+import re
+
+
+def is_progress(line):
+    """Whether it is one that says how far training is."""
+    return re.match(r"[\w ]+: \d+%, ", line) is not None
+
+
+def is_quiet(found):
+    """Whether all went well, and nothing but how far training is was said beside the answer."""
+    return found.code == 0 and all(map(is_progress, found.err.splitlines()))
+
+
+def error(found):
+    """The one line that says what is wrong; how far training had come may stand before it."""
+    assert (found.code, found.out) == (2, "")
+    *told, line = found.err.splitlines()
+    assert all(map(is_progress, told))
+    return line
