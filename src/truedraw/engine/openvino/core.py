@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from functools import cache
 from typing import Any
 
 KEPT: list[Any] = []  # cores whose stack could not be taken back: they must not end
@@ -33,6 +34,12 @@ def core() -> Any:
     if not put_back:
         KEPT.append(made)
     return made
+
+
+@cache
+def computes(precision: str) -> bool:
+    """Whether this processor has instructions for it, as the runtime sees them; "bf16", for one."""
+    return precision.upper() in core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
 
 
 def _signal_stack() -> SignalStack | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from truedraw.engine.openvino.core import computes
 from truedraw.errors import BadParameter
 
 INVARIANT = "invariant"
 """The name of the default: of those that promise a row the same bits, the one that suits; opening.py chooses."""
+FLOAT32 = "f32"
 NumericsName = Literal["invariant", "native", "runtime", "rowwise", "reference"]
 
 
@@ -23,7 +25,8 @@ class Numerics:
     in the pass: activations quantised to int8 in groups of 32, a 16-bit cache, never a sequence with one row, and no
     tree masks.
     An 8-bit cache would leave traces of rejected drafts, and other group sizes are either less accurate or, at 0,
-    choose another kernel for few rows than for many.
+    choose another kernel for few rows than for many. A processor that has no bfloat16 computes in float32 what is not
+    quantised: asked for bfloat16, the runtime refuses its own cache there.
 
     `rowwise` is the same but for attention, to which each row is a sequence of its own. The kernel for several rows
     of a text packs all its keys and values first, the one for a lone row reads them as they are: many texts of a row
@@ -33,17 +36,13 @@ class Numerics:
     """
 
     name: str
-    inference: str  # precision of everything that is not quantised
+    inference: str  # precision of everything that is not quantised; see `numerics` for processors that lack it
     cache: str  # precision of keys and values
     group: int  # activations that share an int8 scale; 0 = activations are not quantised
     unrolled: bool  # trees path by path, see parts.scored: behind a mask a node's sums run over other slots
     apart: bool = False  # each row is a lane of its own, see batch.py
     native: bool = False  # not by the runtime at all
-
-    @property
-    def invariant(self) -> bool:
-        """Whether a row's bits are to be the same whatever else is in the pass."""
-        return self.inference != "f32"
+    invariant: bool = True  # whether a row's bits are to be the same whatever else is in the pass
 
     def properties(self, threads: int | None) -> dict[str, Any]:
         """Settings for compiling; without `threads` the runtime uses every core."""
@@ -59,17 +58,18 @@ class Numerics:
 
 
 NUMERICS = {
-    "native": Numerics("native", "bf16", "f16", 64, unrolled=False, native=True),
+    "native": Numerics("native", FLOAT32, "f16", 64, unrolled=False, native=True),
     "runtime": Numerics("runtime", "bf16", "f16", 32, unrolled=True),
     "rowwise": Numerics("rowwise", "bf16", "f16", 32, unrolled=True, apart=True),
-    "reference": Numerics("reference", "f32", "f32", 0, unrolled=False),
+    "reference": Numerics("reference", FLOAT32, FLOAT32, 0, unrolled=False, invariant=False),
 }
 SAME_BITS = tuple(name for name, each in NUMERICS.items() if each.invariant)
 """Those that promise a row the same bits whatever else is in the pass."""
 
 
 def numerics(name: str) -> Numerics:
-    """The arithmetic of that name, which is not `invariant`; raises BadParameter."""
+    """The arithmetic of that name, which is not `invariant`, as this processor has it; raises BadParameter."""
     if name not in NUMERICS:
         raise BadParameter("numerics", f"{name!r} is not one of {', '.join((INVARIANT, *NUMERICS))}")
-    return NUMERICS[name]
+    found = NUMERICS[name]
+    return found if found.inference == FLOAT32 or computes(found.inference) else replace(found, inference=FLOAT32)

@@ -1,0 +1,36 @@
+"""Arithmetics as a processor has them."""
+
+import pytest
+
+from engine.decoder import tiny_checkpoint
+from truedraw.engine.openvino import OpenVINOEngine
+from truedraw.engine.openvino import numerics as module
+from truedraw.engine.openvino.core import computes, core
+from truedraw.engine.openvino.numerics import NUMERICS, numerics
+from truedraw.protocol import Work
+
+
+def test_what_a_processor_has_no_instructions_for_is_float32(monkeypatch):
+    monkeypatch.setattr(module, "computes", lambda precision: False)
+    assert {numerics(name).inference for name in NUMERICS} == {"f32"}
+    assert numerics("runtime").cache == "f16"
+
+
+def test_what_it_has_is_used(monkeypatch):
+    monkeypatch.setattr(module, "computes", lambda precision: precision == "bf16")
+    assert numerics("runtime").inference == numerics("rowwise").inference == "bf16"
+    assert numerics("reference").inference == "f32"
+
+
+def test_the_runtime_says_what_it_has():
+    assert computes("int8")
+    assert not computes("a precision of nobody")
+    assert computes("bf16") == ("BF16" in core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"))
+
+
+@pytest.mark.parametrize("name", ["runtime", "rowwise"])
+def test_a_model_runs_on_a_processor_without_bfloat16(monkeypatch, tmp_path, name):
+    monkeypatch.setattr(module, "computes", lambda precision: False)
+    engine = OpenVINOEngine.load(tiny_checkpoint(), cache=tmp_path, cache_bytes=8 << 20, numerics=name)
+    assert engine.forward([Work(engine.open([1, 2, 3]))])[0].logits.shape[0] == 1
+    engine.close()
