@@ -49,9 +49,10 @@ def numbers(of: Card, inner: int = INNER, seed: int = 0):
     return tokens, matrices, gains
 
 
-def write(path: Path, of: Card | None = None, inner: int = INNER, seed: int = 0) -> Path:
+def write(path: Path, of: Card | None = None, inner: int = INNER, seed: int = 0, tokens=None) -> Path:
     of = of or card()
-    write_head(path, of, *numbers(of, inner, seed))
+    drawn, matrices, gains = numbers(of, inner, seed)
+    write_head(path, of, drawn if tokens is None else tokens, matrices, gains)
     return path
 
 

@@ -8,7 +8,8 @@ import pytest
 from draft.head.random_heads import INNER, LAYERS, VOCAB, WIDTH, PlainCell, card, dense, write
 from truedraw.draft.head.compiled import TargetRows, run
 from truedraw.draft.head.file import HeadFile
-from truedraw.draft.head.kinds.recurrent import RecurrentCell
+from truedraw.draft.head.kinds.recurrent import RecurrentCell, written
+from truedraw.engine.native.blocks import blocks_of
 from truedraw.engine.openvino.matrix import Matrix
 from truedraw.engine.openvino.rounding import quantise
 from truedraw.errors import BadFile
@@ -101,6 +102,29 @@ def test_states_of_one_call_go_into_the_next(cells) -> None:
         state, _ = compiled.step(state[places], tokens)
         expected, _ = plain.step(expected[places], tokens)
         assert float(np.abs(state - expected).max()) < 0.1 * float(np.std(expected))  # what is rounded adds up
+
+
+@pytest.mark.parametrize("known", [1, 40, VOCAB])
+def test_the_first_tokens_are_written_by_the_targets_own_blocks(tmp_path, known: int) -> None:
+    """No copy, and what a copy says, bit for bit."""
+    path = write(tmp_path / "head.safetensors", card(tokens=known), tokens=np.arange(known))
+    held, (features, last) = embedding("int8"), some(3)
+    copied = TargetRows(held, held)
+    lent = copied._replace(blocks=blocks_of(held))
+    for blocks, others in zip(written(lent, np.arange(known)), lent.blocks, strict=True):
+        assert np.shares_memory(blocks, others)
+    found = [RecurrentCell(HeadFile(path), rows, threads=1).begin(features, last) for rows in (lent, copied)]
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("tokens", [[1, 2, 3], [0, 2, 3]])
+def test_other_tokens_are_copied(tokens) -> None:
+    held = embedding("int8")
+    found = written(TargetRows(held, held, blocks=blocks_of(held)), np.array(tokens))
+    expected = blocks_of(Matrix(held.values[tokens], held.scales[tokens]))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 WRONG = {

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from draft.head.random_heads import LAYERS, VOCAB, WIDTH, card, write
-from engine.decoder import PLAIN, tiny_engine
+from engine.decoder import PLAIN, RandomWeights, tiny_engine
 from truedraw.draft.head.file import HeadFile
 from truedraw.draft.head.kinds.recurrent import RecurrentCell
 from truedraw.draft.head.opening import Readable, check, open_head
+from truedraw.engine.native.blocks import blocks_of
 from truedraw.engine.openvino.rounding import quantise
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadFile, BadParameter
@@ -45,6 +47,20 @@ def test_a_head_for_its_target(path) -> None:
     assert head.siblings == (0.5, 0.4)
     assert np.array_equal(head.cell.tokens, HeadFile(path).tokens)
     assert isinstance(head.cell, RecurrentCell)
+
+
+def test_a_tied_target_lends_what_it_writes_with(tmp_path) -> None:
+    """And an untied one keeps it: a head writes with the embedding."""
+    engine = tiny_engine(tmp_path, numerics="native")
+    held = engine.embedding()
+    assert engine.embedding_blocks is not None
+    for one, other in zip(engine.embedding_blocks, blocks_of(held), strict=True):
+        np.testing.assert_array_equal(one, other)
+    engine.close()
+    for config, numerics in ((replace(PLAIN, tie_embeddings=False), "native"), (PLAIN, "reference")):
+        other = tiny_engine(tmp_path / numerics, config, RandomWeights(config), numerics=numerics)
+        assert other.embedding_blocks is None
+        other.close()
 
 
 def test_a_head_is_opened_once(path) -> None:

@@ -32,6 +32,7 @@ from truedraw.engine.openvino.requests import Request
 from truedraw.protocol import Ints
 
 if TYPE_CHECKING:
+    from truedraw.engine.native.blocks import Blocks
     from truedraw.engine.native.crew import Crew
 
 EPSILON = 1e-5  # of mean squares
@@ -42,11 +43,13 @@ class TargetRows(NamedTuple):
     """Of the target, [vocab, width] each: `embedding` is what its tokens come in as, `output` what its logits are made
     with. Kinds write with the embedding; only checkpoints of others need the output.
 
-    crew: the threads that its kernels run on, None where they are not this package's."""
+    crew: the threads that its kernels run on; blocks: the embedding as they read it for logits. None where they are
+    not this package's, or read other rows."""
 
     embedding: Matrix
     output: Matrix
     crew: Crew | None = None
+    blocks: Blocks | None = None
 
 
 class Parts:

@@ -56,7 +56,8 @@ def head_of(file: Numbers, path: Path, models: Models, threads: int | None = Non
 
     embedding = target.embedding()
     output = target.unembedding() if hasattr(target, "unembedding") else embedding
-    bare = cell_of(file, TargetRows(embedding, output, getattr(target, "crew", None)), threads)
+    lent = (getattr(target, name, None) for name in ("crew", "embedding_blocks"))
+    bare = cell_of(file, TargetRows(embedding, output, *lent), threads)
     cell = corrected(reading(bare, file.card.layers, target.hidden_layers), file)
     return Head(cell, file.card.siblings, file.card.heads, file.card)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.engine.native.blocks import Blocks
 from truedraw.engine.native.crew import Crew
 from truedraw.engine.native.decoder import STAGES_A_LAYER, STAGES_BESIDE, compute
 from truedraw.engine.native.memory import Memory
@@ -41,6 +42,12 @@ class NativeRunner:
         sizes = config.num_heads, config.num_kv_heads, config.head_dim
         parts = tuple(tuple(matrix) for matrix in weights.matrices)
         self._model = weights.table, parts, weights.vectors, sizes, self._shown, np.float32(config.rms_norm_eps)
+
+    @property
+    def written(self) -> Blocks:
+        """What makes logits [vocab, width]."""
+        head = self._weights.matrices[-1]
+        return Blocks(head.codes[0], head.scales[0])
 
     def first(self, config: ModelConfig) -> NativeRunner:
         """The first layers, over the same cache."""

@@ -34,6 +34,7 @@ from truedraw.models.layout import EMBEDDING, HEAD
 from truedraw.protocol import DraftCost, Fill, ModelConfig, PassTable, Scores, Sequence, Work
 
 if TYPE_CHECKING:
+    from truedraw.engine.native.blocks import Blocks
     from truedraw.engine.native.crew import Crew
 
 FOLDER = "converted"  # in the cache
@@ -170,6 +171,12 @@ class OpenVINOEngine:
     def crew(self) -> Crew | None:
         """The threads that its kernels run on; None where these are not this package's."""
         return getattr(self._live().runner, "crew", None)
+
+    @property
+    def embedding_blocks(self) -> Blocks | None:
+        """The rows of `embedding` as its kernels read them for logits; None where they do not."""
+        tied = self._layers is not None and self._layers.config.tie_embeddings
+        return getattr(self._live().runner, "written", None) if tied else None
 
     def fits(self, works: Seq[Work], fills: Seq[Fill] = ()) -> bool:
         """Whether `forward` would find the pages; raises EngineError where it would for another reason."""

@@ -23,7 +23,7 @@ from truedraw.draft.head.cell import States
 from truedraw.draft.head.compiled import EPSILON, TargetRows, flat, rows_of
 from truedraw.draft.head.file import Numbers
 from truedraw.draft.head.kinds.recurrent_step import STAGES, compute
-from truedraw.engine.native.blocks import blocks_of, in_whole_tiles
+from truedraw.engine.native.blocks import LANES, Blocks, blocks_of, in_whole_tiles
 from truedraw.engine.native.crew import crew_of
 from truedraw.engine.native.memory import room
 from truedraw.engine.native.products import looked_up
@@ -47,9 +47,8 @@ class RecurrentCell:
         }
         held = {name: file.matrix(name, shape) for name, shape in shapes.items()}
         matrices = (held | {"up": in_whole_tiles(held["up"])}).values()
-        known = rows_of(target.embedding, file.tokens)
         self.tokens, self._width, self._embedding = file.tokens, width, target.embedding
-        self._blocks = [blocks_of(matrix) for matrix in (*matrices, known)]
+        self._blocks = [*map(blocks_of, matrices), written(target, file.tokens)]
         self._matrices = tuple(tuple(blocks) for blocks in self._blocks)
         self._gains = np.ones(width, np.float32), file.vector("gain", width)
         self._num_known = len(file.tokens)
@@ -93,3 +92,12 @@ class RecurrentCell:
             return dense(rows_of(table, tokens))
         found: NDArray[np.float32] = looked_up(table.values, table.scales, tokens)
         return found
+
+
+def written(target: TargetRows, tokens: Ints) -> Blocks:
+    """e(tokens): the target's own blocks where these are its first tokens, so that the memory is read by both, and what
+    a pass has read at last is read first."""
+    if target.blocks is None or not np.array_equal(tokens, np.arange(len(tokens))):
+        return blocks_of(rows_of(target.embedding, tokens))
+    tiles = -(-len(tokens) // LANES)
+    return Blocks(*(each[:tiles] for each in target.blocks))
