@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from truedraw.engine.native.atomics import APART
 from truedraw.engine.native.board import AWAKE, announce, board, serve
+from truedraw.engine.processors import processors
 
 PATIENCE = 1e-3  # seconds without a job, behind which a helper sleeps: to wake it takes a tenth of that
 TRIED, TRIES = 2000, 8  # looks that are timed; how often: a thread that has to wait for the interpreter seems slow
@@ -106,6 +107,4 @@ def dismiss(helpers: list[Helper]) -> None:
 
 def threads_of(threads: int | None) -> int:
     """As many as processors that this process may use, unless it is said."""
-    if threads is not None:
-        return threads
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return processors() if threads is None else threads

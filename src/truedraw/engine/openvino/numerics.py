@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from truedraw.engine.openvino.core import computes
+from truedraw.engine.processors import threads_at_most
 from truedraw.errors import BadParameter
 
 INVARIANT = "invariant"
@@ -45,8 +46,9 @@ class Numerics:
     invariant: bool = True  # whether a row's bits are to be the same whatever else is in the pass
 
     def properties(self, threads: int | None) -> dict[str, Any]:
-        """Settings for compiling; without `threads` the runtime uses every core."""
-        chosen = {} if threads is None else {"INFERENCE_NUM_THREADS": threads}
+        """Settings for compiling; without `threads` the runtime uses every core that this process may use."""
+        most = threads_at_most() if threads is None else threads
+        chosen = {} if most is None else {"INFERENCE_NUM_THREADS": most}
         return {
             "INFERENCE_PRECISION_HINT": self.inference,
             "KV_CACHE_PRECISION": self.cache,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truedraw.engine.openvino.core import core
+from truedraw.engine.processors import processors
 
 if TYPE_CHECKING:
     from truedraw.engine.openvino.compiling import Options
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def record_key(checkpoint: Checkpoint, options: Options) -> str:
     """Stands for this machine, model and way of computing."""
     runtime = _compiler() if options.arithmetic.native else _runtime()
-    cores = str(_num_cores())  # what a runtime without a number of threads takes
+    cores = str(processors())  # what a runtime without a number of threads takes
     parts = [*runtime, _processor_flags(), cores, checkpoint.fingerprint, repr(options)]
     return sha256("\0".join(parts).encode()).hexdigest()[:32]
 
@@ -74,13 +75,6 @@ def _remove(file: Path) -> None:
         file.unlink(missing_ok=True)
     except OSError:  # a folder that cannot be written
         return
-
-
-def _num_cores() -> int:
-    """Those that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _processor_flags() -> str:
