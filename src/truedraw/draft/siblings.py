@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-import numpy as np
-
 from truedraw.draft.shape import Level, chain_of, levels, worths
 from truedraw.protocol import ROOT, Proposal, Scores
 
@@ -30,8 +28,8 @@ class Siblings:
     """
 
     def __init__(self, first: Sequence[float]) -> None:
-        self._prior = np.array(first, np.float64)
-        self._kept, self._tried = np.zeros(len(first)), np.zeros(len(first))
+        self._prior = [*map(float, first)]
+        self._kept, self._tried = [0.0] * len(first), [0.0] * len(first)
         self._places = 0
         self.chances = self._settled()
 
@@ -41,19 +39,18 @@ class Siblings:
         Nothing is known of further candidates than there were guesses.
         """
         self._places += 1
-        self._kept *= 1 - 1 / MEMORY
-        self._tried *= 1 - 1 / MEMORY
-        self._tried[: offered if kept is None else kept + 1] += 1
-        if kept is not None and kept < len(self._kept):
-            self._kept[kept] += 1
+        tried = offered if kept is None else kept + 1
+        fades = 1 - 1 / MEMORY
+        self._kept = [fades * each + (number == kept) for number, each in enumerate(self._kept)]
+        self._tried = [fades * each + (number < tried) for number, each in enumerate(self._tried)]
         if self._places % EVERY == 0:
             self.chances = self._settled()
 
     def _settled(self) -> tuple[float, ...]:
         """Each at most the one before: what was seldom tried is not believed to be better."""
-        alone = (self._kept + PRIOR_TRIES * self._prior) / (self._tried + PRIOR_TRIES)
+        numbers = zip(self._kept, self._tried, self._prior, strict=True)
         left, found = 1.0, list[float]()
-        for chance in alone.tolist():
+        for chance in [(kept + PRIOR_TRIES * prior) / (tried + PRIOR_TRIES) for kept, tried, prior in numbers]:
             told = max(round(left * chance / STEP), 1) * STEP
             found.append(min(told, found[-1]) if found else told)
             left *= 1.0 - chance

@@ -103,7 +103,9 @@ class Job:
 
 def taken(queue: deque[Job]) -> list[Job]:
     """All that was in a queue, while others may put more in."""
-    found = []
+    found: list[Job] = []
+    if not queue:  # nearly always: to find that out by the error takes longer
+        return found
     with suppress(IndexError):
         while True:
             found.append(queue.popleft())

@@ -116,8 +116,8 @@ def check_weights(weights: Floats, node: int) -> None:
     """Raises BadProposal unless they are probabilities."""
     if weights.dtype.kind not in "fiu":
         raise BadProposal(f"the law of draft node {node} is {weights.dtype}; give an array of floats")
-    with np.errstate(invalid="ignore"):  # infinities of both signs: the sum is NaN, and refused below
-        least, total = float(weights.min()), float(weights.sum(dtype=np.float64))
+    least = float(np.minimum.reduce(weights))
+    total = float(np.add.reduce(weights, dtype=np.float64)) if least > -np.inf else np.nan  # infinities of both signs
     if not (least >= 0.0 and abs(total - 1.0) <= SUM_TOLERANCE):
         raise BadProposal(
             f"the law of draft node {node} sums to {total} and its least entry is {least}; "

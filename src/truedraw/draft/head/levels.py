@@ -7,6 +7,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from truedraw.draft.growing import Draws
 from truedraw.draft.growth import Growth, Place
@@ -32,7 +33,7 @@ class Text(NamedTuple):
 
 def grow(cell: Cell, texts: Sequence[Text]) -> None:
     """Draw all that the texts' growths want; the target has shown each of them its hidden states."""
-    features = np.stack([text.state.features for text in texts if text.state.features is not None])
+    features = stacked([text.state.features for text in texts if text.state.features is not None])
     here, logits = cell.begin(features, np.array([text.state.last for text in texts]))
     rows = [[number] for number in range(len(texts))]  # of each text, those of the places to be drawn at
     while True:
@@ -46,6 +47,16 @@ def grow(cell: Cell, texts: Sequence[Text]) -> None:
             return
         here, logits = cell.step(here[above], np.array([place.token for places in wanted for place in places]))
         rows = numbered([len(places) for places in wanted])
+
+
+def stacked(rows: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """[rows, ...]; one alone is no copy. numpy's own takes longer for so little."""
+    if len(rows) == 1:
+        return rows[0][None]
+    found = np.empty((len(rows), *rows[0].shape), np.float32)
+    for number, row in enumerate(rows):
+        found[number] = row
+    return found
 
 
 def numbered(counts: Sequence[int]) -> list[list[int]]:

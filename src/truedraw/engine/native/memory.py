@@ -20,15 +20,23 @@ class Memory:
     def __init__(self, config: ModelConfig, matrices: Seq[Blocks], streams: int) -> None:
         self._config, self._matrices, self._streams = config, matrices, streams
         self._rows, self._held = 0, self._made(0, 0, 0)
+        self._last: tuple[tuple[int, int, int], tuple[Any, ...]] = (0, 0, 0), self._cut(0, 0, 0)
 
     def of(self, n: int, wanted: int, told: int) -> tuple[Any, ...]:
         """Of so many rows, logit rows and hidden rows, as runner.py has it."""
+        if self._last[0] == (n, wanted, told):
+            return self._last[1]
         most = max(n, wanted, told)
         if most > KEPT_ROWS:
             return self._made(n, wanted, told)
         if most > self._rows:
             self._rows = min(KEPT_ROWS, max(most, 2 * self._rows))
             self._held = self._made(self._rows, self._rows, self._rows if self._streams > 1 else 0)
+        self._last = (n, wanted, told), self._cut(n, wanted, told)
+        return self._last[1]
+
+    def _cut(self, n: int, wanted: int, told: int) -> tuple[Any, ...]:
+        """Of what is held."""
         counts = [n, n, n, wanted, told]
         whole = [each[:count] for each, count in zip(self._held, counts, strict=False)]
         rounded = zip(self._held[len(counts) :], (n, n, n, n, wanted), strict=True)

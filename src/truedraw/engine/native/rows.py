@@ -20,11 +20,17 @@ class Rows:
     """
 
     def __init__(self, parts: Seq[Part], page_rows: int, shown: int) -> None:
-        self._parts, self._ids, self._positions = parts, list[int](), list[int]()
-        self._wanted, self._text = list[int](), list[int]()  # rows with logits; rows of text to be shown
-        self._past, self._begins, self._lane_of, self._spans = list[int](), [0], list[int](), list[int]()
-        self._pages, self._page_begins = list[int](), [0]
-        self._masks, self._mask_begins = list[NDArray[np.uint8]](), [0]
+        self._parts = parts
+        self._ids: list[int] = []
+        self._positions: list[int] = []
+        self._wanted: list[int] = []  # rows with logits
+        self._text: list[int] = []  # rows of text to be shown
+        self._past: list[int] = []
+        self._lane_of: list[int] = []
+        self._spans: list[int] = []
+        self._pages: list[int] = []
+        self._masks: list[NDArray[np.uint8]] = []
+        self._begins, self._page_begins, self._mask_begins = [0], [0], [0]
         self.places: list[slice] = []  # where each part's logits stand among the logit rows
         self.longest = 0
         for part in parts:

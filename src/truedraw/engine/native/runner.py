@@ -36,7 +36,8 @@ class NativeRunner:
         self.pool, self.num_threads, self.shows_text = pool, crew.num_threads, shows_text
         self._config, self._weights, self._cache, self.crew = config, weights, cache, crew
         self._shown = np.array(sorted(hidden_layers), np.int64)
-        self._order = [*(sorted(hidden_layers).index(layer) for layer in hidden_layers), len(hidden_layers)]
+        order = [*(sorted(hidden_layers).index(layer) for layer in hidden_layers), len(hidden_layers)]
+        self._order = None if order == sorted(order) else order  # None: as they are computed
         self._rotary = RotaryTable(config)
         self._memory = Memory(config, weights.matrices, len(self._shown) + 1)
         sizes = config.num_heads, config.num_kv_heads, config.head_dim
@@ -68,4 +69,6 @@ class NativeRunner:
         given = self._model, (*numbers, table), lanes, self._cache, memory, fresh, ways(self.num_threads)
         self.crew.run(compute, given)
         logits, hidden = memory[3], memory[4]
-        return logits, hidden[:, self._order] if len(self._shown) else None
+        if not len(self._shown):
+            return logits, None
+        return logits, hidden if self._order is None else hidden[:, self._order]

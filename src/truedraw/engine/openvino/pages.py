@@ -95,6 +95,8 @@ class PagePool:
             for page in pages[first // rows : needed]:
                 if holders[page] > 1 or page in prefixes:
                     shared.append(page)
+        if not shared:
+            return fresh
         return fresh + sum(self._copies(page, writers) for page, writers in Counter(shared).items())
 
     def reserve(self, claims: Seq[Claim], aside: int = 0) -> None:

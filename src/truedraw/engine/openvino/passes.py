@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence as Seq
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from truedraw.engine.openvino.row_counts import RowCounts
 from truedraw.engine.openvino.runner import Computed, Gathered, Runs
 from truedraw.engine.openvino.tasks import Task, next_chunk, rows_ahead
 from truedraw.protocol import Logits
+
+NOTHING = nullcontext()
 
 
 class Passes:
@@ -51,7 +53,8 @@ class Passes:
 
     def run(self, parts: list[Part]) -> tuple[list[slice], Logits, NDArray[np.float32] | None]:
         """Where each part's rows are, logits [rows, vocab], hidden [rows, layers, width] or None."""
-        with self._side_pages([lane for part in parts for lane in part.lanes[1:]]):
+        aside = [lane for part in parts for lane in part.lanes[1:]]
+        with self._side_pages(aside) if aside else NOTHING:
             for part in parts:
                 part.sequence.uncertain()
             batch, (logits, hidden) = self._computed(parts)
