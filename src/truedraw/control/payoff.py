@@ -12,7 +12,6 @@ are asked seldom.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence, Set
 from time import perf_counter
 
@@ -20,12 +19,12 @@ from truedraw.control.account import MEASURING, NO_ROOM, NOT_WORTH_IT, NOTHING_O
 from truedraw.control.average import Average, warmed
 from truedraw.control.experience import Experience, Record
 from truedraw.control.late import Late
+from truedraw.control.lessons import Lessons, Seen
 from truedraw.control.listening import Listening
 from truedraw.control.offers import Offer, Pile
 from truedraw.control.standing import Standing
-from truedraw.control.table import step
 from truedraw.control.texts import Texts
-from truedraw.control.width import Beside, Width
+from truedraw.control.width import Width
 from truedraw.control.yardstick import Yardstick
 from truedraw.protocol import Asker, Choice, Proposal, Round
 
@@ -34,7 +33,6 @@ CHEAP = 0.02  # of a pass, a call for one text: cheap drafts are made to be weig
 IDLE = 0.0025  # of the time, that asking drafters, or their listening, may take where nothing is drafted
 LONGEST_PAUSE = 64  # rounds
 DOZING = 3  # rounds from one asking to the next, of which one is heard later: so it is seen what that saves
-LATELY = 3  # passes, the least of which tells what is computed beside these texts: their own prompts are soon over
 
 
 class PayoffController:
@@ -44,7 +42,7 @@ class PayoffController:
         self._known = experience or Experience()
         self._costs = self._known.costs
         self._width = Width(self._known, LONGEST)
-        self.account = Account(self._known)
+        self._account = Account(self._known)
         self._texts = Texts(self._known)
         self._asking, self._weighing = Average(), Average()  # seconds a round, the second those of the first as well
         self._listening = Listening()
@@ -55,15 +53,22 @@ class PayoffController:
         self._rows = 0  # of drafts in the present pass
         self._yardstick = Yardstick(self._costs)
         self._present: Set[int] = frozenset()  # texts of this round
-        self._lately = deque([Beside()], maxlen=LATELY)
         self._late = Late(self._known, self._width)
         self._standing = Standing()
+        self._lessons = Lessons(self._known, self._account, self._texts, self._late, self._listening)
+
+    @property
+    def account(self) -> Account:
+        """Of all rounds so far."""
+        self._lessons.read()
+        return self._account
 
     def budget(self, askers: Sequence[Asker]) -> list[dict[str, int]]:
         """All that cheap drafters can offer; one token of those whose cost is not known yet."""
+        self._lessons.read()
         self._step, self._left = self._step + 1, 0
         self._present = {asker.sample for asker in askers}
-        self._width.begin(min(self._lately))
+        self._width.begin(self._lessons.beside)
         self._texts.among(self._present)
         self._length = min(LONGEST, max(SHORTEST, 2 * self._width.rows // len(askers) + 1))
         return [self._wanted(asker) for asker in askers]
@@ -75,7 +80,6 @@ class PayoffController:
             return 0
         self._step, self._present, self._rows, self._left = self._step + 1, set(samples), 0, left
         self._standing.drop()
-        self.account.rests(samples)
         return left
 
     def choose(
@@ -83,7 +87,7 @@ class PayoffController:
     ) -> list[Choice]:
         """The best offer of each text, as much of it as there are rows for."""
         start = perf_counter()
-        self.account.begin(askers, offers, seconds)
+        self._account.begin(askers, offers, seconds)
         if any(offers):
             self._asking = warmed(self._asking, sum(seconds.values()))
             self._timed(askers, offers, seconds)
@@ -125,43 +129,24 @@ class PayoffController:
 
     def _plainly(self, askers: Sequence[Asker], why: str) -> list[Choice]:
         self._rows = 0
-        self.account.plain(why)
+        self._account.plain(why)
         return [Choice() for _ in askers]
 
     def observe(self, rounds: Sequence[Round]) -> None:
         """Learn from one step of the loop, the rounds of all samples that ran in it."""
-        for done in rounds:
-            self._texts.follow(done)
-        self._late.saw(rounds)
-        rows = rounds[0].pass_rows
-        if rows == 0:  # nothing was computed, so nothing was drafted either
-            return
-        computed, decided = rows + rounds[0].padding_rows, len(rounds) + self._rows
-        is_other = rows <= decided and not self._costs.alike(decided, computed)
-        self.account.saw(rounds, rows, step(computed) if is_other else decided)
-        self._lately.append(self._beside(rounds, rows))
-        engine, texts = sum(done.engine_seconds for done in rounds), len(rounds)
-        self._costs.add(rows, engine, texts, rounds[0].padding_rows)
-        rest = sum(done.seconds - done.draft_seconds for done in rounds) - engine
-        self._known.upkeep.add(texts, sum(done.drafted for done in rounds), rest)
-        self._listening.add(rest, dozing=self._left > 1)
-
-    def _beside(self, rounds: Sequence[Round], rows: int) -> Beside:
-        """What of a pass was not for texts that are decided for here."""
-        mine = [done for done in rounds if done.sample in self._present]
-        own = sum(1 + done.drafted + done.forced for done in mine)
-        return Beside(rows - own, len(rounds) - len(mine))
+        self._lessons.add(Seen(rounds, self._present, self._rows, self._left))
+        self._left = 0
 
     def _noted(self, askers: Sequence[Asker], pile: Pile, choices: list[Choice]) -> list[Choice]:
         """The choices, remembered, and entered for whoever asks why."""
         late = self._late.chosen(askers, choices, self._step)
         if any(choice.source for choice in choices):
             made = [(worth, 0.0) for worth in pile.worths(self._rows)]
-            self.account.drafted(askers, choices, [late.get(place, each) for place, each in enumerate(made)])
+            self._account.drafted(askers, choices, [late.get(place, each) for place, each in enumerate(made)])
         elif len(pile):
-            self.account.plain(NOT_WORTH_IT, self._width.gain)
+            self._account.plain(NOT_WORTH_IT, self._width.gain)
         else:
-            self.account.plain(NOTHING_OFFERED)
+            self._account.plain(NOTHING_OFFERED)
         return choices
 
     def _wanted(self, asker: Asker) -> dict[str, int]:
@@ -192,5 +177,5 @@ class PayoffController:
         offers = self._texts.offers(asker, made)
         offers += [offer for offer in self._late.offers(asker) if offer.source not in made]
         worths = {offer.source: offer.worth for offer in offers}
-        self.account.weighed(worths)
+        self._account.weighed(worths)
         return max(offers, key=lambda offer: worths[offer.source], default=None)
