@@ -8,7 +8,18 @@ import pytest
 
 from truedraw.compiled import compiled
 from truedraw.engine.native import grids
-from truedraw.engine.native.blocks import BESIDE, FACTORS, LANES, QUAD, SIZE, ZERO, Blocks, blocks_of, in_whole_tiles
+from truedraw.engine.native.blocks import (
+    BESIDE,
+    FACTORS,
+    LANES,
+    QUAD,
+    SIZE,
+    ZERO,
+    Blocks,
+    blocks_of,
+    eights_of,
+    in_whole_tiles,
+)
 from truedraw.engine.native.grids import FEWEST, NEVER, grids_from
 from truedraw.engine.native.machine import HAS_QUADS
 from truedraw.engine.native.memory import room
@@ -16,7 +27,7 @@ from truedraw.engine.native.products import add_block, looked_up
 from truedraw.engine.native.stages import counters
 from truedraw.engine.native.sums import ALL, MOST_ROWS, block_adder
 from truedraw.engine.native.together import Ways, multiply, round_here
-from truedraw.engine.native.weights import of_one_form
+from truedraw.engine.native.weights import _alike, of_one_form
 from truedraw.engine.openvino.matrix import Matrix, dense
 from truedraw.engine.openvino.rounding import quantise, quantise4
 from truedraw.sampling.kernels.bits import CACHE_LINE
@@ -137,6 +148,63 @@ def test_rows_of_a_table_are_looked_up(groups: int) -> None:
     np.testing.assert_array_equal(looked_up(table.values, table.scales, tokens), dense(table)[tokens])
 
 
+def short(matrix: Matrix) -> Matrix:
+    """The same with scales that are float16 as well."""
+    return Matrix(matrix.values, matrix.scales.astype(np.float16).astype(np.float32), matrix.zero)
+
+
+@pytest.mark.parametrize("groups", [1, 3, 9, 18])
+@pytest.mark.parametrize("out", [1, LANES - 1, 3 * LANES + 33])
+def test_scales_of_half_the_length_are_the_same_numbers(out: int, groups: int) -> None:
+    matrix, rows = short(codes(out, 576, groups)), some(2 * MOST_ROWS + 3, 576)
+    blocks, long = blocks_of(matrix), eights_of(matrix)
+    assert (blocks.scales.dtype, long.scales.dtype, blocks.is_fine) == (np.int16, np.float32, True)
+    np.testing.assert_array_equal(blocks.scales.view(np.float16).astype(np.float32), long.scales)
+    for count in range(1, len(rows) + 1):
+        found, expected = (np.zeros((count, out), np.float32) for _ in range(2))
+        product(rows[:count], blocks, found)
+        product(rows[:count], long, expected)
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("least", [6e-8, 1e-5])
+def test_small_scales_too(least: float) -> None:
+    """float16 has numbers below its normal ones."""
+    matrix = codes(LANES, 128, 2)
+    small = short(Matrix(matrix.values, np.full_like(matrix.scales, least)))
+    assert blocks_of(small).scales.dtype == np.int16
+    checked(small, dense(small), some(3, 128))
+
+
+@pytest.mark.parametrize("scale", [1 / 3, 1e-9, 1e9, np.inf, np.nan])
+def test_scales_that_would_lose_something_stay_as_they_are(scale: float) -> None:
+    matrix = short(codes(LANES, 128, 2))
+    assert blocks_of(matrix).scales.dtype == np.int16
+    scales = matrix.scales.copy()
+    scales[5, 1] = scale
+    kept = blocks_of(Matrix(matrix.values, scales))
+    assert kept.scales.dtype == (np.int16 if scale == np.inf else np.float32)
+    assert kept.scales.view(np.float16 if scale == np.inf else np.float32)[0, 1, 5] == pytest.approx(scale, nan_ok=True)
+
+
+def test_a_processor_without_half_precision_gets_no_such_scales(monkeypatch) -> None:
+    monkeypatch.setattr("truedraw.engine.native.blocks.HAS_HALVES", False)
+    assert blocks_of(short(codes(LANES, 128, 2))).scales.dtype == np.float32
+
+
+def test_layers_whose_scales_differ_in_length_get_the_longer_ones() -> None:
+    """Where all are short they stay so."""
+    one, other = codes(LANES, 128, 2), short(codes(LANES, 128, 2))
+    assert _alike([other, one], lambda each: each) is None
+    together = of_one_form([other, one])
+    assert together.scales.dtype == np.float32
+    for layer, matrix in enumerate((other, one)):
+        np.testing.assert_array_equal(together.scales[layer], eights_of(matrix).scales)
+    alike = _alike([other, other], lambda each: each)
+    assert alike is not None
+    assert alike.scales.dtype == np.int16
+
+
 def fours(out: int, width: int, with_least: bool = True) -> Matrix:
     """Scales and least values are float16, so that nothing of them is lost."""
     rng = np.random.default_rng(out * width)
@@ -212,7 +280,7 @@ def test_a_pair_is_filled_up_to_whole_tiles(form: str, half: int) -> None:
 
 
 def test_a_row_has_the_same_bits_beside_any_others() -> None:
-    for matrix in (fours(70, 576), codes(70, 576, 9), codes(70, 576, 1)):
+    for matrix in (fours(70, 576), codes(70, 576, 9), codes(70, 576, 1), short(codes(70, 576, 9))):
         rows, blocks = some(2 * MOST_ROWS + 1, 576), blocks_of(matrix)
         together = np.zeros((len(rows), 70), np.float32)
         product(rows, blocks, together)
@@ -223,12 +291,13 @@ def test_a_row_has_the_same_bits_beside_any_others() -> None:
 
 
 @pytest.mark.skipif(grids_from() == NEVER, reason="this processor has no grids, or the system keeps them")
-@pytest.mark.parametrize("form", ["eights", "a scale a row", "narrow blocks", "fours"])
+@pytest.mark.parametrize("form", ["eights", "a scale a row", "narrow blocks", "short scales", "fours"])
 @pytest.mark.parametrize("width", [64, 576])
 def test_a_row_has_the_same_bits_in_a_grid(form: str, width: int) -> None:
     """One grid or several, full or not; what stands behind the last row's numbers is no matter."""
-    groups = {"eights": width // 64, "a scale a row": 1, "narrow blocks": width // 32}
+    groups = {"eights": width // 64, "a scale a row": 1, "narrow blocks": width // 32, "short scales": width // 64}
     matrix = fours(150, width) if form == "fours" else codes(150, width, groups[form])
+    matrix = short(matrix) if form == "short scales" else matrix
     rows, blocks = some(70, width), blocks_of(matrix)
     rows[1, :40], rows[2, :40], rows[3, 5], rows[4, 7] = 1e-38, 1e-44, np.inf, np.nan
     for count in (1, 2, FEWEST, 15, 16, 17, 31, 33, 70):
@@ -267,9 +336,10 @@ def test_a_processor_without_the_instruction_has_the_same_sums(rows: int) -> Non
     sums = np.einsum("plk,rpk->rl", codes.astype(np.int64) - ZERO, numbers.astype(np.int64))
     expected = 1 + sums * scales.astype(np.float64) * steps[:, None]
     for operation in operations():
-        found = np.ones((rows, LANES), np.float32)
-        added(operation, codes, numbers, factors_of(numbers, steps), scales, found)
-        np.testing.assert_array_equal(found, expected.astype(np.float32))
+        for own in (scales, scales.astype(np.float16).view(np.int16)):
+            found = np.ones((rows, LANES), np.float32)
+            added(operation, codes, numbers, factors_of(numbers, steps), own, found)
+            np.testing.assert_array_equal(found, expected.astype(np.float32))
 
 
 @pytest.mark.parametrize("rows", range(1, MOST_ROWS + 1))

@@ -1,5 +1,5 @@
 """What a controller learns of rounds, many at once: a pass leaves nothing of this code near the processor, so that each
-alone would take five times as long."""
+alone takes about twice as long."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.engine.native.machine import HAS_HALVES
 from truedraw.engine.openvino.matrix import INT4_BITS, Matrix, dense, unpacked
 from truedraw.engine.openvino.rounding import GROUP, codes_of
 from truedraw.sampling.kernels.bits import CACHE_LINE
@@ -42,13 +43,13 @@ class Blocks(NamedTuple):
     """[tiles of LANES outputs, blocks, quads of bytes, LANES, QUAD]; of 4 bits [..., LANES / BESIDE, quads, BESIDE,
     QUAD] is the order of a block."""
     scales: NDArray[Any]
-    """float32 [tiles, blocks, LANES], [tiles, 1, LANES] where a row has one; of 4 bits float16 as uint16 [tiles,
-    blocks, 4, LANES], scales of both halves, then least values."""
+    """[tiles, blocks, LANES], [tiles, 1, LANES] where a row has one: float32, or float16 as int16 where these are the
+    same numbers; of 4 bits float16 as uint16 [tiles, blocks, 4, LANES], scales of both halves, then least values."""
 
     @property
     def is_fine(self) -> bool:
         """Whether codes have 8 bits."""
-        return self.scales.dtype == np.float32
+        return self.scales.dtype != np.uint16
 
     @property
     def size(self) -> int:
@@ -57,14 +58,15 @@ class Blocks(NamedTuple):
 
 
 def blocks_of(matrix: Matrix, size: int = SIZE) -> Blocks:
-    """A copy: codes of 4 bits as they are where they fill blocks of SIZE, all else as `eights_of`."""
+    """A copy: codes of 4 bits as they are where they fill blocks of SIZE, all else as `eights_of`, with scales of half
+    the length where they lose nothing: a GGUF file has no others."""
     found = _halves(matrix) if size == SIZE else None
-    return eights_of(matrix, size) if found is None else _laid4(matrix, found)
+    return _shortened(eights_of(matrix, size)) if found is None else _laid4(matrix, found)
 
 
 def eights_of(matrix: Matrix, size: int = SIZE) -> Blocks:
-    """A copy in codes of 8 bits, in blocks of `size` or less: integer codes as they are where `_fits`, all else rounded
-    as `codes_of` does."""
+    """A copy in codes of 8 bits with scales of float32, in blocks of `size` or less: integer codes as they are where
+    `_fits`, all else rounded as `codes_of` does."""
     held = _integers(matrix)
     assert held.scales is not None
     groups = held.scales.shape[1]
@@ -120,6 +122,14 @@ def _halves(matrix: Matrix) -> NDArray[np.uint16] | None:
         found = both.astype(np.float16)
     lost = np.abs(found.astype(np.float32) - both)
     return found.view(np.uint16) if (lost <= FINE * np.abs(both).max(axis=2, keepdims=True)).all() else None
+
+
+def _shortened(blocks: Blocks) -> Blocks:
+    with np.errstate(over="ignore"):
+        short = blocks.scales.astype(np.float16)
+    if not HAS_HALVES or (short != blocks.scales).any():
+        return blocks
+    return Blocks(blocks.codes, in_lines(short.view(np.int16)))
 
 
 def _laid4(matrix: Matrix, halves: NDArray[np.uint16]) -> Blocks:

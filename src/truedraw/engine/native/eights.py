@@ -6,6 +6,7 @@ from typing import Any
 
 from truedraw.engine.native.blocks import LANES, QUAD, START, STEP
 from truedraw.engine.native.instructions import (
+    HALVES,
     I64,
     SINGLES,
     SUMS,
@@ -20,7 +21,7 @@ from truedraw.engine.native.instructions import (
     started,
     store,
 )
-from truedraw.engine.native.machine import spread
+from truedraw.engine.native.machine import SHORT, spread
 
 ROW = QUAD * LANES  # bytes of codes for one quad of inputs
 AHEAD = 8192  # bytes: what is asked for before its turn
@@ -45,10 +46,18 @@ def build(builder: Any, add: Any, rows: int, given: Any) -> None:
     for row, whole in enumerate(held):
         step = factor(builder, factors[row], STEP)
         for part in VECTORS:
-            scale = builder.fmul(loaded(builder, builder.gep(given.scales, [I64(part * WIDE)]), SINGLES), step)
+            scale = builder.fmul(scale_of(builder, given.scales, part), step)
             found = builder.sitofp(builder.load(whole[part]), SINGLES)
             whole_there = builder.gep(given.whole, [I64(row * LANES + part * WIDE)])
             store(builder, fused(builder, found, scale, loaded(builder, whole_there, SINGLES)), whole_there)
+
+
+def scale_of(builder: Any, scales: Any, part: int) -> Any:
+    """Scales of a vector of lanes, whichever length they have in memory."""
+    there = builder.gep(scales, [I64(part * WIDE)])
+    if there.type.pointee == SHORT:
+        return builder.fpext(loaded(builder, there, HALVES), SINGLES)
+    return loaded(builder, there, SINGLES)
 
 
 def _start(builder: Any, factors: Any) -> Any:

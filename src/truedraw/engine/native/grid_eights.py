@@ -6,7 +6,7 @@ from typing import Any
 
 from truedraw.engine.native import grid_code
 from truedraw.engine.native.blocks import LANES, QUAD, START, STEP
-from truedraw.engine.native.eights import AHEAD, ROW, VECTORS
+from truedraw.engine.native.eights import AHEAD, ROW, VECTORS, scale_of
 from truedraw.engine.native.instructions import (
     I64,
     SINGLES,
@@ -50,7 +50,7 @@ def _ask_for(builder: Any, given: Any, first: Any, part: int) -> None:
 
 def _scale_grids(builder: Any, own: Any, sums: Any) -> None:
     """Add sums to what is there, as eights.py does."""
-    scales = [loaded(builder, builder.gep(own.scales, [I64(part * WIDE)]), SINGLES) for part in VECTORS]
+    scales = [scale_of(builder, own.scales, part) for part in VECTORS]
     steps = (own.factors, own.gap), (sums, I64(grid_code.LINE)), (own.whole, I64(LANES))
     with walked(builder, own.rows, steps) as (factors, here, line):
         step, start = (factor(builder, factors, which) for which in (STEP, START))

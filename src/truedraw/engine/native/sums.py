@@ -34,8 +34,9 @@ class Given(NamedTuple):
 
 def block_adder(has_quads: bool = HAS_QUADS) -> Any:
     """For up to MOST_ROWS rows at once: whole[r, l] += step[r] sum_k weights[l, k] numbers[r, k] of a block's inputs,
-    by the kind of scales: float32 for weights = scales[l] (codes[l, k] - ZERO), of codes of 8 bits; bits of float16
-    for weights = scales[h, l] codes[l, k] + least[h, l] in half h of the inputs, of codes of 4 bits.
+    by the kind of scales: float32, or int16 with bits of float16, for weights = scales[l] (codes[l, k] - ZERO), of
+    codes of 8 bits; uint16 with bits of float16 for weights = scales[h, l] codes[l, k] + least[h, l] in half h of the
+    inputs, of codes of 4 bits.
 
     An operation of (rows, share, codes, first, numbers, at, stride, quads, factors, start, gap, scales, scale, whole,
     place): codes from `first` on as blocks.py has them, `quads` rows of bytes; int8 numbers of row r from
