@@ -215,3 +215,16 @@ def test_a_machine_that_is_slower_altogether_has_not_drifted() -> None:
         for rows in (1, 8, 16):
             costs.add(rows, 20 * costs.table(rows))
     assert not costs.drifted()
+
+
+def test_counts_that_an_engine_pads_over_are_told_apart_no_longer_once_it_does() -> None:
+    costs = PassCosts()
+    for rows in (1, 3, 4, 5, 6) * 20:
+        costs.add(rows, 1.0 + 0.1 * rows)
+    assert not costs.alike(3, 4)
+    assert costs.passes(3) == 20 - 1  # the first few only say what the unit is
+    costs.add(3, 1.4, padding=1)
+    assert costs.alike(3, 4)
+    assert costs.alike(5, 6)
+    assert not costs.alike(4, 6)
+    assert costs.passes(3) == costs.passes(4) > 0

@@ -26,7 +26,28 @@ def test_it_is_a_text_s() -> None:
 def test_rounds_with_drafts_and_without_are_told_apart() -> None:
     upkeep = known((1, 0, 1.0), (1, 3, 5.0))
     assert upkeep.seconds(1, 0) == pytest.approx(1.0)
-    assert upkeep.seconds(1, 1) == upkeep.seconds(1, 7) == pytest.approx(5.0)
+    assert upkeep.seconds(1, 3) == pytest.approx(5.0)
+
+
+def test_what_each_further_draft_takes_is_learnt() -> None:
+    upkeep = Upkeep()
+    for _ in range(50):
+        upkeep.add(1, 1, 4.0)
+        upkeep.add(1, 5, 6.0)
+    assert upkeep.seconds(1, 1) == pytest.approx(4.0, rel=0.02)
+    assert upkeep.seconds(1, 3) == pytest.approx(5.0, rel=0.02)
+    assert upkeep.seconds(2, 6) == 0.0  # two texts: not seen
+    one = known((1, 4, 13.0))  # of which nobody knows yet: a tenth of what the first takes
+    assert one.seconds(1, 5) - one.seconds(1, 4) == pytest.approx(0.1 * one.seconds(1, 1))
+
+
+def test_texts_share_the_drafts_of_a_round() -> None:
+    upkeep = Upkeep()
+    for _ in range(50):
+        upkeep.add(4, 4, 4 * 2.0)
+        upkeep.add(4, 12, 4 * 4.0)
+    assert upkeep.seconds(4, 8) == pytest.approx(4 * 3.0, rel=0.02)
+    assert upkeep.seconds(4, 1) == pytest.approx(4 * 2.0, rel=0.02)  # hardly any has one
 
 
 @pytest.mark.parametrize("drafts", [0, 2])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import exp, log
 
 from truedraw.control.average import Average
-from truedraw.control.table import NO_TEXTS, USUAL, Table, step
+from truedraw.control.table import LADDER, NO_TEXTS, PADDED, USUAL, Table, step
 from truedraw.protocol import KnowsCosts
 
 LATELY, LONG = 16, 64  # passes that the machine's speed reaches back, and what a row count takes beside others
@@ -68,6 +68,8 @@ class PassCosts:
         """By rows and texts, passes before somebody last gave up measuring such a pass."""
         self.least = 1
         """Rows that a pass computes at least: one or two."""
+        self.ladder: tuple[int, ...] = LADDER
+        """Row counts that are told apart: fewer once the engine was seen to pad."""
 
     @classmethod
     def of(cls, engine: object) -> PassCosts:
@@ -95,7 +97,9 @@ class PassCosts:
         Rows of that kind take about half as long as others, and what a row count takes is learnt where there are few.
         """
         computed, before, seconds = rows + padding, self._step, max(seconds, INSTANT)
-        self._step, self.num_passes = step(computed), self.num_passes + 1
+        if padding and self.ladder is not PADDED:
+            self._tell_fewer()
+        self._step, self.num_passes = step(computed, self.ladder), self.num_passes + 1
         if rows == 1 and computed == 2:
             self.least = 2
         rows = computed - padding // 2
@@ -116,6 +120,11 @@ class PassCosts:
         if self._is_timed and self._slowness + self._usual < BUSY and self.num_passes > ENOUGH:
             self._give_up(rows, texts)
 
+    def _tell_fewer(self) -> None:
+        """What was learnt of counts between those that the engine pads to is left out."""
+        self.ladder = PADDED
+        self._beside = {kind: known for kind, known in self._beside.items() if kind[0] in PADDED or kind[0] > PADDED[-1]}
+
     def _give_up(self, rows: int, texts: int) -> None:
         """Go by the usual table, by which the last pass takes as long."""
         self._is_timed, self._is_given_up = False, True
@@ -125,22 +134,22 @@ class PassCosts:
 
     def passes(self, rows: int, texts: int = 1) -> int:
         """How many of so many rows and texts were measured."""
-        here = self._beside.get((step(rows), texts))
+        here = self._beside.get((step(rows, self.ladder), texts))
         return 0 if here is None else here.count
 
     def last(self, rows: int, texts: int = 1) -> int:
         """The number of the last pass of so many rows and texts that was measured."""
-        here = self._beside.get((step(rows), texts))
+        here = self._beside.get((step(rows, self.ladder), texts))
         return 0 if here is None else here.at
 
     def alike(self, rows: int, others: int) -> bool:
         """Whether the engine computes the same for both."""
-        return step(max(rows, self.least)) == step(max(others, self.least))
+        return step(max(rows, self.least), self.ladder) == step(max(others, self.least), self.ladder)
 
     def seconds(self, rows: int, texts: int = 1) -> float:
         """Of a pass over `rows`, those of the texts and of their drafts; in units of the table at first."""
         rows = max(rows, self.least)
-        here = self._beside.get((step(rows), texts))
+        here = self._beside.get((step(rows, self.ladder), texts))
         beside = self._usual if here is None else here.value(self.num_passes, self._usual)
         return self.table(rows, texts) * exp(self._slowness + beside)
 

@@ -1,6 +1,6 @@
 """What calls take by how much they do: seconds = first + further * more, by least squares over the last calls.
 
-Where these did about the same, the two cannot be told apart; then `further` is thought to be a known share of `first`.
+Where these did about the same, the two cannot be told apart; then `further` is thought to be a given share of `first`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ class Slope:
     Of the first few calls the shortest counts, and later none counts for very much.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, share: float = SHARE) -> None:
         self.first = self.further = 0.0
+        self.count = 0  # calls
+        self._share = share
         self._sums = [0.0] * 5  # of 1, more, more**2, seconds, more * seconds
-        self._count = 0
 
     def at(self, more: float) -> float:
         """Seconds of a call with so many steps more than the first."""
@@ -28,11 +29,11 @@ class Slope:
 
     def add(self, more: float, seconds: float) -> None:
         """One call."""
-        self._count += 1
+        self.count += 1
         expected = self.at(more)
-        if 1 < self._count <= FIRST and seconds >= expected:
+        if 1 < self.count <= FIRST and seconds >= expected:
             return
-        is_fresh = self._count <= FIRST
+        is_fresh = self.count <= FIRST
         took = min(seconds, LARGEST * expected) if expected > 0.0 and not is_fresh else seconds
         keep = 0.0 if is_fresh else 1 - 1 / MEMORY
         new = 1.0, more, more * more, took, more * took
@@ -40,8 +41,8 @@ class Slope:
         self.first, self.further = self._settled(*self._sums)
 
     def _settled(self, n: float, x: float, xx: float, y: float, xy: float) -> tuple[float, float]:
-        """The least of sum (seconds - first - further more)**2 + PRIOR (further - SHARE first)**2 within the bounds."""
-        a, b, c = n + PRIOR * SHARE * SHARE, x - PRIOR * SHARE, xx + PRIOR
+        """The least of sum (seconds - first - further more)**2 + PRIOR (further - share first)**2 within the bounds."""
+        a, b, c = n + PRIOR * self._share * self._share, x - PRIOR * self._share, xx + PRIOR
         below = a * c - b * b
         first, further = (c * y - b * xy) / below, (a * xy - b * y) / below
         if further < 0.0:

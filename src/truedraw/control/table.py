@@ -7,7 +7,7 @@ all the rows, and what so many texts with one row each take more than one text w
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -17,8 +17,10 @@ USUAL: Mapping[int, float] = MappingProxyType(
 )
 """Passes of one row that a pass over so many is worth, int8 weights on two cores: where nothing was measured."""
 NO_TEXTS: Mapping[int, float] = MappingProxyType({})
-LADDER = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
-"""Row counts that are told apart; the engine pads to about these."""
+LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+"""Row counts that are told apart, where passes have just the rows that they need."""
+PADDED = tuple(rows for rows in LADDER if rows not in (3, 5))
+"""The same of an engine that pads: it does so to about these."""
 
 
 class Table:
@@ -56,7 +58,7 @@ class Line:
         return float(self._values[-1] + (place - last) * slope)
 
 
-def step(rows: int) -> int:
+def step(rows: int, ladder: Sequence[int] = LADDER) -> int:
     """The count on the ladder that stands for so many rows."""
-    place = bisect_left(LADDER, rows)
-    return LADDER[place] if place < len(LADDER) else -(-rows // LADDER[-1]) * LADDER[-1]
+    place = bisect_left(ladder, rows)
+    return ladder[place] if place < len(ladder) else -(-rows // ladder[-1]) * ladder[-1]

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 from truedraw.control.average import FIRST, Average, warmed
+from truedraw.control.slope import Slope
 from truedraw.control.table import step
 
-NOTHING = Average()
+SHARE = 0.1  # of what a text's first draft takes here, each further one: before it was seen
 
 
 class Upkeep:
-    """Seconds a text, by the number of texts, with drafts and without: how many drafts there are matters less."""
+    """Seconds a text, by the number of texts: without drafts, and with so many; where a pass takes milliseconds, each
+    further draft of a text takes a few hundredths of it here."""
 
     def __init__(self) -> None:
-        self._texts: dict[tuple[int, bool], Average] = {}
+        self._plain: dict[int, Average] = {}
+        self._drafting: dict[int, Slope] = {}
 
     def add(self, texts: int, drafts: int, seconds: float) -> None:
         """One round of so many texts, with so many draft rows."""
-        kind = step(texts), drafts > 0
-        self._texts[kind] = warmed(self._texts.get(kind, Average()), max(0.0, seconds) / texts)
+        kind, each = step(texts), max(0.0, seconds) / texts
+        if drafts:
+            self._drafting.setdefault(kind, Slope(SHARE)).add(further(texts, drafts), each)
+        else:
+            self._plain[kind] = warmed(self._plain.get(kind, Average()), each)
 
     def seconds(self, texts: int, drafts: int) -> float:
         """Of a round; 0 where hardly any with so many texts was seen."""
-        same, other = (self._texts.get((step(texts), with_drafts), NOTHING) for with_drafts in (drafts > 0, not drafts))
-        found = same if same.count >= FIRST else other
-        return texts * found.value if found.count >= FIRST else 0.0
+        kind = step(texts)
+        plain, drafting = self._plain.get(kind), self._drafting.get(kind)
+        plain_known = plain is not None and plain.count >= FIRST
+        if drafting is not None and drafting.count >= FIRST and (drafts or not plain_known):
+            return texts * drafting.at(further(texts, drafts))
+        return texts * plain.value if plain is not None and plain_known else 0.0
+
+
+def further(texts: int, drafts: int) -> float:
+    """Drafts of each text beside its first."""
+    return max(0.0, drafts / texts - 1.0)

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from truedraw.control.experience import Experience
 from truedraw.control.offers import Pile
-from truedraw.control.table import LADDER
 
 MEMORY = 24  # rounds that the mean worth reaches back
 FEW = (1, 3, 7)  # tokens a text that are weighed where the ladder's steps are longer than all drafts together
@@ -118,5 +117,5 @@ class Width:
     def _ladder(self, samples: int) -> list[int]:
         """Draft rows that fill passes up to the row counts that are told apart."""
         least, _ = self.filled(samples)
-        found = [total - least for total in LADDER if least < total <= least + samples * self._longest]
+        found = [total - least for total in self._costs.ladder if least < total <= least + samples * self._longest]
         return found or [samples * tokens for tokens in FEW]
