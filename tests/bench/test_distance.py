@@ -23,6 +23,7 @@ def test_the_rows_of_a_long_text_are_those_of_its_prefixes() -> None:
         assert row == pytest.approx(lookup(table, text[: place + 1]))
 
 
+@pytest.mark.slow
 @pytest.mark.model
 def test_show_measures_every_form_of_the_weights_and_the_passes() -> None:
     result = CliRunner().invoke(app, ["show", "--measure", "--json"])

@@ -80,6 +80,7 @@ def test_the_controls_have_no_fewer_texts_than_the_check(samples, expected):
     assert settings_of(CheckFlags(samples=samples), SamplingFlags()).control_samples == expected
 
 
+@pytest.mark.slow
 def test_a_draft_model_and_a_grammar_are_checked(cli, prompts):
     knobs = '{"draft_temperature": 0.5, "draft_siblings": 2}'
     done = cli("check", *FAST, "--prompts", prompts, "--spec-model", "tabular", "--spec-tokens", 2,

@@ -75,6 +75,7 @@ def test_a_batch_of_prompts(tmp_path):
     assert all(record["id"] == record["line"] - 1 for record in found.values())
 
 
+@pytest.mark.slow
 @pytest.mark.model
 def test_a_sweep_of_the_default_model(tmp_path):
     out, whole = tmp_path / "out.jsonl", tmp_path / "whole.jsonl"

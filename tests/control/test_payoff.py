@@ -28,7 +28,7 @@ def steep(rows: int) -> float:
     return 0.75 + 0.25 * rows
 
 
-def reached(world: World, warm: int = 50, rounds: int = 3000, seeds: int = 2) -> float:
+def reached(world: World, warm: int = 50, rounds: int = 2000, seeds: int = 2) -> float:
     """Mean speed after `warm` rounds."""
     found = []
     for seed in range(seeds):

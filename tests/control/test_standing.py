@@ -164,3 +164,50 @@ def test_without_standing_it_weighs_in_every_round(monkeypatch) -> None:
     monkeypatch.setattr("truedraw.control.standing.ROUNDS", 0)
     weighed, _, _ = run(monkeypatch)
     assert weighed > 550
+
+
+def passes(controller: PayoffController) -> int:
+    return controller._costs.num_passes
+
+
+def test_rounds_of_one_decision_are_read_together() -> None:
+    """And what is said about them is what would have been said at once."""
+    controller, asker = standing_controller()
+    controller._lessons.read()
+    before, entered = passes(controller), controller.account.explanation()
+    left = controller._standing._until - controller._step - 1
+    for _ in range(left):
+        assert passes(controller) == before
+        assert turn(controller, asker).tokens
+    assert passes(controller) == before + left
+    found = controller.account.explanation()
+    assert found.rounds == entered.rounds + left
+    assert found.draft_rounds == entered.draft_rounds + left
+    assert found.drafters["model"].taken == entered.drafters["model"].taken + left
+    assert found.drafters["model"].expected > entered.drafters["model"].expected
+
+
+def test_what_is_read_together_teaches_the_same() -> None:
+    def taught(reads: bool):
+        controller, asker = standing_controller()
+        for number in range(60):
+            if not controller.rest([0]):
+                controller.budget([asker])
+                (choice,) = controller.choose([asker], [{}], {})
+                rows, source = choice.tokens, choice.source
+            else:
+                rows, source = 0, ""
+            took = 1.0 + 0.1 * rows + 0.01 * (number % 3)
+            controller.observe([
+                Round(0, (0,), (), (), (), rows, min(rows, number % 2), draft_seconds=0.08 * rows, engine_seconds=took,
+                      seconds=took + 0.1 + 0.08 * rows, pass_rows=1 + rows, source=source,
+                      late_seconds=0.08 * rows if rows else None)
+            ])  # fmt: skip
+            if reads:
+                controller._lessons.read()
+        known, found = controller._known, controller.account.explanation()
+        record = known.of("model")
+        return (known.round_seconds(4, 1, 3), record.pace.rates, record.acceptance.gains().tolist(), found.rounds,
+                found.drafters["model"].accepted, found.drafters["model"].expected)  # fmt: skip
+
+    assert taught(reads=True) == taught(reads=False)

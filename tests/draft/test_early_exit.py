@@ -66,7 +66,7 @@ def proposed(drafter, states, budget=3, seed=1) -> list[Proposal]:
     ("vocab", "settings"),
     [
         (3, {}),
-        (3, {"knobs": Knobs(draft_siblings=2, draft_temperature=1.5)}),
+        pytest.param(3, {"knobs": Knobs(draft_siblings=2, draft_temperature=1.5)}, marks=pytest.mark.slow),
         (3, {"knobs": Knobs(draft_sample_method="greedy")}),
         (50, {}),
         (50, {"coupled": True}),

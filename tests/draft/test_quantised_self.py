@@ -29,7 +29,7 @@ def drafter(vocab: int, **settings) -> QuantisedSelfDrafter:
     [
         (3, {}),
         (3, {"knobs": Knobs(draft_siblings=2)}),
-        (3, {"knobs": Knobs(draft_temperature=0.6)}),
+        pytest.param(3, {"knobs": Knobs(draft_temperature=0.6)}, marks=pytest.mark.slow),
         (50, {}),
         (50, {"coupled": True}),
     ],

@@ -105,8 +105,16 @@ def check(engine, decoder, works, fills=()):
         assert tv(scores.logits, expected) < FAR
 
 
-@pytest.mark.parametrize("packed", [(), (4,), (4, True), (8,)])
-@pytest.mark.parametrize("name", SHAPES)
+PACKED = [(), (4,), (4, True), (8,)]
+USUAL = [("llama", (4, True)), ("llama", (8,)), *((name, ()) for name in SHAPES)]
+"""What is compiled for others takes a quarter of a minute each."""
+
+
+@pytest.mark.parametrize(
+    ("name", "packed"),
+    [*USUAL, *(pytest.param(name, packed, marks=pytest.mark.slow) for name in SHAPES for packed in PACKED
+               if (name, packed) not in USUAL)],
+)  # fmt: skip
 def test_every_family_over_a_whole_text(name, packed, tmp_path):
     config = SHAPES[name]
     if packed and (config.hidden_size % 32 or config.num_heads * config.head_dim % 32):

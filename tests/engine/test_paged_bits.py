@@ -18,6 +18,11 @@ DEPTH = 500  # tokens before the rows that are compared
 ROWS = 64
 
 
+def sometimes(value):
+    """A case of `make slow`."""
+    return pytest.param(value, marks=pytest.mark.slow)
+
+
 @pytest.fixture(scope="module")
 def checkpoint():
     return open_checkpoint("smollm2-135m")
@@ -87,7 +92,7 @@ def test_every_row_count_of_a_chain(engine, tokens, plain):
     base.close()
 
 
-@pytest.mark.parametrize("depth", [1, 2, 31, 32, 33, 100, 400])
+@pytest.mark.parametrize("depth", [1, 2, sometimes(31), 32, 33, sometimes(100), 400])
 def test_shallow_texts_too(engine, tokens, depth):
     following = tokens[depth : depth + 8]
     one_by_one = decoded(engine, tokens[:depth], following)
@@ -108,7 +113,7 @@ def test_speculation_with_rejections(engine, tokens, plain):
     sequence.close()
 
 
-@pytest.mark.parametrize("branches", [2, 3, 7])
+@pytest.mark.parametrize("branches", [sometimes(2), 3, sometimes(7)])
 def test_tree_nodes(engine, tokens, plain, branches):
     """Several chains woven into one tree; each in turn is the true continuation."""
     rng = np.random.default_rng(branches)
@@ -140,13 +145,13 @@ def test_forks(engine, tokens, plain):
         each.close()
 
 
-@pytest.mark.parametrize("chunk_rows", [1, 2, 7, 8, 31, 64, 250, 1024])
+@pytest.mark.parametrize("chunk_rows", [sometimes(1), 2, *map(sometimes, (7, 8)), 31, *map(sometimes, (64, 250)), 1024])
 def test_chunked_prompts(engine, tokens, plain, chunk_rows, monkeypatch):
     monkeypatch.setattr("truedraw.engine.openvino.engine.CHUNK_ROWS", chunk_rows)
     np.testing.assert_array_equal(chain(engine, tokens[:DEPTH], tokens[DEPTH : DEPTH + 3]), plain[:4])
 
 
-@pytest.mark.parametrize("others", [1, 11, 63])
+@pytest.mark.parametrize("others", [1, 11, sometimes(63)])
 def test_ragged_batches(engine, tokens, plain, others):
     rng = np.random.default_rng(others)
     beside = [engine.open(tokens[:size]) for size in rng.integers(1, 90, others)]

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import os
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import pytest
 
 from engine.decoder import tiny_checkpoint, tiny_engine
 from invariance import need_invariance
-from truedraw.engine.openvino import OpenVINOEngine
+from truedraw.engine.openvino import OpenVINOEngine, timing
 from truedraw.engine.openvino.numerics import NUMERICS
 from truedraw.engine.openvino.records import record_key
-from truedraw.engine.openvino.timing import MIN_AGE_SECONDS, ROWS, TEXTS, Costs, measure
+from truedraw.engine.openvino.timing import MIN_AGE_SECONDS, ROWS, SETTLING, TEXTS, Costs, measure
 from truedraw.errors import EngineError, OutOfPages
 from truedraw.protocol import KnowsCosts, PassTable
 
@@ -66,8 +67,15 @@ class Scripted:
         self.open_texts -= 1
 
 
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch):
+    """By a clock of the machine's."""
+    monkeypatch.setattr(timing, "SETTLING", 0.0)
+
+
 def measured(engine):
-    return measure(engine, engine.clock)
+    with patch.object(timing, "SETTLING", SETTLING):
+        return measure(engine, engine.clock)
 
 
 def test_the_table_holds_what_passes_of_a_known_shape_take():

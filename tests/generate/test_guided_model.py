@@ -123,6 +123,7 @@ def test_what_the_other_parameters_forbid_is_named(model: Model) -> None:
     assert error.value.parameter == "regex"
 
 
+@pytest.mark.slow
 def test_contrast_with_itself_at_a_lower_precision(model: Model) -> None:
     amateur, expert = load("smollm2-135m", weights="int8"), load("smollm2-135m", weights="stored")
     need_invariance(expert.engine)

@@ -23,7 +23,6 @@ from truedraw.generate.scheduler import Scheduler
 from truedraw.protocol import ROOT, Proposal, Purpose
 from truedraw.registry import find
 from truedraw.sampling.law import SamplingLaw
-from truedraw.sampling.params import SamplingParams
 
 ROUNDING = 1e-12
 PROMPT = (0, 1, 0)
@@ -36,7 +35,7 @@ def job_of(case: Scenario, walker: Walker, names, verifier: str, drafter) -> Job
     starts = []
     for name in names:
         ending = Ending(case.end_ids, case.max_tokens)
-        starts.append(Start(SamplingLaw(SamplingParams(**case.params)), walker.sample(name), ending))
+        starts.append(Start(SamplingLaw(case.sampling), walker.sample(name), ending))
     return Job(PROMPT, Parts(drafter, find("verifiers", verifier)()), starts)
 
 

@@ -18,7 +18,7 @@ from truedraw.testing.sparse import sparse
 from truedraw.verify import block, recursive, residual, traversal
 from truedraw.verify.lossy.lenient import LenientVerifier
 from truedraw.verify.lossy.skip import SkipVerifier
-from truedraw.verify.proposals import check_law
+from truedraw.verify.proposals import check_law, is_sound
 from verify.cases import CHAINS, TABLES, TAKES, affordable
 from verify.one_round import distance, verdicts
 from verify.test_bad_proposals import RULES, NoDraws
@@ -144,6 +144,41 @@ def test_a_bad_sparse_law_is_refused_before_anything_is_drawn(rule: str, message
     proposal = Proposal.chain([0, 0], [sparse_law(*GOOD), sparse_law(*BAD[message])])
     with pytest.raises(BadProposal, match=f"draft node 1 .*{message}"):
         find("verifiers", rule)()(proposal, [np.full(4, 0.25)] * 3, NoDraws(), 3)
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_compiled_code_finds_what_is_wrong_with_a_law(message: str) -> None:
+    tells_of_its_token = "its own token" in message
+    assert is_sound(sparse_law(*BAD[message]), 4) is tells_of_its_token
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 8, 63, 64, 65, 1000])
+def test_compiled_code_looks_at_every_entry(size: int) -> None:
+    rng = np.random.default_rng(size)
+    tokens, weights = np.sort(rng.choice(4 * size, size, replace=False)), rng.dirichlet(np.ones(size))
+    assert is_sound(SparseLaw(tokens, weights, 4 * size), 4 * size)
+    for place in range(size):
+        for wrong in (np.nan, np.inf, -np.inf, weights[place] + 3e-6, weights[place] - 3e-6):
+            bent = weights.copy()
+            bent[place] = wrong
+            assert not is_sound(SparseLaw(tokens, bent, 4 * size), 4 * size)
+        if place:
+            below = weights.copy()
+            below[place], below[place - 1] = -1e-9, below[place - 1] + below[place] + 1e-9  # the sum is still 1
+            assert not is_sound(SparseLaw(tokens, below, 4 * size), 4 * size)
+            twice = tokens.copy()
+            twice[place] = twice[place - 1]
+            assert not is_sound(SparseLaw(twice, weights, 4 * size), 4 * size)
+
+
+def test_compiled_code_leaves_other_arrays_to_numpy() -> None:
+    tokens, weights, vocab = *(np.array(each) for each in GOOD[:2]), GOOD[2]
+    fixed = weights.copy()
+    fixed.flags.writeable = False
+    for law in (SparseLaw(tokens, fixed, vocab), SparseLaw(tokens.astype(np.int32), weights, vocab),
+                SparseLaw(tokens, weights.astype(np.float32), vocab)):  # fmt: skip
+        assert not is_sound(law, vocab)
+    check_law(SparseLaw(tokens, fixed, vocab), vocab, 0, 0)
 
 
 def test_tokens_of_another_kind_are_refused() -> None:

@@ -123,7 +123,9 @@ class PassCosts:
     def _tell_fewer(self) -> None:
         """What was learnt of counts between those that the engine pads to is left out."""
         self.ladder = PADDED
-        self._beside = {kind: known for kind, known in self._beside.items() if kind[0] in PADDED or kind[0] > PADDED[-1]}
+        self._beside = {
+            kind: known for kind, known in self._beside.items() if kind[0] in PADDED or kind[0] > PADDED[-1]
+        }
 
     def _give_up(self, rows: int, texts: int) -> None:
         """Go by the usual table, by which the last pass takes as long."""

@@ -14,10 +14,18 @@ from truedraw.control.listening import Listening
 from truedraw.control.table import step
 from truedraw.control.texts import Texts
 from truedraw.control.width import Beside
-from truedraw.protocol import Round
+from truedraw.protocol import Asker, Choice, Round
 
 LATELY = 3  # passes, the least of which tells what is computed beside these texts: their own prompts are soon over
 MOST = 64  # steps of the loop that may wait
+
+
+class Stood(NamedTuple):
+    """A decision that was taken over."""
+
+    step: int
+    askers: Sequence[Asker]
+    choices: Sequence[Choice]
 
 
 class Seen(NamedTuple):
@@ -27,6 +35,7 @@ class Seen(NamedTuple):
     present: Set[int]  # texts that it decided for
     rows: int  # of drafts that it decided for
     left: int  # rounds until somebody is asked, it included; 0: somebody was
+    stood: Stood | None = None  # what it decided without looking at anything
 
 
 class Lessons:
@@ -43,10 +52,11 @@ class Lessons:
         """What passes compute that is not for its texts."""
         return min(self._lately)
 
-    def add(self, seen: Seen) -> None:
-        """To be read before anything is decided; at once where that is next: no round's time has a part in it."""
+    def add(self, seen: Seen, wait: bool) -> None:
+        """To be read before anything is decided; at once where that is next, which it is not where these are to wait:
+        no round's time has a part in it."""
         self._unread.append(seen)
-        is_last = seen.left <= 1 and any(done.sample in seen.present for done in seen.rounds)
+        is_last = not wait and seen.left <= 1 and any(done.sample in seen.present for done in seen.rounds)
         if is_last or len(self._unread) >= MOST:
             self.read()
 
@@ -60,6 +70,8 @@ class Lessons:
         rounds = seen.rounds
         if seen.left:
             self._account.rests(seen.present)
+        if seen.stood is not None:
+            self._stood(seen.stood)
         for done in rounds:
             self._texts.follow(done)
         self._late.saw(rounds)
@@ -75,6 +87,13 @@ class Lessons:
         rest = sum(done.seconds - done.draft_seconds for done in rounds) - engine
         self._known.upkeep.add(texts, sum(done.drafted for done in rounds), rest)
         self._listening.add(rest, dozing=seen.left > 1)
+
+    def _stood(self, stood: Stood) -> None:
+        """Enter what was decided in that round."""
+        askers, choices = stood.askers, stood.choices
+        self._account.begin(askers, [{} for _ in askers], {})
+        late = self._late.chosen(askers, choices, stood.step)
+        self._account.drafted(askers, choices, [late.get(place, (0.0, 0.0)) for place in range(len(askers))])
 
 
 def beside(seen: Seen, rows: int) -> Beside:

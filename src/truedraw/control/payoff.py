@@ -19,7 +19,7 @@ from truedraw.control.account import MEASURING, NO_ROOM, NOT_WORTH_IT, NOTHING_O
 from truedraw.control.average import Average, warmed
 from truedraw.control.experience import Experience, Record
 from truedraw.control.late import Late
-from truedraw.control.lessons import Lessons, Seen
+from truedraw.control.lessons import Lessons, Seen, Stood
 from truedraw.control.listening import Listening
 from truedraw.control.offers import Offer, Pile
 from truedraw.control.standing import Standing
@@ -55,6 +55,7 @@ class PayoffController:
         self._present: Set[int] = frozenset()  # texts of this round
         self._late = Late(self._known, self._width)
         self._standing = Standing()
+        self._stood: Stood | None = None  # in this round
         self._lessons = Lessons(self._known, self._account, self._texts, self._late, self._listening)
 
     @property
@@ -65,10 +66,11 @@ class PayoffController:
 
     def budget(self, askers: Sequence[Asker]) -> list[dict[str, int]]:
         """All that cheap drafters can offer; one token of those whose cost is not known yet."""
-        self._lessons.read()
         self._step, self._left = self._step + 1, 0
         self._present = {asker.sample for asker in askers}
-        self._width.begin(self._lessons.beside)
+        if self._standing.quiet(self._step, askers) is not None:
+            return [{} for _ in askers]
+        self._learn()
         self._texts.among(self._present)
         self._length = min(LONGEST, max(SHORTEST, 2 * self._width.rows // len(askers) + 1))
         return [self._wanted(asker) for asker in askers]
@@ -86,6 +88,9 @@ class PayoffController:
         self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]
     ) -> list[Choice]:
         """The best offer of each text, as much of it as there are rows for."""
+        if not any(offers) and (standing := self._standing.quiet(self._step, askers)) is not None:
+            self._stood, self._next = Stood(self._step, askers, standing), self._step + 1
+            return standing
         start = perf_counter()
         self._account.begin(askers, offers, seconds)
         if any(offers):
@@ -134,8 +139,14 @@ class PayoffController:
 
     def observe(self, rounds: Sequence[Round]) -> None:
         """Learn from one step of the loop, the rounds of all samples that ran in it."""
-        self._lessons.add(Seen(rounds, self._present, self._rows, self._left))
-        self._left = 0
+        seen = Seen(rounds, self._present, self._rows, self._left, self._stood)
+        self._lessons.add(seen, wait=self._standing.lasts(self._step + 1))
+        self._left, self._stood = 0, None
+
+    def _learn(self) -> None:
+        """All that was seen is to count from here on."""
+        self._lessons.read()
+        self._width.begin(self._lessons.beside)
 
     def _noted(self, askers: Sequence[Asker], pile: Pile, choices: list[Choice]) -> list[Choice]:
         """The choices, remembered, and entered for whoever asks why."""

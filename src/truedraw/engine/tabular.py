@@ -105,7 +105,7 @@ class TabularEngine:
         for token, parent in zip(work.proposal.tokens.tolist(), work.proposal.parents.tolist(), strict=True):
             before = contexts[0] if parent == ROOT else contexts[1 + parent]
             contexts.append((*before, token)[-self._order :] if self._order else ())
-        return np.stack([self._lookup(context) for context in contexts])  # [1 + nodes, vocab]
+        return np.array([self._lookup(context) for context in contexts])  # [1 + nodes, vocab]
 
     def _lookup(self, context: Context) -> Any:
         while context not in self._logits:

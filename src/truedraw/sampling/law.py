@@ -21,6 +21,8 @@ from truedraw.sampling.steps import steps
 from truedraw.sampling.temperature import times
 from truedraw.sampling.transform import Fused, Transform, fused, fused_steps, suits
 
+NONE: tuple[Floats, Ints] = np.empty(0), np.empty(0, np.int64)
+"""Where nothing is listed."""
 TEMPERATURE = "temperature"
 """The name of a step."""
 
@@ -121,8 +123,8 @@ def law_of(logits: Logits, how: Transform, edits: Edits | None = None) -> Floats
     from truedraw.sampling.kernels.entry import edited_law, law_into
 
     vocab = len(logits)
-    p, few = np.empty(vocab), vocab if how.cuts else 0
-    memory = p, np.empty(few), np.empty(few, np.int64)
+    p = np.empty(vocab)
+    memory = (p, np.empty(vocab), np.empty(vocab, np.int64)) if how.cuts else (p, *NONE)
     if edits is None:
         top = law_into(logits, tuple(how), memory, p)
     else:

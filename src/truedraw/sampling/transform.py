@@ -8,9 +8,10 @@ logarithm asks `fused`, so all do it in the same way.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from truedraw.protocol import Law, Logits
 from truedraw.sampling.edits import Edits
@@ -57,8 +58,14 @@ def fused(law: Law, logits: Logits) -> FusedLaw | None:
 
 
 def suits(logits: Logits) -> bool:
-    """Whether the kernels are compiled for such a row: another kind of array would be compiled for anew."""
-    return logits.dtype == np.float32 and logits.flags.c_contiguous and logits.flags.writeable
+    """Whether the kernels are compiled for such a row."""
+    return fits(logits, np.float32)
+
+
+def fits(values: NDArray[Any], kind: type[np.generic]) -> bool:
+    """Whether compiled code is there for such an array: for another kind it would be compiled anew."""
+    flags = values.flags
+    return values.dtype == kind and flags.c_contiguous and flags.writeable
 
 
 def fused_steps(named: Sequence[tuple[str, Step]]) -> Fused | None:

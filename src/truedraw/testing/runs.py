@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from truedraw.control.fixed import FixedController
-from truedraw.engine.tabular import TabularEngine
 from truedraw.generate.ending import Ending
 from truedraw.generate.loop import rounds
 from truedraw.generate.sample import Parts, Sample, Together
 from truedraw.protocol import Drafter, Engine, Observer, Randomness, Round, Verifier
 from truedraw.sampling.law import SamplingLaw
-from truedraw.sampling.params import sampling_params
 from truedraw.sampling.step import Opening
 from truedraw.testing.scenarios import Scenario, TableDrafter
 
@@ -38,7 +36,7 @@ def run(
     ending: type[Ending] = Ending,
 ) -> tuple[tuple[int, ...], ...]:
     """The texts of n samples, as the production loop emits them on one branch."""
-    runs_on = engine or TabularEngine(scenario.target)
+    runs_on = engine or scenario.engine
     parts = parts_of(scenario, verifier, drafter)
     samples = [started(parts, scenario, walker, i, runs_on, prompt, ending) for i in range(n)]
     texts: list[list[int]] = [[] for _ in samples]
@@ -61,7 +59,7 @@ def rounds_of_one(
     observer: Observer | None = None, *, prompt: Sequence[int] = PROMPT,
 ) -> Iterator[list[Round]]:  # fmt: skip
     """The rounds of one sample."""
-    engine = TabularEngine(scenario.target)
+    engine = scenario.engine
     sample = started(parts_of(scenario, verifier, drafter, observer), scenario, walker, 0, engine, prompt)
     return rounds(engine, FixedController(scenario.draft_tokens), Together([sample]))
 
@@ -80,7 +78,7 @@ def started(
     """One sample, before its first round."""
     chance = walker.sample(index)
     opening = Opening(tuple(prompt), engine.vocab_size, scenario.end_ids, chance, masks=scenario.masks)
-    law = SamplingLaw(sampling_params(scenario.params), opening)
+    law = SamplingLaw(scenario.sampling, opening)
     return Sample(
         number=index,
         parts=parts,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from truedraw.engine.tabular import Context, TabularEngine
 from truedraw.errors import BadParameter
 from truedraw.protocol import DraftState, Floats, Law, Proposal, Purpose, Randomness, Scores, Work
+from truedraw.sampling.params import SamplingParams, sampling_params
 from truedraw.sampling.step import Step
 
 Table = Mapping[Context, Sequence[float]]
@@ -29,6 +31,16 @@ class Scenario:
     max_tokens: int = 4
     end_ids: tuple[int, ...] = ()
     masks: tuple[Step, ...] = ()  # further steps of the law, a grammar's for instance
+
+    @cached_property
+    def sampling(self) -> SamplingParams:
+        """Its parameters: a law is enumerated in thousands of runs."""
+        return sampling_params(self.params)
+
+    @cached_property
+    def engine(self) -> TabularEngine:
+        """Of the target; it holds no state."""
+        return TabularEngine(self.target)
 
     def __str__(self) -> str:
         return self.name

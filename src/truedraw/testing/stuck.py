@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from truedraw.control.fixed import FixedController
-from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadParameter, EngineError
 from truedraw.generate.ending import Ending
 from truedraw.generate.loop import rounds
@@ -23,7 +22,7 @@ def run_or_error(
     prompt: Sequence[int] = PROMPT, ending: type[Ending] = Ending,
 ) -> tuple[int, ...]:  # fmt: skip
     """The text of one sample, with STUCK behind it where it ended with an error."""
-    engine, text = TabularEngine(scenario.target), list[int]()
+    engine, text = scenario.engine, list[int]()
     sample = started(parts_of(scenario, verifier, drafter), scenario, walker, 0, engine, prompt, ending)
     try:
         for (done,) in rounds(engine, FixedController(scenario.draft_tokens), Together([sample])):

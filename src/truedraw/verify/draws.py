@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from truedraw.protocol import DraftLaw, Floats, Purpose, Randomness, Rows
+from truedraw.sampling.transform import fits
 from truedraw.verify.residual import residual
 
 
@@ -39,15 +40,10 @@ class Draws:
     def left(self, p: Floats, q: DraftLaw | None, token: int, node: int) -> int:
         """after(residual(p, q, token), node); such randomness as can do so never writes the residual down."""
         own = getattr(self.randomness, "choose_left", None)
-        if own is None or not isinstance(q, np.ndarray) or not (fits(p) and fits(q)):
+        if own is None or not isinstance(q, np.ndarray) or not (fits(p, np.float64) and fits(q, np.float64)):
             return self.after(residual(p, q, token), node)
         return int(own(p, q, Purpose.RESIDUAL, self.position, 1 + node))
 
     def at(self, rows: Rows, node: int) -> int:
         """The same from the target's own row there."""
         return draw(rows, 1 + node, self.randomness, Purpose.RESIDUAL, self.position, 1 + node)
-
-
-def fits(law: Floats) -> bool:
-    """Whether compiled code is there for such an array."""
-    return law.dtype == np.float64 and law.flags.c_contiguous and law.flags.writeable

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 import numpy as np
 
 from truedraw.errors import BadInput, BadProposal
 from truedraw.protocol import ROOT, DraftLaw, Floats, Proposal, Rows, SparseLaw
+from truedraw.sampling.transform import fits
 
 SUM_TOLERANCE = 1e-6  # of a law's sum: float32 softmax over 1e5 entries stays inside, a forgotten mask does not
 
@@ -52,7 +56,7 @@ def check_confidence(proposal: Proposal) -> None:
     if given is None:
         return
     right = isinstance(given, np.ndarray) and given.shape == (len(proposal),) and given.dtype.kind == "f"
-    if not right or not bool(((given >= 0) & (given <= 1)).all()):
+    if not right or not all(0.0 <= each <= 1.0 for each in given.tolist()):
         raise BadProposal(f"confidence is {given!r:.80}; give a float array with a number from 0 to 1 for each node")
 
 
@@ -80,8 +84,9 @@ def has_ids(proposal: Proposal) -> bool:
 def check_law(law: DraftLaw, vocab: int, token: int, node: int) -> None:
     """Raises BadProposal unless `law` is one over `vocab` tokens, under which `token` can be drawn."""
     if isinstance(law, SparseLaw):
-        check_support(law, vocab, node)
-        check_weights(law.weights, node)
+        if not is_sound(law, vocab):  # nearly always it is
+            check_support(law, vocab, node)
+            check_weights(law.weights, node)
     elif law.shape != (vocab,):
         raise BadProposal(f"the law of draft node {node} has shape {law.shape}; the target's vocabulary is ({vocab},)")
     else:
@@ -91,6 +96,25 @@ def check_law(law: DraftLaw, vocab: int, token: int, node: int) -> None:
             f"the law of draft node {node} gives its own token {token} probability 0; "
             "report the very law that the token was drawn from, or None for a certain token"
         )
+
+
+def is_sound(law: SparseLaw, vocab: int) -> bool:
+    """Whether compiled code found nothing wrong with a law over `vocab` tokens; False where it has not looked."""
+    tokens, weights = law.tokens, law.weights
+    if law.vocab_size != vocab or tokens.ndim != 1 or tokens.shape != weights.shape or not len(tokens):
+        return False
+    if not (fits(tokens, np.int64) and fits(weights, np.float64)):
+        return False
+    return bool(looker()(tokens, weights, vocab, SUM_TOLERANCE))
+
+
+@cache
+def looker() -> Callable[..., bool]:
+    """Kept, since even a repeated import takes time in every round."""
+    from truedraw.sampling.kernels.lawful import is_lawful
+
+    found: Callable[..., bool] = is_lawful
+    return found
 
 
 def check_support(law: SparseLaw, vocab: int, node: int) -> None:

@@ -22,7 +22,7 @@ class Reading(NamedTuple):
     def weights(self, logits: Logits, law: Law) -> Floats:
         """q [known], all other tokens have 0; raises BadParameter where the law rules out all that the head knows."""
         if getattr(law, "transform", None) is not None:  # it does not ask which tokens it is applied to
-            return law(np.array(logits))
+            return law(logits)
         whole = np.full(self.vocab_size, -np.inf, np.float32)
         whole[self.tokens] = logits
         return law(whole)[self.tokens]
