@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from truedraw.control.experience import Experience
-from truedraw.control.late import LOOKS, Late
+from truedraw.control.late import BURST, LOOKS, RESTED, Late
 from truedraw.control.payoff import PayoffController
 from truedraw.control.width import Width
 from truedraw.protocol import NOTHING, Asker, Choice, Proposal, Round
@@ -45,6 +45,48 @@ def test_a_look_waits_for_what_its_token_costs():
     least = 5.0 / (LOOKS * Width(known, 15).plain(1))
     assert late.look([asker], [{}], int(0.9 * least)) is None
     assert late.look([asker], [{}], 10 * int(least)) == (0, "it")
+
+
+def test_a_look_goes_on_for_some_rounds_and_is_over_then():
+    late, asker = late_of(Experience()), Asker(0, 3, ("it",), {})
+    looked = []
+    for step in range(10**6, 10**6 + 3 * BURST):
+        late.weigh([asker], never)
+        found = late.look([asker], [{}], step)
+        looked.append(found is not None)
+        if found is not None:
+            late.chosen([asker], [Choice("it", tokens=1)], step)
+            late.saw([drafted(0, 1, 0)])
+    assert looked == [True] * BURST + [False] * 2 * BURST
+
+
+def test_a_look_that_was_broken_off_is_over():
+    late, asker = late_of(Experience()), Asker(0, 3, ("it",), {})
+    late.weigh([asker], never)
+    assert late.look([asker], [{}], 10**6) == (0, "it")
+    late.chosen([asker], [Choice("it", tokens=1)], 10**6)
+    assert late.look([asker], [{}], 10**6 + 2) is None
+
+
+@pytest.mark.parametrize(("rested", "counts"), [(1, True), (RESTED, True), (RESTED + 1, False), (1000, False)])
+def test_the_first_call_behind_a_rest_tells_nothing_of_what_calls_take(rested, counts):
+    """It finds nothing near; but what became of its drafts counts."""
+    known = Experience()
+    late, asker = late_of(known), Asker(0, 3, ("it",), {})
+
+    def call(step, seconds):
+        late.weigh([asker], never)
+        late.chosen([asker], [Choice("it", tokens=1)], step)
+        return late.saw([drafted(0, 1, 1, late=seconds)])
+
+    assert call(1, 9.0)  # nobody had drafted before
+    for step in range(2, 12):
+        assert not call(step, 0.1)
+    before, gains = known.of("it").pace.rates, known.of("it").acceptance.gains().tolist()
+    assert before.token == pytest.approx(0.1)
+    assert call(11 + rested, 0.2) is not counts
+    assert (known.of("it").pace.rates != before) is counts
+    assert known.of("it").acceptance.gains().tolist() != gains
 
 
 def test_acceptance_is_learnt_from_every_text_of_a_call():

@@ -15,7 +15,9 @@ from truedraw.control.width import Width
 from truedraw.protocol import Asker, Choice, Proposal, Round
 
 LOOKS = 0.005  # of the time, that looks may take
-LOOK_EVERY = 24  # rounds at least between tokens drafted by one that does not pay, to see whether it does by now
+LOOK_EVERY = 24  # rounds at least between looks at one that does not pay, to see whether it does by now
+BURST = 2  # rounds of a look, a token in each
+RESTED = 8  # rounds in which a source drafted nothing: its next call takes up to twice as long as those behind it
 Kind = tuple[str, bool]
 """A drafter, and whether a coupled rule judges what it drafts."""
 
@@ -29,6 +31,8 @@ class Late:
         self._promises: dict[Kind, Promise] = {}
         self._asked: dict[int, Kind] = {}  # texts that draft in this round, and by whom
         self._used: dict[str, int] = {}  # the last round in which such a source drafted
+        self._is_fresh = False  # one of those who draft in this round has rested
+        self._look: tuple[Kind, int, int] | None = None  # under way: at whom, its last round, and rounds left
 
     def weigh(self, askers: Sequence[Asker], is_cheap: Callable[[Record], bool]) -> bool:
         """What each source would bring that is not cheap; whether any is worth its price."""
@@ -51,44 +55,59 @@ class Late:
     ) -> tuple[int, str] | None:
         """A text, by its place, and a source that is to draft a token for it, to see whether it pays by now.
 
-        One that was asked in this round is not asked again.
+        One that was asked in this round is not asked again. A look goes on for some rounds: what it takes to draft is
+        seen behind the first of them.
         """
-        samples = len(askers)
-        for source, coupled in self._worths:
-            passed = step - self._used.get(source, 0)
-            if passed < LOOK_EVERY:
-                continue
-            price = self._width.extra(samples, 1) + self._promises[source, coupled].price(1)
-            if passed < price / (LOOKS * self._width.plain(samples)):
+        last, self._look = self._look, None
+        for kind in self._worths:
+            goes_on = last is not None and last[:2] == (kind, step - 1)
+            if not goes_on and not self._is_due(kind, len(askers), step):
                 continue
             for place, (asker, made) in enumerate(zip(askers, offers, strict=True)):
-                if asker.room and source in asker.sources and asker.coupled == coupled and source not in made:
-                    return place, source
+                if asker.room and kind[0] in asker.sources and asker.coupled == kind[1] and kind[0] not in made:
+                    left = last[2] if goes_on and last is not None else BURST
+                    self._look = (kind, step, left - 1) if left > 1 else None
+                    return place, kind[0]
         return None
+
+    def _is_due(self, kind: Kind, samples: int, step: int) -> bool:
+        passed = step - self._used.get(kind[0], 0)
+        if passed < LOOK_EVERY:
+            return False
+        price = self._width.extra(samples, 1) + self._promises[kind].price(1)
+        return passed >= BURST * price / (LOOKS * self._width.plain(samples))
 
     def chosen(self, askers: Sequence[Asker], choices: Sequence[Choice], step: int) -> dict[int, tuple[float, float]]:
         """These are asked now; the draft tokens that should be kept, and the seconds they take, by the text's place."""
         late = [place for place, choice in enumerate(choices) if choice.tokens]
         kinds = {place: (choices[place].source, askers[place].coupled) for place in late}
         self._asked = {askers[place].sample: kind for place, kind in kinds.items()}
+        self._is_fresh = any(step - self._used.get(source, -RESTED) > RESTED for source, _ in kinds.values())
         self._used |= {source: step for source, _ in kinds.values()}
         asked = {place: (self._promises[kind], choices[place].tokens) for place, kind in kinds.items()}
         return {place: (promise.gain(tokens), promise.price(tokens)) for place, (promise, tokens) in asked.items()}
 
-    def saw(self, rounds: Iterable[Round]) -> None:
-        """What came of it. One call drafted for all texts of a source, and tells once what a text takes."""
+    def saw(self, rounds: Iterable[Round]) -> bool:
+        """What came of it; whether the round tells nothing of times, since somebody drafted behind a rest.
+
+        One call drafted for all texts of a source, and tells once what a text takes.
+        """
+        is_fresh, self._is_fresh = self._is_fresh, False
         calls: dict[Kind, list[Round]] = {}
         for done in rounds:
             kind = self._asked.pop(done.sample, None)
             if kind is not None and done.pass_rows and done.late_seconds is not None:
                 calls.setdefault(kind, []).append(done)
         for kind, group in calls.items():
-            self._learn(kind, group)
+            self._learn(kind, group, is_fresh)
+        return is_fresh
 
-    def _learn(self, kind: Kind, group: Sequence[Round]) -> None:
+    def _learn(self, kind: Kind, group: Sequence[Round], is_fresh: bool) -> None:
         record = self._known.of(*kind)
         for done in group:
             record.acceptance.add(done.drafted, done.accepted)
+        if is_fresh:
+            return
         levels = self._promises[kind].levels(max(done.drafted for done in group))
         tokens, seconds = sum(done.drafted for done in group), sum(done.late_seconds or 0.0 for done in group)
         record.pace.add(seconds / len(group), tokens / len(group), levels)

@@ -74,7 +74,7 @@ class Lessons:
             self._stood(seen.stood)
         for done in rounds:
             self._texts.follow(done)
-        self._late.saw(rounds)
+        is_fresh = self._late.saw(rounds)
         rows = rounds[0].pass_rows
         if rows == 0:  # nothing was computed, so nothing was drafted either
             return
@@ -85,7 +85,8 @@ class Lessons:
         engine, texts = sum(done.engine_seconds for done in rounds), len(rounds)
         self._costs.add(rows, engine, texts, rounds[0].padding_rows)
         rest = sum(done.seconds - done.draft_seconds for done in rounds) - engine
-        self._known.upkeep.add(texts, sum(done.drafted for done in rounds), rest)
+        if not is_fresh:
+            self._known.upkeep.add(texts, sum(done.drafted for done in rounds), rest)
         self._listening.add(rest, dozing=seen.left > 1)
 
     def _stood(self, stood: Stood) -> None:
