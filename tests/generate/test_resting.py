@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from truedraw import load
+from truedraw.control.fixed import FixedController
 from truedraw.control.payoff import PayoffController
 from truedraw.draft.ngram import NgramDrafter, NgramState
 from truedraw.draft.several import SeveralStates
@@ -191,3 +192,19 @@ def test_a_controller_is_not_asked_for_nobody(monkeypatch) -> None:
     assert guess(controller, schedule, turn) == 0.0
     assert [type(error) for error in failed] == [ZeroDivisionError]
     assert not turn.samples
+
+
+def test_nobody_is_asked_where_nothing_is_ever_to_be_drafted() -> None:
+    assert FixedController(0).rest([0, 1]) > 0
+    assert FixedController(1).rest([0, 1]) == 0
+
+    class Asked(NgramDrafter):
+        def propose(self, states, budgets, randomness):
+            raise AssertionError("asked")
+
+    parts = Parts(Asked(), None, controller=FixedController(0))
+    sample = Sample(0, parts, FREE, PhiloxRandomness(1), SimpleNamespace(room=9), None, Asked().open([1, 2, 1], FREE))
+    guess(FixedController(3), None, Turn([sample]))
+    assert sample.proposal is not None
+    assert not len(sample.proposal)
+    assert sample.source == ""

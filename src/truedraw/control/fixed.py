@@ -16,6 +16,10 @@ class FixedController:
 
     num_speculative_tokens: int
 
+    def rest(self, samples: Sequence[int]) -> int:
+        """protocol.Rests: where the number is 0, this round and the next, and so on; it saves the asking."""
+        return 0 if self.num_speculative_tokens else 2
+
     def budget(self, askers: Sequence[Asker]) -> list[dict[str, int]]:
         """The number, or less where the text has less room left."""
         return [{asker.sources[0]: self._tokens(asker)} if self._tokens(asker) else {} for asker in askers]
