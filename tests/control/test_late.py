@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from truedraw.control.average import FIRST
 from truedraw.control.experience import Experience
 from truedraw.control.late import BURST, LOOKS, RESTED, Late
 from truedraw.control.payoff import PayoffController
@@ -79,6 +80,8 @@ def test_the_first_call_behind_a_rest_tells_nothing_of_what_calls_take(rested, c
         late.chosen([asker], [Choice("it", tokens=1)], step)
         return late.saw([drafted(0, 1, 1, late=seconds)])
 
+    for _ in range(FIRST):
+        known.of("it").pace.add(0.1, 1)
     assert call(1, 9.0)  # nobody had drafted before
     for step in range(2, 12):
         assert not call(step, 0.1)
@@ -156,3 +159,63 @@ def test_what_cheap_drafters_took_is_theirs():
     drafters = controller.account.explanation().drafters
     assert drafters["it"].seconds == pytest.approx(0.1 * asked)
     assert drafters["cheap"].seconds == pytest.approx(40 * 0.005)
+
+
+def test_who_has_rested_hides_nothing_of_what_others_take():
+    known = Experience()
+    late, askers = late_of(known), [Asker(0, 3, ("it",), {}), Asker(1, 3, ("other",), {})]
+    for name in ("it", "other"):
+        for _ in range(FIRST):
+            known.of(name).pace.add(0.1, 1)
+    for step in range(1, 20):
+        late.weigh(askers, never)
+        late.chosen(askers, [Choice("it", tokens=1), Choice()], step)
+        late.saw([drafted(0, 1, 1)])
+    before = {name: known.of(name).pace.rates for name in ("it", "other")}
+    late.weigh(askers, never)
+    late.chosen(askers, [Choice("it", tokens=1), Choice("other", tokens=1)], 20)
+    assert late.saw([drafted(0, 1, 1, late=0.2), drafted(1, 1, 1, late=0.2)])
+    assert known.of("it").pace.rates != before["it"]
+    assert known.of("other").pace.rates == before["other"]
+
+
+def test_before_anything_is_known_the_first_call_counts():
+    known = Experience()
+    late, asker = late_of(known), Asker(0, 3, ("it",), {})
+    for step in (100, 200, 300):  # never twice in a row
+        late.weigh([asker], never)
+        late.chosen([asker], [Choice("it", tokens=1)], step)
+        late.saw([drafted(0, 1, 1)])
+    assert known.of("it").pace.is_measured
+
+
+def looks(world_seconds, rounds):
+    """Rounds in which a drafted source, which takes so long a token in a round, was asked for one."""
+    controller, found = PayoffController(), []
+    controller._known.of("it").is_certain = False
+    for step in range(rounds):
+        if controller.rest([0]):
+            tokens = 0
+        else:
+            controller.budget([Asker(0, 3, ("it",), {})])
+            (choice,) = controller.choose([Asker(0, 3, ("it",), {})], [{}], {})
+            tokens = choice.tokens
+        took = world_seconds(step) * tokens
+        kept = min(tokens, int(step % 10 < 6))
+        found += [step] * bool(tokens)
+        controller.observe([
+            Round(0, (0,) * (1 + kept), (), (), (), tokens, kept, draft_seconds=took, late_seconds=took or None,
+                  engine_seconds=3.5, seconds=3.7 + took, pass_rows=1 + tokens, source="it" if tokens else "")
+        ])  # fmt: skip
+    return found
+
+
+def test_where_nothing_pays_looks_come_in_pairs():
+    found = [step for step in looks(lambda step: 5.0, 6000) if step > 300]
+    assert len(found) >= 2 * BURST
+    assert all(second == first + 1 for first, second in zip(found[::2], found[1::2], strict=False))
+
+
+def test_what_has_become_cheap_is_found():
+    found = looks(lambda step: 5.0 if step < 300 else 0.3, 12000)
+    assert len([step for step in found if step > 10000]) > 1500

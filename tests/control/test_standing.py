@@ -211,3 +211,30 @@ def test_what_is_read_together_teaches_the_same() -> None:
                 found.drafters["model"].accepted, found.drafters["model"].expected)  # fmt: skip
 
     assert taught(reads=True) == taught(reads=False)
+
+
+def test_a_round_that_was_never_seen_leaves_nothing_behind() -> None:
+    """Its only drafter failed, say, or the text had to wait."""
+    controller, asker = standing_controller()
+    for other in (Asker(7, MOST, ("other",), {}, True), replace(asker, room=1)):
+        while not controller._standing._choices:
+            turn(controller, asker)
+        controller.budget([asker])
+        controller.choose([asker], [{}], {})
+        controller._lessons.read()
+        entered = controller._account._sums.rounds
+        turn(controller, other)
+        controller._lessons.read()
+        assert controller._account._sums.rounds == entered + 1
+
+
+def test_nothing_waits_behind_the_end_of_a_text() -> None:
+    controller, asker = standing_controller()
+    controller._lessons.read()
+    before = passes(controller)
+    controller.budget([asker])
+    (choice,) = controller.choose([asker], [{}], {})
+    assert choice.tokens
+    controller.observe([Round(0, (0,), (), (), (), 1, 0, engine_seconds=1.0, seconds=1.1, pass_rows=2,
+                              finish_reason="stop")])  # fmt: skip
+    assert passes(controller) == before + 1

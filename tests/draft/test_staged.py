@@ -222,7 +222,9 @@ def contract(vocab: int, coupled: bool, stage: str) -> None:
         check()
 
 
-@pytest.mark.parametrize(("stage", "vocab"), [("ngram", 3), ("model", 2), ("model", 50)])
+@pytest.mark.parametrize(
+    ("stage", "vocab"), [("ngram", 3), ("model", 2), pytest.param("ngram", 50, marks=pytest.mark.slow), ("model", 50)]
+)
 def test_it_keeps_the_contract_of_a_drafter(stage: str, vocab: int) -> None:
     contract(vocab, False, stage)
 

@@ -31,7 +31,7 @@ class Late:
         self._promises: dict[Kind, Promise] = {}
         self._asked: dict[int, Kind] = {}  # texts that draft in this round, and by whom
         self._used: dict[str, int] = {}  # the last round in which such a source drafted
-        self._is_fresh = False  # one of those who draft in this round has rested
+        self._fresh: set[Kind] = set()  # of those who draft in this round, whoever has rested
         self._look: tuple[Kind, int, int] | None = None  # under way: at whom, its last round, and rounds left
 
     def weigh(self, askers: Sequence[Asker], is_cheap: Callable[[Record], bool]) -> bool:
@@ -40,7 +40,7 @@ class Late:
         roomy = sorted(askers, key=lambda asker: asker.room)  # whoever has most room is told most of a source's worth
         told = {(source, asker.coupled): asker.worths.get(source) for asker in roomy for source in asker.sources}
         late = {kind: worths for kind, worths in told.items() if not is_cheap(self._known.of(*kind))}
-        self._asked = {}
+        self._asked, self._fresh = {}, set()
         self._promises = {kind: Promise.of(self._known.of(*kind), worths) for kind, worths in late.items()}
         self._worths = {kind: promise.net(rate) for kind, promise in self._promises.items()}
         return any(self._worths.values())
@@ -70,6 +70,11 @@ class Late:
                     return place, kind[0]
         return None
 
+    @property
+    def is_looking(self) -> bool:
+        """Whether a look goes on in the next round."""
+        return self._look is not None
+
     def _is_due(self, kind: Kind, samples: int, step: int) -> bool:
         passed = step - self._used.get(kind[0], 0)
         if passed < LOOK_EVERY:
@@ -82,7 +87,7 @@ class Late:
         late = [place for place, choice in enumerate(choices) if choice.tokens]
         kinds = {place: (choices[place].source, askers[place].coupled) for place in late}
         self._asked = {askers[place].sample: kind for place, kind in kinds.items()}
-        self._is_fresh = any(step - self._used.get(source, -RESTED) > RESTED for source, _ in kinds.values())
+        self._fresh = {kind for kind in kinds.values() if step - self._used.get(kind[0], -RESTED) > RESTED}
         self._used |= {source: step for source, _ in kinds.values()}
         asked = {place: (self._promises[kind], choices[place].tokens) for place, kind in kinds.items()}
         return {place: (promise.gain(tokens), promise.price(tokens)) for place, (promise, tokens) in asked.items()}
@@ -92,21 +97,21 @@ class Late:
 
         One call drafted for all texts of a source, and tells once what a text takes.
         """
-        is_fresh, self._is_fresh = self._is_fresh, False
+        fresh, self._fresh = self._fresh, set()
         calls: dict[Kind, list[Round]] = {}
         for done in rounds:
             kind = self._asked.pop(done.sample, None)
             if kind is not None and done.pass_rows and done.late_seconds is not None:
                 calls.setdefault(kind, []).append(done)
         for kind, group in calls.items():
-            self._learn(kind, group, is_fresh)
-        return is_fresh
+            self._learn(kind, group, kind in fresh)
+        return bool(fresh)
 
     def _learn(self, kind: Kind, group: Sequence[Round], is_fresh: bool) -> None:
         record = self._known.of(*kind)
         for done in group:
             record.acceptance.add(done.drafted, done.accepted)
-        if is_fresh:
+        if is_fresh and record.pace.is_measured:
             return
         levels = self._promises[kind].levels(max(done.drafted for done in group))
         tokens, seconds = sum(done.drafted for done in group), sum(done.late_seconds or 0.0 for done in group)

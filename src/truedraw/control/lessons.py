@@ -53,7 +53,7 @@ class Lessons:
         return min(self._lately)
 
     def add(self, seen: Seen, wait: bool) -> None:
-        """To be read before anything is decided; at once where that is next, which it is not where these are to wait:
+        """To be read before anything is decided; at once where that is next, unless it is said that it can wait: then
         no round's time has a part in it."""
         self._unread.append(seen)
         is_last = not wait and seen.left <= 1 and any(done.sample in seen.present for done in seen.rounds)

@@ -66,7 +66,7 @@ class PayoffController:
 
     def budget(self, askers: Sequence[Asker]) -> list[dict[str, int]]:
         """All that cheap drafters can offer; one token of those whose cost is not known yet."""
-        self._step, self._left = self._step + 1, 0
+        self._step, self._left, self._stood = self._step + 1, 0, None
         self._present = {asker.sample for asker in askers}
         if self._standing.quiet(self._step, askers) is not None:
             return [{} for _ in askers]
@@ -81,6 +81,7 @@ class PayoffController:
         if left <= 0:
             return 0
         self._step, self._present, self._rows, self._left = self._step + 1, set(samples), 0, left
+        self._stood = None
         self._standing.drop()
         return left
 
@@ -126,6 +127,8 @@ class PayoffController:
 
     def _rest(self, samples: int) -> int:
         """Rounds to the next one in which drafters are asked, and what they bring is weighed."""
+        if self._late.is_looking:
+            return 1
         idle = max(self._weighing.value, self._listening.seconds) / (IDLE * self._width.plain(samples))
         is_busy = self._width.rows > 0 or not self._costs.is_known
         wanted = max(int(idle) + 1, 1 if self._listening.is_known else DOZING)
@@ -140,7 +143,8 @@ class PayoffController:
     def observe(self, rounds: Sequence[Round]) -> None:
         """Learn from one step of the loop, the rounds of all samples that ran in it."""
         seen = Seen(rounds, self._present, self._rows, self._left, self._stood)
-        self._lessons.add(seen, wait=self._standing.lasts(self._step + 1))
+        is_over = any(done.finish_reason is not None for done in rounds)
+        self._lessons.add(seen, wait=self._standing.lasts(self._step + 1) and not is_over)
         self._left, self._stood = 0, None
 
     def _learn(self) -> None:

@@ -19,7 +19,7 @@ def is_lawful(tokens, weights, vocab, tolerance):  # type: ignore[no-untyped-def
 
 @compiled(nogil=True, error_model="numpy", fastmath={"reassoc"})
 def sum_of_squares(weights):  # type: ignore[no-untyped-def]
-    """Of weights [m]."""
+    """Of weights [m], added up in any order: the last bits may be other than numpy's."""
     total = 0.0
     for i in range(weights.shape[0]):
         total += weights[i] * weights[i]
