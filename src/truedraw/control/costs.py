@@ -99,7 +99,7 @@ class PassCosts:
         computed, before, seconds = rows + padding, self._step, max(seconds, INSTANT)
         if padding and self.ladder is not PADDED:
             self._tell_fewer()
-        self._step, self.num_passes = step(computed, self.ladder), self.num_passes + 1
+        self._step, self.num_passes = self.step(computed), self.num_passes + 1
         if rows == 1 and computed == 2:
             self.least = 2
         rows = computed - padding // 2
@@ -123,9 +123,7 @@ class PassCosts:
     def _tell_fewer(self) -> None:
         """What was learnt of counts between those that the engine pads to is left out."""
         self.ladder = PADDED
-        self._beside = {
-            kind: known for kind, known in self._beside.items() if kind[0] in PADDED or kind[0] > PADDED[-1]
-        }
+        self._beside = {kind: known for kind, known in self._beside.items() if self.step(kind[0]) == kind[0]}
 
     def _give_up(self, rows: int, texts: int) -> None:
         """Go by the usual table, by which the last pass takes as long."""
@@ -134,24 +132,28 @@ class PassCosts:
         self._beside, self._usual = {}, 0.0
         self._slowness = log(took / self.table(rows, texts))
 
+    def step(self, rows: int) -> int:
+        """The row count that stands for so many rows, among those that are told apart."""
+        return step(rows, self.ladder)
+
     def passes(self, rows: int, texts: int = 1) -> int:
         """How many of so many rows and texts were measured."""
-        here = self._beside.get((step(rows, self.ladder), texts))
+        here = self._beside.get((self.step(rows), texts))
         return 0 if here is None else here.count
 
     def last(self, rows: int, texts: int = 1) -> int:
         """The number of the last pass of so many rows and texts that was measured."""
-        here = self._beside.get((step(rows, self.ladder), texts))
+        here = self._beside.get((self.step(rows), texts))
         return 0 if here is None else here.at
 
     def alike(self, rows: int, others: int) -> bool:
         """Whether the engine computes the same for both."""
-        return step(max(rows, self.least), self.ladder) == step(max(others, self.least), self.ladder)
+        return self.step(max(rows, self.least)) == self.step(max(others, self.least))
 
     def seconds(self, rows: int, texts: int = 1) -> float:
         """Of a pass over `rows`, those of the texts and of their drafts; in units of the table at first."""
         rows = max(rows, self.least)
-        here = self._beside.get((step(rows, self.ladder), texts))
+        here = self._beside.get((self.step(rows), texts))
         beside = self._usual if here is None else here.value(self.num_passes, self._usual)
         return self.table(rows, texts) * exp(self._slowness + beside)
 

@@ -11,7 +11,6 @@ from truedraw.control.account import Account
 from truedraw.control.experience import Experience
 from truedraw.control.late import Late
 from truedraw.control.listening import Listening
-from truedraw.control.table import step
 from truedraw.control.texts import Texts
 from truedraw.control.width import Beside
 from truedraw.protocol import Asker, Choice, Round
@@ -80,7 +79,7 @@ class Lessons:
             return
         computed, decided = rows + rounds[0].padding_rows, len(rounds) + seen.rows
         is_other = rows <= decided and not self._costs.alike(decided, computed)
-        self._account.saw(rounds, rows, step(computed, self._costs.ladder) if is_other else decided)
+        self._account.saw(rounds, rows, self._costs.step(computed) if is_other else decided)
         self._lately.append(beside(seen, rows))
         engine, texts = sum(done.engine_seconds for done in rounds), len(rounds)
         self._costs.add(rows, engine, texts, rounds[0].padding_rows)
