@@ -6,7 +6,7 @@ import pytest
 
 from truedraw.control.average import FIRST
 from truedraw.control.experience import Experience
-from truedraw.control.late import BURST, LOOKS, RESTED, Late
+from truedraw.control.late import BURST, LOOK_EVERY, LOOKS, RESTED, Late
 from truedraw.control.payoff import PayoffController
 from truedraw.control.width import Width
 from truedraw.protocol import NOTHING, Asker, Choice, Proposal, Round
@@ -29,12 +29,15 @@ def late_of(known):
     return Late(known, Width(known, 15))
 
 
-def test_whoever_has_most_room_tells_a_source_s_worth():
+def test_each_text_is_offered_what_its_own_drafts_are_worth():
     late = late_of(Experience())
-    wide, narrow = [(0.9, 1), (0.8, 2), (0.7, 3)], [(0.9, 1)]
-    askers = [Asker(0, 3, ("it",), {"it": wide}), Asker(1, 1, ("it",), {"it": narrow})]
-    late.weigh(askers, never)
-    assert [len(late.offers(asker)[0].survivals) for asker in askers] == [3, 1]
+    much, little = [(0.9, 1), (0.8, 2), (0.7, 3)], [(0.2, 1), (0.1, 2)]
+    askers = [Asker(0, 3, ("it",), {"it": much}), Asker(1, 1, ("it",), {"it": little}), Asker(2, 9, ("it",))]
+    assert late.weigh(askers, never)
+    first, second, told_by_position = (late.offers(asker)[0].survivals for asker in askers)
+    assert first == pytest.approx([0.9, 0.8, 0.7])
+    assert second == pytest.approx([0.2])  # as much as it has room for
+    assert told_by_position == pytest.approx(Experience().of("it").acceptance.gains()[:9])
 
 
 def test_a_look_waits_for_what_its_token_costs():
@@ -43,29 +46,72 @@ def test_a_look_waits_for_what_its_token_costs():
         known.of("it").pace.add(5.0, 1)
     late, asker = late_of(known), Asker(0, 3, ("it",), {})
     late.weigh([asker], never)
-    least = 5.0 / (LOOKS * Width(known, 15).plain(1))
-    assert late.look([asker], [{}], int(0.9 * least)) is None
-    assert late.look([asker], [{}], 10 * int(least)) == (0, "it")
+    least = BURST * 5.0 / (LOOKS * Width(known, 15).plain(1))
+    known.rounds = int(0.9 * least)
+    assert late.look([asker], [{}], 1) is None
+    known.rounds = 2 * int(least)
+    assert late.look([asker], [{}], 2) == (0, "it")
+
+
+def test_a_look_at_what_hardly_loses_is_due_soon():
+    """What it keeps pays for a part of it; and where others draft, what they would bring is lost."""
+
+    def waits(kept, beside=0.0):
+        known = Experience()
+        width = Width(known, 15)
+        late, asker = Late(known, width), Asker(0, 3, ("it",), {"it": [(kept, 1)]})
+        for _ in range(3):
+            known.of("it").pace.add(0.5 * known.costs.seconds(1), 1, 1)
+        width.rate = lambda samples: (1.0 + beside) / width.plain(samples)
+        late.weigh([asker], never)
+        for known.rounds in range(10**4):
+            if late.look([asker], [{}], known.rounds) is not None:
+                return known.rounds
+        return None
+
+    assert waits(0.1) > waits(0.3) > waits(0.45) >= LOOK_EVERY
+    assert waits(0.99) == LOOK_EVERY
+    assert waits(0.3, beside=0.2) > 1.5 * waits(0.3)
+
+
+def test_looks_wait_over_the_ends_of_texts():
+    """Each text has a controller of its own, and may end before a look is due."""
+    known, found = Experience(), 0
+    known.of("it").is_certain = False
+    for _ in range(3):
+        known.of("it").pace.add(0.5, 1)
+    for _ in range(40):
+        controller, asker = PayoffController(known), Asker(0, 3, ("it",), {})
+        for _ in range(30):
+            choice = Choice()
+            if not controller.rest([0]):
+                controller.budget([asker])
+                (choice,) = controller.choose([asker], [{}], {})
+            found += choice.tokens
+            controller.observe([drafted(0, choice.tokens, 0, 0.5 if choice.tokens else None)])
+    assert found >= 2 * BURST
 
 
 def test_a_look_goes_on_for_some_rounds_and_is_over_then():
     late, asker = late_of(Experience()), Asker(0, 3, ("it",), {})
     looked = []
     for step in range(10**6, 10**6 + 3 * BURST):
+        late._known.rounds = step
         late.weigh([asker], never)
         found = late.look([asker], [{}], step)
         looked.append(found is not None)
         if found is not None:
-            late.chosen([asker], [Choice("it", tokens=1)], step)
+            late.chosen([asker], [Choice("it", tokens=1)])
             late.saw([drafted(0, 1, 0)])
     assert looked == [True] * BURST + [False] * 2 * BURST
 
 
 def test_a_look_that_was_broken_off_is_over():
     late, asker = late_of(Experience()), Asker(0, 3, ("it",), {})
+    late._known.rounds = 10**6
     late.weigh([asker], never)
     assert late.look([asker], [{}], 10**6) == (0, "it")
-    late.chosen([asker], [Choice("it", tokens=1)], 10**6)
+    late.chosen([asker], [Choice("it", tokens=1)])
     assert late.look([asker], [{}], 10**6 + 2) is None
 
 
@@ -76,8 +122,9 @@ def test_the_first_call_behind_a_rest_tells_nothing_of_what_calls_take(rested, c
     late, asker = late_of(known), Asker(0, 3, ("it",), {})
 
     def call(step, seconds):
+        known.rounds = step
         late.weigh([asker], never)
-        late.chosen([asker], [Choice("it", tokens=1)], step)
+        late.chosen([asker], [Choice("it", tokens=1)])
         return late.saw([drafted(0, 1, 1, late=seconds)])
 
     for _ in range(FIRST):
@@ -97,7 +144,7 @@ def test_acceptance_is_learnt_from_every_text_of_a_call():
     late = late_of(known)
     askers = [Asker(i, 3, ("it",), {}) for i in range(2)]
     late.weigh(askers, never)
-    late.chosen(askers, [Choice("it", tokens=1)] * 2, 1)
+    late.chosen(askers, [Choice("it", tokens=1)] * 2)
     late.saw([drafted(0, 1, 1), drafted(1, 1, 0)])
     other = Experience().of("it").acceptance
     other.add(1, 1)
@@ -110,7 +157,7 @@ def test_a_text_that_waited_is_not_learnt_by_a_later_promise():
     known = Experience()
     late, asker = late_of(known), Asker(0, 3, ("it",), {})
     late.weigh([asker], never)
-    late.chosen([asker], [Choice("it", tokens=2)], 1)
+    late.chosen([asker], [Choice("it", tokens=2)])
     late.weigh([Asker(1, 3, (), {})], never)
     late.saw([drafted(0, 2, 2)])
     assert known.of("it").acceptance.gains().tolist() == Experience().of("it").acceptance.gains().tolist()
@@ -118,6 +165,7 @@ def test_a_text_that_waited_is_not_learnt_by_a_later_promise():
 
 def test_who_has_offered_something_is_not_asked_again():
     late, askers = late_of(Experience()), [Asker(i, 3, ("it",), {}) for i in range(2)]
+    late._known.rounds = 10**6
     late.weigh(askers, never)
     assert late.look(askers, [{"it": NOTHING}, {}], 10**6) == (1, "it")
     assert late.look(askers, [{"it": NOTHING}, {"it": NOTHING}], 10**6) is None
@@ -128,12 +176,12 @@ def test_who_was_not_asked_for_want_of_room_has_not_found_nothing():
     late, asker = late_of(known), Asker(0, 3, ("it",), {})
     for _ in range(5):
         late.weigh([asker], never)
-        late.chosen([asker], [Choice("it", tokens=2)], 1)
+        late.chosen([asker], [Choice("it", tokens=2)])
         late.saw([drafted(0, 2, 1, late=0.2)])
     before = known.of("it").pace.rates, known.of("it").acceptance.found
     for _ in range(9):
         late.weigh([asker], never)
-        late.chosen([asker], [Choice("it", tokens=2)], 1)
+        late.chosen([asker], [Choice("it", tokens=2)])
         late.saw([drafted(0, 0, 0, late=None, cheap=0.05)])
     assert (known.of("it").pace.rates, known.of("it").acceptance.found) == before
     assert before[0].token == pytest.approx(0.1)
@@ -147,18 +195,20 @@ def test_what_cheap_drafters_took_is_theirs():
         known.of("cheap").pace.add(0.001, 1)
         known.of("it").pace.add(0.2, 2)
         known.of("it").acceptance.add(2, 2)
-    asked = 0
+    asked = offered = 0
     for _ in range(40):
         offers = [{name: Proposal.chain(()) for name in each} for each in controller.budget([asker])]
-        (choice,) = controller.choose([asker], offers, {"cheap": 0.005})
+        offered += len(offers[0])
+        (choice,) = controller.choose([asker], offers, {"cheap": 0.005} if offers[0] else {})
         late = 0.1 * choice.tokens if choice.tokens else None
         asked += choice.tokens
         controller.observe([drafted(0, choice.tokens, choice.tokens, late, cheap=0.005)])
     assert asked > 20
+    assert 5 <= offered < 40
     assert known.of("it").pace.token == pytest.approx(0.1)
     drafters = controller.account.explanation().drafters
     assert drafters["it"].seconds == pytest.approx(0.1 * asked)
-    assert drafters["cheap"].seconds == pytest.approx(40 * 0.005)
+    assert drafters["cheap"].seconds == pytest.approx(offered * 0.005)
 
 
 def test_who_has_rested_hides_nothing_of_what_others_take():
@@ -167,13 +217,14 @@ def test_who_has_rested_hides_nothing_of_what_others_take():
     for name in ("it", "other"):
         for _ in range(FIRST):
             known.of(name).pace.add(0.1, 1)
-    for step in range(1, 20):
+    for known.rounds in range(1, 20):
         late.weigh(askers, never)
-        late.chosen(askers, [Choice("it", tokens=1), Choice()], step)
+        late.chosen(askers, [Choice("it", tokens=1), Choice()])
         late.saw([drafted(0, 1, 1)])
     before = {name: known.of(name).pace.rates for name in ("it", "other")}
     late.weigh(askers, never)
-    late.chosen(askers, [Choice("it", tokens=1), Choice("other", tokens=1)], 20)
+    known.rounds = 20
+    late.chosen(askers, [Choice("it", tokens=1), Choice("other", tokens=1)])
     assert late.saw([drafted(0, 1, 1, late=0.2), drafted(1, 1, 1, late=0.2)])
     assert known.of("it").pace.rates != before["it"]
     assert known.of("other").pace.rates == before["other"]
@@ -182,9 +233,9 @@ def test_who_has_rested_hides_nothing_of_what_others_take():
 def test_before_anything_is_known_the_first_call_counts():
     known = Experience()
     late, asker = late_of(known), Asker(0, 3, ("it",), {})
-    for step in (100, 200, 300):  # never twice in a row
+    for known.rounds in (100, 200, 300):  # never twice in a row
         late.weigh([asker], never)
-        late.chosen([asker], [Choice("it", tokens=1)], step)
+        late.chosen([asker], [Choice("it", tokens=1)])
         late.saw([drafted(0, 1, 1)])
     assert known.of("it").pace.is_measured
 
@@ -210,12 +261,33 @@ def looks(world_seconds, rounds):
     return found
 
 
-def test_where_nothing_pays_looks_come_in_pairs():
-    found = [step for step in looks(lambda step: 5.0, 6000) if step > 300]
-    assert len(found) >= 2 * BURST
-    assert all(second == first + 1 for first, second in zip(found[::2], found[1::2], strict=False))
+def test_where_nothing_pays_looks_go_on_for_some_rounds():
+    found = [step for step in looks(lambda step: 5.0, 6000) if step > 600]
+    bursts = [found[place : place + BURST] for place in range(0, len(found), BURST)]
+    assert len(bursts) >= 3
+    assert all(burst == [*range(burst[0], burst[0] + BURST)] for burst in bursts[:-1])
+    assert len(found) < 0.02 * 5400
 
 
 def test_what_has_become_cheap_is_found():
     found = looks(lambda step: 5.0 if step < 300 else 0.3, 12000)
     assert len([step for step in found if step > 10000]) > 1500
+
+
+def test_a_price_that_was_wrong_is_learnt_anew_from_a_few_looks():
+    """Nobody knows what a drafter would have taken while it rested."""
+    known = Experience()
+    late, asker = late_of(known), Asker(0, 3, ("it",), {"it": [(0.4, 1)]})
+
+    def look(start, seconds):
+        for known.rounds in range(start, start + BURST):
+            late.weigh([asker], never)
+            late.chosen([asker], [Choice("it", tokens=1)])
+            late.saw([drafted(0, 1, 0, late=seconds)])
+
+    for start in range(0, 40 * BURST, BURST):
+        look(start, 3.0)
+    assert known.of("it").pace.tree(1, 1) == pytest.approx(3.0)
+    for number in range(1, 5):
+        look(40 * BURST + 150 * number, 1.0)
+    assert known.of("it").pace.tree(1, 1) < 1.5

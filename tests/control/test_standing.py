@@ -1,4 +1,4 @@
-"""Where nobody has offered anything, a decision stands for some rounds, and for nobody else."""
+"""A decision for drafts yet to be made stands for some rounds, and for nobody else."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ import pytest
 from control.worlds import MOST, Source, World
 from truedraw.control.late import Late
 from truedraw.control.payoff import PayoffController
-from truedraw.control.standing import ROUNDS, Standing
+from truedraw.control.standing import FIRST, ROUNDS, Standing
 from truedraw.protocol import Asker, Choice, Proposal, Round
 
 HERE = [Asker(1, 5, ("head",), {}, False), Asker(2, 5, ("head", "suffix"), {}, True)]
 CHOICES = [Choice("head", tokens=2), Choice()]
+NOBODY = [{}, {}]  # was asked
 NONE = [{}, {"suffix": Proposal.chain([])}]
 SOME = [{}, {"suffix": Proposal.chain([7])}]
+TAKEN = [Choice("head", tokens=2), Choice("suffix", np.array([0]))]
 
 
-def kept(offers=NONE, choices=CHOICES) -> Standing:
+def kept(offers=NOBODY, choices=CHOICES) -> Standing:
     standing = Standing()
     standing.keep(10, HERE, offers, list(choices))
     return standing
@@ -28,8 +30,8 @@ def kept(offers=NONE, choices=CHOICES) -> Standing:
 def test_it_stands_for_some_rounds() -> None:
     standing = kept()
     for step in range(11, 10 + ROUNDS):
-        assert standing.still(step, HERE, NONE) == CHOICES
-    assert standing.still(10 + ROUNDS, HERE, NONE) is None
+        assert standing.at(step, HERE) == CHOICES
+    assert standing.at(10 + ROUNDS, HERE) is None
 
 
 @pytest.mark.parametrize(
@@ -46,29 +48,42 @@ def test_it_stands_for_some_rounds() -> None:
     ids=["fewer", "another order", "more", "less room", "another rule", "fewer sources", "another text"],
 )
 def test_for_others_it_is_weighed_anew(askers) -> None:
-    assert kept().still(11, askers, NONE) is None
+    assert kept().at(11, askers) is None
 
 
 def test_less_room_that_is_enough() -> None:
-    assert kept().still(11, [replace(HERE[0], room=2), HERE[1]], NONE) == CHOICES
+    assert kept().at(11, [replace(HERE[0], room=2), HERE[1]]) == CHOICES
 
 
-def test_offers_are_always_weighed() -> None:
-    assert kept().still(11, HERE, SOME) is None
-    assert kept(SOME).still(11, HERE, NONE) is None
+@pytest.mark.parametrize("offers", [NONE, SOME])
+def test_where_offers_were_not_taken_it_stands_for_longer_each_time(offers) -> None:
+    """So they are asked for less often, and often again once they are of use."""
+    standing, step = Standing(), 10
+    for span in (FIRST, 2 * FIRST, ROUNDS, ROUNDS):
+        standing.keep(step, HERE, offers, list(CHOICES))
+        held = [standing.at(step + ahead, HERE) for ahead in range(1, span + 1)]
+        assert held == [*[CHOICES] * (span - 1), None]
+        step += span
+    standing.keep(step, HERE, SOME, list(TAKEN))
+    assert standing.at(step + 1, HERE) is None
+    standing.keep(step + 1, HERE, offers, list(CHOICES))
+    assert [standing.at(step + 1 + ahead, HERE) for ahead in (1, 2)] == [CHOICES, None]
 
 
-def test_another_decision_in_between_ends_it() -> None:
-    for askers, offers in ((HERE[:1], NONE[:1]), (HERE, SOME)):
-        standing = kept()
-        assert standing.still(11, askers, offers) is None
-        assert standing.still(12, HERE, NONE) is None
+def test_what_was_taken_of_offers_is_for_one_round() -> None:
+    assert kept(SOME, TAKEN).at(11, HERE) is None
+
+
+def test_another_text_in_between_ends_it() -> None:
+    standing = kept()
+    assert standing.at(11, HERE[:1]) is None
+    assert standing.at(12, HERE) is None
 
 
 def test_it_is_dropped() -> None:
     standing = kept()
     standing.drop()
-    assert standing.still(11, HERE, NONE) is None
+    assert standing.at(11, HERE) is None
 
 
 def turn(controller: PayoffController, asker: Asker, offers=None) -> Choice:
@@ -104,6 +119,7 @@ def test_a_measurement_ends_it(monkeypatch) -> None:
     controller, asker = standing_controller()
     with monkeypatch.context() as patch:
         patch.setattr(controller._yardstick, "is_due", lambda *_: True)
+        controller._standing.drop()
         assert turn(controller, asker, [{"x": Proposal.chain([1, 2])}]) == Choice()
     assert not controller._standing._choices
     choice = turn(controller, asker)
@@ -126,13 +142,13 @@ def test_a_rest_ends_it() -> None:
 
 
 def test_plain_sampling_is_held_by_pauses_and_not_here() -> None:
-    assert kept(choices=[Choice(), Choice()]).still(11, HERE, NONE) is None
+    assert kept(choices=[Choice(), Choice()]).at(11, HERE) is None
 
 
 def test_what_is_handed_out_is_the_callers_own() -> None:
     standing = kept()
-    standing.still(11, HERE, NONE)[0] = Choice()
-    assert standing.still(12, HERE, NONE) == CHOICES
+    standing.at(11, HERE)[0] = Choice()
+    assert standing.at(12, HERE) == CHOICES
 
 
 def run(monkeypatch, rounds: int = 600) -> tuple[int, World, PayoffController]:

@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 
 from draft.blended import both, by_definition, counted
-from draft.head.seeing import KNOWN, SAYS, Fed, Given, TableCell, features, seen
+from draft.given_trees import Given
+from draft.head.seeing import KNOWN, SAYS, Fed, TableCell, features, seen
 from known_laws import random_table
 from truedraw.draft.head.drafter import HeadDrafter
 from truedraw.draft.head_ngram import HeadNgramDrafter
 from truedraw.draft.head_ngram_weights import FIRST, GRID, Fixed, Weights
 from truedraw.draft.knobs import Knobs
-from truedraw.draft.siblings import Settled, Siblings, Trees
+from truedraw.draft.siblings import Settled, Siblings
 from truedraw.draft.tempering import Tempering
+from truedraw.draft.trees import Trees
 from truedraw.errors import BadParameter
 from truedraw.protocol import ROOT, Drafter, DraftState, Proposal, Purpose, Scores, Shapes, SparseLaw
 from truedraw.sampling.law import SamplingLaw
@@ -70,8 +72,9 @@ def test_the_suite_would_not_pass_if_nothing_were_drafted() -> None:
 def test_parts_are_what_the_protocol_asks_for() -> None:
     drafter = both(SHAPE)
     assert isinstance(drafter, Drafter)
-    assert isinstance(drafter, Shapes)
-    assert isinstance(drafter.open([0], law()), DraftState)
+    state = drafter.open([0], law())
+    assert isinstance(state, DraftState)
+    assert isinstance(state, Shapes)
 
 
 # --------------------------------------------------------------------------------------------------- what is drawn
@@ -221,7 +224,7 @@ def test_it_learns_how_often_candidates_are_kept() -> None:
     (proposal,) = drafter.propose([state], [2], [PhiloxRandomness(1)])
     state.commit([int(proposal.tokens[1]), 0], Scores(np.zeros((3, 3)), proposal=proposal))
     assert told == [(2, 1)]
-    assert drafter.worths(2) == inner.worths(2) is not None
+    assert state.worths(2) == state.head.worths(2) is not None
 
 
 @pytest.mark.parametrize("best", [0.02, 0.3, 0.95])

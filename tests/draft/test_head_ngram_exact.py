@@ -26,7 +26,8 @@ from truedraw.draft.head.drafter import HeadDrafter
 from truedraw.draft.head_ngram import HeadNgramDrafter
 from truedraw.draft.head_ngram_weights import FIRST, Weights
 from truedraw.draft.knobs import Knobs
-from truedraw.draft.siblings import Settled, Trees
+from truedraw.draft.siblings import Settled
+from truedraw.draft.trees import Trees
 from truedraw.errors import BadProposal
 from truedraw.protocol import Proposal, SparseLaw
 from truedraw.registry import find

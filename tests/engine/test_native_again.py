@@ -23,7 +23,7 @@ for length in (1, 5, 33, 70):
 
 @pytest.mark.slow
 def test_a_process_that_compiles_has_the_bits_of_those_that_load(tmp_path) -> None:
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "PYTHONPATH": os.pathsep.join(sys.path)}
     runs = [
         subprocess.run(
             [sys.executable, "-c", PROGRAM, str(tmp_path / str(number))],

@@ -26,8 +26,7 @@ class Gives:
 
     def __init__(self, clock=None, seconds=0.0, error=None, worth=None):
         self.clock, self.seconds, self.error, self.asked = clock, seconds, error, []
-        if worth:
-            self.worths = lambda room: self.asked.append(room) or [(0.5, 1)] * room
+        self.worths = (lambda room: self.asked.append(room) or [(0.5, 1)] * room) if worth else None
 
     def propose(self, states, budgets, chances):
         if self.clock:
@@ -41,7 +40,10 @@ class Gives:
 def sample(drafter, number=0, room=9, forced=(), coupled=True):
     law = SimpleNamespace(forced=lambda most: list(forced)[:most])
     parts = Parts(drafter, SimpleNamespace(coupled=coupled))
-    draft = SeveralStates({n: State() for n in drafter.sources}) if isinstance(drafter, SeveralDrafters) else State()
+    several = isinstance(drafter, SeveralDrafters)
+    draft = SeveralStates({n: State() for n in drafter.sources}) if several else State()
+    if getattr(drafter, "worths", None):
+        draft.worths = drafter.worths
     return Sample(number, parts, law, None, SimpleNamespace(room=room), None, draft)
 
 
@@ -118,9 +120,9 @@ def test_a_text_whose_drafter_fails_leaves_the_turn():
     assert [number for number, _ in plan.errors] == [0]
 
 
-def test_texts_of_different_room_are_told_what_fits_theirs():
+def test_each_text_is_asked_what_its_own_room_is_worth():
     drafter = Gives(worth=True)
     texts, controller = [sample(drafter, i, room) for i, room in enumerate((9, 4, 9))], Asks({})
     guess(controller, schedule(), Turn(texts))
     assert [len(asker.worths["draft"]) for asker in controller.askers] == [8, 3, 8]
-    assert drafter.asked == [8, 3]
+    assert drafter.asked == [8, 3, 8]

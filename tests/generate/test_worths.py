@@ -14,6 +14,9 @@ from truedraw.draft.siblings import Siblings
 from truedraw.generate.guarded_drafter import GuardedDrafter, told
 from truedraw.protocol import Asker, Choice, Proposal, Round, Shapes
 from truedraw.registry import BUILT_IN
+from truedraw.sampling.law import SamplingLaw
+from truedraw.sampling.params import sampling_params
+from truedraw.sampling.step import Opening
 
 NAN, INF = float("nan"), float("inf")
 
@@ -38,24 +41,33 @@ def test_levels_that_are_believed(levels, believed) -> None:
 
 
 class Boasts(NgramDrafter):
-    """Tells its worth, as its class says."""
+    """Its states tell their worth, as its class says."""
 
     says = staticmethod(lambda nodes: ((0.4, 1),) * nodes)
 
-    def worths(self, nodes):
-        return self.says(nodes)
+    def open(self, tokens, law):
+        state = super().open(tokens, law)
+        state.worths = self.says
+        return state
+
+
+def told_by(drafter, nodes, fault=None):
+    """What a guard hears of a text's state."""
+    guard = GuardedDrafter(drafter, 9)
+    state = guard.open([0, 1], SamplingLaw(sampling_params({}), Opening((0,), 9)))
+    guard.fault = fault
+    return state.worths(nodes)
 
 
 def test_a_guard_passes_it_on() -> None:
-    assert GuardedDrafter(Boasts(), 9).worths(2) == [(0.4, 1), (0.4, 1)]
-    assert GuardedDrafter(NgramDrafter(), 9).worths(2) is None
-    off = GuardedDrafter(Boasts(), 9)
-    off.fault = "a fault"
-    assert off.worths(2) is None
+    assert told_by(Boasts(), 2) == [(0.4, 1), (0.4, 1)]
+    assert told_by(NgramDrafter(), 2) is None
+    assert told_by(Boasts(), 2, "a fault") is None
     trees = NgramLMDrafter(9, trees=True, siblings=Siblings)
-    assert isinstance(trees, Shapes)
-    assert GuardedDrafter(trees, 9).worths(3) == list(trees.worths(3))
-    assert GuardedDrafter(NgramLMDrafter(9), 9).worths(3) is None  # chains are told by position
+    state = trees.open([0, 1], SamplingLaw(sampling_params({}), Opening((0,), 9)))
+    assert isinstance(state, Shapes)
+    assert told_by(trees, 3) == list(state.worths(3))
+    assert told_by(NgramLMDrafter(9), 3) is None  # chains are told by position
 
 
 FAULTS = {
@@ -117,7 +129,7 @@ def test_a_source_that_knows_is_given_as_much_as_its_trees_are_worth() -> None:
     assert taken[1] >= 5
 
 
-def test_the_text_with_most_room_tells_the_worth_for_all_and_rooms_are_kept() -> None:
+def test_each_text_is_told_its_own_worth_and_rooms_are_kept() -> None:
     controller, most = PayoffController(Experience()), 0
     worths = side_by_side(0.6, 0.5, 0.4, 0.3, 0.25)
     askers = [Asker(0, 5, ("it",), {"it": worths}), Asker(1, 2, ("it",), {"it": worths[:2]}), Asker(2, 0, ("it",), {})]

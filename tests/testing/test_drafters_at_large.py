@@ -20,11 +20,12 @@ from truedraw.draft.ngram_lm import NgramLMDrafter
 from truedraw.draft.ngram_lm_texts import CountedTexts
 from truedraw.draft.none import NoDrafter
 from truedraw.draft.several import SeveralDrafters
-from truedraw.draft.siblings import Settled, Trees
+from truedraw.draft.siblings import Settled
 from truedraw.draft.staged import StagedDrafter
 from truedraw.draft.string_match import StringMatchDrafter
 from truedraw.draft.suffix import SuffixDrafter
 from truedraw.draft.tli import TliDrafter
+from truedraw.draft.trees import Trees
 from truedraw.engine.tabular import TabularEngine
 from truedraw.registry import names
 from truedraw.testing import drafter_checks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 MEMORY = 32  # values that running averages reach back
 FIRST = 3  # values whose least counts: the first ones load and warm up
-LARGEST = 4.0  # times the usual, that a value counts for at most
+LARGEST = 4.0  # times the usual, that a value counts for at most, where `MEMORY` of them tell what is usual
 
 
 class Average:
@@ -18,10 +18,19 @@ class Average:
         self.count += 1
         self.value += (value - self.value) / min(self.count, MEMORY)
 
+    def fade(self, share: float) -> None:
+        """All so far counts for so much of what it did, but for no less than the first few values."""
+        self.count = max(min(self.count, FIRST), round(share * min(self.count, MEMORY)))
+
 
 def warmed(mean: Average, seconds: float) -> Average:
     """The mean with one more time: of the first few the shortest counts, and later none counts for very much."""
     if 0 < mean.count < FIRST:
         return Average(min(seconds, mean.value), mean.count + 1)
-    mean.add(min(seconds, LARGEST * mean.value) if mean.value > 0.0 else seconds)
+    mean.add(min(seconds, most(mean.value, mean.count)) if mean.value > 0.0 else seconds)
     return mean
+
+
+def most(usual: float, count: float) -> float:
+    """What one more value counts for at most: none moves a mean by more than a tenth, however few there are."""
+    return usual * (1.0 + (LARGEST - 1.0) * min(count + 1.0, MEMORY) / MEMORY)

@@ -87,6 +87,11 @@ class Pace:
         rates = self.rates
         return rates.level + rates.further * beyond(levels, tokens) if self.is_known else 0.0
 
+    def fade(self, share: float) -> None:
+        """What was measured counts for so much of what it did: it was long ago."""
+        for each in (self._call, self._token, self._levels):
+            each.fade(share)
+
     def add(self, seconds: float, tokens: float, levels: float = 0.0) -> None:
         """One call's time for a text, which drafted so many tokens; one that found nothing tells little at first.
 
@@ -115,6 +120,7 @@ class Record:
     acceptance: Acceptance = field(default_factory=Acceptance)
     pace: Pace = field(default_factory=Pace)
     is_certain: bool = True  # whether nothing that it ever offered had a law
+    drafted_at: int | None = None  # the round of the experience in which it drafted last, asked by a decision
 
 
 class Experience:
@@ -123,6 +129,8 @@ class Experience:
     def __init__(self, costs: PassCosts | None = None, kept: Mapping[Kind, DraftCost] = NOTHING_KEPT) -> None:
         self.costs, self.upkeep = costs or PassCosts(), Upkeep()
         self._kept = kept
+        self.rounds = 0
+        """Of all controllers that learn here."""
         self._records: dict[Kind, Record] = {}
 
     def round_seconds(self, rows: int, texts: int, drafts: int) -> float:

@@ -6,7 +6,8 @@ so is what a token of theirs takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import exp, inf
 
 from truedraw.control.experience import Experience, Record
 from truedraw.control.offers import Offer
@@ -16,7 +17,8 @@ from truedraw.protocol import Asker, Choice, Proposal, Round
 
 LOOKS = 0.005  # of the time, that looks may take
 LOOK_EVERY = 24  # rounds at least between looks at one that does not pay, to see whether it does by now
-BURST = 2  # rounds of a look, a token in each
+BURST = 3  # rounds of a look, a token in each
+AGE = 48.0  # rounds of rest that make what was measured before count for 1 / e of what it did
 RESTED = 8  # rounds in which a source drafted nothing: its next call takes up to twice as long as those behind it
 Kind = tuple[str, bool]
 """A drafter, and whether a coupled rule judges what it drafts."""
@@ -27,28 +29,36 @@ class Late:
 
     def __init__(self, known: Experience, width: Width) -> None:
         self._known, self._width = known, width
-        self._worths: dict[Kind, list[float]] = {}  # less their price
-        self._promises: dict[Kind, Promise] = {}
-        self._asked: dict[int, Kind] = {}  # texts that draft in this round, and by whom
-        self._used: dict[str, int] = {}  # the last round in which such a source drafted
+        self._promises: dict[tuple[int, str], Promise] = {}  # to a text, by a source
+        self._worths: dict[tuple[int, str], list[float]] = {}  # of them, less their price
+        self._kinds: list[Kind] = []  # that may be asked
+        self._asked: dict[int, tuple[Kind, Promise]] = {}  # texts that draft in this round, by whom, and what for
         self._fresh: set[Kind] = set()  # of those who draft in this round, whoever has rested
         self._look: tuple[Kind, int, int] | None = None  # under way: at whom, its last round, and rounds left
 
     def weigh(self, askers: Sequence[Asker], is_cheap: Callable[[Record], bool]) -> bool:
         """What each source would bring that is not cheap; whether any is worth its price."""
-        rate = self._width.rate(len(askers))
-        roomy = sorted(askers, key=lambda asker: asker.room)  # whoever has most room is told most of a source's worth
-        told = {(source, asker.coupled): asker.worths.get(source) for asker in roomy for source in asker.sources}
-        late = {kind: worths for kind, worths in told.items() if not is_cheap(self._known.of(*kind))}
         self._asked, self._fresh = {}, set()
-        self._promises = {kind: Promise.of(self._known.of(*kind), worths) for kind, worths in late.items()}
-        self._worths = {kind: promise.net(rate) for kind, promise in self._promises.items()}
+        kinds = dict.fromkeys((source, asker.coupled) for asker in askers for source in asker.sources)
+        self._kinds = [kind for kind in kinds if not is_cheap(self._known.of(*kind))]
+        self._promises = {
+            (asker.sample, kind[0]): promise for kind in self._kinds for asker, promise in self._of(kind, askers)
+        }
+        rate = self._width.rate(len(askers))
+        self._worths = {each: promise.net(rate) for each, promise in self._promises.items()}
         return any(self._worths.values())
+
+    def _of(self, kind: Kind, askers: Sequence[Asker]) -> Iterator[tuple[Asker, Promise]]:
+        """What a source promises to each text that may ask it."""
+        record = self._known.of(*kind)
+        for asker in askers:
+            if kind[0] in asker.sources and asker.coupled == kind[1]:
+                yield asker, Promise.of(record, asker.worths.get(kind[0]))
 
     def offers(self, asker: Asker) -> list[Offer]:
         """What it would bring to a text."""
-        kinds = ((source, asker.coupled) for source in asker.sources)
-        return [Offer(kind[0], worth[: asker.room], False) for kind in kinds if (worth := self._worths.get(kind))]
+        found = ((source, self._worths.get((asker.sample, source))) for source in asker.sources)
+        return [Offer(source, worth[: asker.room], False) for source, worth in found if worth]
 
     def look(
         self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], step: int
@@ -59,15 +69,18 @@ class Late:
         seen behind the first of them.
         """
         last, self._look = self._look, None
-        for kind in self._worths:
-            goes_on = last is not None and last[:2] == (kind, step - 1)
-            if not goes_on and not self._is_due(kind, len(askers), step):
+        for kind in self._kinds:
+            place = next(
+                (place for place, each in enumerate(zip(askers, offers, strict=True)) if may(kind, *each)), None
+            )
+            if place is None:
                 continue
-            for place, (asker, made) in enumerate(zip(askers, offers, strict=True)):
-                if asker.room and kind[0] in asker.sources and asker.coupled == kind[1] and kind[0] not in made:
-                    left = last[2] if goes_on and last is not None else BURST
-                    self._look = (kind, step, left - 1) if left > 1 else None
-                    return place, kind[0]
+            goes_on = last is not None and last[:2] == (kind, step - 1)
+            if not goes_on and not self._is_due(kind, askers, place):
+                continue
+            left = last[2] if goes_on and last is not None else BURST
+            self._look = (kind, step, left - 1) if left > 1 else None
+            return place, kind[0]
         return None
 
     @property
@@ -75,22 +88,40 @@ class Late:
         """Whether a look goes on in the next round."""
         return self._look is not None
 
-    def _is_due(self, kind: Kind, samples: int, step: int) -> bool:
-        passed = step - self._used.get(kind[0], 0)
+    def _is_due(self, kind: Kind, askers: Sequence[Asker], place: int) -> bool:
+        """By what a look is thought to lose, and the rounds since it drafted for anybody: texts may be short."""
+        passed = min(self._rest_of(kind), self._known.rounds)
         if passed < LOOK_EVERY:
             return False
-        price = self._width.extra(samples, 1) + self._promises[kind].price(1)
-        return passed >= BURST * price / (LOOKS * self._width.plain(samples))
+        samples, promise = len(askers), self._promises[askers[place].sample, kind[0]]
+        rate, seconds = self._width.rate(samples), self._width.seconds(samples, 1) + promise.price(1)
+        lost = BURST * (rate * seconds - samples - promise.gain(1)) + rate * self._width.change(samples, 1)
+        return passed >= lost / (LOOKS * samples)
 
-    def chosen(self, askers: Sequence[Asker], choices: Sequence[Choice], step: int) -> dict[int, tuple[float, float]]:
+    def chosen(self, askers: Sequence[Asker], choices: Sequence[Choice]) -> dict[int, tuple[float, float]]:
         """These are asked now; the draft tokens that should be kept, and the seconds they take, by the text's place."""
         late = [place for place, choice in enumerate(choices) if choice.tokens]
         kinds = {place: (choices[place].source, askers[place].coupled) for place in late}
-        self._asked = {askers[place].sample: kind for place, kind in kinds.items()}
-        self._fresh = {kind for kind in kinds.values() if step - self._used.get(kind[0], -RESTED) > RESTED}
-        self._used |= {source: step for source, _ in kinds.values()}
-        asked = {place: (self._promises[kind], choices[place].tokens) for place, kind in kinds.items()}
-        return {place: (promise.gain(tokens), promise.price(tokens)) for place, (promise, tokens) in asked.items()}
+        asked = {place: self._promises[askers[place].sample, kind[0]] for place, kind in kinds.items()}
+        self._asked = {askers[place].sample: (kinds[place], promise) for place, promise in asked.items()}
+        self._fresh = {kind for kind in kinds.values() if self._rest_of(kind) > RESTED}
+        for kind in self._fresh:
+            self._fade(kind)
+        for kind in kinds.values():
+            self._known.of(*kind).drafted_at = self._known.rounds
+        tokens = {place: choices[place].tokens for place in late}
+        return {place: (promise.gain(tokens[place]), promise.price(tokens[place])) for place, promise in asked.items()}
+
+    def _rest_of(self, kind: Kind) -> float:
+        """Rounds since it drafted for anybody."""
+        last = self._known.of(*kind).drafted_at
+        return inf if last is None else self._known.rounds - last
+
+    def _fade(self, kind: Kind) -> None:
+        """Nothing tells what it would have taken meanwhile; so a wrong number does not stay for long."""
+        share = exp(-self._rest_of(kind) / AGE)
+        self._known.of(*kind).pace.fade(share)
+        self._known.upkeep.fade(share)
 
     def saw(self, rounds: Iterable[Round]) -> bool:
         """What came of it; whether the round tells nothing of times, since somebody drafted behind a rest.
@@ -98,21 +129,26 @@ class Late:
         One call drafted for all texts of a source, and tells once what a text takes.
         """
         fresh, self._fresh = self._fresh, set()
-        calls: dict[Kind, list[Round]] = {}
+        calls: dict[Kind, list[tuple[Round, Promise]]] = {}
         for done in rounds:
-            kind = self._asked.pop(done.sample, None)
-            if kind is not None and done.pass_rows and done.late_seconds is not None:
-                calls.setdefault(kind, []).append(done)
+            asked = self._asked.pop(done.sample, None)
+            if asked is not None and done.pass_rows and done.late_seconds is not None:
+                calls.setdefault(asked[0], []).append((done, asked[1]))
         for kind, group in calls.items():
             self._learn(kind, group, kind in fresh)
         return bool(fresh)
 
-    def _learn(self, kind: Kind, group: Sequence[Round], is_fresh: bool) -> None:
+    def _learn(self, kind: Kind, group: Sequence[tuple[Round, Promise]], is_fresh: bool) -> None:
         record = self._known.of(*kind)
-        for done in group:
+        for done, _ in group:
             record.acceptance.add(done.drafted, done.accepted)
         if is_fresh and record.pace.is_measured:
             return
-        levels = self._promises[kind].levels(max(done.drafted for done in group))
-        tokens, seconds = sum(done.drafted for done in group), sum(done.late_seconds or 0.0 for done in group)
+        levels = max(promise.levels(done.drafted) for done, promise in group)
+        tokens, seconds = sum(done.drafted for done, _ in group), sum(done.late_seconds or 0.0 for done, _ in group)
         record.pace.add(seconds / len(group), tokens / len(group), levels)
+
+
+def may(kind: Kind, asker: Asker, made: Mapping[str, Proposal]) -> bool:
+    """Whether a text has room for a source that it can have drafts from, which was not asked in this round."""
+    return asker.room > 0 and kind[0] in asker.sources and asker.coupled == kind[1] and kind[0] not in made

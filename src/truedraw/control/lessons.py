@@ -22,7 +22,6 @@ MOST = 64  # steps of the loop that may wait
 class Stood(NamedTuple):
     """A decision that was taken over."""
 
-    step: int
     askers: Sequence[Asker]
     choices: Sequence[Choice]
 
@@ -92,7 +91,7 @@ class Lessons:
         """Enter what was decided in that round."""
         askers, choices = stood.askers, stood.choices
         self._account.begin(askers, [{} for _ in askers], {})
-        late = self._late.chosen(askers, choices, stood.step)
+        late = self._late.chosen(askers, choices)
         self._account.drafted(askers, choices, [late.get(place, (0.0, 0.0)) for place in range(len(askers))])
 
 

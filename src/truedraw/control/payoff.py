@@ -29,7 +29,7 @@ from truedraw.control.yardstick import Yardstick
 from truedraw.protocol import Asker, Choice, Proposal, Round
 
 SHORTEST, LONGEST = 7, 15  # tokens that a text is offered: a pass of 8 or 16 rows, where it is alone
-CHEAP = 0.02  # of a pass, a call for one text: cheap drafts are made to be weighed
+CHEAP = 0.05  # of a pass, a call for one text: cheap drafts are made to be weighed
 IDLE = 0.0025  # of the time, that asking drafters, or their listening, may take where nothing is drafted
 LONGEST_PAUSE = 64  # rounds
 DOZING = 3  # rounds from one asking to the next, of which one is heard later: so it is seen what that saves
@@ -66,9 +66,10 @@ class PayoffController:
 
     def budget(self, askers: Sequence[Asker]) -> list[dict[str, int]]:
         """All that cheap drafters can offer; one token of those whose cost is not known yet."""
-        self._step, self._left, self._stood = self._step + 1, 0, None
+        self._begin()
         self._present = {asker.sample for asker in askers}
-        if self._standing.quiet(self._step, askers) is not None:
+        if (standing := self._standing.at(self._step, askers)) is not None:
+            self._stood, self._next = Stood(askers, standing), self._step + 1
             return [{} for _ in askers]
         self._learn()
         self._texts.among(self._present)
@@ -80,18 +81,22 @@ class PayoffController:
         left = self._next - self._step - 1
         if left <= 0:
             return 0
-        self._step, self._present, self._rows, self._left = self._step + 1, set(samples), 0, left
-        self._stood = None
+        self._begin()
+        self._present, self._rows, self._left = set(samples), 0, left
         self._standing.drop()
         return left
+
+    def _begin(self) -> None:
+        """A round."""
+        self._step, self._left, self._stood = self._step + 1, 0, None
+        self._known.rounds += 1
 
     def choose(
         self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]
     ) -> list[Choice]:
         """The best offer of each text, as much of it as there are rows for."""
-        if not any(offers) and (standing := self._standing.quiet(self._step, askers)) is not None:
-            self._stood, self._next = Stood(self._step, askers, standing), self._step + 1
-            return standing
+        if self._stood is not None:
+            return list(self._stood.choices)
         start = perf_counter()
         self._account.begin(askers, offers, seconds)
         if any(offers):
@@ -103,8 +108,6 @@ class PayoffController:
         return choices
 
     def _weighed(self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]]) -> list[Choice]:
-        if (standing := self._standing.still(self._step, askers, offers)) is not None:
-            return self._noted(askers, Pile([None] * len(askers)), standing)
         samples = len(askers)
         is_promising = self._late.weigh(askers, self._is_cheap)
         look = self._late.look(askers, offers, self._step)
@@ -154,7 +157,7 @@ class PayoffController:
 
     def _noted(self, askers: Sequence[Asker], pile: Pile, choices: list[Choice]) -> list[Choice]:
         """The choices, remembered, and entered for whoever asks why."""
-        late = self._late.chosen(askers, choices, self._step)
+        late = self._late.chosen(askers, choices)
         if any(choice.source for choice in choices):
             made = [(worth, 0.0) for worth in pile.worths(self._rows)]
             self._account.drafted(askers, choices, [late.get(place, each) for place, each in enumerate(made)])

@@ -5,9 +5,9 @@ Where these did about the same, the two cannot be told apart; then `further` is 
 
 from __future__ import annotations
 
-from truedraw.control.average import FIRST, LARGEST, MEMORY
+from truedraw.control.average import FIRST, MEMORY, most
 
-SHARE = 1 / 3  # of what a call takes, one more step of it: before it was tried, and as long as it tells little
+SHARE = 0.6  # of what a call takes, one more step of it: before it was tried, and as long as it tells little
 PRIOR = 1.0  # calls, one step apart, that weigh as much as that share
 
 
@@ -34,11 +34,17 @@ class Slope:
         if 1 < self.count <= FIRST and seconds >= expected:
             return
         is_fresh = self.count <= FIRST
-        took = min(seconds, LARGEST * expected) if expected > 0.0 and not is_fresh else seconds
+        took = min(seconds, most(expected, self._sums[0])) if expected > 0.0 and not is_fresh else seconds
         keep = 0.0 if is_fresh else 1 - 1 / MEMORY
         new = 1.0, more, more * more, took, more * took
         self._sums = [keep * old + each for old, each in zip(self._sums, new, strict=True)]
         self.first, self.further = self._settled(*self._sums)
+
+    def fade(self, share: float) -> None:
+        """All so far counts for so much of what it did, but for no less than the first few calls."""
+        if self.count > FIRST:
+            share = max(share, min(1.0, FIRST / self._sums[0]))
+            self._sums = [share * each for each in self._sums]
 
     def _settled(self, n: float, x: float, xx: float, y: float, xy: float) -> tuple[float, float]:
         """The least of sum (seconds - first - further more)**2 + PRIOR (further - share first)**2 within the bounds."""

@@ -1,4 +1,4 @@
-"""A decision that stands for some rounds: where nobody has offered anything, what it rests on changes slowly."""
+"""A decision that stands for some rounds: where it is for drafts yet to be made, what it rests on changes slowly."""
 
 from __future__ import annotations
 
@@ -6,38 +6,37 @@ from collections.abc import Mapping, Sequence
 
 from truedraw.protocol import Asker, Choice, Proposal
 
-ROUNDS = 8  # that a decision is taken over at most
+ROUNDS = 8  # from one decision to the next, at most
+FIRST = 2  # where somebody was asked for offers, and no decision before took any of them: twice as many each time
 
 Offers = Sequence[Mapping[str, Proposal]]
 
 
 class Standing:
-    """The last one that was weighed, and for whom."""
+    """The last one that was weighed, and for whom. While it stands nobody is asked for offers."""
 
     def __init__(self) -> None:
         self._choices: list[Choice] = []
         self._for: list[tuple[int, bool, tuple[str, ...]]] = []
         self._until = 0  # round
-        self._is_quiet = False  # nobody was asked when it was weighed
+        self._span = 1  # rounds
 
     def keep(self, step: int, askers: Sequence[Asker], offers: Offers, choices: list[Choice]) -> None:
-        """What was decided in this round may stand, if all that was weighed are drafts yet to be made."""
-        if _are_empty(offers) and any(choice.tokens for choice in choices):
-            self._choices, self._for, self._until = choices, _who(askers), step + ROUNDS
-            self._is_quiet = not any(offers)
+        """What was decided in this round may stand, if all that was taken are drafts yet to be made."""
+        is_made = any(choice.nodes is not None for choice in choices)
+        if is_made or not any(choice.tokens for choice in choices):
+            self._span = 1
+            return
+        self._span = min(FIRST * self._span, ROUNDS) if any(offers) else ROUNDS
+        self._choices, self._for, self._until = choices, _who(askers), step + self._span
 
     def lasts(self, step: int) -> bool:
         """Whether one may stand in that round."""
         return step < self._until
 
-    def quiet(self, step: int, askers: Sequence[Asker]) -> list[Choice] | None:
-        """What stands for these texts though nobody is asked for offers, as nobody was; None where somebody is."""
-        stands = self._is_quiet and step < self._until and _who(askers) == self._for and self._has_room(askers)
-        return list(self._choices) if stands else None
-
-    def still(self, step: int, askers: Sequence[Asker], offers: Offers) -> list[Choice] | None:
-        """The same for the same texts; None where it has to be weighed anew."""
-        if step < self._until and _who(askers) == self._for and _are_empty(offers) and self._has_room(askers):
+    def at(self, step: int, askers: Sequence[Asker]) -> list[Choice] | None:
+        """What stands for these texts; None where it has to be weighed anew."""
+        if step < self._until and _who(askers) == self._for and self._has_room(askers):
             return list(self._choices)
         self.drop()
         return None
@@ -48,10 +47,6 @@ class Standing:
 
     def _has_room(self, askers: Sequence[Asker]) -> bool:
         return all(choice.tokens <= asker.room for choice, asker in zip(self._choices, askers, strict=True))
-
-
-def _are_empty(offers: Offers) -> bool:
-    return not any(len(proposal) for offer in offers for proposal in offer.values())
 
 
 def _who(askers: Sequence[Asker]) -> list[tuple[int, bool, tuple[str, ...]]]:

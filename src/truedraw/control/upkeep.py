@@ -25,6 +25,11 @@ class Upkeep:
         else:
             self._plain[kind] = warmed(self._plain.get(kind, Average()), each)
 
+    def fade(self, share: float) -> None:
+        """What was measured with drafts counts for so much of what it did: it was long ago."""
+        for each in self._drafting.values():
+            each.fade(share)
+
     def seconds(self, texts: int, drafts: int) -> float:
         """Of a round; 0 where hardly any with so many texts was seen."""
         kind = step(texts)

@@ -83,14 +83,10 @@ class Width:
         for rows in self._ladder(samples):
             if rows <= self.rows:
                 continue
-            gain = pile.best(rows) - held - rate * (self.seconds(samples, rows) - usual + self._change(samples, rows))
+            gain = pile.best(rows) - held - rate * (self.seconds(samples, rows) - usual + self.change(samples, rows))
             if gain > most:
                 best, most = rows, gain
         return best
-
-    def extra(self, samples: int, rows: int) -> float:
-        """Seconds that a pass with so many draft rows takes longer than a plain one, now and then."""
-        return self.seconds(samples, rows) - self.plain(samples) + self._change(samples, rows)
 
     def seconds(self, samples: int, rows: int) -> float:
         """Of a round with so many draft rows, without its drafters."""
@@ -109,8 +105,8 @@ class Width:
         """Seconds of a round without drafts: no more than with them, whatever was measured of it."""
         return min(self.seconds(samples, 0), self.seconds(samples, self.rows))
 
-    def _change(self, samples: int, rows: int) -> float:
-        """Seconds that it takes to go to another width for a pass, and back."""
+    def change(self, samples: int, rows: int) -> float:
+        """Seconds that it takes to go to another width for some passes, and back."""
         plain, _ = self.filled(samples)
         return 0.0 if self._costs.alike(plain, plain + rows) else 2 * self._costs.change
 

@@ -70,6 +70,10 @@ class HeadNgramState:
         """What the head says [known] and the counts say behind the text, where so many tokens match."""
         self._heard = Heard(matched, np.array(said), counted)
 
+    def worths(self, nodes: int) -> Sequence[tuple[float, int]] | None:
+        """protocol.Shapes: tokens that each of so many nodes is worth, and its level."""
+        return self.head.worths(nodes)
+
     def commit(self, tokens: Sequence[int], scores: Scores | None = None) -> None:
         """The text goes on."""
         heard, self._heard = self._heard, None
@@ -131,10 +135,6 @@ class HeadNgramDrafter:
         blender = Blender(head.reading.tokens, head.reading.vocab_size)
         self._head, self._parts = head, Parts(texts, blender, weights or Fixed())
         self.method = head.method
-
-    def worths(self, nodes: int) -> Sequence[tuple[float, int]] | None:
-        """protocol.Shapes: tokens that each of so many nodes is worth, and its level."""
-        return self._head.worths(nodes)
 
     def open(self, tokens: Sequence[int], law: Law) -> HeadNgramState:
         """A text behind its prompt, which is counted; nothing is drafted before the target's first pass over it."""

@@ -32,10 +32,11 @@ from truedraw.draft.model import sample_method
 from truedraw.draft.ngram_lm_counts import MOST_ORDER
 from truedraw.draft.ngram_lm_source import NgramSource, Opinion, Place, known_law
 from truedraw.draft.ngram_lm_texts import CountedTexts
-from truedraw.draft.siblings import Known, Settled, Trees
+from truedraw.draft.siblings import Known, Settled
 from truedraw.draft.site import Models, unrolls
 from truedraw.draft.suffix import TEXT
 from truedraw.draft.tempering import OwnLaw, Tempering
+from truedraw.draft.trees import Trees, TreesOfText
 from truedraw.errors import BadParameter
 from truedraw.protocol import Law, Proposal, Randomness, Scores, SparseLaw
 
@@ -54,17 +55,17 @@ class NgramLMState:
     dozes = True  # see protocol.Dozes
 
     def __init__(
-        self, source: NgramSource, place: Place, length: int, law: OwnLaw, trees: Trees, *, is_counted: bool
+        self, source: NgramSource, place: Place, length: int, law: OwnLaw, trees: TreesOfText, *, is_counted: bool
     ) -> None:
         self.source, self.place, self.length, self.law = source, place, length, law
         self.level = 0.0
         self.drafted: Proposal | None = None
-        self._is_counted, self._trees = is_counted, trees
+        self._is_counted, self.trees = is_counted, trees
 
     def commit(self, tokens: Sequence[int], scores: Scores | None = None) -> None:
         """The text goes on."""
         if self.drafted is not None:
-            self._trees.learn(tokens, self.drafted, scores)
+            self.trees.learn(tokens, self.drafted, scores)
             self.drafted = None
         if scores is not None and self.law.is_due():
             self._learn(scores)
@@ -74,9 +75,13 @@ class NgramLMState:
         if scores is not None:
             self.level = float(scores.logits[0].max())
 
+    def worths(self, nodes: int) -> Sequence[tuple[float, int]] | None:
+        """protocol.Shapes: tokens that each of so many nodes is worth, and its level."""
+        return self.trees.worths(nodes)
+
     def ahead(self, tokens: Sequence[int]) -> NgramLMState:
         """protocol.LooksAhead: the same counts, which the tokens do not enter."""
-        state = NgramLMState(self.source, self.place, self.length, self.law, self._trees, is_counted=False)
+        state = NgramLMState(self.source, self.place, self.length, self.law, self.trees, is_counted=False)
         state.commit(tokens)
         state.level = self.level
         return state
@@ -129,11 +134,7 @@ class NgramLMDrafter:
         """A text behind its prompt, which is counted with it."""
         place, own = self._texts.place(tokens), OwnLaw.of(law, self.knobs, self._tempering)
         counted = self._texts.is_counting
-        return NgramLMState(self._source, place, len(tokens), own, self._trees, is_counted=counted)
-
-    def worths(self, nodes: int) -> Sequence[tuple[float, int]] | None:
-        """protocol.Shapes: tokens that each of so many nodes is worth, and its level."""
-        return self._trees.worths(nodes)
+        return NgramLMState(self._source, place, len(tokens), own, self._trees.of_text(), is_counted=counted)
 
     def propose(
         self, states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]
@@ -143,7 +144,7 @@ class NgramLMDrafter:
 
     def _draft(self, state: NgramLMState, budget: int, randomness: Randomness) -> Proposal:
         draws = Draws(self.method, randomness, state.length)
-        growth, spots = Growth(self._trees.levels(budget), state.law.now()), [state.place]
+        growth, spots = Growth(state.trees.levels(budget), state.law.now()), [state.place]
         while places := growth.wanted():
             spots = self._source.reached(spots, places)
             opinions = [self._source.opinion(spot) for spot in spots]

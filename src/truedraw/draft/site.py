@@ -108,9 +108,9 @@ def close(part: object) -> None:
     getattr(part, "close", lambda: None)()
 
 
-def worths_of(drafter: object) -> Callable[[int], Sequence[tuple[float, int]] | None] | None:
-    """protocol.Shapes.worths of a drafter that has it, at a hundredth of what asking for a runtime protocol takes."""
-    found: Callable[[int], Sequence[tuple[float, int]] | None] | None = getattr(drafter, "worths", None)
+def worths_of(state: object) -> Callable[[int], Sequence[tuple[float, int]] | None] | None:
+    """protocol.Shapes.worths of a state that has it, at a hundredth of what asking for a runtime protocol takes."""
+    found: Callable[[int], Sequence[tuple[float, int]] | None] | None = getattr(state, "worths", None)
     return found
 
 

@@ -62,6 +62,11 @@ class GuardedState:
             self.guard.attempt("commit", lambda: inner.commit(unheard))
         return inner
 
+    def worths(self, nodes: int) -> Sequence[tuple[float, int]] | None:
+        """protocol.Shapes, where the drafter's state is one; by what that has heard so far."""
+        worths = worths_of(self.inner)
+        return None if worths is None else self.guard.attempt("worths", lambda: told(worths(nodes), nodes))
+
     def ahead(self, tokens: Sequence[int]) -> GuardedState:
         """protocol.LooksAhead; a state that cannot look ahead drafts nothing there."""
         inner = self.awake()
@@ -99,11 +104,6 @@ class GuardedDrafter:
         found = self.attempt("propose", lambda: self._proposed(inner, asked, chances))
         proposals = dict(zip(able, found or (), strict=False))
         return [proposals.get(i, NOTHING) for i in range(len(states))]
-
-    def worths(self, nodes: int) -> Sequence[tuple[float, int]] | None:
-        """protocol.Shapes, where the drafter is one."""
-        worths = worths_of(self.drafter)
-        return None if worths is None else self.attempt("worths", lambda: told(worths(nodes), nodes))
 
     def checked(self, proposal: Proposal, budget: int) -> Proposal:
         """A proposal that somebody else has asked the drafter for, or the empty one."""

@@ -27,10 +27,6 @@ from truedraw.protocol import (
 )
 from truedraw.sampling.working_time import working_seconds
 
-Worths = Sequence[tuple[float, int]]
-Told = dict[tuple[int, int], Worths | None]
-"""What drafters have said in this round that their trees are worth: by drafter and room."""
-
 
 @dataclass(slots=True, eq=False)
 class Guess:
@@ -112,15 +108,14 @@ def rests(controller: Controller, samples: Sequence[Sample], certain: Mapping[Sa
 
 def begun(schedule: Schedule, samples: Sequence[Sample], certain: Mapping[Sample, Tokens]) -> Iterator[Guess]:
     """How much may be drafted in each text behind what must come."""
-    told: Told = {}
     for sample in samples:
         try:
-            yield _begun(sample, room_of(sample), certain[sample], told)
+            yield _begun(sample, room_of(sample), certain[sample])
         except Exception as error:  # a plug-in's drafter may raise anything
             schedule.failed(sample, error)
 
 
-def _begun(sample: Sample, room: int, certain: Tokens, told: Told) -> Guess:
+def _begun(sample: Sample, room: int, certain: Tokens) -> Guess:
     state = look_ahead(sample.draft, certain)
     room = 0 if state is None else min(sample.parts.most_drafted, room - len(certain))
     sample.draft_seconds, sample.late_seconds = 0.0, None
@@ -128,17 +123,15 @@ def _begun(sample: Sample, room: int, certain: Tokens, told: Told) -> Guess:
     able = [name for name, source in sources.items()
             if state_of(state, name) is not None and getattr(source.drafter, "fault", None) is None
             ] if state is not None and room > 0 else []  # fmt: skip
-    worths = {name: worth for name in able if (worth := _worths(sources[name].drafter, room, told)) is not None}
+    worths = {name: worth for name in able if (worth := _worths(state, name, room)) is not None}
     asker = Asker(sample.number, max(room, 0), tuple(able), worths, sample.parts.verifier.coupled)
     return Guess(sample, certain, asker, state, sources)
 
 
-def _worths(drafter: Drafter, room: int, told: Told) -> Worths | None:
-    """The texts of a drafter mostly have room for as much, and are told the same."""
-    if (id(drafter), room) not in told:
-        worths = worths_of(drafter)
-        told[id(drafter), room] = None if worths is None else worths(room)
-    return told[id(drafter), room]
+def _worths(state: DraftState | None, source: str, room: int) -> Sequence[tuple[float, int]] | None:
+    """What one of the drafters says that its next tree in this text is worth."""
+    worths = None if state is None else worths_of(state_of(state, source))
+    return None if worths is None else worths(room)
 
 
 class Guessing:

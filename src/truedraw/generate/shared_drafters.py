@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from truedraw.draft.several import SeveralDrafters, Source
-from truedraw.draft.site import close, worths_of
+from truedraw.draft.site import close
 from truedraw.generate.calls import Calls
 from truedraw.generate.draft_model import DraftModels
 from truedraw.generate.guarded_drafter import GuardedDrafter
@@ -117,11 +117,6 @@ class Borrowed:
     ) -> list[Proposal]:
         """For the texts of this request alone."""
         return self._shared.drafter.propose(states, budgets, randomness)
-
-    def worths(self, nodes: int) -> Sequence[tuple[float, int]] | None:
-        """protocol.Shapes, where the drafter is one."""
-        worths = worths_of(self._shared.drafter)
-        return None if worths is None else worths(nodes)
 
     def close(self) -> None:
         """Let go. Closing twice is harmless."""

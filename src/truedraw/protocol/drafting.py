@@ -138,7 +138,7 @@ class Drafter(Protocol):
 
 @runtime_checkable
 class Shapes(Protocol):
-    """A drafter that knows what its next proposal is worth before it draws it. Optional."""
+    """A draft state that knows what the next proposal is worth before it is drawn. Optional."""
 
     def worths(self, nodes: int) -> Seq[tuple[float, int]] | None:
         """Tokens that each further node of a proposal brings, falling, and its level, from 1; None: it cannot tell."""

@@ -4,24 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from truedraw.draft.siblings import Settled, Trees
 from truedraw.protocol import ROOT, Proposal, Scores, TextRows
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import sampling_params
 from truedraw.sampling.step import Opening
 
 TREE = (((0, 2),), ((0, 2), (1, 1)), ((1, 1), (2, 1)))  # 7 nodes over three levels
-
-
-class Given(Trees):
-    """One shape, where there are nodes enough for it."""
-
-    def __init__(self, shape=TREE) -> None:
-        super().__init__(Settled((0.5,)), 9)
-        self.shape = shape
-
-    def levels(self, nodes):
-        return self.shape if nodes >= sum(count for level in self.shape for _, count in level) else ()
 
 
 def law(vocab: int, **params) -> SamplingLaw:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from draft.eagle.showing import Given
+from draft.given_trees import Given
 from draft.head.seeing import (
     KNOWN,
     PROMPT,
@@ -27,7 +27,8 @@ from known_laws import Scenario, lookup, random_table, text_law
 from truedraw.draft.eagle.drafter import EagleDrafter
 from truedraw.draft.eagle.network import Asked
 from truedraw.draft.knobs import Knobs
-from truedraw.draft.siblings import Settled, Siblings, Trees
+from truedraw.draft.siblings import Settled, Siblings
+from truedraw.draft.trees import Trees
 from truedraw.protocol import Drafter, DraftState, Proposal, Scores, Shapes
 from truedraw.registry import find
 from truedraw.sampling.law import SamplingLaw
@@ -195,9 +196,9 @@ def test_what_it_is() -> None:
     drafter = eagle(CHAIN)
     law = SamplingLaw(sampling_params({}), Opening((0,), 3))
     assert isinstance(drafter, Drafter)
-    assert isinstance(drafter, Shapes)
     assert isinstance(drafter.open([0, 1], law), DraftState)
-    learning = EagleDrafter.over(TableNetwork(), Trees(Settled((0.5, 0.4)), 4), 3)
+    learning = EagleDrafter.over(TableNetwork(), Trees(Settled((0.5, 0.4)), 4), 3).open([0, 1], law)
+    assert isinstance(learning, Shapes)
     assert learning.worths(3) == ((0.5, 1), (0.25, 2), (0.2, 1))
 
 

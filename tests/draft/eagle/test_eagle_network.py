@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from draft.eagle.random_eagles import PlainEagle, Shape, shapes, write
-from draft.eagle.showing import Given, Shown, ancestors, law, text
+from draft.eagle.showing import TREE, Shown, ancestors, law, text
+from draft.given_trees import Given
 from engine.decoder import softmax
 from truedraw.draft.eagle import drafter as module
 from truedraw.draft.eagle.attention import Memory, attend
@@ -36,7 +37,7 @@ class Case:
         self.shape, self.streams = shape, list(streams)
         self.shown = Shown(shape.streams, shape.target)
         self.plain = PlainEagle(folder, wrong or shape, *rows)
-        self.drafter = EagleDrafter.over(network, Given(), shape.vocab)
+        self.drafter = EagleDrafter.over(network, Given(TREE), shape.vocab)
 
     def start(self, length: int, seed: int = 0, first: int | None = 0):
         """A state after its first round, which drafted nothing."""

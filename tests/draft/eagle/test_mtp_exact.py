@@ -144,10 +144,11 @@ def test_it_keeps_the_contract_of_a_drafter(check) -> None:
 def test_what_it_is(network) -> None:
     drafter, law = made(network), SamplingLaw(sampling_params({}), Opening((0,), 3))
     assert isinstance(drafter, Drafter)
-    assert isinstance(drafter, Shapes)
-    assert isinstance(drafter.open([0, 1], law), DraftState)
-    assert drafter.worths(3) is None  # what is settled says nothing of it
-    assert made(network, siblings=Siblings, trees=True).worths(3) == ((0.5, 1), (0.25, 2), (0.2, 1))
+    state = drafter.open([0, 1], law)
+    assert isinstance(state, DraftState)
+    assert isinstance(state, Shapes)
+    assert state.worths(3) is None  # what is settled says nothing of it
+    assert made(network, siblings=Siblings, trees=True).open([0, 1], law).worths(3) == ((0.5, 1), (0.25, 2), (0.2, 1))
 
 
 def test_it_drafts_from_the_second_round_on_and_reads_each_row_once(network) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from draft.eagle.random_mtp import CONFIG, PREFIX, SHAPES, Mistakes, PlainMtp, mtp_tensors, write_mimo
-from draft.eagle.showing import Given, Shown, ancestors, law, text
+from draft.eagle.showing import TREE, Shown, ancestors, law, text
+from draft.given_trees import Given
 from engine.decoder import softmax
 from truedraw.draft.eagle.checkpoint import EagleFolder
 from truedraw.draft.eagle.drafter import EagleDrafter
@@ -37,7 +38,7 @@ class Case:
         network = CompiledNetwork(found, (Matrix(rows[0]), Matrix(rows[1])), streams, 1, arithmetic)
         self.vocab, self.shown = config.vocab_size, Shown(1, config.hidden_size)
         self.plain = PlainMtp(config, mtp_tensors(config), *rows, wrong)
-        self.drafter = EagleDrafter.over(network, Given(), self.vocab)
+        self.drafter = EagleDrafter.over(network, Given(TREE), self.vocab)
 
     def start(self, length: int, seed: int = 0, first: int | None = 0):
         """A state after its first round, which drafted nothing."""

@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from draft.given_trees import Given, size
 from enumeration import law_of
 from known_laws import Scenario, lookup, random_table, text_law
 from truedraw.control.fixed import FixedController
 from truedraw.draft.head.drafter import HeadDrafter
-from truedraw.draft.siblings import Settled, Trees
 from truedraw.engine.tabular import TabularEngine
 from truedraw.generate.loop import rounds
 from truedraw.generate.sample import Together
@@ -78,21 +78,6 @@ class TableCell:
         pairs = zip(before.tolist(), tokens.tolist(), strict=True)
         logits[:] = np.log([[lookup(self.table, pair)[known] for known in self.tokens] for pair in pairs])
         return states, logits
-
-
-class Given(Trees):
-    """One shape, where there are nodes enough for it."""
-
-    def __init__(self, shape) -> None:
-        super().__init__(Settled((0.5,)), 9)
-        self.shape = shape
-
-    def levels(self, nodes):
-        return self.shape if nodes >= size(self.shape) else ()
-
-
-def size(shape) -> int:
-    return sum(count for level in shape for _, count in level)
 
 
 def head(shape, tokens=KNOWN["two of three"], kind=HeadDrafter, table=SAYS, **more) -> HeadDrafter:

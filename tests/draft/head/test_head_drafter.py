@@ -7,27 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from draft.head.seeing import (
-    KNOWN,
-    SAYS,
-    TARGET,
-    Fed,
-    Given,
-    SeeingEngine,
-    TableCell,
-    case,
-    features,
-    head,
-    seen,
-    text_of,
-)
+from draft.given_trees import Given
+from draft.head.seeing import KNOWN, SAYS, TARGET, Fed, SeeingEngine, TableCell, case, features, head, seen, text_of
 from known_laws import lookup, random_table
 from truedraw.draft.head import drafter as module
 from truedraw.draft.head.drafter import HeadDrafter
 from truedraw.draft.head.reading import Reading, features_behind
 from truedraw.draft.knobs import Knobs
-from truedraw.draft.siblings import Settled, Siblings, Trees
+from truedraw.draft.siblings import EVERY, Settled, Siblings
 from truedraw.draft.tempering import RATIOS, Tempering
+from truedraw.draft.trees import Trees
 from truedraw.errors import BadParameter
 from truedraw.protocol import ROOT, Drafter, DraftState, Proposal, Purpose, Scores, Shapes, SparseLaw, Work
 from truedraw.sampling.law import SamplingLaw
@@ -82,7 +71,6 @@ def test_the_suite_would_not_pass_if_nothing_were_drafted() -> None:
 def test_parts_are_what_the_protocol_asks_for() -> None:
     drafter = head(SHAPE)
     assert isinstance(drafter, Drafter)
-    assert isinstance(drafter, Shapes)
     assert isinstance(drafter.open([0], law()), DraftState)
 
 
@@ -301,9 +289,23 @@ def test_more_candidates_than_the_card_has_chances_for() -> None:
 
 
 def test_what_it_says_its_trees_are_worth() -> None:
-    drafter = HeadDrafter.over(TableCell(), Trees(Settled((0.5, 0.4)), 4), 3)
-    assert drafter.worths(3) == ((0.5, 1), (0.25, 2), (0.2, 1))
-    assert HeadDrafter.over(TableCell(), Trees(Settled((0.5,)), 4, 2), 3).worths(3) is None
+    state = HeadDrafter.over(TableCell(), Trees(Settled((0.5, 0.4)), 4), 3).open(TEXT, law())
+    assert isinstance(state, Shapes)
+    assert state.worths(3) == ((0.5, 1), (0.25, 2), (0.2, 1))
+    assert HeadDrafter.over(TableCell(), Trees(Settled((0.5,)), 4, 2), 3).open(TEXT, law()).worths(3) is None
+
+
+def test_each_text_is_worth_what_it_has_shown() -> None:
+    """One that keeps nothing says so of itself, and what is usual changes by less."""
+    drafter = HeadDrafter.over(TableCell(), Trees(Siblings((0.5, 0.4)), 4), 3)
+    state, other = (drafter.open(TEXT, law()) for _ in range(2))
+    before = state.worths(1)[0][0]
+    for _ in range(5 * EVERY):
+        state.drafted = proposal = Proposal.chain([2])
+        state.commit([0], Scores(np.zeros((2, 3)), proposal=proposal))
+    assert state.worths(1)[0][0] < 0.5 * before
+    assert other.worths(1)[0][0] == before
+    assert state.worths(1)[0][0] < drafter.open(TEXT, law()).worths(1)[0][0] < before
 
 
 def test_the_temperature_is_learnt_where_it_drafted(monkeypatch) -> None:

@@ -24,8 +24,9 @@ from known_laws import Scenario, random_table, text_law
 from truedraw.draft import gains, growth, siblings
 from truedraw.draft.head.drafter import HeadDrafter
 from truedraw.draft.knobs import Knobs
-from truedraw.draft.siblings import Siblings, Trees
+from truedraw.draft.siblings import Siblings
 from truedraw.draft.tempering import Tempering
+from truedraw.draft.trees import Trees
 from truedraw.errors import BadProposal
 from truedraw.protocol import Proposal, SparseLaw
 from truedraw.registry import find

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from draft.head.seeing import KNOWN, ROUNDING, TARGET, VISIBLE, Fed, Given, case, law_of_rounds, law_of_text, size
+from draft.given_trees import Given, size
+from draft.head.seeing import KNOWN, ROUNDING, TARGET, VISIBLE, Fed, case, law_of_rounds, law_of_text
 from enumeration import total_variation
 from known_laws import Scenario, lookup, random_table, text_law
 from truedraw.draft.head.drafter import HeadDrafter
 from truedraw.draft.head.kinds.at_once import AtOnce
-from truedraw.draft.siblings import Settled, Trees
+from truedraw.draft.siblings import Settled
+from truedraw.draft.trees import Trees
 from truedraw.protocol import Proposal
 from truedraw.testing import drafter_checks
 

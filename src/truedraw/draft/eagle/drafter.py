@@ -26,9 +26,10 @@ from truedraw.draft.growth import Growth
 from truedraw.draft.head.reading import Reading
 from truedraw.draft.knobs import Knobs
 from truedraw.draft.model import sample_method
-from truedraw.draft.siblings import Known, Settled, Trees
+from truedraw.draft.siblings import Known, Settled
 from truedraw.draft.site import Models, unrolls
 from truedraw.draft.tempering import OwnLaw, Tempering
+from truedraw.draft.trees import Trees
 from truedraw.protocol import Ints, Law, Logits, Proposal, Randomness, TextRows
 from truedraw.sampling.ranges import Wholes
 
@@ -95,22 +96,18 @@ class EagleDrafter:
         self._prompts: WeakKeyDictionary[TextRows, Kept] = WeakKeyDictionary()
         self.method = sample_method(knobs, coupled)
 
-    def worths(self, nodes: int) -> Sequence[tuple[float, int]] | None:
-        """protocol.Shapes: tokens that each of so many nodes is worth, and its level."""
-        return self._trees.worths(nodes)
-
     def open(self, tokens: Sequence[int], law: Law) -> EagleState:
         """Nothing is drafted before the target's first pass over the text."""
         own = OwnLaw.of(law, self._knobs, self._tempering)
         memory = Memory(self._network.kv_heads, self._network.head_dim)
-        return EagleState(tokens, own, memory, self._trees, self._reading)
+        return EagleState(tokens, own, memory, self._trees.of_text(), self._reading)
 
     def propose(
         self, states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]
     ) -> list[Proposal]:
         """A tree of at most `budget` tokens a state; two calls a level for all of them."""
         growths = [
-            Growth(self._trees.levels(budget) if state.is_ready else (), state.law.now())
+            Growth(state.trees.levels(budget) if state.is_ready else (), state.law.now())
             for state, budget in zip(states, budgets, strict=True)
         ]
         tasks = zip(states, growths, randomness, strict=True)

@@ -14,9 +14,10 @@ from typing import Any
 from truedraw.draft.eagle.drafter import EagleDrafter
 from truedraw.draft.eagle.state import EagleState
 from truedraw.draft.knobs import Knobs
-from truedraw.draft.siblings import Known, Settled, Trees
+from truedraw.draft.siblings import Known, Settled
 from truedraw.draft.site import Models, unrolls
 from truedraw.draft.tempering import Tempering
+from truedraw.draft.trees import Trees
 from truedraw.protocol import Law, Proposal, Randomness
 from truedraw.sampling.ranges import Wholes
 
@@ -47,10 +48,6 @@ class MtpDrafter:
         known, narrow = siblings(draft.siblings), unrolls(models.target)
         shapes = Trees(known, mtp_depth, own.draft_siblings, chains=not trees, narrow=narrow)
         self._drafter = EagleDrafter.over(draft.network, shapes, vocab_size, own, coupled, tempering=tempering)
-
-    def worths(self, nodes: int) -> Sequence[tuple[float, int]] | None:
-        """protocol.Shapes: tokens that each of so many nodes is worth, and its level."""
-        return self._drafter.worths(nodes)
 
     def open(self, tokens: Sequence[int], law: Law) -> EagleState:
         """Nothing is drafted before the target's first pass over the text."""

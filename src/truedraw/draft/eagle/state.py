@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from truedraw.draft.eagle.attention import Memory
 from truedraw.draft.head.reading import Reading
-from truedraw.draft.siblings import Trees
 from truedraw.draft.tempering import OwnLaw
+from truedraw.draft.trees import TreesOfText
 from truedraw.protocol import ROOT, Ints, Logits, Proposal, Scores, TextRows
 
 
@@ -34,18 +34,24 @@ class Unread(NamedTuple):
 class EagleState:
     """protocol.DraftState."""
 
-    def __init__(self, tokens: Sequence[int], law: OwnLaw, memory: Memory, trees: Trees, reading: Reading) -> None:
+    def __init__(
+        self, tokens: Sequence[int], law: OwnLaw, memory: Memory, trees: TreesOfText, reading: Reading
+    ) -> None:
         self.tokens, self.law, self.memory = list(tokens), law, memory
         self.unread: list[Unread] = []
         self.drafted: Proposal | None = None
         self._next = 0  # place of the first token of which no row is known
-        self._trees, self._reading = trees, reading
+        self.trees, self._reading = trees, reading
         self._said: Logits | None = None  # by the draft behind the text, where that is to be learnt from
 
     @property
     def is_ready(self) -> bool:
         """Whether the row that the next token follows is still to be read: it is what a draft begins with."""
         return bool(self.unread) and self._next == len(self.tokens) - 1
+
+    def worths(self, nodes: int) -> Sequence[tuple[float, int]] | None:
+        """protocol.Shapes: tokens that each of so many nodes is worth, and its level."""
+        return self.trees.worths(nodes)
 
     def hear(self, logits: Logits) -> None:
         """The draft says logits [known] here."""
@@ -58,7 +64,7 @@ class EagleState:
         if said is not None and scores is not None:
             reading = self._reading
             self.law.learn(scores.logits[0], lambda law: reading.weights(said, law), reading.tokens)
-        self._trees.learn(tokens, self.drafted, scores)
+        self.trees.learn(tokens, self.drafted, scores)
         self.drafted, self.law = None, self.law.after(tokens)
         last = len(self.tokens) - 1
         self.tokens.extend(tokens)

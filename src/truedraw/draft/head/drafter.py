@@ -28,9 +28,10 @@ from truedraw.draft.head.refit.cell import learner_of
 from truedraw.draft.head.refit.round import Seen
 from truedraw.draft.knobs import Knobs
 from truedraw.draft.model import sample_method
-from truedraw.draft.siblings import Known, Settled, Trees
+from truedraw.draft.siblings import Known, Settled
 from truedraw.draft.site import Models, unrolls
 from truedraw.draft.tempering import OwnLaw, Tempering
+from truedraw.draft.trees import Trees, TreesOfText
 from truedraw.errors import BadParameter
 from truedraw.protocol import ROOT, Law, Logits, Proposal, Randomness, Scores, SparseLaw
 from truedraw.sampling.ranges import Wholes
@@ -43,13 +44,17 @@ class HeadState:
 
     dozes = True  # see protocol.Dozes
 
-    def __init__(self, length: int, law: OwnLaw, last: int, trees: Trees) -> None:
+    def __init__(self, length: int, law: OwnLaw, last: int, trees: TreesOfText) -> None:
         self.length, self.law, self.last = length, law, last
         self.features: NDArray[np.float32] | None = None
         self.drafted: Proposal | None = None
-        self._trees = trees
+        self.trees = trees
         self.seen: Seen | None = None  # of the round, where a head goes on learning
         self._said: tuple[Reading, Logits] | None = None  # behind the text, where that is to be learnt from
+
+    def worths(self, nodes: int) -> Sequence[tuple[float, int]] | None:
+        """protocol.Shapes: tokens that each of so many nodes is worth, and its level."""
+        return self.trees.worths(nodes)
 
     def hear(self, reading: Reading, logits: Logits) -> None:
         """What is drafted here is read of logits [known]."""
@@ -63,7 +68,7 @@ class HeadState:
             reading, logits = said
             self.law.learn(scores.logits[0], lambda law: reading.weights(logits, law), reading.tokens)
         if self.drafted is not None:
-            self._trees.learn(tokens, self.drafted, scores)
+            self.trees.learn(tokens, self.drafted, scores)
         if self.seen is not None:
             self.seen.ended(tokens, self.drafted, scores)
         self.features = None if scores is None else features_behind(tokens, scores)
@@ -124,14 +129,10 @@ class HeadDrafter:
         """How its own logits are read."""
         return self._reading
 
-    def worths(self, nodes: int) -> Sequence[tuple[float, int]] | None:
-        """protocol.Shapes: tokens that each of so many nodes is worth, and its level."""
-        return self._trees.worths(nodes)
-
     def open(self, tokens: Sequence[int], law: Law) -> HeadState:
         """Nothing is drafted before the target's first pass over the text."""
         own = OwnLaw.of(law, self._knobs, self._tempering)
-        state = HeadState(len(tokens), own, int(tokens[-1]), self._trees)
+        state = HeadState(len(tokens), own, int(tokens[-1]), self._trees.of_text())
         state.seen = None if self._learner is None else Seen(self._learner, law)
         return state
 
@@ -148,7 +149,7 @@ class HeadDrafter:
         if self._learner is not None:
             self._learner.between_rounds()  # before anything is drawn
         growths = [
-            Growth(() if state.features is None else self._trees.levels(budget), state.law.now())
+            Growth(() if state.features is None else state.trees.levels(budget), state.law.now())
             for state, budget in zip(states, budgets, strict=True)
         ]
         texts = [

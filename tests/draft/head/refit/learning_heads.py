@@ -11,7 +11,8 @@ from truedraw.draft.head.drafter import HeadDrafter
 from truedraw.draft.head.refit import descent, learning
 from truedraw.draft.head.refit.allowance import Allowance
 from truedraw.draft.head.refit.learning import Refit
-from truedraw.draft.siblings import Siblings, Trees
+from truedraw.draft.siblings import Siblings
+from truedraw.draft.trees import Trees
 
 SMALL = 400  # bytes: a handful of places, so that old ones go
 HUGE = (200.0, 200.0, 200.0)

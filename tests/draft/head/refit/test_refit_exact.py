@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from draft.given_trees import Given, size
 from draft.head.refit.learning_heads import ShowingCell, hurry, learner, learning_head
 from draft.head.seeing import (
     ENDLESS,
@@ -12,13 +13,11 @@ from draft.head.seeing import (
     ROUNDING,
     TARGET,
     VISIBLE,
-    Given,
     SeeingEngine,
     TableCell,
     case,
     law_of_rounds,
     law_of_text,
-    size,
 )
 from enumeration import law_of, total_variation
 from generate.coupled_noise import CoupledWalker
