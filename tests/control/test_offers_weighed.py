@@ -130,9 +130,9 @@ def test_a_round_is_not_widened_where_the_change_takes_what_it_gains(monkeypatch
     width = Width(Experience(), 15)
     width.rows = 1
     pile = Pile([Offer("it", [0.5] * 7, True)])
-    monkeypatch.setattr(width, "change", lambda samples, rows: 0.0)
+    monkeypatch.setattr(width, "change", lambda samples, rows, present=0: 0.0)
     assert width.now(pile, 1) > 1
-    monkeypatch.setattr(width, "change", lambda samples, rows: 9.0)
+    monkeypatch.setattr(width, "change", lambda samples, rows, present=0: 9.0 * (rows != present))
     assert width.now(pile, 1) == 1
 
 

@@ -15,7 +15,7 @@ from truedraw.control.promise import Promise
 from truedraw.control.width import Width
 from truedraw.protocol import Asker, Choice, Proposal, Round
 
-LOOKS = 0.005  # of the time, that looks may take
+LOOKS = 0.0075  # of the time, that looks may take
 LOOK_EVERY = 24  # rounds at least between looks at one that does not pay, to see whether it does by now
 BURST = 3  # rounds of a look, a token in each
 AGE = 48.0  # rounds of rest that make what was measured before count for 1 / e of what it did
@@ -95,7 +95,8 @@ class Late:
             return False
         samples, promise = len(askers), self._promises[askers[place].sample, kind[0]]
         rate, seconds = self._width.rate(samples), self._width.seconds(samples, 1) + promise.price(1)
-        lost = BURST * (rate * seconds - samples - promise.gain(1)) + rate * self._width.change(samples, 1)
+        once = promise.price(1) + self._width.change(samples, 1)  # behind a rest a call takes up to twice as long
+        lost = BURST * (rate * seconds - samples - promise.gain(1)) + rate * once
         return passed >= lost / (LOOKS * samples)
 
     def chosen(self, askers: Sequence[Asker], choices: Sequence[Choice]) -> dict[int, tuple[float, float]]:

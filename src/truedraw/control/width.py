@@ -6,6 +6,7 @@ width is the one with most tokens a second, by that as the mean of the last roun
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from truedraw.control.experience import Experience
@@ -13,7 +14,9 @@ from truedraw.control.offers import Pile
 
 MEMORY = 24  # rounds that the mean worth reaches back
 FEW = (1, 3, 7)  # tokens a text that are weighed where the ladder's steps are longer than all drafts together
+STAYS = 8  # rounds that a width is tried for, about
 STEADY = 1.015  # a width must be this much faster than the present one; plain sampling need not be
+NEAR, AGE = 0.05, 64  # what a width beside the best may lose to be tried for once, where no pass had it for so long
 SURE = 1.02  # and this much faster than plain sampling: of what is estimated, what looks best is mostly overrated
 
 
@@ -33,6 +36,7 @@ class Width:
         self._seen = 0
         self._beside = Beside()
         self._seconds: dict[tuple[int, int], float] = {}  # of this round, by texts and draft rows
+        self._near: list[int] = []  # widths beside the present one that are thought to lose little
         self.rows = 0
         self.gain = 1.0
         """Of the best width, in speeds of plain sampling, when it was settled last."""
@@ -59,6 +63,7 @@ class Width:
         present = speeds.get(self.rows)
         if present is None or best == 0 or speeds[best] > STEADY * present:
             self.rows = best
+        self._near = [rows for rows in neighbours(speeds, self.rows) if self._loss(samples, rows, speeds) < NEAR]
         self.gain = max(speed for rows, speed in speeds.items() if rows or len(speeds) == 1) / speeds[0]
 
     def speeds(self, samples: int, offering: float) -> dict[int, float]:
@@ -74,19 +79,26 @@ class Width:
         return max(held / self.seconds(samples, self.rows), samples / self.plain(samples))
 
     def now(self, pile: Pile, samples: int) -> int:
-        """Draft rows of this round: more than the width where the offers are so good that it pays at once."""
-        if len(pile) <= self.rows:
-            return self.rows
-        usual, held = self.seconds(samples, self.rows), pile.best(self.rows)
-        rate = (samples + held) / usual
+        """Draft rows of this round: other than the width where its offers make that pay at once."""
+        usual, held, rate = self.seconds(samples, self.rows), pile.best(self.rows), self.rate(samples)
         best, most = self.rows, 0.0
-        for rows in self._ladder(samples):
-            if rows <= self.rows:
-                continue
-            gain = pile.best(rows) - held - rate * (self.seconds(samples, rows) - usual + self.change(samples, rows))
+        for rows in (0, *self._ladder(samples)):
+            took = self.seconds(samples, rows) - usual + self.change(samples, rows, self.rows)
+            gain = pile.best(rows) - held - rate * took
             if gain > most:
                 best, most = rows, gain
-        return best
+        return best if most > 0.0 else self._tried(samples)
+
+    def _tried(self, samples: int) -> int:
+        """The present width, or one beside it whose price nobody has seen for long: what looked worse may be better."""
+        plain, texts = self.filled(samples)
+        passes = self._costs.num_passes
+        return next((rows for rows in self._near if passes - self._costs.last(plain + rows, texts) > AGE), self.rows)
+
+    def _loss(self, samples: int, rows: int, speeds: Mapping[int, float]) -> float:
+        """Of a width for some rounds against the present one, in shares of its speed."""
+        change = self.change(samples, rows, self.rows) / (STAYS * self.seconds(samples, self.rows))
+        return 1.0 - speeds[rows] / speeds[self.rows] + change
 
     def seconds(self, samples: int, rows: int) -> float:
         """Of a round with so many draft rows, without its drafters."""
@@ -105,13 +117,20 @@ class Width:
         """Seconds of a round without drafts: no more than with them, whatever was measured of it."""
         return min(self.seconds(samples, 0), self.seconds(samples, self.rows))
 
-    def change(self, samples: int, rows: int) -> float:
-        """Seconds that it takes to go to another width for some passes, and back."""
+    def change(self, samples: int, rows: int, present: int = 0) -> float:
+        """Seconds that it takes to go from a width to another one for some passes, and back."""
         plain, _ = self.filled(samples)
-        return 0.0 if self._costs.alike(plain, plain + rows) else 2 * self._costs.change
+        return 0.0 if self._costs.alike(plain + present, plain + rows) else 2 * self._costs.change
 
     def _ladder(self, samples: int) -> list[int]:
         """Draft rows that fill passes up to the row counts that are told apart."""
         least, _ = self.filled(samples)
         found = [total - least for total in self._costs.ladder if least < total <= least + samples * self._longest]
         return found or [samples * tokens for tokens in FEW]
+
+
+def neighbours(widths: Iterable[int], present: int) -> list[int]:
+    """The next smaller and the next larger one, plain sampling left out; [] for it."""
+    smaller = [rows for rows in widths if 0 < rows < present]
+    larger = [rows for rows in widths if rows > present > 0]
+    return [*smaller[-1:], *larger[:1]]

@@ -15,9 +15,9 @@ from typing import Protocol
 
 MEMORY, MEMORY_OF_TEXT = 1600, 200  # places that counts reach back, of all texts and of one
 PRIOR_TRIES = 160.0  # tries that weigh as much as what was thought before: one text says little of the others
-USUAL_TRIES = 30.0  # tries of a text that weigh as much as what is usual: that is how much texts differ
+USUAL_TRIES = 20.0  # tries of a text that weigh as much as what is usual: that is how much texts differ
 STEP = 0.01  # chances are told in such steps, so that shapes are met again
-EVERY = 8  # places between two looks at what was learnt
+EVERY = 4  # places between two looks at what was learnt
 
 
 class Counts:
