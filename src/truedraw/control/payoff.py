@@ -119,7 +119,7 @@ class PayoffController:
         self._weighed_at = self._step
         if self._yardstick.is_due(*self._width.filled(samples), self._width):
             return self._plainly(askers, MEASURING)
-        self._width.settle(samples, self._asking.value if any(offers) else 0.0)
+        self._width.settle(samples, self._asking.value / self._standing.span if any(offers) else 0.0)
         self._rows = self._width.now(pile, samples)
         choices = pile.taken(self._rows)
         if look is not None:

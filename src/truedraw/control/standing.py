@@ -19,16 +19,17 @@ class Standing:
         self._choices: list[Choice] = []
         self._for: list[tuple[int, bool, tuple[str, ...]]] = []
         self._until = 0  # round
-        self._span = 1  # rounds
+        self.span = 1
+        """Rounds from the last decision to the next."""
 
     def keep(self, step: int, askers: Sequence[Asker], offers: Offers, choices: list[Choice]) -> None:
         """What was decided in this round may stand, if all that was taken are drafts yet to be made."""
         is_made = any(choice.nodes is not None for choice in choices)
         if is_made or not any(choice.tokens for choice in choices):
-            self._span = 1
+            self.span = 1
             return
-        self._span = min(FIRST * self._span, ROUNDS) if any(offers) else ROUNDS
-        self._choices, self._for, self._until = choices, _who(askers), step + self._span
+        self.span = min(FIRST * self.span, ROUNDS) if any(offers) else ROUNDS
+        self._choices, self._for, self._until = choices, _who(askers), step + self.span
 
     def lasts(self, step: int) -> bool:
         """Whether one may stand in that round."""
