@@ -25,6 +25,11 @@ def drafted(sample, drafted, accepted, late=0.1, cheap=0.0):
     )  # fmt: skip
 
 
+def chosen(late, askers, choices):
+    """In a round of the only controller."""
+    late.chosen(askers, choices, late._known.rounds, late._known.rounds)
+
+
 def late_of(known):
     return Late(known, Width(known, 15))
 
@@ -101,7 +106,7 @@ def test_a_look_goes_on_for_some_rounds_and_is_over_then():
         found = late.look([asker], [{}], step)
         looked.append(found is not None)
         if found is not None:
-            late.chosen([asker], [Choice("it", tokens=1)])
+            chosen(late, [asker], [Choice("it", tokens=1)])
             late.saw([drafted(0, 1, 0)])
     assert looked == [True] * BURST + [False] * 2 * BURST
 
@@ -111,7 +116,7 @@ def test_a_look_that_was_broken_off_is_over():
     late._known.rounds = 10**6
     late.weigh([asker], never)
     assert late.look([asker], [{}], 10**6) == (0, "it")
-    late.chosen([asker], [Choice("it", tokens=1)])
+    chosen(late, [asker], [Choice("it", tokens=1)])
     assert late.look([asker], [{}], 10**6 + 2) is None
 
 
@@ -124,7 +129,7 @@ def test_the_first_call_behind_a_rest_tells_nothing_of_what_calls_take(rested, c
     def call(step, seconds):
         known.rounds = step
         late.weigh([asker], never)
-        late.chosen([asker], [Choice("it", tokens=1)])
+        chosen(late, [asker], [Choice("it", tokens=1)])
         return late.saw([drafted(0, 1, 1, late=seconds)])
 
     for _ in range(FIRST):
@@ -144,7 +149,7 @@ def test_acceptance_is_learnt_from_every_text_of_a_call():
     late = late_of(known)
     askers = [Asker(i, 3, ("it",), {}) for i in range(2)]
     late.weigh(askers, never)
-    late.chosen(askers, [Choice("it", tokens=1)] * 2)
+    chosen(late, askers, [Choice("it", tokens=1)] * 2)
     late.saw([drafted(0, 1, 1), drafted(1, 1, 0)])
     other = Experience().of("it").acceptance
     other.add(1, 1)
@@ -157,7 +162,7 @@ def test_a_text_that_waited_is_not_learnt_by_a_later_promise():
     known = Experience()
     late, asker = late_of(known), Asker(0, 3, ("it",), {})
     late.weigh([asker], never)
-    late.chosen([asker], [Choice("it", tokens=2)])
+    chosen(late, [asker], [Choice("it", tokens=2)])
     late.weigh([Asker(1, 3, (), {})], never)
     late.saw([drafted(0, 2, 2)])
     assert known.of("it").acceptance.gains().tolist() == Experience().of("it").acceptance.gains().tolist()
@@ -176,12 +181,12 @@ def test_who_was_not_asked_for_want_of_room_has_not_found_nothing():
     late, asker = late_of(known), Asker(0, 3, ("it",), {})
     for _ in range(5):
         late.weigh([asker], never)
-        late.chosen([asker], [Choice("it", tokens=2)])
+        chosen(late, [asker], [Choice("it", tokens=2)])
         late.saw([drafted(0, 2, 1, late=0.2)])
     before = known.of("it").pace.rates, known.of("it").acceptance.found
     for _ in range(9):
         late.weigh([asker], never)
-        late.chosen([asker], [Choice("it", tokens=2)])
+        chosen(late, [asker], [Choice("it", tokens=2)])
         late.saw([drafted(0, 0, 0, late=None, cheap=0.05)])
     assert (known.of("it").pace.rates, known.of("it").acceptance.found) == before
     assert before[0].token == pytest.approx(0.1)
@@ -219,12 +224,12 @@ def test_who_has_rested_hides_nothing_of_what_others_take():
             known.of(name).pace.add(0.1, 1)
     for known.rounds in range(1, 20):
         late.weigh(askers, never)
-        late.chosen(askers, [Choice("it", tokens=1), Choice()])
+        chosen(late, askers, [Choice("it", tokens=1), Choice()])
         late.saw([drafted(0, 1, 1)])
     before = {name: known.of(name).pace.rates for name in ("it", "other")}
     late.weigh(askers, never)
     known.rounds = 20
-    late.chosen(askers, [Choice("it", tokens=1), Choice("other", tokens=1)])
+    chosen(late, askers, [Choice("it", tokens=1), Choice("other", tokens=1)])
     assert late.saw([drafted(0, 1, 1, late=0.2), drafted(1, 1, 1, late=0.2)])
     assert known.of("it").pace.rates != before["it"]
     assert known.of("other").pace.rates == before["other"]
@@ -235,7 +240,7 @@ def test_before_anything_is_known_the_first_call_counts():
     late, asker = late_of(known), Asker(0, 3, ("it",), {})
     for known.rounds in (100, 200, 300):  # never twice in a row
         late.weigh([asker], never)
-        late.chosen([asker], [Choice("it", tokens=1)])
+        chosen(late, [asker], [Choice("it", tokens=1)])
         late.saw([drafted(0, 1, 1)])
     assert known.of("it").pace.is_measured
 
@@ -282,7 +287,7 @@ def test_a_price_that_was_wrong_is_learnt_anew_from_a_few_looks():
     def look(start, seconds):
         for known.rounds in range(start, start + BURST):
             late.weigh([asker], never)
-            late.chosen([asker], [Choice("it", tokens=1)])
+            chosen(late, [asker], [Choice("it", tokens=1)])
             late.saw([drafted(0, 1, 0, late=seconds)])
 
     for start in range(0, 40 * BURST, BURST):
@@ -291,3 +296,74 @@ def test_a_price_that_was_wrong_is_learnt_anew_from_a_few_looks():
     for number in range(1, 5):
         look(40 * BURST + 150 * number, 1.0)
     assert known.of("it").pace.tree(1, 1) < 1.5
+
+
+def test_texts_beside_one_that_drafts_have_looks_of_their_own():
+    """Nobody rests there, and a text that had an unlucky start would be drawn plainly to its end."""
+    known = Experience()
+    late, looked = late_of(known), set()
+    good, poor = {"it": [(0.9, 1)]}, {"it": [(0.001, 1)]}
+    askers = [Asker(0, 3, ("it",), good), Asker(1, 3, ("it",), poor), Asker(2, 3, ("it",), poor)]
+    for _ in range(3):
+        known.of("it").pace.add(0.1, 1, 1)
+    for known.rounds in range(1, 4000):
+        assert late.weigh(askers, never)
+        found = late.look(askers, [{}, {}, {}], known.rounds)
+        choices = [Choice("it", tokens=1), Choice(), Choice()]
+        if found is not None:
+            looked.add(found[0])
+            choices[found[0]] = Choice("it", tokens=1)
+        chosen(late, askers, choices)
+        late.saw([drafted(place, 1, 0) for place, choice in enumerate(choices) if choice.tokens])
+    assert looked == {1, 2}
+
+
+@pytest.mark.parametrize("controllers", [1, 2, 9, 16])
+def test_runs_in_turns_learn_prices_all_the_same(controllers):
+    """Between two calls of one of them the others have their rounds, and do not draft."""
+    known = Experience()
+    lates, asker = [late_of(known) for _ in range(controllers)], Asker(0, 3, ("it",), {"it": [(0.4, 1)]})
+    for _ in range(40):
+        known.of("it").pace.add(3.0, 1, 1)
+    for step in range(1, 12):
+        for late in lates:
+            known.rounds += 1
+            late.weigh([asker], never)
+            if late is lates[0]:
+                late.chosen([asker], [Choice("it", tokens=1)], step, known.rounds)
+                late.saw([drafted(0, 1, 0, late=1.0)])
+    assert known.of("it").pace.tree(1, 1) < 2.6
+
+
+def test_what_is_read_late_is_entered_for_the_round_it_was_in():
+    known = Experience()
+    late, asker = late_of(known), Asker(0, 3, ("it",), {})
+    late.weigh([asker], never)
+    late.chosen([asker], [Choice("it", tokens=1)], 1, 1)
+    for _ in range(9):
+        known.of("it").pace.add(0.1, 1)
+    count, known.rounds = known.of("it").pace._call.count, 500
+    for step in range(2, 9):  # a decision that stood, read at the end
+        late.chosen([asker], [Choice("it", tokens=1)], step, step)
+    assert known.of("it").drafted_at == known.drafted_at == 8
+    assert known.of("it").pace._call.count == count
+
+
+def test_a_look_leaves_alone_what_others_keep_fresh():
+    known = Experience()
+    late, askers = late_of(known), [Asker(0, 3, ("it", "other"), {})]
+    for known.rounds in range(1, 100):
+        late.weigh(askers, never)
+        chosen(late, askers, [Choice("it", tokens=1)])
+        known.upkeep.add(1, 1, 1.0)
+    before = known.upkeep._drafting[1]._sums[0]
+    chosen(late, askers, [Choice("other", tokens=1)])
+    assert known.upkeep._drafting[1]._sums[0] == before > 20
+
+
+def test_texts_that_promise_the_same_share_the_weighing():
+    late, worths = late_of(Experience()), [(0.5, 1), (0.2, 2)]
+    askers = [Asker(0, 9, ("it",), {"it": worths}), Asker(1, 9, ("it",), {"it": [*worths]}), Asker(2, 9, ("it",))]
+    late.weigh(askers, never)
+    first, second, third = (late._promises[place, "it"] for place in range(3))
+    assert first is second is not third

@@ -13,7 +13,7 @@ from truedraw.control.offers import Offer, Pile
 from truedraw.control.opinion import FADING, LEAN_SPREAD, SPREAD, Lean, Opinion
 from truedraw.control.payoff import PayoffController
 from truedraw.control.shadow import Shadow
-from truedraw.control.width import Width
+from truedraw.control.width import AGE, Width, neighbours
 from truedraw.protocol import NOTHING, Asker, Proposal, Round
 
 
@@ -141,3 +141,54 @@ def test_what_is_not_tried_is_not_forgotten_without_end():
     for number in range(4000):
         opinion._learn((1.0, 0.0, 0.0), number % 2 == 0, lean)
     assert sum(opinion._spread[i][i] for i in range(3)) <= FADING * sum(SPREAD)
+
+
+def narrowing(monkeypatch, change=0.0):
+    """A width of four drafts, where each row beside the first takes a tenth of a pass."""
+    width = Width(Experience(PassCosts({1: 1.0, 2: 1.1, 5: 1.4, 16: 2.5})), 15)
+    width.rows = 4
+    width._worth = {rows: 0.2 * rows for rows in range(1, 16)}
+    monkeypatch.setattr(width, "change", lambda samples, rows, present=0: change * (rows != present))
+    return width
+
+
+def test_a_round_takes_fewer_rows_where_that_pays_at_once(monkeypatch):
+    """The width is held for the mean offer; this one is worth little behind its first token."""
+    poor, good = Pile([Offer("it", [0.6, 0.02, 0.02, 0.02], True)]), Pile([Offer("it", [0.6, 0.5, 0.4, 0.3], True)])
+    assert narrowing(monkeypatch).now(poor, 1) == 1
+    assert narrowing(monkeypatch).now(good, 1) == 4
+    assert narrowing(monkeypatch, change=0.5).now(poor, 1) == 4  # where a change of shape takes more than it saves
+    assert narrowing(monkeypatch).now(Pile([Offer("it", [0.02] * 4, True)]), 1) == 0
+
+
+def trying(passes, present=2):
+    """A width of two drafts that is held, and passes of these row counts before."""
+    costs = PassCosts({rows: 1.0 + 0.05 * rows for rows in range(1, 20)})
+    for rows in passes:
+        costs.add(rows, 1.0 + 0.05 * rows)
+    width = Width(Experience(costs), 15)
+    width.rows, width.change = present, lambda samples, rows, present=0: 0.0
+    width._worth = {rows: 0.5 + 0.05 * rows for rows in range(1, 16)}
+    width.settle(1, 0.0)
+    return width
+
+
+def test_a_width_beside_the_present_one_is_tried_where_it_was_not_seen_for_long():
+    present, narrower = 3, 2  # rows of passes
+    seen = [present] * 10
+    assert trying([*seen, *[present] * AGE]).rows == 2
+    width = trying([*seen, *[present] * AGE])
+    assert width._tried(1) in (1, 3)
+    assert width._tried(1) == 2  # one of them at once
+    assert trying([narrower, 4, *[present] * (AGE - 5)])._tried(1) == 2  # seen of late
+    assert trying([9] * (2 * AGE))._tried(1) == 2  # nobody has seen the present one either
+
+
+def test_widths_that_lose_much_are_not_tried():
+    width = trying([3] * (2 * AGE))
+    width._worth = {rows: 2.0 if rows == 2 else 0.0 for rows in range(1, 16)}
+    width.settle(1, 0.0)
+    assert width.rows == 2
+    assert width._tried(1) == 2
+    assert neighbours({0: 1, 1: 1, 2: 1, 4: 1}, 2) == [1, 4]
+    assert neighbours({0: 1, 1: 1}, 0) == []

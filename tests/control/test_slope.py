@@ -47,6 +47,17 @@ def test_times_that_rise_faster_than_in_proportion_leave_the_first_step_its_pric
     assert slope.first < 3.0 * before
 
 
+@pytest.mark.parametrize("more", [0.0, 1.0, 3.0, 8.0])
+@pytest.mark.parametrize("calls", [FIRST, 6, 40])
+def test_no_call_moves_what_is_thought_of_its_like_by_more_than_a_tenth(more: float, calls: int) -> None:
+    """Where it tells of so many steps what no other has, too."""
+    slope = told((0.0, 1.0), times=calls)
+    before = slope.at(more)
+    slope.add(more, 1000.0)
+    assert slope.at(more) < 1.11 * before
+    assert slope.first < 1.11
+
+
 def test_what_a_machine_took_long_ago_is_forgotten() -> None:
     slope = told((0.0, 1.0), (2.0, 2.0), times=100)
     for _ in range(200):

@@ -74,6 +74,18 @@ def test_what_was_taken_of_offers_is_for_one_round() -> None:
     assert kept(SOME, TAKEN).at(11, HERE) is None
 
 
+def test_for_other_texts_offers_are_asked_for_often_again() -> None:
+    standing = Standing()
+    for step in (10, 12, 16, 24):
+        standing.keep(step, HERE, NONE, list(CHOICES))
+    assert standing.span == ROUNDS
+    assert standing.at(24 + ROUNDS, HERE) is None
+    assert standing.span == ROUNDS  # its time was over
+    standing.keep(40, HERE, NONE, list(CHOICES))
+    assert standing.at(41, [*HERE, Asker(3, 5, ("suffix",))]) is None
+    assert standing.span == 1
+
+
 def test_another_text_in_between_ends_it() -> None:
     standing = kept()
     assert standing.at(11, HERE[:1]) is None
@@ -115,11 +127,12 @@ def test_one_text_does_not_take_over_what_was_decided_before_another_one() -> No
     assert turn(controller, asker).source == "model"
 
 
-def test_a_measurement_ends_it(monkeypatch) -> None:
+def test_a_measurement_waits_for_it_and_is_for_one_round(monkeypatch) -> None:
     controller, asker = standing_controller()
     with monkeypatch.context() as patch:
         patch.setattr(controller._yardstick, "is_due", lambda *_: True)
-        controller._standing.drop()
+        while controller._standing.lasts(controller._step + 1):
+            assert turn(controller, asker).tokens
         assert turn(controller, asker, [{"x": Proposal.chain([1, 2])}]) == Choice()
     assert not controller._standing._choices
     choice = turn(controller, asker)

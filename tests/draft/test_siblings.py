@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 
 from truedraw.draft import siblings
-from truedraw.draft.siblings import EVERY, MEMORY, MEMORY_OF_TEXT, STEP, USUAL_TRIES, OfText, Settled, Siblings, told
+from truedraw.draft.siblings import (
+    EVERY,
+    EVERY_OF_ALL,
+    MEMORY,
+    MEMORY_OF_TEXT,
+    STEP,
+    USUAL_TRIES,
+    OfText,
+    Settled,
+    Siblings,
+    told,
+)
 from truedraw.draft.trees import Trees
 from truedraw.protocol import ROOT, Proposal, Scores
 
@@ -112,6 +123,16 @@ def test_a_text_begins_as_usual_and_is_looked_at_now_and_then() -> None:
         assert text.chances == before
     text.saw(1, None)
     assert text.chances[0] < before[0]
+
+
+def test_a_text_hears_what_others_have_shown() -> None:
+    """It may not draft itself, by what was usual when it began."""
+    usual = Siblings((0.05,))
+    waits, other = OfText(usual), OfText(usual)
+    before = waits.chances[0]
+    for _ in range(10 * EVERY_OF_ALL):
+        other.saw(1, 0)
+    assert waits.chances[0] > before + 0.5
 
 
 def test_what_is_usual_weighs_as_much_as_so_many_tries() -> None:

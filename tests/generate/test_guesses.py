@@ -8,9 +8,9 @@ import pytest
 
 from truedraw.draft.several import SeveralDrafters, SeveralStates, Source
 from truedraw.generate import guesses
-from truedraw.generate.guesses import guess
+from truedraw.generate.guesses import MOST_TOLD, guess
 from truedraw.generate.sample import Parts, Sample, Turn
-from truedraw.protocol import Choice, Proposal
+from truedraw.protocol import Asker, Choice, Proposal
 
 
 class State:
@@ -126,3 +126,23 @@ def test_each_text_is_asked_what_its_own_room_is_worth():
     guess(controller, schedule(), Turn(texts))
     assert [len(asker.worths["draft"]) for asker in controller.askers] == [8, 3, 8]
     assert drafter.asked == [8, 3, 8]
+    assert len(controller.askers[0].worths) == 1
+    assert dict(controller.askers[1].worths) == {"draft": [(0.5, 1)] * 3}
+
+
+def test_nobody_is_asked_what_is_not_read_or_for_more_than_is_ever_given():
+    drafter = Gives(worth=True)
+    controller = Asks({})
+    guess(controller, schedule(), Turn([sample(drafter, 0, 500)]))
+    assert drafter.asked == []
+    assert len(controller.askers[0].worths["draft"]) == MOST_TOLD
+    with pytest.raises(KeyError):
+        controller.askers[0].worths["nobody"]
+    assert sample_without_worth().worths.get("draft") is None
+
+
+def sample_without_worth() -> Asker:
+    controller = Asks({})
+    guess(controller, schedule(), Turn([sample(Gives(), 0, 9)]))
+    assert not list(controller.askers[0].worths)
+    return controller.askers[0]

@@ -27,10 +27,10 @@ def warmed(mean: Average, seconds: float) -> Average:
     """The mean with one more time: of the first few the shortest counts, and later none counts for very much."""
     if 0 < mean.count < FIRST:
         return Average(min(seconds, mean.value), mean.count + 1)
-    mean.add(min(seconds, most(mean.value, mean.count)) if mean.value > 0.0 else seconds)
+    mean.add(min(seconds, most(mean.value, mean.count + 1.0)) if mean.value > 0.0 else seconds)
     return mean
 
 
-def most(usual: float, count: float) -> float:
-    """What one more value counts for at most: none moves a mean by more than a tenth, however few there are."""
-    return usual * (1.0 + (LARGEST - 1.0) * min(count + 1.0, MEMORY) / MEMORY)
+def most(usual: float, values: float) -> float:
+    """What a value counts for at most, where it is one of so many: none moves what is thought by more than a tenth."""
+    return usual * (1.0 + (LARGEST - 1.0) * min(values, MEMORY) / MEMORY)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
@@ -82,15 +82,19 @@ class Pace:
         """Seconds of a chain; 0 until that is known: what was measured so far is mostly the warming up."""
         return self.rates.token * tokens if self.is_known else 0.0
 
-    def tree(self, levels: int, tokens: int) -> float:
-        """Seconds of a tree, 0 until that is known: a level is one step of the drafter, and tokens beside are cheap."""
-        rates = self.rates
-        return rates.level + rates.further * beyond(levels, tokens) if self.is_known else 0.0
-
     def fade(self, share: float) -> None:
         """What was measured counts for so much of what it did: it was long ago."""
         for each in (self._call, self._token, self._levels):
             each.fade(share)
+
+    def tree(self, levels: int, tokens: int) -> float:
+        """Seconds of a tree, 0 until that is known: a level is one step of the drafter, and tokens beside are cheap."""
+        return priced(self.rates, levels, tokens) if self.is_known else 0.0
+
+    def trees(self, depths: Sequence[int]) -> list[float]:
+        """The same of trees of 1, 2, ... tokens, which have so many levels."""
+        rates = self.rates if self.is_known else Rates(0.0, 0.0, 0.0, 0.0)
+        return [priced(rates, levels, tokens) for tokens, levels in enumerate(depths, 1)]
 
     def add(self, seconds: float, tokens: float, levels: float = 0.0) -> None:
         """One call's time for a text, which drafted so many tokens; one that found nothing tells little at first.
@@ -105,6 +109,11 @@ class Pace:
             self._levels.add(beyond(levels or tokens, tokens), seconds)
         if self.is_measured:
             self._before = None
+
+
+def priced(rates: Rates, levels: int, tokens: int) -> float:
+    """Seconds of a tree."""
+    return rates.level + rates.further * beyond(levels, tokens)
 
 
 def beyond(levels: float, tokens: float) -> float:
@@ -131,6 +140,8 @@ class Experience:
         self._kept = kept
         self.rounds = 0
         """Of all controllers that learn here."""
+        self.drafted_at = 0
+        """The last of them in which somebody drafted, asked by a decision."""
         self._records: dict[Kind, Record] = {}
 
     def round_seconds(self, rows: int, texts: int, drafts: int) -> float:

@@ -6,7 +6,7 @@ so is what a token of theirs takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from math import exp, inf
 
 from truedraw.control.experience import Experience, Record
@@ -17,8 +17,8 @@ from truedraw.protocol import Asker, Choice, Proposal, Round
 
 LOOKS = 0.0075  # of the time, that looks may take
 LOOK_EVERY = 24  # rounds at least between looks at one that does not pay, to see whether it does by now
-BURST = 3  # rounds of a look, a token in each
-AGE = 48.0  # rounds of rest that make what was measured before count for 1 / e of what it did
+BURST = 4  # rounds of a look, a token in each
+AGE = 48.0  # rounds of rest, whoever is in turn, that make what was measured before count for 1 / e of what it did
 RESTED = 8  # rounds in which a source drafted nothing: its next call takes up to twice as long as those behind it
 Kind = tuple[str, bool]
 """A drafter, and whether a coupled rule judges what it drafts."""
@@ -33,8 +33,10 @@ class Late:
         self._worths: dict[tuple[int, str], list[float]] = {}  # of them, less their price
         self._kinds: list[Kind] = []  # that may be asked
         self._asked: dict[int, tuple[Kind, Promise]] = {}  # texts that draft in this round, by whom, and what for
+        self._used: dict[Kind, int] = {}  # the last round of this controller in which it drafted
+        self._since: dict[tuple[int, str], int] = {}  # a text, and a source: the round in which it drafted, or began
         self._fresh: set[Kind] = set()  # of those who draft in this round, whoever has rested
-        self._look: tuple[Kind, int, int] | None = None  # under way: at whom, its last round, and rounds left
+        self._look: tuple[Kind, int, int, int] | None = None  # under way: at whom, for which text, when, rounds left
 
     def weigh(self, askers: Sequence[Asker], is_cheap: Callable[[Record], bool]) -> bool:
         """What each source would bring that is not cheap; whether any is worth its price."""
@@ -44,16 +46,21 @@ class Late:
         self._promises = {
             (asker.sample, kind[0]): promise for kind in self._kinds for asker, promise in self._of(kind, askers)
         }
+        self._since = {each: self._since.get(each, self._known.rounds) for each in self._promises}
         rate = self._width.rate(len(askers))
         self._worths = {each: promise.net(rate) for each, promise in self._promises.items()}
         return any(self._worths.values())
 
     def _of(self, kind: Kind, askers: Sequence[Asker]) -> Iterator[tuple[Asker, Promise]]:
         """What a source promises to each text that may ask it."""
-        record = self._known.of(*kind)
+        record, made = self._known.of(*kind), dict[object, Promise]()
         for asker in askers:
             if kind[0] in asker.sources and asker.coupled == kind[1]:
-                yield asker, Promise.of(record, asker.worths.get(kind[0]))
+                worths = asker.worths.get(kind[0])
+                told = None if worths is None else tuple(worths)
+                if told not in made:  # texts that promise the same share it
+                    made[told] = Promise.of(record, told)
+                yield asker, made[told]
 
     def offers(self, asker: Asker) -> list[Offer]:
         """What it would bring to a text."""
@@ -70,17 +77,14 @@ class Late:
         """
         last, self._look = self._look, None
         for kind in self._kinds:
-            place = next(
-                (place for place, each in enumerate(zip(askers, offers, strict=True)) if may(kind, *each)), None
-            )
-            if place is None:
-                continue
-            goes_on = last is not None and last[:2] == (kind, step - 1)
-            if not goes_on and not self._is_due(kind, askers, place):
-                continue
-            left = last[2] if goes_on and last is not None else BURST
-            self._look = (kind, step, left - 1) if left > 1 else None
-            return place, kind[0]
+            able = [place for place, each in enumerate(zip(askers, offers, strict=True)) if may(kind, *each)]
+            able.sort(key=lambda place: -self._promises[askers[place].sample, kind[0]].gain(1))
+            for place in able:
+                goes_on = last is not None and last[:3] == (kind, askers[place].sample, step - 1)
+                if goes_on or self._is_due(kind, askers, place):
+                    left = last[3] if goes_on and last is not None else BURST
+                    self._look = (kind, askers[place].sample, step, left - 1) if left > 1 else None
+                    return place, kind[0]
         return None
 
     @property
@@ -89,40 +93,57 @@ class Late:
         return self._look is not None
 
     def _is_due(self, kind: Kind, askers: Sequence[Asker], place: int) -> bool:
-        """By what a look is thought to lose, and the rounds since it drafted for anybody: texts may be short."""
-        passed = min(self._rest_of(kind), self._known.rounds)
-        if passed < LOOK_EVERY:
+        """By what a look is thought to lose, and the rounds since it drafted for anybody: texts may be short.
+
+        Where it drafts for others a text has looks of its own, as often as one that is alone.
+        """
+        rounds, each = self._known.rounds, (askers[place].sample, kind[0])
+        samples, rests, waits = len(askers), min(self._rest_of(kind, rounds), rounds), rounds - self._since[each]
+        if max(rests, waits) < LOOK_EVERY:
             return False
-        samples, promise = len(askers), self._promises[askers[place].sample, kind[0]]
+        lost = self._lost(samples, self._promises[each])
+        return max(rests * samples, waits) >= lost / LOOKS
+
+    def _lost(self, samples: int, promise: Promise) -> float:
+        """Tokens that a look is thought to cost."""
         rate, seconds = self._width.rate(samples), self._width.seconds(samples, 1) + promise.price(1)
         once = promise.price(1) + self._width.change(samples, 1)  # behind a rest a call takes up to twice as long
-        lost = BURST * (rate * seconds - samples - promise.gain(1)) + rate * once
-        return passed >= lost / (LOOKS * samples)
+        return BURST * (rate * seconds - samples - promise.gain(1)) + rate * once
 
-    def chosen(self, askers: Sequence[Asker], choices: Sequence[Choice]) -> dict[int, tuple[float, float]]:
-        """These are asked now; the draft tokens that should be kept, and the seconds they take, by the text's place."""
+    def chosen(
+        self, askers: Sequence[Asker], choices: Sequence[Choice], step: int, at: int
+    ) -> dict[int, tuple[float, float]]:
+        """These are asked in that round; the draft tokens that should be kept, and their seconds, by the text's place.
+
+        at: the same round, counted over all controllers.
+        """
         late = [place for place, choice in enumerate(choices) if choice.tokens]
         kinds = {place: (choices[place].source, askers[place].coupled) for place in late}
         asked = {place: self._promises[askers[place].sample, kind[0]] for place, kind in kinds.items()}
         self._asked = {askers[place].sample: (kinds[place], promise) for place, promise in asked.items()}
-        self._fresh = {kind for kind in kinds.values() if self._rest_of(kind) > RESTED}
-        for kind in self._fresh:
-            self._fade(kind)
-        for kind in kinds.values():
-            self._known.of(*kind).drafted_at = self._known.rounds
+        self._since |= {(askers[place].sample, kind[0]): at for place, kind in kinds.items()}
+        self._wakes({*kinds.values()}, step, at)
         tokens = {place: choices[place].tokens for place in late}
         return {place: (promise.gain(tokens[place]), promise.price(tokens[place])) for place, promise in asked.items()}
 
-    def _rest_of(self, kind: Kind) -> float:
+    def _rest_of(self, kind: Kind, at: int) -> float:
         """Rounds since it drafted for anybody."""
         last = self._known.of(*kind).drafted_at
-        return inf if last is None else self._known.rounds - last
+        return inf if last is None else at - last
 
-    def _fade(self, kind: Kind) -> None:
-        """Nothing tells what it would have taken meanwhile; so a wrong number does not stay for long."""
-        share = exp(-self._rest_of(kind) / AGE)
-        self._known.of(*kind).pace.fade(share)
-        self._known.upkeep.fade(share)
+    def _wakes(self, kinds: Set[Kind], step: int, at: int) -> None:
+        """They draft in that round. What was measured before a rest fades: it may have changed unseen."""
+        rests = {kind: min(self._rest_of(kind, at), step - self._used.get(kind, -RESTED - 1)) for kind in kinds}
+        self._fresh = {kind for kind, rest in rests.items() if rest > RESTED}
+        for kind in self._fresh:
+            self._known.of(*kind).pace.fade(exp(-self._rest_of(kind, at) / AGE))
+        if kinds and at - self._known.drafted_at > RESTED:
+            self._known.upkeep.fade(exp((self._known.drafted_at - at) / AGE))
+        for kind in kinds:
+            record = self._known.of(*kind)
+            record.drafted_at = max(at, record.drafted_at or 0)
+            self._used[kind] = step
+        self._known.drafted_at = max(at, self._known.drafted_at) if kinds else self._known.drafted_at
 
     def saw(self, rounds: Iterable[Round]) -> bool:
         """What came of it; whether the round tells nothing of times, since somebody drafted behind a rest.

@@ -20,8 +20,10 @@ MOST = 64  # steps of the loop that may wait
 
 
 class Stood(NamedTuple):
-    """A decision that was taken over."""
+    """A decision that was taken over, and the round: of the controller, and of all that learn from one another."""
 
+    step: int
+    at: int
     askers: Sequence[Asker]
     choices: Sequence[Choice]
 
@@ -91,7 +93,7 @@ class Lessons:
         """Enter what was decided in that round."""
         askers, choices = stood.askers, stood.choices
         self._account.begin(askers, [{} for _ in askers], {})
-        late = self._late.chosen(askers, choices)
+        late = self._late.chosen(askers, choices, stood.step, stood.at)
         self._account.drafted(askers, choices, [late.get(place, (0.0, 0.0)) for place in range(len(askers))])
 
 

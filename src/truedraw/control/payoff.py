@@ -69,7 +69,7 @@ class PayoffController:
         self._begin()
         self._present = {asker.sample for asker in askers}
         if (standing := self._standing.at(self._step, askers)) is not None:
-            self._stood, self._next = Stood(askers, standing), self._step + 1
+            self._stood, self._next = Stood(self._step, self._known.rounds, askers, standing), self._step + 1
             return [{} for _ in askers]
         self._learn()
         self._texts.among(self._present)
@@ -157,7 +157,7 @@ class PayoffController:
 
     def _noted(self, askers: Sequence[Asker], pile: Pile, choices: list[Choice]) -> list[Choice]:
         """The choices, remembered, and entered for whoever asks why."""
-        late = self._late.chosen(askers, choices)
+        late = self._late.chosen(askers, choices, self._step, self._known.rounds)
         if any(choice.source for choice in choices):
             made = [(worth, 0.0) for worth in pile.worths(self._rows)]
             self._account.drafted(askers, choices, [late.get(place, each) for place, each in enumerate(made)])

@@ -23,8 +23,7 @@ class Promise(NamedTuple):
             gains = record.acceptance.gains().tolist()
             return cls(gains, (), [record.pace.chain(n) for n in range(1, len(gains) + 1)])
         depths = list(accumulate((depth for _, depth in worths), max))
-        seconds = [record.pace.tree(depth, n) for n, depth in enumerate(depths, 1)]
-        return cls([gain for gain, _ in worths], depths, seconds)
+        return cls([gain for gain, _ in worths], depths, record.pace.trees(depths))
 
     def gain(self, tokens: int) -> float:
         """Of the first so many."""

@@ -34,11 +34,22 @@ class Slope:
         if 1 < self.count <= FIRST and seconds >= expected:
             return
         is_fresh = self.count <= FIRST
-        took = min(seconds, most(expected, self._sums[0])) if expected > 0.0 and not is_fresh else seconds
+        took = min(seconds, most(expected, self._alike(more))) if expected > 0.0 and not is_fresh else seconds
         keep = 0.0 if is_fresh else 1 - 1 / MEMORY
         new = 1.0, more, more * more, took, more * took
         self._sums = [keep * old + each for old, each in zip(self._sums, new, strict=True)]
         self.first, self.further = self._settled(*self._sums)
+
+    def _alike(self, more: float) -> float:
+        """Calls like one with so many steps that stand beside it: few, where it tells what no other has."""
+        keep = 1 - 1 / MEMORY
+        n, x, xx = (keep * old + new for old, new in zip(self._sums[:3], (1.0, more, more * more), strict=True))
+        a, b, c = self._weighed(n, x, xx)
+        return (a * c - b * b) / (c - 2.0 * b * more + a * more * more)
+
+    def _weighed(self, n: float, x: float, xx: float) -> tuple[float, float, float]:
+        """Of the least squares: with what was thought before."""
+        return n + PRIOR * self._share * self._share, x - PRIOR * self._share, xx + PRIOR
 
     def fade(self, share: float) -> None:
         """All so far counts for so much of what it did, but for no less than the first few calls."""
@@ -48,7 +59,7 @@ class Slope:
 
     def _settled(self, n: float, x: float, xx: float, y: float, xy: float) -> tuple[float, float]:
         """The least of sum (seconds - first - further more)**2 + PRIOR (further - share first)**2 within the bounds."""
-        a, b, c = n + PRIOR * self._share * self._share, x - PRIOR * self._share, xx + PRIOR
+        a, b, c = self._weighed(n, x, xx)
         below = a * c - b * b
         first, further = (c * y - b * xy) / below, (a * xy - b * y) / below
         if further < 0.0:

@@ -39,6 +39,8 @@ class Standing:
         """What stands for these texts; None where it has to be weighed anew."""
         if step < self._until and _who(askers) == self._for and self._has_room(askers):
             return list(self._choices)
+        if self._for and _who(askers) != self._for:
+            self.span = 1  # nobody knows what offers the others get
         self.drop()
         return None
 

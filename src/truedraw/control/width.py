@@ -16,7 +16,10 @@ MEMORY = 24  # rounds that the mean worth reaches back
 FEW = (1, 3, 7)  # tokens a text that are weighed where the ladder's steps are longer than all drafts together
 STAYS = 8  # rounds that a width is tried for, about
 STEADY = 1.015  # a width must be this much faster than the present one; plain sampling need not be
-NEAR, AGE = 0.05, 64  # what a width beside the best may lose to be tried for once, where no pass had it for so long
+NEAR, AGE = (
+    0.05,
+    64,
+)  # what a width beside the best may lose to be tried, where no pass had it, and none was tried, for so long
 SURE = 1.02  # and this much faster than plain sampling: of what is estimated, what looks best is mostly overrated
 
 
@@ -36,6 +39,7 @@ class Width:
         self._seen = 0
         self._beside = Beside()
         self._seconds: dict[tuple[int, int], float] = {}  # of this round, by texts and draft rows
+        self._tried_at = 0  # pass in which one of them was
         self._near: list[int] = []  # widths beside the present one that are thought to lose little
         self.rows = 0
         self.gain = 1.0
@@ -92,8 +96,13 @@ class Width:
     def _tried(self, samples: int) -> int:
         """The present width, or one beside it whose price nobody has seen for long: what looked worse may be better."""
         plain, texts = self.filled(samples)
-        passes = self._costs.num_passes
-        return next((rows for rows in self._near if passes - self._costs.last(plain + rows, texts) > AGE), self.rows)
+        passes, costs = self._costs.num_passes, self._costs
+        if passes - self._tried_at <= AGE or not costs.passes(plain + self.rows, texts):
+            return self.rows
+        unseen = [rows for rows in self._near if passes - costs.last(plain + rows, texts) > AGE]
+        if unseen:
+            self._tried_at = passes
+        return unseen[0] if unseen else self.rows
 
     def _loss(self, samples: int, rows: int, speeds: Mapping[int, float]) -> float:
         """Of a width for some rounds against the present one, in shares of its speed."""

@@ -19,7 +19,7 @@ DOUBT = 2.0
 to another temperature, and lost."""
 SOONEST, SELDOM, RARER = 4, 128, 4
 """Rounds from one place to the next: within the first two, `RARER` times as many as there were places so far. A place
-takes up to 2 ms beside passes of 4: eight of them in the first hundred rounds, twenty in the first thousand."""
+takes up to 2 ms beside passes of 4: seven of them in the first hundred rounds, 22 in the first thousand."""
 
 
 class Gains:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 from heapq import heappop, heappush
 
-MOST_KNOWN = 256  # shapes kept
+MOST_KNOWN = 2048  # shapes kept: texts differ in their chances
 Level = tuple[tuple[int, int], ...]
 """Of each place of one depth where candidates are drawn: the node of the level above it, and how many."""
 Path = tuple[int, ...]

@@ -17,7 +17,7 @@ MEMORY, MEMORY_OF_TEXT = 1600, 200  # places that counts reach back, of all text
 PRIOR_TRIES = 160.0  # tries that weigh as much as what was thought before: one text says little of the others
 USUAL_TRIES = 20.0  # tries of a text that weigh as much as what is usual: that is how much texts differ
 STEP = 0.01  # chances are told in such steps, so that shapes are met again
-EVERY = 4  # places between two looks at what was learnt
+EVERY, EVERY_OF_ALL = 4, 64  # places of a text, or of all, between two looks at what was learnt
 
 
 class Counts:
@@ -50,6 +50,7 @@ class Siblings:
     def __init__(self, first: Sequence[float]) -> None:
         self._prior = [*map(float, first)]
         self._counts = Counts(len(first), MEMORY)
+        self.places = 0
 
     @property
     def given(self) -> list[float]:
@@ -61,6 +62,7 @@ class Siblings:
 
         Nothing is known of further candidates than there were guesses.
         """
+        self.places += 1
         self._counts.add(offered, kept)
 
 
@@ -74,15 +76,21 @@ class Settled(Siblings):
 
 
 class OfText:
-    """The same for one text, which is thought to be as usual until it shows how it is.
-
-    `chances` by number: that a candidate is kept and none before it was.
-    """
+    """The same for one text, which is thought to be as usual until it shows how it is."""
 
     def __init__(self, usual: Siblings) -> None:
         self._usual, self._counts = usual, Counts(len(usual.given), MEMORY_OF_TEXT)
         self._places = 0
-        self.chances = told(usual.given)
+        self._at, self._chances = (0, usual.places), told(usual.given)  # places when they were settled
+
+    @property
+    def chances(self) -> tuple[float, ...]:
+        """By number: that a candidate is kept and none before it was. What others have shown counts as well."""
+        places, usual = self._at
+        if self._places >= places + EVERY or self._usual.places >= usual + EVERY_OF_ALL:
+            self._at = self._places, self._usual.places
+            self._chances = told(self._counts.given(self._usual.given, USUAL_TRIES))
+        return self._chances
 
     def saw(self, offered: int, kept: int | None) -> None:
         """As Siblings.saw, which hears it, too."""
@@ -91,8 +99,6 @@ class OfText:
         self._usual.saw(offered, kept)
         self._counts.add(offered, kept)
         self._places += 1
-        if self._places % EVERY == 0:
-            self.chances = told(self._counts.given(self._usual.given, USUAL_TRIES))
 
 
 def told(given: Sequence[float]) -> tuple[float, ...]:

@@ -27,6 +27,9 @@ from truedraw.protocol import (
 )
 from truedraw.sampling.working_time import working_seconds
 
+Worths = Sequence[tuple[float, int]]
+MOST_TOLD = 15  # nodes of which it is asked: about as many as a text is ever given
+
 
 @dataclass(slots=True, eq=False)
 class Guess:
@@ -123,15 +126,36 @@ def _begun(sample: Sample, room: int, certain: Tokens) -> Guess:
     able = [name for name, source in sources.items()
             if state_of(state, name) is not None and getattr(source.drafter, "fault", None) is None
             ] if state is not None and room > 0 else []  # fmt: skip
-    worths = {name: worth for name in able if (worth := _worths(state, name, room)) is not None}
-    asker = Asker(sample.number, max(room, 0), tuple(able), worths, sample.parts.verifier.coupled)
+    told = Told(state, able, min(room, MOST_TOLD))
+    asker = Asker(sample.number, max(room, 0), tuple(able), told, sample.parts.verifier.coupled)
     return Guess(sample, certain, asker, state, sources)
 
 
-def _worths(state: DraftState | None, source: str, room: int) -> Sequence[tuple[float, int]] | None:
-    """What one of the drafters says that its next tree in this text is worth."""
-    worths = None if state is None else worths_of(state_of(state, source))
-    return None if worths is None else worths(room)
+class Told(Mapping[str, Worths]):
+    """What drafters say that their next trees in a text are worth, of those who can tell; asked when it is read.
+
+    Where a decision stands nobody reads it.
+    """
+
+    def __init__(self, state: DraftState | None, sources: Sequence[str], nodes: int) -> None:
+        self._state, self._sources, self._nodes = state, sources, nodes
+
+    def __getitem__(self, source: str) -> Worths:
+        """Raises KeyError for one that cannot tell."""
+        able = self._state is not None and source in self._sources
+        worths = worths_of(state_of(self._state, source)) if able and self._state is not None else None
+        found = None if worths is None else worths(self._nodes)
+        if found is None:
+            raise KeyError(source)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        """Those who can tell."""
+        return (source for source in self._sources if self.get(source) is not None)
+
+    def __len__(self) -> int:
+        """How many can."""
+        return sum(1 for _ in self)
 
 
 class Guessing:

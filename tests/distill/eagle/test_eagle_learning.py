@@ -7,7 +7,8 @@ import pytest
 
 from distill.conftest import VOCAB
 from distill.eagle.conftest import CONFIG, SHAPE
-from draft.eagle.showing import Given, law
+from draft.eagle.showing import law
+from draft.given_trees import Given
 from engine.decoder import softmax
 from truedraw.bench.draft_eval.replay import Following
 from truedraw.distill.checkpoint import read_checkpoint
