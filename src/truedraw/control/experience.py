@@ -140,13 +140,16 @@ class Experience:
         self._kept = kept
         self.rounds = 0
         """Of all controllers that learn here."""
-        self.drafted_at = 0
-        """The last of them in which somebody drafted, asked by a decision."""
         self._records: dict[Kind, Record] = {}
 
     def round_seconds(self, rows: int, texts: int, drafts: int) -> float:
         """Of a round whose pass has so many rows, `drafts` of them drafts; without its drafters."""
         return self.costs.seconds(rows, texts) + self.upkeep.seconds(texts, drafts)
+
+    @property
+    def drafted_at(self) -> int:
+        """The last round in which somebody drafted, asked by a decision."""
+        return max((record.drafted_at or 0 for record in self._records.values()), default=0)
 
     @property
     def records(self) -> Mapping[Kind, Record]:

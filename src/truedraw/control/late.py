@@ -137,13 +137,13 @@ class Late:
         self._fresh = {kind for kind, rest in rests.items() if rest > RESTED}
         for kind in self._fresh:
             self._known.of(*kind).pace.fade(exp(-self._rest_of(kind, at) / AGE))
-        if kinds and at - self._known.drafted_at > RESTED:
-            self._known.upkeep.fade(exp((self._known.drafted_at - at) / AGE))
+        rest = at - self._known.drafted_at
+        if kinds and rest > RESTED:
+            self._known.upkeep.fade(exp(-rest / AGE))
         for kind in kinds:
             record = self._known.of(*kind)
             record.drafted_at = max(at, record.drafted_at or 0)
             self._used[kind] = step
-        self._known.drafted_at = max(at, self._known.drafted_at) if kinds else self._known.drafted_at
 
     def saw(self, rounds: Iterable[Round]) -> bool:
         """What came of it; whether the round tells nothing of times, since somebody drafted behind a rest.

@@ -123,10 +123,10 @@ def _begun(sample: Sample, room: int, certain: Tokens) -> Guess:
     room = 0 if state is None else min(sample.parts.most_drafted, room - len(certain))
     sample.draft_seconds, sample.late_seconds = 0.0, None
     sources = sources_of(sample.parts.drafter, sample.parts.asked, sample.parts.method)
-    able = [name for name, source in sources.items()
-            if state_of(state, name) is not None and getattr(source.drafter, "fault", None) is None
-            ] if state is not None and room > 0 else []  # fmt: skip
-    told = Told(state, able, min(room, MOST_TOLD))
+    able = {name: own for name, source in sources.items()
+            if (own := state_of(state, name)) is not None and getattr(source.drafter, "fault", None) is None
+            } if state is not None and room > 0 else {}  # fmt: skip
+    told = Told(able, min(room, MOST_TOLD))
     asker = Asker(sample.number, max(room, 0), tuple(able), told, sample.parts.verifier.coupled)
     return Guess(sample, certain, asker, state, sources)
 
@@ -137,13 +137,12 @@ class Told(Mapping[str, Worths]):
     Where a decision stands nobody reads it.
     """
 
-    def __init__(self, state: DraftState | None, sources: Sequence[str], nodes: int) -> None:
-        self._state, self._sources, self._nodes = state, sources, nodes
+    def __init__(self, states: Mapping[str, DraftState], nodes: int) -> None:
+        self._states, self._nodes = states, nodes
 
     def __getitem__(self, source: str) -> Worths:
         """Raises KeyError for one that cannot tell."""
-        able = self._state is not None and source in self._sources
-        worths = worths_of(state_of(self._state, source)) if able and self._state is not None else None
+        worths = worths_of(self._states[source])
         found = None if worths is None else worths(self._nodes)
         if found is None:
             raise KeyError(source)
@@ -151,7 +150,7 @@ class Told(Mapping[str, Worths]):
 
     def __iter__(self) -> Iterator[str]:
         """Those who can tell."""
-        return (source for source in self._sources if self.get(source) is not None)
+        return (source for source in self._states if self.get(source) is not None)
 
     def __len__(self) -> int:
         """How many can."""
