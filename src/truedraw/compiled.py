@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -66,3 +67,16 @@ def inlined(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     a sum in vectors may have other last bits there.
     """
     return inner(forceinline=True, **options)
+
+
+def later(module: str, name: str) -> Callable[[], Callable[..., Any]]:
+    """What gives a function of a module that is loaded, with the compiler, when it is first asked for.
+
+    Even a repeated import takes time, in every round.
+    """
+    return cache(partial(_found, module, name))
+
+
+def _found(module: str, name: str) -> Callable[..., Any]:
+    found: Callable[..., Any] = getattr(import_module(module), name)
+    return found

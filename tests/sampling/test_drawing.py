@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from truedraw.errors import EngineError
-from truedraw.generate.rows import LawRows
+from truedraw.generate.rows import LawRows, Means
 from truedraw.protocol import NOTHING, Proposal, Purpose, Scores
 from truedraw.sampling.drawing import RowDraws
 from truedraw.sampling.law import SamplingLaw, log_probability
@@ -156,7 +156,7 @@ def test_certain_drafts_are_verified_without_p_and_as_with_it(verifier, settings
     assert kept > 0
     monkeypatch.setattr(SamplingLaw, "__call__", lambda *_: pytest.fail("p was written down"))
     for seed, (verdict, logs) in enumerate(expected):
-        found = LawRows(own, proposal, scores, RowDraws())
+        found = LawRows(own, proposal, scores, Means())
         assert verifier(proposal, found, PhiloxRandomness(seed), 3) == verdict
         np.testing.assert_allclose(found.logprobs(verdict.tokens), logs, atol=1e-12)
         assert found.law_after(verdict.tokens) is own

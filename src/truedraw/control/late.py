@@ -117,14 +117,15 @@ class Late:
 
         at: the same round, counted over all controllers.
         """
-        late = [place for place, choice in enumerate(choices) if choice.tokens]
-        kinds = {place: (choices[place].source, askers[place].coupled) for place in late}
-        asked = {place: self._promises[askers[place].sample, kind[0]] for place, kind in kinds.items()}
-        self._asked = {askers[place].sample: (kinds[place], promise) for place, promise in asked.items()}
-        self._since |= {(askers[place].sample, kind[0]): at for place, kind in kinds.items()}
-        self._wakes({*kinds.values()}, step, at)
-        tokens = {place: choices[place].tokens for place in late}
-        return {place: (promise.gain(tokens[place]), promise.price(tokens[place])) for place, promise in asked.items()}
+        self._asked, expected = {}, dict[int, tuple[float, float]]()
+        for place, (asker, choice) in enumerate(zip(askers, choices, strict=True)):
+            if choice.tokens:
+                text = asker.sample, choice.source
+                promise, self._since[text] = self._promises[text], at
+                self._asked[asker.sample] = (choice.source, asker.coupled), promise
+                expected[place] = promise.gain(choice.tokens), promise.price(choice.tokens)
+        self._wakes({kind for kind, _ in self._asked.values()}, step, at)
+        return expected
 
     def _rest_of(self, kind: Kind, at: int) -> float:
         """Rounds since it drafted for anybody."""
@@ -133,12 +134,14 @@ class Late:
 
     def _wakes(self, kinds: Set[Kind], step: int, at: int) -> None:
         """They draft in that round. What was measured before a rest fades: it may have changed unseen."""
+        if not kinds:
+            return
         rests = {kind: min(self._rest_of(kind, at), step - self._used.get(kind, -RESTED - 1)) for kind in kinds}
         self._fresh = {kind for kind, rest in rests.items() if rest > RESTED}
         for kind in self._fresh:
             self._known.of(*kind).pace.fade(exp(-self._rest_of(kind, at) / AGE))
         rest = at - self._known.drafted_at
-        if kinds and rest > RESTED:
+        if rest > RESTED:
             self._known.upkeep.fade(exp(-rest / AGE))
         for kind in kinds:
             record = self._known.of(*kind)

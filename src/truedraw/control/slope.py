@@ -36,15 +36,21 @@ class Slope:
         is_fresh = self.count <= FIRST
         took = min(seconds, most(expected, self._alike(more))) if expected > 0.0 and not is_fresh else seconds
         keep = 0.0 if is_fresh else 1 - 1 / MEMORY
-        new = 1.0, more, more * more, took, more * took
-        self._sums = [keep * old + each for old, each in zip(self._sums, new, strict=True)]
+        n, x, xx, y, xy = self._sums
+        self._sums = [
+            keep * n + 1.0,
+            keep * x + more,
+            keep * xx + more * more,
+            keep * y + took,
+            keep * xy + more * took,
+        ]
         self.first, self.further = self._settled(*self._sums)
 
     def _alike(self, more: float) -> float:
         """Calls like one with so many steps that stand beside it: few, where it tells what no other has."""
         keep = 1 - 1 / MEMORY
-        n, x, xx = (keep * old + new for old, new in zip(self._sums[:3], (1.0, more, more * more), strict=True))
-        a, b, c = self._weighed(n, x, xx)
+        n, x, xx, _, _ = self._sums
+        a, b, c = self._weighed(keep * n + 1.0, keep * x + more, keep * xx + more * more)
         return (a * c - b * b) / (c - 2.0 * b * more + a * more * more)
 
     def _weighed(self, n: float, x: float, xx: float) -> tuple[float, float, float]:

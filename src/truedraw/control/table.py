@@ -7,7 +7,8 @@ all the rows, and what so many texts with one row each take more than one text w
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
@@ -21,6 +22,8 @@ LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 """Row counts that are told apart, where passes have just the rows that they need."""
 PADDED = tuple(rows for rows in LADDER if rows not in (3, 5))
 """The same of an engine that pads: it does so to about these."""
+
+MOST_KNOWN = 1024  # counts whose step is kept
 
 
 class Table:
@@ -58,7 +61,8 @@ class Line:
         return float(self._values[-1] + (place - last) * slope)
 
 
-def step(rows: int, ladder: Sequence[int] = LADDER) -> int:
+@lru_cache(maxsize=MOST_KNOWN)
+def step(rows: int, ladder: tuple[int, ...] = LADDER) -> int:
     """The count on the ladder that stands for so many rows."""
     place = bisect_left(ladder, rows)
     return ladder[place] if place < len(ladder) else -(-rows // ladder[-1]) * ladder[-1]

@@ -142,7 +142,10 @@ def likeliest(q: DraftLaw) -> int:
 def without(q: Q, token: int) -> Q:
     """q given that it is not `token`; zeros where nothing else is possible."""
     if isinstance(q, SparseLaw):
-        return SparseLaw(q.tokens, normalised(np.where(q.tokens == token, 0.0, q.weights)), q.vocab_size)
+        left, place = q.weights.copy(), q.tokens.searchsorted(token)
+        if place < len(left) and q.tokens[place] == token:
+            left[place] = 0.0
+        return SparseLaw(q.tokens, normalised(left), q.vocab_size)
     left = q.copy()
     left[token] = 0.0
     return normalised(left)

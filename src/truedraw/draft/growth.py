@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from truedraw.compiled import later
 from truedraw.draft.growing import DOUBT, Draws, without
 from truedraw.draft.shape import Level
 from truedraw.protocol import ROOT, DraftLaw, Law, Proposal, SparseLaw
 from truedraw.sampling.transform import fits
+
+SUM_OF_SQUARES = later("truedraw.sampling.kernels.lawful", "sum_of_squares")
 
 
 class Place(NamedTuple):
@@ -30,6 +32,7 @@ class Growth:
         self._levels = levels
         self._depth = 0
         self._level: list[Place | None] = [Place(law)]  # behind each node of the last level; None: it was not drawn
+        self._wanted = self._next()
         self._tokens: list[int] = []
         self._parents: list[int] = []
         self._laws: list[DraftLaw | None] = []
@@ -37,17 +40,18 @@ class Growth:
 
     def wanted(self) -> list[Place]:
         """Where the next level is drawn; [] = done."""
-        return [place for place, _ in self._next()]
+        return self._wanted
 
     def grow(self, laws: Sequence[SparseLaw | None], draws: Draws) -> None:
         """Draw the next level, from the laws [wanted] of its places; None: nothing is to be drawn there."""
         level: list[Place | None] = []
-        known = dict(zip((place.node for place, _ in self._next()), enumerate(laws), strict=True))
+        known = {place.node: each for place, each in zip(self._wanted, enumerate(laws), strict=True)}
         for above, count in self._levels[self._depth]:
             place = self._level[above]
             row, q = (0, None) if place is None else known[place.node]
             level.extend([None] * count if place is None or q is None else self._drawn(place, row, q, count, draws))
         self._level, self._depth = level, self._depth + 1
+        self._wanted = self._next()
 
     def ended(self) -> Proposal:
         """What was drafted."""
@@ -55,11 +59,10 @@ class Growth:
         tokens, parents = np.array(self._tokens, np.int64), np.array(self._parents, np.int64)
         return Proposal(tokens, parents, tuple(self._laws), sure)
 
-    def _next(self) -> list[tuple[Place, int]]:
+    def _next(self) -> list[Place]:
         if self._depth >= len(self._levels):
             return []
-        drawn = [(self._level[above], count) for above, count in self._levels[self._depth]]
-        return [(place, count) for place, count in drawn if place is not None]
+        return [place for above, _ in self._levels[self._depth] if (place := self._level[above]) is not None]
 
     def _drawn(self, place: Place, row: int, q: SparseLaw, count: int, draws: Draws) -> list[Place | None]:
         """`count` candidates at a place, and what is behind each."""
@@ -86,13 +89,4 @@ def sureness(q: SparseLaw) -> float:
     """
     if not fits(q.weights, np.float64):
         return float(np.add.reduce(np.square(q.weights)))  # not by BLAS, whose threads fight for the engine's cores
-    return float(summing()(q.weights))
-
-
-@cache
-def summing() -> Callable[..., float]:
-    """Kept, since even a repeated import takes time in every round."""
-    from truedraw.sampling.kernels.lawful import sum_of_squares
-
-    found: Callable[..., float] = sum_of_squares
-    return found
+    return float(SUM_OF_SQUARES()(q.weights))

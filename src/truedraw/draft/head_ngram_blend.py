@@ -7,7 +7,6 @@ c of counts, the row has
 
 for each token that one of them knows; with w = 0 it is the head's. It is the head's own row, up to one constant, for
 all that was never counted.
-numpy takes the exps and logs, many at a time; what goes from place to place is compiled.
 """
 
 from __future__ import annotations
@@ -16,10 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from truedraw.compiled import later
 from truedraw.draft.head.reading import Reading
 from truedraw.draft.ngram_lm_source import Counted
 from truedraw.protocol import Ints, Logits
 
+BLENDED, MERGED = (later("truedraw.draft.head_ngram_kernels", name) for name in ("blended", "merged"))
 UNKNOWN = -1
 """The place of a token that a head does not know."""
 
@@ -41,23 +42,16 @@ class Blender:
 
     def row(self, said: Logits, counted: Counted | None, weight: float) -> Row:
         """Of what a head said [known], and of counts, which have this weight; without one it is the head's own."""
-        from truedraw.draft.head_ngram_kernels import laid, lifted, merged
-        from truedraw.sampling.kernels.softmax import log_normaliser
-
         alone = Row(Reading(self._tokens, self._vocab_size), said)
         if counted is None or not weight:
             return alone
         z = np.ascontiguousarray(said, np.float32)
-        total = log_normaliser(z)
-        if not np.isfinite(total):  # a row that has no law
+        base = np.empty_like(z)
+        tokens, new, is_law = BLENDED()(z, self._places, counted.tokens, counted.chances, weight, base)
+        if not is_law:
             return alone
-        heads = np.exp(lifted(z, self._places, counted.tokens, np.float32(total)))
-        mixed = np.float32(1.0 - weight) * heads + np.float32(weight) * counted.chances.astype(np.float32)
-        both = np.log(mixed) + np.float32(total)
-        base = z + np.float32(np.log1p(-weight))
-        tokens, new = laid(base, self._places, counted.tokens, both)
         if not len(tokens):
             return Row(alone.reading, base)
         order = tokens.argsort()
-        tokens, base = merged(self._tokens, base, tokens[order], new[order])
+        tokens, base = MERGED()(self._tokens, base, tokens[order], new[order])
         return Row(Reading(tokens, self._vocab_size), base)

@@ -5,34 +5,38 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from truedraw.compiled import compiled
+from truedraw.sampling.kernels.softmax import top_of, total_weight
 
 
-@compiled(error_model="numpy")
-def lifted(logits, places, tokens, total):  # type: ignore[no-untyped-def]
-    """A head's logits [known] of some tokens [counted], less `total`; -inf for those that it does not know."""
-    found = np.empty(tokens.shape[0], np.float32)
-    for i in range(tokens.shape[0]):
-        here = places[tokens[i]]
-        found[i] = logits[here] - total if here >= 0 else -np.inf
-    return found
+@compiled(nogil=True, error_model="numpy")
+def blended(logits, places, tokens, chances, weight, out):  # type: ignore[no-untyped-def]
+    """out [known]: a head's logits [known] with counts of tokens [counted], which have this weight.
 
-
-@compiled(error_model="numpy")
-def laid(logits, places, tokens, values):  # type: ignore[no-untyped-def]
-    """Put values [counted] of tokens into a head's logits [known]; (tokens, values) of those without a place there."""
+    Returns (tokens, values) of those that the head does not know, and whether its logits are a law; else nothing is
+    written.
+    """
     new, left = np.empty(tokens.shape[0], np.int64), np.empty(tokens.shape[0], np.float32)
-    size = 0
+    top, size = top_of(logits), 0
+    if not np.isfinite(top):
+        return new[:size], left[:size], False
+    total, less = top + math.log(total_weight(logits, top, 1.0)), np.float32(math.log1p(-weight))
+    for i in range(logits.shape[0]):
+        out[i] = logits[i] + less
     for i in range(tokens.shape[0]):
         here = places[tokens[i]]
+        own = math.exp(logits[here] - total) if here >= 0 else 0.0
+        both = np.float32(math.log((1.0 - weight) * own + weight * chances[i]) + total)
         if here >= 0:
-            logits[here] = values[i]
+            out[here] = both
         else:
-            new[size], left[size] = tokens[i], values[i]
+            new[size], left[size] = tokens[i], both
             size += 1
-    return new[:size], left[:size]
+    return new[:size], left[:size], True
 
 
 @compiled(error_model="numpy")

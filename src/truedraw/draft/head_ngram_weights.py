@@ -23,10 +23,11 @@ class Weights:
 
     def __init__(self) -> None:
         self._gains = tuple(Gains(len(GRID), GRID.index(first)) for first in FIRST)
+        self._now: tuple[float, ...] = FIRST
 
     def now(self) -> tuple[float, ...]:
         """By matched tokens; what is learnt later does not change it."""
-        return tuple(GRID[gains.best] for gains in self._gains)
+        return self._now
 
     def due(self, matched: int) -> bool:
         """Whether the place of this round, where so many tokens match, is to be looked at; once a round and text."""
@@ -35,6 +36,7 @@ class Weights:
     def saw(self, matched: int, overlaps: Floats) -> None:
         """sum(min(p, q)) at such a place, by GRID."""
         self._gains[matched].saw(overlaps)
+        self._now = tuple(GRID[gains.best] for gains in self._gains)
 
 
 class Fixed(Weights):

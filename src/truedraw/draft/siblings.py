@@ -30,8 +30,12 @@ class Counts:
     def add(self, offered: int, kept: int | None) -> None:
         """One place; what is long ago counts less."""
         tried, fades = offered if kept is None else kept + 1, self._fades
-        self._kept = [fades * each + (number == kept) for number, each in enumerate(self._kept)]
-        self._tried = [fades * each + (number < tried) for number, each in enumerate(self._tried)]
+        self._kept = [fades * each for each in self._kept]
+        self._tried = [fades * each + 1.0 for each in self._tried[:tried]] + [
+            fades * each for each in self._tried[tried:]
+        ]
+        if kept is not None and kept < len(self._kept):
+            self._kept[kept] += 1.0
 
     def given(self, prior: Sequence[float], weight: float) -> list[float]:
         """That a candidate is kept, given that none before it was; `prior` weighs as much as so many tries."""

@@ -12,8 +12,8 @@ from truedraw.protocol import ROOT, Ints, Proposal
 
 def is_chain(proposal: Proposal) -> bool:
     """Every node follows the one before it."""
-    parents = proposal.parents
-    return len(parents) == 0 or parents.tolist() == list(range(ROOT, len(parents) - 1))
+    parents: list[int] = proposal.parents.tolist()
+    return parents == list(range(ROOT, len(parents) - 1))
 
 
 def paths(proposal: Proposal) -> list[list[int]]:
@@ -44,13 +44,13 @@ def tree(proposal: Proposal, text: int) -> tuple[Ints, NDArray[np.uint8]]:
 
 def check_proposal(proposal: Proposal, length: int, limits: Limits) -> None:
     """Raises EngineError for a tree out of order, an unknown token, or a node beyond the context."""
-    if not len(proposal) and not len(proposal.parents):
+    parents, tokens = proposal.parents.tolist(), proposal.tokens.tolist()
+    if not tokens and not parents:
         return
-    parents = proposal.parents.tolist()
-    if len(parents) != len(proposal) or not all(ROOT <= parent < node for node, parent in enumerate(parents)):
+    if len(parents) != len(tokens) or not all(ROOT <= parent < node for node, parent in enumerate(parents)):
         raise EngineError("every draft token needs a parent that stands before it, or -1 for the text itself")
-    check_tokens(proposal.tokens.tolist(), limits.vocab_size)
-    if length + len(proposal) > limits.length and length + height(proposal) > limits.length:
+    check_tokens(tokens, limits.vocab_size)
+    if length + len(tokens) > limits.length and length + height(proposal) > limits.length:
         raise EngineError(
             f"a draft of depth {height(proposal)} after {length} tokens leaves the model's context of "
             f"{limits.length}; draft less"

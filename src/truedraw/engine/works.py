@@ -17,7 +17,7 @@ Own = TypeVar("Own", bound=Sequence)
 def checked(works: Seq[Work], fills: Seq[Fill], own: Callable[[Sequence], Own], limits: Limits) -> list[Own]:
     """Their sequences, works' first, as the engine knows its `own`; raises EngineError for anything but room."""
     sequences = [own(work.sequence) for work in works] + [own(fill.sequence) for fill in fills]
-    if len(set(sequences)) < len(sequences):
+    if len(sequences) > 1 and len(set(sequences)) < len(sequences):
         raise EngineError("a sequence can stand in a pass only once; fork it")
     for work in works:
         check_proposal(work.proposal, len(work.sequence.tokens), limits)

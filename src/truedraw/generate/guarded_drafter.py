@@ -98,8 +98,11 @@ class GuardedDrafter:
         self, states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]
     ) -> list[Proposal]:
         """The drafter's proposals, or empty ones."""
-        able = [i for i, state in enumerate(states) if state.inner is not None]
-        inner = [states[i].awake() for i in able]  # before the call: a call within one would wait for itself
+        inner = [state.awake() for state in states]  # before the call: a call within one would wait for itself
+        if None not in inner:
+            return self.attempt("propose", lambda: self._proposed(inner, budgets, randomness)) or [NOTHING] * len(inner)
+        able = [i for i, state in enumerate(inner) if state is not None]
+        inner = [inner[i] for i in able]
         asked, chances = [budgets[i] for i in able], [randomness[i] for i in able]
         found = self.attempt("propose", lambda: self._proposed(inner, asked, chances))
         proposals = dict(zip(able, found or (), strict=False))

@@ -15,10 +15,10 @@ from truedraw.errors import BadParameter
 from truedraw.generate.contrast import check_contrast, contrast
 from truedraw.generate.draft_head import HIDDEN, NO_HEAD, head_for, options_for
 from truedraw.generate.model import Model
+from truedraw.generate.rows import warm_up
 from truedraw.models.catalogue import DEFAULT_MODEL
 from truedraw.models.toy import TOY_MODEL, TOY_TABLE, toy_text
 from truedraw.registry import find
-from truedraw.sampling.randomness import warm_up
 from truedraw.sampling.values import plain_number, shown
 from truedraw.text import Tokenizer
 

@@ -13,9 +13,8 @@ from truedraw import protocol as p
 from truedraw.draft.site import hear
 from truedraw.errors import OutOfPages
 from truedraw.generate.guesses import guess
-from truedraw.generate.rows import LawRows
+from truedraw.generate.rows import LawRows, Means
 from truedraw.generate.sample import Parts, Sample, Schedule, Together, Turn
-from truedraw.sampling.drawing import RowDraws
 from truedraw.sampling.working_time import working_seconds
 
 __all__ = ["Parts", "Sample", "Schedule", "Stopwatch", "Together", "Turn", "rounds"]
@@ -23,7 +22,7 @@ __all__ = ["Parts", "Sample", "Schedule", "Stopwatch", "Together", "Turn", "roun
 
 def rounds(engine: p.Engine, controller: p.Controller, schedule: Schedule) -> Generator[list[p.Round]]:
     """Turn by turn, one Round of each sample that was scored; none where the pass computed nothing but prompts."""
-    draws = RowDraws()
+    means = Means()
     while (turn := schedule.turn()) is not None:
         clock = Stopwatch()
         if turn.scores is None:
@@ -31,7 +30,7 @@ def rounds(engine: p.Engine, controller: p.Controller, schedule: Schedule) -> Ge
             turn.draft_seconds = clock.lap() - own_seconds
             turn.scores = score(engine, schedule, turn)
             turn.engine_seconds = clock.lap()
-        done = verify(schedule, turn, draws)
+        done = verify(schedule, turn, means)
         if done:
             controller.observe(done)
         yield done
@@ -53,24 +52,24 @@ def score(engine: p.Engine, schedule: Schedule, turn: Turn) -> list[p.Scores]:
     return []
 
 
-def verify(schedule: Schedule, turn: Turn, draws: RowDraws) -> list[p.Round]:
+def verify(schedule: Schedule, turn: Turn, means: Means) -> list[p.Round]:
     """Advance every sample by its scores."""
     done = []
     for sample, scores in zip(turn.samples, turn.scores or (), strict=True):
         try:
-            done.append(advance(sample, scores, turn, draws))
+            done.append(advance(sample, scores, turn, means))
         except Exception as error:  # whatever a plug-in's verifier or observer raises concerns its own job
             schedule.failed(sample, error)
     return done
 
 
-def advance(sample: Sample, scores: p.Scores, turn: Turn, draws: RowDraws) -> p.Round:
+def advance(sample: Sample, scores: p.Scores, turn: Turn, means: Means) -> p.Round:
     """Verify one sample's proposal and commit what was kept."""
     clock, share = Stopwatch(), 1 / len(turn.samples)
     draft_seconds, late_seconds = sample.draft_seconds, sample.late_seconds
     sample.draft_seconds, sample.late_seconds = 0.0, None
     proposal, forced = sample.proposal or p.NOTHING, sample.forced
-    rows = LawRows(sample.law, proposal, scores, draws)
+    rows = LawRows(sample.law, proposal, scores, means)
     position = len(sample.sequence.tokens)
     verdict = rows.reached(sample.parts.verifier(proposal, rows, sample.randomness, position))
     if sample.parts.observer is not None:

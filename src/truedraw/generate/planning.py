@@ -58,6 +58,8 @@ def plan(samples: Sequence[Sample], prompts: Sequence[tuple[int, Text]], limits:
     """The pass for these samples, and for prompts that others wait for, with their places in the order of arrival."""
     turn = Turn([sample for sample in samples if sample.sequence.num_uncached <= NEAR])
     pending = [Pending(number, text, rows, None) for number, text in prompts if (rows := text.num_uncached - 1)]
+    if len(turn.samples) == len(samples) and not pending:
+        return turn
     if len(turn.samples) < len(samples):
         pending += [Pending(sample.number, sample.sequence, rows, sample) for sample in samples
                     if (rows := sample.sequence.num_uncached) > NEAR]  # fmt: skip

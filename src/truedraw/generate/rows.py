@@ -21,6 +21,11 @@ from truedraw.errors import BadParameter, EngineError
 from truedraw.protocol import ROOT, Floats, Law, Logits, Proposal, Purpose, Randomness, Scores, TopLogprobs, Verdict
 from truedraw.sampling.drawing import Drawn, RowDraws
 from truedraw.sampling.law import likeliest, log_probability, one_hot
+from truedraw.sampling.randomness import PhiloxRandomness
+from truedraw.sampling.randomness import warm_up as warm_up_draws
+from truedraw.sampling.transform import fused
+from truedraw.verify.fused.judge import Judge, Told
+from truedraw.verify.fused.judge import warm_up as warm_up_rounds
 
 
 class Anything:
@@ -39,15 +44,30 @@ class Anything:
         return ()
 
 
-class LawRows:
-    """protocol.DrawingRows of one sample in one round. Most rounds end early, so most rows are never asked for.
+class Means:
+    """What rows are drawn and decided with: memory that may serve one round after the other."""
 
-    `draws`, and its memory, may serve one round after the other. Raises BadParameter and EngineError in row 0 only.
+    def __init__(self) -> None:
+        self.draws, self.judge = RowDraws(), Judge()
+
+
+def warm_up() -> None:
+    """Load the compiled code that every text needs, so that its first token does not wait for it."""
+    warm_up_rounds()
+    warm_up_draws()
+
+
+class LawRows:
+    """protocol.DrawingRows, and DecidingRows, of one sample in one round.
+
+    Most rounds end early, so most rows are never asked for. Raises BadParameter and EngineError in row 0 only.
     """
 
-    def __init__(self, law: Law, proposal: Proposal, scores: Scores, draws: RowDraws | None = None) -> None:
+    def __init__(self, law: Law, proposal: Proposal, scores: Scores, means: Means | None = None) -> None:
         self._proposal, self._logits, self.hidden = proposal, scores.logits, scores.hidden
-        self._draws = RowDraws() if draws is None else draws
+        self._means = Means() if means is None else means
+        self._draws = self._means.draws
+        self._told: Told | None = None  # where all of it was decided at once
         self._drawn: dict[int, Drawn] = {}
         self.vocab_size = scores.logits.shape[1]
         self._laws: dict[int, Law] = {0: law}
@@ -80,12 +100,27 @@ class LawRows:
         self._drawn[row] = drawn
         return drawn.token
 
+    def decide(self, coupled: bool, proposal: Proposal, randomness: Randomness, position: int) -> Verdict | None:
+        """See protocol.DecidingRows."""
+        found = fused(self._laws[0], self._logits)
+        if found is None or found.fused.num_edits or type(randomness) is not PhiloxRandomness:
+            return None
+        told = self._means.judge.decide(coupled, found.fused.how, self._logits, proposal, randomness, position)
+        if told is None:
+            return None
+        self._told = told
+        return told.verdict
+
     def law_after(self, tokens: Sequence[int]) -> Law:
         """The law once the tokens of a verdict stand there."""
+        if self._told is not None:
+            return self._laws[0]  # such a law is the same everywhere
         return self._after(self._rows_of(tokens)[-1], tokens[-1])
 
     def logprobs(self, tokens: Sequence[int]) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Natural logs of the probabilities of an emitted text, before and after the transforms."""
+        if self._told is not None and self._told.verdict.tokens[: len(tokens)] == tokens:
+            return self._told.logprobs[: len(tokens)], self._told.sampling_logprobs[: len(tokens)]
         pairs = [self._logs(row, token) for row, token in zip(self._rows_of(tokens), tokens, strict=True)]
         return tuple(before for before, _ in pairs), tuple(after for _, after in pairs)
 

@@ -43,7 +43,7 @@ from truedraw.protocol.engine import (
 from truedraw.protocol.law import DrawingRows, Law, Rows
 from truedraw.protocol.model_files import ModelConfig, Packed, Weights
 from truedraw.protocol.randomness import Purpose, Randomness
-from truedraw.protocol.verdict import Loss, LossyVerifier, Observer, Verdict, Verifier
+from truedraw.protocol.verdict import DecidingRows, Loss, LossyVerifier, Observer, Verdict, Verifier
 
 __all__ = [
     "NOTHING",
@@ -51,6 +51,7 @@ __all__ = [
     "Asker",
     "Choice",
     "Controller",
+    "DecidingRows",
     "Dozes",
     "DraftCost",
     "DraftLaw",

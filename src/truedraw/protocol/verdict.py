@@ -20,6 +20,14 @@ class Verdict:
     coupled: bool = field(default=False, compare=False)  # told to observers: whether the rule is
 
 
+class DecidingRows(Rows, Protocol):
+    """Rows that can decide a whole round by compiled code. Optional; verify/coupled.py and traversal.py ask for it."""
+
+    def decide(self, coupled: bool, proposal: Proposal, randomness: Randomness, position: int) -> Verdict | None:
+        """What verify/coupled.py, or else verify/traversal.py, decides of these rows; None: that is for the rule."""
+        ...
+
+
 @runtime_checkable
 class Verifier(Protocol):
     """An acceptance rule: numbers in, verdict out; no model, no state."""

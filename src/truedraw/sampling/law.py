@@ -10,6 +10,7 @@ from typing import cast
 
 import numpy as np
 
+from truedraw.compiled import later
 from truedraw.protocol import Floats, Ints, Logits
 from truedraw.sampling.edits import UNEDITED, Edits
 from truedraw.sampling.grammar import Grammar
@@ -21,6 +22,8 @@ from truedraw.sampling.steps import steps
 from truedraw.sampling.temperature import times
 from truedraw.sampling.transform import Fused, Transform, fused, fused_steps, suits
 
+LAW_INTO = later("truedraw.sampling.kernels.entry", "law_into")
+EDITED_LAW = later("truedraw.sampling.kernels.entry", "edited_law")
 NONE: tuple[Floats, Ints] = np.empty(0), np.empty(0, np.int64)
 """Where nothing is listed."""
 TEMPERATURE = "temperature"
@@ -114,21 +117,21 @@ class SamplingLaw:
 
     def forced(self, limit: int) -> tuple[int, ...]:
         """As protocol.Law: what a grammar leaves no choice about."""
+        if not self._moves:
+            return ()
         grammars = (step for step in self._steps if isinstance(step, Grammar))
         return next((grammar.forced(limit) for grammar in grammars), ())
 
 
 def law_of(logits: Logits, how: Transform, edits: Edits | None = None) -> Floats | None:
     """p [vocab] from a row that `suits` the kernels, None where it has no law."""
-    from truedraw.sampling.kernels.entry import edited_law, law_into
-
     vocab = len(logits)
     p = np.empty(vocab)
     memory = (p, np.empty(vocab), np.empty(vocab, np.int64)) if how.cuts else (p, *NONE)
     if edits is None:
-        top = law_into(logits, tuple(how), memory, p)
+        top = LAW_INTO()(logits, tuple(how), memory, p)
     else:
-        top = edited_law(logits, tuple(how), tuple(edits), memory)
+        top = EDITED_LAW()(logits, tuple(how), tuple(edits), memory)
     return p if np.isfinite(top) else None
 
 

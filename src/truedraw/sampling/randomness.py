@@ -11,11 +11,14 @@ import secrets
 
 import numpy as np
 
+from truedraw.compiled import later
 from truedraw.errors import BadParameter
 from truedraw.protocol import Floats, Purpose, Randomness, SparseLaw
 from truedraw.sampling.kernels import DRAWN
 from truedraw.sampling.values import shown
 
+RACE, RACE_FEW, RACE_LEFT = (later("truedraw.sampling.race", name) for name in ("race", "race_few", "race_left"))
+BLOCK = later("truedraw.sampling.philox", "block")
 SEED_BITS = 64
 NODE_BITS = 24  # of the last counter word; purposes take the bits above, bit 31 belongs to the race
 COIN_BITS = 53  # of a double's mantissa
@@ -28,32 +31,30 @@ class PhiloxRandomness:
         check_seed(seed)
         self.key = np.array([seed & 0xFFFFFFFF, seed >> 32], dtype=np.uint64)
         self._sample = sample
+        self._name = sample, seed & 0xFFFFFFFF, seed >> 32
+
+    @property
+    def name(self) -> tuple[int, int, int]:
+        """The sample, and the two words of the seed."""
+        return self._name
 
     def choose(self, weights: Floats, purpose: Purpose, position: int, node: int = 0) -> int:
         """An index drawn by an exponential race, see sampling/race.py."""
-        from truedraw.sampling.race import race
-
-        return chosen(race(weights, self.counter(purpose, position, node), self.key))
+        return chosen(RACE()(weights, self.counter(purpose, position, node), self.key))
 
     def choose_sparse(self, law: SparseLaw, purpose: Purpose, position: int, node: int = 0) -> int:
         """choose(law.dense(), ...): the same token, from the same noise."""
-        from truedraw.sampling.race import race_few
-
         name = self.counter(purpose, position, node), self.key
-        return chosen(race_few(law.tokens, law.weights, law.vocab_size, *name))
+        return chosen(RACE_FEW()(law.tokens, law.weights, law.vocab_size, *name))
 
     def choose_left(self, p: Floats, q: Floats, purpose: Purpose, position: int, node: int = 0) -> int:
         """choose((p - q)+, ...): the same token, from the same noise; that of choose(p, ...) where nothing is left."""
-        from truedraw.sampling.race import race_left
-
-        winner = race_left(p, q, self.counter(purpose, position, node), self.key)
+        winner = RACE_LEFT()(p, q, self.counter(purpose, position, node), self.key)
         return winner if winner >= 0 else self.choose(p, purpose, position, node)
 
     def accept(self, p: float, q: float, purpose: Purpose, position: int, node: int = 0) -> bool:
         """u q < p with u uniform on [0, 1): no division, and p = 0 is never accepted."""
-        from truedraw.sampling.philox import block
-
-        high, low, *_ = block(self.counter(purpose, position, node), self.key)
+        high, low, *_ = BLOCK()(self.counter(purpose, position, node), self.key)
         u = ((int(high) << 32 | int(low)) >> (64 - COIN_BITS)) * 2.0**-COIN_BITS
         return u * q < p
 
@@ -89,7 +90,7 @@ def fresh_seed() -> int:
 
 
 def warm_up() -> None:
-    """Load the compiled kernels that every text needs, so that the first token does not wait for them."""
+    """Load the compiled kernels of laws and draws, so that the first token does not wait for them."""
     from truedraw.sampling.kernels.entry import draw_one, law_into, memory
     from truedraw.sampling.kernels.softmax import log_normaliser
     from truedraw.sampling.transform import Transform

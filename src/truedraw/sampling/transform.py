@@ -64,8 +64,8 @@ def suits(logits: Logits) -> bool:
 
 def fits(values: NDArray[Any], kind: type[np.generic]) -> bool:
     """Whether compiled code is there for such an array: for another kind it would be compiled anew."""
-    flags = values.flags
-    return values.dtype == kind and flags.c_contiguous and flags.writeable and flags.aligned
+    dtype = values.dtype
+    return dtype.type is kind and dtype.isnative and values.flags.carray
 
 
 def fused_steps(named: Sequence[tuple[str, Step]]) -> Fused | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from truedraw.protocol import ROOT, Proposal, Purpose, Randomness, Rows, Verdict
-from truedraw.verify.draws import draw
+from truedraw.verify.draws import decided, draw
 from truedraw.verify.proposals import check_tree, children
 
 
@@ -27,6 +27,9 @@ class CoupledVerifier:
         `here` holds every node that spells the text so far: equal siblings are one prefix with several subtrees.
         """
         check_tree(proposal)
+        found = decided(rows, self.coupled, proposal, randomness, position)
+        if found is not None:
+            return found
         tree, ids = children(proposal), proposal.tokens.tolist()
         here = [ROOT]
         drawn: tuple[int, ...] = ()

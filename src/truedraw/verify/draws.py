@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truedraw.protocol import DraftLaw, Floats, Purpose, Randomness, Rows
+from truedraw.protocol import DraftLaw, Floats, Proposal, Purpose, Randomness, Rows, Verdict
 from truedraw.sampling.transform import fits
 from truedraw.verify.residual import residual
 
@@ -20,6 +20,12 @@ def draw(rows: Rows, row: int, randomness: Randomness, purpose: Purpose, positio
     if drawing is None:
         return randomness.choose(rows[row], purpose, position, node)
     return int(drawing(row, randomness, purpose, position, node))
+
+
+def decided(rows: Rows, coupled: bool, proposal: Proposal, randomness: Randomness, position: int) -> Verdict | None:
+    """What compiled code decides of a round; None where the rows know of none, or it leaves that to the rule."""
+    deciding = getattr(rows, "decide", None)
+    return None if deciding is None else deciding(coupled, proposal, randomness, position)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-
 import numpy as np
 
+from truedraw.compiled import later
 from truedraw.errors import BadInput, BadProposal
 from truedraw.protocol import ROOT, DraftLaw, Floats, Proposal, Rows, SparseLaw
 from truedraw.sampling.transform import fits
 
+IS_LAWFUL = later("truedraw.sampling.kernels.lawful", "is_lawful")
 SUM_TOLERANCE = 1e-6  # of a law's sum: float32 softmax over 1e5 entries stays inside, a forgotten mask does not
 
 
@@ -105,16 +104,7 @@ def is_sound(law: SparseLaw, vocab: int) -> bool:
         return False
     if not (fits(tokens, np.int64) and fits(weights, np.float64)):
         return False
-    return bool(looker()(tokens, weights, vocab, SUM_TOLERANCE))
-
-
-@cache
-def looker() -> Callable[..., bool]:
-    """Kept, since even a repeated import takes time in every round."""
-    from truedraw.sampling.kernels.lawful import is_lawful
-
-    found: Callable[..., bool] = is_lawful
-    return found
+    return bool(IS_LAWFUL()(tokens, weights, vocab, SUM_TOLERANCE))
 
 
 def check_support(law: SparseLaw, vocab: int, node: int) -> None:

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from truedraw.protocol import ROOT, Floats, Proposal, Randomness, Rows, Verdict
-from truedraw.verify.draws import Draws
+from truedraw.verify.draws import Draws, decided
 from truedraw.verify.proposals import check, children
 from truedraw.verify.residual import SMALLEST_MASS, excess
 
@@ -49,6 +49,9 @@ class TraversalVerifier:
     def __call__(self, proposal: Proposal, rows: Rows, randomness: Randomness, position: int) -> Verdict:
         """One coin a node at most, and draws only after the accepted text."""
         check(proposal, rows)
+        found = decided(rows, self.coupled, proposal, randomness, position)
+        if found is not None:
+            return found
         return Traversal(proposal, rows, Draws(randomness, position)).verdict()
 
 
@@ -129,7 +132,7 @@ class Traversal:
             here = [child for child in below if self.tokens[child] == text[-1]]
             if not here:
                 return Verdict(tuple(text), len(text) - 1, rejected=bool(below))
-            node, left = here[0], None
+            node, left = min(here), None
 
     def spelling(self, text: list[int]) -> list[int]:
         """Every node whose path spells `text`: equal siblings are one prefix."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Seq
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +65,7 @@ class Rows:
         lanes = [
             self._past, self._begins, self._pages, self._page_begins, self._mask_begins, self._lane_of, self._spans
         ]  # fmt: skip
-        whole = np.array([number for part in (*rows, *lanes) for number in part], np.int64)
+        whole = np.array([*chain.from_iterable((*rows, *lanes))], np.int64)
         ends = accumulate([len(part) for part in (*rows, *lanes)], initial=0)
         found = [whole[start:end] for start, end in pairwise(ends)]
         masks = np.concatenate(self._masks) if self._masks else np.zeros(0, np.uint8)

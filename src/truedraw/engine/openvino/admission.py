@@ -42,15 +42,17 @@ class Admission:
         Raises as Engine.forward, and then has changed nothing.
         """
         sequences = checked(works, fills, self.own, self._limits)
-        self._used(sum([sequence.ask() for sequence in sequences]), 0)
+        if asked := sum([sequence.ask() for sequence in sequences]):
+            self._used(asked, 0)
         found = [sequence.find() for sequence in sequences]
-        tasks = self._tasks(works, fills)
+        tasks = self._tasks(sequences, works, fills)
         try:
             self._pool.reserve(*needs(tasks))
         except OutOfPages:
             _lose(sequences, found)
             raise
-        self._used(0, sum(found))
+        if any(found):
+            self._used(0, sum(found))
         return tasks
 
     def fits(self, works: Seq[Work], fills: Seq[Fill]) -> bool:
@@ -59,7 +61,7 @@ class Admission:
         if not fills and self._has_plenty(sequences, works):
             return True
         found = [sequence.find() for sequence in sequences]
-        fits = self._pool.missing(*needs(self._tasks(works, fills))) <= self._pool.num_free
+        fits = self._pool.missing(*needs(self._tasks(sequences, works, fills))) <= self._pool.num_free
         _lose(sequences, found)
         return fits
 
@@ -78,10 +80,15 @@ class Admission:
         most = [most_needed(each, len(work.proposal)) for each, work in zip(sequences, works, strict=True)]
         return sum(most) <= self._pool.num_free
 
-    def _tasks(self, works: Seq[Work], fills: Seq[Fill]) -> list[Task]:
-        """Of sequences that are checked; a fill that has found all it wanted is none any more."""
-        scorings = [Scoring(self.own(work.sequence), work.proposal, self._unrolled) for work in works]
-        return [*scorings, *unfinished([Filling(self.own(fill.sequence), fill.count) for fill in fills])]
+    def _tasks(self, sequences: Seq[PagedSequence], works: Seq[Work], fills: Seq[Fill]) -> list[Task]:
+        """Of their sequences, which are checked; a fill that has found all it wanted is none any more."""
+        scorings: list[Task] = [
+            Scoring(own, work.proposal, self._unrolled) for own, work in zip(sequences, works, strict=False)
+        ]
+        if not fills:
+            return scorings
+        behind = zip(sequences[len(works) :], fills, strict=True)
+        return scorings + unfinished([Filling(own, fill.count) for own, fill in behind])
 
 
 def _lose(sequences: Seq[PagedSequence], found: Seq[int]) -> None:

@@ -125,3 +125,13 @@ def fetch(builder: Any, address: Any, into: int = FIRST_CACHE) -> None:
     form = ir.FunctionType(ir.VoidType(), [ir.IntType(BYTE).as_pointer(), word, word, word])
     call = cgutils.get_or_insert_function(builder.module, form, "llvm.prefetch.p0")
     builder.call(call, [address, *(ir.Constant(word, each) for each in (FOR_READING, into, DATA))])
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def place_at(typing: Any, address: Any) -> Any:
+    """The address of memory that somebody else holds, as a pointer for numba's carray."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], ir.IntType(BYTE).as_pointer())
+
+    return types.voidptr(types.int64), generate

@@ -1,0 +1,111 @@
+"""What Python asks of the compiled rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.compiled import later
+from truedraw.protocol import NOTHING, DraftLaw, Floats, Ints, Logits, Proposal, SparseLaw, Verdict
+from truedraw.sampling.kernels import DRAWN
+from truedraw.sampling.transform import Transform, fits
+
+if TYPE_CHECKING:
+    from truedraw.sampling.randomness import PhiloxRandomness
+
+RULES = later("truedraw.verify.fused.traverse", "traverse"), later("truedraw.verify.fused.walk", "walk")
+"""By the p/q rule, and coupled."""
+NO_LAWS: Ints = np.empty((0, 3), np.int64)
+NO_LAW = (0, 0, 0)
+ASKED = True, DRAWN  # see walk.py
+
+
+class Told(NamedTuple):
+    """A round's verdict, and of each of its tokens the row that it was drawn from and the logs of its probability."""
+
+    verdict: Verdict
+    rows: tuple[int, ...]
+    sampling_logprobs: tuple[float, ...]  # under the law
+    logprobs: tuple[float, ...]  # before the transforms
+
+
+class Judge:
+    """Decides rounds of one vocabulary, with memory that grows with their trees; it serves one caller at a time."""
+
+    def __init__(self) -> None:
+        self._told, self._slots = np.empty((4, 0)), np.empty((0, 0))
+        self._few: tuple[Floats, Ints] = np.empty(0), np.empty(0, np.int64)
+
+    def decide(
+        self, coupled: bool, how: Transform, logits: Logits, proposal: Proposal, randomness: PhiloxRandomness,
+        position: int,
+    ) -> Told | None:  # fmt: skip
+        """A round over logits [1 + n, vocab] under one law all over; None where it takes the long way.
+
+        By verify/coupled.py or else verify/traversal.py, and the very noise that these would have drawn by.
+        """
+        tree = tree_of(proposal, coupled)
+        if tree is None:
+            return None
+        rule, memory = RULES[coupled](), self._memory(coupled, how, logits)
+        names = (position, *randomness.name), ASKED
+        count, accepted, rejected = rule(logits, tuple(how), tree, names, memory, self._told)
+        if not count:
+            return None
+        tokens, rows, after, before = self._told[:, :count].tolist()
+        verdict = Verdict(tuple(map(int, tokens)), accepted, rejected, False)
+        return Told(verdict, tuple(map(int, rows)), tuple(after), tuple(before))
+
+    def _memory(self, coupled: bool, how: Transform, logits: Logits) -> tuple[NDArray[Any], ...]:
+        rows, vocab = logits.shape
+        if self._told.shape[1] < rows:
+            self._told = np.empty((4, rows))
+        if how.cuts and len(self._few[0]) != vocab:
+            self._few = np.empty(vocab), np.empty(vocab, np.int64)
+        if self._slots.shape[1] != vocab or len(self._slots) < 1 + 2 * rows:  # the system gives what is written to
+            self._slots = np.empty((1 + 2 * rows, vocab))
+        return (self._slots[0] if coupled else self._slots), *self._few
+
+
+def warm_up() -> None:
+    """Load the compiled rounds, so that the first token does not wait for them."""
+    from truedraw.sampling.randomness import PhiloxRandomness
+
+    for coupled in (False, True):
+        Judge().decide(coupled, Transform(), np.zeros((1, 1), np.float32), NOTHING, PhiloxRandomness(0), 0)
+
+
+def tree_of(proposal: Proposal, coupled: bool) -> tuple[Ints, Ints, Ints] | None:
+    """As tree.py has it; None where compiled code cannot read a law."""
+    laws = NO_LAWS if coupled or not proposal.laws else laws_of(proposal.laws)
+    return None if laws is None else (whole_numbers(proposal.tokens), whole_numbers(proposal.parents), laws)
+
+
+def whole_numbers(values: Ints) -> Ints:
+    """As compiled code reads them: mostly the very array."""
+    return values if fits(values, np.int64) else np.array(values, np.int64)
+
+
+def laws_of(laws: Sequence[DraftLaw | None]) -> Ints | None:
+    """Of all nodes [n, 3]; None where compiled code cannot read one."""
+    found = [law_at(law) for law in laws]
+    return None if None in found else np.array(found, np.int64)
+
+
+def law_at(law: DraftLaw | None) -> tuple[int, int, int] | None:
+    """Where its tokens and weights lie, and how many they are; None where compiled code cannot read them."""
+    if law is None:
+        return NO_LAW
+    if not isinstance(law, SparseLaw):
+        return (0, address(law), len(law)) if fits(law, np.float64) else None
+    if not (fits(law.tokens, np.int64) and fits(law.weights, np.float64)):
+        return None
+    return address(law.tokens), address(law.weights), len(law.tokens)
+
+
+def address(values: NDArray[Any]) -> int:
+    """Of the first of them."""
+    return int(values.__array_interface__["data"][0])

@@ -1,0 +1,44 @@
+"""The path that a traversal has under test."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.compiled import inner
+from truedraw.protocol import Floats, Ints
+
+
+class Path(NamedTuple):
+    """The path under test, from the committed text on: of each place on it, what traversal.Stop has.
+
+    Memory [3 + 2 n, vocab] holds p at place d in row d, where the law cuts and somebody has looked; and P, of which a
+    draft has had its share, in row slots[d]. The last slot is nobody's.
+    """
+
+    rows: Ints
+    seen: Ints  # see next_child
+    tops: Floats
+    bottoms: Floats
+    slots: Ints
+    factors: Floats  # what is in the slot is to be multiplied with this
+    written: NDArray[np.bool_]  # whether p is
+    left: NDArray[np.bool_]  # whether P is another one than p
+
+
+@inner(error_model="numpy")
+def path_of(n):  # type: ignore[no-untyped-def]
+    """At the committed text, of n nodes."""
+    numbers, shares, flags = np.zeros((3, n + 2), np.int64), np.ones((3, n + 2)), np.zeros((2, n + 2), np.bool_)
+    for place in range(n + 2):
+        numbers[2, place] = 1 + n + place
+    return Path(numbers[0], numbers[1], shares[0], shares[1], numbers[2], shares[2], flags[0], flags[1])
+
+
+@inner(error_model="numpy")
+def weight_at(path, depth):  # type: ignore[no-untyped-def]
+    """w."""
+    top, bottom = path.tops[depth], path.bottoms[depth]
+    return 1.0 if top >= bottom else top / bottom

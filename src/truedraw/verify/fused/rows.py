@@ -1,0 +1,83 @@
+"""The target's p in the rows of a round, looked at and never written down where the law does not cut.
+
+A law is of one kind all over a round: TEMPERED at a temperature above 0 that cuts nothing, SHARP at temperature 0, else
+CUT. What is known of a row, known [TOP .. MASS]: its largest logit; the sum of its weights at the temperature, or for
+a SHARP one its first likeliest token; the sum of its weights without a temperature.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from truedraw.compiled import inner
+from truedraw.sampling.kernels.cutting import is_cut
+from truedraw.sampling.kernels.edges import first_equal
+from truedraw.sampling.kernels.exponential import weight
+from truedraw.sampling.kernels.softmax import coldness_of, scale, top_of, total_weight, two_totals, weights_into
+
+TEMPERED, SHARP, CUT = range(3)
+TOP, MASS, PLAIN_MASS = range(3)
+
+
+@inner(error_model="numpy")
+def kind_of(how, vocab):  # type: ignore[no-untyped-def]
+    """Of a transform's laws."""
+    if how.temperature == 0.0:
+        return SHARP
+    return CUT if is_cut(how, vocab) else TEMPERED
+
+
+@inner(error_model="numpy")
+def unknown(rows):  # type: ignore[no-untyped-def]
+    """known [3, rows], of rows that nobody has looked at."""
+    known = np.empty((3, rows))
+    for row in range(rows):
+        known[TOP, row] = np.nan
+    return known
+
+
+@inner(error_model="numpy")
+def look(logits, kind, how, known, row):  # type: ignore[no-untyped-def]
+    """Know a row of logits [rows, vocab]; False where it has no law."""
+    if not np.isnan(known[TOP, row]):
+        return True
+    values = logits[row]
+    top = top_of(values)
+    if not np.isfinite(top):
+        return False
+    known[TOP, row] = top
+    if kind == TEMPERED and how.temperature != 1.0:
+        known[MASS, row], known[PLAIN_MASS, row] = two_totals(values, top, coldness_of(how.temperature))
+        return True
+    known[PLAIN_MASS, row] = known[MASS, row] = total_weight(values, top, 1.0)
+    if kind == SHARP:
+        known[MASS, row] = first_equal(values, top)
+    return True
+
+
+@inner(error_model="numpy")
+def chance_there(logits, kind, how, known, row, token):  # type: ignore[no-untyped-def]
+    """p(token) in a row that is known and not CUT."""
+    if kind == SHARP:
+        return 1.0 if token == known[MASS, row] else 0.0
+    return weight(logits[row, token], known[TOP, row], coldness_of(how.temperature)) * (1.0 / known[MASS, row])
+
+
+@inner(error_model="numpy")
+def tempered_into(logits, how, known, row, out):  # type: ignore[no-untyped-def]
+    """out [vocab]: p in a row that is known and TEMPERED."""
+    weights_into(logits[row], known[TOP, row], coldness_of(how.temperature), out)
+    scale(out, 1.0 / known[MASS, row])
+
+
+@inner(error_model="numpy")
+def logs_there(logits, kind, how, known, row, token):  # type: ignore[no-untyped-def]
+    """(log of the probability of a token under the law, before the transforms) in a row that is known, as draw.py takes
+    them; the first is not known where the law is CUT."""
+    z = np.float64(logits[row, token]) - known[TOP, row]
+    plain = z - math.log(known[PLAIN_MASS, row])
+    if kind == SHARP:
+        return 0.0 if token == known[MASS, row] else -np.inf, plain
+    return z * coldness_of(how.temperature) - math.log(known[MASS, row]), plain
