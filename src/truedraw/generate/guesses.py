@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -71,17 +71,25 @@ def guess(controller: Controller, schedule: Schedule, turn: Turn) -> float:
     Returns the seconds that drafters took for these proposals, which the samples themselves tell.
     """
     fresh = [sample for sample in turn.samples if sample.proposal is None]
-    groups: dict[Controller, list[Sample]] = {}
-    for sample in fresh:
-        groups.setdefault(sample.parts.controller or controller, []).append(sample)
     certain = must_come(fresh)
-    for judge, group in groups.items():
+    for judge, group in grouped(fresh, controller):
         if rests(judge, group, certain):
             continue
         if guesses := list(begun(schedule, group, certain)):
             Guessing(judge, schedule, guesses).run()
     turn.samples = [sample for sample in turn.samples if sample.proposal is not None]
     return sum(sample.draft_seconds for sample in fresh if sample.proposal is not None)
+
+
+def grouped(samples: Sequence[Sample], usual: Controller) -> Iterable[tuple[Controller, Sequence[Sample]]]:
+    """Those who are judged by one controller: mostly all of them."""
+    judges = [sample.parts.controller or usual for sample in samples]
+    if len({*map(id, judges)}) == 1:
+        return [(judges[0], samples)]
+    groups: dict[Controller, list[Sample]] = {}
+    for sample, judge in zip(samples, judges, strict=True):
+        groups.setdefault(judge, []).append(sample)
+    return groups.items()
 
 
 def must_come(samples: Sequence[Sample]) -> dict[Sample, Tokens]:

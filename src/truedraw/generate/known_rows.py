@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from truedraw.generate.sample import Sample, Turn
+from truedraw.generate.trail import Trail
 from truedraw.protocol import Scores
 
 IN_A_ROW = 32  # turns without a pass while somebody waits for one: they take far less time than it does
@@ -25,7 +26,7 @@ class KnownRows:
         is_late = self._turns >= IN_A_ROW and (prompts_wait or len(self._missed) > 0)
         known: list[tuple[Sample, Scores]] = []
         for sample in () if is_late else samples:
-            scores = self._scores(sample)
+            scores = None if sample.trail is None else self._scores(sample, sample.trail)
             if scores is not None:
                 known.append((sample, scores))
         if known:
@@ -35,9 +36,8 @@ class KnownRows:
         self._turns = 0
         return None
 
-    def _scores(self, sample: Sample) -> Scores | None:
-        trail = sample.trail
-        if trail is None or sample.proposal is not None or sample.number in self._missed:
+    def _scores(self, sample: Sample, trail: Trail) -> Scores | None:
+        if sample.proposal is not None or sample.number in self._missed:
             return None
         scores = None if trail.cold else trail.scores()
         if scores is None:

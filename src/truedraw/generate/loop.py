@@ -17,19 +17,19 @@ from truedraw.generate.rows import LawRows, Means
 from truedraw.generate.sample import Parts, Sample, Schedule, Together, Turn
 from truedraw.sampling.working_time import working_seconds
 
-__all__ = ["Parts", "Sample", "Schedule", "Stopwatch", "Together", "Turn", "rounds"]
+__all__ = ["Parts", "Sample", "Schedule", "Together", "Turn", "rounds"]
 
 
 def rounds(engine: p.Engine, controller: p.Controller, schedule: Schedule) -> Generator[list[p.Round]]:
     """Turn by turn, one Round of each sample that was scored; none where the pass computed nothing but prompts."""
     means = Means()
     while (turn := schedule.turn()) is not None:
-        clock = Stopwatch()
         if turn.scores is None:
+            start = working_seconds()
             own_seconds = guess(controller, schedule, turn)
-            turn.draft_seconds = clock.lap() - own_seconds
+            guessed = working_seconds()
             turn.scores = score(engine, schedule, turn)
-            turn.engine_seconds = clock.lap()
+            turn.draft_seconds, turn.engine_seconds = guessed - start - own_seconds, working_seconds() - guessed
         done = verify(schedule, turn, means)
         if done:
             controller.observe(done)
@@ -65,7 +65,7 @@ def verify(schedule: Schedule, turn: Turn, means: Means) -> list[p.Round]:
 
 def advance(sample: Sample, scores: p.Scores, turn: Turn, means: Means) -> p.Round:
     """Verify one sample's proposal and commit what was kept."""
-    clock, share = Stopwatch(), 1 / len(turn.samples)
+    start, share = working_seconds(), 1 / len(turn.samples)
     draft_seconds, late_seconds = sample.draft_seconds, sample.late_seconds
     sample.draft_seconds, sample.late_seconds = 0.0, None
     proposal, forced = sample.proposal or p.NOTHING, sample.forced
@@ -97,7 +97,7 @@ def advance(sample: Sample, scores: p.Scores, turn: Turn, means: Means) -> p.Rou
         draft_seconds=draft_seconds,
         late_seconds=late_seconds,
         engine_seconds=share * turn.engine_seconds,
-        seconds=share * (turn.draft_seconds + turn.engine_seconds) + draft_seconds + clock.total(),
+        seconds=share * (turn.draft_seconds + turn.engine_seconds) + draft_seconds + working_seconds() - start,
         source=sample.source if len(proposal) > forced else "",
         pass_rows=turn.rows,
         padding_rows=turn.padding,
@@ -112,20 +112,3 @@ def origins(proposal: p.Proposal, verdict: p.Verdict, forced: int = 0) -> tuple[
     kept: list[p.Origin] = ["draft"] * verdict.num_accepted
     kept[:forced] = ["forced"] * min(forced, len(kept))
     return (*kept, last)
-
-
-class Stopwatch:
-    """Seconds between laps."""
-
-    def __init__(self) -> None:
-        self._start = self._last = working_seconds()
-
-    def lap(self) -> float:
-        """Seconds since the last lap."""
-        now = working_seconds()
-        seconds, self._last = now - self._last, now
-        return seconds
-
-    def total(self) -> float:
-        """Seconds since the start."""
-        return working_seconds() - self._start

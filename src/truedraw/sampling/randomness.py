@@ -25,18 +25,16 @@ COIN_BITS = 53  # of a double's mantissa
 
 
 class PhiloxRandomness:
-    """protocol.Randomness for sample number `sample` of the run called `seed`; `key` [2] is the seed's two words."""
+    """protocol.Randomness for sample number `sample` of the run called `seed`.
+
+    `key` [2] is the seed's two words; `name` has the sample, and these.
+    """
 
     def __init__(self, seed: int, sample: int = 0) -> None:
         check_seed(seed)
         self.key = np.array([seed & 0xFFFFFFFF, seed >> 32], dtype=np.uint64)
         self._sample = sample
-        self._name = sample, seed & 0xFFFFFFFF, seed >> 32
-
-    @property
-    def name(self) -> tuple[int, int, int]:
-        """The sample, and the two words of the seed."""
-        return self._name
+        self.name = sample, seed & 0xFFFFFFFF, seed >> 32
 
     def choose(self, weights: Floats, purpose: Purpose, position: int, node: int = 0) -> int:
         """An index drawn by an exponential race, see sampling/race.py."""

@@ -8,7 +8,7 @@ logarithm asks `fused`, so all do it in the same way.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,9 @@ class FusedLaw(Protocol):
 
 def fused(law: Law, logits: Logits) -> FusedLaw | None:
     """The law, where compiled code knows it and is compiled for such a row."""
-    return cast(FusedLaw, law) if getattr(law, "fused", None) is not None and suits(logits) else None
+    if getattr(law, "fused", None) is None or not fits(logits, np.float32):
+        return None
+    return law  # type: ignore[return-value] # it has what a FusedLaw has
 
 
 def suits(logits: Logits) -> bool:

@@ -24,6 +24,8 @@ class StopStrings:
 
     def push(self, piece: str) -> str:
         """The text that is safe to show; nothing any more once a stop was found."""
+        if not self._stops:
+            return piece
         if self.stopped_by is not None:
             return ""
         text = self._held + piece
@@ -32,7 +34,7 @@ class StopStrings:
             _, start, self.stopped_by = min(found)
             self._held = ""
             return text[:start]
-        keep = max((_overlap(text, stop) for stop in self._stops), default=0)
+        keep = max(_overlap(text, stop) for stop in self._stops)
         self._held = text[len(text) - keep :]
         return text[: len(text) - keep]
 

@@ -26,6 +26,8 @@ class Detokenizer:
         data = self._tokenizer.token_bytes(token)
         if self._drops_space and data:
             data, self._drops_space = data.removeprefix(b" "), False
+        if data.isascii() and not self._decoder.buffer:
+            return data.decode("ascii")
         return self._decoder.decode(data)
 
     def flush(self) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from truedraw.compiled import later
 from truedraw.errors import BadInput, BadProposal
-from truedraw.protocol import ROOT, DraftLaw, Floats, Proposal, Rows, SparseLaw
+from truedraw.protocol import NOTHING, ROOT, DraftLaw, Floats, Proposal, Rows, SparseLaw
 from truedraw.sampling.transform import fits
 
 IS_LAWFUL = later("truedraw.sampling.kernels.lawful", "is_lawful")
@@ -28,7 +28,7 @@ def vocabulary(rows: Rows) -> int:
 
 def check_for(proposal: Proposal, vocab: int) -> None:
     """The same for a target of `vocab` tokens, whose rows are not known yet; what is marked as checked stays unread."""
-    if proposal.checked == vocab > 0:
+    if proposal is NOTHING or proposal.checked == vocab > 0:
         return
     check_tree(proposal)
     check_confidence(proposal)
@@ -61,6 +61,8 @@ def check_confidence(proposal: Proposal) -> None:
 
 def check_tree(proposal: Proposal) -> None:
     """Raises BadProposal unless every node has a parent that stands before it, and a law or None."""
+    if proposal is NOTHING:
+        return
     n = len(proposal)
     if not has_ids(proposal):
         raise BadProposal(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence as Seq
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,6 @@ from truedraw.engine.openvino.row_counts import RowCounts
 from truedraw.engine.openvino.runner import Computed, Gathered, Runs
 from truedraw.engine.openvino.tasks import Task, next_chunk, rows_ahead
 from truedraw.protocol import Logits
-
-NOTHING = nullcontext()
 
 
 class Passes:
@@ -54,9 +52,12 @@ class Passes:
     def run(self, parts: list[Part]) -> tuple[list[slice], Logits, NDArray[np.float32] | None]:
         """Where each part's rows are, logits [rows, vocab], hidden [rows, layers, width] or None."""
         aside = [lane for part in parts for lane in part.lanes[1:]]
-        with self._side_pages(aside) if aside else NOTHING:
-            for part in parts:
-                part.sequence.uncertain()
+        for part in parts:
+            part.sequence.uncertain()
+        if aside:
+            with self._side_pages(aside):
+                batch, (logits, hidden) = self._computed(parts)
+        else:
             batch, (logits, hidden) = self._computed(parts)
         if hidden is not None and self.runner.shows_text:
             for part, rows in zip(parts, batch.text_places(), strict=True):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 RULES = later("truedraw.verify.fused.traverse", "traverse"), later("truedraw.verify.fused.walk", "walk")
 """By the p/q rule, and coupled."""
 NO_LAWS: Ints = np.empty((0, 3), np.int64)
+NO_TREE: tuple[Ints, Ints, Ints] = NOTHING.tokens, NOTHING.parents, NO_LAWS
 NO_LAW = (0, 0, 0)
 ASKED = True, DRAWN  # see walk.py
 
@@ -38,6 +39,7 @@ class Judge:
     def __init__(self) -> None:
         self._told, self._slots = np.empty((4, 0)), np.empty((0, 0))
         self._few: tuple[Floats, Ints] = np.empty(0), np.empty(0, np.int64)
+        self._for: tuple[tuple[int, ...], Transform] | None = None  # there is room for such rows under such a law
 
     def decide(
         self, coupled: bool, how: Transform, logits: Logits, proposal: Proposal, randomness: PhiloxRandomness,
@@ -47,27 +49,29 @@ class Judge:
 
         By verify/coupled.py or else verify/traversal.py, and the very noise that these would have drawn by.
         """
-        tree = tree_of(proposal, coupled)
+        tree = tree_of(proposal, coupled) if proposal.laws else NO_TREE
         if tree is None:
             return None
-        rule, memory = RULES[coupled](), self._memory(coupled, how, logits)
+        if self._for != (logits.shape, how):
+            self._make_room(logits.shape, how)
+        slots = self._slots[0] if coupled else self._slots
         names = (position, *randomness.name), ASKED
-        count, accepted, rejected = rule(logits, tuple(how), tree, names, memory, self._told)
+        count, accepted, rejected = RULES[coupled]()(logits, tuple(how), tree, names, (slots, *self._few), self._told)
         if not count:
             return None
         tokens, rows, after, before = self._told[:, :count].tolist()
         verdict = Verdict(tuple(map(int, tokens)), accepted, rejected, False)
         return Told(verdict, tuple(map(int, rows)), tuple(after), tuple(before))
 
-    def _memory(self, coupled: bool, how: Transform, logits: Logits) -> tuple[NDArray[Any], ...]:
-        rows, vocab = logits.shape
+    def _make_room(self, shape: tuple[int, ...], how: Transform) -> None:
+        rows, vocab = shape
+        self._for = shape, how
         if self._told.shape[1] < rows:
             self._told = np.empty((4, rows))
         if how.cuts and len(self._few[0]) != vocab:
             self._few = np.empty(vocab), np.empty(vocab, np.int64)
         if self._slots.shape[1] != vocab or len(self._slots) < 1 + 2 * rows:  # the system gives what is written to
             self._slots = np.empty((1 + 2 * rows, vocab))
-        return (self._slots[0] if coupled else self._slots), *self._few
 
 
 def warm_up() -> None:
@@ -80,7 +84,7 @@ def warm_up() -> None:
 
 def tree_of(proposal: Proposal, coupled: bool) -> tuple[Ints, Ints, Ints] | None:
     """As tree.py has it; None where compiled code cannot read a law."""
-    laws = NO_LAWS if coupled or not proposal.laws else laws_of(proposal.laws)
+    laws = NO_LAWS if coupled else laws_of(proposal.laws)
     return None if laws is None else (whole_numbers(proposal.tokens), whole_numbers(proposal.parents), laws)
 
 
