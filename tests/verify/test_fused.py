@@ -3,130 +3,83 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
 
 from truedraw.generate.rows import LawRows, Means
-from truedraw.protocol import ROOT, Logits, Proposal, Purpose, Scores, SparseLaw, Verdict
+from truedraw.protocol import ROOT, Proposal, Purpose, Scores
 from truedraw.registry import find
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.sampling.step import Opening
+from truedraw.stats.check.machine import compiled_rounds
+from truedraw.testing.rounds import LAWS, POSITION, RULES, AnyRound, any_round
+from truedraw.verify.fused.judge import Judge, Told
 
-POSITION = 17
-LAWS = {
-    "T = 1": {},
-    "T = 0.6": {"temperature": 0.6},
-    "T = 1.8": {"temperature": 1.8},
-    "T = 0": {"temperature": 0.0},
-    "T = 0, cut": {"temperature": 0.0, "top_k": 3},
-    "top_p": {"temperature": 0.9, "top_p": 0.7},
-    "top_k": {"top_k": 2},
-    "all cuts": {"temperature": 1.3, "top_k": 5, "top_p": 0.9, "min_p": 0.05},
-}
-RULES = ("traversal", "coupled")
 MEANS = Means()
 """As the loop has them: memory that is used again for rounds of other sizes."""
-
-
-class Seen:
-    """Rows that show p and nothing else: a rule then decides step by step."""
-
-    def __init__(self, rows: LawRows) -> None:
-        self._rows, self.vocab_size = rows, rows.vocab_size
-
-    def __getitem__(self, row: int) -> np.ndarray:
-        return self._rows[row]
-
-
-@dataclass(frozen=True)
-class Case:
-    """One round."""
-
-    law: SamplingLaw
-    proposal: Proposal
-    logits: Logits
-    chance: PhiloxRandomness
-
-    def rows(self) -> LawRows:
-        return LawRows(self.law, self.proposal, Scores(self.logits), MEANS)
-
-    def apart(self, rule: str) -> tuple[Verdict, object]:
-        """Decided step by step; the logarithms are told by rows that nobody has drawn from."""
-        verdict = find("verifiers", rule)()(self.proposal, Seen(self.rows()), self.chance, POSITION)
-        return verdict, self.rows().logprobs(verdict.tokens)
-
-    def at_once(self, rule: str) -> tuple[Verdict, object]:
-        rows = self.rows()
-        verdict = rows.decide(rule == "coupled", self.proposal, self.chance, POSITION)
-        assert verdict is not None
-        assert rows.law_after(verdict.tokens) is self.law
-        assert find("verifiers", rule)()(self.proposal, rows, self.chance, POSITION) == verdict
-        return verdict, rows.logprobs(verdict.tokens)
 
 
 def law_of(settings: dict) -> SamplingLaw:
     return SamplingLaw(SamplingParams(**settings), Opening(vocab_size=64))
 
 
-def case(rng: np.random.Generator, settings: dict) -> Case:
-    """A tree of up to six nodes: chains, siblings, equal ones, drawn from any kind of law, or certain."""
-    vocab, n = int(rng.choice([2, 3, 5, 40, 3000])), int(rng.integers(0, 7))
-    usual = rng.normal(0, 2, vocab)
-    parents = np.array([i - 1 if rng.random() < 0.5 else int(rng.integers(ROOT, i)) for i in range(n)], np.int64)
-    drawn = [draft(rng, usual) for _ in range(n)]
-    tokens = np.array([token for token, _ in drawn], np.int64)
-    proposal = Proposal(tokens, parents, tuple(law for _, law in drawn))
-    texts: dict[tuple[int, ...], np.ndarray] = {}
-    logits = np.array(
-        [texts.setdefault(text, 0.7 * usual + rng.normal(0, 1, vocab)) for text in spelled(proposal)], np.float32
-    )
-    return Case(law_of(settings), proposal, logits, PhiloxRandomness(int(rng.integers(1 << 62)), int(rng.integers(9))))
-
-
-def draft(rng: np.random.Generator, usual: np.ndarray) -> tuple[int, np.ndarray | SparseLaw | None]:
-    """A token and the law that it was drawn from."""
-    near = np.exp(usual - usual.max())
-    q = 0.5 * rng.dirichlet(np.full(len(usual), 0.5)) + 0.5 * near / near.sum()
-    kind = rng.choice(["certain", "sparse", "dense"])
-    if kind == "certain":
-        return int(rng.integers(len(q))), None
-    if kind == "dense":
-        return int(rng.choice(len(q), p=q / q.sum())), q / q.sum()
-    ids = np.sort(rng.choice(len(q), int(rng.integers(1, len(q) + 1)), replace=False))
-    weights = q[ids] / q[ids].sum()
-    return int(rng.choice(ids, p=weights)), SparseLaw(ids, weights, len(q))
-
-
-def spelled(proposal: Proposal) -> list[tuple[int, ...]]:
-    """The text that each row stands behind."""
-    texts: list[tuple[int, ...]] = [()]
-    for token, parent in zip(proposal.tokens.tolist(), proposal.parents.tolist(), strict=True):
-        texts.append((*texts[1 + parent], token))
-    return texts
+def case(rng: np.random.Generator) -> AnyRound:
+    return any_round(rng, SamplingParams())
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("settings", LAWS.values(), ids=LAWS)
-def test_a_round_is_decided_at_once_as_step_by_step(rule: str, settings: dict) -> None:
+@pytest.mark.parametrize("params", LAWS)
+def test_a_round_is_decided_at_once_as_step_by_step(rule: str, params: SamplingParams) -> None:
     rng, accepted = np.random.default_rng(3), Counter[int]()
     for _ in range(250):
-        here = case(rng, settings)
-        found = here.at_once(rule)
-        assert found == here.apart(rule)
+        one = any_round(rng, params)
+        found = one.at_once(rule, MEANS)
+        assert found is not None
+        assert found == one.step_by_step(rule)
         accepted[found[0].num_accepted] += 1
     assert len(accepted) > 2  # rejected at once, and behind one token and more
+
+
+def test_a_rule_asks_for_it_and_the_law_stays() -> None:
+    one = case(np.random.default_rng(1))
+    for rule in RULES:
+        rows = one.rows(MEANS)
+        verdict = find("verifiers", rule)()(one.proposal, rows, one.chance, POSITION)
+        assert rows.law_after(verdict.tokens) is one.law
+        assert rows._told is not None
 
 
 def test_another_rule_would_be_seen() -> None:
     """Otherwise the test above would prove nothing: what keeps as much at the first node differs behind it."""
     rng = np.random.default_rng(4)
-    cases = [case(rng, {}) for _ in range(200)]
-    twins = [(here.at_once("traversal")[0], here.apart("recursive")[0]) for here in cases]
-    assert any(one != other for one, other in twins)
+    twins = [
+        (one.at_once("traversal", MEANS), one.step_by_step("recursive")) for one in (case(rng) for _ in range(200))
+    ]
+    assert any(one[0] != other[0] for one, other in twins if one is not None)
+
+
+@pytest.mark.parametrize("spoilt", [False, True])
+def test_a_check_looks_at_it(spoilt: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One coin in a million falls otherwise: that much is seen where it falls."""
+    if spoilt:
+        decide = Judge.decide
+        calls = count()
+
+        def sometimes(*given):
+            found = decide(*given)
+            return found if next(calls) != 77 else replace_tokens(found)
+
+        monkeypatch.setattr(Judge, "decide", sometimes)
+    assert compiled_rounds(100).passed is not spoilt
+
+
+def replace_tokens(told: Told) -> Told:
+    return told._replace(verdict=replace(told.verdict, tokens=(1 - min(told.verdict.tokens[0], 1),)))
 
 
 WRONG = {
@@ -143,7 +96,7 @@ def test_the_laws_of_drafts_are_what_decides(wrong) -> None:
     for _ in range(200):
         p, q = rng.dirichlet(np.ones(4), size=(2, 3))
         drafts = Proposal.chain([int(rng.choice(4, p=law)) for law in q[:2]], tuple(q[:2]))
-        here = Case(law_of({}), drafts, np.log(p).astype(np.float32), PhiloxRandomness(int(rng.integers(1 << 62))))
+        here = AnyRound(law_of({}), drafts, np.log(p).astype(np.float32), PhiloxRandomness(int(rng.integers(1 << 62))))
         twin = replace(here, proposal=wrong(drafts))
         verdicts = [each.rows().decide(False, each.proposal, each.chance, POSITION) for each in (here, twin)]
         other += verdicts[0] != verdicts[1]
@@ -183,11 +136,11 @@ def test_the_first_tokens_have_the_targets_law() -> None:
             assert abs(seen[one, two] / ROUNDS - expected) < SURE * error
 
 
-def left_to_the_rule() -> dict[str, Case]:
+def left_to_the_rule() -> dict[str, AnyRound]:
     rng = np.random.default_rng(7)
-    here = case(rng, {})
+    here = case(rng)
     while not len(here.proposal):
-        here = case(rng, {})
+        here = case(rng)
     q = np.full(here.logits.shape[1], 1 / here.logits.shape[1])
     wide = np.zeros((len(here.logits), 2 * here.logits.shape[1]), np.float32)
     wide[:, ::2] = here.logits
@@ -215,14 +168,14 @@ def test_other_randomness_is_left_to_the_rule() -> None:
     class Other(PhiloxRandomness):
         """May draw otherwise."""
 
-    here = case(np.random.default_rng(8), {})
+    here = case(np.random.default_rng(8))
     assert here.rows().decide(True, here.proposal, Other(1), POSITION) is None
 
 
 def test_a_row_without_a_law_behind_a_draft_ends_the_round_there() -> None:
     logits = np.zeros((2, 4), np.float32)
     logits[1] = np.nan
-    here = Case(law_of({}), Proposal.chain([2]), logits, PhiloxRandomness(3))
+    here = AnyRound(law_of({}), Proposal.chain([2]), logits, PhiloxRandomness(3))
     rows = here.rows()
     verdicts = [find("verifiers", rule)()(here.proposal, rows, PhiloxRandomness(seed), POSITION)
                 for rule in RULES for seed in range(30)]  # fmt: skip
@@ -230,7 +183,7 @@ def test_a_row_without_a_law_behind_a_draft_ends_the_round_there() -> None:
 
 
 def test_tokens_of_any_kind_of_whole_number() -> None:
-    here = case(np.random.default_rng(9), {})
+    here = case(np.random.default_rng(9))
     small = replace(here.proposal, tokens=here.proposal.tokens.astype(np.int32))
     found = [each.rows().decide(True, each.proposal, here.chance, POSITION)
              for each in (here, replace(here, proposal=small))]  # fmt: skip

@@ -17,7 +17,7 @@ from truedraw.stats.check.controls import negative_controls
 from truedraw.stats.check.drawing import Recipe
 from truedraw.stats.check.enumerated import enumeration
 from truedraw.stats.check.hypotheses import Sample
-from truedraw.stats.check.machine import distance, invariance
+from truedraw.stats.check.machine import compiled_rounds, distance, invariance
 from truedraw.stats.check.real_text import findings, inside_grammar, plots, sampled
 from truedraw.stats.check.records import Certificate, Finding, Section
 from truedraw.stats.check.seeds import seed_equality
@@ -53,7 +53,7 @@ def check(subject: Subject, settings: Settings, reference: Reference | None = No
     joint = run.section("d", lambda: findings(samples, settings.alpha, subject.equal_bits)[1])
     drawn = [sample.drawn for sample in samples[:DISTANCE_TEXTS]]
     opened = reference if settings.reference else None
-    numbers = run.section("e", lambda: [invariance(engine), distance(subject.model, opened, drawn)])
+    numbers = run.section("e", lambda: [invariance(engine), compiled_rounds(), distance(subject.model, opened, drawn)])
     planted = run.section("f", lambda: negative_controls(subject, settings))
     sections = (exact, equal, text, joint, numbers, planted)
     return Certificate(sections, {"model": subject.model.name, "alpha": settings.alpha}, plots(samples), run.seconds())

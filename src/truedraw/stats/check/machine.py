@@ -1,4 +1,5 @@
-"""(e) The numbers on this machine: does a row depend on its neighbours, and how far is it from float32 throughout?"""
+"""(e) The numbers on this machine: does a row depend on its neighbours, how far is it from float32 throughout, and does
+code that was compiled here decide as the rules do?"""
 
 from __future__ import annotations
 
@@ -9,11 +10,14 @@ import numpy as np
 
 from truedraw.engine.openvino.numerics import SAME_BITS
 from truedraw.generate.model import Model
-from truedraw.generate.rows import LawRows
+from truedraw.generate.rows import LawRows, Means
 from truedraw.protocol import Engine, Floats, Proposal, Scores, Work
 from truedraw.sampling.law import softmax
 from truedraw.stats.check.drawing import Drawn, forks
 from truedraw.stats.check.records import Finding
+from truedraw.testing.rounds import LAWS, RULES, any_round
+
+ROUNDS = 400  # a second
 
 
 def invariance(engine: Engine) -> Finding:
@@ -28,6 +32,18 @@ def invariance(engine: Engine) -> Finding:
     if not report.holds:
         says = f"rows change by TV up to {report.largest_tv:.2g} in: {', '.join(report.differing)}"
     return Finding("invariance", True if report.holds else False if promised else None, says, asdict(report))
+
+
+def compiled_rounds(rounds: int = ROUNDS, seed: int = 0) -> Finding:
+    """Rounds of all kinds decided by code compiled for this processor, and by the rules that (a) enumerates."""
+    rng, means, other = np.random.default_rng(seed), Means(), 0
+    for number in range(rounds):
+        one = any_round(rng, LAWS[number % len(LAWS)])
+        other += any(one.at_once(rule, means) != one.step_by_step(rule) for rule in RULES)
+    says = f"{rounds} rounds decided in one compiled call are token by token, and bit by bit, those of the rules"
+    if other:
+        says = f"{other} of {rounds} rounds decided in one compiled call are other ones than those of the rules"
+    return Finding("compiled rounds", not other, says, {"rounds": rounds, "other": other})
 
 
 def distance(model: Model, reference: Callable[[], Model] | None, drawn: Sequence[Drawn]) -> Finding:
