@@ -218,6 +218,21 @@ class CannotCloseTwice(Stateful):
             del self.text
 
 
+class SaysItToNobody(Sampled):
+    """Its texts are asked, and know nothing."""
+
+    def worths(self, nodes):
+        return [(0.5, 1)][:nodes]
+
+
+class WorthMoreBehind(Stateful):
+    """A second token is worth more than the first, without which it is nothing."""
+
+    class state(TableState):  # noqa: N801
+        def worths(self, nodes):
+            return [(0.5, 1), (0.7, 2)][:nodes]
+
+
 class StaysBusy(Sampled):
     """One failed call, and it takes itself to be running."""
 

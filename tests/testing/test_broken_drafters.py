@@ -26,6 +26,8 @@ CAUGHT = {
     mutants.GivesBackTwice: "closed texts",
     mutants.CannotCloseTwice: "closed texts",
     mutants.StaysBusy: "another text's fault",
+    mutants.SaysItToNobody: "what drafts are worth",
+    mutants.WorthMoreBehind: "what drafts are worth",
     mutants.PastItsContext: "a full context",
 }
 

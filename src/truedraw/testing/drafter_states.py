@@ -16,6 +16,7 @@ from truedraw.testing.bench import woven_tree
 from truedraw.testing.checks import Check
 from truedraw.testing.drafter_faults import BROKEN_LAW, NO_CHANCE
 from truedraw.testing.drafter_texts import BUDGET, Texts, legal, require_same, scores_of, settled, unharmed
+from truedraw.testing.drafter_worths import worths
 
 ROUNDS = 4
 JUMP = 300  # tokens of one commit: more than a page of any cache, and than most windows
@@ -38,6 +39,7 @@ def state_checks(make: Make, vocab_size: int, context_length: int | None = None)
         "rounds heard of late": _dozing,
         "closed texts": _closed,
         "another text's fault": _faults,
+        "what drafts are worth": worths,
     }
     found = [Check(name, partial(body, make, vocab_size)) for name, body in checks.items()]
     if context_length is not None:
