@@ -9,8 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-KERNELS = ("sampling/kernels", "engine/native")
-"""Folders whose functions are compiled into those of others."""
+KERNELS = ("sampling/kernels", "engine/native", "sampling", "protocol")
+"""Folders whose functions and numbers are compiled into those of others."""
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -35,8 +35,9 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 def sources(folder: Path) -> str:
     """Stands for what the code of a folder's functions may be made of: numba looks at a function's own file alone,
-    and what is compiled into it may come from others."""
-    return " ".join(_digest(each) for each in (folder, *(Path(__file__).parent / kernels for kernels in KERNELS)))
+    and what is compiled into it may come from others, of the folder around it too."""
+    others = (Path(__file__).parent / kernels for kernels in KERNELS)
+    return " ".join(_digest(each) for each in dict.fromkeys((folder, folder.parent, *others)))
 
 
 @cache

@@ -12,8 +12,10 @@ from truedraw.sampling.law import SamplingLaw, log_probability
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.sampling.step import Opening
+from truedraw.verify.proposals import mark_checked
 
 TWINS = Proposal(np.array([1, 1]), np.array([ROOT, ROOT]), (None, None))
+mark_checked(TWINS, 3)
 LOGITS = np.array([[-9, 9, -9], [4, 0, 1], [0, 4, 1]], dtype=np.float32)
 """As of an engine whose rows are not the same in every pass: those of the two equal drafts differ."""
 
@@ -25,7 +27,7 @@ LAWS = [SamplingParams(), SamplingParams(mirostat=2), SamplingParams(repetition_
 @pytest.mark.parametrize("params", LAWS)
 @pytest.mark.parametrize("name", ["coupled", "traversal"])
 def test_a_token_behind_equal_drafts_is_told_of_by_the_row_it_was_drawn_from(
-    name: str, params: SamplingParams, at_once: bool
+    name: str, params: SamplingParams, at_once: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     law = SamplingLaw(params, Opening((0,), 3))
     rows = LawRows(law, TWINS, Scores(LOGITS))
@@ -33,7 +35,7 @@ def test_a_token_behind_equal_drafts_is_told_of_by_the_row_it_was_drawn_from(
     rows_draw = rows.draw
     rows.draw = lambda row, *rest: (asked.append(row), rows_draw(row, *rest))[1]
     if not at_once:
-        rows.decide = lambda *_: None
+        monkeypatch.setattr(LawRows, "decide", lambda *_: None)
     tokens = find("verifiers", name)()(TWINS, rows, PhiloxRandomness(3, 0), 5).tokens
     assert (len(tokens), tokens[0]) == (2, 1)
     assert asked[-1:] == ([] if at_once and params == LAWS[0] else [1])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from truedraw.generate.rows import LawRows, Means
-from truedraw.protocol import ROOT, Proposal, Purpose, Scores
+from truedraw.protocol import NOTHING, ROOT, Proposal, Purpose, Scores
 from truedraw.registry import find
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
@@ -19,6 +19,7 @@ from truedraw.sampling.step import Opening
 from truedraw.stats.check.machine import compiled_rounds
 from truedraw.testing.rounds import LAWS, POSITION, RULES, AnyRound, any_round
 from truedraw.verify.fused.judge import Judge, Told
+from truedraw.verify.proposals import mark_checked
 
 MEANS = Means()
 """As the loop has them: memory that is used again for rounds of other sizes."""
@@ -26,6 +27,12 @@ MEANS = Means()
 
 def law_of(settings: dict) -> SamplingLaw:
     return SamplingLaw(SamplingParams(**settings), Opening(vocab_size=64))
+
+
+def checked(proposal: Proposal, vocab: int) -> Proposal:
+    """As the guard of a drafter leaves it."""
+    mark_checked(proposal, vocab)
+    return proposal
 
 
 def case(rng: np.random.Generator) -> AnyRound:
@@ -65,7 +72,7 @@ def test_another_rule_would_be_seen() -> None:
 
 @pytest.mark.parametrize("spoilt", [False, True])
 def test_a_check_looks_at_it(spoilt: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One coin in a million falls otherwise: that much is seen where it falls."""
+    """One round of two hundred is decided otherwise."""
     if spoilt:
         decide = Judge.decide
         calls = count()
@@ -95,9 +102,9 @@ def test_the_laws_of_drafts_are_what_decides(wrong) -> None:
     rng, other = np.random.default_rng(5), 0
     for _ in range(200):
         p, q = rng.dirichlet(np.ones(4), size=(2, 3))
-        drafts = Proposal.chain([int(rng.choice(4, p=law)) for law in q[:2]], tuple(q[:2]))
+        drafts = checked(Proposal.chain([int(rng.choice(4, p=law)) for law in q[:2]], tuple(q[:2])), 4)
         here = AnyRound(law_of({}), drafts, np.log(p).astype(np.float32), PhiloxRandomness(int(rng.integers(1 << 62))))
-        twin = replace(here, proposal=wrong(drafts))
+        twin = replace(here, proposal=checked(wrong(drafts), 4))
         verdicts = [each.rows().decide(False, each.proposal, each.chance, POSITION) for each in (here, twin)]
         other += verdicts[0] != verdicts[1]
     assert other > 10
@@ -121,7 +128,7 @@ def test_the_first_tokens_have_the_targets_law() -> None:
         second = chance.choose(left / left.sum(), Purpose.DRAFT, POSITION, 1)
         behind = chance.choose(q[1 + first], Purpose.DRAFT, POSITION, 2)
         laws = q[0], left / left.sum(), q[1 + first]
-        tree = Proposal(np.array([first, second, behind]), np.array([ROOT, ROOT, 0]), laws)
+        tree = checked(Proposal(np.array([first, second, behind]), np.array([ROOT, ROOT, 0]), laws), 3)
         logits = np.array([rows[0], rows[1 + first], rows[1 + second], rows[4 + behind]])
         found = LawRows(law_of({}), tree, Scores(logits), MEANS)
         tokens = find("verifiers", "traversal")()(tree, found, chance, POSITION).tokens
@@ -146,13 +153,16 @@ def left_to_the_rule() -> dict[str, AnyRound]:
     wide[:, ::2] = here.logits
     penalty = SamplingLaw(SamplingParams(repetition_penalty=1.2), Opening(prompt=(0,), vocab_size=len(q)))
     moving = SamplingLaw(SamplingParams(mirostat=2), Opening(prompt=(0,), vocab_size=len(q)))
-    float32 = (q.astype(np.float32),) * len(here.proposal)
+    float32 = checked(replace(here.proposal, laws=(q.astype(np.float32),) * len(here.proposal)), len(q))
+    fewer = replace(here, logits=here.logits[: len(here.proposal)])
     return {
         "edits": replace(here, law=penalty),
         "a law that moves": replace(here, law=moving),
         "logits in float64": replace(here, logits=here.logits.astype(np.float64)),
         "logits that are no block": replace(here, logits=wide[:, ::2]),
-        "drafts whose laws are float32": replace(here, proposal=replace(here.proposal, laws=float32)),
+        "drafts whose laws are float32": replace(here, proposal=float32),
+        "drafts that nobody has checked": replace(here, proposal=replace(here.proposal)),
+        "fewer rows than nodes": fewer,
         "no law": replace(here, logits=np.full_like(here.logits, np.nan)),
         "nothing allowed": replace(here, logits=np.full_like(here.logits, -np.inf)),
     }
@@ -172,19 +182,68 @@ def test_other_randomness_is_left_to_the_rule() -> None:
     assert here.rows().decide(True, here.proposal, Other(1), POSITION) is None
 
 
-def test_a_row_without_a_law_behind_a_draft_ends_the_round_there() -> None:
-    logits = np.zeros((2, 4), np.float32)
-    logits[1] = np.nan
-    here = AnyRound(law_of({}), Proposal.chain([2]), logits, PhiloxRandomness(3))
-    rows = here.rows()
-    verdicts = [find("verifiers", rule)()(here.proposal, rows, PhiloxRandomness(seed), POSITION)
-                for rule in RULES for seed in range(30)]  # fmt: skip
-    assert any(2 in verdict.tokens for verdict in verdicts)
+@pytest.mark.parametrize("rule", RULES)
+def test_a_row_without_a_law_behind_a_draft_ends_the_round_there(rule: str) -> None:
+    logits = np.array([[0, 0, 0, 0], [np.nan] * 4], np.float32)
+    drafts, ends = checked(Proposal.chain([2]), 4), set()
+    for seed in range(30):
+        rows = AnyRound(law_of({}), drafts, logits, PhiloxRandomness(seed)).rows(MEANS)
+        verdict = find("verifiers", rule)()(drafts, rows, PhiloxRandomness(seed), POSITION)
+        ends.add(rows.reached(verdict).tokens)
+    assert ends == {(0,), (1,), (2,), (3,)}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_rows_around_these_are_what_decides(rule: str) -> None:
+    """By delegation or as a subclass: they say what p is."""
+
+    class Around:
+        def __init__(self, rows):
+            self._rows = rows
+
+        def __getattr__(self, name):
+            return getattr(self._rows, name)
+
+        def __getitem__(self, row):
+            return without_zero(self._rows[row])
+
+        def draw(self, row, randomness, purpose, position, node=0):
+            return randomness.choose(self[row], purpose, position, node)
+
+    class Of(LawRows):
+        draw = Around.draw
+
+        def __getitem__(self, row):
+            return without_zero(LawRows.__getitem__(self, row))
+
+    def without_zero(p):
+        p = np.where(np.arange(len(p)) == 0, 0.0, p)
+        return p / p.sum()
+
+    logits = np.zeros((1, 3), np.float32)
+    for seed in range(40):
+        one = AnyRound(law_of({}), NOTHING, logits, PhiloxRandomness(seed))
+        for rows in (Around(one.rows()), Of(one.law, NOTHING, Scores(logits))):
+            assert find("verifiers", rule)()(NOTHING, rows, one.chance, POSITION).tokens != (0,)
+
+
+@pytest.mark.parametrize("coupled", [False, True])
+def test_where_there_is_no_memory_nothing_is_taken_for_granted(coupled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    judge, how, given = Judge(), SamplingLaw(SamplingParams(top_p=0.5)).transform, np.zeros((1, 50), np.float32)
+
+    def nothing(*_):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "empty", nothing)
+        with pytest.raises(MemoryError):
+            judge.decide(coupled, how, given, NOTHING, PhiloxRandomness(1), POSITION)
+    assert judge.decide(coupled, how, given, NOTHING, PhiloxRandomness(1), POSITION) is not None
 
 
 def test_tokens_of_any_kind_of_whole_number() -> None:
     here = case(np.random.default_rng(9))
-    small = replace(here.proposal, tokens=here.proposal.tokens.astype(np.int32))
+    small = checked(replace(here.proposal, tokens=here.proposal.tokens.astype(np.int32)), here.logits.shape[1])
     found = [each.rows().decide(True, each.proposal, here.chance, POSITION)
              for each in (here, replace(here, proposal=small))]  # fmt: skip
     assert found[0] == found[1]

@@ -134,6 +134,7 @@ class Late:
 
     def _wakes(self, kinds: Set[Kind], step: int, at: int) -> None:
         """They draft in that round. What was measured before a rest fades: it may have changed unseen."""
+        self._fresh = set()
         if not kinds:
             return
         rests = {kind: min(self._rest_of(kind, at), step - self._used.get(kind, -RESTED - 1)) for kind in kinds}

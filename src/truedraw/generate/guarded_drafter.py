@@ -99,7 +99,7 @@ class GuardedDrafter:
     ) -> list[Proposal]:
         """The drafter's proposals, or empty ones."""
         inner = [state.awake() for state in states]  # before the call: a call within one would wait for itself
-        if None not in inner:
+        if all(state is not None for state in inner):
             return self.attempt("propose", lambda: self._proposed(inner, budgets, randomness)) or [NOTHING] * len(inner)
         able = [i for i, state in enumerate(inner) if state is not None]
         inner = [inner[i] for i in able]

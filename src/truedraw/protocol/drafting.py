@@ -79,7 +79,9 @@ class Proposal:
         place[nodes] = np.arange(len(nodes))
         confidence = None if self.confidence is None else self.confidence[nodes]
         laws = tuple(self.laws[node] for node in nodes.tolist())
-        return Proposal(self.tokens[nodes], place[self.parents[nodes]], laws, confidence)
+        part = Proposal(self.tokens[nodes], place[self.parents[nodes]], laws, confidence)
+        object.__setattr__(part, "checked", self.checked)
+        return part
 
 
 NOTHING = Proposal.chain(())

@@ -12,6 +12,7 @@ from truedraw.registry import find
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness
+from truedraw.verify.proposals import mark_checked
 
 SIZES = (2, 3, 5, 40, 3000)  # of the vocabulary
 MOST_NODES = 6
@@ -76,6 +77,7 @@ def any_round(rng: np.random.Generator, params: SamplingParams) -> AnyRound:
     drawn = [draft(rng, usual) for _ in range(n)]
     tokens = np.array([token for token, _ in drawn], np.int64)
     proposal = Proposal(tokens, np.array(parents, np.int64), tuple(law for _, law in drawn))
+    mark_checked(proposal, vocab)  # as the guard of a drafter does
     texts: dict[tuple[int, ...], Floats] = {}
     rows = [texts.setdefault(text, 0.7 * usual + rng.normal(0, 1, vocab)) for text in spelled(proposal)]
     chance = PhiloxRandomness(int(rng.integers(1 << 62)), int(rng.integers(9)))

@@ -24,8 +24,8 @@ def draw(rows: Rows, row: int, randomness: Randomness, purpose: Purpose, positio
 
 def decided(rows: Rows, coupled: bool, proposal: Proposal, randomness: Randomness, position: int) -> Verdict | None:
     """What compiled code decides of a round; None where the rows know of none, or it leaves that to the rule."""
-    deciding = getattr(rows, "decide", None)
-    return None if deciding is None else deciding(coupled, proposal, randomness, position)
+    deciding = getattr(type(rows), "decide", None)  # of their own: others may stand around rows that decide
+    return None if deciding is None else deciding(rows, coupled, proposal, randomness, position)
 
 
 @dataclass(frozen=True, slots=True)

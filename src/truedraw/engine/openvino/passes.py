@@ -52,8 +52,6 @@ class Passes:
     def run(self, parts: list[Part]) -> tuple[list[slice], Logits, NDArray[np.float32] | None]:
         """Where each part's rows are, logits [rows, vocab], hidden [rows, layers, width] or None."""
         aside = [lane for part in parts for lane in part.lanes[1:]]
-        for part in parts:
-            part.sequence.uncertain()
         if aside:
             with self._side_pages(aside):
                 batch, (logits, hidden) = self._computed(parts)
@@ -68,6 +66,8 @@ class Passes:
 
     def _computed(self, parts: list[Part]) -> tuple[Gathered, Computed]:
         """By a graph of their shape, where there is one; its first passes are computed by the other as well."""
+        for part in parts:
+            part.sequence.uncertain()
         shape = None if self.fixed is None else shape_of(parts, self._lanes)
         graph = None if self.fixed is None else self.fixed.runner(shape)
         if self.fixed is None or graph is None or shape is None:

@@ -39,7 +39,7 @@ class Judge:
     def __init__(self) -> None:
         self._told, self._slots = np.empty((4, 0)), np.empty((0, 0))
         self._few: tuple[Floats, Ints] = np.empty(0), np.empty(0, np.int64)
-        self._for: tuple[tuple[int, ...], Transform] | None = None  # there is room for such rows under such a law
+        self._for: tuple[bool, tuple[int, ...], Transform] | None = None  # there is room for such rows under such a law
 
     def decide(
         self, coupled: bool, how: Transform, logits: Logits, proposal: Proposal, randomness: PhiloxRandomness,
@@ -49,11 +49,13 @@ class Judge:
 
         By verify/coupled.py or else verify/traversal.py, and the very noise that these would have drawn by.
         """
+        if len(logits) <= len(proposal.laws) or (proposal.laws and not proposal.checked):
+            return None  # what nobody has checked, or its owner may still write to, is not for code that trusts it
         tree = tree_of(proposal, coupled) if proposal.laws else NO_TREE
         if tree is None:
             return None
-        if self._for != (logits.shape, how):
-            self._make_room(logits.shape, how)
+        if self._for != (coupled, logits.shape, how):
+            self._make_room(coupled, logits.shape, how)
         slots = self._slots[0] if coupled else self._slots
         names = (position, *randomness.name), ASKED
         count, accepted, rejected = RULES[coupled]()(logits, tuple(how), tree, names, (slots, *self._few), self._told)
@@ -63,15 +65,17 @@ class Judge:
         verdict = Verdict(tuple(map(int, tokens)), accepted, rejected, False)
         return Told(verdict, tuple(map(int, rows)), tuple(after), tuple(before))
 
-    def _make_room(self, shape: tuple[int, ...], how: Transform) -> None:
+    def _make_room(self, coupled: bool, shape: tuple[int, ...], how: Transform) -> None:
+        """The system gives what is written to. Nothing is taken for granted where there is no memory for it."""
         rows, vocab = shape
-        self._for = shape, how
         if self._told.shape[1] < rows:
             self._told = np.empty((4, rows))
         if how.cuts and len(self._few[0]) != vocab:
             self._few = np.empty(vocab), np.empty(vocab, np.int64)
-        if self._slots.shape[1] != vocab or len(self._slots) < 1 + 2 * rows:  # the system gives what is written to
-            self._slots = np.empty((1 + 2 * rows, vocab))
+        slots = 1 if coupled else 1 + 2 * rows
+        if self._slots.shape[1] != vocab or len(self._slots) < slots:
+            self._slots = np.empty((slots, vocab))
+        self._for = coupled, shape, how
 
 
 def warm_up() -> None:

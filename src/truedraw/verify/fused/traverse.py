@@ -90,15 +90,14 @@ def failed(given, path, depth, tree, room):  # type: ignore[no-untyped-def]
 def less(given, path, depth, weight, child, tree, memory):  # type: ignore[no-untyped-def]
     """Write (w P - q)+, which takes the place of P unless it is only rounding; its sum."""
     logits, kind, law, known = given
-    slot, share = path.slots[-1], weight
+    slot = path.slots[-1]
     if path.left[depth]:
-        copied(memory[path.slots[depth]], memory[slot])
-        share *= path.factors[depth]
+        copied(memory[path.slots[depth]], path.factors[depth], memory[slot])
     elif kind == CUT:
-        copied(memory[depth], memory[slot])
+        copied(memory[depth], 1.0, memory[slot])
     else:
         tempered_into(logits, law, known, path.rows[depth], memory[slot])
-    total = less_q(share, tree, child, memory[slot])
+    total = less_q(weight, tree, child, memory[slot])  # the very numbers that the coin was tossed with
     if total > SMALLEST_MASS:
         path.slots[-1], path.slots[depth] = path.slots[depth], slot
         path.factors[depth], path.left[depth] = 1.0 / total, True
@@ -106,10 +105,10 @@ def less(given, path, depth, weight, child, tree, memory):  # type: ignore[no-un
 
 
 @inner(error_model="numpy")
-def copied(values, out):  # type: ignore[no-untyped-def]
-    """values [n] into other memory."""
+def copied(values, factor, out):  # type: ignore[no-untyped-def]
+    """values [n] times a number, into other memory."""
     for i in range(values.shape[0]):
-        out[i] = values[i]
+        out[i] = values[i] * factor
 
 
 @inner(error_model="numpy")
@@ -127,7 +126,7 @@ def ending(given, path, depth, names, room, told):  # type: ignore[no-untyped-de
     while True:
         chance = named(name, RESIDUAL, 0, here)
         if is_left:
-            token = race_all(memory[path.slots[depth]], logits_of(given).shape[1], chance)
+            token = race_all(memory[path.slots[depth]], given[0].shape[1], chance)
             is_told = tell(given, row, token, memory[depth], told[:, count])
         else:
             is_told = draw(given, (here, row), (chance, *asked), spare, told[:, count])
@@ -138,12 +137,6 @@ def ending(given, path, depth, names, room, told):  # type: ignore[no-untyped-de
         if row < 0:
             return count, count - 1, below
         here, is_left = row, False
-
-
-@inner(error_model="numpy")
-def logits_of(given):  # type: ignore[no-untyped-def]
-    """[1 + n, vocab]."""
-    return given[0]
 
 
 @inner(error_model="numpy")
