@@ -118,8 +118,8 @@ class LawRows:
 
     def logprobs(self, tokens: Sequence[int]) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Natural logs of the probabilities of an emitted text, before and after the transforms."""
-        if self._told is not None and self._told.verdict.tokens[: len(tokens)] == tokens:
-            return self._told.logprobs[: len(tokens)], self._told.sampling_logprobs[: len(tokens)]
+        if (told := self._told_of(tokens)) is not None:
+            return told.logprobs[: len(tokens)], told.sampling_logprobs[: len(tokens)]
         pairs = [self._logs(row, token) for row, token in zip(self._rows_of(tokens), tokens, strict=True)]
         return tuple(before for before, _ in pairs), tuple(after for _, after in pairs)
 
@@ -176,11 +176,16 @@ class LawRows:
         p = None if row in self._drawn else self[row]  # before the law, which it may turn into Anything
         return self._law(row).after(token, p)
 
+    def _told_of(self, tokens: Sequence[int]) -> Told | None:
+        """What is known of an emitted text that was decided at once; stop rules may have cut it."""
+        told = self._told
+        return told if told is not None and told.verdict.tokens[: len(tokens)] == tokens else None
+
     def _rows_of(self, tokens: Sequence[int]) -> list[int]:
         if len(tokens) == 1:
             return [0]
-        if self._told is not None and self._told.verdict.tokens[: len(tokens)] == tokens:
-            return list(self._told.rows[: len(tokens)])
+        if (told := self._told_of(tokens)) is not None:
+            return list(told.rows[: len(tokens)])
         parents, ids = self._proposal.parents.tolist(), self._proposal.tokens.tolist()
         rows, here = [0], {ROOT}
         for token in tokens[:-1]:  # equal siblings are one text: any of them may have the next node below it
