@@ -54,7 +54,7 @@ class FusedLaw(Protocol):
 
 def fused(law: Law, logits: Logits) -> FusedLaw | None:
     """The law, where compiled code knows it and is compiled for such a row."""
-    if getattr(law, "fused", None) is None or not fits(logits, np.float32):
+    if getattr(law, "fused", None) is None or not suits(logits):
         return None
     return law  # type: ignore[return-value] # it has what a FusedLaw has
 
