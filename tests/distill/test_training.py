@@ -249,7 +249,7 @@ def test_what_is_written_computes_what_was_measured(data, tmp_path, plan):
     """The file's graph and the network in torch, of the same rounded weights."""
     import torch
 
-    from truedraw.distill.export import Target, as_written, export, figures
+    from truedraw.distill.export import Target, as_read, export, figures
     from truedraw.distill.gradients import scaled
     from truedraw.draft.head.compiled import TargetRows
     from truedraw.draft.head.kinds import cell_of
@@ -267,7 +267,7 @@ def test_what_is_written_computes_what_was_measured(data, tmp_path, plan):
     np.testing.assert_array_equal(file.tokens, training.best()["tokens"])
     rows, held = np.arange(8), Matrix(tables().embedding)
     cell = cell_of(file, TargetRows(held, held), threads=1)
-    head = as_written(training.learner.head, training.best())
+    head = as_read(training.learner.head, training.best())
     features = data.features[rows].astype(np.float32)[:, -file.card.streams :]
     x, states = head.network.begin(head.weights, scaled(data, rows, head.scale)), np.zeros(0)
     for position in range(1, head.network.positions + 1):

@@ -1,8 +1,9 @@
-"""From trained weights to a head's file: matrices of int8, and a card with what was measured of just these."""
+"""From trained weights to a head's file: matrices of int8, and a card with what was measured as these are read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,9 +13,10 @@ from truedraw.distill.head import Head
 from truedraw.distill.network import Network
 from truedraw.distill.rows import Rows
 from truedraw.distill.starting import rounded
+from truedraw.draft.head import four_bits
 from truedraw.draft.head.card import Card
 from truedraw.draft.head.file import write_head
-from truedraw.engine.openvino.matrix import dense
+from truedraw.engine.openvino.matrix import Matrix, dense
 from truedraw.engine.openvino.rounding import codes_of
 
 ROWS, SIBLING_ROWS = 6000, 2000  # of held-out text that are measured at last
@@ -32,10 +34,10 @@ class Target(NamedTuple):
 
 
 def figures(head: Head, best: Arrays, data: Rows, seed: int) -> dict[str, Any]:
-    """Acceptance by position at each temperature, and of candidates, after rounding to int8."""
-    written = as_written(head, best)
-    by_temperature = {f"{each:g}": measured(written, data, each, ROWS).to_json() for each in MEASURED}
-    kept = siblings(written, data, SIBLING_ROWS, seed)
+    """Acceptance by position at each temperature, and of candidates, as drafts are made."""
+    read = as_read(head, best)
+    by_temperature = {f"{each:g}": measured(read, data, each, ROWS).to_json() for each in MEASURED}
+    kept = siblings(read, data, SIBLING_ROWS, seed)
     return {
         "held_out": by_temperature,
         "siblings": [round(each, 4) for each in kept.given],
@@ -65,9 +67,22 @@ def export(path: Path, target: Target, head: Head, best: Arrays, training: Mappi
 
 def as_written(head: Head, best: Arrays) -> Head:
     """The head of these arrays as it is behind the file: rounded."""
+    return _rounded(head, best, lambda _, matrix: matrix)
+
+
+def as_read(head: Head, best: Arrays) -> Head:
+    """As drafts are made with it: some matrices are rounded once more when they are read (draft/head/four_bits.py)."""
+    import torch
+
+    read = partial(four_bits.as_read, head.network.kind)
+    readout = torch.from_numpy(dense(read(four_bits.WRITTEN, Matrix(head.known.readout.numpy()))))
+    return _rounded(head._replace(known=head.known._replace(readout=readout)), best, read)
+
+
+def _rounded(head: Head, best: Arrays, read: Callable[[str, Matrix], Matrix]) -> Head:
     network, values = head.network, _folded(head.network, best)
-    again = {name: dense(codes_of(each)) if name in network.matrices else each for name, each in values.items()}
-    return rounded(head, network.unfolded(again, best[SCALE]))
+    again = {name: dense(read(name, codes_of(values[name]))) for name in network.matrices}
+    return rounded(head, network.unfolded({**values, **again}, best[SCALE]))
 
 
 def _folded(network: Network, best: Arrays) -> Arrays:

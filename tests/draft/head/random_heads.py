@@ -8,6 +8,9 @@ import numpy as np
 
 from truedraw.draft.head.card import Card
 from truedraw.draft.head.file import HeadFile, write_head
+from truedraw.draft.head.four_bits import in_four_bits
+from truedraw.engine.openvino.matrix import Matrix
+from truedraw.engine.openvino.matrix import dense as whole
 
 VOCAB, WIDTH, INNER, KNOWN, LAYERS = 60, 32, 48, 20, (1, 4)
 HEADS = 3
@@ -71,16 +74,23 @@ def silu(x: np.ndarray) -> np.ndarray:
     return x / (1 + np.exp(-x))
 
 
+def as_read(matrix: Matrix) -> np.ndarray:
+    """What a recurrent head reads in codes of 4 bits, where it can."""
+    return whole(in_four_bits(matrix)).astype(np.float64)
+
+
 class PlainCell:
-    """draft/head/kinds/recurrent.py's formulas, over the numbers of a file."""
+    """draft/head/kinds/recurrent.py's formulas, over the numbers of a file as they are read."""
 
     def __init__(self, file: HeadFile, embedding: np.ndarray, inner: int = INNER) -> None:
         width, streams = file.card.width, file.card.streams
         self.embedding, self.known = embedding, file.tokens
+        self.written = as_read(Matrix(np.asarray(embedding, np.float32)[file.tokens]))
         self.start = dense(file.matrix("input", (width, streams * width)))
-        self.up = dense(file.matrix("up", (2 * inner, 2 * width)))
-        self.down = dense(file.matrix("down", (width, inner)))
-        self.token, self.output = (dense(file.matrix(name, (width, width))) for name in ("token", "output"))
+        self.up = as_read(file.matrix("up", (2 * inner, 2 * width)))
+        self.down = as_read(file.matrix("down", (width, inner)))
+        self.token = as_read(file.matrix("token", (width, width)))
+        self.output = dense(file.matrix("output", (width, width)))
         self.gain, self.inner = file.vector("gain", width), inner
 
     def begin(self, features, last):
@@ -91,7 +101,7 @@ class PlainCell:
         both = np.concatenate([normed(x), e], 1) @ self.up.T
         gate, up = both[:, : self.inner], both[:, self.inner :]
         after = x + e @ self.token.T + (silu(gate) * up) @ self.down.T
-        return after, (self.gain * normed(after)) @ self.output.T @ self.embedding[self.known].T
+        return after, (self.gain * normed(after)) @ self.output.T @ self.written.T
 
 
 class PlainLevels:

@@ -133,7 +133,7 @@ WRONG = {
     "gain": lambda cell: setattr(cell, "gain", np.ones(WIDTH)),
     "token": lambda cell: setattr(cell, "token", cell.token.T),
     "output": lambda cell: setattr(cell, "output", np.eye(WIDTH)),
-    "known": lambda cell: setattr(cell, "known", np.arange(len(cell.known))),
+    "known": lambda cell: setattr(cell, "written", np.roll(cell.written, 1, axis=0)),
 }
 
 
