@@ -21,6 +21,7 @@ TOP = np.float32(LOW_HALF)
 SPANS = 4, np.float32(0.08)
 """So many ranges are tried for a group, each by so much of the whole shorter than the one before: a code more for all
 numbers may be worth more than the ends of a few."""
+ROWS_AT_ONCE = 256  # that are written out in float32
 FITS = 3  # of scale and least value to the codes, for each
 FREE = {"contract", "reassoc", "nsz"}  # sums in any order
 
@@ -34,12 +35,20 @@ def in_four_bits(matrix: Matrix) -> Matrix:
     """The same in codes of 4 bits, where they would fill blocks of a pass; else, or where it has such, as it is."""
     if matrix.width % SIZE or matrix.values.dtype == np.uint8:
         return matrix
-    values = np.ascontiguousarray(dense(matrix))
-    out, width = values.shape
+    out, width = matrix.values.shape
     codes = np.empty((out, width // 2), np.uint8)
     scales, least = (np.empty((out, width // INT4_GROUP), np.float32) for _ in range(2))
-    _round_all(values, codes, scales, least)
+    for start in range(0, out, ROWS_AT_ONCE):
+        some = slice(start, start + ROWS_AT_ONCE)
+        values = np.ascontiguousarray(dense(_rows(matrix, some)))
+        _round_all(values, codes[some], scales[some], least[some])
     return Matrix(codes, scales, 0, least)
+
+
+def _rows(matrix: Matrix, some: slice) -> Matrix:
+    """A part; no copy."""
+    scales, least = (None if each is None else each[some] for each in (matrix.scales, matrix.least))
+    return Matrix(matrix.values[some], scales, matrix.zero, least)
 
 
 @compiled(fastmath=FREE, error_model="numpy", nogil=True)
