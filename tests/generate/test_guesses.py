@@ -8,6 +8,7 @@ import pytest
 
 from truedraw.draft.several import SeveralDrafters, SeveralStates, Source
 from truedraw.generate import guesses
+from truedraw.generate.guarded_drafter import GuardedDrafter, GuardedState
 from truedraw.generate.guesses import MOST_TOLD, guess
 from truedraw.generate.sample import Parts, Sample, Turn
 from truedraw.protocol import Asker, Choice, Proposal
@@ -87,6 +88,19 @@ def test_what_must_come_takes_room_from_the_drafts(room, left):
     guess(controller, schedule(), Turn([one]))
     assert controller.askers[0].room == left
     assert controller.askers[0].sources == (("draft",) if left else ())
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_who_cannot_look_behind_what_must_come_is_not_asked(several):
+    """A guard around a state that cannot is none that can."""
+    guard = GuardedDrafter(Gives(), 9)
+    one = sample(SeveralDrafters.of({"draft": Source(guard, guard)}) if several else guard, forced=(4, 5))
+    blind = GuardedState(guard, SimpleNamespace(commit=lambda tokens, scores: None))
+    one.draft = SeveralStates({"draft": blind}) if several else blind
+    controller = Asks({})
+    guess(controller, schedule(), Turn([one]))
+    assert controller.askers[0].sources == ()
+    assert one.proposal.tokens.tolist() == [4, 5]
 
 
 def test_every_second_of_a_drafter_is_told_whichever_job_it_works_for(clock):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from truedraw.draft.behind import look_ahead
 from truedraw.draft.chances import OwnChance
@@ -132,11 +132,16 @@ def _begun(sample: Sample, room: int, certain: Tokens) -> Guess:
     sample.draft_seconds, sample.late_seconds = 0.0, None
     sources = sources_of(sample.parts.drafter, sample.parts.asked, sample.parts.method)
     able = {name: own for name, source in sources.items()
-            if (own := state_of(state, name)) is not None and getattr(source.drafter, "fault", None) is None
+            if stands(own := state_of(state, name)) and getattr(source.drafter, "fault", None) is None
             } if state is not None and room > 0 else {}  # fmt: skip
     told = Told(able, min(room, MOST_TOLD))
     asker = Asker(sample.number, max(room, 0), tuple(able), told, sample.parts.verifier.coupled)
     return Guess(sample, certain, asker, state, sources)
+
+
+def stands(state: DraftState | None) -> TypeGuard[DraftState]:
+    """Whether there is a state, and not only a guard where there was one."""
+    return getattr(state, "inner", state) is not None
 
 
 class Told(Mapping[str, Worths]):
