@@ -18,7 +18,7 @@ from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.sampling.step import Opening
 from truedraw.stats.check.machine import compiled_rounds
 from truedraw.testing.rounds import LAWS, POSITION, RULES, AnyRound, any_round
-from truedraw.verify.fused.judge import Judge, Told
+from truedraw.verify.fused.judge import Decided, Judge
 from truedraw.verify.proposals import mark_checked
 
 MEANS = Means()
@@ -85,7 +85,7 @@ def test_a_check_looks_at_it(spoilt: bool, monkeypatch: pytest.MonkeyPatch) -> N
     assert compiled_rounds(100).passed is not spoilt
 
 
-def replace_tokens(told: Told) -> Told:
+def replace_tokens(told: Decided) -> Decided:
     return told._replace(verdict=replace(told.verdict, tokens=(1 - min(told.verdict.tokens[0], 1),)))
 
 

@@ -24,7 +24,7 @@ from truedraw.sampling.law import likeliest, log_probability, one_hot
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.sampling.randomness import warm_up as warm_up_draws
 from truedraw.sampling.transform import fused
-from truedraw.verify.fused.judge import Judge, Told
+from truedraw.verify.fused.judge import Decided, Judge
 from truedraw.verify.fused.judge import warm_up as warm_up_rounds
 
 
@@ -67,7 +67,7 @@ class LawRows:
         self._proposal, self._logits, self.hidden = proposal, scores.logits, scores.hidden
         self._means = Means() if means is None else means
         self._draws = self._means.draws
-        self._told: Told | None = None  # where all of it was decided at once
+        self._told: Decided | None = None  # where all of it was decided at once
         self._drawn: dict[int, Drawn] = {}
         self.vocab_size = scores.logits.shape[1]
         self._laws: dict[int, Law] = {0: law}
@@ -176,7 +176,7 @@ class LawRows:
         p = None if row in self._drawn else self[row]  # before the law, which it may turn into Anything
         return self._law(row).after(token, p)
 
-    def _told_of(self, tokens: Sequence[int]) -> Told | None:
+    def _told_of(self, tokens: Sequence[int]) -> Decided | None:
         """What is known of an emitted text that was decided at once; stop rules may have cut it."""
         told = self._told
         return told if told is not None and told.verdict.tokens[: len(tokens)] == tokens else None

@@ -12,11 +12,11 @@ transforms is that of p; elsewhere the same code takes both.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from truedraw.compiled import later
 from truedraw.protocol import Law, Logits, Purpose, Randomness
 from truedraw.sampling.kernels import DRAWN
 from truedraw.sampling.randomness import PhiloxRandomness
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from truedraw.sampling.kernels.entry import Memory
     from truedraw.sampling.philox import Words
 
+DRAW, DRAW_EDITED, MEMORY = (
+    later("truedraw.sampling.kernels.entry", name) for name in ("draw_one", "draw_edited_one", "memory")
+)
+"""The first two give (token, log of its probability by the law, log of its softmax); a negative token where there is no
+law."""
 NO_NAME: tuple[Words, Words] = np.zeros(4, np.uint64), np.zeros(2, np.uint64)
 """Of a draw that does not take place."""
 
@@ -39,13 +44,6 @@ class Drawn(NamedTuple):
     sampling_logprob: float | None
 
 
-class Kernels(NamedTuple):
-    """(token, log of its probability by the law, log of its softmax); a negative token where there is no law."""
-
-    draw: Callable[..., tuple[int, float, float]]
-    draw_edited: Callable[..., tuple[int, float, float]]
-
-
 class RowDraws:
     """Draws from rows of one vocabulary, with memory that is made when first needed; so it serves one caller at a time.
 
@@ -53,7 +51,6 @@ class RowDraws:
     """
 
     def __init__(self) -> None:
-        self._kernels: Kernels | None = None
         self._memory: Memory = (np.empty(0), np.empty(0), np.empty(0, np.int64))
 
     def draw(
@@ -82,18 +79,10 @@ class RowDraws:
     def _run(
         self, logits: Logits, how: Transform, draw: tuple[Words, Words, bool, int], edits: Edits | None = None
     ) -> Drawn | None:
-        writes = how.cuts or edits is not None
-        if self._kernels is None or (writes and len(self._memory[0]) != len(logits)):
-            self._kernels, self._memory = loaded(len(logits) if writes else 0)
+        if (how.cuts or edits is not None) and len(self._memory[0]) != len(logits):
+            self._memory = MEMORY()(len(logits))
         if edits is None:
-            token, after, before = self._kernels.draw(logits, tuple(how), draw, self._memory)
+            token, after, before = DRAW()(logits, tuple(how), draw, self._memory)
         else:
-            token, after, before = self._kernels.draw_edited(logits, tuple(how), draw, self._memory, tuple(edits))
+            token, after, before = DRAW_EDITED()(logits, tuple(how), draw, self._memory, tuple(edits))
         return None if token < 0 else Drawn(token, before, after)
-
-
-def loaded(size: int) -> tuple[Kernels, Memory]:
-    """The kernels, and memory for rows of a size: kept, since even a repeated import takes time in every round."""
-    from truedraw.sampling.kernels.entry import draw_edited_one, draw_one, memory
-
-    return Kernels(draw_one, draw_edited_one), memory(size)

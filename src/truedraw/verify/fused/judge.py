@@ -24,7 +24,7 @@ NO_LAW = (0, 0, 0)
 ASKED = True, DRAWN  # see walk.py
 
 
-class Told(NamedTuple):
+class Decided(NamedTuple):
     """A round's verdict, and of each of its tokens the row that it was drawn from and the logs of its probability."""
 
     verdict: Verdict
@@ -44,7 +44,7 @@ class Judge:
     def decide(
         self, coupled: bool, how: Transform, logits: Logits, proposal: Proposal, randomness: PhiloxRandomness,
         position: int,
-    ) -> Told | None:  # fmt: skip
+    ) -> Decided | None:  # fmt: skip
         """A round over logits [1 + n, vocab] under one law all over; None where it takes the long way.
 
         By verify/coupled.py or else verify/traversal.py, and the very noise that these would have drawn by.
@@ -63,7 +63,7 @@ class Judge:
             return None
         tokens, rows, after, before = self._told[:, :count].tolist()
         verdict = Verdict(tuple(map(int, tokens)), accepted, rejected, False)
-        return Told(verdict, tuple(map(int, rows)), tuple(after), tuple(before))
+        return Decided(verdict, tuple(map(int, rows)), tuple(after), tuple(before))
 
     def _make_room(self, coupled: bool, shape: tuple[int, ...], how: Transform) -> None:
         """The system gives what is written to. Nothing is taken for granted where there is no memory for it."""
