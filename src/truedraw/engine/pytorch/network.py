@@ -14,12 +14,17 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+CACHES = ("cache", "past_key_values")
+"""Names under which a model takes what it keeps of earlier rows, the newer one first (transformers 5.24)."""
+
+
 class Network:
     """`hidden_layers` as for PyTorchEngine.load."""
 
     def __init__(self, model: Any, hidden_layers: tuple[int, ...] = ()) -> None:
         self.model = model
         self._takes = set(signature(model.forward).parameters)
+        self._cache = next((name for name in CACHES if name in self._takes), None)
         self._taps = Taps(model, hidden_layers) if hidden_layers else None
 
     def text(self, ids: list[int], keep: int) -> Found:
@@ -39,18 +44,20 @@ class Network:
         device, dtype = self.model.device, self.model.dtype
         hidden = torch.from_numpy(~batch.visible).to(device)
         mask = torch.zeros(hidden.shape, dtype=dtype, device=device).masked_fill_(hidden, torch.finfo(dtype).min)
+        assert self._cache is not None
         return self._run(
             keep,
             input_ids=torch.from_numpy(batch.ids).to(device),
             position_ids=torch.from_numpy(batch.positions).to(device),
             attention_mask=mask,  # added to the scores, as transformers' own four-dimensional masks are
-            past_key_values=cache,
             use_cache=True,
+            **{self._cache: cache},
         )
 
-    def takes(self, *names: str) -> bool:
-        """Whether the model's forward has these parameters."""
-        return self._takes.issuperset(names)
+    @property
+    def takes_batches(self) -> bool:
+        """Whether the model's forward has parameters for all that a batch needs."""
+        return self._cache is not None and self._takes.issuperset(("position_ids", "attention_mask", "use_cache"))
 
     @staticmethod
     def rows(logits: Tensor, hidden: Tensor | None, part: int, count: int) -> Found:

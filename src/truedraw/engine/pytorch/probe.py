@@ -23,7 +23,7 @@ MULTIPLIER, OFFSET = 7919, 31  # texts without meaning that visit the whole voca
 
 def batches_hold(network: Network, vocab_size: int, context_length: int) -> tuple[bool, int]:
     """Whether they do, in float32, and the bytes that a row then takes (0 where they do not)."""
-    if context_length < ROOM or not network.takes("position_ids", "attention_mask", "past_key_values", "use_cache"):
+    if context_length < ROOM or not network.takes_batches:
         return False, 0
     limits = Limits(vocab_size, context_length)
     long, short = (TorchSequence(_text(count, vocab_size), limits) for count in (LONG, SHORT))
