@@ -13,6 +13,7 @@ from truedraw.draft.several import Source, sources_of, state_of
 from truedraw.draft.site import worths_of
 from truedraw.errors import BadProposal
 from truedraw.generate.certain import Tokens, forced_tokens
+from truedraw.generate.guarded_drafter import GuardedState
 from truedraw.generate.sample import Sample, Schedule, Turn
 from truedraw.protocol import (
     NOTHING,
@@ -141,7 +142,7 @@ def _begun(sample: Sample, room: int, certain: Tokens) -> Guess:
 
 def stands(state: DraftState | None) -> TypeGuard[DraftState]:
     """Whether there is a state, and not only a guard where there was one."""
-    return getattr(state, "inner", state) is not None
+    return state is not None and not (isinstance(state, GuardedState) and state.inner is None)
 
 
 class Told(Mapping[str, Worths]):

@@ -10,7 +10,7 @@ import numpy as np
 
 from truedraw.compiled import compiled, inlined
 from truedraw.draft.head.card import RECURRENT
-from truedraw.engine.native.blocks import SIZE
+from truedraw.engine.native.blocks import SIZE, halves_of
 from truedraw.engine.openvino.matrix import INT4_BITS, LOW_HALF, Matrix, dense
 from truedraw.engine.openvino.rounding import INT4_GROUP
 
@@ -22,7 +22,7 @@ SPANS = 4, np.float32(0.08)
 """So many ranges are tried for a group, each by so much of the whole shorter than the one before: a code more for all
 numbers may be worth more than the ends of a few."""
 ROWS_AT_ONCE = 256  # that are written out in float32
-FITS = 3  # of scale and least value to the codes, for each
+FITS = 3  # scales and least values that are tried for each: by its ends, then by least squares for the codes before
 FREE = {"contract", "reassoc", "nsz"}  # sums in any order
 
 
@@ -32,7 +32,9 @@ def as_read(kind: str, name: str, matrix: Matrix) -> Matrix:
 
 
 def in_four_bits(matrix: Matrix) -> Matrix:
-    """The same in codes of 4 bits, where they would fill blocks of a pass; else, or where it has such, as it is."""
+    """The same in codes of 4 bits, where they fill blocks of a pass and float16 holds all their scales.
+
+    Else, or where it has such codes, as it is."""
     if matrix.width % SIZE or matrix.values.dtype == np.uint8:
         return matrix
     out, width = matrix.values.shape
@@ -42,7 +44,8 @@ def in_four_bits(matrix: Matrix) -> Matrix:
         some = slice(start, start + ROWS_AT_ONCE)
         values = np.ascontiguousarray(dense(_rows(matrix, some)))
         _round_all(values, codes[some], scales[some], least[some])
-    return Matrix(codes, scales, 0, least)
+    found = Matrix(codes, scales, 0, least)
+    return matrix if halves_of(found) is None else found
 
 
 def _rows(matrix: Matrix, some: slice) -> Matrix:

@@ -60,7 +60,7 @@ class Blocks(NamedTuple):
 def blocks_of(matrix: Matrix, size: int = SIZE) -> Blocks:
     """A copy: codes of 4 bits as they are where they fill blocks of SIZE, all else as `eights_of`, with scales of half
     the length where they lose nothing: a GGUF file has no others."""
-    found = _halves(matrix) if size == SIZE else None
+    found = halves_of(matrix) if size == SIZE else None
     return _shortened(eights_of(matrix, size)) if found is None else _laid4(matrix, found)
 
 
@@ -109,7 +109,7 @@ def in_whole_tiles(pair: Matrix) -> Matrix:
     return Matrix(values, scales, pair.zero, least)
 
 
-def _halves(matrix: Matrix) -> NDArray[np.uint16] | None:
+def halves_of(matrix: Matrix) -> NDArray[np.uint16] | None:
     """Scales and least values [2, out, groups] as float16, where codes have 4 bits and these serve half a block each;
     None where they do not, or are too small or too large for it."""
     if matrix.values.dtype != np.uint8 or matrix.scales is None or matrix.width % SIZE:
