@@ -109,8 +109,8 @@ class Parts:
         return rows_of(self._embedding, self.file.tokens)
 
 
-def rows_of(matrix: Matrix, tokens: Ints) -> Matrix:
-    """The rows of some tokens, a copy."""
+def rows_of(matrix: Matrix, tokens: Ints | slice) -> Matrix:
+    """The rows of some tokens, a copy; of a slice no copy."""
     scales, least = (None if some is None else some[tokens] for some in (matrix.scales, matrix.least))
     return Matrix(matrix.values[tokens], scales, matrix.zero, least)
 

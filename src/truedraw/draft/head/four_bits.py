@@ -10,7 +10,9 @@ import numpy as np
 
 from truedraw.compiled import compiled, inlined
 from truedraw.draft.head.card import RECURRENT
+from truedraw.draft.head.compiled import rows_of
 from truedraw.engine.native.blocks import SIZE, halves_of
+from truedraw.engine.native.softly import FREE
 from truedraw.engine.openvino.matrix import INT4_BITS, LOW_HALF, Matrix, dense
 from truedraw.engine.openvino.rounding import INT4_GROUP
 
@@ -23,7 +25,6 @@ SPANS = 4, np.float32(0.08)
 numbers may be worth more than the ends of a few."""
 ROWS_AT_ONCE = 256  # that are written out in float32
 FITS = 3  # scales and least values that are tried for each: by its ends, then by least squares for the codes before
-FREE = {"contract", "reassoc", "nsz"}  # sums in any order
 
 
 def as_read(kind: str, name: str, matrix: Matrix) -> Matrix:
@@ -42,16 +43,10 @@ def in_four_bits(matrix: Matrix) -> Matrix:
     scales, least = (np.empty((out, width // INT4_GROUP), np.float32) for _ in range(2))
     for start in range(0, out, ROWS_AT_ONCE):
         some = slice(start, start + ROWS_AT_ONCE)
-        values = np.ascontiguousarray(dense(_rows(matrix, some)))
+        values = np.ascontiguousarray(dense(rows_of(matrix, some)))
         _round_all(values, codes[some], scales[some], least[some])
     found = Matrix(codes, scales, 0, least)
     return matrix if halves_of(found) is None else found
-
-
-def _rows(matrix: Matrix, some: slice) -> Matrix:
-    """A part; no copy."""
-    scales, least = (None if each is None else each[some] for each in (matrix.scales, matrix.least))
-    return Matrix(matrix.values[some], scales, matrix.zero, least)
 
 
 @compiled(fastmath=FREE, error_model="numpy", nogil=True)
