@@ -8,6 +8,7 @@ are exact in any order, and all others run in one order, whatever else is comput
 
 blocks.py     how a matrix lies in memory
 sums.py       the machine's own sums of products, of a block of eights.py or fours.py, in terms of instructions.py
+adders.py     how four products of 8 bits are added up, by what a processor has for it
 grids.py      the same of many rows by matrix instructions: grid_eights.py and grid_fours.py, in terms of grid_code.py
 machine.py    other operations of the machine: half precision, the bits of numbers
 atomics.py    counters that threads share

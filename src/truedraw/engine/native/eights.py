@@ -28,26 +28,41 @@ AHEAD = 8192  # bytes: what is asked for before its turn
 VECTORS = range(LANES // WIDE)
 
 
-def build(builder: Any, add: Any, rows: int, given: Any) -> None:
-    """Code for so many rows; `given`: sums.Given."""
+def build(builder: Any, adder: Any, rows: int, given: Any) -> None:
+    """Code for so many rows; `given`: sums.Given, adder: adders.Adder."""
+    near = fitting(len(VECTORS), rows, adder.room)
+    for first in VECTORS[::near]:
+        _vectors(builder, adder, rows, given, VECTORS[first : first + near])
+
+
+def fitting(vectors: int, rows: int, room: int) -> int:
+    """How many of the vectors of a row are at work at once, so that the sums of all rows stay in registers."""
+    while vectors > 1 and vectors * rows > room:
+        vectors //= 2
+    return vectors
+
+
+def _vectors(builder: Any, adder: Any, rows: int, given: Any, vectors: range) -> None:
     lines, factors = (
         [moved(builder, one, stride, row) for row in range(rows)]
         for one, stride in ((given.numbers, given.stride), (given.factors, given.gap))
     )
-    held = [[started(builder, start) for _ in VECTORS] for start in (_start(builder, own) for own in factors)]
+    starts = [_start(builder, own) if adder.counts_from_zero else SUMS([0] * WIDE) for own in factors]
+    held = [[started(builder, start) for _ in vectors] for start in starts]
     with each(builder, given.quads) as number:
-        _ask(builder, given, number)
+        if not vectors[0]:
+            _ask(builder, given, number)
         here = builder.gep(given.codes, [builder.mul(number, I64(ROW))])
         quad = [everywhere(builder, builder.gep(line, [builder.mul(number, I64(QUAD))])) for line in lines]
-        for part in VECTORS:
+        for place, part in enumerate(vectors):
             some = loaded(builder, builder.gep(here, [I64(part * QUAD * WIDE)]), SUMS)
             for whole, own in zip(held, quad, strict=True):
-                builder.store(add(builder, builder.load(whole[part]), some, own), whole[part])
+                builder.store(adder.eights(builder, builder.load(whole[place]), some, own), whole[place])
     for row, whole in enumerate(held):
         step = factor(builder, factors[row], STEP)
-        for part in VECTORS:
+        for place, part in enumerate(vectors):
             scale = builder.fmul(scale_of(builder, given.scales, part), step)
-            found = builder.sitofp(builder.load(whole[part]), SINGLES)
+            found = builder.sitofp(builder.load(whole[place]), SINGLES)
             whole_there = builder.gep(given.whole, [I64(row * LANES + part * WIDE)])
             store(builder, fused(builder, found, scale, loaded(builder, whole_there, SINGLES)), whole_there)
 

@@ -10,6 +10,7 @@ from typing import Any
 from llvmlite import ir
 
 from truedraw.engine.native.blocks import BESIDE, HALF, LANES, QUAD, SIZE, STEP
+from truedraw.engine.native.eights import fitting
 from truedraw.engine.native.instructions import (
     BYTES,
     HALVES,
@@ -31,28 +32,34 @@ from truedraw.engine.openvino.matrix import INT4_BITS, LOW_HALF
 from truedraw.sampling.kernels.bits import CACHE_LINE
 
 QUADS = SIZE // 2 // QUAD  # of either half
-NEAR = BESIDE // WIDE  # vectors whose sums are held at once, for both halves
+NEAR = BESIDE // WIDE  # vectors whose codes stand together
+LINE = WIDE * QUAD  # bytes of one
 AHEAD = 4096  # bytes of codes, and a quarter of that of scales: two blocks
-SHORTS = ir.VectorType(ir.IntType(16), WIDE * QUAD // 2)
+SHORTS = ir.VectorType(ir.IntType(16), LINE // 2)
 
 
-def build(builder: Any, add: Any, rows: int, given: Any) -> None:
-    """Code for so many rows; `given`: sums.Given."""
-    for first in range(0, LANES // WIDE, NEAR):
-        vectors = range(first, first + NEAR)
-        held = [[[started(builder, SUMS([0] * WIDE)) for _ in (0, 1)] for _ in vectors] for _ in range(rows)]
-        begin = builder.mul(given.quads, I64(first * WIDE * QUAD))
-        part = builder.gep(given.codes, [begin])
-        with each(builder, given.quads) as number:
-            here = builder.gep(part, [builder.mul(number, I64(NEAR * WIDE * QUAD))])
-            ask(builder, here, AHEAD, AHEAD + NEAR * WIDE * QUAD)
-            if not first:
-                _ask_scales(builder, given, number)
-            both = [loaded(builder, builder.gep(here, [I64(k * WIDE * QUAD)]), BYTES) for k in range(NEAR)]
-            codes = [apart(builder, some) for some in both]
-            _add_quad(builder, add, held, codes, given, number)
-        for place, vector in enumerate(vectors):
-            _scaled(builder, [row[place] for row in held], given, vector)
+def build(builder: Any, adder: Any, rows: int, given: Any) -> None:
+    """Code for so many rows; `given`: sums.Given, adder: adders.Adder."""
+    near = fitting(NEAR, 2 * rows, adder.room)
+    for first in range(0, LANES // WIDE, near):
+        _vectors(builder, adder, rows, given, range(first, first + near))
+
+
+def _vectors(builder: Any, adder: Any, rows: int, given: Any, vectors: range) -> None:
+    start = adder.brief([0] * adder.brief.count)
+    held = [[[started(builder, start) for _ in (0, 1)] for _ in vectors] for _ in range(rows)]
+    begin = builder.mul(given.quads, I64(vectors[0] // NEAR * NEAR * LINE))
+    part = builder.gep(given.codes, [builder.add(begin, I64(vectors[0] % NEAR * LINE))])
+    with each(builder, given.quads) as number:
+        here = builder.gep(part, [builder.mul(number, I64(NEAR * LINE))])
+        ask(builder, here, AHEAD, AHEAD + len(vectors) * LINE)
+        if not vectors[0]:
+            _ask_scales(builder, given, number)
+        both = [loaded(builder, builder.gep(here, [I64(k * LINE)]), BYTES) for k in range(len(vectors))]
+        codes = [apart(builder, some) for some in both]
+        _add_quad(builder, adder, held, codes, given, number)
+    for place, vector in enumerate(vectors):
+        _scaled(builder, adder, [row[place] for row in held], given, vector)
 
 
 def _ask_scales(builder: Any, given: Any, number: Any) -> None:
@@ -68,7 +75,7 @@ def apart(builder: Any, both: Any) -> tuple[Any, Any]:
     return first, second
 
 
-def _add_quad(builder: Any, add: Any, held: Any, codes: Any, given: Any, number: Any) -> None:
+def _add_quad(builder: Any, adder: Any, held: Any, codes: Any, given: Any, number: Any) -> None:
     """The products of QUAD inputs of either half."""
     for row, sums in enumerate(held):
         line = moved(builder, given.numbers, given.stride, row)
@@ -76,14 +83,14 @@ def _add_quad(builder: Any, add: Any, held: Any, codes: Any, given: Any, number:
             own = builder.mul(builder.add(number, builder.mul(given.quads, I64(half))), I64(QUAD))
             quad = everywhere(builder, builder.gep(line, [own]))
             for whole, some in zip(sums, codes, strict=True):
-                builder.store(add(builder, builder.load(whole[half]), some[half], quad), whole[half])
+                builder.store(adder.fours(builder, builder.load(whole[half]), some[half], quad), whole[half])
 
 
-def _scaled(builder: Any, held: Any, given: Any, vector: int) -> None:
+def _scaled(builder: Any, adder: Any, held: Any, given: Any, vector: int) -> None:
     """Add each row's sums of both halves, of a vector of lanes, to what is there."""
     scales, least = scales_of(builder, given.scales, vector)
     for row, sums in enumerate(held):
-        found = [builder.sitofp(builder.load(whole), SINGLES) for whole in sums]
+        found = [builder.sitofp(adder.whole(builder, builder.load(whole)), SINGLES) for whole in sums]
         factors = moved(builder, given.factors, given.gap, row)
         whole = builder.gep(given.whole, [I64(row * LANES + vector * WIDE)])
         store(builder, added(builder, found, scales, least, factors, loaded(builder, whole, SINGLES)), whole)

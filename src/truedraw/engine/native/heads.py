@@ -15,14 +15,15 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from truedraw.engine.native.eights import fitting
 from truedraw.engine.native.instructions import HALVES, I32, I64, SINGLES, WIDE, each_case, fused
-from truedraw.engine.native.machine import spread
+from truedraw.engine.native.machine import ROOM, spread
 from truedraw.sampling.kernels.bits import CACHE_LINE, fetch
 
 SLOTS = 32  # of a page
 NEAR = 8  # slots whose keys stand together, pair by pair of places of a head: a key that is written touches few lines
-MOST_QUERIES = 6  # at once: their sums fit into the processor's registers, where these have 512 bits
-COLUMNS = (64, 16)  # places of a head whose sums are held at once
+MOST_QUERIES = min(6, ROOM // 2)  # at once: their sums fit into the processor's registers
+COLUMNS = (64, 16)  # places of a head whose sums are made by one call
 PAIRS = ir.VectorType(I64, WIDE // 2)
 BYTES = ir.IntType(8).as_pointer()
 
@@ -52,10 +53,22 @@ def compare_page(  # noqa: PLR0913, PLR0917
 
 
 def _compare(builder: Any, queries: int, lines: Any, size: Any, page: Any, then: Any, out: Any, gap: Any) -> None:
-    held = _zeros(builder, queries, SLOTS // NEAR)
+    near = fitting(SLOTS // NEAR, queries, ROOM)
+    for first in range(0, SLOTS // NEAR, near):
+        own = builder.gep(page, [builder.mul(size, I64(NEAR * first))])
+        asked = None if first else then
+        _compare_some(builder, queries, lines, size, own, asked, builder.gep(out, [I64(NEAR * first)]), gap, near)
+
+
+def _compare_some(  # noqa: PLR0913, PLR0917
+    builder: Any, queries: int, lines: Any, size: Any, page: Any, then: Any, out: Any, gap: Any, near: int
+) -> None:
+    """With so many times NEAR slots; nothing is asked for where `then` is None."""
+    held = _zeros(builder, queries, near)
     with cgutils.for_range(builder, builder.lshr(size, I64(1)), intp=I64) as loop:
-        _fetched(builder, then, loop.index, 2 * SLOTS)
-        parts = [builder.mul(size, I64(NEAR * part)) for part in range(SLOTS // NEAR)]
+        if then is not None:
+            _fetched(builder, then, loop.index, 2 * SLOTS)
+        parts = [builder.mul(size, I64(NEAR * part)) for part in range(near)]
         here = builder.gep(page, [builder.mul(loop.index, I64(WIDE))])
         some = [_widened(builder, builder.gep(here, [part])) for part in parts]
         for g, whole in enumerate(held):
@@ -83,9 +96,12 @@ def mix_slots(columns: int) -> Any:
             factors, target = (builder.gep(a, [given[k]]) for a, k in ((factors, 2), (target, 10)))
             source, then = (builder.gep(slots, [given[k]]) for k in (5, 6))
             for count in each_case(builder, given[0], MOST_QUERIES):
-                held = _begun(builder, count, columns // WIDE, target, given[11])
-                _mix(builder, held, factors, given[3], source, then, given[7], given[8])
-                _write(builder, held, target, given[11])
+                near = fitting(columns // WIDE, count, ROOM)
+                for column in range(0, columns, near * WIDE):
+                    there, here, soon = (builder.gep(each, [I64(column)]) for each in (target, source, then))
+                    held = _begun(builder, count, near, there, given[11])
+                    _mix(builder, held, factors, given[3], here, soon, given[7], given[8])
+                    _write(builder, held, there, given[11])
             return context.get_dummy_value()
 
         i = types.int64

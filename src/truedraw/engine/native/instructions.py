@@ -1,9 +1,4 @@
-"""What sums of products are written down with: vectors, loops, and the instruction that multiplies and adds four bytes.
-
-Where the processor adds four products of 8 bits at once (x86: VPDPBUSD on 512 bits) it is told to; elsewhere the code
-says what is to be added up in vectors of any machine, and the compiler finds what there is. Integers are exact: the
-sums are the same.
-"""
+"""What sums of products are written down with: vectors and loops."""
 
 from __future__ import annotations
 
@@ -18,7 +13,7 @@ from truedraw.engine.native.blocks import QUAD
 from truedraw.engine.native.machine import spread
 from truedraw.sampling.kernels.bits import CACHE_LINE, SECOND_CACHE, fetch
 
-I8, I32, I64 = (ir.IntType(width) for width in (8, 32, 64))
+I8, I16, I32, I64 = (ir.IntType(width) for width in (8, 16, 32, 64))
 WIDE = 16  # sums in a vector
 SUMS, BYTES = ir.VectorType(I32, WIDE), ir.VectorType(I8, WIDE * QUAD)
 SINGLES, HALVES = ir.VectorType(ir.FloatType(), WIDE), ir.VectorType(ir.HalfType(), WIDE)
@@ -95,7 +90,7 @@ def everywhere(builder: Any, pointer: Any) -> Any:
 
 def started(builder: Any, start: Any) -> Any:
     """Memory for a vector of sums, which the compiler keeps in registers, with their start."""
-    held = cgutils.alloca_once(builder, SUMS)
+    held = cgutils.alloca_once(builder, start.type)
     builder.store(start, held)
     return held
 
@@ -114,27 +109,3 @@ def fused(builder: Any, a: Any, b: Any, c: Any) -> Any:
     """a b + c, rounded once."""
     form = ir.FunctionType(SINGLES, [SINGLES, SINGLES, SINGLES])
     return builder.call(cgutils.get_or_insert_function(builder.module, form, f"llvm.fma.v{WIDE}f32"), [a, b, c])
-
-
-def quads(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
-    """Sums + the products of four uint8 and four int8 each."""
-    form = ir.FunctionType(SUMS, [SUMS, SUMS, SUMS])
-    return builder.call(
-        cgutils.get_or_insert_function(builder.module, form, "llvm.x86.avx512.vpdpbusd.512"), [whole, codes, numbers]
-    )
-
-
-def one_by_one(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
-    """The same in terms of any machine: products of pairs first, which many have an instruction for."""
-    wide = ir.VectorType(I32, WIDE * QUAD)
-    first = builder.zext(builder.bitcast(codes, BYTES), wide)
-    found = builder.mul(first, builder.sext(builder.bitcast(numbers, BYTES), wide))
-    for left in (WIDE * QUAD, WIDE * QUAD // 2):
-        even, odd = (_every_second(builder, found, left, begin) for begin in (0, 1))
-        found = builder.add(even, odd)
-    return builder.add(whole, found)
-
-
-def _every_second(builder: Any, vector: Any, length: int, begin: int) -> Any:
-    places = ir.VectorType(I32, length // 2)(list(range(begin, length, 2)))
-    return builder.shuffle_vector(vector, ir.VectorType(I32, length)(ir.Undefined), places)

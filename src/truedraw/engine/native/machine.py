@@ -24,8 +24,10 @@ def _features() -> set[str]:
 
 
 FEATURES = _features()
-HAS_QUADS = {"avx512f", "avx512vnni"} <= FEATURES
-"""Whether it adds four products of 8 bits at once, in vectors of 512 bits."""
+HAS_PRODUCTS = {"avx512f", "avx512vnni"} <= FEATURES or {"avx2", "fma"} <= FEATURES
+"""Whether it has instructions that add products of 8 bits, and such that multiply and add float32."""
+ROOM = 24 if "avx512f" in FEATURES else 6
+"""Vectors of 512 bits, or as much in shorter ones, that its registers hold beside what they are made of."""
 HAS_HALVES = "f16c" in FEATURES or platform.machine() in ("aarch64", "arm64")
 """Whether it turns float16 into float32 and back by itself."""
 

@@ -10,11 +10,12 @@ from numba import types
 from numba.extending import intrinsic
 
 from truedraw.engine.native import eights, fours
-from truedraw.engine.native.instructions import I64, each_case, one_by_one, quads
-from truedraw.engine.native.machine import HAS_QUADS
+from truedraw.engine.native.adders import Adder, adders
+from truedraw.engine.native.instructions import I64, each_case
 
 FIRST_HALF, SECOND_HALF, ALL = 0, 1, 2  # of what comes next
-MOST_ROWS = 6  # at once: their sums fit into the processor's registers
+FASTEST = next(iter(adders().values()))
+MOST_ROWS = min(6, FASTEST.room // 2)  # at once: sums of both halves of a block fit into the processor's registers
 
 
 class Given(NamedTuple):
@@ -32,7 +33,7 @@ class Given(NamedTuple):
     asks_second: Any
 
 
-def block_adder(has_quads: bool = HAS_QUADS) -> Any:
+def block_adder(adder: Adder = FASTEST) -> Any:
     """For up to MOST_ROWS rows at once: whole[r, l] += step[r] sum_k weights[l, k] numbers[r, k] of a block's inputs,
     by the kind of scales: float32, or int16 with bits of float16, for weights = scales[l] (codes[l, k] - ZERO), of
     codes of 8 bits; uint16 with bits of float16 for weights = scales[h, l] codes[l, k] + least[h, l] in half h of the
@@ -44,7 +45,6 @@ def block_adder(has_quads: bool = HAS_QUADS) -> Any:
     `scale` on, float32 whole from `place` on [rows, LANES]; all flat. share: of what comes next in memory, asked for
     meanwhile: ALL, or the first or second half.
     """
-    add = quads if has_quads else one_by_one
 
     @intrinsic  # type: ignore[untyped-decorator]
     def add_block(  # noqa: PLR0913, PLR0917
@@ -62,7 +62,7 @@ def block_adder(has_quads: bool = HAS_QUADS) -> Any:
             )
             kind = fours if signature.args[11].dtype == types.uint16 else eights
             for count in each_case(builder, given[0], MOST_ROWS):
-                kind.build(builder, add, count, own)
+                kind.build(builder, adder, count, own)
             return context.get_dummy_value()
 
         n = types.int64

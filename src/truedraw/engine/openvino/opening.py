@@ -48,7 +48,7 @@ def _suits(checkpoint: Checkpoint) -> bool:
         check_kernels(checkpoint.config)
     except UnsupportedModel:
         return False
-    return machine.HAS_QUADS and machine.HAS_HALVES and checkpoint.weights is not None
+    return machine.HAS_PRODUCTS and machine.HAS_HALVES and checkpoint.weights is not None
 
 
 def _native(

@@ -1,0 +1,121 @@
+"""How four products of 8 bits are added up, by what a processor has for it. Integers are exact: the sums are the same.
+
+Codes have no sign, and numbers go from -127 to 127. A vector has 512 bits; a processor with shorter ones takes it in
+parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+from numba.core import cgutils
+
+from truedraw.engine.native.blocks import QUAD, ZERO
+from truedraw.engine.native.instructions import BYTES, I16, I32, SUMS, WIDE
+from truedraw.engine.native.machine import FEATURES, ROOM
+
+LINE = WIDE * QUAD  # bytes of a vector
+SHORTS = ir.VectorType(I16, LINE // 2)
+Add = Callable[[Any, Any, Any, Any], Any]
+"""Sums + the products of four codes and four numbers each, of (builder, sums, codes, numbers)."""
+
+
+class Adder(NamedTuple):
+    """One way; `eights` and `fours`: for codes of so many bits."""
+
+    room: int  # vectors of sums that stay in registers
+    eights: Add
+    counts_from_zero: bool  # whether codes of 8 bits are taken as they are; if not, a code of ZERO counts nothing
+    fours: Add
+    brief: Any  # the kind of vector that fours adds to, a block's half
+    whole: Callable[[Any, Any], Any]  # of (builder, brief): the sums
+
+
+def adders() -> dict[str, Adder]:
+    """Those that this processor has, the fastest first."""
+    short = ROOM // 2 if "avx512f" in FEATURES else ROOM  # in vectors of half the length
+    ways: tuple[tuple[str, set[str], Adder], ...] = (
+        ("VPDPBUSD of 512 bits", {"avx512f", "avx512vnni"}, _alike(ROOM, quads)),
+        ("VPDPBUSD of 256 bits", {"avxvnni"}, _alike(short, short_quads)),
+        ("VPMADDUBSW", {"avx2"}, Adder(short, pairs, False, brief_pairs, SHORTS, joined)),
+        ("any", set(), _alike(ROOM, one_by_one)),
+    )
+    return {name: adder for name, needs, adder in ways if needs <= FEATURES}
+
+
+def _alike(room: int, add: Add) -> Adder:
+    """The same for codes of 8 bits and of 4."""
+    return Adder(room, add, True, add, SUMS, lambda _, sums: sums)
+
+
+def quads(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
+    """By one instruction."""
+    return _called(builder, "llvm.x86.avx512.vpdpbusd.512", SUMS, whole, codes, numbers)
+
+
+def short_quads(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
+    """By two."""
+    name, kind = "llvm.x86.avx512.vpdpbusd.256", ir.VectorType(I32, WIDE // 2)
+    parts = zip(*(_halves(builder, each) for each in (whole, codes, numbers)), strict=True)
+    return _together(builder, [_called(builder, name, kind, *part) for part in parts])
+
+
+def pairs(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
+    """|code - ZERO| times the number with that sign, 255 * 127 at most of a pair, in 16 bits; then pairs of pairs."""
+    signed = builder.xor(builder.bitcast(codes, BYTES), BYTES([ZERO] * LINE))
+    found = []
+    for code, number in zip(_halves(builder, signed), _halves(builder, builder.bitcast(numbers, BYTES)), strict=True):
+        turned = _called(builder, "llvm.x86.avx2.psign.b", code.type, number, code)
+        size = _called(builder, "llvm.abs.v32i8", code.type, code, ir.IntType(1)(0))
+        found.append(_pairs(builder, size, turned))
+    return builder.add(whole, joined(builder, _together(builder, found)))
+
+
+def brief_pairs(builder: Any, brief: Any, codes: Any, numbers: Any) -> Any:
+    """Codes up to 15: products of the 32 inputs of a block's half fit into 16 bits, two sums a lane."""
+    both = zip(*(_halves(builder, builder.bitcast(each, BYTES)) for each in (codes, numbers)), strict=True)
+    return builder.add(brief, _together(builder, [_pairs(builder, *part) for part in both]))
+
+
+def joined(builder: Any, brief: Any) -> Any:
+    """Sums of two sums that stand side by side."""
+    kind = ir.VectorType(I32, WIDE // 2)
+    ones = ir.VectorType(I16, WIDE)([1] * WIDE)
+    halves = [_called(builder, "llvm.x86.avx2.pmadd.wd", kind, half, ones) for half in _halves(builder, brief)]
+    return _together(builder, halves)
+
+
+def one_by_one(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
+    """In terms of any machine: products of pairs first, which many have an instruction for."""
+    wide = ir.VectorType(I32, LINE)
+    first = builder.zext(builder.bitcast(codes, BYTES), wide)
+    found = builder.mul(first, builder.sext(builder.bitcast(numbers, BYTES), wide))
+    for left in (LINE, LINE // 2):
+        even, odd = (_places(builder, found, range(begin, left, 2)) for begin in (0, 1))
+        found = builder.add(even, odd)
+    return builder.add(whole, found)
+
+
+def _pairs(builder: Any, codes: Any, numbers: Any) -> Any:
+    return _called(builder, "llvm.x86.avx2.pmadd.ub.sw", ir.VectorType(I16, WIDE), codes, numbers)
+
+
+def _called(builder: Any, name: str, kind: Any, *given: Any) -> Any:
+    form = ir.FunctionType(kind, [each.type for each in given])
+    return builder.call(cgutils.get_or_insert_function(builder.module, form, name), given)
+
+
+def _halves(builder: Any, vector: Any) -> list[Any]:
+    half = vector.type.count // 2
+    return [_places(builder, vector, range(begin, begin + half)) for begin in (0, half)]
+
+
+def _together(builder: Any, halves: list[Any]) -> Any:
+    count = 2 * halves[0].type.count
+    return builder.shuffle_vector(*halves, ir.VectorType(I32, count)(list(range(count))))
+
+
+def _places(builder: Any, vector: Any, places: range) -> Any:
+    return builder.shuffle_vector(vector, vector.type(ir.Undefined), ir.VectorType(I32, len(places))(list(places)))
