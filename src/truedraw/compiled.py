@@ -33,6 +33,12 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return made
 
 
+def is_kept(function: Any) -> bool | None:
+    """Whether a compiled function has machine code on disk; None where nothing can be kept."""
+    files = getattr(function._cache, "_cache_file", None)
+    return None if files is None else bool(files._load_index())
+
+
 def sources(folder: Path) -> str:
     """Stands for what the code of a folder's functions may be made of: numba looks at a function's own file alone,
     and what is compiled into it may come from others, of the folder around it too."""

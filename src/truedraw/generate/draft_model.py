@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from truedraw.draft.eagle.checkpoint import is_eagle
 from truedraw.draft.eagle.opening import Eagle, open_eagle
 from truedraw.draft.head.opening import Head, open_head
 from truedraw.draft.head.refit.file import refit_of, write_refitted
@@ -15,7 +17,7 @@ from truedraw.draft.quantised_self import REFERENCE
 from truedraw.draft.siblings import Siblings
 from truedraw.draft.site import OpenModel
 from truedraw.draft.tempering import Tempering
-from truedraw.errors import BadParameter
+from truedraw.errors import BadParameter, TruedrawError
 from truedraw.generate.draft_choice import auto_sources, eagle_folder, head_file, mtp_folder, own_methods
 from truedraw.generate.lent import Lent
 from truedraw.protocol import Engine
@@ -127,6 +129,12 @@ class DraftModels:
         if folder not in self._eagles:
             self._eagles[folder] = open_eagle(folder, self, self.options.get("threads"))
         return self._eagles[folder]
+
+    def prepare(self) -> None:
+        """Have the machine code of what the target was loaded for; what is wrong with it is said when it drafts."""
+        if self.head_path is not None and not is_eagle(self.head_path):
+            with suppress(TruedrawError):
+                self.head(None)
 
     def head(self, path: str | Path | None) -> Head:
         """See Models; each is opened once."""

@@ -14,6 +14,7 @@ from truedraw.control.kept import recalled
 from truedraw.errors import BadParameter
 from truedraw.generate.contrast import check_contrast, contrast
 from truedraw.generate.draft_head import HIDDEN, NO_HEAD, head_for, options_for
+from truedraw.generate.first_start import kernels
 from truedraw.generate.model import Model
 from truedraw.generate.rows import warm_up
 from truedraw.models.catalogue import DEFAULT_MODEL
@@ -125,14 +126,16 @@ def open_model(
     given = _options(engine, kind, engine_options, cache)
     checkpoint = find_checkpoint(name, kind, cache=cache, progress=progress)
     tokenizer = Tokenizer.of(checkpoint)
-    warm_up()  # first, so that the compiler behind the kernels is let go of before the weights are in memory
     wanted = NO_HEAD if draft is None and HIDDEN in given else draft  # whoever asks for other layers wants just those
     if draft not in (None, NO_HEAD) and HIDDEN in given:
         raise BadParameter(HIDDEN, f"the draft {draft} says which layers are read; leave one of the two out")
-    head = head_for(wanted, checkpoint, tokenizer, kind)
-    loaded = kind.load(checkpoint, **{**options_for(head, checkpoint.config.num_layers, kind), **given})
-    model = Model(checkpoint.name, loaded, tokenizer, checkpoint.sampling_defaults)
-    model.drafts.head_path = head
+    with kernels() as compiling:
+        head = head_for(wanted, checkpoint, tokenizer, kind)
+        loaded = kind.load(checkpoint, **{**options_for(head, checkpoint.config.num_layers, kind), **given})
+        model = Model(checkpoint.name, loaded, tokenizer, checkpoint.sampling_defaults)
+        model.drafts.head_path = head
+        if compiling:
+            model.drafts.prepare()
     return model
 
 

@@ -1,0 +1,93 @@
+"""Who compiles what at a first start."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numba
+import pytest
+
+from truedraw.compiled import compiled, is_kept
+from truedraw.errors import TruedrawError
+from truedraw.generate import first_start
+
+
+@pytest.fixture
+def loaded(monkeypatch) -> list[str]:
+    """What happens, in order; a first start on a machine of two processors."""
+    found: list[str] = []
+    monkeypatch.setattr(first_start, "warm_up", lambda: found.append("loaded"))
+    monkeypatch.setattr(first_start, "is_kept", lambda _function: False)
+    monkeypatch.setattr(first_start, "processors", lambda: 2)
+    return found
+
+
+def started(monkeypatch, command: str) -> None:
+    monkeypatch.setattr(first_start, "COMMAND", command)
+
+
+def test_what_the_command_says_can_be_run() -> None:
+    assert first_start.COMMAND == "from truedraw.generate.rows import warm_up; warm_up()"
+    subprocess.run([sys.executable, "-c", first_start.COMMAND], check=True)
+
+
+def test_another_process_compiles_beside_the_engine(monkeypatch, tmp_path, loaded) -> None:
+    file = tmp_path / "done"
+    started(monkeypatch, f"open({str(file)!r}, 'w').close()")
+    with first_start.kernels() as compiling:
+        assert compiling
+        assert not loaded
+    assert file.exists()
+    assert loaded == ["loaded"]
+
+
+@pytest.mark.parametrize("command", ["raise SystemExit(3)", "import time; time.sleep(600)"])
+def test_one_that_fails_or_hangs_is_done_without(monkeypatch, loaded, command: str) -> None:
+    started(monkeypatch, command)
+    monkeypatch.setattr(first_start, "PATIENCE", 0.5)
+    with first_start.kernels():
+        pass
+    assert loaded == ["loaded"]
+
+
+def test_it_ends_with_an_engine_that_cannot_be_loaded(monkeypatch, loaded) -> None:
+    helpers = []
+    start = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda *a, **k: helpers.append(start(*a, **k)) or helpers[0])
+    started(monkeypatch, "import time; time.sleep(600)")
+    with pytest.raises(TruedrawError, match="no such model"), first_start.kernels():
+        raise TruedrawError("no such model")
+    assert helpers[0].poll() is not None
+    assert not loaded
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("is_kept", lambda _function: True),
+        ("is_kept", lambda _function: None),
+        ("processors", lambda: 1),
+        ("sys.executable", ""),
+        ("sys.executable", "/no/such/python"),
+    ],
+)
+def test_nobody_helps_where_nothing_is_to_do_or_nobody_can(monkeypatch, loaded, name: str, value) -> None:
+    monkeypatch.setattr(f"truedraw.generate.first_start.{name}", value)
+    with first_start.kernels() as compiling:
+        assert not compiling
+        assert loaded == ["loaded"]
+    assert loaded == ["loaded"]
+
+
+def test_what_is_kept(tmp_path, monkeypatch) -> None:
+    assert is_kept(numba.njit(lambda x: x)) is None
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    @compiled()
+    def doubled(x):
+        return 2 * x
+
+    assert is_kept(doubled) is False
+    assert doubled(2) == 4
+    assert is_kept(doubled) is True
