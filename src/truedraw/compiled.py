@@ -34,9 +34,15 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 def is_kept(function: Any) -> bool | None:
-    """Whether a compiled function has machine code on disk; None where nothing can be kept."""
+    """Whether a compiled function has machine code for this processor on disk; None where nothing can be kept."""
     files = getattr(function._cache, "_cache_file", None)
-    return None if files is None else bool(files._load_index())
+    if files is None:
+        return None
+    own = function.targetctx.codegen().magic_tuple()
+    try:
+        return any(own in key for key in files._load_index())
+    except OSError:
+        return None
 
 
 def sources(folder: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import pytest
 from truedraw.compiled import compiled, is_kept
 from truedraw.errors import TruedrawError
 from truedraw.generate import first_start
+from truedraw.sampling.working_time import COMPILER
 
 
 @pytest.fixture
@@ -27,9 +29,19 @@ def started(monkeypatch, command: str) -> None:
     monkeypatch.setattr(first_start, "COMMAND", command)
 
 
-def test_what_the_command_says_can_be_run() -> None:
-    assert first_start.COMMAND == "from truedraw.generate.rows import warm_up; warm_up()"
-    subprocess.run([sys.executable, "-c", first_start.COMMAND], check=True)
+def test_what_the_command_says_can_be_run(tmp_path) -> None:
+    """By this process's own paths, not by what lies in the folder where it is run."""
+    (tmp_path / "numpy.py").write_text("raise SystemExit(3)")
+    paths = json.dumps(sys.path)
+    subprocess.run([sys.executable, "-P", "-c", first_start.COMMAND, paths], check=True, cwd=tmp_path)
+
+
+def test_a_start_that_only_waits_tells_of_compiling(monkeypatch, loaded) -> None:
+    monkeypatch.setattr(COMPILER, "begins", lambda: loaded.append("told"))
+    started(monkeypatch, "")
+    with first_start.kernels():
+        assert loaded == ["told"]
+    assert COMPILER.begins is None
 
 
 def test_another_process_compiles_beside_the_engine(monkeypatch, tmp_path, loaded) -> None:
@@ -69,11 +81,12 @@ def test_it_ends_with_an_engine_that_cannot_be_loaded(monkeypatch, loaded) -> No
         ("is_kept", lambda _function: None),
         ("processors", lambda: 1),
         ("sys.executable", ""),
+        ("sys.frozen", True),
         ("sys.executable", "/no/such/python"),
     ],
 )
 def test_nobody_helps_where_nothing_is_to_do_or_nobody_can(monkeypatch, loaded, name: str, value) -> None:
-    monkeypatch.setattr(f"truedraw.generate.first_start.{name}", value)
+    monkeypatch.setattr(f"truedraw.generate.first_start.{name}", value, raising=name != "sys.frozen")
     with first_start.kernels() as compiling:
         assert not compiling
         assert loaded == ["loaded"]
@@ -91,3 +104,16 @@ def test_what_is_kept(tmp_path, monkeypatch) -> None:
     assert is_kept(doubled) is False
     assert doubled(2) == 4
     assert is_kept(doubled) is True
+    files, other = doubled._cache._cache_file, ("triple", "haswell", "+avx2")
+    monkeypatch.setattr(files, "_load_index", lambda: {("signature", other, ("hash", "hash")): "file"})
+    assert is_kept(doubled) is False
+
+
+def test_a_helper_needs_no_help(monkeypatch, loaded, tmp_path) -> None:
+    file = tmp_path / "told"
+    started(monkeypatch, f"import os; open({str(file)!r}, 'w').write(os.environ[{first_start.HELPS!r}])")
+    with first_start.kernels():
+        pass
+    monkeypatch.setenv(first_start.HELPS, file.read_text())
+    with first_start.kernels() as compiling:
+        assert not compiling

@@ -17,7 +17,7 @@ from truedraw.draft.quantised_self import REFERENCE
 from truedraw.draft.siblings import Siblings
 from truedraw.draft.site import OpenModel
 from truedraw.draft.tempering import Tempering
-from truedraw.errors import BadParameter, TruedrawError
+from truedraw.errors import BadParameter
 from truedraw.generate.draft_choice import auto_sources, eagle_folder, head_file, mtp_folder, own_methods
 from truedraw.generate.lent import Lent
 from truedraw.protocol import Engine
@@ -130,11 +130,11 @@ class DraftModels:
             self._eagles[folder] = open_eagle(folder, self, self.options.get("threads"))
         return self._eagles[folder]
 
-    def prepare(self) -> None:
-        """Have the machine code of what the target was loaded for; what is wrong with it is said when it drafts."""
+    def prepare(self, threads: int | None) -> None:
+        """Compile what the head that the target was loaded for drafts by; what is wrong is said once it drafts."""
         if self.head_path is not None and not is_eagle(self.head_path):
-            with suppress(TruedrawError):
-                self.head(None)
+            with suppress(Exception):
+                open_head(self.head_path, self, threads)
 
     def head(self, path: str | Path | None) -> Head:
         """See Models; each is opened once."""

@@ -5,6 +5,8 @@ Machine code is kept in files, so that what one process has compiled the other o
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,9 +15,16 @@ from contextlib import contextmanager, suppress
 from truedraw.compiled import is_kept
 from truedraw.engine.processors import processors
 from truedraw.generate.rows import warm_up
+from truedraw.sampling.working_time import COMPILER
 
-COMMAND = f"from {warm_up.__module__} import warm_up; warm_up()"
+COMMAND = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from truedraw.generate.rows import warm_up
+warm_up()
+"""
 PATIENCE = 300.0  # seconds behind which this process compiles for itself
+HELPS = "TRUEDRAW_COMPILES"  # set for a process that helps, which needs no help
 
 
 @contextmanager
@@ -30,24 +39,39 @@ def kernels() -> Iterator[bool]:
         warm_up()  # first, so that the compiler behind the kernels is let go of before the weights are in memory
         yield False
         return
-    try:
+    COMPILER.watch()
+    COMPILER.announce()
+    with _ending(helper):
         yield True
+    warm_up()  # loads what the helper has left, and compiles the rest
+
+
+@contextmanager
+def _ending(helper: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Behind the block it is waited for; behind an error it is not."""
+    try:
+        yield
         with suppress(subprocess.TimeoutExpired):
             helper.wait(PATIENCE)
     finally:
         helper.kill()
         helper.wait()
-    warm_up()  # loads what it has left, and compiles the rest
 
 
 def _helper() -> subprocess.Popen[bytes] | None:
     """None where everything is there, or nobody could help."""
     from truedraw.verify.fused.traverse import traverse
 
-    if processors() < 2 or not sys.executable or is_kept(traverse) is not False:
+    if processors() < 2 or not _is_python() or is_kept(traverse) is not False:
         return None
-    quiet = subprocess.DEVNULL
+    quiet, paths = subprocess.DEVNULL, json.dumps([each for each in sys.path if isinstance(each, str)])
+    command = [sys.executable, "-P", "-c", COMMAND, paths]
     try:
-        return subprocess.Popen([sys.executable, "-c", COMMAND], stdin=quiet, stdout=quiet, stderr=quiet)
+        return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, env={**os.environ, HELPS: "1"})
     except OSError:
         return None
+
+
+def _is_python() -> bool:
+    """Whether this program is an interpreter that would run a command, and not some program that has one inside."""
+    return bool(sys.executable) and not getattr(sys, "frozen", False) and HELPS not in os.environ

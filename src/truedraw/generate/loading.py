@@ -135,7 +135,7 @@ def open_model(
         model = Model(checkpoint.name, loaded, tokenizer, checkpoint.sampling_defaults)
         model.drafts.head_path = head
         if compiling:
-            model.drafts.prepare()
+            model.drafts.prepare(given.get("threads"))
     return model
 
 

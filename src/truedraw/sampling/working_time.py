@@ -27,10 +27,14 @@ class Compiler:
         """A function is compiled, perhaps for another one that is."""
         if not self._depth:
             self._start = perf_counter()
-            begins, self.begins = self.begins, None
-            if begins is not None:
-                begins()
+            self.announce()
         self._depth += 1
+
+    def announce(self) -> None:
+        """Something is being compiled, here or by somebody else."""
+        begins, self.begins = self.begins, None
+        if begins is not None:
+            begins()
 
     def end(self) -> None:
         """It is done; what had begun before `watch` does not count."""

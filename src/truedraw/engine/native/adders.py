@@ -12,12 +12,10 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 from numba.core import cgutils
 
-from truedraw.engine.native.blocks import QUAD, ZERO
-from truedraw.engine.native.instructions import BYTES, I16, I32, SUMS, WIDE
+from truedraw.engine.native.blocks import ZERO
+from truedraw.engine.native.instructions import BYTES, I16, I32, LINE, SHORTS, SUMS, WIDE
 from truedraw.engine.native.machine import FEATURES, ROOM
 
-LINE = WIDE * QUAD  # bytes of a vector
-SHORTS = ir.VectorType(I16, LINE // 2)
 Add = Callable[[Any, Any, Any, Any], Any]
 """Sums + the products of four codes and four numbers each, of (builder, sums, codes, numbers)."""
 
@@ -63,7 +61,8 @@ def short_quads(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
 
 
 def pairs(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
-    """|code - ZERO| times the number with that sign, 255 * 127 at most of a pair, in 16 bits; then pairs of pairs."""
+    """|code - ZERO| times the number with that sign, in 16 bits, as a pair is 2 * 128 * 127 at most; then pairs of
+    pairs."""
     signed = builder.xor(builder.bitcast(codes, BYTES), BYTES([ZERO] * LINE))
     found = []
     for code, number in zip(_halves(builder, signed), _halves(builder, builder.bitcast(numbers, BYTES)), strict=True):

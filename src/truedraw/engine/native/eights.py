@@ -15,6 +15,7 @@ from truedraw.engine.native.instructions import (
     each,
     everywhere,
     factor,
+    fitting,
     fused,
     loaded,
     moved,
@@ -33,13 +34,6 @@ def build(builder: Any, adder: Any, rows: int, given: Any) -> None:
     near = fitting(len(VECTORS), rows, adder.room)
     for first in VECTORS[::near]:
         _vectors(builder, adder, rows, given, VECTORS[first : first + near])
-
-
-def fitting(vectors: int, rows: int, room: int) -> int:
-    """How many of the vectors of a row are at work at once, so that the sums of all rows stay in registers."""
-    while vectors > 1 and vectors * rows > room:
-        vectors //= 2
-    return vectors
 
 
 def _vectors(builder: Any, adder: Any, rows: int, given: Any, vectors: range) -> None:

@@ -10,11 +10,12 @@ from typing import Any
 from llvmlite import ir
 
 from truedraw.engine.native.blocks import BESIDE, HALF, LANES, QUAD, SIZE, STEP
-from truedraw.engine.native.eights import fitting
 from truedraw.engine.native.instructions import (
     BYTES,
     HALVES,
     I64,
+    LINE,
+    SHORTS,
     SINGLES,
     SUMS,
     WIDE,
@@ -22,6 +23,7 @@ from truedraw.engine.native.instructions import (
     each,
     everywhere,
     factor,
+    fitting,
     fused,
     loaded,
     moved,
@@ -32,10 +34,9 @@ from truedraw.engine.openvino.matrix import INT4_BITS, LOW_HALF
 from truedraw.sampling.kernels.bits import CACHE_LINE
 
 QUADS = SIZE // 2 // QUAD  # of either half
+assert 2 * QUADS * LOW_HALF * 127 < 1 << 15  # adders.brief_pairs
 NEAR = BESIDE // WIDE  # vectors whose codes stand together
-LINE = WIDE * QUAD  # bytes of one
 AHEAD = 4096  # bytes of codes, and a quarter of that of scales: two blocks
-SHORTS = ir.VectorType(ir.IntType(16), LINE // 2)
 
 
 def build(builder: Any, adder: Any, rows: int, given: Any) -> None:
@@ -69,7 +70,7 @@ def _ask_scales(builder: Any, given: Any, number: Any) -> None:
 
 def apart(builder: Any, both: Any) -> tuple[Any, Any]:
     """The codes of the first half, and those of the second."""
-    low = BYTES([LOW_HALF] * WIDE * QUAD)
+    low = BYTES([LOW_HALF] * LINE)
     high = builder.bitcast(builder.lshr(builder.bitcast(both, SHORTS), SHORTS([INT4_BITS] * SHORTS.count)), BYTES)
     first, second = (builder.bitcast(builder.and_(some, low), SUMS) for some in (both, high))
     return first, second

@@ -15,8 +15,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from truedraw.engine.native.eights import fitting
-from truedraw.engine.native.instructions import HALVES, I32, I64, SINGLES, WIDE, each_case, fused
+from truedraw.engine.native.instructions import HALVES, I32, I64, SINGLES, WIDE, each_case, fitting, fused
 from truedraw.engine.native.machine import ROOM, spread
 from truedraw.sampling.kernels.bits import CACHE_LINE, fetch
 

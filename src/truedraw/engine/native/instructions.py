@@ -16,6 +16,8 @@ from truedraw.sampling.kernels.bits import CACHE_LINE, SECOND_CACHE, fetch
 I8, I16, I32, I64 = (ir.IntType(width) for width in (8, 16, 32, 64))
 WIDE = 16  # sums in a vector
 SUMS, BYTES = ir.VectorType(I32, WIDE), ir.VectorType(I8, WIDE * QUAD)
+LINE = WIDE * QUAD  # bytes of a vector
+SHORTS = ir.VectorType(I16, LINE // 2)
 SINGLES, HALVES = ir.VectorType(ir.FloatType(), WIDE), ir.VectorType(ir.HalfType(), WIDE)
 
 
@@ -71,6 +73,13 @@ def ask(builder: Any, place: Any, begin: int, end: int) -> None:
     the first."""
     for ahead in range(begin, end, CACHE_LINE):
         fetch(builder, builder.gep(place, [I64(ahead)]), SECOND_CACHE)
+
+
+def fitting(vectors: int, rows: int, room: int) -> int:
+    """How many of the vectors of a row are at work at once, so that the sums of all rows stay in registers."""
+    while vectors > 1 and vectors * rows > room:
+        vectors //= 2
+    return vectors
 
 
 def moved(builder: Any, array: Any, stride: Any, row: int) -> Any:
