@@ -4,12 +4,18 @@ import os
 import shutil
 import signal
 import sys
+from collections import defaultdict
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+ALL = 5000  # tests; a run of one file has all of its cases
+MANY, PART = 6, 4  # cases; what part of these `make test` runs
+WHOLE = "bug", "caught", "broken", "seen"  # what must be found out is planted in every run
+APART = "slow", "parity", "interrupts"
 COMPILED = Path(".pytest_cache", "numba")  # a folder a worker, kept: compiling all of it takes a minute
 
 
@@ -40,6 +46,23 @@ def take_what_is_compiled(source):
             mine.mkdir(parents=True, exist_ok=True)
             for file in index.parent.glob(f"{index.stem}.*"):
                 shutil.copy2(file, mine)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Where all tests are asked for, most cases of a test that has many are slow ones: which, stays the same."""
+    if len(items) < ALL:
+        return
+    cases = defaultdict(list)
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        if not any(word in name for word in WHOLE) and not any(map(item.get_closest_marker, APART)):
+            cases[name].append(item)
+    for found in cases.values():
+        if len(found) >= MANY:
+            found.sort(key=lambda item: crc32(item.nodeid.encode()))
+            for item in found[-(-len(found) // PART) :]:
+                item.add_marker("slow")
 
 
 @pytest.fixture(autouse=True)

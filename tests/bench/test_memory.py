@@ -22,6 +22,7 @@ def model(tmp_path):
 
 
 @linux
+@pytest.mark.slow
 def test_the_parts_of_a_run_add_up(model, tmp_path):
     use = memory_use(model, Job(max_tokens=5, n=2), cache=tmp_path / "cache")
     assert use.file_bytes == model.stat().st_size

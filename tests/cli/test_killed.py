@@ -47,6 +47,7 @@ def texts(found):
     return {key: (record["seed"], record["text"], record["token_ids"]) for key, record in found.items()}
 
 
+@pytest.mark.slow
 def test_a_sweep(tmp_path):
     out, whole = tmp_path / "out.jsonl", tmp_path / "whole.jsonl"
     command = [sys.executable, "-m", "truedraw", "sweep", "the cat", "-m", "tabular", "-t", "0.5,1", "-n", "400",

@@ -160,6 +160,7 @@ def test_every_file_that_a_config_names_is_written_so_that_it_is_found_from_anyw
 
 
 @pytest.mark.model
+@pytest.mark.slow
 def test_on_the_real_model(cli, tmp_path):
     prompts = tmp_path / "prompts.jsonl"
     prompts.write_text(

@@ -268,6 +268,7 @@ def test_measuring_leaves_the_logits_as_they_are(tmp_path):
 
 
 @pytest.mark.model
+@pytest.mark.slow
 def test_the_real_model_has_a_table(tmp_path):
     from truedraw.models import open_checkpoint
 

@@ -90,6 +90,7 @@ def check_laws(model: Model, calls: int, batch: int, visible: float) -> None:
     assert abs(correlation) * np.sqrt(calls * batch) < 4
 
 
+@pytest.mark.slow
 def test_the_first_two_tokens_follow_the_model(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     """1,536 draws see a bias of 0.09 in total variation with a power of 0.999; the planted one is larger."""
     check_laws(model, calls=24, batch=64, visible=0.09)
