@@ -34,10 +34,11 @@ class Adder(NamedTuple):
 def adders() -> dict[str, Adder]:
     """Those that this processor has, the fastest first."""
     short = ROOM // 2 if "avx512f" in FEATURES else ROOM  # in vectors of half the length
+    beside = 2 * short // 3  # where what is multiplied takes registers, too
     ways: tuple[tuple[str, set[str], Adder], ...] = (
         ("VPDPBUSD of 512 bits", {"avx512f", "avx512vnni"}, _alike(ROOM, quads)),
         ("VPDPBUSD of 256 bits", {"avxvnni"}, _alike(short, short_quads)),
-        ("VPMADDUBSW", {"avx2"}, Adder(short, pairs, False, brief_pairs, SHORTS, joined)),
+        ("VPMADDUBSW", {"avx2"}, Adder(beside, pairs, False, brief_pairs, SHORTS, joined)),
         ("any", set(), _alike(ROOM, one_by_one)),
     )
     return {name: adder for name, needs, adder in ways if needs <= FEATURES}

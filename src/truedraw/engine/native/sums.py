@@ -12,10 +12,11 @@ from numba.extending import intrinsic
 from truedraw.engine.native import eights, fours
 from truedraw.engine.native.adders import Adder, adders
 from truedraw.engine.native.instructions import I64, each_case
+from truedraw.engine.native.machine import ROOM
 
 FIRST_HALF, SECOND_HALF, ALL = 0, 1, 2  # of what comes next
 FASTEST = next(iter(adders().values()))
-MOST_ROWS = min(6, FASTEST.room // 2)  # at once: sums of both halves of a block fit into the processor's registers
+MOST_ROWS = min(6, ROOM // 2)  # at once: sums of both halves of a block fit into the processor's registers
 
 
 class Given(NamedTuple):
