@@ -13,7 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 ALL = 5000  # tests; a run of one file has all of its cases
-MANY, PART = 6, 4  # cases; what part of these `make test` runs
+MANY, PART = 3, 8  # cases; of which `make test` runs one in so many
 WHOLE = "bug", "caught", "broken", "seen"  # what must be found out is planted in every run
 APART = "slow", "parity", "interrupts"
 COMPILED = Path(".pytest_cache", "numba")  # a folder a worker, kept: compiling all of it takes a minute

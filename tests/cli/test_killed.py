@@ -62,6 +62,7 @@ def test_a_sweep(tmp_path):
     assert texts(records(out, *keys)) == texts(records(whole, *keys))
 
 
+@pytest.mark.slow
 def test_a_batch_of_prompts(tmp_path):
     out, source = tmp_path / "out.jsonl", tmp_path / "in.jsonl"
     source.write_text("".join(f'{{"prompt": "the cat", "id": {i}}}\n' for i in range(600)))

@@ -246,6 +246,7 @@ def test_many_requests_share_it(target: Model):
     assert sum(result.stats.drafted for result in results) > 20
 
 
+@pytest.mark.slow
 @pytest.mark.model
 def test_on_the_default_model() -> None:
     with load("smollm2-135m") as model:

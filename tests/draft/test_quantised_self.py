@@ -124,6 +124,7 @@ def test_in_a_batch_requests_share_the_copy(target: Model):
     assert sum(run.result().stats.accepted for run in runs) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.model
 def test_on_the_default_model() -> None:
     with load("smollm2-135m") as model:

@@ -7,10 +7,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.decoder import CONFIGS, PLAIN, Decoder, RandomWeights, expected_rows, random_tree, tiny_engine, tv
+from engine.decoder import (
+    CONFIGS,
+    PLAIN,
+    Decoder,
+    RandomWeights,
+    expected_rows,
+    random_tree,
+    tiny_checkpoint,
+    tiny_engine,
+    tv,
+)
 from truedraw.engine.native.blocks import SIZE, eights_of
 from truedraw.engine.native.weights import of_one_form
 from truedraw.engine.openvino.matrix import dense
+from truedraw.engine.openvino.opening import arithmetic_of
 from truedraw.engine.openvino.rounding import codes_of
 from truedraw.engine.openvino.weights import READ_BY_GRAPHS, from_packed
 from truedraw.errors import BadParameter, EngineError, UnsupportedModel
@@ -243,6 +254,17 @@ def test_a_processor_without_halves(tmp_path, monkeypatch):
     monkeypatch.setattr("truedraw.engine.native.machine.HAS_HALVES", False)
     with pytest.raises(EngineError, match="runtime"):
         native(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("lacks", "name"), [((), "native"), (("HAS_PRODUCTS",), "runtime"), (("HAS_HALVES",), "runtime")]
+)
+def test_the_default_is_what_the_processor_is_good_at(lacks, name, monkeypatch):
+    checkpoint = tiny_checkpoint()
+    for each in ("HAS_PRODUCTS", "HAS_HALVES"):
+        monkeypatch.setattr(f"truedraw.engine.native.machine.{each}", each not in lacks)
+    assert arithmetic_of("invariant", checkpoint, "auto").name == name
+    assert arithmetic_of("invariant", checkpoint, "stored").name == "runtime"
 
 
 @pytest.mark.parametrize("packed", [(8,), (4,), (4, True)])

@@ -48,6 +48,7 @@ def model() -> Model:
         yield loaded
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
 def test_a_seed_gives_one_text_with_a_draft_model(model: Model, draft: str, temperature: float) -> None:
     accepted = 0

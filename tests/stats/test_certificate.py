@@ -306,6 +306,7 @@ MODEL_DRAFTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("knobs", MODEL_DRAFTS, ids=str)
 @pytest.mark.usefixtures("few_trees")
 def test_a_draft_model_and_its_knobs_are_covered(knobs) -> None:
@@ -368,6 +369,7 @@ GRAMMARS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("spec", "params"), GRAMMARS, ids=["regex, lookup", "grammar, draft model"])
 @pytest.mark.usefixtures("few_trees")
 def test_a_grammar_is_part_of_the_law_that_is_checked(spec, params) -> None:

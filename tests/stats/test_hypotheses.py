@@ -134,6 +134,7 @@ def test_coincidences_have_the_mean_and_the_variance_that_enumeration_gives() ->
     assert found.count == many * 6
 
 
+@pytest.mark.slow
 def test_the_p_value_of_coincidences_is_right_where_a_normal_law_is_not() -> None:
     """A few calls of 16 samples each, first tokens of one law with a heavy head and a long tail: skewed sums."""
     p = np.array([0.25, 0.1] + [0.65 / 400] * 400)

@@ -42,6 +42,7 @@ def test_a_seed_gives_one_text(model: Model, law) -> None:
     assert fast.stats.drafted > 100
 
 
+@pytest.mark.slow
 def test_in_a_batch_of_five_too(model: Model) -> None:
     prompts = PROMPTS[:25:5]
     plain = [model.generate(prompt, seed=seed, speculative=False, **SETTINGS) for seed, prompt in enumerate(prompts)]

@@ -316,6 +316,7 @@ def place(tmp_path_factory):
                            draft=write(root / "medusa", fitting))  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_model_drafts_with_it_and_a_seed_gives_one_text(place) -> None:
     settings = {"n": 2, "max_tokens": 40, "ignore_eos": True, "temperature": 0.8}
     alone = {"method": "head", "adaptive": False}
