@@ -34,6 +34,7 @@ def test_build_add_and_info(cli, tmp_path, text):
     assert cli("index", "info", index).out == added.out
 
 
+@pytest.mark.slow
 def test_drafts_come_from_it_and_the_text_stays_the_same(cli, tmp_path, text):
     cli("index", "build", tmp_path / "x.tdx", text, *TOY)
     config = {"method": "suffix", "suffix_decoding_index": str(tmp_path / "x.tdx"), "adaptive": False}

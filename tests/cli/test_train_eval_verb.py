@@ -113,6 +113,7 @@ def test_ctrl_c_tells_the_temperatures_so_far(cli, prompts, monkeypatch):
     assert [section["temperature"] for section in found["temperatures"]] == [1.0, 0.7]
 
 
+@pytest.mark.slow
 @pytest.mark.model
 def test_a_head_of_another_model_is_refused(cli, prompts, head):
     done = cli("train", "eval", head, "--prompts", prompts, "--repeats", 0, "--max-tokens", 4)

@@ -46,6 +46,7 @@ def test_within_five_per_cent_of_the_one_that_knows(opinion: str, samples: int, 
     assert reached(world) > 0.95 * best_speed(world)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("found", [0.1, 0.5])
 def test_a_drafter_that_seldom_finds_anything(found: float) -> None:
     """It holds back more than the one that knows: a change of shape, which costs nothing here, costs on an engine."""

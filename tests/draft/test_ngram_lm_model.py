@@ -70,6 +70,7 @@ def test_the_counts_that_come_with_the_model_are_used(model: Model) -> None:
     assert kept[None][1] == kept[""][1]
 
 
+@pytest.mark.slow
 def test_the_default_drafts_with_them(model: Model) -> None:
     """On machines where that does not pay, it looks now and then whether it does by now."""
     run = model.start(PROMPTS[0], seed=3, **{**SETTINGS, "max_tokens": 700})

@@ -110,6 +110,7 @@ def test_the_whole_engine_never_sees_what_was_computed_here(whole):
     assert whole._pool.num_free == free
 
 
+@pytest.mark.slow
 def test_it_keeps_the_contract_of_an_engine(cache):
     kept = []
 

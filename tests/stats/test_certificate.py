@@ -87,6 +87,7 @@ def test_large_bugs_are_caught_in_the_same_run(granted) -> None:
     assert together.figures["smallest_visible_tv"] < LARGE
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_trees")
 def test_a_check_that_could_see_nothing_is_not_passed() -> None:
     found = check(subject(), replace(SMALL, samples=2, length=2, alpha=1e-6))
