@@ -10,7 +10,7 @@ from llvmlite import ir
 
 from truedraw.compiled import compiled
 from truedraw.engine.native import grids
-from truedraw.engine.native.adders import SHORTS, adders, brief_pairs, pairs, quads, short_quads
+from truedraw.engine.native.adders import SHORTS, Adder, adders, brief_pairs, pairs, quads, short_quads
 from truedraw.engine.native.blocks import (
     BESIDE,
     FACTORS,
@@ -332,24 +332,28 @@ def test_a_system_that_grants_no_grids(monkeypatch) -> None:
 @pytest.mark.parametrize("rows", range(1, MOST_ROWS + 1))
 def test_a_processor_without_the_instruction_has_the_same_sums(rows: int) -> None:
     """Codes and numbers at their ends among them; the sums are whole numbers that float32 holds, as the scales do."""
+    for adder in adders().values():
+        check_eights(adder, rows, -128 if adder.counts_from_zero else -127)
+
+
+def check_eights(adder: Adder, rows: int, least: int) -> None:
     chance, quads = np.random.default_rng(rows), 16
     codes = chance.choice([0, 1, 127, 128, 255], (quads, LANES, QUAD)).astype(np.uint8)
-    numbers = chance.choice([-127, -126, -1, 0, 5, 127], (rows, quads, QUAD)).astype(np.int8)
+    numbers = chance.choice([least, -127, -1, 0, 5, 127], (rows, quads, QUAD)).astype(np.int8)
     steps, scales = (np.exp2(chance.integers(-3, 3, n)).astype(np.float32) for n in (rows, LANES))
     sums = np.einsum("plk,rpk->rl", codes.astype(np.int64) - ZERO, numbers.astype(np.int64))
     expected = 1 + sums * scales.astype(np.float64) * steps[:, None]
-    for operation in operations():
-        for own in (scales, scales.astype(np.float16).view(np.int16)):
-            found = np.ones((rows, LANES), np.float32)
-            added(operation, codes, numbers, factors_of(numbers, steps), own, found)
-            np.testing.assert_array_equal(found, expected.astype(np.float32))
+    for own in (scales, scales.astype(np.float16).view(np.int16)):
+        found = np.ones((rows, LANES), np.float32)
+        added(block_adder(adder), codes, numbers, factors_of(numbers, steps), own, found)
+        np.testing.assert_array_equal(found, expected.astype(np.float32))
 
 
 @pytest.mark.parametrize("rows", range(1, MOST_ROWS + 1))
 def test_it_has_the_same_sums_of_codes_of_four_bits(rows: int) -> None:
     chance, quads = np.random.default_rng(rows), 8
     codes = chance.choice([0, 1, 15, 16, 240, 255], (quads, LANES, QUAD)).astype(np.uint8)
-    numbers = chance.choice([-127, -126, -1, 0, 5, 127], (rows, 2 * quads, QUAD)).astype(np.int8)
+    numbers = chance.choice([-128, -127, -1, 0, 5, 127], (rows, 2 * quads, QUAD)).astype(np.int8)
     steps, scales = (np.exp2(chance.integers(-3, 3, n)).astype(np.float32) for n in (rows, 4 * LANES))
     lanes = codes.reshape(LANES // BESIDE, quads, BESIDE, QUAD).swapaxes(0, 1).reshape(quads, LANES, QUAD)
     lines = numbers.reshape(rows, 2, quads, QUAD).astype(np.int64)
@@ -357,15 +361,11 @@ def test_it_has_the_same_sums_of_codes_of_four_bits(rows: int) -> None:
     sums = np.einsum("hplk,rhpk->rhl", np.stack([lanes & 15, lanes >> 4]).astype(np.int64), lines)
     whole = (own * sums + least * lines.sum((2, 3))[:, :, None]).sum(1)
     expected = 1 + whole * steps[:, None]
-    for operation in operations():
+    for adder in adders().values():
         found = np.ones((rows, LANES), np.float32)
         fine = scales.astype(np.float16).view(np.uint16)
-        added(operation, codes, numbers, factors_of(numbers, steps), fine, found)
+        added(block_adder(adder), codes, numbers, factors_of(numbers, steps), fine, found)
         np.testing.assert_array_equal(found, expected.astype(np.float32))
-
-
-def operations() -> list:
-    return [block_adder(adder) for adder in adders().values()]
 
 
 def factors_of(numbers: np.ndarray, steps: np.ndarray) -> np.ndarray:

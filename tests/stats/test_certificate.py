@@ -299,10 +299,9 @@ def test_the_largest_seed() -> None:
 
 
 MODEL_DRAFTS = [
-    pytest.param({"draft_temperature": 0.6, "draft_top_k": 3, "rejection_sample_method": "block"},
-                 marks=pytest.mark.slow),
-    pytest.param({"draft_siblings": 2, "draft_entropy_k": 1.5, "draft_stop_below": 0.3}, marks=pytest.mark.slow),
-    pytest.param({"draft_sample_method": "greedy"}, marks=pytest.mark.slow),
+    {"draft_temperature": 0.6, "draft_top_k": 3, "rejection_sample_method": "block"},
+    {"draft_siblings": 2, "draft_entropy_k": 1.5, "draft_stop_below": 0.3},
+    {"draft_sample_method": "greedy"},
     {"rejection_sample_method": "coupled"},  # drafts are drawn with the noise of their tokens, which no event may see
 ]  # fmt: skip
 

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from llvmlite import ir
-from numba.core import cgutils
 
 from truedraw.engine.native.blocks import ZERO
-from truedraw.engine.native.instructions import BYTES, I16, I32, LINE, SHORTS, SUMS, WIDE
+from truedraw.engine.native.instructions import BYTES, I16, I32, LINE, SHORTS, SUMS, WIDE, called
 from truedraw.engine.native.machine import FEATURES, ROOM
 
 Add = Callable[[Any, Any, Any, Any], Any]
@@ -51,14 +50,14 @@ def _alike(room: int, add: Add) -> Adder:
 
 def quads(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
     """By one instruction."""
-    return _called(builder, "llvm.x86.avx512.vpdpbusd.512", SUMS, whole, codes, numbers)
+    return called(builder, "llvm.x86.avx512.vpdpbusd.512", SUMS, whole, codes, numbers)
 
 
 def short_quads(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
     """By two."""
     name, kind = "llvm.x86.avx512.vpdpbusd.256", ir.VectorType(I32, WIDE // 2)
     parts = zip(*(_halves(builder, each) for each in (whole, codes, numbers)), strict=True)
-    return _together(builder, [_called(builder, name, kind, *part) for part in parts])
+    return _together(builder, [called(builder, name, kind, *part) for part in parts])
 
 
 def pairs(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
@@ -67,8 +66,8 @@ def pairs(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
     signed = builder.xor(builder.bitcast(codes, BYTES), BYTES([ZERO] * LINE))
     found = []
     for code, number in zip(_halves(builder, signed), _halves(builder, builder.bitcast(numbers, BYTES)), strict=True):
-        turned = _called(builder, "llvm.x86.avx2.psign.b", code.type, number, code)
-        size = _called(builder, "llvm.abs.v32i8", code.type, code, ir.IntType(1)(0))
+        turned = called(builder, "llvm.x86.avx2.psign.b", code.type, number, code)
+        size = called(builder, "llvm.abs.v32i8", code.type, code, ir.IntType(1)(0))
         found.append(_pairs(builder, size, turned))
     return builder.add(whole, joined(builder, _together(builder, found)))
 
@@ -83,7 +82,7 @@ def joined(builder: Any, brief: Any) -> Any:
     """Sums of two sums that stand side by side."""
     kind = ir.VectorType(I32, WIDE // 2)
     ones = ir.VectorType(I16, WIDE)([1] * WIDE)
-    halves = [_called(builder, "llvm.x86.avx2.pmadd.wd", kind, half, ones) for half in _halves(builder, brief)]
+    halves = [called(builder, "llvm.x86.avx2.pmadd.wd", kind, half, ones) for half in _halves(builder, brief)]
     return _together(builder, halves)
 
 
@@ -99,12 +98,7 @@ def one_by_one(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
 
 
 def _pairs(builder: Any, codes: Any, numbers: Any) -> Any:
-    return _called(builder, "llvm.x86.avx2.pmadd.ub.sw", ir.VectorType(I16, WIDE), codes, numbers)
-
-
-def _called(builder: Any, name: str, kind: Any, *given: Any) -> Any:
-    form = ir.FunctionType(kind, [each.type for each in given])
-    return builder.call(cgutils.get_or_insert_function(builder.module, form, name), given)
+    return called(builder, "llvm.x86.avx2.pmadd.ub.sw", ir.VectorType(I16, WIDE), codes, numbers)
 
 
 def _halves(builder: Any, vector: Any) -> list[Any]:

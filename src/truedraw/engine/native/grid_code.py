@@ -13,10 +13,9 @@ from llvmlite import ir
 from numba.core import cgutils
 
 from truedraw.engine.native.blocks import LANES, QUAD
-from truedraw.engine.native.instructions import I8, I64, WIDE, each
+from truedraw.engine.native.instructions import I8, I64, LINE, each
 
 ROWS = 16  # of a grid at most
-LINE = WIDE * QUAD  # bytes
 WHOLE = ROWS * LINE
 PRODUCTS, NUMBERS, CODES = range(4), range(4, 6), range(6, 8)  # which grid is what
 BYTES, SHORT, VOID = I8.as_pointer(), ir.IntType(16), ir.VoidType()

@@ -9,6 +9,7 @@ from truedraw.engine.native.blocks import LANES, QUAD, START, STEP
 from truedraw.engine.native.eights import AHEAD, ROW, VECTORS, scale_of
 from truedraw.engine.native.instructions import (
     I64,
+    LINE,
     SINGLES,
     SUMS,
     WIDE,
@@ -51,7 +52,7 @@ def _ask_for(builder: Any, given: Any, first: Any, part: int) -> None:
 def _scale_grids(builder: Any, own: Any, sums: Any) -> None:
     """Add sums to what is there, as eights.py does."""
     scales = [scale_of(builder, own.scales, part) for part in VECTORS]
-    steps = (own.factors, own.gap), (sums, I64(grid_code.LINE)), (own.whole, I64(LANES))
+    steps = (own.factors, own.gap), (sums, I64(LINE)), (own.whole, I64(LANES))
     with walked(builder, own.rows, steps) as (factors, here, line):
         step, start = (factor(builder, factors, which) for which in (STEP, START))
         for part in VECTORS:

@@ -11,8 +11,19 @@ from typing import Any
 from truedraw.engine.native import fours, grid_code
 from truedraw.engine.native.blocks import LANES, QUAD
 from truedraw.engine.native.fours import AHEAD, NEAR, QUADS
-from truedraw.engine.native.grid_code import LINE
-from truedraw.engine.native.instructions import BYTES, I64, SINGLES, SUMS, WIDE, ask, loaded, opaque, store, walked
+from truedraw.engine.native.instructions import (
+    BYTES,
+    I64,
+    LINE,
+    SINGLES,
+    SUMS,
+    WIDE,
+    ask,
+    loaded,
+    opaque,
+    store,
+    walked,
+)
 
 
 def build(builder: Any, given: Any) -> None:

@@ -116,5 +116,10 @@ def factor(builder: Any, factors: Any, which: int) -> Any:
 
 def fused(builder: Any, a: Any, b: Any, c: Any) -> Any:
     """a b + c, rounded once."""
-    form = ir.FunctionType(SINGLES, [SINGLES, SINGLES, SINGLES])
-    return builder.call(cgutils.get_or_insert_function(builder.module, form, f"llvm.fma.v{WIDE}f32"), [a, b, c])
+    return called(builder, f"llvm.fma.v{WIDE}f32", SINGLES, a, b, c)
+
+
+def called(builder: Any, name: str, kind: Any, *given: Any) -> Any:
+    """What an operation that LLVM has a name for makes of these, a value of a kind."""
+    form = ir.FunctionType(kind, [each.type for each in given])
+    return builder.call(cgutils.get_or_insert_function(builder.module, form, name), given)
