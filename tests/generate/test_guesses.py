@@ -9,7 +9,8 @@ import pytest
 from truedraw.draft.several import SeveralDrafters, SeveralStates, Source
 from truedraw.generate import guesses
 from truedraw.generate.guarded_drafter import GuardedDrafter, GuardedState
-from truedraw.generate.guesses import MOST_TOLD, guess
+from truedraw.generate.guess import MOST_TOLD
+from truedraw.generate.guesses import guess
 from truedraw.generate.sample import Parts, Sample, Turn
 from truedraw.protocol import Asker, Choice, Proposal
 

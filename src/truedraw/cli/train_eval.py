@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from truedraw.cli.flags import ModelFlags, ReportFlags, SamplingFlags, SpeculationFlags
 from truedraw.cli.found import print_found
-from truedraw.cli.grouping import flag, with_flags
+from truedraw.cli.grouping import with_flags
 from truedraw.cli.interrupt import EXIT_CODE
-from truedraw.cli.sampling_flags import SAMPLING
 from truedraw.cli.sizes import values_of
+from truedraw.cli.train_eval_flags import Argument, EvalFlags
 from truedraw.errors import BadParameter
 
 if TYPE_CHECKING:
     from truedraw.bench.draft_eval.report import Done, Plan
     from truedraw.generate.speculation import Speculation
 
-PANEL = "Measurement"
 MAX_TOKENS, SEED = 128, 0  # as truedraw bench
-TEMPERATURES = "1,0.7,0"
 HEAD_PATH = "head_path"  # the setting of all drafters over a head
 EPILOG = """Examples:
 
@@ -34,60 +32,6 @@ truedraw train eval own.safetensors -m ./model.gguf --prompts questions.jsonl --
 
 truedraw train eval --spec-method ngram-lm --temperature 1 --repeats 0
 """
-
-Argument = Annotated[
-    Path | None,
-    typer.Argument(
-        metavar="HEAD",
-        help="A draft head, as `truedraw train draft` writes it; the one that comes with the model if not given.",
-        show_default=False,
-    ),
-]
-
-
-@dataclass(frozen=True, slots=True)
-class EvalFlags:
-    """What only this verb has; one flag stands in for that of one temperature."""
-
-    prompts: Annotated[
-        Path | None,
-        flag(
-            "--prompts",
-            metavar="FILE",
-            help="JSON lines with prompt or turns, and category; a small set of our own if not given.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None
-    limit: Annotated[int | None, flag("--limit", help="Prompts at most.", min=1, rich_help_panel=PANEL)] = None
-    per_category: Annotated[
-        int | None, flag("--per-category", help="Prompts of each category at most.", min=1, rich_help_panel=PANEL)
-    ] = None
-    repeats: Annotated[
-        int,
-        flag(
-            "--repeats",
-            help="Pairs a prompt that are timed end to end; 0 times none, and only acceptance is measured.",
-            min=0,
-            rich_help_panel=PANEL,
-        ),
-    ] = 1
-    write_card: Annotated[
-        Path | None,
-        flag(
-            "--write-card",
-            metavar="FILE",
-            help="Write the head again, to this file or over itself, with what was found in its card; `truedraw train "
-            "show` prints it. Give prompts that it was not trained on.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None
-    raw: Annotated[
-        bool, flag("--raw", help="Continue prompts as they are, without a chat template.", rich_help_panel=PANEL)
-    ] = False
-    temperature: Annotated[
-        str,
-        flag("--temperature", "-t", metavar="X,X,...", help="0 takes the likeliest token.", rich_help_panel=SAMPLING),
-    ] = TEMPERATURES
 
 
 @with_flags
@@ -106,20 +50,14 @@ def evaluate(
     drafter alone and under auto. Tables go to stderr (not with --json), one JSON object to stdout. ctrl-C reports the
     temperatures so far. --spec-method takes other drafters that have laws: ngram-lm, model.
     """
-    from truedraw.bench.draft_eval.figures import BUILT_IN
     from truedraw.bench.draft_eval.report import Plan
     from truedraw.bench.pairs import tasks
     from truedraw.bench.prompts import read_prompts
-    from truedraw.cli.options import computed_with, opened
-    from truedraw.cli.train_eval_card import card_of, check_card, write_card
+    from truedraw.cli.options import opened
+    from truedraw.cli.train_eval_card import check_card, write_card
     from truedraw.cli.train_eval_lines import lines
-    from truedraw.sampling.params import sampling_params
 
-    given = {"max_tokens": MAX_TOKENS, "seed": SEED, **replace(sampling, temperature=None).given()}
-    points = [{**given, "temperature": value} for value in values_of("--temperature", own.temperature)]
-    for point in points:  # what is wrong should be said before the model is loaded
-        sampling_params(point)
-    sampling.refuse_logprobs("no token is shown here; leave it out")
+    points = points_of(sampling, own.temperature)
     if head is not None and model.draft is not None:
         raise BadParameter("HEAD", f"{head} is a head, and so is --draft {model.draft}; give one of them")
     speculation = drafting(spec, head)
@@ -129,23 +67,25 @@ def evaluate(
     with opened(model, apart=True, **({} if head is None else {"draft": head})) as loaded:
         plan = Plan(loaded, speculation, tasks(loaded, prompts, own.raw), own.repeats)
         sections, complete = measured(plan, points)
-        found = {
-            "model": loaded.name,
-            "head": card_of(plan),
-            "prompts": len(prompts),
-            "prompts_from": BUILT_IN if own.prompts is None else own.prompts.name,
-            "temperatures": sections,
-            "complete": complete,
-            "repeats": own.repeats,
-            **computed_with(model, loaded.engine),
-            **conditions(plan, points),
-        }
+        found = {**told(plan, own, sections, complete), **conditions(plan, points, model)}
     if own.write_card is not None and complete:
         write_card(own.write_card, found)
     if sections:
         print_found(found, lines(found), output)
     if not complete:
         raise typer.Exit(EXIT_CODE)
+
+
+def points_of(sampling: SamplingFlags, temperatures: str) -> list[dict[str, Any]]:
+    """Sampling parameters by name, at each temperature; raises BadParameter, before a model is loaded."""
+    from truedraw.sampling.params import sampling_params
+
+    given = {"max_tokens": MAX_TOKENS, "seed": SEED, **replace(sampling, temperature=None).given()}
+    points = [{**given, "temperature": value} for value in values_of("--temperature", temperatures)]
+    for point in points:
+        sampling_params(point)
+    sampling.refuse_logprobs("no token is shown here; leave it out")
+    return points
 
 
 def drafting(spec: SpeculationFlags, head: Path | None) -> Speculation:
@@ -191,10 +131,27 @@ def bars(plan: Plan, temperatures: int) -> Iterator[Done]:
         yield lambda name: bar.advance(shown[name])
 
 
-def conditions(plan: Plan, points: list[dict[str, Any]]) -> dict[str, Any]:
-    """How it was sampled, and on which machine."""
-    from truedraw.bench.provenance import machine, settings
+def told(plan: Plan, own: EvalFlags, sections: list[dict[str, Any]], complete: bool) -> dict[str, Any]:
+    """What was found, and of what."""
+    from truedraw.bench.draft_eval.figures import BUILT_IN
+    from truedraw.cli.train_eval_card import card_of
 
-    told = settings(plan.model.params(**points[0]), plan.speculation)
-    told["sampling"] = {name: value for name, value in told["sampling"].items() if name != "temperature"}
-    return {**told, **machine()}
+    return {
+        "model": plan.model.name,
+        "head": card_of(plan),
+        "prompts": len(plan.todo),
+        "prompts_from": BUILT_IN if own.prompts is None else own.prompts.name,
+        "temperatures": sections,
+        "complete": complete,
+        "repeats": own.repeats,
+    }
+
+
+def conditions(plan: Plan, points: list[dict[str, Any]], model: ModelFlags) -> dict[str, Any]:
+    """How it was computed and sampled, and on which machine."""
+    from truedraw.bench.provenance import machine, settings
+    from truedraw.cli.options import computed_with
+
+    sampled = settings(plan.model.params(**points[0]), plan.speculation)
+    sampled["sampling"] = {name: value for name, value in sampled["sampling"].items() if name != "temperature"}
+    return {**computed_with(model, plan.model.engine), **sampled, **machine()}

@@ -63,13 +63,9 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
     beta (0.5), see contrast.py.
     Raises UnknownModel, UnsupportedModel, BadModelFile, PullError, BadFile or BadParameter.
     """
-    for option, value in (("name", name), ("cache", cache), ("amateur", amateur)):
-        if not isinstance(value, str | PathLike) and (value is not None or option == "name"):
-            raise BadParameter(option, f"got {value!r:.60}; give a text or a path")
-    if progress is not None and not callable(progress):
-        raise BadParameter("progress", f"got {shown(progress)}; give a function of (what, bytes done, bytes in all)")
-    engine_options = {option: plain_number(value) for option, value in engine_options.items()}
-    strength = check_contrast(amateur, contrastive_alpha, contrastive_beta)
+    _check_kinds({"name": name, "cache": cache, "amateur": amateur}, progress)
+    strength, head = check_contrast(amateur, contrastive_alpha, contrastive_beta), _head_beside(amateur, draft)
+    own = {option: plain_number(value) for option, value in engine_options.items()}
     options: dict[str, Any] = {
         "engine": engine,
         "device": device,
@@ -79,22 +75,37 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
         "cache": None if cache is None else Path(cache),
         "progress": progress,
     }
-    if amateur is not None and draft not in (None, NO_HEAD):
-        raise BadParameter(
-            "draft",
-            "a head reads one model's hidden states, and an amateur makes two; leave one out "
-            '(the amateur itself drafts with the method "model")',
-        )
-    head = draft if amateur is None else NO_HEAD
-    model = open_model(name, draft=head, **options, **engine_options)
+    model = open_model(name, draft=head, **options, **own)
     try:
-        whole = model if amateur is None else _contrasted(model, amateur, strength, {**options, **engine_options})
+        whole = model if amateur is None else _contrasted(model, amateur, strength, {**options, **own})
         whole.experience = Experience(PassCosts.of(whole.engine), recalled(whole.engine))
     except BaseException:
         model.close()
         raise
-    whole.drafts.options = options | {name: engine_options[name] for name in FOR_DRAFTS if name in engine_options}
+    whole.drafts.options = options | {name: own[name] for name in FOR_DRAFTS if name in own}
     return whole
+
+
+def _check_kinds(paths: Mapping[str, Any], progress: Any) -> None:
+    """Of what is given by hand; raises BadParameter."""
+    for option, value in paths.items():
+        if not isinstance(value, str | PathLike) and (value is not None or option == "name"):
+            raise BadParameter(option, f"got {value!r:.60}; give a text or a path")
+    if progress is not None and not callable(progress):
+        raise BadParameter("progress", f"got {shown(progress)}; give a function of (what, bytes done, bytes in all)")
+
+
+def _head_beside(amateur: str | Path | None, draft: str | Path | None) -> str | Path | None:
+    """The head that is opened; raises BadParameter for one beside an amateur."""
+    if amateur is None:
+        return draft
+    if draft in (None, NO_HEAD):
+        return NO_HEAD
+    raise BadParameter(
+        "draft",
+        "a head reads one model's hidden states, and an amateur makes two; leave one out "
+        '(the amateur itself drafts with the method "model")',
+    )
 
 
 def _contrasted(expert: Model, amateur: str | Path, strength: tuple[float, float], options: Mapping[str, Any]) -> Model:
