@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numba
 import pytest
 
 from truedraw.compiled import compiled, is_kept
+from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import TruedrawError
-from truedraw.generate import first_start
+from truedraw.generate import first_start, loading
+from truedraw.generate.model import Model
+from truedraw.models.toy import TOY_TABLE, toy_text
 from truedraw.sampling.working_time import COMPILER
+from truedraw.text import Tokenizer
 
 
 @pytest.fixture
@@ -29,11 +35,22 @@ def started(monkeypatch, command: str) -> None:
     monkeypatch.setattr(first_start, "COMMAND", command)
 
 
+def helping(folder) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-P", "-c", first_start.COMMAND, json.dumps(sys.path)]
+    return subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE)
+
+
 def test_what_the_command_says_can_be_run(tmp_path) -> None:
     """By this process's own paths, not by what lies in the folder where it is run."""
     (tmp_path / "numpy.py").write_text("raise SystemExit(3)")
-    paths = json.dumps(sys.path)
-    subprocess.run([sys.executable, "-P", "-c", first_start.COMMAND, paths], check=True, cwd=tmp_path)
+    with helping(tmp_path) as helper:
+        assert helper.wait(300) == 0
+
+
+def test_it_ends_with_whoever_asked_for_it(tmp_path) -> None:
+    helper = helping(tmp_path)
+    helper.stdin.close()
+    assert helper.wait(60) == 1
 
 
 def test_a_start_that_only_waits_tells_of_compiling(monkeypatch, loaded) -> None:
@@ -52,6 +69,33 @@ def test_another_process_compiles_beside_the_engine(monkeypatch, tmp_path, loade
         assert not loaded
     assert file.exists()
     assert loaded == ["loaded"]
+
+
+def test_an_interruption_while_it_is_waited_for_leaves_no_model_open(monkeypatch, loaded) -> None:
+    closed = []
+    monkeypatch.setattr(Model, "close", lambda _model: closed.append(True))
+
+    @contextmanager
+    def interrupted():
+        yield True
+        raise KeyboardInterrupt
+
+    toy = SimpleNamespace(load=lambda _checkpoint, **_: TabularEngine(TOY_TABLE))
+    checkpoint = SimpleNamespace(name="any", config=SimpleNamespace(num_layers=1), sampling_defaults=None)
+    tokenizer = Tokenizer(toy_text().load_tokenizer(), eos_ids=toy_text().eos_ids)
+    given = {
+        "kernels": interrupted,
+        "find_engine": lambda _name: toy,
+        "find_checkpoint": lambda *_, **__: checkpoint,
+        "head_for": lambda *_: None,
+        "options_for": lambda *_: {},
+        "Tokenizer": SimpleNamespace(of=lambda _checkpoint: tokenizer),
+    }
+    for name, value in given.items():
+        monkeypatch.setattr(loading, name, value)
+    with pytest.raises(KeyboardInterrupt):
+        loading.open_model("any")
+    assert closed == [True]
 
 
 @pytest.mark.parametrize("command", ["raise SystemExit(3)", "import time; time.sleep(600)"])

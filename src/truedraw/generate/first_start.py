@@ -18,11 +18,13 @@ from truedraw.generate.rows import warm_up
 from truedraw.sampling.working_time import COMPILER
 
 COMMAND = """
-import json, sys
+import json, os, sys, threading
 sys.path[:] = json.loads(sys.argv[1])
+threading.Thread(target=lambda: os.read(0, 1) or os._exit(1), daemon=True).start()
 from truedraw.generate.rows import warm_up
 warm_up()
 """
+"""Its input ends with the process that asked for it, whatever ends that one: then nobody waits for it."""
 PATIENCE = 300.0  # seconds behind which this process compiles for itself
 HELPS = "TRUEDRAW_COMPILES"  # set for a process that helps, which needs no help
 
@@ -55,7 +57,7 @@ def _ending(helper: subprocess.Popen[bytes]) -> Iterator[None]:
             helper.wait(PATIENCE)
     finally:
         helper.kill()
-        helper.wait()
+        helper.communicate()
 
 
 def _helper() -> subprocess.Popen[bytes] | None:
@@ -67,7 +69,9 @@ def _helper() -> subprocess.Popen[bytes] | None:
     quiet, paths = subprocess.DEVNULL, json.dumps([each for each in sys.path if isinstance(each, str)])
     command = [sys.executable, "-P", "-c", COMMAND, paths]
     try:
-        return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, env={**os.environ, HELPS: "1"})
+        return subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, env={**os.environ, HELPS: "1"}
+        )
     except OSError:
         return None
 

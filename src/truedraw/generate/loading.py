@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from inspect import signature
 from os import PathLike
 from pathlib import Path
@@ -140,13 +141,16 @@ def open_model(
     wanted = NO_HEAD if draft is None and HIDDEN in given else draft  # whoever asks for other layers wants just those
     if draft not in (None, NO_HEAD) and HIDDEN in given:
         raise BadParameter(HIDDEN, f"the draft {draft} says which layers are read; leave one of the two out")
-    with kernels() as compiling:
-        head = head_for(wanted, checkpoint, tokenizer, kind)
-        loaded = kind.load(checkpoint, **{**options_for(head, checkpoint.config.num_layers, kind), **given})
-        model = Model(checkpoint.name, loaded, tokenizer, checkpoint.sampling_defaults)
-        model.drafts.head_path = head
-        if compiling:
-            model.drafts.prepare(given.get("threads"))
+    with ExitStack() as undo:
+        with kernels() as compiling:
+            head = head_for(wanted, checkpoint, tokenizer, kind)
+            loaded = kind.load(checkpoint, **{**options_for(head, checkpoint.config.num_layers, kind), **given})
+            model = Model(checkpoint.name, loaded, tokenizer, checkpoint.sampling_defaults)
+            undo.callback(model.close)
+            model.drafts.head_path = head
+            if compiling:
+                model.drafts.prepare(given.get("threads"))
+        undo.pop_all()
     return model
 
 
