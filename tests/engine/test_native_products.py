@@ -45,6 +45,12 @@ def multiplied(rows, matrix, rounded, out, stages, ways):
     multiply(matrix, rounded, out, False, stages, 0, ways)
 
 
+@compiled()
+def all_rounded(rows, rounded):
+    for row in range(len(rows)):
+        round_here(rows[row], rounded, row)
+
+
 def product(rows: np.ndarray, blocks: Blocks, out: np.ndarray, least: int | None = None) -> None:
     """out += rows times a matrix, from so many rows on in grids; None: as it is on this machine."""
     ways = Ways(1, grids_from() if least is None else least)
@@ -126,6 +132,19 @@ def test_the_largest_sums_fit() -> None:
     out = np.zeros((1, LANES), np.float32)
     product(np.full((1, SIZE), -2.0, np.float32), blocks_of(matrix), out)
     np.testing.assert_allclose(out, 2.0 * 128 * SIZE)
+
+
+@pytest.mark.parametrize("exponent", range(-149, 128, 3))
+def test_no_number_is_rounded_to_the_one_that_products_cannot_take(exponent: int) -> None:
+    """-128 times a code of -128 would not fit into what VPMADDUBSW adds, see adders.pairs."""
+    sizes = np.random.default_rng(exponent + 149).uniform(-1, 1, (64, SIZE)).astype(np.float32)
+    sizes[:, 0] = -np.random.default_rng(exponent + 150).uniform(1, 2, 64)  # what the rest is measured by
+    rows = np.ldexp(sizes, exponent).astype(np.float32)
+    rounded = room(len(rows), blocks_of(codes(1, SIZE, 1)))
+    all_rounded(rows, rounded)
+    assert rounded[0].min() >= -127
+    if exponent > -119:  # nothing is lost to the least of numbers
+        assert (rounded[0][:, 0] == -127).all()
 
 
 def test_a_row_of_zeros_adds_nothing() -> None:
