@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +13,7 @@ from truedraw.cli import bench_kernels, bench_many, bench_memory, bench_reuse
 from truedraw.cli.flags import CountFlags, Explain, ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.cli.interrupt import EXIT_CODE
+from truedraw.cli.prompt_flags import PANEL, PromptFlags
 from truedraw.cli.sizes import sizes_of
 from truedraw.errors import BadParameter
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from truedraw.bench.pairs import Arms, Pair, Task
     from truedraw.generate.speculation import Speculation
 
-PANEL = "Measurement"
 MAX_TOKENS = 128  # unless told otherwise: long enough for drafts to repeat something, short enough for many prompts
 SEED = 0
 EPILOG = """Examples:
@@ -35,28 +34,12 @@ truedraw bench --batch-sizes 1,8,64 --max-tokens 64 --limit 4
 
 
 @dataclass(frozen=True, slots=True)
-class BenchFlags:
+class BenchFlags(PromptFlags):
     """What only this verb has."""
 
-    prompts: Annotated[
-        Path | None,
-        flag(
-            "--prompts",
-            metavar="FILE",
-            help="JSON lines with prompt or turns, and category; a small set of our own if not given.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None
-    limit: Annotated[int | None, flag("--limit", help="Prompts at most.", min=1, rich_help_panel=PANEL)] = None
-    per_category: Annotated[
-        int | None, flag("--per-category", help="Prompts of each category at most.", min=1, rich_help_panel=PANEL)
-    ] = None
     repeats: Annotated[
         int, flag("--repeats", help="Pairs a prompt, each with its own seed.", min=1, rich_help_panel=PANEL)
     ] = 1
-    raw: Annotated[
-        bool, flag("--raw", help="Continue prompts as they are, without a chat template.", rich_help_panel=PANEL)
-    ] = False
     explain: Explain = False
     batch_sizes: Annotated[
         str | None,

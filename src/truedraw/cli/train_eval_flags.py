@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from truedraw.cli.grouping import flag
+from truedraw.cli.prompt_flags import PANEL, PromptFlags
 from truedraw.cli.sampling_flags import SAMPLING
 
-PANEL = "Measurement"
 TEMPERATURES = "1,0.7,0"
 
 Argument = Annotated[
@@ -25,22 +25,9 @@ Argument = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class EvalFlags:
+class EvalFlags(PromptFlags):
     """What only this verb has; one flag stands in for that of one temperature."""
 
-    prompts: Annotated[
-        Path | None,
-        flag(
-            "--prompts",
-            metavar="FILE",
-            help="JSON lines with prompt or turns, and category; a small set of our own if not given.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None
-    limit: Annotated[int | None, flag("--limit", help="Prompts at most.", min=1, rich_help_panel=PANEL)] = None
-    per_category: Annotated[
-        int | None, flag("--per-category", help="Prompts of each category at most.", min=1, rich_help_panel=PANEL)
-    ] = None
     repeats: Annotated[
         int,
         flag(
@@ -60,9 +47,6 @@ class EvalFlags:
             rich_help_panel=PANEL,
         ),
     ] = None
-    raw: Annotated[
-        bool, flag("--raw", help="Continue prompts as they are, without a chat template.", rich_help_panel=PANEL)
-    ] = False
     temperature: Annotated[
         str,
         flag("--temperature", "-t", metavar="X,X,...", help="0 takes the likeliest token.", rich_help_panel=SAMPLING),

@@ -12,6 +12,7 @@ import typer
 from truedraw.cli.flags import OUTPUT, CountFlags, ModelFlags, ReportFlags, SamplingFlags
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.cli.interrupt import EXIT_CODE
+from truedraw.cli.prompt_flags import PANEL, PromptFlags
 from truedraw.cli.tune_asked import further_configs, seed_of
 from truedraw.cli.tuned import config_file, paragraphs, refuse, write
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from truedraw.generate.model import Model
     from truedraw.sampling.params import SamplingParams
 
-PANEL = "Measurement"
 MAX_TOKENS = 128  # as in bench
 EPILOG = """Examples:
 
@@ -34,25 +34,9 @@ truedraw generate --config truedraw.toml "Once upon a time"
 
 
 @dataclass(frozen=True, slots=True)
-class TuneFlags:
+class TuneFlags(PromptFlags):
     """What only this verb has."""
 
-    prompts: Annotated[
-        Path | None,
-        flag(
-            "--prompts",
-            metavar="FILE",
-            help="JSON lines with prompt or turns, and category; a small set of our own if not given.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None
-    limit: Annotated[int | None, flag("--limit", help="Prompts at most.", min=1, rich_help_panel=PANEL)] = None
-    per_category: Annotated[
-        int | None, flag("--per-category", help="Prompts of each category at most.", min=1, rich_help_panel=PANEL)
-    ] = None
-    raw: Annotated[
-        bool, flag("--raw", help="Continue prompts as they are, without a chat template.", rich_help_panel=PANEL)
-    ] = False
     budget: Annotated[
         str,
         flag(
