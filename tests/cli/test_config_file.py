@@ -40,6 +40,63 @@ def test_a_verbs_own_table_counts_before_the_top(cli, config):
     assert (json.loads(bench.out)["prompts"], json.loads(bench.out)["sampling"]["max_tokens"]) == (1, 3)
 
 
+WHOLE = """seed = 1
+model = "tabular"
+[generate]
+json = true
+ignore-eos = true
+max-tokens = 2
+[bench]
+limit = 1
+[bench.many]
+prompt-tokens = 4
+[train.eval]
+repeats = 3
+[models]
+"""
+
+
+def test_one_file_serves_all_verbs(cli, config):
+    path = config(WHOLE)
+    assert tokens(cli("generate", "the", "--config", path)) == 2
+    many = cli("bench", "many", "-n", 2, "--max-tokens", 3, "--repeats", 1, "--config", path)
+    assert many.code == 0, many.err
+    assert json.loads(many.out)["prompt_tokens"] == 4
+    bench = cli("bench", "--max-tokens", 3, "--config", path)
+    assert bench.code == 0, bench.err
+    assert json.loads(bench.out)["prompts"] == 1
+    evaluation = cli("train", "eval", "nowhere.safetensors", "--draft", "none", "--config", path)
+    assert "HEAD: nowhere.safetensors is a head" in evaluation.err
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[many]\nn = 2", ["truedraw bench many has no flag 'many'"]),
+        ("[bench.many]\nlimit = 2", ["truedraw bench many has no flag 'limit'", "prompt_tokens"]),
+        ("[bench]\nspeed = 3", ["truedraw bench has no flag 'speed'"]),
+        ("[bench]\nmany = 3", ["bench.many is 3; [bench.many] is a table of flags"]),
+        ("[train]\nbudget = '1m'", ["truedraw train has no flag 'budget'; valid ones are none"]),
+        ("[train.draft]\nlimit = 3", ["truedraw train draft has no flag 'limit'"]),
+        ("[train.drafts]\nlimit = 3", ["truedraw train has no flag 'drafts'"]),
+        ("[generate.many]\nn = 3", ["truedraw generate has no flag 'many'"]),
+        ("[bench.many]\nn = true", ["n is True"]),
+    ],
+)
+def test_unknown_names_are_refused_with_the_whole_command(cli, config, text, words):
+    done = cli("bench", "many", "-m", "tabular", "--config", config(text))
+    assert (done.code, done.out) == (2, "")
+    (line,) = done.err.splitlines()
+    for word in words:
+        assert word in line
+
+
+def test_a_flag_may_be_called_as_a_verb_of_another_group(cli, config):
+    path = config('draft = "none"\n')
+    done = cli("train", "eval", "nowhere.safetensors", "-m", "tabular", "--config", path)
+    assert "--draft none; give one of them" in done.err
+
+
 def test_lists_and_single_values(cli, config):
     for stop in ('" sat"', '[" sat", " ran"]'):
         done = cli("generate", "the cat", "--config", config(TOY + f"stop = {stop}\nmax-tokens = 500\n"))

@@ -64,6 +64,7 @@ def test_one_made_for_another_tokenizer_is_refused(cli, tmp_path):
     [
         (["build", "{x}", "{x}.txt"], "cannot be read"),
         (["build", "{text}", __file__], "there already"),
+        (["build", "/dev/null", "{text}", "--overwrite"], "/dev/null cannot be written: it is no regular file"),
         (["add", "{x}", "{text}"], "is not there"),
         (["info", "{x}"], "is not there"),
         (["info", "{text}"], "no index of truedraw"),

@@ -191,6 +191,14 @@ def test_what_is_wrong_is_said_in_a_line(cli, flags, has_torch, given, said):
     assert said in error(cli("train", "compare", *flags, *given))
 
 
+def test_nothing_is_asked_of_files_that_nobody_writes(cli, tmp_path, flags, has_torch):
+    """A comparison writes its report alone."""
+    for name in ("own.safetensors", "own.html"):
+        (tmp_path / name).mkdir()
+    said = error(cli("train", "compare", "-m", "tabular", *flags[2:4], "-o", tmp_path / "own.htm", "--losses", "kl"))
+    assert "tabular is a table without hidden states" in said
+
+
 def test_torch_is_asked_for(cli, flags, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert "training needs torch, which is not installed" in error(cli("train", "compare", *flags))

@@ -250,7 +250,7 @@ def test_torch_is_asked_for(cli, flags, monkeypatch):
     ("given", "said"),
     [
         (("--temperatures", "warm"), "--temperatures: got 'warm'; give numbers"),
-        (("--temperatures", "-1"), "temperature: got -1"),
+        (("--temperatures", "-1"), "--temperatures: got -1"),
         (("--budget", "soon"), "--budget: got 'soon'; give a time, as 90s, 2m or 1h"),
         (("--feature-bytes", "much"), "--feature-bytes: got 'much'; give an amount of memory"),
         (("--layers", "0,9"), "--layers: got [0, 9]; give layers of the model, 0 to 1"),
@@ -274,10 +274,64 @@ def test_torch_is_asked_for(cli, flags, monkeypatch):
         (("--documents", "none.txt"), "none.txt cannot be read"),
         (("--output", "own.html"), "--output: own.html is what the report would be called"),
         (("--output", "nowhere/own.safetensors"), "cannot be written; give a file in a folder that exists"),
+        (("--output", "."), "--output: . is a folder that is there already; give another name"),
+        (("--output", "/dev/full"), "--output /dev/full cannot be written: it is no regular file"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(cli, flags, has_torch, given, said):
     assert said in error(cli("train", "draft", *flags, *given))
+
+
+@pytest.fixture
+def unopened(monkeypatch):
+    """No model may be loaded."""
+
+    def opened(*_args, **_kwargs):
+        raise AssertionError("a model was loaded")
+
+    monkeypatch.setattr("truedraw.cli.options.opened", opened)
+
+
+@pytest.mark.parametrize("kind", ["recurrent", "medusa", "hydra", "parallel", "transformer", "eagle3"])
+def test_what_cannot_be_written_at_last_is_told_at_first(cli, tmp_path, flags, has_torch, unopened, kind):
+    given = (*flags[:4], "--kind", kind)
+    folder = tmp_path / "thesis"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("years of work")
+    for output in (folder, "/dev/full"):
+        said = error(cli("train", "draft", *given, "-o", output))
+        assert str(output) in said
+        assert "it is no regular file" in said or "is there already and is no draft of ours" in said
+    (tmp_path / "own.html").mkdir()
+    said = error(cli("train", "draft", *given, "-o", tmp_path / "own"))
+    assert "own.html, the report beside --output, cannot be written: it is no regular file" in said
+    said = error(cli("train", "draft", *given, "-o", tmp_path / "all.work"))
+    assert "all.work is worked in; give another --work" in said
+
+
+@pytest.mark.parametrize(("document", "said"), [
+    (".", "it is no regular file"), ("/dev/null", "it is no regular file"), ("none.txt", "there is no such file")
+])  # fmt: skip
+def test_documents_that_are_no_files(cli, flags, has_torch, document, said):
+    found = error(cli("train", "draft", *flags, "--documents", document))
+    assert f"{document} cannot be read: {said}; give files with text" in found
+
+
+@pytest.mark.parametrize(("draft", "said"), [("folder", "a folder"), ("/dev/null", "no regular file")])
+def test_a_head_to_begin_from_that_is_no_file(cli, tmp_path, flags, has_torch, draft, said):
+    (tmp_path / "folder").mkdir()
+    found = error(cli("train", "draft", *flags, "--init-from", tmp_path / draft))
+    assert f"cannot be read as a draft head: it is {said}; `truedraw train draft` makes one, a file" in found
+
+
+@pytest.mark.parametrize(("given", "said"), [("1K", "1,024 bytes hold 3 tokens"), ("9K", "9,216 bytes hold 33 tokens")])
+def test_features_without_room_are_told_by_their_flag(cli, tmp_path, flags, has_torch, given, said):
+    texts = tmp_path / "own.txt"
+    texts.write_text("hello world, hello 12 wolves. " * 200)
+    found = error(cli("train", "draft", *flags, "--documents", texts, "--feature-bytes", given))
+    assert f"--feature-bytes: {said} of text at 272 bytes each, too few to train on" in found
+    assert "give 1M, which holds all that is there, or more; the texts are kept" in found
+    assert (tmp_path / "own.work" / "texts.jsonl").stat().st_size > 1000
 
 
 def test_documents_and_prompts_exclude_each_other(cli, tmp_path, flags, has_torch):

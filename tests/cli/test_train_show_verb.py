@@ -119,6 +119,15 @@ def test_what_is_no_head(cli, tmp_path, head):
         assert "cannot be read as a draft head" in done.err
 
 
+def test_what_is_no_file(cli, tmp_path):
+    for path, said in ((tmp_path, "a folder"), ("/dev/null", "no regular file")):
+        done = cli("train", "show", path)
+        assert (done.code, done.out) == (2, "")
+        (line,) = done.err.splitlines()
+        assert f"{path} cannot be read as a draft head: it is {said}; `truedraw train draft` makes one, a file" in line
+        assert "--draft also takes a folder with an EAGLE draft (config.json and safetensors)" in line
+
+
 def test_a_note_changes_nothing_but_the_card(tmp_path, head):
     path, to = head({"seed": 1, "loss": "kl"}), tmp_path / "noted.safetensors"
     before, arrays = path.read_bytes(), load_file(path)

@@ -58,9 +58,9 @@ def test_nothing_is_overwritten_unless_that_is_wanted(cli, tmp_path):
     [
         (("--budget", "soon"), "2m"),
         (("--budget", "0"), "2m"),
-        (("--try", "{"), "--candidate"),
-        (("--try", "[]"), "--candidate"),
-        (("--try", '{"method": "none"}'), "measured in any case"),
+        (("--try", "{"), "--try: "),
+        (("--try", "[]"), "--try: "),
+        (("--try", '{"method": "none"}'), "--try: plain sampling is measured in any case"),
         (("--try", '{"method": "ngram", "speed": 3}'), "speed"),
         (("--try", '{"method": "model"}'), "name one in model"),
         (("--prompts", "nowhere.jsonl"), "nowhere.jsonl"),

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
 
 from control.worlds import Source, World
+from generate.interruptions import between
 from truedraw.control.account import MEASURING, NO_ROOM, NOT_WORTH_IT, NOTHING_OFFERED, PAUSING, Account
 from truedraw.control.average import FIRST
 from truedraw.control.costs import KNOWN, PassCosts
 from truedraw.control.experience import Experience
-from truedraw.control.explanation import Explanation, together
+from truedraw.control.explanation import Explanation, Passes, together
 from truedraw.control.payoff import PayoffController
+from truedraw.control.rivalry import Rivalry
 from truedraw.control.table import LADDER
 from truedraw.protocol import Asker, Choice, Proposal, Round
 
@@ -202,3 +206,26 @@ def test_what_asking_took_for_nothing_stands_with_the_reason_and_not_with_the_pa
     assert (stay["asking_seconds"], stay["expected_asking_seconds"]) == (0.5, 0.25)
     assert passes.seconds == 1.5
     assert passes.expected_seconds == pytest.approx(passes.plain_seconds)
+
+
+def test_it_is_told_while_the_sums_go_on() -> None:
+    """Another thread may ask in the middle of a round, and the sums may go on in the middle of the answer."""
+    known, names = Experience(), count()
+    account = Account(known)
+
+    def go_on() -> None:
+        one, other = f"a{next(names)}", f"b{next(names)}"
+        account.begin([Asker(0, 7, (one, other))], [{one: Proposal.chain([1]), other: Proposal.chain([1])}], {})
+        account.weighed({one: 1.0, other: 2.0})
+        account.plain(one)
+        account.saw([Round(0, (1,), (), (), (), 0, 0, seconds=1.0)], 1 + next(names), 1 + next(names))
+
+    def tell() -> None:
+        found = account.explanation()
+        json.dumps([found.to_dict(), found.predicted_speedup])
+
+    go_on()
+    between(tell, go_on, "account.py", "explanation.py", "experience.py")
+    between(go_on, tell, "account.py", "explanation.py")
+    account._sums.rivalries["a", "b"], account._passes[1, 1] = Rivalry(), Passes()  # just come, and nothing in them yet
+    tell()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from truedraw.distill.checkpoint import before, forget_checkpoints, read_checkpoint, write_checkpoint
+from truedraw.distill.checkpoint import before, forget_checkpoints, read_beside, read_checkpoint, write_checkpoint
 from truedraw.errors import BadFile
 
 ARRAYS = {"weight.up": np.arange(6, dtype=np.float32).reshape(2, 3), "tokens": np.array([1, 5])}
@@ -45,6 +45,29 @@ def test_something_else_is_refused(path, contents):
     path.write_bytes(contents)
     with pytest.raises(BadFile, match="is cut or damaged"):
         read_checkpoint(path)
+
+
+def test_an_array_that_it_lacks_is_told_where_it_is_asked_for(path):
+    write_checkpoint(path, ARRAYS, {"step": 1})
+    arrays = read_checkpoint(path)[0]
+    assert "weight.down" not in arrays
+    with pytest.raises(
+        BadFile, match=r"lk\.checkpoint is cut or damaged \(it lacks weight\.down\); remove it to train"
+    ):
+        arrays["weight.down"]
+
+
+def test_one_that_is_gone_beside_another(path):
+    best = path.with_name("lk.best.checkpoint")
+    for step in (1, 2):
+        write_checkpoint(best, ARRAYS, {"step": step})
+    assert set(read_beside(best, path)) == set(ARRAYS)
+    best.unlink()
+    with pytest.raises(BadFile, match=r"lk\.best\.checkpoint is gone, and .*; the last good one is .*before: move it"):
+        read_beside(best, path)
+    before(best).unlink()
+    with pytest.raises(BadFile, match=r"is gone, and .*; remove .*/lk\.checkpoint to train anew; texts and features"):
+        read_beside(best, path)
 
 
 def test_one_that_cannot_be_written_leaves_what_was_there(path, monkeypatch):

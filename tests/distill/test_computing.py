@@ -75,9 +75,9 @@ def test_what_is_there_is_not_computed_again(model, tmp_path, monkeypatch):
 def test_bytes_and_time_end_it_between_two_texts(model, tmp_path):
     row_bytes = Shape(len(LAYERS) + 1, model.engine.hidden_size).row_bytes
     found, _ = run(model, tmp_path, most_bytes=17 * row_bytes)
-    assert (found.texts, found.all_texts) == (2, False)
+    assert (found.texts, found.all_texts, found.needed_bytes) == (2, False, 24 * row_bytes)
     found, _ = run(model, tmp_path, seconds=0.0)
-    assert (found.texts, found.all_texts) == (2, False)
+    assert (found.texts, found.all_texts, found.needed_bytes) == (2, False, None)
 
 
 def test_a_disk_without_room_is_refused_before_the_work(model, tmp_path, monkeypatch):

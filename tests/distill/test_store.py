@@ -157,3 +157,15 @@ def test_streams_are_scaled_by_their_size(fill):
 def test_too_little_text_is_refused(fill, texts, rows):
     with pytest.raises(BadFile, match="too little text to train on"):
         Rows(fill(texts, rows), SHAPE).check(5)
+
+
+@pytest.mark.parametrize("damage", [
+    {"rows": 0}, {"rows": True}, {"rows": "3"}, {"seconds": "x"}, {"seconds": None}, {"temperature": "x"},
+], ids=str)  # fmt: skip
+def test_a_line_that_is_damaged_is_refused(fill, damage):
+    folder = fill(3, 6)
+    first, *others = (folder / INDEX).read_text().splitlines()
+    (folder / INDEX).write_text("\n".join([*others, json.dumps({**json.loads(first), **damage})]) + "\n")
+    for opened in (lambda: Rows(folder, SHAPE), lambda: Store(folder, SHAPE, SETTINGS)):
+        with pytest.raises(BadFile, match=r"features\.jsonl holds a line that is not ours; give another --work"):
+            opened()

@@ -95,6 +95,24 @@ def test_a_foreign_line_is_refused(tmp_path, told):
         gather(None, TextPlan(), tmp_path, SETTINGS, (None, told))
 
 
+@pytest.mark.parametrize(("name", "value"), [
+    ("key", None), ("key", 3), ("key", [1]), ("key", [1, "x"]), ("key", [0, -1]), ("seconds", None), ("seconds", "x"),
+    ("temperature", "warm"), ("prompt", []), ("prompt", "once"), ("answer", [1.5]), ("answer", [True]), ("answer", {}),
+])  # fmt: skip
+def test_a_line_that_is_damaged_is_refused(tmp_path, told, source, name, value):
+    line = {**record(1), "seconds": 1.0, name: value}
+    if value is None:
+        del line[name]
+    lines = [{**record(0), "seconds": 0.5}, line]
+    (tmp_path / NAME).write_text("".join(json.dumps(each) + "\n" for each in lines))
+    (tmp_path / f"{NAME}.settings.json").write_text(json.dumps(SETTINGS))
+    said = r"texts\.jsonl, line 2, is no text of ours; give another --work, or --overwrite"
+    with pytest.raises(BadFile, match=said):
+        gather(None, TextPlan(tokens=50), tmp_path, SETTINGS, (None, told))
+    with pytest.raises(BadFile, match=said):
+        list(read_texts(tmp_path))
+
+
 @pytest.fixture(scope="module")
 def tokenizer():
     with load("tabular") as toy:

@@ -8,6 +8,7 @@ import pytest
 from distill.conftest import SHAPE, VOCAB
 from truedraw.distill import learner, starting
 from truedraw.distill import training as loop
+from truedraw.distill.checkpoint import forget_checkpoints, read_checkpoint, write_checkpoint
 from truedraw.distill.kinds import network_of
 from truedraw.distill.learner import head_training
 from truedraw.distill.plan import HeadPlan, Limits
@@ -243,6 +244,53 @@ def test_a_cut_checkpoint_is_refused(data, tmp_path):
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(BadFile, match=r"is cut or damaged.*move it to .*lk\.checkpoint to go on"):
         head_training(data, tables(), PLAN, path)
+
+
+@pytest.mark.parametrize("lacking", ["weight.down", "mean.down", "square.gain", "tokens", "scale"])
+def test_a_checkpoint_that_lacks_an_array_is_refused(data, tmp_path, lacking):
+    trained(data, tmp_path, 5)
+    path = tmp_path / "lk.checkpoint"
+    arrays, facts = read_checkpoint(path)
+    write_checkpoint(path, {name: values for name, values in arrays.items() if name != lacking}, facts)
+    with pytest.raises(BadFile, match=rf"lk\.checkpoint is cut or damaged \(it lacks {lacking}\); .* move it"):
+        head_training(data, tables(), PLAN, path)
+
+
+@pytest.mark.parametrize(("damage", "said"), [
+    ({"colour": "red"}, "it does not say where its training was"), ({"step": "x"}, "step is 'x'"),
+    ({"kept": [0.1]}, "it has kept drafts at 1 positions of 3"),
+])  # fmt: skip
+def test_a_checkpoint_that_says_nonsense_is_refused(data, tmp_path, damage, said):
+    trained(data, tmp_path, 5)
+    path = tmp_path / "lk.checkpoint"
+    arrays, facts = read_checkpoint(path)
+    write_checkpoint(path, arrays, {**facts, **damage})
+    with pytest.raises(BadFile, match=rf"lk\.checkpoint is cut or damaged \({said}\)"):
+        head_training(data, tables(), PLAN, path)
+
+
+def test_best_weights_that_are_gone_or_damaged_are_told_before_the_training_goes_on(data, tmp_path):
+    best = trained(data, tmp_path, 5).best_path
+    arrays, facts = read_checkpoint(best)
+    write_checkpoint(best, {name: values for name, values in arrays.items() if name != "weight.down"}, facts)
+    with pytest.raises(BadFile, match=r"lk\.best\.checkpoint is cut or damaged \(it lacks weight\.down\)"):
+        head_training(data, tables(), PLAN, tmp_path / "lk.checkpoint")
+    forget_checkpoints(best)
+    with pytest.raises(BadFile, match=r"lk\.best\.checkpoint is gone, and .*; remove .*/lk\.checkpoint to train anew"):
+        head_training(data, tables(), PLAN, tmp_path / "lk.checkpoint")
+
+
+def test_a_checkpoint_before_the_first_step_has_no_moments(data, tmp_path, monkeypatch):
+    def stop(_done):
+        raise KeyboardInterrupt
+
+    training = head_training(data, tables(), PLAN, tmp_path / "lk.checkpoint")
+    monkeypatch.setattr(training, "_step", stop)
+    with pytest.raises(KeyboardInterrupt):
+        training.run(Limits(seconds=None, steps=5), None, quiet)
+    again = head_training(data, tables(), PLAN, tmp_path / "lk.checkpoint")
+    assert (again.state.step, len(again.state.looks)) == (0, 1)
+    assert not again.learner.optimiser.state
 
 
 def test_what_is_written_computes_what_was_measured(data, tmp_path, plan):

@@ -57,6 +57,18 @@ class Coupled(TableDrafter):
         return Proposal.chain(tokens)
 
 
+class LookedUpThenDrawn(TableDrafter):
+    """Token 0 as a certain one, then draws, as long as these are not 0."""
+
+    def chain(self, state, budget, randomness):
+        tokens, laws = [0], [None]
+        while len(tokens) < budget and (len(tokens) == 1 or tokens[-1]):
+            q = self.law_after(state, [*state.text, *tokens])
+            tokens.append(randomness.choose(q, Purpose.DRAFT, len(state.text), len(tokens)))
+            laws.append(q)
+        return Proposal.chain(tokens[:budget], laws[:budget])
+
+
 class Hesitating(TableDrafter):
     """Draws, and goes on only behind token 0: as long as its own tokens say."""
 
@@ -70,6 +82,7 @@ SOURCES = {
     "q": lambda: TableDrafter(random_table(VOCAB, 1, 61)),
     "r": lambda: TableDrafter(random_table(VOCAB, 1, 62)),
     "hesitating": lambda: Hesitating(random_table(VOCAB, 1, 63)),
+    "looked up, then drawn": lambda: LookedUpThenDrawn(random_table(VOCAB, 1, 67)),
     "siblings": lambda: TreeDrafter(random_table(VOCAB, 1, 64), SHAPES[2]),
     "paths": lambda: TreeDrafter(random_table(VOCAB, 1, 64), SHAPES[1]),
     "both": lambda: TreeDrafter(random_table(VOCAB, 1, 64), SHAPES[3]),

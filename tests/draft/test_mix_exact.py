@@ -20,6 +20,7 @@ from truedraw.testing import drafter_checks
 from truedraw.testing.checks import require_exact_round
 from truedraw.testing.runs import PROMPT, run
 from truedraw.verify.traversal import TraversalVerifier
+from verify.tree_mutants import SampledFirst, Traversing
 
 ALL_CERTAIN = {"lookups": ("suffix", "ngram"), "trees": ("every", "likeliest", "ngram")}
 KINDS = {
@@ -28,6 +29,7 @@ KINDS = {
     "lookups first": ("ngram", "likeliest", "q"),
     "two chains": ("q", "r"),
     "a chain of its own length": ("hesitating", "every"),
+    "lookups with draws below": ("looked up, then drawn", "q"),
     "siblings": ("siblings", "likeliest"),
     "a mix in the mix": ({"sources": ("q", "likeliest")}, "r"),
     "alone": ("q",),
@@ -44,13 +46,14 @@ WIDE = {
     "siblings with replacement, and without": ("paths", "siblings"),
     "samples with certain ones among them": ("both", "q", "likeliest"),
     "its own length": ("hesitating", "r", "other"),
+    "its own length below what is certain": ("looked up, then drawn", "r"),
 }
 CASE = Scenario("mixed", random_table(VOCAB, 1, 60), {}, draft_tokens=4, max_tokens=9)
 SHORT = replace(CASE, draft_tokens=3)
 ROUNDING = 1e-12
 
 
-DRAWING = ("q", "r", "hesitating", "siblings", "paths", "both")
+DRAWING = ("q", "r", "hesitating", "looked up, then drawn", "siblings", "paths", "both")
 
 
 class Knowing(MixDrafter):
@@ -107,6 +110,13 @@ def test_sources_that_could_name_one_draw_twice_are_noticed(monkeypatch: pytest.
     monkeypatch.setattr(chances.OwnChance, "_own", lambda self, purpose, node: node)
     with pytest.raises(KeyReused):
         require_exact_round(CASE, TraversalVerifier(), Knowing(("q", "r")))
+
+
+def test_sampled_siblings_before_certain_ones_would_be_noticed() -> None:
+    drafter = Knowing(WIDE["its own length below what is certain"], draws=False)
+    require_exact_round(CASE, TraversalVerifier(), drafter)
+    with pytest.raises(AssertionError, match=r"is 0\.0"):
+        require_exact_round(CASE, Traversing(SampledFirst), drafter)
 
 
 class Changed(Knowing):

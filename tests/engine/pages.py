@@ -16,7 +16,10 @@ TEXT = np.random.default_rng(1).integers(0, PLAIN.vocab_size, 160).tolist()
 def exact_engine(cache, pages=64, idle=64):
     """Room for `pages` pages, `idle` of which may stay with closed texts."""
     engine = tiny_engine(
-        cache, numerics="runtime", cache_bytes=(1 + pages) * PAGE_BYTES, prefix_cache_bytes=idle * PAGE_BYTES
+        cache,
+        numerics="runtime",
+        cache_bytes=(1 + pages) * PAGE_BYTES,
+        prefix_cache_bytes=min(idle, 1 + pages) * PAGE_BYTES,
     )
     if not engine.invariance.holds:
         pytest.skip(f"this processor's kernels are not invariant: {engine.invariance}")

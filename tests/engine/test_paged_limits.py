@@ -199,6 +199,7 @@ def test_closed_texts_and_engines(cache):
         ({"threads": "2"}, "1 to 4096"),
         ({"prefix_cache_bytes": -1}, "0 switches it off"),
         ({"prefix_cache_bytes": 1.5}, "0 switches it off"),
+        ({"cache_bytes": 8 << 20, "prefix_cache_bytes": 9 << 20}, "part of cache_bytes, 8388608; give at most that"),
         ({"cache_bytes": 10**400}, "this machine has .* of memory"),
         ({"cache_bytes": 100 << 40}, "this machine has .* of memory"),
         ({"cache_bytes": -1}, "whole number, bytes"),
@@ -209,6 +210,11 @@ def test_closed_texts_and_engines(cache):
 def test_settings_out_of_range(tmp_path, options, named):
     with pytest.raises(BadParameter, match=named):
         tiny_engine(tmp_path, **options)
+
+
+def test_a_cache_may_be_smaller_than_what_is_kept_by_default(tmp_path):
+    tiny_engine(tmp_path, cache_bytes=8 << 20).close()
+    tiny_engine(tmp_path, cache_bytes=8 << 20, prefix_cache_bytes=8 << 20).close()
 
 
 def test_another_architecture(tmp_path):

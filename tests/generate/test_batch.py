@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections import deque
 from dataclasses import replace
+from functools import partial
+from itertools import count
 
 import pytest
 
+from generate.interruptions import interrupted
 from generate.paged_table import toy
 from truedraw import Model, SamplingParams
 from truedraw.control.fixed import FixedController
@@ -392,6 +396,77 @@ def test_an_interruption_closes_the_batch(model: Model) -> None:
         batch.step()
     with pytest.raises(BadInput, match="batch is closed"):
         batch.add("the", max_tokens=3)
+
+
+WHERE_TEXTS_END = ("batch.py", "scheduler.py", "crowd.py", "job.py", "ending.py", "reader.py", "taking_turns.py")
+
+
+@pytest.mark.parametrize("act", ["close", "complete"])
+def test_what_an_interruption_leaves_closing_once_more_frees(act: str) -> None:
+    """Wherever it comes while texts end, by themselves or because the batch is closed."""
+    for place in count():
+        model = toy()
+        batch = model.batch(max_running=3)
+        runs = [batch.add("the cat", seed=seed, n=2, max_tokens=2, ignore_eos=True, speculative=False)
+                for seed in range(3)]  # fmt: skip
+        batch.step()
+        do = batch.close if act == "close" else partial(list, batch.completed())
+        more = interrupted(do, place, *WHERE_TEXTS_END)
+        batch.close()
+        assert model.engine.open_texts == [], place
+        assert all(run.ended for run in runs), place
+        assert batch.num_unfinished == 0
+        assert len(set(batch._scheduler.ended)) == len(batch._scheduler.ended)
+        if not more:
+            break
+    assert place > 30
+
+
+def test_a_part_that_cannot_be_closed_keeps_nothing_from_being_freed(model: Model) -> None:
+    class Stuck(Raising):
+        def close(self) -> None:
+            raise RuntimeError("it is stuck")
+
+    batch = model.batch()
+    runs = [batch.add("the cat", seed=seed, **LONG) for seed in range(3)]
+    runs[1]._job.parts = Parts(Stuck(""), CoupledVerifier(), controller=FixedController(1))
+    batch.step()
+    batch.close()
+    assert model.engine.open_texts == []
+    assert [run.ended for run in runs] == [True] * 3
+    assert [run.error is None for run in runs] == [True, False, True]
+    assert "it is stuck" in str(runs[1].error)
+
+
+@pytest.mark.parametrize("held", [0, 1, 2])
+def test_a_batch_that_nobody_holds_gives_everything_back(model: Model, held: int) -> None:
+    batch = model.batch()
+    runs = [batch.add("the cat", seed=seed, n=2, **LONG) for seed in range(2)]
+    for _ in range(4):
+        batch.step()
+    seen, runs = [run.result().choices[0].tokens for run in runs], runs[:held]
+    assert model.engine.open_texts != []
+    del batch
+    gc.collect()
+    assert model.engine.open_texts == []
+    for run, tokens in zip(runs, seen, strict=False):
+        assert run.ended
+        assert run.result().choices[0].tokens == tokens != ()
+        assert [done for step in run for done in step if done.sample == 0]
+
+
+def test_the_drafters_of_a_batch_that_nobody_holds_are_closed(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    retired: list[SharedDrafter] = []
+    monkeypatch.setattr(SharedDrafter, "retire", lambda shared: retired.append(shared))  # noqa: PLW0108 # a method
+    batch = model.batch()
+    batch.add("the cat", seed=1, max_tokens=30, speculative="suffix")
+    batch.step()
+    [(*_, shared)] = batch._drafters._shared
+    assert retired == []
+    del batch
+    gc.collect()
+    assert retired == [shared]
+    assert shared._begun == shared._ended == 1
 
 
 @pytest.mark.parametrize("size", [-1, 1.5, "64M", True, None])

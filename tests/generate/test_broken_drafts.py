@@ -15,7 +15,8 @@ from draft.mixing import SOURCES, mix
 from enumeration import law_of, total_variation
 from known_laws import Scenario, TableDrafter, lookup, random_table, text_law
 from sibling_drafts import Drawing, Shape, Tables, chain, flat
-from truedraw.generate.guarded_drafter import GuardedDrafter
+from truedraw.generate.calls import Calls
+from truedraw.generate.guarded_drafter import GuardedDrafter, GuardedState
 from truedraw.protocol import NOTHING, ROOT, Proposal, SparseLaw
 from truedraw.registry import find
 from truedraw.testing import total_variation as distance_of
@@ -309,3 +310,44 @@ class Anew:
 
     def propose(self, states, budgets, randomness):
         return self.guard.propose(states, budgets, randomness)
+
+
+class Kept:
+    """A drafter that goes on writing into what it gave."""
+
+    def __init__(self, vocab: int) -> None:
+        q = np.full(vocab, 1.0 / vocab)
+        laws = (q, SparseLaw(np.arange(vocab), q.copy(), vocab), None)
+        self.given = Proposal(np.array([1, 2, 0]), np.array([ROOT, 0, 1]), laws, np.full(3, 0.5))
+
+    def arrays(self) -> list[np.ndarray]:
+        dense, sparse, _ = self.given.laws
+        return [self.given.tokens, self.given.parents, self.given.confidence, dense, sparse.tokens, sparse.weights]
+
+    def propose(self, states, budgets, randomness):
+        return [self.given]
+
+
+def test_what_somebody_elses_code_gave_is_copied_before_it_is_believed() -> None:
+    drafter = Kept(3)
+    guard = GuardedDrafter(drafter, 3, Calls(beside=True))
+    found = guard.propose([GuardedState(guard, object())], [3], [None])[0]
+    told, sparse = found.laws[0].copy(), found.laws[1]
+    for array in drafter.arrays():
+        array[...] = 0
+    assert found.tokens.tolist() == [1, 2, 0]
+    assert found.parents.tolist() == [ROOT, 0, 1]
+    assert (found.confidence == 0.5).all()
+    assert (found.laws[0] == told).all()
+    assert sparse.tokens.tolist() == [0, 1, 2]
+    assert (sparse.weights == told).all()
+    assert guard.fault is None
+
+
+@pytest.mark.parametrize("given", [None, Proposal(None, None, None), Proposal([1], [ROOT], [None], "sure")])
+def test_what_is_no_proposal_is_a_fault_and_no_error(given) -> None:
+    drafter = Kept(3)
+    drafter.given = given
+    guard = GuardedDrafter(drafter, 3, Calls(beside=True))
+    assert not len(guard.propose([GuardedState(guard, object())], [3], [None])[0])
+    assert guard.fault is not None

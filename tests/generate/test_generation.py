@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 
 import pytest
 
+from generate.interruptions import between, between_once
 from truedraw import Model, SamplingParams, load
 from truedraw.errors import BadParameter, BadPrompt, UnknownName
 from truedraw.generate.generation import INTERRUPTED
@@ -167,3 +169,66 @@ def test_parameters_come_whole_or_by_name(model: Model) -> None:
         model.generate(PROMPT, params, top_k=3)
     with pytest.raises(BadParameter, match="tempreature"):
         model.generate(PROMPT, tempreature=3)
+
+
+WHERE_A_RUN_GOES_ON = ("account.py", "ending.py", "generation.py", "loop.py", "reader.py", "scheduler.py", "stops.py")
+READ = {"seed": 3, "n": 2, "max_tokens": 8, "ignore_eos": True}
+
+
+def check_consistent(result, whole) -> None:
+    """What another thread is told at any moment is the run after some round, and can be written as JSON."""
+    json.dumps([result.to_dict(), result.explanation and result.explanation.to_dict()])
+    assert sum(len(choice.tokens) for choice in result.choices) == result.stats.tokens
+    for choice, expected in zip(result.choices, whole.choices, strict=True):
+        assert expected.tokens[: len(choice.tokens)] == choice.tokens
+        assert expected.pieces[: len(choice.pieces)] == choice.pieces
+        assert "".join(choice.pieces) == choice.text
+        if choice.finish_reason == INTERRUPTED:
+            assert len(choice.pieces) == len(choice.tokens)
+        else:
+            assert choice.text == expected.text
+
+
+@pytest.mark.parametrize("speculative", [None, False])
+def test_a_run_can_be_read_at_any_moment(model: Model, speculative) -> None:
+    whole = model.generate(PROMPT, speculative=speculative, stop="ran never", **READ)
+    run = model.start(PROMPT, speculative=speculative, stop="ran never", **READ)
+    seen = set()
+
+    def read() -> None:
+        result = run.result()
+        check_consistent(result, whole)
+        assert run.choice(1) == result.choices[1]
+        seen.add(result.stats.tokens)
+
+    between(lambda: list(run), read, *WHERE_A_RUN_GOES_ON)
+    assert len(seen) > 5
+    check_consistent(run.result(), whole)
+    assert texts(run.result()) == texts(whole)
+
+
+def test_several_may_read_a_run_at_once(model: Model) -> None:
+    whole = texts(model.generate(PROMPT, **READ))
+    for place in range(20):
+        run = model.start(PROMPT, **READ)
+        for _ in run:
+            between_once(partial(run.choice, 0), place, run.result, "generation.py")
+        assert texts(run.result()) == whole
+
+
+def test_what_another_thread_moves_is_shown_whole(model: Model) -> None:
+    """Also where it comes to its end between two looks at it."""
+    settings = {**READ, "n": 1, "stop": "ran never", "speculative": False}
+    whole = model.generate(PROMPT, **settings)
+    for place in range(100):
+        with model.batch() as batch:
+            pieces = batch.add(PROMPT, **settings).pieces()
+            shown = between_once(partial(list, pieces), place, partial(list, batch.completed()), "generation.py")
+        assert "".join(piece.text for piece in shown) == whole.text, place
+
+
+def test_a_run_that_goes_back_into_the_queue_has_taken_no_time(model: Model) -> None:
+    run = model.start(PROMPT, **READ)
+    next(iter(run))
+    assert run._job.seconds > 0
+    between(lambda: run._job.seconds, lambda: setattr(run._job, "opened_at", None), "working_time.py")

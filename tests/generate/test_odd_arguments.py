@@ -53,6 +53,46 @@ def test_what_is_no_prompt(model, prompt) -> None:
     assert len(str(error.value)) < 200
 
 
+@pytest.mark.parametrize(("given", "told"), [
+    ({"ignore_eos": 10**5000}, r"^ignore_eos: got a number of .*; give true or false"),
+    ({"json_schema": 10**5000}, r"^json_schema: got a number of .*; give an object"),
+    ({"sampler_order": [10**5000]}, r"^sampler_order: no step is called a number of"),
+    ({"top_k": 10**5000, "schedule": {"top_k": [[0, 5]]}}, r"^top_k: got a number of .* and a schedule"),
+    ({"min_tokens": 10**5000 + 1, "max_tokens": 10**5000}, r"^min_tokens: got a number .*max_tokens is a number"),
+    ({"speculative": 10**5000}, r"^speculative: got a number of .*; give a method"),
+    *(({"speculative": {name: 10**5000}}, rf"^{name}: got a number of .*; give a name")
+      for name in ("method", "model", "rejection_sample_method")),
+    *(({"speculative": {name: 10**5000}}, rf"^{name}: got a number of .*; give true or false")
+      for name in ("adaptive", "allow_lossy")),
+    ({"speculative": {"lossy_options": 10**5000}}, r"^lossy_options: got a number of .*; give names and numbers"),
+    ({"speculative": {"auto_sources": 10**5000}}, r"^auto_sources: got a number of .*; give a list"),
+    ({"speculative": {10**5000: 1}}, r"^a number of thousands of digits: no such key of the speculative config"),
+    ({"speculative": {"auto_sources": [{"method": "ngram", "speed": 10**5000}]}}, r"^speed: no such key"),
+    ({"speculative": {"auto_sources": [10**5000]}}, r"^auto_sources: got a number of .* in it; give a method"),
+])  # fmt: skip
+def test_a_number_of_many_digits_where_something_else_is_meant(model, given, told: str) -> None:
+    with pytest.raises(BadParameter, match=told):
+        model.generate("the", **given)
+
+
+@pytest.mark.parametrize(("given", "told"), [
+    ({"mirostat": np.array([1, 2])}, r"^mirostat: got \[1, 2\]; give 2, or 0"),
+    ({"mirostat": False}, r"^mirostat: got False; give 2, or 0"),
+    ({"sampler_order": [np.array([1, 2])]}, r"^sampler_order: no step is called \[1, 2\]"),
+    ({"speculative": {"draft_temperature": np.array([1, 2])}}, r"^draft_temperature: "),
+    ({"speculative": {"auto_sources": np.array([1, 2])}}, r"^auto_sources: got array\(\[1, 2\]\); give a list"),
+    ({"speculative": {"speed": np.array([1, 2])}}, r"^speed: no such key of the speculative config"),
+])  # fmt: skip
+def test_an_array_where_a_scalar_is_meant(model, given, told: str) -> None:
+    with pytest.raises(BadParameter, match=told):
+        model.generate([1], **given)
+
+
+def test_a_number_of_many_digits_as_a_prompt(model) -> None:
+    with pytest.raises(BadPrompt, match="the prompt is a number of thousands of digits; give a text"):
+        model.generate(10**5000)
+
+
 def test_a_token_of_many_digits(model) -> None:
     with pytest.raises(BadParameter, match=r"^stop_token_ids: got .*; the model's token ids are 0 to") as error:
         model.generate("the", stop_token_ids=[10**5000])

@@ -165,8 +165,9 @@ def test_what_foreign_code_may_still_write_into_is_read_again_by_the_rule(beside
     from truedraw.generate.guarded_drafter import GuardedDrafter
 
     proposal = Proposal.chain([1, 2])
-    assert GuardedDrafter(None, 9, Calls(5.0, beside)).checked(proposal, 2) is proposal
-    assert proposal.checked == checked
+    found = GuardedDrafter(None, 9, Calls(5.0, beside)).checked(proposal, 2)
+    assert (found is proposal) != beside
+    assert found.checked == checked
 
 
 def test_the_youngest_prompt_gives_its_pages_up():

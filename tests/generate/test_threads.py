@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 import threading
 import time
 from functools import partial
+from itertools import count
 
 import pytest
 
+from generate.interruptions import interrupted
 from truedraw import load
 from truedraw.generate.shared_drafters import SharedDrafters
 from truedraw.generate.taking_turns import TakingTurns
@@ -123,7 +126,7 @@ def test_whoever_is_inside_may_enter_again() -> None:
     turns = TakingTurns()
     with turns, turns:
         pass
-    assert all_at_once(turns.__enter__) == [None]
+    assert all_at_once(turns.__enter__) == [True]
 
 
 def test_who_comes_back_lets_those_in_who_have_waited() -> None:
@@ -151,7 +154,14 @@ class Interrupted(Exception):
 
 def is_free(turns: TakingTurns) -> bool:
     """To another thread."""
-    return all_at_once(lambda: turns._inside.acquire(blocking=False))[0] is True
+
+    def enter() -> bool:
+        entered = turns.acquire(blocking=False)
+        if entered:
+            turns.release()
+        return entered
+
+    return all_at_once(enter) == [True]
 
 
 @pytest.mark.parametrize("line", range(1, 8))
@@ -194,8 +204,8 @@ def test_a_signal_handler_may_enter_while_its_thread_waits() -> None:
     before = signal.signal(signal.SIGUSR1, handler)
     try:
         threading.Thread(target=hold, daemon=True).start()
-        while turns._inside.acquire(blocking=False):
-            turns._inside.release()
+        while turns.acquire(blocking=False):
+            turns.release()
             time.sleep(0.001)
         main = threading.get_ident()
         threading.Timer(0.1, lambda: signal.pthread_kill(main, signal.SIGUSR1)).start()
@@ -216,9 +226,147 @@ def test_what_is_to_be_done_soon_waits_for_nobody() -> None:
         assert done == ["free", "mine"]
         (_,) = all_at_once(lambda: turns.soon(lambda: done.append("another's")))
         assert done == ["free", "mine"]
+    turns.catch_up()  # as whoever leaves does
     assert done == ["free", "mine", "another's"]
     turns.soon(lambda: 1 / 0)
+    assert not turns.put_off
     assert is_free(turns)
+
+
+def test_what_is_to_be_done_soon_and_was_interrupted_is_done_again() -> None:
+    turns, done = TakingTurns(), []
+
+    def act() -> None:
+        turns.soon(lambda: done.append("meanwhile"))
+        done.append("act")
+        if len(done) == 1:
+            raise Interrupted
+
+    class Interrupted(BaseException):
+        """Stands for ctrl-C."""
+
+    with pytest.raises(Interrupted):
+        turns.soon(act)
+    assert done == ["act"]
+    turns.catch_up()
+    assert done == ["act", "act", "meanwhile", "meanwhile"]
+    assert is_free(turns)
+
+
+def enter(turns: TakingTurns) -> None:
+    with turns:
+        pass
+
+
+def enter_again(turns: TakingTurns) -> None:
+    with turns:
+        enter(turns)
+
+
+def soon(turns: TakingTurns) -> None:
+    turns.soon(lambda: None)
+
+
+def soon_inside(turns: TakingTurns) -> None:
+    with turns:
+        soon(turns)
+
+
+@pytest.mark.parametrize("act", [enter, enter_again, soon, soon_inside])
+def test_an_interruption_anywhere_leaves_the_lock_free(act) -> None:
+    for place in count():
+        turns = TakingTurns()
+        if not interrupted(partial(act, turns), place):
+            break
+        assert is_free(turns), place
+    assert place > 3
+
+
+@pytest.mark.parametrize("act", [enter, soon])
+def test_an_interruption_further_down_leaves_the_lock_to_whoever_holds_it(act) -> None:
+    for place in count():
+        turns = TakingTurns()
+        with turns:
+            more = interrupted(partial(act, turns), place)
+            assert turns._is_owned()
+            assert not is_free(turns)
+        assert is_free(turns)
+        if not more:
+            break
+
+
+def test_a_run_that_is_interrupted_anywhere_leaves_the_model_to_others() -> None:
+    with load("tabular") as model:
+        act, places = partial(model.generate, "the cat", max_tokens=2, speculative=False), 0
+        while interrupted(act, places, "taking_turns.py", "test_threads.py", "scheduler.py"):
+            places += 1
+            assert is_free(model.turns), places
+    assert places > 50
+
+
+def outcome_in_child(act) -> str:
+    """What it returns in the child of a fork, or the error."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        signal.alarm(SECONDS)
+        try:
+            said = str(act())
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+        os.write(writing, said.encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        said = pipe.read()
+    assert os.waitpid(child, 0)[1] == 0
+    return said
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a call of Unix")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_the_child_of_a_fork_goes_on_unless_another_thread_was_inside(model) -> None:
+    act = lambda: [choice.tokens for choice in texts(model, "the cat", None)]  # noqa: E731
+    whole, inside, leave = str(act()), threading.Event(), threading.Event()
+    assert outcome_in_child(act) == whole
+    with model.turns:
+        assert outcome_in_child(act) == whole
+
+    def hold() -> None:
+        with model.turns:
+            inside.set()
+            leave.wait(SECONDS)
+
+    thread = threading.Thread(target=hold, daemon=True)
+    thread.start()
+    inside.wait(SECONDS)
+    for _ in range(2):
+        assert outcome_in_child(act).startswith("EngineError: another thread used the model when this process was")
+    assert outcome_in_child(lambda: model.turns.soon(act)) == "None"
+    leave.set()
+    thread.join(SECONDS)
+    assert outcome_in_child(act) == whole
+    assert str(act()) == whole
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a call of Unix")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_the_child_of_a_fork_does_not_wait_behind_those_who_waited() -> None:
+    turns = TakingTurns()
+    with turns:
+        waiting = threading.Thread(target=enter, args=[turns], daemon=True)
+        waiting.start()
+        while turns._gate.acquire(blocking=False):
+            turns._gate.release()
+            time.sleep(0.001)
+
+        def leave_and_return() -> None:
+            turns.release()
+            with turns:
+                turns.acquire()
+
+        assert outcome_in_child(leave_and_return) == "None"
+    waiting.join(SECONDS)
 
 
 def test_a_stream_that_nobody_reads_any_more_is_collected_in_any_thread(model) -> None:
@@ -260,6 +408,18 @@ def test_a_stream_that_is_closed_frees_what_it_holds(model) -> None:
     assert next(stream, None) is None
 
 
+def test_a_stream_whose_closing_is_interrupted_holds_nobody_up() -> None:
+    with load("tabular") as model:
+        for place in range(20):
+            stream = model.stream("the cat", max_tokens=30, ignore_eos=True)
+            next(stream)
+            interrupted(stream.close, place, "stream.py", "generation.py")
+            assert not stream._reading.locked()
+            stream.close()
+            assert stream._run.ended
+            assert list(stream) == []
+
+
 @pytest.mark.parametrize("act", ["close", "cancel"])
 def test_a_run_ends_early_from_another_thread(model, act: str) -> None:
     run = model.start("the cat", seed=5, max_tokens=3000, ignore_eos=True)
@@ -279,7 +439,7 @@ def test_a_batch_is_begun_and_closed_in_turns(model) -> None:
 
     def owned(act):
         def told(*given):
-            seen.append(model.turns._inside._is_owned())
+            seen.append(model.turns._is_owned())
             return act(*given)
 
         return told

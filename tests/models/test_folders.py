@@ -110,6 +110,9 @@ def test_a_tied_head_that_is_stored_is_ignored(folder):
         ({"rope_scaling": {"rope_type": "default"}}, None),
         ({"rope_parameters": {"rope_type": "default", "rope_theta": 10000.0}}, None),
         ({"rope_parameters": {**LLAMA3, "rope_theta": 10000.0}}, LLAMA3),
+        ({"rope_parameters": {}, "rope_scaling": LLAMA3}, LLAMA3),
+        ({"rope_parameters": {"rope_type": "default", "rope_theta": 10000.0}, "rope_scaling": LLAMA3}, LLAMA3),
+        ({"rope_parameters": LLAMA3, "rope_scaling": {}}, LLAMA3),
     ],
 )
 def test_rope_scaling(folder, given, expected):
@@ -124,12 +127,21 @@ def test_rope_theta_of_newer_files(folder):
     assert open_checkpoint(folder).config.rope_theta == 5e5
 
 
+def test_a_theta_beside_scaling_that_counts_first_is_no_guess(folder):
+    """transformers takes the default then, which whoever wrote the file did not mean."""
+    change(folder, rope_parameters={"rope_type": "default", "rope_theta": 5e5}, rope_scaling=LLAMA3)
+    with pytest.raises(BadModelFile, match="rope_theta is 500000"):
+        open_checkpoint(folder)
+
+
 @pytest.mark.parametrize(
     "values",
     [
         {"architectures": ["Gemma3ForCausalLM"]},
         {"architectures": None},
         {"architectures": ["MistralForCausalLM"], "sliding_window": 32},
+        {"architectures": ["MistralForCausalLM"], "max_position_embeddings": 8192},  # 4,096 where the key is absent
+        {"rope_parameters": {"rope_type": "default"}, "rope_scaling": {"rope_type": "yarn", "factor": 4}},
         {"hidden_act": "gelu"},
         {"mlp_bias": True},
         {"attention_bias": True},

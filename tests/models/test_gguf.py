@@ -261,6 +261,15 @@ def test_every_truncation_is_noticed_at_once(tmp_path, config, tensors):
             open_checkpoint(cut)
 
 
+@pytest.mark.parametrize("size", [4, 5, 7, 12, 30])
+def test_a_number_that_is_cut_is_told_plainly(tmp_path, config, tensors, size):
+    whole = write_gguf(tmp_path / "m.gguf", config, tensors).read_bytes()
+    cut = tmp_path / "cut.gguf"
+    cut.write_bytes(whole[:size])
+    with pytest.raises(BadModelFile, match=rf"truncated: .* at byte \d+ of {size}; fetch it again"):
+        open_checkpoint(cut)
+
+
 def test_damaged_heads_never_escape_as_other_errors(tmp_path, config, tensors):
     """Any byte of the head may be wrong: either the file still opens or one of our errors says why."""
     whole = bytearray(write_gguf(tmp_path / "m.gguf", config, tensors).read_bytes())

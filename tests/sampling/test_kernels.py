@@ -91,7 +91,7 @@ def test_exp_is_exp_to_the_last_places() -> None:
     assert found[-4:].tolist() == [1.0, 0.0, 2.0**-1074, 0.0]
 
 
-@pytest.mark.parametrize("temperature", [1e-300, 0.05, 0.7, 1.0, 3.0, 1e300])
+@pytest.mark.parametrize("temperature", [1e-300, 0.05, 0.7, 1.0, 3.0, 1e6])
 @pytest.mark.parametrize("name", ROWS)
 def test_softmax_and_its_normaliser(name: str, temperature: float) -> None:
     logits = ROWS[name]

@@ -64,7 +64,7 @@ def test_equal_candidates_are_cut_by_id() -> None:
 
 
 @pytest.mark.parametrize("row", [[1e30, 0, -1e30], [-1e-40, 0, 1e-40], [-np.inf, 3, -np.inf], [5.0, 5.0, -np.inf]])
-@pytest.mark.parametrize("temperature", [1e-300, 0.01, 1.0, 1e300])
+@pytest.mark.parametrize("temperature", [1e-300, 0.01, 1.0, 1e6])
 def test_extreme_rows_have_a_law(row, temperature) -> None:
     p = SamplingLaw(SamplingParams(temperature=temperature, top_p=0.9))(np.array(row, dtype=np.float32))
     assert p.sum() == pytest.approx(1)

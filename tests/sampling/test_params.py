@@ -13,6 +13,7 @@ import pytest
 from truedraw.errors import BadParameter
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams, sampling_params
+from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.sampling.step import Opening, at
 
 BAD = [
@@ -27,6 +28,7 @@ BAD = [
     ("bad_words", [""]), ("bad_words", [" "]), ("bad_words", [[]]), ("bad_words", [[-1]]), ("bad_words", [3]),
     ("allowed_token_ids", []), ("allowed_token_ids", [1.5]), ("min_tokens", -1), ("min_tokens", 257),
     ("epsilon_cutoff", 1.1), ("eta_cutoff", -0.1), ("top_n_sigma", -0.5), ("xtc_probability", 1.01),
+    ("temperature", 1.1e6), ("dynatemp_range", 1e300), ("xtc_threshold", 1e-310),
     ("xtc_threshold", 0), ("xtc_threshold", 0.3), ("dynatemp_range", -1), ("dynatemp_exponent", 0),
     ("dynatemp_exponent", 2), ("mirostat", 1), ("mirostat", True), ("mirostat", "2"), ("mirostat_tau", 0),
     ("mirostat_tau", 3), ("mirostat_eta", 0.2), ("schedule", [1]), ("schedule", {"n": [[0, 1]]}),
@@ -198,3 +200,28 @@ def test_a_set_is_refused_where_the_order_matters() -> None:
     with pytest.raises(BadParameter, match="bad_words"):
         SamplingParams(bad_words=[{1, 2}])
     assert sorted(SamplingParams(allowed_token_ids={1, 2}).allowed_token_ids) == [1, 2]
+
+
+def test_the_hottest_temperature_still_orders_logits() -> None:
+    logits = np.random.default_rng(0).permutation(1000).astype(np.float32)
+    law = SamplingLaw(SamplingParams(temperature=1e6, top_k=50))
+    assert set(np.flatnonzero(law(logits))) == set(np.argsort(-logits)[:50])
+    both = SamplingLaw(SamplingParams(temperature=1e6, dynatemp_range=1e6))
+    assert np.isfinite(both(logits)).all()
+
+
+def test_the_smallest_threshold_of_xtc_leaves_a_law() -> None:
+    opening = Opening((0,), 4, (), PhiloxRandomness(1))
+    law = SamplingLaw(SamplingParams(xtc_probability=1.0, xtc_threshold=1e-300), opening)
+    found = law(np.array([0, -600, -680, -689], np.float32))
+    assert found.sum() == pytest.approx(1.0)
+    assert np.count_nonzero(found) == 1
+
+
+@pytest.mark.parametrize("name", ["top_p", "typical_p"])
+def test_a_schedule_that_comes_to_what_is_off_cuts_nothing_there(name: str) -> None:
+    logits = np.concatenate([[50.0], np.random.default_rng(0).normal(0, 0.1, 5000)]).astype(np.float32)
+    order = SamplingParams(temperature=6.0, sampler_order="llama.cpp")
+    scheduled = SamplingParams(temperature=6.0, sampler_order="llama.cpp", schedule={name: [[0, 1.0], [100, 0.9]]})
+    opening = Opening((0,), len(logits), ())
+    assert np.array_equal(SamplingLaw(scheduled, opening)(logits), SamplingLaw(order, opening)(logits))

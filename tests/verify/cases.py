@@ -100,6 +100,12 @@ TREES = [
 ENTANGLED = [
     Shape("second sibling after what grew below the first", ((ROOT, "q"), (0, "q"), (ROOT, "w"), (2, "q")),
           lambda drawing, node, above: node != 2 or drawing.tokens[1] == 1),
+    Shape("sibling after what was drawn below a certain one", ((ROOT, "c0"), (0, "q"), (ROOT, "q"), (2, "r")),
+          lambda drawing, node, above: node != 2 or drawing.tokens[1] == 0),
+    Shape("below a certain one after its sibling", ((ROOT, "c0"), (ROOT, "q"), (0, "q")),
+          lambda drawing, node, above: node != 2 or drawing.tokens[1] == 0),
+    Shape("below a certain one after what is below the next", ((ROOT, "c0"), (ROOT, "c1"), (1, "q"), (0, "q")),
+          lambda drawing, node, above: node != 3 or drawing.tokens[2] == 0),
 ]  # fmt: skip
 
 ORDERED = [*CHAINS, *PATHS, *UNEVEN, TREE_OF_PAIRS, *FLAT, *CERTAIN, *TREES]

@@ -73,6 +73,28 @@ class ResidualFromP(Traversal):
         parent.left = None
 
 
+class SampledFirst(Traversal):
+    """Sampled siblings before certain ones, whatever order they were drawn in: one may be there because of what stands
+    below a certain one."""
+
+    def stop(self, node):
+        stop = super().stop(node)
+        stop.waiting.sort(key=lambda child: self.proposal.laws[child] is None)
+        return stop
+
+
+class TriesWhereSomethingIsBelow(Traversal):
+    """A certain child is left for the end, or not, as something sampled stands below it, which its siblings decide."""
+
+    def __init__(self, proposal, rows, draws):
+        super().__init__(proposal, rows, draws)
+        self.tried = [law is not None for law in proposal.laws]
+        for node in range(len(proposal) - 1, -1, -1):
+            if self.tried[node] and proposal.parents[node] != ROOT:
+                self.tried[int(proposal.parents[node])] = True
+        self.path = [self.stop(ROOT)]
+
+
 class SkipsDuplicates(Traversal):
     """A sibling that repeats an earlier one is passed over without an update."""
 
@@ -175,7 +197,8 @@ def best_path(proposal, start, paths, rows):
 
 TRAVERSALS = [
     ForgetsTheWeight, KeepsTheWeight, ResidualWithoutWeight, ResidualOfTheFullTarget, ResidualFromP, SkipsDuplicates,
-    UncappedWeight, RowOfTheParent, OneCoinForSiblings, ResidualOfACertainDraft, SharpenedLaw,
+    UncappedWeight, RowOfTheParent, OneCoinForSiblings, ResidualOfACertainDraft, SharpenedLaw, SampledFirst,
+    TriesWhereSomethingIsBelow,
 ]  # fmt: skip
 MUTANTS = {
     **{kind.__name__: Traversing(kind) for kind in TRAVERSALS},

@@ -92,7 +92,7 @@ def bench(
     sampling_params(given)  # what is wrong should be said before the model is loaded
     sizes, speculation = sizes_of("--batch-sizes", own.batch_sizes), speculation_of(spec, model.amateur)
     prompts = read_prompts(own.prompts, own.limit, own.per_category)
-    with opened(model, apart=True) as loaded:
+    with opened(model, apart=True, configs=[speculation]) as loaded:
         arms = Arms(loaded, loaded.params(**given), speculation)
         todo = tasks(loaded, prompts, own.raw)
         done, complete = _measured(arms, todo, own.repeats)

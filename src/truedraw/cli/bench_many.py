@@ -60,7 +60,7 @@ def many(
     refuse_unused({**sampling.given(), **({"amateur": model.amateur} if model.amateur else {})}, own.peers)
     speculation = speculation_of(spec, model.amateur)
     others = model.amateur is not None or speculation.model is not None  # what they keep is not forgotten between runs
-    with opened(model, apart=others) as loaded:
+    with opened(model, apart=others, configs=[speculation]) as loaded:
         peers = peers_of(own.peers, model)
         plan = Many(loaded, prompt_of(loaded.tokenizer.encode, own.prompt_tokens), loaded.params(**given), speculation,
                     peers)  # fmt: skip

@@ -47,7 +47,7 @@ def reuse(own: ReuseFlags, model: ModelFlags, output: ReportFlags) -> None:
     plan = Repetition(n=own.n, rounds=own.rounds, seed=own.seed)
     if own.logits_cache_bytes is not None:
         plan = replace(plan, cache_bytes=bytes_of("--logits-cache-bytes", own.logits_cache_bytes))
-    with opened(model) as loaded:
+    with opened(model, configs=[]) as loaded:
         found = measured(loaded, plan, own.repeats)
         name = loaded.name
     print_found({"model": name, **found, **machine()}, lines(found), output)

@@ -50,7 +50,7 @@ def chat(
     if not output.json:
         sampling.refuse_logprobs("are told with --json only; give that, too")
     speculation, at_terminal = speculation_of(spec, model.amateur), sys.stdin.isatty() and sys.stdout.isatty()
-    with opened(model) as loaded:
+    with opened(model, configs=[speculation]) as loaded:
         conversation = Conversation(loaded, sampling.given(), speculation, own.system)
         if at_terminal:
             typer.echo(f"{loaded.name}: {HELP}", err=True)

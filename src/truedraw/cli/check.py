@@ -94,7 +94,7 @@ def check(
     prompts = spread(read_prompts(own.prompts), settings.prompts)
     if own.html is not None:
         check_folder(own.html, f"--html {own.html}")
-    with opened(model, **_from_the_start(model)) as loaded:
+    with opened(model, configs=[speculation], **_from_the_start(model)) as loaded:
         from truedraw.bench.pairs import tasks
         from truedraw.stats.check import Subject
 

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 
 from truedraw.errors import BadFile
 
 Option = Any  # typer's own class for an option is not public
+Words = tuple[str, ...]
+"""What is typed for a verb behind `truedraw`: ("bench", "many")."""
 NOT_IN_A_FILE = ("config", "help", "version")
+
+
+class Verb(NamedTuple):
+    """Its options by parameter name, and the verbs of a group by name."""
+
+    flags: Mapping[str, Option]
+    verbs: Mapping[str, Verb]
 
 
 def from_file(context: typer.Context, path: Path | None) -> Path | None:
     """Typer callback: what the file says becomes the default of the other flags."""
     if path is not None and not context.resilient_parsing:
-        group = context.parent.command if context.parent else None
-        verbs = getattr(group, "commands", {})
-        table = read(path)
-        context.default_map = settings(
-            table, str(context.info_name), {name: _flags(verbs[name]) for name in verbs}, path
-        )
+        context.default_map = settings(read(path), _words(context), _verb(context.find_root().command), path)
     return path
 
 
@@ -39,30 +43,38 @@ def read(path: Path) -> dict[str, Any]:
         raise BadFile(f"--config {path} is not TOML: {error}") from error
 
 
-def settings(
-    table: Mapping[str, Any], verb: str, verbs: Mapping[str, Mapping[str, Option]], path: Path
-) -> dict[str, Any]:
-    """Values by parameter: those at the top are for every verb, those in [generate], [chat] or [bench] for that one.
+def settings(table: Mapping[str, Any], words: Words, whole: Verb, path: Path) -> dict[str, Any]:
+    """Values by parameter: those at the top are for every verb, those in [generate] or [bench.many] for that one.
 
     Dashes and underscores are the same. Every key of every table is checked; raises BadFile with the valid ones.
     """
-    top = {key: value for key, value in table.items() if key not in verbs}
-    chosen = _checked(top, verb, verbs[verb], path)
-    for name in verbs.keys() & table.keys():
-        if not isinstance(table[name], dict):
-            raise BadFile(f"--config {path}: {name} is {table[name]!r}; [{name}] is a table of flags")
-        own = _checked(table[name], name, verbs[name], path)
-        chosen = {**chosen, **own} if name == verb else chosen
-    return chosen
+    verb = whole
+    for word in words:
+        verb = verb.verbs[word]
+    top = {key: value for key, value in table.items() if key not in whole.verbs}
+    chosen = _checked(top, words, verb.flags, path)
+    return {**chosen, **dict(_tables(table, (), whole, path)).get(words, {})}
 
 
-def _checked(table: Mapping[str, Any], verb: str, flags: Mapping[str, Option], path: Path) -> dict[str, Any]:
+def _tables(table: Mapping[str, Any], words: Words, verb: Verb, path: Path) -> Iterator[tuple[Words, dict[str, Any]]]:
+    """The values of each table that belongs to a verb of this one, or to one below that."""
+    for name in [key for key in table if key in verb.verbs]:
+        given, inner, its_words = table[name], verb.verbs[name], (*words, name)
+        if not isinstance(given, dict):
+            dotted = ".".join(its_words)
+            raise BadFile(f"--config {path}: {dotted} is {given!r}; [{dotted}] is a table of flags")
+        own = {key: value for key, value in given.items() if key not in inner.verbs}
+        yield its_words, _checked(own, its_words, inner.flags, path)
+        yield from _tables(given, its_words, inner, path)
+
+
+def _checked(table: Mapping[str, Any], words: Words, flags: Mapping[str, Option], path: Path) -> dict[str, Any]:
     values = {}
     for key, value in table.items():
         name = key.replace("-", "_")
         if name not in flags:
-            valid = ", ".join(sorted(flags))
-            raise BadFile(f"--config {path}: truedraw {verb} has no flag {key!r}; valid ones are {valid}")
+            verb, valid = " ".join(["truedraw", *words]), ", ".join(sorted(flags)) or "none"
+            raise BadFile(f"--config {path}: {verb} has no flag {key!r}; valid ones are {valid}")
         if name in values:
             raise BadFile(f"--config {path}: {name} stands there twice, once with a dash; give it once")
         values[name] = _value(key, value, flags[name], path)
@@ -79,7 +91,12 @@ def _value(key: str, value: Any, option: Option, path: Path) -> Any:
     return value if is_switch else [str(item) for item in items] if many else str(value)
 
 
-def _flags(command: Any) -> dict[str, Option]:
-    """A verb's options by parameter name; a group of verbs may have none."""
+def _words(context: Any) -> Words:
+    return () if context.parent is None else (*_words(context.parent), context.info_name)
+
+
+def _verb(command: Any) -> Verb:
+    """A verb, or a group of them, which may have no flags."""
     options = [each for each in command.params if each.param_type_name == "option"]
-    return {each.name: each for each in options if each.name not in NOT_IN_A_FILE}
+    flags = {each.name: each for each in options if each.name not in NOT_IN_A_FILE}
+    return Verb(flags, {name: _verb(inner) for name, inner in getattr(command, "commands", {}).items()})

@@ -129,7 +129,7 @@ def _one(
     if not output.json:
         sampling.refuse_logprobs("are told with --json only; give that, too")
     text, speculation = prompt_text(prompt), speculation_of(spec, model.amateur)
-    with opened(model, apart=own.compare) as loaded:
+    with opened(model, apart=own.compare, configs=[speculation]) as loaded:
         start_seconds = process_seconds()
         ids = loaded.chat_prompt([{"role": "user", "content": text}]) if own.chat and text else text
         params = _seeded(loaded.params(**given), own.compare)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,6 @@ from truedraw.models.toy import TOY_MODEL
 from truedraw.sampling.working_time import COMPILER
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from truedraw.generate.model import Model
     from truedraw.models import Checkpoint
 
@@ -30,16 +28,20 @@ NUMERICS = {ENGINE: "invariant", "pytorch": "reference"}
 
 
 @contextmanager
-def opened(flags: ModelFlags, *, apart: bool = False, **more: Any) -> Iterator[Model]:
+def opened(
+    flags: ModelFlags, *, apart: bool = False, configs: Iterable[object] | None = None, **more: Any
+) -> Iterator[Model]:
     """The model, fetched with a progress bar if need be; says so where this machine cannot keep its bits equal.
 
-    `apart`: one run finds nothing that another has computed, as a comparison of their times needs it. `more` as for
-    `load`.
+    `apart`: one run finds nothing that another has computed, as a comparison of their times needs it. `configs`: all
+    speculative configs of the run; None: nobody knows them yet. `more` as for `load`.
     """
     from truedraw.cli.models import progress_bar
+    from truedraw.cli.saving import check_saving, saving
     from truedraw.generate.loading import load
 
-    memory = memory_of(flags, apart)
+    given = {**memory_of(flags, apart), "draft": flags.draft, **more}
+    check_saving(flags.save_draft, given["draft"], configs)
     if sys.stderr.isatty():
         COMPILER.begins = notice_compiling
     with progress_bar() as progress:
@@ -55,14 +57,12 @@ def opened(flags: ModelFlags, *, apart: bool = False, **more: Any) -> Iterator[M
             amateur=flags.amateur,
             contrastive_alpha=flags.contrastive_alpha,
             contrastive_beta=flags.contrastive_beta,
-            **{**memory, "draft": flags.draft, **more},
+            **given,
         )
-    with model, frozen():
+    with model, frozen(), saving(model, flags.save_draft):
         notice_invariance(model.engine)
         notice_not_kept(model.engine)
         yield model
-        if flags.save_draft is not None:
-            save_draft(model, flags.save_draft)
 
 
 @contextmanager
@@ -75,18 +75,6 @@ def frozen() -> Iterator[None]:
         gc.unfreeze()
 
 
-def save_draft(model: Model, path: Path) -> None:
-    """Write what the head learnt, and say what that was; a run that taught it nothing is no failure."""
-    try:
-        learnt = model.save_draft(path)
-    except BadParameter as error:
-        typer.echo(f"--save-draft: nothing is written: {error}", err=True)
-        return
-    before, after = learnt.acceptance
-    said = f"kept {after:.3f} of what it drafted at {learnt.places} places, {before:.3f} without what it learnt"
-    typer.echo(f"--save-draft: {path}: the head {said}", err=True)
-
-
 def memory_of(flags: ModelFlags, apart: bool = False) -> dict[str, Any]:
     """Amounts of memory that the engine is to be told; raises BadParameter."""
     found: dict[str, Any] = {}
@@ -94,6 +82,12 @@ def memory_of(flags: ModelFlags, apart: bool = False) -> dict[str, Any]:
         found["cache_bytes"] = bytes_of("--cache-bytes", flags.cache_bytes)
     if flags.prefix_cache_bytes is not None:
         found["prefix_cache_bytes"] = bytes_of("--prefix-cache-bytes", flags.prefix_cache_bytes, least=0)
+    whole, part = found.get("cache_bytes"), found.get("prefix_cache_bytes", 0)
+    if whole is not None and part > whole:
+        raise BadParameter(
+            "--prefix-cache-bytes",
+            f"got {flags.prefix_cache_bytes}, but it is a part of --cache-bytes {flags.cache_bytes}; give at most that",
+        )
     if flags.fixed_after is not None:
         found["fixed_after"] = flags.fixed_after
     if apart and found.get("prefix_cache_bytes"):

@@ -89,7 +89,7 @@ def draw(plan: Plan, run: Recording) -> bool:
         run.tally.before, run.tally.before_failed = len(done), sum(done.values())
         if len(done) >= len(plan.sweep):
             return True
-        with opened(plan.model) as loaded:
+        with opened(plan.model, configs=[plan.sweep.speculative]) as loaded:
             sweep = asked(loaded, plan)
             longest = loaded.params(**sweep.params).max_tokens
             work = Work(len(sweep), longest, lambda batch, emit: run_sweep(batch, sweep, done, emit))

@@ -48,9 +48,11 @@ def draft(
     --output, one JSON object goes to stdout. Needs the extra "torch".
     """
     from truedraw.cli.found import print_found
+    from truedraw.distill.outputs import check_outputs
 
     network = chosen(head, text.seed)
     plan = plan_of(own, text, network.head, model, sizes_of(sizes, network.head.kind))
+    check_outputs(plan)
     try:
         found = trained(plan, network.layers, model)
     except KeyboardInterrupt:

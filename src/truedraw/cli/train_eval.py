@@ -64,7 +64,8 @@ def evaluate(
     if own.write_card is not None:
         check_card(own.write_card, head, speculation)
     prompts = read_prompts(own.prompts, own.limit, own.per_category)
-    with opened(model, apart=True, **({} if head is None else {"draft": head})) as loaded:
+    drafts = {} if head is None else {"draft": head}
+    with opened(model, apart=True, configs=[speculation], **drafts) as loaded:
         plan = Plan(loaded, speculation, tasks(loaded, prompts, own.raw), own.repeats)
         sections, complete = measured(plan, points)
         found = {**told(plan, own, sections, complete), **conditions(plan, points, model)}

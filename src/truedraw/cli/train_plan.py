@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from truedraw.cli.flags import ModelFlags
 from truedraw.cli.train_flags import LimitFlags, TextFlags
-from truedraw.errors import BadFile, BadParameter
+from truedraw.errors import BadParameter
 
 if TYPE_CHECKING:
     from truedraw.distill.plan import HeadPlan, Limits, Plan, Sizes, TextPlan
@@ -37,11 +37,11 @@ def plan_of(own: LimitFlags, text: TextFlags, head: HeadPlan, model: ModelFlags,
     if head.kind in FOLDERS and sizes is None:
         raise BadParameter("--kind", f"{head.kind} is no head; choose another kind")
     output = own.output or Path(OUTPUTS.get(head.kind, HEAD_FILE))
+    if not output.name:
+        raise BadParameter("--output", f"{output} is a folder that is there already; give another name")
     work, limits = own.work or output.with_suffix(".work"), _limits(own, text, model.threads)
     plan = Plan(output, work, _texts(text), head, limits, law_of(model), own.overwrite, sizes or Sizes())
     plan.check()
-    if not output.parent.is_dir():
-        raise BadFile(f"--output {output} cannot be written; give a file in a folder that exists")
     return plan
 
 

@@ -103,7 +103,7 @@ def tune(
     further, seconds = further_configs(own.candidate or ()), seconds_of("--budget", own.budget)
     prompts = read_prompts(own.prompts, own.limit, own.per_category)
     refuse(own.output, own.overwrite)
-    with opened(model, apart=True) as loaded:
+    with opened(model, apart=True, configs=further) as loaded:
         params = loaded.params(**given)
         tuning = _begun(loaded, params, prompts, own.raw, (further, seconds))
         complete = _measured(tuning, seconds)

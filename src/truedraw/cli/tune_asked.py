@@ -10,6 +10,8 @@ import typer
 from truedraw.cli.grouping import ORDER
 from truedraw.errors import BadParameter
 
+TRY = "--try"
+
 
 def seed_of(context: typer.Context, seed: int | None) -> int | None:
     """What --seed and --no-seed make of one another; raises BadParameter where both are given in one place."""
@@ -32,8 +34,8 @@ def further_configs(texts: Sequence[str]) -> list[Mapping[str, Any]]:
     from truedraw.cli.speculating import config_of
     from truedraw.generate.speculation import OFF, speculation
 
-    further: list[Mapping[str, Any]] = [config_of("--candidate", text) for text in texts]
+    further: list[Mapping[str, Any]] = [config_of(TRY, text) for text in texts]
     for config in further:
         if speculation(config or None).method == OFF:
-            raise BadParameter("--candidate", "plain sampling is measured in any case; leave it out")
+            raise BadParameter(TRY, "plain sampling is measured in any case; leave it out")
     return further

@@ -48,10 +48,14 @@ class Account:
         self._now = Now()
 
     def explanation(self) -> Explanation:
-        """So far; what passes cost is taken from what is known of them by now."""
-        widths = {key: self._priced(*key, passes) for key, passes in self._passes.items()}
+        """So far; what passes cost is taken from what is known of them by now.
+
+        Any thread may ask: the sums go on meanwhile, and what belongs to one round may be there in part.
+        """
         found = Explanation()
-        found.add(replace(self._sums, widths=widths))  # a copy, since the sums go on
+        found.add(replace(self._sums, widths=self._passes))
+        found.rivalries = {pair: rivalry for pair, rivalry in found.rivalries.items() if rivalry.times}
+        found.widths = {key: self._priced(*key, passes) for key, passes in found.widths.items() if passes.rounds}
         return found
 
     def begin(

@@ -121,16 +121,16 @@ class Explanation:
         return self._ratio("tokens", "seconds")
 
     def add(self, other: Explanation) -> None:
-        """Another run's."""
+        """Another run's, which may go on in another thread."""
         self.rounds += other.rounds
         self.draft_rounds += other.draft_rounds
-        for name, use in other.drafters.items():
+        for name, use in other.drafters.copy().items():
             self.drafters.setdefault(name, Use()).add(use)
-        for pair, rivalry in other.rivalries.items():
+        for pair, rivalry in other.rivalries.copy().items():
             self.rivalries.setdefault(pair, Rivalry()).add(rivalry)
-        for why, stay in other.plain.items():
+        for why, stay in other.plain.copy().items():
             self.plain.setdefault(why, Stay()).add(stay)
-        for width, passes in other.widths.items():
+        for width, passes in other.widths.copy().items():
             self.widths.setdefault(width, Passes()).add(passes)
 
     def to_dict(self) -> dict[str, Any]:

@@ -24,6 +24,9 @@ windows.py      the rows of one step
 gradients.py    the gradient of one step
 checkpoint.py   weights, optimiser and history on disk
 schedule.py     how fast, and by which loss
+read_values.py  whether what was read of JSON is what a training writes
+state.py        where a training is, as its checkpoint says
+outputs.py      whether what is written at the end can be written
 starting.py     a head and its optimiser out of arrays
 training.py     the loop, whatever learns
 learner.py      a head that learns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from shutil import copyfile
 from typing import Any
@@ -16,7 +16,25 @@ from truedraw.whole_files import replacing, to_disk
 
 Arrays = dict[str, NDArray[Any]]
 BEFORE = ".before"
+KEPT = "texts and features are kept"
 FACTS = "facts"
+
+
+class Stored(Arrays):
+    """The arrays of the checkpoint at `path`; one that it lacks raises BadFile where it is asked for."""
+
+    def __init__(self, path: Path, arrays: Arrays) -> None:
+        super().__init__(arrays)
+        self._path = path
+
+    def check(self, names: Iterable[str]) -> None:
+        """Raises BadFile where one of these is not there."""
+        for name in names:
+            if name not in self:
+                raise damaged(self._path, f"it lacks {name}")
+
+    def __missing__(self, name: str) -> NDArray[Any]:
+        raise damaged(self._path, f"it lacks {name}")
 
 
 def write_checkpoint(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
@@ -31,7 +49,7 @@ def write_checkpoint(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapp
             copyfile(path, before(path))
 
 
-def read_checkpoint(path: Path) -> tuple[Arrays, dict[str, Any]] | None:
+def read_checkpoint(path: Path) -> tuple[Stored, Any] | None:
     """None where there is none; raises BadFile for one that is cut or damaged."""
     from safetensors import SafetensorError, safe_open
 
@@ -40,11 +58,22 @@ def read_checkpoint(path: Path) -> tuple[Arrays, dict[str, Any]] | None:
     try:
         with safe_open(path, "np") as file:
             facts = json.loads(file.metadata()[FACTS])
-            return {name: file.get_tensor(name) for name in file.keys()}, facts  # noqa: SIM118 - no mapping
+            return Stored(path, {name: file.get_tensor(name) for name in file.keys()}), facts  # noqa: SIM118 - no mapping
     except (OSError, SafetensorError, TypeError, KeyError, ValueError) as error:
-        raise BadFile(
-            f"{path} is cut or damaged ({error}); {_what_to_do(path)}; texts and features are kept"
-        ) from error
+        raise damaged(path, error) from error
+
+
+def read_beside(path: Path, main: Path) -> Stored:
+    """The arrays of the checkpoint that belongs to `main`; raises BadFile, also where there is none."""
+    found = read_checkpoint(path)
+    if found is None:
+        raise BadFile(f"{path} is gone, and {main} goes on from it; {_what_to_do(path, str(main))}; {KEPT}")
+    return found[0]
+
+
+def damaged(path: Path, why: object) -> BadFile:
+    """What to raise for a checkpoint that no training wrote like this."""
+    return BadFile(f"{path} is cut or damaged ({why}); {_what_to_do(path)}; {KEPT}")
 
 
 def before(path: Path) -> Path:
@@ -58,7 +87,7 @@ def forget_checkpoints(path: Path) -> None:
         each.unlink(missing_ok=True)
 
 
-def _what_to_do(path: Path) -> str:
+def _what_to_do(path: Path, removed: str = "it") -> str:
     if before(path).exists():
         return f"the last good one is {before(path)}: move it to {path} to go on from there"
-    return "remove it to train anew"
+    return f"remove {removed} to train anew"

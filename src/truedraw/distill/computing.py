@@ -27,6 +27,7 @@ class Computed(NamedTuple):
     rows: int
     seconds: float
     all_texts: bool  # False: the bytes or the time ended before the texts did
+    needed_bytes: int | None = None  # of all texts, where the bytes ended
 
 
 def compute(engine: Engine, texts: Iterable[Text], store: Store, limit: tuple[int, Clock, Tell, int]) -> Computed:
@@ -38,7 +39,9 @@ def compute(engine: Engine, texts: Iterable[Text], store: Store, limit: tuple[in
     most_rows = min(wanted, most_bytes // store.shape.row_bytes)
     check_space(store.folder, max(0, most_rows - store.rows) * store.shape.row_bytes)
     for text in islice(texts, store.texts, None):
-        if store.rows + len(text.answer) > most_rows or (clock.over and store.rows):
+        if store.rows + len(text.answer) > most_rows:
+            return Computed(store.texts, store.rows, store.seconds, False, wanted * store.shape.row_bytes)
+        if clock.over and store.rows:
             return Computed(store.texts, store.rows, store.seconds, all_texts=False)
         features, rows, _ = features_of(engine, text)
         store.append(features, rows, text.temperature, clock.seconds)

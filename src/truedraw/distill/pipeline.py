@@ -20,7 +20,8 @@ from truedraw.whole_files import replacing
 
 if TYPE_CHECKING:
     from truedraw.distill.learner import HeadLearner
-    from truedraw.distill.training import State, Training
+    from truedraw.distill.state import State
+    from truedraw.distill.training import Training
     from truedraw.generate.model import Model
 
 

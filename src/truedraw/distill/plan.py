@@ -128,34 +128,22 @@ class Plan:
         return self.output.with_suffix(PAGE)
 
     def check(self) -> None:
-        """Raises BadParameter for what is wrong before a model is loaded."""
-        from truedraw.distill.folders import check_output, check_work
+        """Raises BadParameter for what is wrong before a model is loaded; what is written at last: outputs.py."""
+        from truedraw.distill.folders import check_work
         from truedraw.distill.losses import loss_of
-        from truedraw.sampling.params import sampling_params
+        from truedraw.sampling.ranges import NOT_NEGATIVE
 
         loss_of(self.head.loss)
         shape_of(self.head.kind, self.head.hidden, self.head.heads)
         for temperature in self.texts.temperatures:
-            sampling_params({"temperature": temperature})
+            NOT_NEGATIVE.check("--temperatures", temperature)
         if not self.texts.temperatures:
             raise BadParameter("--temperatures", "got none; give numbers with commas between them, as in 1,0.7")
         if self.texts.prompts is not None and self.texts.documents:
             raise BadParameter("--documents", "goes without --prompts: documents are trained on as they are; give one")
         if self.texts.openers and (self.texts.prompts is not None or self.texts.documents):
             raise BadParameter("--openers", "goes without --prompts and --documents: nothing is asked then; give one")
-        if self.head.init_from is not None and self.output.exists() and self.output.samefile(self.head.init_from):
-            raise BadParameter("--output", f"{self.output} is the head that is trained further; name another file")
-        if self.page == self.output:
-            raise BadParameter("--output", f"{self.output} is what the report would be called; give another ending")
         check_work(self.work)
-        if self.head.kind == TRANSFORMER:
-            from truedraw.distill.independent.export import KIND
-
-            check_output(self.output, KIND)
-        if self.head.kind == EAGLE3:
-            from truedraw.draft.eagle.card import KIND as EAGLE_KIND
-
-            check_output(self.output, EAGLE_KIND)
 
 
 def shape_of(kind: str, hidden: int | None, heads: int | None) -> tuple[int | None, int | None]:

@@ -16,12 +16,13 @@ from truedraw.distill.store import Shape, Store
 from truedraw.distill.tables import Tables, tables_of
 from truedraw.distill.texts import NAME, Gathered, Text, gather, read_texts
 from truedraw.distill.watching import Keeping
-from truedraw.errors import BadFile
+from truedraw.errors import BadFile, BadParameter
 
 if TYPE_CHECKING:
     from truedraw.generate.model import Model
 
 FEWEST_ROWS = 5  # of a text: a row to begin at, and a chain of four behind it
+MEGABYTE = 1 << 20
 WHOLE = "whole"  # where in --work features of whole texts lie
 LEAST_TRAINING = 0.2  # of the budget: what is trained in any case, however long the stages before took
 
@@ -42,9 +43,7 @@ def prepared(model: Model, plan: Plan, tell: Tell) -> Prepared:
     check_readout(model.engine, tables)
     check_init(plan.head, model)
     texts, done = _written_and_seen(model, plan, tell)
-    data = Rows(plan.work, _shape(model))
-    data.check(FEWEST_ROWS)
-    return Prepared(tables, data, texts, done)
+    return Prepared(tables, _enough(Rows(plan.work, _shape(model)), done, plan), texts, done)
 
 
 def prepared_whole(model: Model, plan: Plan, tell: Tell) -> Prepared:
@@ -60,9 +59,20 @@ def prepared_whole(model: Model, plan: Plan, tell: Tell) -> Prepared:
     seconds = {stage: None if limit is None else limit * share for stage, share in WHOLE_SHARES.items()}
     texts = gather(model, plan.texts, plan.work, settings, (seconds[TEXTS], tell), plan.overwrite)
     done = _seen_whole(model, plan, settings, (_more(seconds, texts), tell))
-    data = Rows(folder, _shape(model))
+    return Prepared(tables, _enough(Rows(folder, _shape(model)), done, plan), texts, done)
+
+
+def _enough(data: Rows, done: Computed, plan: Plan) -> Rows:
+    """Raises BadParameter where so few features had no room for more, BadFile where there is too little text."""
+    if done.needed_bytes is not None and not data.is_enough(FEWEST_ROWS):
+        most, each = plan.limits.feature_bytes, data.shape.row_bytes
+        raise BadParameter(
+            "--feature-bytes",
+            f"{most:,} bytes hold {most // each:,} tokens of text at {each:,} bytes each, too few to train on; give "
+            f"{-(-done.needed_bytes // MEGABYTE)}M, which holds all that is there, or more; the texts are kept",
+        )
     data.check(FEWEST_ROWS)
-    return Prepared(tables, data, texts, done)
+    return data
 
 
 def _more(seconds: dict[str, float | None], texts: Gathered) -> float | None:
@@ -93,7 +103,8 @@ def text_settings(model: Model, plan: Plan) -> dict[str, Any]:
     texts = plan.texts
     for path in texts.documents:
         if not path.is_file():
-            raise BadFile(f"{path} cannot be read: there is no such file; give files with text")
+            why = "it is no regular file" if path.exists() else "there is no such file"
+            raise BadFile(f"{path} cannot be read: {why}; give files with text")
     return {
         "kind": "draft texts",
         **plan.identity,

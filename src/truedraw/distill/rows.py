@@ -43,12 +43,16 @@ class Rows:
 
     def check(self, fewest: int) -> None:
         """Raises BadFile where there is too little to train on and to hold out."""
-        followed = self.followed(fewest)
-        if not (followed & self.held).any() or not (followed & ~self.held).any():
+        if not self.is_enough(fewest):
             raise BadFile(
                 f"there is too little text to train on: {self.num_texts} texts with {self.count} tokens; at least two "
                 f"texts of more than {fewest} tokens are needed, and useful heads take hundreds of thousands of tokens"
             )
+
+    def is_enough(self, fewest: int) -> bool:
+        """Whether more than so many rows of a text can be trained on, and as many are held out."""
+        followed = self.followed(fewest)
+        return bool((followed & self.held).any() and (followed & ~self.held).any())
 
     def followed(self, by: int) -> NDArray[np.bool_]:
         """[rows]: whether so many more rows of the same text follow."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -51,15 +51,19 @@ def head_of(network: Network, tables: Tables, arrays: Mapping[str, Any]) -> Head
 
 
 def optimiser_of(weights: Mapping[str, Any], rate: float, arrays: Mapping[str, Any], step: int) -> Any:
-    """AdamW, with what it remembered."""
+    """AdamW, with what it remembered after `step` steps."""
     import torch
 
     found = torch.optim.AdamW(list(weights.values()), lr=rate, betas=BETAS, weight_decay=DECAY)
-    for name, values in weights.items():
-        if MEAN + name in arrays:
-            mean, square = (torch.tensor(arrays[kind + name]) for kind in (MEAN, SQUARE))
-            found.state[values] = {"step": torch.tensor(float(step)), "exp_avg": mean, "exp_avg_sq": square}
+    for name, values in weights.items() if step else ():
+        mean, square = (torch.tensor(arrays[kind + name]) for kind in (MEAN, SQUARE))
+        found.state[values] = {"step": torch.tensor(float(step)), "exp_avg": mean, "exp_avg_sq": square}
     return found
+
+
+def weights_in(arrays: Mapping[str, Any], names: Iterable[str]) -> Arrays:
+    """The weights among arrays, in one order always: the length of a gradient is summed in it."""
+    return {name: np.asarray(arrays[WEIGHT + name]) for name in sorted(names)}
 
 
 def learnt_arrays(weights: Mapping[str, Any], optimiser: Any, moments: bool) -> Arrays:

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.distill.read_values import is_number, is_temperature, is_whole
 from truedraw.errors import BadFile, BadParameter
 from truedraw.generate.offline.journal import SYNC_SECONDS, Journal
 
@@ -144,9 +145,9 @@ def check_space(folder: Path, needed_bytes: int) -> None:
 def rows_of(line: Mapping[str, Any], folder: Path) -> int:
     """Raises BadFile."""
     rows = line.get("rows")
-    if not isinstance(rows, int) or rows < 1 or "seconds" not in line or "temperature" not in line:
+    if not (is_whole(rows, least=1) and is_number(line.get("seconds")) and is_temperature(line)):
         raise BadFile(f"{folder / INDEX} holds a line that is not ours; give another --work, or --overwrite")
-    return rows
+    return int(line["rows"])
 
 
 def _check_whole(path: Path, size: int) -> None:

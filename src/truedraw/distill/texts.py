@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from truedraw.distill.clock import Clock
 from truedraw.distill.plan import TEXTS, Tell, TextPlan
+from truedraw.distill.read_values import are_whole, is_number, is_temperature
 from truedraw.errors import BadFile
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from truedraw.generate.offline.journal import Journal
 
 NAME = "texts.jsonl"
+KEY = 2  # numbers that a text is known by: round and number in it, or document and place
 WATCH = "watch"  # in a record that was just drawn: what was seen meanwhile
 Record = dict[str, Any]
 
@@ -48,7 +50,7 @@ def gather(model: Model, plan: TextPlan, folder: Path, settings: Mapping[str, An
     seconds, tell = limit
     with Journal(folder / NAME, settings, overwrite) as journal:
         journal.renew()
-        found = _counted(journal.records(), folder / NAME)
+        found = _counted(checked(journal.records(), folder / NAME))
         clock = Clock(found.seconds, seconds)
         if not _enough(found, plan, clock):
             done = [tuple(record["key"]) for record in journal.records()]
@@ -63,8 +65,16 @@ def read_texts(folder: Path) -> Iterator[Text]:
     """Those that are there, in their order; raises BadFile."""
     from truedraw.generate.offline.journal import read_records
 
-    for record in read_records(folder / NAME):
-        yield _text(record, folder / NAME)
+    for record in checked(read_records(folder / NAME), folder / NAME):
+        yield _text(record)
+
+
+def checked(records: Iterable[Record], path: Path) -> Iterator[Record]:
+    """The lines of a journal of texts; raises BadFile for what no run wrote."""
+    for number, record in enumerate(records, start=1):
+        if not _is_ours(record):
+            raise BadFile(f"{path}, line {number}, is no text of ours; give another --work, or --overwrite")
+        yield record
 
 
 def _source(
@@ -94,7 +104,7 @@ def _written(
         watch = record.pop(WATCH, None)
         journal.append({**record, "seconds": round(clock.seconds, 3)})
         if keeping is not None:
-            keeping.add(found.texts, Text(record["prompt"], record["answer"], record["temperature"]), watch)
+            keeping.add(found.texts, _text(record), watch)
         found = Gathered(found.texts + 1, found.tokens + len(record["answer"]), clock.seconds)
         tell(TEXTS, _share(found, plan, clock), _words(found))
         if _enough(found, plan, clock):
@@ -102,20 +112,23 @@ def _written(
     return found
 
 
-def _counted(records: Iterable[Record], path: Path) -> Gathered:
+def _counted(records: Iterable[Record]) -> Gathered:
     texts = tokens = 0
     seconds = 0.0
     for record in records:
-        texts, tokens = texts + 1, tokens + len(_text(record, path).answer)
+        texts, tokens = texts + 1, tokens + len(record["answer"])
         seconds = float(record["seconds"])
     return Gathered(texts, tokens, seconds)
 
 
-def _text(record: Record, path: Path) -> Text:
-    try:
-        return Text(list(record["prompt"]), list(record["answer"]), record["temperature"])
-    except (KeyError, TypeError) as error:
-        raise BadFile(f"{path} holds a line that is no text of ours; give another --work, or --overwrite") from error
+def _text(record: Record) -> Text:
+    return Text(record["prompt"], record["answer"], record["temperature"])
+
+
+def _is_ours(record: Record) -> bool:
+    key, seconds = record.get("key"), record.get("seconds")
+    tokens = are_whole(record.get("prompt")) and are_whole(record.get("answer"))
+    return tokens and are_whole(key) and len(record["key"]) == KEY and is_number(seconds) and is_temperature(record)
 
 
 def _enough(found: Gathered, plan: TextPlan, clock: Clock) -> bool:

@@ -7,18 +7,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
-from truedraw.distill.checkpoint import Arrays, forget_checkpoints, read_checkpoint, write_checkpoint
+from truedraw.distill.checkpoint import (
+    Arrays,
+    damaged,
+    forget_checkpoints,
+    read_beside,
+    read_checkpoint,
+    write_checkpoint,
+)
 from truedraw.distill.clock import Clock
 from truedraw.distill.gradients import Blend, Seen, survival_of
 from truedraw.distill.learning import Course, Learner
 from truedraw.distill.plan import TRAINING, Limits, Tell
 from truedraw.distill.schedule import fallen, share_of, warmth
-from truedraw.distill.windows import POSITIONS
+from truedraw.distill.state import KEPT_AT_FIRST, State, state_of
 from truedraw.errors import TrainingError
 
 LONGEST_GRADIENT = 1.0
@@ -27,7 +34,6 @@ PATIENT_UNTIL = 0.5  # of a training that goes on from another one: a high rate 
 PROGRESS = 1e-4  # tokens a round that count as such
 SEEN_EVERY = 20  # steps
 SMOOTH = 0.9  # of what was seen before
-KEPT_AT_FIRST = 0.4  # acceptance, before any was seen
 POINTS = 100  # of the curves
 CHECKPOINT_SECONDS = 30.0
 
@@ -35,28 +41,10 @@ CHECKPOINT_SECONDS = 30.0
 Learns = TypeVar("Learns", bound=Learner)
 
 
-@dataclass(slots=True)
-class State:
-    """Where a training is."""
-
-    step: int = 0
-    tokens: int = 0  # rows learnt from, each time they were
-    seconds: float = 0.0
-    loss: float = 0.0  # smoothed
-    kept: list[float] = field(default_factory=lambda: [KEPT_AT_FIRST] * POSITIONS)  # acceptance, smoothed
-    best: float = 0.0  # tokens a round
-    best_step: int = 0
-    stale: int = 0  # looks since
-    looked: int = -1  # which look was the last
-    pointed: int = -1  # which point of the curves
-    curve: list[dict[str, Any]] = field(default_factory=list)
-    looks: list[dict[str, Any]] = field(default_factory=list)
-
-
 class Training(Generic[Learns]):
     """Of what `opened` makes from the arrays of a checkpoint and its step, None and 0 at the beginning.
 
-    The checkpoint is at `path`, the best weights so far stand beside it.
+    The checkpoint is at `path`, the best weights so far stand beside it. Raises BadFile where one of both is damaged.
     """
 
     def __init__(
@@ -68,9 +56,10 @@ class Training(Generic[Learns]):
             forget_checkpoints(self.best_path)
         self._course = course
         found = read_checkpoint(path)
-        known = None if found is None else State(**found[1])
+        known = None if found is None else state_of(found[1], path)
         self.learner = opened(None if found is None else found[0], known.step if known else 0)
         self.state = known or State(kept=[KEPT_AT_FIRST] * self.learner.positions)
+        self._check()
 
     def run(self, limits: Limits, seconds: float | None, tell: Tell, until: float = 1.0) -> None:
         """Until time or steps are over, or nothing gets better; or until this share of them, to go on later.
@@ -102,10 +91,16 @@ class Training(Generic[Learns]):
         return self.best_path.exists()
 
     def best(self) -> Arrays:
-        """The weights that did best on held-out text."""
-        found = read_checkpoint(self.best_path)
-        assert found is not None
-        return found[0]
+        """The weights that did best on held-out text; raises BadFile where they are damaged or gone."""
+        return read_beside(self.best_path, self.path)
+
+    def _check(self) -> None:
+        """Before any step: what is damaged would be found out behind the last one."""
+        kept, positions = len(self.state.kept), self.learner.positions
+        if kept != positions:
+            raise damaged(self.path, f"it has kept drafts at {kept} positions of {positions}")
+        if self.state.best:
+            read_beside(self.best_path, self.path).check(self.learner.arrays(moments=False))
 
     def _step(self, done: float) -> None:
         """One; nothing has changed where its gradient is no number."""

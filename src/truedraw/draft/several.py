@@ -14,6 +14,7 @@ from truedraw.draft.chances import OwnChance
 from truedraw.draft.site import Inner, close_each, hear
 from truedraw.errors import BadParameter
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, LooksAhead, Proposal, Randomness, Scores
+from truedraw.sampling.values import shown
 
 ALWAYS_GOOD = ("suffix", "ngram-lm")
 """Drafters that need nothing but the text: one for what repeats, one for what does not."""
@@ -110,14 +111,14 @@ class SeveralDrafters:
 def named(configs: Sequence[Mapping[str, Any] | str]) -> dict[str, Mapping[str, Any]]:
     """Configs by a name for each: its method and settings. Raises BadParameter."""
     if isinstance(configs, str | bytes) or not isinstance(configs, Sequence) or not configs:
-        raise BadParameter("auto_sources", f"got {configs!r:.60}; give a list of methods or speculative configs")
+        raise BadParameter("auto_sources", f"got {shown(configs)}; give a list of methods or speculative configs")
     found: dict[str, Mapping[str, Any]] = {}
     for config in configs:
         whole = {"method": config} if isinstance(config, str) else config
         if isinstance(whole, Mapping) and "method" not in whole and "model" in whole:
             whole = {"method": "model", **whole}
         if not isinstance(whole, Mapping) or not isinstance(whole.get("method"), str):
-            raise BadParameter("auto_sources", f"got {config!r:.60} in it; give a method, or a config with a method")
+            raise BadParameter("auto_sources", f"got {shown(config)} in it; give a method, or a config with a method")
         if whole["method"] in ("none", "auto"):
             raise BadParameter(
                 "auto_sources", f"{whole['method']} drafts nothing by itself; plain sampling is a choice anyway"
@@ -137,7 +138,10 @@ def name_of(method: str, settings: Mapping[str, Any]) -> str:
 
 def short(value: Any) -> str:
     """A setting in few characters; long ones that begin alike differ at their ends."""
-    text = str(value)
+    try:
+        text = str(value)
+    except ValueError:  # a number of more digits than Python writes out
+        return shown(value)
     if len(text) <= LONGEST_TOLD:
         return text
     return f"{text[: LONGEST_TOLD // 2]}...{blake2b(text.encode(), digest_size=4).hexdigest()}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 from truedraw.control.payoff import PayoffController
 from truedraw.draft.site import close
@@ -26,6 +27,7 @@ from truedraw.generate.request import Request
 from truedraw.generate.result import Result
 from truedraw.generate.scheduler import Scheduler
 from truedraw.generate.shared_drafters import SharedDrafters
+from truedraw.generate.taking_turns import TakingTurns
 from truedraw.protocol import Observer
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.values import shown
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 class Batch(OnePlace):
     """Add requests, then take what is `completed()`. Use it in a `with` block, or call close().
+
+    One that nobody holds any more is closed, too; runs of it that somebody holds keep what they have.
 
     One thread drives it; others may add and cancel meanwhile. `logits_cache_bytes`: memory for rows of logits that
     other samples may meet again; 0 turns that off.
@@ -51,6 +55,8 @@ class Batch(OnePlace):
         self._scheduler = Scheduler(model.engine, PayoffController(model.experience), limits, cache, model.turns)
         self._drafters = SharedDrafters()
         self._open: dict[Job, Generation] = {}
+        self._left = finalize(self, abandon, self._scheduler, self._drafters, model.turns)
+        self._left.atexit = False
 
     def add(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
             observer: Observer | None = None, **sampling: Any) -> Generation:  # fmt: skip
@@ -106,10 +112,11 @@ class Batch(OnePlace):
         return self._cache.use
 
     def close(self) -> None:
-        """Cancel what is left; its texts keep what they have."""
+        """Cancel what is left; its texts keep what they have. After an interruption, call it once more."""
         with self._model.turns:
             self._scheduler.close()
             self._drafters.close()
+        self._left.detach()
 
     def __repr__(self) -> str:
         name, requests = shown(self._model.name), len(self._open)
@@ -123,6 +130,12 @@ class Batch(OnePlace):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def abandon(scheduler: Scheduler, drafters: SharedDrafters, turns: TakingTurns) -> None:
+    """What a batch holds that the garbage collector has found."""
+    scheduler.abandon()
+    turns.soon(drafters.close)
 
 
 class End:

@@ -40,13 +40,13 @@ class Crowd:
         self.running: list[Sample] = []
         self.evicted: list[Sample] = []
         self.jobs: dict[int, Job] = {}  # by the numbers of the samples that run or are evicted
-        self._shared = SharedPrompts(engine)
+        self.shared = SharedPrompts(engine)
         self._full = False  # there was no room, and nobody has left since
 
     def join(self, job: Job) -> None:
         """At the end of the queue."""
         self.waiting.append(job)
-        self._shared.expect(job)
+        self.shared.expect(job)
 
     def admit(self) -> None:
         """Let in whom there is room for; nobody overtakes those who gave up their pages."""
@@ -69,7 +69,7 @@ class Crowd:
 
     def make_room(self, turn: Turn) -> bool:
         """Take the youngest out of a pass and back into the queue; False where only one is left."""
-        if self._shared.clear():
+        if self.shared.clear():
             return True
         self._full = True
         holders = [job for job in self.opened if job.root is not None and self._holds(job, turn)]
@@ -92,23 +92,25 @@ class Crowd:
             return self.jobs[self.running[0].number]
         return next(job for job in self.opened if job.root is turn.fills[0].sequence)
 
-    def leave(self, sample: Sample) -> Job:
-        """A sample of the job that is returned has ended."""
-        queue = self.running if sample in self.running else self.evicted
-        queue.remove(sample)
+    def leave(self, job: Job, sample: Sample) -> None:
+        """A sample of the job has ended. May be repeated, as `drop`: an interruption may come anywhere."""
+        for queue in (self.running, self.evicted):
+            if sample in queue:
+                queue.remove(sample)
         sample.sequence.close()
         self._full = False
-        return self.jobs.pop(sample.number)
+        self.jobs.pop(sample.number, None)
+        job.end(sample)
 
     def drop(self, job: Job) -> None:
-        """Nothing of the job is to begin any more."""
+        """The job ends, with what is left of it."""
+        for sample in tuple(job.live):
+            self.leave(job, sample)
         if job in self.opened:
             self.opened.remove(job)
         elif job in self.waiting:
             self._call(job)
-        if job.root is not None:
-            job.root.close()
-            job.root = None
+        job.drop()
         self._full = False
 
     def _readmit(self) -> None:
@@ -121,12 +123,12 @@ class Crowd:
     def _call(self, job: Job) -> None:
         """Out of the queue."""
         self.waiting.remove(job)
-        self._shared.forget(job)
+        self.shared.forget(job)
 
     def _open(self, job: Job) -> bool:
         """Whether it was let in, or has failed; False where it has to wait."""
         try:
-            root = job.open(self._engine, self._shared.text(job))
+            root = job.open(self._engine, self.shared.text(job))
             has_room = not (self.running or self.opened) or self._fits(root)
         except Exception as error:  # an engine of somebody else may raise anything
             self._call(job)
@@ -144,8 +146,8 @@ class Crowd:
     def _begin(self, job: Job) -> None:
         """Start samples of the job: once its prompt is computed where several share it, at once where one is left."""
         try:
-            self._shared.keep(job)
-            shared = self._shared.is_wanted(job)
+            self.shared.keep(job)
+            shared = self.shared.is_wanted(job)
             while job.remaining and len(self.running) < self._limits.max_running and job.is_ready(shared):
                 sample = job.begin(self._engine, self._cache)
                 self.jobs[sample.number] = job
@@ -164,10 +166,10 @@ class Crowd:
 
     def _is_begun(self, job: Job) -> bool:
         """Whether its prompt, or one that begins like it, is being computed: once it is, they can share that."""
-        if self._shared.text(job) is not None:
+        if self.shared.text(job) is not None:
             return False
         unfinished = self._unfinished()
-        if self._shared.is_wanted(job) and any(each.prompt == job.prompt for each in unfinished):
+        if self.shared.is_wanted(job) and any(each.prompt == job.prompt for each in unfinished):
             return True
         return begins_alike(job.prompt, [*(sample.sequence for sample in self.running), *unfinished.values()])
 
@@ -179,7 +181,7 @@ class Crowd:
         """Whether there is room for one more, with what the others need next."""
         works = [*(Work(sample.sequence) for sample in self.running), Work(text)]
         fills = [Fill(root, root.num_uncached - 1) for root in self._unfinished().values()]
-        return self._engine.fits(works, fills) or (self._shared.clear() and self._engine.fits(works, fills))
+        return self._engine.fits(works, fills) or (self.shared.clear() and self._engine.fits(works, fills))
 
     @staticmethod
     def _holds(job: Job, turn: Turn) -> bool:

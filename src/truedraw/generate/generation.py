@@ -33,6 +33,8 @@ class Piece:
 class Generation(OnePlace):
     """Iterate it for the rounds, or `pieces()` for the text; `result()` is what there is so far, at any time.
 
+    Other threads than the one that moves it may read it, too: what they get is the run as it was after some round.
+
     Where several share a scheduler, iterating one moves all of them. `error` says why a run could not go on: iterating
     it raises the error at the end, and the texts keep what they have.
     """
@@ -45,8 +47,6 @@ class Generation(OnePlace):
     ) -> None:  # fmt: skip
         self.params = params
         self._name, self._job, self._readers, self._scheduler, self._alone = name, job, readers, scheduler, alone
-        self._by_sample: list[list[Round]] = [[] for _ in readers]
-        self._sorted = 0  # of the job's rounds
         self._run = self._go()
 
     @property
@@ -80,12 +80,13 @@ class Generation(OnePlace):
 
     def result(self) -> Result:
         """The samples so far; those that have not ended are marked "interrupted"."""
-        choices = [self.choice(index) for index in range(len(self._readers))]
+        ended, rounds = self.ended, self._job.rounds[:]  # in this order: what has ended is whole
+        choices = [self._choice(index, mine, ended) for index, mine in enumerate(self._by_sample(rounds))]
         rule, fault = self._job.parts.verifier, getattr(self._job.parts.drafter, "fault", None)
         loss = rule.loss() if isinstance(rule, LossyVerifier) else None
         best = tuple(best_first(choices)[: self.params.n]) if len(choices) > self.params.n else tuple(choices)
         why = self.explanation() if self._alone else None
-        stats, dropped = self._stats(why), len(choices) - len(best)
+        stats, dropped = self._stats(rounds, why), len(choices) - len(best)
         return Result(self._name, self._job.prompt, self.params.seed, best, stats, loss, fault, why, dropped)
 
     def explanation(self) -> Explanation | None:
@@ -95,11 +96,8 @@ class Generation(OnePlace):
 
     def choice(self, index: int) -> Choice:
         """One sample so far."""
-        fresh = self._job.rounds[self._sorted :]
-        self._sorted += len(fresh)
-        for each in fresh:
-            self._by_sample[each.sample - self._job.first].append(each)
-        return self._choice(index, self._by_sample[index])
+        ended, rounds = self.ended, self._job.rounds[:]
+        return self._choice(index, self._by_sample(rounds)[index], ended)
 
     def cancel(self) -> None:
         """End after the pass that is being computed; a signal handler or another thread may call it."""
@@ -117,12 +115,15 @@ class Generation(OnePlace):
             self.cancel()
 
     def _go(self) -> Generator[list[Round]]:
-        rounds, shown = self._job.rounds, 0
+        rounds, shown, is_over = self._job.rounds, 0, False
         try:
-            while shown < len(rounds) or (not self.ended and self._scheduler.step()):
+            while not is_over or shown < len(rounds):
                 if shown < len(rounds):
-                    fresh, shown = rounds[shown:], len(rounds)
+                    fresh = rounds[shown:]
+                    shown += len(fresh)
                     yield [self._own(each) for each in fresh]
+                else:
+                    is_over = self.ended or not self._scheduler.step()
         finally:
             if self._alone:
                 self._scheduler.abandon()
@@ -133,9 +134,15 @@ class Generation(OnePlace):
         """With the sample's number among those of this run."""
         return replace(done, sample=done.sample - self._job.first) if self._job.first else done
 
-    def _stats(self, why: Explanation | None) -> Stats:
+    def _by_sample(self, rounds: Sequence[Round]) -> list[list[Round]]:
+        found: list[list[Round]] = [[] for _ in self._readers]
+        for each in rounds:
+            found[each.sample - self._job.first].append(each)
+        return found
+
+    def _stats(self, rounds: Sequence[Round], why: Explanation | None) -> Stats:
         fault = getattr(self._job.parts.drafter, "fault", None)
-        found = summary(self._job.rounds, self._job.seconds, self._job.fill_seconds, (fault,))
+        found = summary(rounds, self._job.seconds, self._job.fill_seconds, (fault,))
         if why is None:
             return found
         return replace(found, predicted_speedup=why.predicted_speedup, actual_speedup=why.actual_speedup)
@@ -156,17 +163,20 @@ class Generation(OnePlace):
         for choice in self.result().choices:
             yield from pieces_of(choice.index, choice.pieces, choice.origins)
 
-    def _choice(self, index: int, mine: list[Round]) -> Choice:
+    def _choice(self, index: int, mine: Sequence[Round], ended: bool) -> Choice:
+        """Of these rounds; the text of the round that is being drawn is left out."""
         reason, reader = mine[-1].finish_reason if mine else None, self._readers[index]
+        tokens = tuple(t for r in mine for t in r.tokens)
+        pieces = tuple(reader.pieces[: None if reason or ended else len(tokens)])
         top = None if self.params.logprobs is None else tuple(each for r in mine for each in r.top_logprobs)
         return Choice(
             index=index,
-            text=reader.text,
-            tokens=tuple(t for r in mine for t in r.tokens),
+            text="".join(pieces),
+            tokens=tokens,
             origins=tuple(o for r in mine for o in r.origins),
             logprobs=tuple(x for r in mine for x in r.logprobs),
             sampling_logprobs=tuple(x for r in mine for x in r.sampling_logprobs),
-            pieces=tuple(reader.pieces),
+            pieces=pieces,
             finish_reason=reason or INTERRUPTED,
             stats=summary(mine, self._job.seconds if len(self._readers) == 1 else None),
             exact=self._job.parts.verifier.exact,

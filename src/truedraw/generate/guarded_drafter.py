@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 from truedraw.draft.site import close, worths_of
 from truedraw.errors import BadProposal
 from truedraw.generate.calls import Calls
+from truedraw.generate.own_copy import own_copy
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, LooksAhead, Proposal, Randomness, Scores
 from truedraw.verify.proposals import check_for, mark_checked
 from truedraw.verify.sound_part import sound_part
@@ -150,6 +151,8 @@ class GuardedDrafter:
 
     def _believed(self, proposal: Proposal, budget: int) -> Proposal:
         """The proposal; where it breaks its contract what is sound of it, and the last one."""
+        if self.calls.beside:
+            proposal = own_copy(proposal)
         try:
             check_length(proposal, budget)
             mark_checked(proposal, 0)
@@ -157,7 +160,7 @@ class GuardedDrafter:
         except Exception as error:  # what is in a proposal may be anything
             self.fault = self.fault or fault("propose", error)
             proposal = sound_part(proposal, self.vocab_size, budget)
-        if not self.calls.beside:  # code that is not ours may go on writing into the arrays it gave
+        if not self.calls.beside:  # a law may be something else than arrays there
             mark_checked(proposal, self.vocab_size)
         return proposal
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from truedraw import protocol as p
+from truedraw.draft.site import close
 from truedraw.engine.logits_cache import LogitsCache
 from truedraw.errors import TruedrawError
 from truedraw.generate.ending import Ending
@@ -35,6 +36,7 @@ class Job:
 
     first: int = -1  # number of the first sample; the others follow
     root: p.Sequence | None = None  # the prompt, which samples are forked from while some have not begun
+    fresh: p.Sequence | None = None  # the next sample's text, while that is being made
     begun: int = 0
     live: list[Sample] = field(default_factory=list)  # begun and not ended
     rounds: list[p.Round] = field(default_factory=list)
@@ -51,7 +53,8 @@ class Job:
     @property
     def seconds(self) -> float:
         """From its beginning, the time in the queue not counted, to its end or now."""
-        return 0.0 if self.opened_at is None else (self.ended_at or working_seconds()) - self.opened_at
+        opened = self.opened_at  # once: who drives it may put it back into the queue meanwhile
+        return 0.0 if opened is None else (self.ended_at or working_seconds()) - opened
 
     def open(self, engine: p.Engine, computed: p.Sequence | None) -> p.Sequence:
         """Its turn has come: the prompt as a text of the engine, a fork where somebody has `computed` the same."""
@@ -74,21 +77,44 @@ class Job:
         assert self.root is not None
         law, randomness, ending = self.starts[self.begun]
         draft = self.parts.drafter.open(self.prompt, law)
-        sequence = self.root if self.remaining == 1 else engine.fork(self.root, 1)[0]
+        self.fresh = self.root if self.remaining == 1 else engine.fork(self.root, 1)[0]
         sample = Sample(
             number=self.first + self.begun,
             parts=self.parts,
             law=law,
             randomness=randomness,
             ending=ending,
-            sequence=sequence,
+            sequence=self.fresh,
             draft=draft,
             trail=None if cache is None else Trail(cache, self.prompt),
         )
-        self.root = None if self.remaining == 1 else self.root
-        self.begun += 1
         self.live.append(sample)
+        self.root = None if self.remaining == 1 else self.root
+        self.fresh = None
+        self.begun += 1
         return sample
+
+    def end(self, sample: Sample) -> None:
+        """A sample will grow no longer. May be repeated."""
+        sample.ending.finish()
+        self.let_go(sample.draft)
+        if sample in self.live:
+            self.live.remove(sample)
+
+    def drop(self) -> None:
+        """Nothing more will begin. May be repeated."""
+        for text in (self.root, self.fresh):
+            if text is not None:
+                text.close()
+        self.root = self.fresh = None
+        self.let_go(self.parts.drafter)
+
+    def let_go(self, part: object) -> None:
+        """Close its drafter or a draft state; what goes wrong in that is the job's error."""
+        try:
+            close(part)
+        except Exception as error:  # a drafter may raise anything
+            self.fail(error)
 
     def fail(self, error: Exception) -> None:
         """Keep the first error; a foreign one becomes the cause of one of ours."""
@@ -109,4 +135,18 @@ def taken(queue: deque[Job]) -> list[Job]:
     with suppress(IndexError):
         while True:
             found.append(queue.popleft())
+    return found
+
+
+def moved(queue: deque[Job], place: dict[Job, None]) -> list[Job]:
+    """The same, from there to a place: no interruption leaves one in neither. Who puts one in may take it out again."""
+    found: list[Job] = []
+    for job in list(queue):
+        place[job] = None
+        try:
+            queue.remove(job)
+        except ValueError:  # it was taken out
+            del place[job]
+        else:
+            found.append(job)
     return found

@@ -38,5 +38,5 @@ def _encoded(prompt: Prompt, tokenizer: Tokenizer, context_length: int) -> list[
         return tokenizer.encode(prompt) if prompt else []
     has_order = isinstance(prompt, Iterable) and not isinstance(prompt, bytes | Mapping | Set)
     if not has_order or getattr(prompt, "ndim", 1) == 0:
-        raise BadPrompt(f"the prompt is {prompt!r:.60}; give a text, or a list of token ids")
+        raise BadPrompt(f"the prompt is {shown(prompt)}; give a text, or a list of token ids")
     return list(prompt)

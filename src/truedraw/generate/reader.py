@@ -25,8 +25,8 @@ class TextReader:
     def finish(self) -> None:
         """No token comes any more: what was held back belongs to the text. Calling it twice is harmless."""
         if self._stops.stopped_by is None and not self._finished:
-            self._finished = True
             self.pieces.append(self._stops.push(self._detokenizer.flush()) + self._stops.flush())
+        self._finished = True
 
     @property
     def text(self) -> str:

@@ -9,12 +9,12 @@ they have.
 from __future__ import annotations
 
 from collections import deque
+from contextlib import ExitStack
 
-from truedraw.draft.site import close
 from truedraw.engine.logits_cache import LogitsCache
 from truedraw.errors import BadInput, OutOfPages
 from truedraw.generate.crowd import AHEAD, Crowd
-from truedraw.generate.job import Job, taken
+from truedraw.generate.job import Job, moved, taken
 from truedraw.generate.known_rows import KnownRows
 from truedraw.generate.loop import rounds
 from truedraw.generate.planning import LIMITS, Limits, plan
@@ -41,6 +41,7 @@ class Scheduler:
         self.controller = controller  # of all jobs that bring none
         self._engine, self._limits, self._turns = engine, limits, turns or TakingTurns()
         self._crowd = Crowd(engine, limits, logits_cache, self._fail)
+        self._jobs: dict[Job, None] = {}  # that have come in and hold something, or may
         self._added: deque[Job] = deque()
         self._cancelled: deque[Job] = deque()
         self._failed: deque[Job] = deque()
@@ -91,13 +92,20 @@ class Scheduler:
     def step(self) -> bool:
         """One pass, or one round of what needs none; False where nothing is left to do."""
         with self._turns:
-            return self._step()
+            more = self._step()
+        if self._turns.put_off:
+            self._turns.catch_up()
+        return more
 
     def close(self) -> None:
-        """Cancel everything and free it at once, after the pass that another thread may be computing."""
+        """Cancel everything and free it at once, after the pass that another thread may be computing.
+
+        Where an interruption comes in between, closing once more frees the rest.
+        """
         self._closed = True
         with self._turns:
             self._close()
+        self._turns.catch_up()
 
     def abandon(self) -> None:
         """The same as soon as that needs no waiting: the garbage collector may call it, in any thread."""
@@ -107,8 +115,8 @@ class Scheduler:
     def turn(self) -> Turn | None:
         """The next pass; before it, all that the cache of logits makes unnecessary."""
         cancelled = taken(self._cancelled)  # before the jobs: each of these was added before it was cancelled
-        for job in taken(self._added):
-            self._number(job)
+        if self._added:
+            self._take_in()
         for job in cancelled:
             self._finish(job)
         self._crowd.admit()
@@ -134,42 +142,52 @@ class Scheduler:
         self._fail(self._crowd.jobs[sample.number], error)
 
     def _step(self) -> bool:
+        if self._closed:
+            self._close()
+            return False
         try:
             done = self._next()
-        except Exception as error:  # of the engine: whoever might have been in the pass cannot go on
-            stuck = (*self._crowd.jobs.values(), *self._crowd.opened) or tuple(self._crowd.waiting)
-            done = [] if stuck else None
-            for job in stuck:
-                self._fail(job, error)
+            self._collect(done or [])
         except BaseException:
             self.close()
             raise
-        self._collect(done or [])
         return done is not None or bool(self._crowd.waiting)  # behind jobs that could not begin
 
     def _close(self) -> None:
+        """May be repeated. What goes wrong with one job leaves no other behind."""
         self._passes.close()
-        for job in taken(self._added):
-            self._number(job)
-        for job in (*self._crowd.jobs.values(), *self._crowd.opened, *self._crowd.waiting):
-            self._finish(job)
+        self._take_in()
+        with ExitStack() as stack:
+            stack.callback(self._crowd.shared.clear)
+            for job in reversed(tuple(self._jobs)):
+                stack.callback(self._finish, job)
 
-    def _number(self, job: Job) -> None:
-        """A job has come in, unless it has ended already."""
-        if job.ended_at is None:
-            job.first, self._numbers = self._numbers, self._numbers + len(job.starts)
-            self._crowd.join(job)
+    def _take_in(self) -> None:
+        """What was added, unless it has ended already."""
+        for job in moved(self._added, self._jobs):
+            if job.ended_at is None:
+                job.first, self._numbers = self._numbers, self._numbers + len(job.starts)
+                self._crowd.join(job)
 
     def _next(self) -> list[Round] | None:
-        done = next(self._passes, None)
-        if done is None:  # everything had ended when it was asked last
-            self._passes = rounds(self._engine, self.controller, self)
+        try:
             done = next(self._passes, None)
-        return done
+            if done is None:  # everything had ended when it was asked last
+                self._passes = rounds(self._engine, self.controller, self)
+                done = next(self._passes, None)
+            return done
+        except Exception as error:  # of the engine: whoever might have been in the pass cannot go on
+            stuck = (*self._crowd.jobs.values(), *self._crowd.opened) or tuple(self._crowd.waiting)
+            for job in stuck:
+                self._fail(job, error)
+            return [] if stuck else None
 
     def _collect(self, done: list[Round]) -> None:
         """Hand out what a pass has brought, and let go of what has ended."""
         turn, self._turn = self._turn, Turn([])
+        for sample in turn.samples:
+            if sample.finish_reason is not None:
+                sample.ending.finish()  # before others see its last round
         for each in done:
             self._crowd.jobs[each.sample].rounds.append(each)
             self.num_tokens += len(each.tokens)
@@ -192,10 +210,8 @@ class Scheduler:
 
     def _end(self, sample: Sample) -> None:
         """A sample is complete, or will be no longer."""
-        job = self._crowd.leave(sample)
-        sample.ending.finish()
-        close(sample.draft)
-        job.live.remove(sample)
+        job = self._crowd.jobs[sample.number]
+        self._crowd.leave(job, sample)
         if not job.live and not job.remaining:
             self._finish(job)
 
@@ -204,12 +220,11 @@ class Scheduler:
         self._failed.append(job)
 
     def _finish(self, job: Job) -> None:
-        """Free what the job holds."""
-        if job.ended_at is not None:
-            return
-        job.ended_at = working_seconds()
-        for sample in tuple(job.live):
-            self._end(sample)
-        self._crowd.drop(job)
-        close(job.parts.drafter)
-        self.ended.append(job)
+        """Free what the job holds; it has ended when nothing is left."""
+        if job.ended_at is None:
+            self._crowd.drop(job)
+            now = working_seconds()
+            if job.ended_at is None:  # nor did a signal handler end it
+                job.ended_at = now
+                self.ended.append(job)
+        self._jobs.pop(job, None)

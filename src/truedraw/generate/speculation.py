@@ -32,7 +32,7 @@ from truedraw.generate.keys import (
 from truedraw.generate.making import CHAINS, Maker
 from truedraw.protocol import Controller, Drafter, Verifier
 from truedraw.sampling.ranges import POSITIVE, Wholes
-from truedraw.sampling.values import plain, plain_number
+from truedraw.sampling.values import plain, plain_number, shown
 
 __all__ = ["AUTO", "CHAINS", "OFF", "Speculation", "speculation"]
 
@@ -137,8 +137,9 @@ class Speculation:
 
     def _check(self) -> None:
         self._check_kinds()
-        given = {**{name: getattr(self, name) for name in COMMON}, **self.settings}
-        refuse_unused(self.method, {name: value for name, value in given.items() if value != DEFAULTS.get(name)})
+        common = {name: getattr(self, name) for name in COMMON}
+        unusual = {name: value for name, value in common.items() if value != DEFAULTS[name]}
+        refuse_unused(self.method, {**unusual, **self.settings})
         if set(NAMED) & set(arguments(self.method)) and self.model is None:
             raise BadParameter(
                 "model", f"the method {self.method} drafts with a model; name one in model (--spec-model)"
@@ -165,12 +166,12 @@ class Speculation:
         for name in ("method", "rejection_sample_method", "model"):
             value = getattr(self, name)
             if not (isinstance(value, str) and value) and not (value is None and name != "method"):
-                raise BadParameter(name, f"got {value!r}; give a name")
+                raise BadParameter(name, f"got {shown(value)}; give a name")
         for name in ("adaptive", "allow_lossy"):
             if not isinstance(getattr(self, name), bool):
-                raise BadParameter(name, f"got {getattr(self, name)!r}; give true or false")
+                raise BadParameter(name, f"got {shown(getattr(self, name))}; give true or false")
         if not isinstance(self.lossy_options, Mapping | None):
-            raise BadParameter("lossy_options", f"got {self.lossy_options!r}; give names and numbers")
+            raise BadParameter("lossy_options", f"got {shown(self.lossy_options)}; give names and numbers")
 
 
 DEFAULTS = {name: each.default for name, each in signature(Speculation).parameters.items() if name in COMMON}
@@ -187,7 +188,7 @@ def speculation(given: Speculation | Mapping[str, Any] | str | bool | None) -> S
     if isinstance(given, str):
         return Speculation(given)
     if not isinstance(given, Mapping):
-        raise BadParameter("speculative", f"got {given!r:.60}; give a method's name, a config, true or false")
-    found = Speculation(**{str(name): value for name, value in given.items()})
+        raise BadParameter("speculative", f"got {shown(given)}; give a method's name, a config, true or false")
+    found = Speculation(**{name if isinstance(name, str) else shown(name): each for name, each in given.items()})
     refuse_unused(found.method, given)
     return found

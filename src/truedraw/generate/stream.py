@@ -24,11 +24,9 @@ class Stream(Iterator[Piece]):
 
         Whoever reads then gets what was written so far.
         """
-        if not self._reading.acquire(blocking=False):
-            self._run.cancel()
-            return
         try:
             self._pieces.close()
+        except ValueError:  # somebody is just reading
+            self._run.cancel()
+        else:
             self._run.close()
-        finally:
-            self._reading.release()

@@ -2,51 +2,103 @@
 
 Whoever waits for the inside holds the gate, at which all others wait. What the garbage collector ends must not wait at
 all, since it may come in any thread, at any time: it is done `soon`.
+
+An interruption may come wherever a function of Python begins and wherever a call has returned. So the way out is C's
+own `__exit__`, and what was taken on the way in is given back by the first call of the `except` around it.
 """
 
 from __future__ import annotations
 
+import os
+from _thread import RLock
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from threading import RLock
-from types import TracebackType
+from weakref import WeakSet
+
+from truedraw.errors import EngineError
 
 
-class TakingTurns:
-    """A context manager for several threads; the one inside, or its signal handlers, may enter again."""
+class TakingTurns(RLock):  # type: ignore[misc] # final for type checkers only
+    """A context manager for several threads; the one inside, or its signal handlers, may enter again.
+
+    Wherever an interruption comes, on the way in, inside or on the way out, the inside is free once the block is left.
+    In the child of a fork it is free as well, but for one case: where another thread, which the child does not have,
+    was inside, what it was changing is half changed. Entering raises EngineError then.
+    """
 
     def __init__(self) -> None:
-        self._gate, self._inside = RLock(), RLock()
-        self._soon: deque[Callable[[], object]] = deque()
+        self._gate = RLock()
+        self.put_off: deque[Callable[[], object]] = deque()
+        """What is to be done soon: whoever leaves looks here, and calls catch_up()."""
+        self._is_catching_up = self._is_lost = False
+        _all.add(self)
 
-    def __enter__(self) -> None:
-        if self._inside._is_owned():  # type: ignore[attr-defined] # as threading.Condition asks it
-            self._inside.acquire()
-            return
+    def __enter__(self) -> bool:  # type: ignore[override] # it is always waited for
+        if self._is_lost:
+            raise EngineError("another thread used the model when this process was forked; load it again in this one")
+        is_mine = self._is_owned()  # type: ignore[attr-defined] # as threading.Condition asks it
         try:
-            with self._gate:
-                self._inside.acquire()
+            if is_mine:
+                self.acquire()
+            else:
+                with self._gate:
+                    self.acquire()
+            return True
         except BaseException:  # an interruption
-            if self._inside._is_owned():  # type: ignore[attr-defined]
-                self._inside.release()
+            try:  # noqa: SIM105 # suppress() may be interrupted
+                self.release()
+            except RuntimeError:  # it came before
+                pass
             raise
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            while self._soon:
-                with suppress(Exception):  # nobody is there to hear of it
-                    self._soon.popleft()()
-        finally:
-            self._inside.release()
-
     def soon(self, act: Callable[[], object]) -> None:
-        """Do it inside: at once where that is free, or this thread's, else when whoever is inside leaves. Never waits.
+        """Do it inside: at once where that is free, or this thread's, else when others have left. Never waits.
 
-        What it raises is lost.
+        An error is lost; what an interruption ends is done again.
         """
-        self._soon.append(act)
-        if self._inside.acquire(blocking=False):
-            self.__exit__(None, None, None)
+        self.put_off.append(act)
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Do what was put off, unless another thread is inside, which will do it."""
+        try:
+            if self.acquire(blocking=False):
+                self._catch_up()
+        finally:
+            try:  # noqa: SIM105
+                self.release()
+            except RuntimeError:  # another one is inside
+                pass
+
+    def forked(self) -> None:
+        """In the child of a fork no thread lives on but this one."""
+        self._gate = RLock()
+        self._is_lost = not self.acquire(blocking=False)
+        if not self._is_lost:
+            self.release()
+
+    def _catch_up(self) -> None:
+        if self._is_catching_up:  # further down in this thread
+            return
+        try:
+            self._is_catching_up = True
+            while self.put_off:
+                with suppress(Exception):  # nobody is there to hear of it
+                    self.put_off[0]()
+                self.put_off.popleft()
+        finally:
+            self._is_catching_up = False
+
+
+_all: WeakSet[TakingTurns] = WeakSet()
+
+
+def forked() -> None:
+    """See TakingTurns.forked."""
+    for turns in tuple(_all):
+        turns.forked()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=forked)

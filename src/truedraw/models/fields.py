@@ -43,9 +43,12 @@ class Fields:
             raise BadModelFile(f"{self.where}: {self.prefix}{key} is {value!r}, not a positive number")
         return float(value)
 
-    def refuse_window(self, key: str, context: int) -> None:
-        """Raise UnsupportedModel for a sliding window shorter than the context; none, or 0, is fine."""
-        window = self.get(key)
+    def refuse_window(self, key: str, context: int, absent: int | None = None) -> None:
+        """Raise UnsupportedModel for a sliding window shorter than the context; null, or 0, is none.
+
+        absent: the window where the key is.
+        """
+        window = self.values.get(self.prefix + key, absent)
         if window is not None and not isinstance(window, int | float):
             raise BadModelFile(f"{self.where}: {self.prefix}{key} is {window!r}, not a number")
         if window and window < context:

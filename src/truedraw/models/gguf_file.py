@@ -70,16 +70,24 @@ def read_gguf(path: Path) -> GGUFFile:
             if start != MAGIC:
                 raise BadModelFile(f"{path} is not a GGUF file: it starts with {start!r}; give a .gguf file")
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                metadata, tensors = _head(Cursor(data, len(MAGIC)))
+                metadata, tensors = _whole_head(Cursor(data, len(MAGIC)))
     except OSError as error:
         raise BadModelFile(f"{path} cannot be read: {error.strerror or error}") from error
-    except (struct.error, ValueError) as error:
+    except ValueError as error:
         if isinstance(error, BadModelFile):
             raise
         raise BadModelFile(f"{path} is broken or truncated: {error}; fetch it again") from error
     if metadata.get("split.count", 1) != 1:
         raise UnsupportedModel(f"{path} is one part of several; join them with llama-gguf-split --merge")
     return GGUFFile(path, metadata, tensors)
+
+
+def _whole_head(cursor: Cursor) -> tuple[dict[str, Any], dict[str, TensorInfo]]:
+    """Raises ValueError where it makes no sense, or the file ends within it."""
+    try:
+        return _head(cursor)
+    except struct.error as error:
+        raise ValueError(f"a number at byte {cursor.position} of {len(cursor.data)}") from error
 
 
 def _head(cursor: Cursor) -> tuple[dict[str, Any], dict[str, TensorInfo]]:

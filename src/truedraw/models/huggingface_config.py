@@ -18,6 +18,7 @@ CLASSES = {
 }
 DEFAULT_ROPE_THETA = 10_000.0  # of transformers, for a config that is silent
 DEFAULT_EPS = 1e-6
+MISTRAL_WINDOW = 4096
 LLAMA3_KEYS = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
 
 
@@ -75,19 +76,28 @@ def _refuse_the_rest(fields: Fields, kind: str) -> None:
     if "sliding_attention" in kinds:
         raise UnsupportedModel(f"{fields.where}: layers with sliding attention are not supported")
     if kind == "MistralForCausalLM":
-        fields.refuse_window("sliding_window", fields.positive("max_position_embeddings"))
+        fields.refuse_window("sliding_window", fields.positive("max_position_embeddings"), MISTRAL_WINDOW)
 
 
 def _rope(fields: Fields) -> Fields:
-    """`rope_parameters` of newer files, `rope_scaling` of older ones."""
-    value = fields.get("rope_parameters", fields.get("rope_scaling", {}))
+    """`rope_scaling` of older files and of those who scale by hand, which counts first as in transformers, or else
+    `rope_parameters` of newer ones."""
+    value = fields.get("rope_scaling", {}) or fields.get("rope_parameters", {})
     if not isinstance(value, dict):
         raise BadModelFile(f"{fields.where}: the rope settings are {value!r}, not an object")
     return Fields(fields.where, value)
 
 
 def _rope_theta(fields: Fields) -> float:
-    return _rope(fields).number("rope_theta", fields.get("rope_theta", DEFAULT_ROPE_THETA))
+    """Raises BadModelFile where it stands in settings that do not count alone."""
+    theta = _rope(fields).number("rope_theta", fields.get("rope_theta", DEFAULT_ROPE_THETA))
+    newer = fields.get("rope_parameters", {})
+    if isinstance(newer, dict) and newer.get("rope_theta", theta) != theta:
+        raise BadModelFile(
+            f"{fields.where}: rope_theta is {newer['rope_theta']!r} in rope_parameters, but rope_scaling counts first, "
+            f"and with it rope_theta is {theta:g}; put all of them into rope_parameters"
+        )
+    return theta
 
 
 def _rope_scaling(fields: Fields) -> dict[str, Any] | None:

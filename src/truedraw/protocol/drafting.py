@@ -46,7 +46,8 @@ DraftLaw = Floats | SparseLaw
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A tree of draft tokens in topological order: a parent stands before its children, siblings in their order.
+    """A tree of draft tokens in topological order: a parent stands before its children, siblings in the order in which
+    they were drawn. Whether a node is there, and its law, may depend on any token drawn before its own, never on that.
 
     `confidence[i]` is the drafter's own opinion of how likely node i is kept once its parent was. It need not be right,
     a controller learns what it is worth, but for a token with a law it must be known before that token is drawn.

@@ -8,7 +8,7 @@ from typing import Any
 from truedraw.errors import BadParameter
 from truedraw.sampling.grammar import PARAMETERS
 from truedraw.sampling.order import OFF, PENALTIES, PRESETS, SWITCHES, TRUNCATIONS, on, steps_of
-from truedraw.sampling.values import shown
+from truedraw.sampling.values import plain, shown
 
 Values = Mapping[str, Any]
 
@@ -32,7 +32,7 @@ def lengths(values: Values) -> None:
     if values["min_tokens"] > values["max_tokens"]:
         raise BadParameter(
             "min_tokens",
-            f"got {shown(values['min_tokens'])}, but max_tokens is {values['max_tokens']}; give at most that",
+            f"got {shown(values['min_tokens'])}, but max_tokens is {shown(values['max_tokens'])}; give at most that",
         )
 
 
@@ -69,9 +69,10 @@ def details(values: Values) -> None:
 
 def one_truncation(values: Values) -> None:
     """Mirostat takes the place of all truncations."""
-    if values["mirostat"] not in (0, 2):
-        raise BadParameter("mirostat", f"got {shown(values['mirostat'])}; give 2, or 0 to turn it off")
-    for name in truncations(values) if values["mirostat"] else ():
+    mirostat = values["mirostat"]
+    if isinstance(mirostat, bool) or mirostat not in (0, 2):
+        raise BadParameter("mirostat", f"got {shown(mirostat)}; give 2, or 0 to turn it off")
+    for name in truncations(values) if mirostat else ():
         raise BadParameter(name, f"mirostat takes the place of every truncation; turn {name} or mirostat off")
 
 
@@ -79,7 +80,7 @@ def one_value(values: Values) -> None:
     """Either a value or a schedule."""
     for name in values["schedule"]:
         if values[name] not in OFF[name]:
-            raise BadParameter(name, f"got {values[name]!r} and a schedule; give one of the two")
+            raise BadParameter(name, f"got {shown(values[name])} and a schedule; give one of the two")
 
 
 def order(values: Values) -> None:
@@ -90,7 +91,7 @@ def order(values: Values) -> None:
             raise BadParameter("sampler_order", f"got {given!r}; give {' or '.join(PRESETS)}, or a list of: {names}")
         return
     if unknown := [name for name in given if not isinstance(name, str) or name not in SWITCHES]:
-        raise BadParameter("sampler_order", f"no step is called {unknown[0]!r}; the steps are {names}")
+        raise BadParameter("sampler_order", f"no step is called {shown(unknown[0])}; the steps are {names}")
     if len(set(given)) < len(given) or PENALTIES in given[1:]:
         raise BadParameter("sampler_order", f"got {list(given)}; name a step once, and {PENALTIES} only as the first")
     left_out = [name for step in SWITCHES if step not in (PENALTIES, *given) for name in on(values, step)]
@@ -119,12 +120,13 @@ def truncations(values: Values) -> list[str]:
 
 def overruled(given: Values) -> set[str]:
     """The model's own defaults that a request puts out of force without naming them."""
-    schedule, wanted = given.get("schedule"), given.get("sampler_order")
+    schedule, wanted, mirostat = given.get("schedule"), given.get("sampler_order"), plain(given.get("mirostat"))
     gone = set(schedule) if isinstance(schedule, Mapping) else set()
-    if given.get("mirostat"):
+    if mirostat:
         gone |= parameters_of(TRUNCATIONS)
     if isinstance(wanted, list | tuple):
-        gone |= parameters_of(step for step in SWITCHES if step not in (PENALTIES, *steps_of(tuple(wanted))))
+        steps = steps_of(tuple(name for name in wanted if isinstance(name, str)))
+        gone |= parameters_of(step for step in SWITCHES if step not in (PENALTIES, *steps))
     return gone
 
 

@@ -26,7 +26,7 @@ from truedraw.sampling.edits import NOTHING, UNEDITED, Bits, Edits
 from truedraw.sampling.row import Row
 from truedraw.sampling.step import FixedEdits, Step
 from truedraw.sampling.truncate import Mask
-from truedraw.sampling.values import not_json, whole_number
+from truedraw.sampling.values import not_json, shown, whole_number
 
 PARAMETERS = ("grammar", "json_schema", "regex")
 """At most one of them is given."""
@@ -169,7 +169,7 @@ def schema_text(schema: Any) -> str:
         raise BadParameter(
             name, f"it is not JSON ({not_json(error)}); give a schema as a mapping or as JSON text"
         ) from error
-    raise BadParameter(name, f'got {str(schema)[:80]!r}; give an object, for instance {{"type": "object"}}')
+    raise BadParameter(name, f'got {shown(schema)}; give an object, for instance {{"type": "object"}}')
 
 
 def stuck(parameter: str, matcher: Matcher) -> BadParameter:

@@ -2,6 +2,9 @@
 
 Before all of these stand, always and in this order, what acts on the model's own logits: logit_bias, the penalties,
 and the bans (allowed_token_ids, min_tokens, bad_words, no_repeat_ngram, a grammar).
+
+A truncation reads p as float64 holds it, all but top_n_sigma: where one stands before a step that reads logits, tokens
+whose p it finds to be 0, some 745 nats below the likeliest, are impossible from there on.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class SamplingParams:
                 check_number(name, getattr(self, name))
         self._set_lists()
         if not isinstance(self.ignore_eos, bool):
-            raise BadParameter("ignore_eos", f"got {self.ignore_eos!r}; give true or false")
+            raise BadParameter("ignore_eos", f"got {shown(self.ignore_eos)}; give true or false")
         if self.seed is not None:
             check_seed(self.seed)
         self._set_grammar()

@@ -63,6 +63,7 @@ IDS = Wholes(0, "token ids, 0 or more")
 SHARE = Numbers(0.0, 1.0, "from 0 to 1")
 MASS = Numbers(0.0, 1.0, "above 0, at most 1", open_low=True)
 NOT_NEGATIVE = Numbers(0.0, math.inf, "0 or more")
+TEMPERATURE = Numbers(0.0, 1e6, "from 0 to 1000000")  # above it, logits that differ give weights that are equal
 POSITIVE = Numbers(0.0, math.inf, "above 0", open_low=True)
 THREADS = Wholes(1, "1 to 4096", 4096)  # no machine has more cores, and each thread has a stack of its own
 SAMPLES = Wholes(1, "1 or more, at most 65536", 1 << 16)  # one result holds them all
@@ -70,8 +71,8 @@ PENALTY = Numbers(-2.0, 2.0, "from -2 to 2")  # the OpenAI API's range
 REPETITION = Numbers(0.01, 100.0, "from 0.01 to 100; 1 turns it off")
 
 RANGES: dict[str, Numbers | Wholes] = {
-    "temperature": NOT_NEGATIVE,
-    "dynatemp_range": NOT_NEGATIVE,
+    "temperature": TEMPERATURE,
+    "dynatemp_range": TEMPERATURE,
     "dynatemp_exponent": POSITIVE,
     "top_k": Wholes(-1, "0 or more; 0 and -1 keep all tokens"),
     "top_p": MASS,
@@ -81,7 +82,7 @@ RANGES: dict[str, Numbers | Wholes] = {
     "eta_cutoff": SHARE,
     "top_n_sigma": Numbers(0.0, math.inf, "above 0; 0 and -1 turn it off", also=(-1.0,)),
     "xtc_probability": SHARE,
-    "xtc_threshold": MASS,
+    "xtc_threshold": Numbers(1e-300, 1.0, "from 1e-300 to 1"),  # what is left can be made to sum to 1
     "mirostat_tau": POSITIVE,
     "mirostat_eta": POSITIVE,
     "repetition_penalty": REPETITION,

@@ -37,7 +37,7 @@ def number(name: str, change: Callable[[Row, float], None]) -> Builder:
 
     def build(params: SamplingParams, _: Opening) -> Step | None:
         if points := params.schedule.get(name):
-            return Scheduled(change, points)
+            return Scheduled(lambda row, value: None if value in OFF[name] else change(row, value), points)
         value = getattr(params, name)
         return None if value in OFF[name] else Fixed(lambda row: change(row, value), value)
 

@@ -16,12 +16,17 @@ and 1 - w + Z is the chance of failing: n is kept with w - Z + Z = w, and y foll
 min(Q(y), w P(y)) + (w P(y) - Q(y))+ = w P(y). By induction from the leaves the text that follows the root has the law
 p. Only the law of a child given everything drawn before it enters, so a node may have sampled children, with or
 without replacement, from several models, and certain ones (Q a point mass), and its subtrees may differ in shape.
-Whether a node is drafted may depend on the other tokens of the tree, never on its own.
+Whether a node is drafted, and by which law, may depend on any token drawn before it: siblings are tried in the order in
+which they stand, which is to be that in which they were drawn. A child fails with the same chance whatever stands below
+it, so what is below may depend on later siblings, too, and later siblings on what is below.
 
-Free continuation. A subtree of certain drafts only is not tried but left for the end: when the token drawn after the
-kept path has a node, the next token is drawn from p there, and so on down. A fresh draw from p is exact whatever was
-looked at before. For certain drafts this keeps as many tokens as trying them and costs no pass over the vocabulary;
-after sampled siblings (Hu et al., 2502.18779: one sample outside the top tokens, then the top tokens) it keeps more.
+Free continuation. A node's last children, as far as there are certain drafts only, in them and below them, are not
+tried but left for the end: when the token drawn after the kept path has a node, the next token is drawn from p there,
+and so on down. A fresh draw from p is exact whatever was looked at before. For certain drafts this keeps as many tokens
+as trying them and costs no pass over the vocabulary; after sampled siblings (Hu et al., 2502.18779: one sample outside
+the top tokens, then the top tokens) it keeps more. A certain child that stands before a sampled draft, its own or that
+of a later sibling, is tried in its turn: that draft may be there because of what is below the certain one, and whoever
+looked at the draft first would then know something of what is below.
 """
 
 from __future__ import annotations
@@ -38,9 +43,9 @@ from truedraw.verify.residual import SMALLEST_MASS, excess
 class TraversalVerifier:
     """protocol.Verifier for every tree; raises BadProposal, a ValueError, on an illegal law or tree.
 
-    Siblings are tried in their order, sampled ones before certain ones. Equal prefixes may be repeated, but a drafter
-    does better to draw siblings below one node. A vector [vocab] is held for each node of one path, and computed
-    for each child that fails.
+    Siblings are tried in their order, which is to be that in which they were drawn. Equal prefixes may be repeated, but
+    a drafter does better to draw siblings below one node. A vector [vocab] is held for each node of one path, and
+    computed for each child that fails.
     """
 
     exact: ClassVar[bool] = True
@@ -94,9 +99,8 @@ class Traversal:
                 self.failed(self.path[-1], last.node)
 
     def stop(self, node: int) -> Stop:
-        """Sampled children before certain ones: what is sampled is best compared with the whole of p."""
-        tried = [child for child in self.tree[node] if self.tried[child]]
-        return Stop(node, sorted(tried, key=lambda child: self.proposal.laws[child] is None))
+        """With its children, in their order."""
+        return Stop(node, [child for child in self.tree[node] if self.tried[child]])
 
     def p(self, stop: Stop) -> Floats:
         """P [vocab]."""
@@ -143,10 +147,11 @@ class Traversal:
 
 
 def worth_trying(proposal: Proposal) -> list[bool]:
-    """Whether a node's subtree holds a sampled draft, itself included; the others wait for the free continuation."""
-    tried = [law is not None for law in proposal.laws]
-    for node in range(len(proposal) - 1, -1, -1):
-        parent = int(proposal.parents[node])
-        if tried[node] and parent != ROOT:
-            tried[parent] = True
+    """Whether a node is tried: a sampled draft stands below it or a later sibling, or is one of these; the others wait
+    for the free continuation."""
+    tried, parents = [law is not None for law in proposal.laws], proposal.parents.tolist()
+    above = {ROOT: False} | dict.fromkeys(range(len(tried)), False)  # whether a child is tried, of those gone through
+    for node in range(len(tried) - 1, -1, -1):
+        tried[node] = tried[node] or above[node] or above[parents[node]]
+        above[parents[node]] = tried[node]
     return tried

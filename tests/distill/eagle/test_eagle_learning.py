@@ -11,13 +11,14 @@ from draft.eagle.showing import law
 from draft.given_trees import Given
 from engine.decoder import softmax
 from truedraw.bench.draft_eval.replay import Following
-from truedraw.distill.checkpoint import read_checkpoint
+from truedraw.distill.checkpoint import read_checkpoint, write_checkpoint
 from truedraw.distill.eagle import learner as module
 from truedraw.distill.eagle.evaluation import kept_in, measured
 from truedraw.distill.eagle.export import export
 from truedraw.distill.eagle.gradients import gradient
 from truedraw.distill.eagle.learner import EagleLearner, eagle_training
 from truedraw.distill.eagle.stage import as_run, drafted
+from truedraw.distill.eagle.starting import first_weights
 from truedraw.distill.eagle.unrolling import Unrolling
 from truedraw.distill.export import Target
 from truedraw.distill.gradients import Blend
@@ -202,6 +203,10 @@ def test_it_learns_what_the_target_says(tied, tmp_path):
     assert len(found.looks[0]["acceptance"]) == 4
 
 
+def test_all_that_it_begins_with_is_learnt(tied):
+    assert set(EagleLearner(tied, CONFIG, PLAN).weights) == set(first_weights(CONFIG, tied.texts, seed=0))
+
+
 def test_it_begins_with_a_linear_guess(tied):
     """Of the target's next state, which the streams show in part; and not with the law of chance."""
     learner = EagleLearner(tied, CONFIG, replace(PLAN, vocabulary=VOCAB))
@@ -228,6 +233,16 @@ def test_a_loss_that_is_no_number_ends_it_and_keeps_the_last_good_checkpoint(tie
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(BadFile, match=r"is cut or damaged.*move it to .*lk\.checkpoint to go on"):
         eagle_training(tied, CONFIG, PLAN, path)
+
+
+@pytest.mark.parametrize("kind", ["weight.", "mean.", "square."])
+def test_a_checkpoint_that_lacks_an_array_is_refused(tied, tmp_path, kind):
+    training = trained(tied, tmp_path, 3)
+    arrays, facts = read_checkpoint(training.path)
+    name = f"{kind}{min(training.learner.weights)}"
+    write_checkpoint(training.path, {each: arrays[each] for each in arrays if each != name}, facts)
+    with pytest.raises(BadFile, match=rf"lk\.checkpoint is cut or damaged \(it lacks {name}\)"):
+        eagle_training(tied, CONFIG, PLAN, training.path)
 
 
 def test_acceptance_is_that_of_both_laws(tied):

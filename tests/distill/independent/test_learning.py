@@ -8,7 +8,7 @@ import pytest
 from distill.conftest import SHAPE, VOCAB
 from distill.independent.conftest import some_tables
 from engine.decoder import Decoder, RandomWeights, softmax
-from truedraw.distill.checkpoint import read_checkpoint
+from truedraw.distill.checkpoint import read_checkpoint, write_checkpoint
 from truedraw.distill.independent import words as columns_of
 from truedraw.distill.independent.learner import Learner, Material, transformer_training
 from truedraw.distill.independent.plan import TransformerPlan, draft_config
@@ -120,6 +120,16 @@ def test_sampled_tokens_stand_for_the_rest(tied, monkeypatch):
         sums.append((logits[torch.from_numpy(columns.tokens)] + torch.from_numpy(columns.times)).exp().sum().item())
     assert np.mean(sums) == pytest.approx(logits.exp().sum().item(), rel=0.02)
     assert np.std(sums) > 0
+
+
+@pytest.mark.parametrize("kind", ["weight.", "mean.", "square."])
+def test_a_checkpoint_that_lacks_an_array_is_refused(tied, tmp_path, kind):
+    training = trained(tied, tmp_path, 3)
+    arrays, facts = read_checkpoint(training.path)
+    name = f"{kind}{min(training.learner.weights)}"
+    write_checkpoint(training.path, {each: arrays[each] for each in arrays if each != name}, facts)
+    with pytest.raises(BadFile, match=rf"lk\.checkpoint is cut or damaged \(it lacks {name}\)"):
+        transformer_training(tied, CONFIG, PLAN, training.path)
 
 
 def test_acceptance_is_that_of_both_laws(tied):

@@ -8,7 +8,7 @@ import pytest
 from distill.conftest import SHAPE, VOCAB
 from distill.independent.conftest import some_tables
 from truedraw.distill.independent.plan import TransformerPlan, draft_config
-from truedraw.distill.independent.starting import first_weights, input_matrix, output_matrix
+from truedraw.distill.independent.starting import first_weights, input_matrix, names_of, output_matrix
 from truedraw.errors import BadParameter
 from truedraw.models.layout import expected_shapes
 
@@ -60,6 +60,7 @@ def test_the_input_keeps_the_main_directions():
 def test_a_draft_may_be_wider_than_its_target(texts, width):
     config = draft_config(TransformerPlan(width=width, heads=2), VOCAB, 100, SHAPE.width)
     found = first_weights(config, some_tables(), texts.data, np.arange(7), seed=1)
+    assert set(found) == set(names_of(config))
     shapes = expected_shapes(config)
     assert {name: values.shape for name, values in found.items() if name in shapes} == {
         name: shape for name, shape in shapes.items() if name.startswith("model.") and "embed" not in name

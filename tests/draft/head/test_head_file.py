@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -106,6 +107,13 @@ def test_something_else(path, data) -> None:
     path.write_bytes(data)
     with pytest.raises(BadFile, match="cannot be read as a draft head"):
         read_card(path)
+
+
+def test_a_folder_or_a_device(tmp_path) -> None:
+    for path, said in ((tmp_path, "a folder"), (Path("/dev/null"), "no regular file")):
+        for read in (read_card, HeadFile):
+            with pytest.raises(BadFile, match=f"it is {said}; `truedraw train draft` makes one, a file"):
+                read(path)
 
 
 def test_no_file(tmp_path) -> None:

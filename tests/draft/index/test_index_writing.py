@@ -325,7 +325,7 @@ def test_what_never_ends_is_not_read(path) -> None:
         with pytest.raises(BadFile, match="it is no regular file; give one that"):
             act(path)
     for overwrite in (False, True):
-        with pytest.raises(BadFile, match="there already"):
+        with pytest.raises(BadFile, match="it is no regular file; give another one"):
             build(path, arrays([TEXT]), EMPTY, means(path), overwrite)
     assert path.is_fifo()
 

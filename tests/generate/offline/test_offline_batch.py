@@ -45,7 +45,8 @@ def test_every_line_has_one_record_with_what_became_of_it(model):
     assert sorted(found) == [1, 3, 4, 5, 6, 7, 8, 9, 10, 11]
     assert sorted(line for line, record in found.items() if "error" in record) == [3, 5, 6, 7, 9, 10]
     assert found[5]["error"] == {
-        "type": "BadParameter", "message": "temperature: got -1; give a number 0 or more", "param": "temperature",
+        "type": "BadParameter", "param": "temperature",
+        "message": "temperature: got -1; give a number from 0 to 1000000",
     }  # fmt: skip
     assert found[5]["custom_id"] == "c"
     assert (found[4]["id"], len(found[4]["choices"])) == (5, 3)

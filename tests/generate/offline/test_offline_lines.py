@@ -3,7 +3,7 @@ import json
 import pytest
 
 from truedraw.errors import BadInput, BadParameter, BadPrompt
-from truedraw.generate.offline.lines import Defaults, Line, numbered, request_of
+from truedraw.generate.offline.lines import Defaults, Line, numbered, parsed, request_of
 from truedraw.generate.offline.seeds import derived_seed
 
 
@@ -66,6 +66,19 @@ def test_conversations():
 def test_what_is_no_request(entry, kind, words):
     with pytest.raises(kind, match=words):
         request(entry)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"])
+def test_only_utf_8_is_read(encoding):
+    text = '{"prompt": "one"}\n{"prompt": "two"}\n'.encode(encoding)
+    found = [*numbered(text.splitlines(keepends=True)), Line(1, '{"prompt": "alone"}'.encode(encoding)), Line(1, b"\0")]
+    for line in found:
+        with pytest.raises(BadInput, match=r"byte \d+ is .*not UTF-8.*; save the file as UTF-8"):
+            parsed(line)
+
+
+def test_a_byte_order_mark_of_utf_8_is_no_error_on_any_line():
+    assert parsed(Line(3, b'\xef\xbb\xbf{"prompt": "a"}')) == {"prompt": "a"}
 
 
 def test_lines_are_counted_as_an_editor_does():

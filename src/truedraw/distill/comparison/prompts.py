@@ -15,7 +15,7 @@ from truedraw.distill.plan import Tell
 from truedraw.distill.preparing import text_settings
 from truedraw.distill.rows import Rows
 from truedraw.distill.store import Shape, Store
-from truedraw.distill.texts import NAME, read_texts
+from truedraw.distill.texts import NAME, checked, read_texts
 from truedraw.errors import BadPrompt
 from truedraw.generate.offline.journal import Journal
 from truedraw.generate.request import Request
@@ -38,7 +38,7 @@ def test_rows(model: Model, wanted: Wanted, shape: Shape, tell: Tell) -> Rows:
     folder = folder_of(plan.work, "test", settings)
     with Journal(folder / NAME, settings, plan.overwrite) as journal:
         journal.renew()
-        done = {tuple(record["key"]) for record in journal.records()}
+        done = {tuple(record["key"]) for record in checked(journal.records(), folder / NAME)}
         for record in _written(model, wanted, done, tell):
             journal.append(record)
     layers = {**settings, "kind": "draft test features", "layers": list(getattr(engine, "hidden_layers", None) or ())}

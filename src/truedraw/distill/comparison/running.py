@@ -123,6 +123,8 @@ class Turns:
         try:
             training.run(self._plan.limits, self._seconds, of_loss, until)
         except TrainingError as error:
+            if not training.has_best:
+                raise
             return training, str(error).partition(";")[0]
         return training, None
 

@@ -11,17 +11,17 @@ import numpy as np
 from truedraw.distill.checkpoint import Arrays
 from truedraw.distill.eagle.evaluation import measured
 from truedraw.distill.eagle.gradients import gradient
-from truedraw.distill.eagle.network import OUTPUT, Tensor
+from truedraw.distill.eagle.network import NAMES, OUTPUT, Tensor
 from truedraw.distill.eagle.starting import first_weights
 from truedraw.distill.eagle.unrolling import Draft
 from truedraw.distill.eagle.whole_rows import WholeRows
 from truedraw.distill.evaluation import SCORE, Measured
 from truedraw.distill.gradients import Blend, Seen
-from truedraw.distill.independent.learner import KNOWN, weights_in
+from truedraw.distill.independent.learner import KNOWN
 from truedraw.distill.independent.words import fast_type
 from truedraw.distill.known import Known
 from truedraw.distill.plan import HeadPlan
-from truedraw.distill.starting import WEIGHT, learnt_arrays, optimiser_of
+from truedraw.distill.starting import WEIGHT, learnt_arrays, optimiser_of, weights_in
 from truedraw.distill.tables import Tables
 from truedraw.distill.training import Training
 from truedraw.distill.windows import POSITIONS
@@ -53,7 +53,9 @@ class EagleLearner:
             known = commonest(material, plan.vocabulary)
             begun = first_weights(config, material.texts, plan.seed)
             arrays = {KNOWN: known, **{WEIGHT + name: values for name, values in begun.items()}}
-        self.weights = {name: torch.tensor(values).requires_grad_() for name, values in weights_in(arrays).items()}
+        self.weights = {
+            name: torch.tensor(values).requires_grad_() for name, values in weights_in(arrays, NAMES).items()
+        }
         rows = torch.tensor(material.tables.output[arrays[KNOWN]])
         self.draft = draft_of(config, self.weights, material.tables, arrays[KNOWN], rows)
         self.optimiser = optimiser_of(self.weights, plan.rate, arrays, step)
@@ -73,7 +75,7 @@ class EagleLearner:
 
     def tensors(self, arrays: Arrays) -> Arrays:
         """The folder's, by their names, of the weights in `arrays`."""
-        found = weights_in(arrays)
+        found = weights_in(arrays, NAMES)
         head = self.draft.known.readout.numpy() @ found.pop(OUTPUT)
         return {**found, HEAD: np.asarray(head, np.float32)}
 

@@ -21,6 +21,10 @@ TEXT_NORM, STATE_NORM = LAYER + "input_layernorm.weight", LAYER + "hidden_norm.w
 INNER_NORM = LAYER + "post_attention_layernorm.weight"
 OUTPUT = "output"
 """[width, width]: the target's output rows times it are `lm_head`."""
+NAMES = (FUSION, READ_NORM, LAST_NORM, TEXT_NORM, STATE_NORM, INNER_NORM, OUTPUT,
+         *(f"{ATTENTION}{part}_proj.weight" for part in "qkvo"),
+         *(f"{MLP}{part}_proj.weight" for part in ("gate", "up", "down")))  # fmt: skip
+"""Of all that is learnt."""
 
 
 class Part(NamedTuple):

@@ -72,6 +72,8 @@ def _trained(
     try:
         training.run(plan.limits, left(plan, found.texts, found.done), tell)
     except TrainingError as error:
+        if not training.has_best:
+            raise
         return training, error
     return training, None
 

@@ -6,18 +6,16 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from truedraw.distill.checkpoint import Arrays
 from truedraw.distill.evaluation import SCORE, Measured
 from truedraw.distill.gradients import Blend, Seen
 from truedraw.distill.independent.evaluation import measured
 from truedraw.distill.independent.gradients import Draft, gradient
 from truedraw.distill.independent.plan import TransformerPlan
-from truedraw.distill.independent.starting import first_weights
+from truedraw.distill.independent.starting import first_weights, names_of
 from truedraw.distill.independent.whole_texts import WholeTexts
 from truedraw.distill.independent.words import Words
-from truedraw.distill.starting import WEIGHT, learnt_arrays, optimiser_of
+from truedraw.distill.starting import WEIGHT, learnt_arrays, optimiser_of, weights_in
 from truedraw.distill.tables import Tables
 from truedraw.distill.training import Training
 from truedraw.models.layout import EMBEDDING, HEAD
@@ -59,7 +57,8 @@ class Learner:
             known = data.commonest(plan.vocabulary, config.vocab_size)
             begun = first_weights(config, material.tables, data, known, plan.seed)
             arrays = {KNOWN: known, **{WEIGHT + name: values for name, values in begun.items()}}
-        weights = {name: torch.tensor(values).requires_grad_() for name, values in weights_in(arrays).items()}
+        begun = weights_in(arrays, names_of(config))
+        weights = {name: torch.tensor(values).requires_grad_() for name, values in begun.items()}
         self._words = Words(material.tables, arrays[KNOWN])
         self.draft, self.weights = Draft(config, weights, self._words), weights
         self.optimiser = optimiser_of(weights, plan.rate, arrays, step)
@@ -83,7 +82,7 @@ class Learner:
         """A llama model's by their Hugging Face names, of the weights in `arrays`."""
         import torch
 
-        weights = {name: torch.tensor(values) for name, values in weights_in(arrays).items()}
+        weights = {name: torch.tensor(values) for name, values in weights_in(arrays, self.weights).items()}
         into, out = self._words.tables(weights)
         layers = {name: values.numpy() for name, values in weights.items() if name.startswith("model.")}
         return {EMBEDDING: into, HEAD: out, **layers}
@@ -98,8 +97,3 @@ def transformer_training(
 ) -> Training[Learner]:
     """One draft over some texts."""
     return Training(path, plan, partial(Learner, material, config, plan), overwrite)
-
-
-def weights_in(arrays: Arrays) -> Arrays:
-    """The weights among arrays, in one order always: the length of a gradient is summed in it."""
-    return {name[len(WEIGHT) :]: np.asarray(arrays[name]) for name in sorted(arrays) if name.startswith(WEIGHT)}

@@ -19,6 +19,11 @@ SPREAD = 1.0  # of an embedding's numbers
 Matrix = NDArray[np.float64]
 
 
+def names_of(config: ModelConfig) -> list[str]:
+    """Of all that is learnt."""
+    return [INTO, OUT, OWN_INTO, OWN_OUT, *_layer_shapes(config)]
+
+
 def first_weights(config: ModelConfig, tables: Tables, data: Rows, known: Ints, seed: int) -> Arrays:
     """All that is learnt, by name."""
     chance = np.random.default_rng(seed)
@@ -28,9 +33,8 @@ def first_weights(config: ModelConfig, tables: Tables, data: Rows, known: Ints, 
         OWN_INTO: np.zeros((len(known), config.hidden_size), np.float32),
         OWN_OUT: np.zeros((len(known), config.hidden_size), np.float32),
     }
-    for name, shape in expected_shapes(config).items():
-        if name not in (EMBEDDING, HEAD):
-            found[name] = _layer_part(name, shape, config.num_layers, chance)
+    for name, shape in _layer_shapes(config).items():
+        found[name] = _layer_part(name, shape, config.num_layers, chance)
     return found
 
 
@@ -74,6 +78,11 @@ def _finals(data: Rows) -> Matrix:
     """[rows, width]: some of the target's final states that may be learnt from."""
     some = np.flatnonzero(~data.held)[:SCALE_ROWS]
     return np.asarray(data.features[some, -1], np.float64)
+
+
+def _layer_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
+    shapes = expected_shapes(config)
+    return {name: shape for name, shape in shapes.items() if name not in (EMBEDDING, HEAD)}
 
 
 def _layer_part(name: str, shape: tuple[int, ...], depth: int, chance: np.random.Generator) -> NDArray[np.float32]:

@@ -146,10 +146,21 @@ def read_card(path: Path) -> Card:
     from safetensors import SafetensorError, safe_open
 
     try:
+        _check_kind(path)
         with safe_open(path, "np") as file:
             return Card.from_metadata(file.metadata(), path)
     except (OSError, SafetensorError, UnicodeError) as error:
         raise BadFile(f"{path} cannot be read as a draft head: {error}; `truedraw train draft` makes one") from error
+
+
+def _check_kind(path: Path) -> None:
+    """A file, or nothing yet; raises BadFile."""
+    if path.exists() and not path.is_file():
+        raise BadFile(
+            f"{path} cannot be read as a draft head: it is {'a folder' if path.is_dir() else 'no regular file'}; "
+            "`truedraw train draft` makes one, a file; --draft also takes a folder with an EAGLE draft (config.json "
+            "and safetensors)"
+        )
 
 
 def shipped(tokenizer: str, config: ModelConfig) -> Path | None:

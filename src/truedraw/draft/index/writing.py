@@ -40,7 +40,9 @@ def build(path: Path, arrays: Iterable[Words], empty: Header, means: Means, over
 
     Raises BadFile where something is there already, unless `overwrite`, where it cannot be written, and for no tokens.
     """
-    if path.exists() and not (overwrite and path.is_file()):
+    if path.exists() and not path.is_file():
+        raise BadFile(f"{path} cannot be written: it is no regular file; give another one")
+    if path.exists() and not overwrite:
         raise BadFile(f"{path} is there already; `truedraw index add` adds to it, --overwrite makes it anew")
     with _replacing(path) as file:
         header = _appended(file, empty, Feed(arrays), means)

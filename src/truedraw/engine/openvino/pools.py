@@ -11,14 +11,14 @@ from truedraw.engine.openvino.page_memory import PageMemory, check_bytes
 from truedraw.engine.openvino.pages import SCRATCH, PagePool
 from truedraw.errors import BadParameter
 from truedraw.sampling.ranges import Wholes
+from truedraw.sampling.values import shown
 
 
 def make_pool(ports: Seq[Any], cache_bytes: int, prefix_cache_bytes: int = 0) -> tuple[PagePool, dict[str, Any]]:
     """The pool and the tensors to bind, by input name, for a compiled model's cache inputs.
 
     A page is `rows` slots of every layer; raises BadParameter where cache_bytes holds fewer than two or is more
-    than the machine has, and where
-    prefix_cache_bytes is negative.
+    than the machine has, and where prefix_cache_bytes is negative or more than cache_bytes.
     """
     import openvino as ov
 
@@ -49,6 +49,18 @@ def pool_of(
             "cache_bytes", f"{cache_bytes} holds no page; at least {(SCRATCH + 2) * page_bytes} are needed"
         )
     Wholes(0, "bytes; 0 switches it off").check("prefix_cache_bytes", prefix_cache_bytes)
+    _check_share(prefix_cache_bytes, cache_bytes)
     memory = PageMemory(shapes, item_bytes, num_pages, whole_pages=whole_pages)
     max_idle = min(prefix_cache_bytes // page_bytes, num_pages)
     return PagePool(num_pages, shapes[0][1], memory, max_idle), memory
+
+
+def _check_share(prefix_cache_bytes: int, cache_bytes: int) -> None:
+    """Raises BadParameter for a part that is more than the whole, unless it is the default of a smaller cache."""
+    from truedraw.engine.openvino.engine import PREFIX_CACHE_BYTES
+
+    if prefix_cache_bytes > cache_bytes and prefix_cache_bytes != PREFIX_CACHE_BYTES:
+        raise BadParameter(
+            "prefix_cache_bytes",
+            f"got {shown(prefix_cache_bytes)}, but it is a part of cache_bytes, {cache_bytes}; give at most that",
+        )

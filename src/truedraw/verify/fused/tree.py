@@ -21,27 +21,25 @@ UNSPELLED = -1
 
 @inner(error_model="numpy")
 def tried_nodes(tree):  # type: ignore[no-untyped-def]
-    """[n]: whether a node's subtree holds a sampled draft, itself included."""
+    """[n], as traversal.worth_trying."""
     _, parents, laws = tree
     n = parents.shape[0]
-    tried = np.empty(n, np.bool_)
-    for node in range(n):
-        tried[node] = laws[node, WEIGHTS] != 0
+    tried, above = np.empty(n, np.bool_), np.zeros(n + 1, np.bool_)
     for node in range(n - 1, -1, -1):
-        if tried[node] and parents[node] >= 0:
-            tried[parents[node]] = True
+        row = 1 + parents[node]
+        tried[node] = laws[node, WEIGHTS] != 0 or above[1 + node] or above[row]
+        above[row] = tried[node]
     return tried
 
 
 @inner(error_model="numpy")
 def next_child(tree, tried, row, seen):  # type: ignore[no-untyped-def]
-    """(child, places seen) of the next one to be tried below a row, sampled ones first; child -1: there is none."""
-    _, parents, laws = tree
-    n = parents.shape[0]
-    while seen < 2 * n:
-        node, certain = seen % n, seen >= n
+    """(child, nodes seen) of the next one to be tried below a row; child -1: there is none."""
+    _, parents, _ = tree
+    while seen < parents.shape[0]:
+        node = seen
         seen += 1
-        if parents[node] == row - 1 and tried[node] and (laws[node, WEIGHTS] == 0) == certain:
+        if parents[node] == row - 1 and tried[node]:
             return node, seen
     return -1, seen
 

@@ -112,11 +112,11 @@ def test_on_the_command_line(place, time, tmp_path) -> None:
     to = tmp_path / "refitted.safetensors"
     common = ["generate", "hello world", "-m", str(folder), "--cache", str(root / "cache"), "--draft", str(head),
               "--save-draft", str(to), "--ignore-eos", "--threads", "1"]  # fmt: skip
-    few = CliRunner().invoke(app, [*common, "--max-tokens", "5"])
+    spec = ["--speculative-config", json.dumps(LEARNING)]
+    few = CliRunner().invoke(app, [*common, *spec, "--max-tokens", "1"])
     assert few.exit_code == 0
     assert "--save-draft: nothing is written: refit: " in few.stderr
     assert not to.exists()
-    spec = ["--speculative-config", json.dumps(LEARNING)]
     many = CliRunner().invoke(app, [*common, *spec, "--max-tokens", "40", "-n", "2"])
     assert many.exit_code == 0, many.stderr
     assert f"--save-draft: {to}: the head kept " in many.stderr

@@ -1,0 +1,77 @@
+"""--save-draft: what a draft head learns in a run, into a file. What cannot be is said before the work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from truedraw.errors import BadParameter
+from truedraw.generate.draft_head import NO_HEAD
+from truedraw.whole_files import check_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from truedraw.generate.model import Model
+
+FLAG = "--save-draft"
+HEAD, REFIT = "head", "refit"  # the plain method over a head, and the setting with which it goes on learning
+
+
+def check_saving(path: Path | None, draft: object, configs: Iterable[object] | None) -> None:
+    """What is known before the model is loaded; raises BadParameter and BadFile.
+
+    draft: what the model is loaded for. configs: all that the run may draft by; None: nobody knows yet.
+    """
+    if path is None:
+        return
+    check_folder(path.expanduser(), f"{FLAG} {path}")
+    if draft == NO_HEAD:
+        raise BadParameter(FLAG, f"no head is loaded here (as with --draft {NO_HEAD}), so none learns; leave it out")
+    if configs is not None and not any(map(learns, configs)):
+        raise BadParameter(
+            FLAG,
+            f'no head learns here; give "{REFIT}": true in --speculative-config, where there is one, or leave it out',
+        )
+
+
+def learns(config: object) -> bool:
+    """Whether a drafter of a speculative config, or of one inside it, goes on learning."""
+    if isinstance(config, Mapping):
+        return bool(config.get(REFIT)) or any(map(learns, config.values()))
+    if isinstance(config, list | tuple):
+        return any(map(learns, config))
+    return learns(getattr(config, "settings", ()))
+
+
+@contextmanager
+def saving(model: Model, path: Path | None) -> Iterator[None]:
+    """At the end, also at that by ctrl-C, what was learnt is written; raises BadParameter where no head can learn."""
+    if path is None:
+        yield
+        return
+    if HEAD not in model.drafts.own_methods:
+        raise BadParameter(
+            FLAG, f"{model.name} was not loaded for a draft head; name one with --draft, or leave it out"
+        )
+    try:
+        yield
+    except (typer.Exit, KeyboardInterrupt):
+        save_draft(model, path)
+        raise
+    save_draft(model, path)
+
+
+def save_draft(model: Model, path: Path) -> None:
+    """Write what the head learnt, and say what that was; a run that taught it nothing is no failure."""
+    try:
+        learnt = model.save_draft(path)
+    except BadParameter as error:
+        typer.echo(f"{FLAG}: nothing is written: {error}", err=True)
+        return
+    before, after = learnt.acceptance
+    said = f"kept {after:.3f} of what it drafted at {learnt.places} places, {before:.3f} without what it learnt"
+    typer.echo(f"{FLAG}: {path}: the head {said}", err=True)

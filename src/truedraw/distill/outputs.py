@@ -1,0 +1,45 @@
+"""What a training writes at its end: whether it can be written is asked before a model is loaded."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from truedraw.distill.folders import check_output
+from truedraw.distill.plan import EAGLE3, FOLDERS, Plan
+from truedraw.errors import BadFile, BadParameter
+from truedraw.whole_files import check_folder
+
+
+def check_outputs(plan: Plan) -> None:
+    """Raises BadParameter, BadFile where the draft or the report beside it could not be written."""
+    output, before = plan.output, plan.head.init_from
+    if before is not None and before.exists() and output.exists() and output.samefile(before):
+        raise BadParameter("--output", f"{output} is the head that is trained further; name another file")
+    if plan.page == output:
+        raise BadParameter("--output", f"{output} is what the report would be called; give another ending")
+    if any(_is_in(plan.work, each) for each in (output, plan.page)):
+        raise BadParameter("--output", f"{output} would stand where {plan.work} is worked in; give another --work")
+    if not (output.parent.is_dir() and os.access(output.parent, os.W_OK)):
+        raise BadFile(f"--output {output} cannot be written; give a file in a folder that exists and may be written to")
+    if plan.head.kind in FOLDERS:
+        check_output(output, _folder_kind(plan.head.kind))
+    else:
+        check_folder(output, f"--output {output}")
+    check_folder(plan.page, f"{plan.page}, the report beside --output,")
+
+
+def _is_in(work: Path, output: Path) -> bool:
+    """Whether the folder that is worked in is the output, or inside it."""
+    return output.resolve() in (work.resolve(), *work.resolve().parents)
+
+
+def _folder_kind(kind: str) -> str:
+    """What the card of such a folder says that it is."""
+    if kind == EAGLE3:
+        from truedraw.draft.eagle.card import KIND as EAGLE_KIND
+
+        return EAGLE_KIND
+    from truedraw.distill.independent.export import KIND
+
+    return KIND

@@ -1,0 +1,72 @@
+"""Where a training is, as its checkpoint says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from truedraw.distill.checkpoint import damaged
+from truedraw.distill.read_values import LARGEST, are_numbers, is_number, is_whole
+from truedraw.distill.windows import POSITIONS
+
+KEPT_AT_FIRST = 0.4  # acceptance, before any was seen
+
+
+@dataclass(slots=True)
+class State:
+    """Where a training is."""
+
+    step: int = 0
+    tokens: int = 0  # rows learnt from, each time they were
+    seconds: float = 0.0
+    loss: float = 0.0  # smoothed
+    kept: list[float] = field(default_factory=lambda: [KEPT_AT_FIRST] * POSITIONS)  # acceptance, smoothed
+    best: float = 0.0  # tokens a round
+    best_step: int = 0
+    stale: int = 0  # looks since
+    looked: int = -1  # which look was the last
+    pointed: int = -1  # which point of the curves
+    curve: list[dict[str, Any]] = field(default_factory=list)
+    looks: list[dict[str, Any]] = field(default_factory=list)
+
+
+def state_of(facts: object, path: Path) -> State:
+    """The facts of the checkpoint at `path`; raises BadFile for what no training wrote."""
+    if not isinstance(facts, dict) or facts.keys() != {each.name for each in fields(State)}:
+        raise damaged(path, "it does not say where its training was")
+    for name, is_right in RIGHT.items():
+        if not is_right(facts[name]):
+            raise damaged(path, f"{name} is {facts[name]!r:.40}")
+    if facts["step"] and not facts["looks"]:
+        raise damaged(path, "it has steps and no looks at held-out text")
+    return State(**facts)
+
+
+def _are_points(*names: str) -> Callable[[Any], bool]:
+    """Of a curve: numbers of these names, and acceptance at as many positions each."""
+
+    def is_point(value: Any) -> bool:
+        numbers = isinstance(value, dict) and all(is_number(value.get(name), -LARGEST) for name in names)
+        return numbers and are_numbers(value.get("acceptance"))
+
+    def are_points(value: Any) -> bool:
+        if not isinstance(value, list) or not all(map(is_point, value)):
+            return False
+        return len({len(each["acceptance"]) for each in value}) < 2
+
+    return are_points
+
+
+RIGHT: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("step", "tokens", "best_step", "stale"), is_whole),
+    **dict.fromkeys(("looked", "pointed"), partial(is_whole, least=-1)),
+    **dict.fromkeys(("seconds", "best"), is_number),
+    "loss": partial(is_number, least=-LARGEST),
+    "kept": are_numbers,
+    "curve": _are_points("tokens", "loss"),
+    "looks": _are_points("tokens", "step", "tokens_a_round"),
+}
+"""What each fact has to be."""

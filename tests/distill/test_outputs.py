@@ -1,0 +1,50 @@
+"""What a training writes at its end, looked at before it begins."""
+
+from pathlib import Path
+
+import pytest
+
+from truedraw.distill.folders import CONFIG
+from truedraw.distill.outputs import check_outputs
+from truedraw.distill.plan import HeadPlan, Plan
+from truedraw.errors import BadFile, BadParameter
+
+KINDS = ("recurrent", "medusa", "hydra", "parallel", "transformer", "eagle3")
+
+
+@pytest.fixture(params=KINDS)
+def plan_to(request, tmp_path):
+    """plan_to(output, work) of each kind."""
+    return lambda output, work=tmp_path / "own.work": Plan(output, work, head=HeadPlan(kind=request.param))
+
+
+def test_what_can_be_written(tmp_path, plan_to):
+    check_outputs(plan_to(tmp_path / "own.safetensors"))
+    (tmp_path / "own.html").write_text("an older report")
+    (tmp_path / "own.work").mkdir()
+    check_outputs(plan_to(tmp_path / "own.safetensors"))
+    check_outputs(plan_to(tmp_path / "own.work" / "own.safetensors"))
+    assert {path.name for path in tmp_path.iterdir()} == {"own.html", "own.work"}
+
+
+def test_an_output_that_cannot_be_written(tmp_path, plan_to):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / CONFIG).write_text("{}")
+    for output in (tmp_path / "full", Path("/dev/full")):
+        with pytest.raises(BadFile, match=f"{output} (cannot be written: it is no regular file|is there already)"):
+            check_outputs(plan_to(output))
+    with pytest.raises(BadFile, match="own cannot be written; give a file in a folder that exists"):
+        check_outputs(plan_to(tmp_path / "nowhere" / "own"))
+
+
+def test_a_report_that_cannot_be_written(tmp_path, plan_to):
+    (tmp_path / "own.html").mkdir()
+    with pytest.raises(BadFile, match=r"own\.html, the report beside --output, cannot be written: it is no regular"):
+        check_outputs(plan_to(tmp_path / "own"))
+
+
+@pytest.mark.parametrize("output", ["own.work", "own", "own.safetensors"])
+def test_an_output_where_the_work_lies(tmp_path, plan_to, output):
+    work = {"own": tmp_path / "own" / "work", "own.safetensors": tmp_path / "own.html"}.get(output, tmp_path / output)
+    with pytest.raises(BadParameter, match=f"--output: .*{output} would stand where .* is worked in; give another"):
+        check_outputs(plan_to(tmp_path / output, work))

@@ -1,0 +1,47 @@
+"""What a checkpoint says of where its training was: read as it was written, and refused where no training wrote it."""
+
+from dataclasses import asdict
+
+import pytest
+
+from truedraw.distill.state import State, state_of
+from truedraw.errors import BadFile
+
+POINT = {"tokens": 9, "loss": -0.5, "acceptance": [0.5, 0.25]}
+LOOK = {"tokens": 9, "step": 3, "rows": 7, "acceptance": [0.5, 0.25, 0.1], "tokens_a_round": 1.5}
+FACTS = asdict(State(step=3, tokens=9, loss=-0.5, kept=[0.5, 0], best=1.5, best_step=3, curve=[POINT], looks=[LOOK]))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "lk.checkpoint"
+
+
+@pytest.mark.parametrize("state", [State(), State(**FACTS), State(looked=0, looks=[LOOK, LOOK])])
+def test_it_is_read_as_it_was_written(path, state):
+    assert state_of(asdict(state), path) == state
+
+
+@pytest.mark.parametrize(("name", "value"), [
+    ("step", "x"), ("step", -1), ("step", 1.5), ("step", True), ("step", None), ("tokens", 1 << 70), ("looked", -2),
+    ("seconds", "3"), ("seconds", -1.0), ("seconds", float("nan")), ("best", float("inf")), ("loss", [1.0]),
+    ("kept", []), ("kept", 0.5), ("kept", [0.5, "x"]), ("curve", {}), ("curve", [3]),
+    ("curve", [{**POINT, "loss": None}]), ("curve", [POINT, {**POINT, "acceptance": [0.5]}]),
+    ("looks", [{}]), ("looks", [{**LOOK, "tokens_a_round": "x"}]), ("looks", [{**LOOK, "acceptance": 3}]),
+])  # fmt: skip
+def test_a_fact_that_no_training_writes(path, name, value):
+    with pytest.raises(BadFile, match=rf"lk\.checkpoint is cut or damaged \({name} is .*remove it to train anew"):
+        state_of({**FACTS, name: value}, path)
+
+
+@pytest.mark.parametrize("facts", [
+    7, None, [], {}, {"step": 3}, {**FACTS, "colour": "red"}, {name: FACTS[name] for name in FACTS if name != "kept"},
+])  # fmt: skip
+def test_other_facts(path, facts):
+    with pytest.raises(BadFile, match=r"it does not say where its training was\); remove it to train anew"):
+        state_of(facts, path)
+
+
+def test_steps_without_a_look(path):
+    with pytest.raises(BadFile, match="it has steps and no looks at held-out text"):
+        state_of({**FACTS, "looks": []}, path)
