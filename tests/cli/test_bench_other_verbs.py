@@ -75,6 +75,7 @@ def test_memory_of_two_models_is_refused(cli):
         (("memory", "--color", "never"), "--color"),
         (("memory", "--cache-bytes", "1G"), "--cache-bytes"),
         (("memory", "--fixed-after", "5"), "--fixed-after"),
+        (("memory", "--save-draft", "x.safetensors"), "--save-draft"),
         (("memory", "--prefix-cache-bytes", "1G"), "--prefix-cache-bytes"),
         (("memory", "--contrastive-alpha", 0.5), "--contrastive-alpha"),
     ],

@@ -117,3 +117,31 @@ def test_settings_of_a_drafter_stay_the_same_objects(monkeypatch) -> None:
     assert spec.settings["log"] is log
     assert type(spec.settings["number"]) is type(spec.num_speculative_tokens) is int
     assert Speculation("model", model=Path("tabular")).model == "tabular"
+
+
+SETTINGS = {
+    "suffix": ("suffix_decoding_scope", "suffix_decoding_tree", "suffix_decoding_index"),
+    "lookahead": ("lookahead_prompt", "lookahead_tree"),
+    "recycle": ("recycle_scope",),
+    "ngram-lm": ("ngram_lm_path", "ngram_lm_online"),
+    "quantised-self": ("quantised_self_weights",),
+    "mix": ("sources",),
+    "staged": ("stage",),
+}
+
+
+@pytest.mark.parametrize("value", [10**5000, np.array([1, 2])], ids=["long", "array"])
+@pytest.mark.parametrize(("method", "name"), [(method, name) for method, names in SETTINGS.items() for name in names])
+def test_a_setting_of_a_drafter_that_is_none(model, method: str, name: str, value) -> None:
+    with pytest.raises(BadParameter, match=name):
+        model.generate("the", max_tokens=2, speculative={"method": method, name: value})
+
+
+@pytest.mark.parametrize("given", [
+    {"stop": [10**5000]}, {"allowed_token_ids": [10**5000]}, {"schedule": {10**5000: [[0, 1]]}},
+    {"speculative": {"method": "prediction", "prediction": [10**5000]}},
+    {"speculative": {"method": "prediction", "prediction": np.array(1)}},
+], ids=["stop", "ids", "schedule", "prediction", "no list"])  # fmt: skip
+def test_numbers_too_long_to_write_out_in_lists(model, given) -> None:
+    with pytest.raises(BadParameter, match=r"a number of thousands of digits|give a list"):
+        model.generate("the", max_tokens=2, **given)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MEGABYTE = 1e6
 UNUSED = (
     "draft", "amateur", "contrastive_alpha", "contrastive_beta", "cache_bytes", "prefix_cache_bytes", "fixed_after",
+    "save_draft",
 )  # fmt: skip
 EPILOG = """Examples:
 

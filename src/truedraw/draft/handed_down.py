@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 from truedraw.draft.shared_index import fingerprint
 from truedraw.errors import BadParameter
+from truedraw.sampling.values import is_one_of, shown
 
 PROMPT, ALL = "prompt", "all"
 SCOPES = (PROMPT, ALL)
@@ -42,14 +43,14 @@ class HandedDown(Generic[Store]):
 
 def check_scope(name: str, scope: object) -> None:
     """A setting that says who shares a store; raises BadParameter."""
-    if scope not in SCOPES:
-        raise BadParameter(name, f"got {scope!r}; give one of: {', '.join(SCOPES)}")
+    if not is_one_of(scope, SCOPES):
+        raise BadParameter(name, f"got {shown(scope)}; give one of: {', '.join(SCOPES)}")
 
 
 def check_tree(name: str, tree: object, trees: bool | None) -> None:
     """A setting that can ask for trees, of a rule that takes them or not; raises BadParameter."""
     if tree is not None and not isinstance(tree, bool):
-        raise BadParameter(name, f"got {tree!r}; give true or false")
+        raise BadParameter(name, f"got {shown(tree)}; give true or false")
     if tree and trees is False:
         raise BadParameter(
             name,

@@ -73,7 +73,7 @@ class Knobs:
     def __post_init__(self) -> None:
         if self.draft_sample_method not in (None, *METHODS):
             raise BadParameter(
-                "draft_sample_method", f"got {self.draft_sample_method!r}; give one of: {', '.join(METHODS)}"
+                "draft_sample_method", f"got {shown(self.draft_sample_method)}; give one of: {', '.join(METHODS)}"
             )
         check_temperature(self.draft_temperature)
         for name, allowed in RANGE.items():

@@ -25,6 +25,7 @@ from truedraw.draft.scored import ScoredTree
 from truedraw.errors import BadParameter
 from truedraw.protocol import NOTHING, Law, Proposal, Randomness, Scores
 from truedraw.sampling.ranges import Wholes
+from truedraw.sampling.values import shown
 
 TAIL = 256  # tokens of the text that begin windows
 LIKELY, NEXT = 0.4, 0.6  # confidences of a candidate: of the latest one's first token, of each token behind its first
@@ -146,6 +147,6 @@ def check(given: Mapping[str, Any]) -> None:
     for name, allowed in RANGES.items():
         allowed.check(name, given[name])
     if not isinstance(given["lookahead_prompt"], bool):
-        raise BadParameter("lookahead_prompt", f"got {given['lookahead_prompt']!r}; give true or false")
+        raise BadParameter("lookahead_prompt", f"got {shown(given['lookahead_prompt'])}; give true or false")
     check_scope("lookahead_scope", given["lookahead_scope"])
     check_tree("lookahead_tree", given["lookahead_tree"], given["trees"])

@@ -30,6 +30,7 @@ from truedraw.draft.site import Inner, close_each
 from truedraw.errors import BadParameter
 from truedraw.protocol import DraftState, Law, LooksAhead, Proposal, Randomness, Scores
 from truedraw.sampling.ranges import SHARE
+from truedraw.sampling.values import shown
 
 SOURCES = ("suffix", "ngram", "recycle")
 LENGTH = "num_speculative_tokens"
@@ -157,12 +158,12 @@ def check_rule(trees: bool | None) -> None:
 def check_sources(sources: object) -> None:
     """Raises BadParameter unless they are names or configs, a few of them."""
     if isinstance(sources, str | Mapping) or not isinstance(sources, Sequence):
-        raise BadParameter("sources", f'got {sources!r:.60}; give a list of methods, as in ["suffix", "ngram"]')
+        raise BadParameter("sources", f'got {shown(sources)}; give a list of methods, as in ["suffix", "ngram"]')
     if not 1 <= len(sources) <= MOST_SOURCES:
         raise BadParameter("sources", f"got {len(sources)}; give 1 to {MOST_SOURCES} methods")
     for source in sources:
         if not isinstance(source, str | Mapping):
-            raise BadParameter("sources", f"got {source!r:.60} among them; give a method's name or its config")
+            raise BadParameter("sources", f"got {shown(source)} among them; give a method's name or its config")
         if not isinstance(source, str) and source.get(LENGTH) is not None:
             raise BadParameter(
                 LENGTH, "sources of a mix share the draft tokens of a round; give their number beside them"

@@ -14,6 +14,7 @@ from truedraw.draft.site import Models
 from truedraw.draft.suffix import ALL, CACHED_BYTES, EVERYONE, PROMPT, TEXT
 from truedraw.errors import BadParameter
 from truedraw.sampling.ranges import Wholes
+from truedraw.sampling.values import is_one_of, shown
 
 NOBODY = "none"
 SCOPES = (NOBODY, TEXT, PROMPT, ALL)
@@ -60,7 +61,7 @@ class CountedTexts:
 def check(order: object, path: object, online: object) -> None:
     """The settings; raises BadParameter."""
     Wholes(1, f"1 to {MOST_ORDER}", MOST_ORDER).check("ngram_lm_order", order)
-    if online not in SCOPES:
-        raise BadParameter("ngram_lm_online", f"got {online!r:.60}; give one of: {', '.join(SCOPES)}")
+    if not is_one_of(online, SCOPES):
+        raise BadParameter("ngram_lm_online", f"got {shown(online)}; give one of: {', '.join(SCOPES)}")
     if not isinstance(path, str | Path | None):
-        raise BadParameter("ngram_lm_path", f"got {path!r:.60}; give a file that `truedraw ngrams build` wrote")
+        raise BadParameter("ngram_lm_path", f"got {shown(path)}; give a file that `truedraw ngrams build` wrote")

@@ -17,6 +17,7 @@ from truedraw.draft.site import Models
 from truedraw.errors import BadParameter
 from truedraw.protocol import NOTHING, Ints, Law, Proposal, Randomness, Scores
 from truedraw.sampling.ranges import check_characters, ids
+from truedraw.sampling.values import shown
 
 LONGEST = 16  # tokens of a suffix that is looked for: places that agree in more are told apart by their order alone
 TRUSTED = 3  # tokens in a row: where fewer agreed, the place was found by chance, and is none to look ahead from
@@ -119,5 +120,7 @@ def predicted_ids(given: object, models: Models) -> Sequence[int]:
     if not tokens:
         raise BadParameter("prediction", "there is none; give a text, or token ids, that the answer will resemble")
     if max(tokens) >= models.vocab_size:
-        raise BadParameter("prediction", f"holds the token {max(tokens)}; the model's are 0 to {models.vocab_size - 1}")
+        raise BadParameter(
+            "prediction", f"holds the token {shown(max(tokens))}; the model's are 0 to {models.vocab_size - 1}"
+        )
     return tokens

@@ -18,6 +18,7 @@ from truedraw.draft.site import Models
 from truedraw.draft.tempering import Tempering
 from truedraw.errors import BadParameter
 from truedraw.protocol import Law, Proposal, Randomness
+from truedraw.sampling.values import is_one_of, shown
 
 WEIGHTS = ("int4", "int8")
 REFERENCE = "reference"  # the arithmetic for which 8 bits are few
@@ -39,9 +40,9 @@ class QuantisedSelfDrafter:
         quantised_self_weights: str | None = None,
         tempering: Tempering | None = None,
     ) -> None:
-        if quantised_self_weights not in (None, *WEIGHTS):
+        if not (quantised_self_weights is None or is_one_of(quantised_self_weights, WEIGHTS)):
             raise BadParameter(
-                "quantised_self_weights", f"got {quantised_self_weights!r}; give one of: {', '.join(WEIGHTS)}"
+                "quantised_self_weights", f"got {shown(quantised_self_weights)}; give one of: {', '.join(WEIGHTS)}"
             )
         usual = "int8" if getattr(models.target, "numerics", None) == REFERENCE else "int4"
         copy = models.copy(quantised_self_weights or usual)

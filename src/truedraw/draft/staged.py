@@ -35,6 +35,7 @@ from truedraw.errors import BadParameter, BadProposal, OutOfPages
 from truedraw.protocol import NOTHING, Engine, Law, Logits, Proposal, Randomness, Verifier
 from truedraw.registry import find
 from truedraw.sampling.ranges import Wholes
+from truedraw.sampling.values import shown
 
 LENGTH = "num_speculative_tokens"
 NOT_THE_STAGES = ("adaptive", "rejection_sample_method", "allow_lossy", "lossy_options")
@@ -160,7 +161,7 @@ def check(stage: Mapping[str, Any] | str, passes: int | None, knobs: Knobs) -> N
     if passes is not None:
         PASSES.check("staged_passes", passes)
     if not isinstance(stage, str | Mapping):
-        raise BadParameter("stage", f"got {stage!r:.60}; give a method's name or a config with a method")
+        raise BadParameter("stage", f"got {shown(stage)}; give a method's name or a config with a method")
     config = {} if isinstance(stage, str) else stage
     if unused := [name for name in NOT_THE_STAGES if name in config]:
         raise BadParameter("stage", f"a stage does not use {', '.join(unused)}; leave that out")

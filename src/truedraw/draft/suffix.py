@@ -25,6 +25,7 @@ from truedraw.draft.site import Models
 from truedraw.errors import BadParameter
 from truedraw.protocol import NOTHING, Floats, Ints, Law, Proposal, Randomness, Scores
 from truedraw.sampling.ranges import NOT_NEGATIVE, SHARE, Numbers, Wholes
+from truedraw.sampling.values import is_one_of, shown
 
 if TYPE_CHECKING:
     from truedraw.draft.index.known_texts import KnownTexts
@@ -177,14 +178,14 @@ def check(given: Mapping[str, Any]) -> None:
     """The drafter's settings by name; raises BadParameter."""
     for name, allowed in RANGES.items():
         allowed.check(name, given[name])
-    if given["suffix_decoding_scope"] not in SCOPES:
+    if not is_one_of(given["suffix_decoding_scope"], SCOPES):
         scope = given["suffix_decoding_scope"]
-        raise BadParameter("suffix_decoding_scope", f"got {scope!r}; give one of: {', '.join(SCOPES)}")
+        raise BadParameter("suffix_decoding_scope", f"got {shown(scope)}; give one of: {', '.join(SCOPES)}")
     if not isinstance(given["suffix_decoding_tree"], bool):
         tree = given["suffix_decoding_tree"]
-        raise BadParameter("suffix_decoding_tree", f"got {tree!r}; give true or false")
+        raise BadParameter("suffix_decoding_tree", f"got {shown(tree)}; give true or false")
     if not isinstance(index := given["suffix_decoding_index"], str | Path | None) or index == "":
-        raise BadParameter("suffix_decoding_index", f"got {index!r}; give a file that `truedraw index build` made")
+        raise BadParameter("suffix_decoding_index", f"got {shown(index)}; give a file that `truedraw index build` made")
 
 
 def known(path: Path, depth: int, models: Models | None) -> KnownTexts:

@@ -179,7 +179,7 @@ def generate_many(
 def added(batch: Batch, request: Request) -> Generation:
     """The run of a request; raises TruedrawError, whatever is wrong with it."""
     if not isinstance(request, Request):
-        raise BadInput(f"got {request!r:.60} among the requests; give truedraw.Request(prompt, params)")
+        raise BadInput(f"got {shown(request)} among the requests; give truedraw.Request(prompt, params)")
     try:
         return batch.add(request.prompt, speculative=request.speculative, observer=request.observer, **request.params)
     except TruedrawError:

@@ -7,6 +7,7 @@ from pathlib import Path
 from truedraw.engine.contrastive import ALPHA, BETA, ContrastiveEngine, check_strength
 from truedraw.errors import BadParameter
 from truedraw.generate.model import Model
+from truedraw.sampling.values import shown
 
 
 def contrast(
@@ -34,7 +35,7 @@ def check_contrast(amateur: str | Path | None, alpha: float | None, beta: float 
     """Alpha and beta, by default those of the papers; raises BadParameter, also where they are given for nothing."""
     for name, value in (("contrastive_alpha", alpha), ("contrastive_beta", beta)):
         if value is not None and amateur is None:
-            raise BadParameter(name, f"got {value!r}, but no amateur to contrast with; name one")
+            raise BadParameter(name, f"got {shown(value)}, but no amateur to contrast with; name one")
     strength = ALPHA if alpha is None else alpha, BETA if beta is None else beta
     check_strength(*strength)
     return strength

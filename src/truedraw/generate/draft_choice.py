@@ -11,6 +11,7 @@ from truedraw.draft.eagle.checkpoint import is_eagle
 from truedraw.draft.eagle.settings import is_mtp
 from truedraw.draft.several import ALWAYS_GOOD, WITH_EAGLE, WITH_HEAD
 from truedraw.errors import BadParameter
+from truedraw.sampling.values import shown
 
 WITH_MTP = (*ALWAYS_GOOD, "mtp")
 
@@ -36,7 +37,7 @@ def own_methods(loaded: Path | None) -> tuple[str, ...]:
 def head_file(path: str | Path | None, loaded: Path | None, name: str) -> Path:
     """For the methods over a head."""
     if not isinstance(path, str | Path | None) or path == "":
-        raise BadParameter("head_path", f"got {path!r:.60}; give a file of `truedraw train draft`")
+        raise BadParameter("head_path", f"got {shown(path)}; give a file of `truedraw train draft`")
     chosen = path or loaded
     if chosen is None:
         raise BadParameter(
@@ -54,7 +55,7 @@ def head_file(path: str | Path | None, loaded: Path | None, name: str) -> Path:
 def eagle_folder(path: str | Path | None, loaded: Path | None, name: str) -> Path:
     """For the method eagle."""
     if not isinstance(path, str | Path | None) or path == "":
-        raise BadParameter("eagle_path", f"got {path!r:.60}; give the folder of an EAGLE draft")
+        raise BadParameter("eagle_path", f"got {shown(path)}; give the folder of an EAGLE draft")
     chosen = path or loaded
     if chosen is None or (path is None and not is_eagle(Path(chosen))):
         raise BadParameter("method", f"{name} was not loaded for an EAGLE draft; name its folder in draft (--draft)")

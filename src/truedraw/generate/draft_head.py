@@ -12,6 +12,7 @@ from truedraw.draft.head.file import shipped
 from truedraw.draft.head.opening import layers_of
 from truedraw.errors import BadModelFile, BadParameter
 from truedraw.models.mtp import CLASSES, PREFIX
+from truedraw.sampling.values import shown
 from truedraw.text import Tokenizer
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def check_draft(draft: object) -> None:
     """Raises BadParameter for what names no file."""
     if not isinstance(draft, str | Path | None):
         raise BadParameter(
-            "draft", f'got {draft!r:.60}; give a file of `truedraw train draft`, "{OWN_LAYERS}" or "{NO_HEAD}"'
+            "draft", f'got {shown(draft)}; give a file of `truedraw train draft`, "{OWN_LAYERS}" or "{NO_HEAD}"'
         )
 
 

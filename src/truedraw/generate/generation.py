@@ -97,7 +97,8 @@ class Generation(OnePlace):
     def choice(self, index: int) -> Choice:
         """One sample so far."""
         ended, rounds = self.ended, self._job.rounds[:]
-        return self._choice(index, self._by_sample(rounds)[index], ended)
+        number = self._job.first + index
+        return self._choice(index, [each for each in rounds if each.sample == number], ended)
 
     def cancel(self) -> None:
         """End after the pass that is being computed; a signal handler or another thread may call it."""

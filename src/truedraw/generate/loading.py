@@ -91,7 +91,7 @@ def _check_kinds(paths: Mapping[str, Any], progress: Any) -> None:
     """Of what is given by hand; raises BadParameter."""
     for option, value in paths.items():
         if not isinstance(value, str | PathLike) and (value is not None or option == "name"):
-            raise BadParameter(option, f"got {value!r:.60}; give a text or a path")
+            raise BadParameter(option, f"got {shown(value)}; give a text or a path")
     if progress is not None and not callable(progress):
         raise BadParameter("progress", f"got {shown(progress)}; give a function of (what, bytes done, bytes in all)")
 
@@ -187,7 +187,7 @@ def _options(name: str, kind: Any, given: Mapping[str, Any], cache: Path | None)
         return {**wanted, "cache": cache}
     for option, value in wanted.items():
         if option not in known:
-            raise BadParameter(option, f"got {value!r}, but the engine {name} has no such setting; leave it out")
+            raise BadParameter(option, f"got {shown(value)}, but the engine {name} has no such setting; leave it out")
     return {**wanted, "cache": cache} if "cache" in known else wanted
 
 
@@ -203,4 +203,6 @@ def _refuse_options(given: Mapping[str, Any]) -> None:
     }
     for option, value in given.items():
         if option not in usual or value != usual[option]:
-            raise BadParameter(option, f"got {value!r}, but the model {TOY_MODEL!r} is a table and has no such setting")
+            raise BadParameter(
+                option, f"got {shown(value)}, but the model {TOY_MODEL!r} is a table and has no such setting"
+            )

@@ -124,7 +124,7 @@ class Model(OnePlace):
         if params is not None and sampling:
             raise TypeError(f"give either SamplingParams or {', '.join(sampling)} by name, not both")
         if observer is not None and not callable(observer):
-            raise BadParameter("observer", f"got {observer!r:.60}; give a function, as protocol.Observer describes it")
+            raise BadParameter("observer", f"got {shown(observer)}; give a function, as protocol.Observer describes it")
         given = self.params(**sampling) if params is None else params
         return Wish(prompt_ids(prompt, self.tokenizer, self.engine), given, self.speculation(speculative), observer)
 

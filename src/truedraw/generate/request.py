@@ -9,7 +9,7 @@ from typing import Any
 from truedraw.errors import BadParameter
 from truedraw.generate.speculation import Speculation
 from truedraw.protocol import Observer
-from truedraw.sampling.values import frozen, hash_of
+from truedraw.sampling.values import frozen, hash_of, shown
 
 NO_PARAMETERS = ("prompt", "params", "speculative", "observer")
 """What a request says beside its sampling parameters, or cannot say."""
@@ -33,7 +33,7 @@ class Request:
 
     def __post_init__(self) -> None:
         if not isinstance(self.params, Mapping):
-            raise BadParameter("params", f"got {self.params!r:.60}; give names and values, as {{'temperature': 0.7}}")
+            raise BadParameter("params", f"got {shown(self.params)}; give names and values, as {{'temperature': 0.7}}")
         for name in self.params:
             if not isinstance(name, str):
                 raise BadParameter("params", f"the key {name!r:.60} is no name; give names of sampling parameters")

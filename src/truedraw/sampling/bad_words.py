@@ -19,6 +19,7 @@ from truedraw.sampling.edits import UNEDITED, Edits
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.row import Row
 from truedraw.sampling.step import Opening, Step
+from truedraw.sampling.values import shown
 
 Ids = tuple[int, ...]
 NAME = "bad_words"
@@ -72,7 +73,7 @@ def bad_words(params: SamplingParams, opening: Opening) -> Step | None:
 def spellings(word: str, encode: Callable[[str], Sequence[int]] | None) -> set[Ids]:
     """The ids of a word at the beginning of a text and after a space."""
     if encode is None:
-        raise BadParameter(NAME, f"got {word!r}, but there is no tokenizer here; give token ids")
+        raise BadParameter(NAME, f"got {shown(word)}, but there is no tokenizer here; give token ids")
     bare = word.lstrip()
     found = {tuple(int(token) for token in encode(text)) for text in (bare, " " + bare)} - {()}
     if not found:

@@ -63,7 +63,7 @@ def details(values: Values) -> None:
     for name, (switch, default) in DETAILS.items():
         if values[name] != default and values[switch] in OFF[switch]:
             raise BadParameter(
-                name, f"got {values[name]!r}, but {switch} is off; set {switch} too, or leave {name} out"
+                name, f"got {shown(values[name])}, but {switch} is off; set {switch} too, or leave {name} out"
             )
 
 
@@ -88,7 +88,9 @@ def order(values: Values) -> None:
     given, names = values["sampler_order"], ", ".join(SWITCHES)
     if isinstance(given, str):
         if given not in PRESETS:
-            raise BadParameter("sampler_order", f"got {given!r}; give {' or '.join(PRESETS)}, or a list of: {names}")
+            raise BadParameter(
+                "sampler_order", f"got {shown(given)}; give {' or '.join(PRESETS)}, or a list of: {names}"
+            )
         return
     if unknown := [name for name in given if not isinstance(name, str) or name not in SWITCHES]:
         raise BadParameter("sampler_order", f"no step is called {shown(unknown[0])}; the steps are {names}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from truedraw.errors import BadParameter
-from truedraw.sampling.values import MOST_DIGITS, shown
+from truedraw.sampling.values import MOST_DIGITS, plain, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,7 @@ def a_list(name: str, value: Any, ordered: bool = False) -> tuple[Any, ...]:
     """
     if value is None:
         return ()
+    value = plain(value) if hasattr(value, "tolist") else value
     refused = str | bytes | Mapping | Set if ordered else str | bytes | Mapping
     if isinstance(value, refused) or not hasattr(value, "__iter__"):
         raise BadParameter(name, f"got {shown(value)}; give a list")
@@ -148,7 +149,7 @@ def words(value: Any) -> tuple[str | tuple[int, ...], ...]:
     found = tuple(word if isinstance(word, str) else ids(name, word, ordered=True) for word in a_list(name, value))
     for word in found:
         if not word or (isinstance(word, str) and not word.strip()):
-            raise BadParameter(name, f"got {word!r}; give words of at least one character or one token")
+            raise BadParameter(name, f"got {shown(word)}; give words of at least one character or one token")
         if isinstance(word, str):
             check_characters(name, word)
     return found
@@ -159,7 +160,7 @@ def strings(name: str, value: Any) -> tuple[str, ...]:
     found = (value,) if isinstance(value, str) else a_list(name, value)
     for text in found:
         if not isinstance(text, str) or not text:
-            raise BadParameter(name, f"got {text!r}; give strings of at least one character")
+            raise BadParameter(name, f"got {shown(text)}; give strings of at least one character")
         check_characters(name, text)
     return found
 

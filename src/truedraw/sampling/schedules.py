@@ -33,7 +33,7 @@ def schedules(value: Any) -> dict[str, Points]:
 def points(name: str, line: Any) -> Points:
     """The points of one parameter, rising; raises BadParameter."""
     if name not in SCHEDULED:
-        raise BadParameter(NAME, f"{name!r} cannot change over the text; these can: {', '.join(SCHEDULED)}")
+        raise BadParameter(NAME, f"{shown(name)} cannot change over the text; these can: {', '.join(SCHEDULED)}")
     try:
         found = tuple((tokens, value) for tokens, value in line)
     except (TypeError, ValueError):

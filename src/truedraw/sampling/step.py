@@ -12,6 +12,7 @@ from truedraw.errors import BadParameter
 from truedraw.protocol import Floats, Ints, Randomness
 from truedraw.sampling.edits import UNEDITED, Edits
 from truedraw.sampling.row import Row
+from truedraw.sampling.values import shown
 
 
 class Step(Protocol):
@@ -57,7 +58,7 @@ class Opening:
         for token in tokens:
             if token >= self.vocabulary():
                 raise BadParameter(
-                    parameter, f"got token id {token}; the model's token ids are 0 to {self.vocabulary() - 1}"
+                    parameter, f"got token id {shown(token)}; the model's token ids are 0 to {self.vocabulary() - 1}"
                 )
         return np.array(tokens, dtype=np.int64)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,11 @@ def hash_of(value: Any) -> int:
         return hash(value)
     except TypeError:  # a set, and what brings no hash of its own
         return 0
+
+
+def is_one_of(value: object, names: Iterable[str]) -> bool:
+    """Whether it is a text, and one of these."""
+    return isinstance(value, str) and value in names
 
 
 def shown(value: object) -> str:

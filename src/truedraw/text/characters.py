@@ -1,11 +1,14 @@
-"""What is no text: half of a surrogate pair, which JSON and Python can write down, and no encoding can."""
+"""What is no text: bytes that are not UTF-8, and half of a surrogate pair, which JSON and Python can write down, and no
+encoding can."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from truedraw.errors import BadPrompt
+from truedraw.errors import BadInput, BadPrompt
+
+NUL = b"\0"
 
 
 def check_characters(value: Any, what: str) -> None:
@@ -30,3 +33,13 @@ def is_text(text: str) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def decoded(line: bytes) -> str:
+    """A line of JSON; raises BadInput for what is not UTF-8. A NUL, never in JSON, is half of one of UTF-16."""
+    if NUL in line:
+        raise BadInput(f"byte {line.index(NUL) + 1} is NUL, which is not UTF-8 text; save the file as UTF-8")
+    try:
+        return line.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"byte {error.start + 1} is not UTF-8; save the file as UTF-8") from error

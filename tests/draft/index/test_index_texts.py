@@ -108,6 +108,14 @@ def test_a_bad_line_is_named(tmp_path, line, problem) -> None:
     assert str(raised.value).startswith(f"{path}, line 3: {problem}")
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "latin-1"])
+def test_lines_that_are_not_utf_8_are_none(tmp_path, encoding: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes('{"text": "thé"}'.encode(encoding))
+    with pytest.raises(BadFile, match=r"line 1: byte \d+ is .*; save the file as UTF-8"):
+        read(path)
+
+
 def test_a_text_file_is_one_text_however_it_is_read(tmp_path, monkeypatch) -> None:
     text = "Æsop’s fables 🦊\n\nIt was “ripe”.\r\nNo line ends here: " + "ä" * 50
     path = tmp_path / "x.txt"

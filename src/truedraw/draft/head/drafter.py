@@ -35,6 +35,7 @@ from truedraw.draft.trees import Trees, TreesOfText
 from truedraw.errors import BadParameter
 from truedraw.protocol import ROOT, Law, Logits, Proposal, Randomness, Scores, SparseLaw
 from truedraw.sampling.ranges import Wholes
+from truedraw.sampling.values import shown
 
 DEEPEST = 6  # levels
 
@@ -101,7 +102,7 @@ class HeadDrafter:
     ) -> None:
         Wholes(1, "1 or more").check("head_depth", head_depth)
         if not isinstance(refit, bool):
-            raise BadParameter("refit", f"got {refit!r:.60}; give true or false")
+            raise BadParameter("refit", f"got {shown(refit)}; give true or false")
         head, own = models.head(head_path), knobs or Knobs()
         known, narrow = siblings(head.siblings), unrolls(models.target)
         deepest = head_depth if head.levels is None else min(head_depth, head.levels)

@@ -23,10 +23,10 @@ import numpy as np
 
 from truedraw.draft.index.layout import END, Words
 from truedraw.draft.index.segments import Tell
-from truedraw.errors import BadFile, BadPrompt
+from truedraw.errors import BadFile, BadInput, BadPrompt
 from truedraw.sampling.values import not_json, shown
 from truedraw.text import Tokenizer
-from truedraw.text.characters import check_characters
+from truedraw.text.characters import check_characters, decoded
 
 TEXT, LINES = "text", "jsonl"
 LINE_ENDINGS = (".jsonl", ".ndjson")
@@ -149,7 +149,9 @@ def is_number(value: Any) -> bool:
 
 def _record(line: bytes, where: str) -> dict[str, Any]:
     try:
-        record = json.loads(line)
+        record = json.loads(decoded(line))
+    except BadInput as error:
+        _bad(where, str(error))
     except (ValueError, RecursionError) as error:
         _bad(where, f"not JSON ({not_json(error)}); give one JSON object a line")
     if not isinstance(record, dict):

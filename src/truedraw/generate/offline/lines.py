@@ -18,10 +18,9 @@ from truedraw.generate.offline.seeds import derived_seed
 from truedraw.generate.request import Request
 from truedraw.sampling.params import ALIASES, SamplingParams, by_our_names
 from truedraw.sampling.values import not_json, whole_number
-from truedraw.text.characters import check_characters
+from truedraw.text.characters import check_characters, decoded
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-NUL = b"\0"
 IDS = ("id", "custom_id")
 OWN = ("prompt", "messages", "speculative", *IDS)
 DIGEST_BYTES = 8
@@ -106,7 +105,7 @@ def key_of(line: Line, entry: Mapping[str, Any] | None = None) -> Key:
 def parsed(line: Line) -> dict[str, Any]:
     """The line's object; raises BadInput."""
     try:
-        entry = json.loads(_decoded(line.text), object_pairs_hook=_unique, parse_int=whole_number)
+        entry = json.loads(decoded(line.text), object_pairs_hook=_unique, parse_int=whole_number)
     except (ValueError, RecursionError) as error:
         if isinstance(error, BadInput):
             raise
@@ -114,16 +113,6 @@ def parsed(line: Line) -> dict[str, Any]:
     if not isinstance(entry, dict):
         raise BadInput('give a JSON object, as {"prompt": "Once upon a time"}')
     return entry
-
-
-def _decoded(text: bytes) -> str:
-    """Raises BadInput for what is not UTF-8; a NUL, which no JSON holds, is half of a character of UTF-16."""
-    if NUL in text:
-        raise BadInput(f"byte {text.index(NUL) + 1} is NUL, which is not UTF-8 text; save the file as UTF-8")
-    try:
-        return text.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BadInput(f"byte {error.start + 1} is not UTF-8; save the file as UTF-8") from error
 
 
 def prompt_of(entry: Mapping[str, Any], defaults: Defaults) -> str | list[int]:
