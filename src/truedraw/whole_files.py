@@ -22,7 +22,7 @@ def check_folder(path: Path, named: str) -> None:
     if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
         raise BadFile(f"{named} cannot be written: give a file in a folder that exists and may be written to")
     with _told(named, "give another file"):
-        _check_kind(path, named)
+        check_kind(path, named)
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def replacing(path: Path, named: str = "", then: str = "give another file") -> I
     """
     named = named or str(path)
     with _told(named, then):
-        _check_kind(path, named)
+        check_kind(path, named)
         target = path.resolve()
         _sweep(target)
         fresh = target.with_name(f"{_stem(target)}.{os.getpid()}-{get_native_id()}.part")
@@ -60,7 +60,7 @@ def _told(named: str, then: str) -> Iterator[None]:
         raise BadFile(f"{named} cannot be written: {error.strerror or error}; {then}") from error
 
 
-def _check_kind(path: Path, named: str) -> None:
+def check_kind(path: Path, named: str) -> None:
     """A device or a pipe is nobody's to replace; raises BadFile."""
     if path.exists() and not path.is_file():
         raise BadFile(f"{named} cannot be written: it is no regular file; give another one")

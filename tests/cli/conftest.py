@@ -2,11 +2,13 @@
 
 import io
 import os
+import signal
 from types import SimpleNamespace
 
 import pytest
 
 from truedraw.cli.main import run
+from truedraw.engine.tabular import TabularEngine
 
 
 @pytest.fixture(autouse=True)
@@ -26,3 +28,21 @@ def cli(capsys, monkeypatch):
         return SimpleNamespace(code=code, out=said.out, err=said.err)
 
     return invoke
+
+
+@pytest.fixture
+def interrupted_in_pass(monkeypatch):
+    """interrupted_in_pass(6): ctrl-C comes in the sixth pass of the toy from now on, once."""
+
+    def begin(number):
+        forward, count = TabularEngine.forward, [0]
+
+        def counted(self, *works):
+            count[0] += 1
+            if count[0] == number:
+                signal.raise_signal(signal.SIGINT)
+            return forward(self, *works)
+
+        monkeypatch.setattr(TabularEngine, "forward", counted)
+
+    return begin

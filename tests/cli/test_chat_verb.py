@@ -1,5 +1,4 @@
 import json
-import signal
 
 import pytest
 
@@ -79,16 +78,8 @@ def test_a_full_context_is_told_and_not_remembered(capsys):
         talk(conversation(context_length=12, ignore_eos=True), ["a", "a"], QUIET, at_terminal=False)
 
 
-def test_an_answer_that_is_interrupted_is_kept_as_far_as_it_came(capsys, monkeypatch):
-    forward, count = TabularEngine.forward, [0]
-
-    def counted(self, *works):
-        count[0] += 1
-        if count[0] == 6:
-            signal.raise_signal(signal.SIGINT)
-        return forward(self, *works)
-
-    monkeypatch.setattr(TabularEngine, "forward", counted)
+def test_an_answer_that_is_interrupted_is_kept_as_far_as_it_came(capsys, interrupted_in_pass):
+    interrupted_in_pass(6)
     talked = conversation(ignore_eos=True, max_tokens=40)
     talk(talked, ["the cat", "the dog"], QUIET, at_terminal=True)
     first, second = capsys.readouterr().out.splitlines()

@@ -10,7 +10,6 @@ import pytest
 
 from truedraw import load
 from truedraw.cli.interrupt import interruptible
-from truedraw.engine.tabular import TabularEngine
 
 pytestmark = pytest.mark.interrupts
 
@@ -19,17 +18,9 @@ PASSES = 12
 
 
 @pytest.fixture
-def interrupted(monkeypatch):
+def interrupted(interrupted_in_pass):
     """The signal comes during the twelfth pass."""
-    forward, count = TabularEngine.forward, [0]
-
-    def counted(self, *works):
-        count[0] += 1
-        if count[0] == PASSES:
-            signal.raise_signal(signal.SIGINT)
-        return forward(self, *works)
-
-    monkeypatch.setattr(TabularEngine, "forward", counted)
+    interrupted_in_pass(PASSES)
 
 
 @pytest.mark.usefixtures("interrupted")

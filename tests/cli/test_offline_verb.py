@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import signal
 
 import pytest
 
@@ -118,17 +117,9 @@ def test_bad_use(cli, arguments, words):
         assert word in line
 
 
-def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(cli, tmp_path, monkeypatch):
-    out, count = tmp_path / "out.jsonl", [0]
-    forward = TabularEngine.forward
-
-    def counted(self, *works):
-        count[0] += 1
-        if count[0] == 6:  # few passes are needed: every prompt is the same, and rows that are known need none
-            signal.raise_signal(signal.SIGINT)
-        return forward(self, *works)
-
-    monkeypatch.setattr(TabularEngine, "forward", counted)
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(cli, tmp_path, interrupted_in_pass):
+    out = tmp_path / "out.jsonl"
+    interrupted_in_pass(6)  # few are needed: every prompt is the same, and rows that are known need none
     command = ("generate", *TOY, "--input", "-", "--output", out, "--max-running", 2, "--seed", 1, "--ignore-eos")
     stdin = b'{"prompt": "the"}\n' * 40
     first = cli(*command, stdin=stdin)

@@ -12,7 +12,6 @@ from cli.test_chat_verb import instruct
 from truedraw.cli.flags import ModelFlags
 from truedraw.cli.options import opened
 from truedraw.cli.saving import learns
-from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadParameter
 from truedraw.generate.draft_model import DraftModels
 from truedraw.generate.model import Model
@@ -94,16 +93,8 @@ def test_what_learns():
 
 @pytest.mark.interrupts
 @pytest.mark.usefixtures("learning")
-def test_an_answer_that_is_interrupted_in_a_pipe(cli, tmp_path, monkeypatch, saved):
-    forward, count = TabularEngine.forward, [0]
-
-    def counted(self, *works):
-        count[0] += 1
-        if count[0] == 6:
-            signal.raise_signal(signal.SIGINT)
-        return forward(self, *works)
-
-    monkeypatch.setattr(TabularEngine, "forward", counted)
+def test_an_answer_that_is_interrupted_in_a_pipe(cli, tmp_path, interrupted_in_pass, saved):
+    interrupted_in_pass(6)
     to = tmp_path / "head.safetensors"
     done = cli("chat", "--ignore-eos", "--max-tokens", 40, "--save-draft", to, stdin=b"the cat\nthe dog\n")
     assert done.code == 130

@@ -1,5 +1,4 @@
 import json
-import signal
 
 import pytest
 
@@ -98,17 +97,9 @@ def test_one_object_at_the_end(cli, tmp_path):
     assert again["points"] == found["points"]
 
 
-def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(cli, tmp_path, monkeypatch):
-    out, page, count = tmp_path / "out.jsonl", tmp_path / "out.html", [0]
-    forward = TabularEngine.forward
-
-    def counted(self, *works):
-        count[0] += 1
-        if count[0] == 9:
-            signal.raise_signal(signal.SIGINT)
-        return forward(self, *works)
-
-    monkeypatch.setattr(TabularEngine, "forward", counted)
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(cli, tmp_path, interrupted_in_pass):
+    out, page = tmp_path / "out.jsonl", tmp_path / "out.html"
+    interrupted_in_pass(9)
     more = ("--output", out, "--html", page, "--max-running", 2, "--seed", 1, "--ignore-eos", "--json")
     first = sweep(cli, "the cat", *more)
     assert first.code == 130

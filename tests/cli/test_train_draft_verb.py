@@ -251,6 +251,7 @@ def test_torch_is_asked_for(cli, flags, monkeypatch):
     [
         (("--temperatures", "warm"), "--temperatures: got 'warm'; give numbers"),
         (("--temperatures", "-1"), "--temperatures: got -1"),
+        (("--temperatures", "0,2e6"), "--temperatures: got 2000000.0; give a number from 0 to 1000000"),
         (("--budget", "soon"), "--budget: got 'soon'; give a time, as 90s, 2m or 1h"),
         (("--feature-bytes", "much"), "--feature-bytes: got 'much'; give an amount of memory"),
         (("--layers", "0,9"), "--layers: got [0, 9]; give layers of the model, 0 to 1"),

@@ -229,3 +229,7 @@ def test_it_is_told_while_the_sums_go_on() -> None:
     between(go_on, tell, "account.py", "explanation.py")
     account._sums.rivalries["a", "b"], account._passes[1, 1] = Rivalry(), Passes()  # just come, and nothing in them yet
     tell()
+    found = account.explanation()
+    assert found.rounds == sum(passes.rounds for passes in found.widths.values()) > 0
+    assert ("a", "b") not in found.rivalries
+    assert (1, 1) not in found.widths

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from truedraw.distill.checkpoint import read_checkpoint, write_checkpoint
 from truedraw.distill.store import ROW, Shape, Store
 
 VOCAB = 12
@@ -32,3 +33,11 @@ def fill(tmp_path):
         return tmp_path
 
     return filled
+
+
+def without_an_array(training, kind):
+    """The checkpoint of a training loses one of this kind, whose name is returned."""
+    arrays, facts = read_checkpoint(training.path)
+    name = f"{kind}{min(training.learner.weights)}"
+    write_checkpoint(training.path, {each: arrays[each] for each in arrays if each != name}, facts)
+    return name

@@ -131,12 +131,12 @@ class Plan:
         """Raises BadParameter for what is wrong before a model is loaded; what is written at last: outputs.py."""
         from truedraw.distill.folders import check_work
         from truedraw.distill.losses import loss_of
-        from truedraw.sampling.ranges import NOT_NEGATIVE
+        from truedraw.sampling.ranges import TEMPERATURE
 
         loss_of(self.head.loss)
         shape_of(self.head.kind, self.head.hidden, self.head.heads)
         for temperature in self.texts.temperatures:
-            NOT_NEGATIVE.check("--temperatures", temperature)
+            TEMPERATURE.check("--temperatures", temperature)
         if not self.texts.temperatures:
             raise BadParameter("--temperatures", "got none; give numbers with commas between them, as in 1,0.7")
         if self.texts.prompts is not None and self.texts.documents:

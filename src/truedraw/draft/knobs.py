@@ -23,7 +23,7 @@ from truedraw.sampling.row import Row
 from truedraw.sampling.step import Fixed, Opening, Step
 from truedraw.sampling.steps import STEPS
 from truedraw.sampling.truncate import top_k
-from truedraw.sampling.values import shown
+from truedraw.sampling.values import is_one_of, shown
 
 PROBABILISTIC, GREEDY, GUMBEL = "probabilistic", "greedy", "gumbel"
 METHODS = (PROBABILISTIC, GREEDY, GUMBEL)
@@ -71,7 +71,7 @@ class Knobs:
     draft_stop_entropy: float | None = None
 
     def __post_init__(self) -> None:
-        if self.draft_sample_method not in (None, *METHODS):
+        if not (self.draft_sample_method is None or is_one_of(self.draft_sample_method, METHODS)):
             raise BadParameter(
                 "draft_sample_method", f"got {shown(self.draft_sample_method)}; give one of: {', '.join(METHODS)}"
             )

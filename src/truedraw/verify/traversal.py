@@ -150,7 +150,7 @@ def worth_trying(proposal: Proposal) -> list[bool]:
     """Whether a node is tried: a sampled draft stands below it or a later sibling, or is one of these; the others wait
     for the free continuation."""
     tried, parents = [law is not None for law in proposal.laws], proposal.parents.tolist()
-    above = {ROOT: False} | dict.fromkeys(range(len(tried)), False)  # whether a child is tried, of those gone through
+    above = [False] * (len(tried) + 1)  # whether a child is tried, of those gone through; the last entry is ROOT's
     for node in range(len(tried) - 1, -1, -1):
         tried[node] = tried[node] or above[node] or above[parents[node]]
         above[parents[node]] = tried[node]

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from distill.conftest import VOCAB
+from distill.conftest import VOCAB, without_an_array
 from distill.eagle.conftest import CONFIG, SHAPE
 from draft.eagle.showing import law
 from draft.given_trees import Given
 from engine.decoder import softmax
 from truedraw.bench.draft_eval.replay import Following
-from truedraw.distill.checkpoint import read_checkpoint, write_checkpoint
+from truedraw.distill.checkpoint import read_checkpoint
 from truedraw.distill.eagle import learner as module
 from truedraw.distill.eagle.evaluation import kept_in, measured
 from truedraw.distill.eagle.export import export
@@ -238,9 +238,7 @@ def test_a_loss_that_is_no_number_ends_it_and_keeps_the_last_good_checkpoint(tie
 @pytest.mark.parametrize("kind", ["weight.", "mean.", "square."])
 def test_a_checkpoint_that_lacks_an_array_is_refused(tied, tmp_path, kind):
     training = trained(tied, tmp_path, 3)
-    arrays, facts = read_checkpoint(training.path)
-    name = f"{kind}{min(training.learner.weights)}"
-    write_checkpoint(training.path, {each: arrays[each] for each in arrays if each != name}, facts)
+    name = without_an_array(training, kind)
     with pytest.raises(BadFile, match=rf"lk\.checkpoint is cut or damaged \(it lacks {name}\)"):
         eagle_training(tied, CONFIG, PLAN, training.path)
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from distill.conftest import SHAPE, VOCAB
+from distill.conftest import SHAPE, VOCAB, without_an_array
 from distill.independent.conftest import some_tables
 from engine.decoder import Decoder, RandomWeights, softmax
-from truedraw.distill.checkpoint import read_checkpoint, write_checkpoint
+from truedraw.distill.checkpoint import read_checkpoint
 from truedraw.distill.independent import words as columns_of
 from truedraw.distill.independent.learner import Learner, Material, transformer_training
 from truedraw.distill.independent.plan import TransformerPlan, draft_config
@@ -125,9 +125,7 @@ def test_sampled_tokens_stand_for_the_rest(tied, monkeypatch):
 @pytest.mark.parametrize("kind", ["weight.", "mean.", "square."])
 def test_a_checkpoint_that_lacks_an_array_is_refused(tied, tmp_path, kind):
     training = trained(tied, tmp_path, 3)
-    arrays, facts = read_checkpoint(training.path)
-    name = f"{kind}{min(training.learner.weights)}"
-    write_checkpoint(training.path, {each: arrays[each] for each in arrays if each != name}, facts)
+    name = without_an_array(training, kind)
     with pytest.raises(BadFile, match=rf"lk\.checkpoint is cut or damaged \(it lacks {name}\)"):
         transformer_training(tied, CONFIG, PLAN, training.path)
 

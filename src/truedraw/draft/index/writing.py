@@ -30,6 +30,7 @@ from truedraw.draft.index.layout import (
 )
 from truedraw.draft.index.segments import Feed, Means, append, append_merged, mapped
 from truedraw.errors import BadFile
+from truedraw.whole_files import check_kind
 
 GROWTH = 2
 MOST_SEGMENTS = 8  # a look-up asks each of them
@@ -40,8 +41,7 @@ def build(path: Path, arrays: Iterable[Words], empty: Header, means: Means, over
 
     Raises BadFile where something is there already, unless `overwrite`, where it cannot be written, and for no tokens.
     """
-    if path.exists() and not path.is_file():
-        raise BadFile(f"{path} cannot be written: it is no regular file; give another one")
+    check_kind(path, str(path))
     if path.exists() and not overwrite:
         raise BadFile(f"{path} is there already; `truedraw index add` adds to it, --overwrite makes it anew")
     with _replacing(path) as file:
