@@ -15,7 +15,7 @@ from truedraw.errors import UnknownName
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "engines": {
-        "openvino": "truedraw.engine.openvino:OpenVINOEngine",
+        "openvino": "truedraw.engine.cpu:CPUEngine",
         "pytorch": "truedraw.engine.pytorch:PyTorchEngine",
         "tabular": "truedraw.engine.tabular:TabularEngine",
     },

@@ -45,7 +45,7 @@ def test_help_and_version(cli):
 
 
 def test_a_machine_that_cannot_keep_its_bits_equal_is_told_so(capsys):
-    from truedraw.engine.openvino import InvarianceReport
+    from truedraw.engine.cpu import InvarianceReport
 
     engine = TabularEngine({(): [0.5, 0.5]})
     notice_invariance(engine)

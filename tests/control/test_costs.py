@@ -10,7 +10,7 @@ import pytest
 from control.test_payoff import steep
 from truedraw.control.costs import DRIFT, ENOUGH, KNOWN, PassCosts
 from truedraw.control.table import LADDER, USUAL
-from truedraw.engine.openvino.timing import ROWS
+from truedraw.engine.cpu.timing import ROWS
 from truedraw.engine.tabular import TabularEngine
 from truedraw.protocol import PassTable
 

@@ -9,7 +9,7 @@ from truedraw.draft.head.card import RECURRENT
 from truedraw.draft.head.compiled import TargetRows
 from truedraw.draft.head.file import HeadFile
 from truedraw.draft.head.kinds import cell_of
-from truedraw.engine.openvino.matrix import Matrix
+from truedraw.engine.constants.matrix import Matrix
 
 pytestmark = pytest.mark.parity
 WIDTH, STREAMS, VOCAB = 64, 2, 50

@@ -5,10 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from truedraw.distill import texts as stage
+from truedraw.distill import gathering as stage
 from truedraw.distill.documents import document_texts
+from truedraw.distill.gathering import gather
 from truedraw.distill.plan import TextPlan
-from truedraw.distill.texts import NAME, Gathered, gather, read_texts
+from truedraw.distill.texts import NAME, Gathered, read_texts
 from truedraw.errors import BadFile
 from truedraw.generate.loading import load
 

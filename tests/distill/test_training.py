@@ -16,7 +16,7 @@ from truedraw.distill.rows import Rows
 from truedraw.distill.schedule import MOST_BLENDED
 from truedraw.distill.tables import Tables
 from truedraw.draft.head.file import HeadFile
-from truedraw.engine.openvino.matrix import Matrix
+from truedraw.engine.constants.matrix import Matrix
 from truedraw.errors import BadFile, TrainingError
 
 pytestmark = pytest.mark.parity

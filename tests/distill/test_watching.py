@@ -10,11 +10,12 @@ from distill.conftest import SETTINGS
 from models.tiny_models import random_tensors, tiny_config, write_gguf
 from truedraw.distill import own_texts as source
 from truedraw.distill.computing import features_of
+from truedraw.distill.gathering import gather
 from truedraw.distill.own_texts import Plan, own_texts
 from truedraw.distill.plan import TextPlan
 from truedraw.distill.rows import Rows
 from truedraw.distill.store import Shape, Store
-from truedraw.distill.texts import NAME, WATCH, Text, gather, read_texts
+from truedraw.distill.texts import NAME, WATCH, Text, read_texts
 from truedraw.distill.watching import Keeping, Watch
 from truedraw.generate.loading import load
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from truedraw.engine.openvino import OpenVINOEngine
+from truedraw.engine.cpu import CPUEngine
 from truedraw.errors import BadModelFile
 from truedraw.models import Checkpoint, TextParts
 from truedraw.models.layout import expected_shapes
@@ -200,7 +200,7 @@ def tiny_checkpoint(
 def tiny_engine(cache: Path, config: ModelConfig = PLAIN, random_weights: RandomWeights | None = None, **options):
     options.setdefault("numerics", "reference")
     options.setdefault("cache_bytes", 8 << 20)
-    return OpenVINOEngine.load(tiny_checkpoint(config, random_weights), cache=cache, **options)
+    return CPUEngine.load(tiny_checkpoint(config, random_weights), cache=cache, **options)
 
 
 def path_to(proposal: Proposal, node: int) -> list[int]:

@@ -6,9 +6,9 @@ import pytest
 
 from truedraw.engine.openvino.batch import Batch
 from truedraw.engine.openvino.fixed import shape_of
-from truedraw.engine.openvino.pages import SCRATCH
-from truedraw.engine.openvino.parts import Lane, Part
 from truedraw.engine.openvino.row_counts import rounded
+from truedraw.engine.paged.pages import SCRATCH
+from truedraw.engine.paged.parts import Lane, Part
 
 PAGE = 32
 

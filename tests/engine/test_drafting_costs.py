@@ -7,7 +7,7 @@ import json
 import pytest
 
 from engine.decoder import tiny_engine
-from truedraw.engine.openvino.drafting_costs import KeptCosts
+from truedraw.engine.cpu.drafting_costs import KeptCosts
 from truedraw.protocol import DraftCost, KeepsDraftCosts
 
 COSTS = [

@@ -10,11 +10,11 @@ import pytest
 
 from engine.decoder import random_tree, tiny_engine
 from engine.pages import TEXT, rows
-from truedraw.engine.openvino import passes as running
+from truedraw.engine.cpu import passes as running
+from truedraw.engine.cpu.selftest import check_invariance
 from truedraw.engine.openvino.compiling import compile_graph
 from truedraw.engine.openvino.fixed import MOST_GRAPHS, NARROW, PROOFS, FixedGraphs, Shape, shape_of
 from truedraw.engine.openvino.runner import Runner
-from truedraw.engine.openvino.selftest import check_invariance
 from truedraw.errors import BadParameter
 from truedraw.protocol import Fill, Proposal, Work
 
@@ -202,7 +202,7 @@ def test_what_cannot_be_compiled_is_not_asked_for_again(folder, usual, monkeypat
         tried.append(given)
         raise error
 
-    monkeypatch.setattr("truedraw.engine.openvino.shallow.compile_graph", refused)
+    monkeypatch.setattr("truedraw.engine.cpu.shallow.compile_graph", refused)
     for _ in range(3):
         np.testing.assert_array_equal(rows(engine, TEXT[:3]), rows(usual, TEXT[:3]))
     assert [given[-1] for given in tried] == [Shape(4, 4)]
@@ -210,7 +210,7 @@ def test_what_cannot_be_compiled_is_not_asked_for_again(folder, usual, monkeypat
 
 
 def test_large_weights_and_never(folder, monkeypatch):
-    monkeypatch.setattr("truedraw.engine.openvino.shallow.MOST_BYTES", 1000)
+    monkeypatch.setattr("truedraw.engine.cpu.shallow.MOST_BYTES", 1000)
     assert loaded(folder, 0)._passes.fixed is None
     monkeypatch.undo()
     assert loaded(folder, -1)._passes.fixed is None
@@ -366,7 +366,7 @@ def test_it_is_compiled_for_as_many_threads_and_without_both_copies_in_memory(fo
     monkeypatch.setattr(constants, "forgetting", counted)
     made = []
     monkeypatch.setattr(
-        "truedraw.engine.openvino.shallow.compile_graph", lambda *given: made.append(compile_graph(*given)) or made[-1]
+        "truedraw.engine.cpu.shallow.compile_graph", lambda *given: made.append(compile_graph(*given)) or made[-1]
     )
     rows(engine, TEXT[:1])
     assert [int(graph.get_property("INFERENCE_NUM_THREADS")) for graph in made] == [1]

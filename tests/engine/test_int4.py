@@ -9,9 +9,9 @@ import pytest
 
 from engine.decoder import CONFIGS, PLAIN, Decoder, RandomWeights, expected_rows, tiny_checkpoint, tiny_engine, tv
 from invariance import need_invariance
-from truedraw.engine.openvino import OpenVINOEngine
-from truedraw.engine.openvino.rounding import INT4_GROUP, quantise, quantise4
-from truedraw.engine.openvino.weights import ConvertedConstants
+from truedraw.engine.constants.rounding import INT4_GROUP, quantise, quantise4
+from truedraw.engine.constants.weights import ConvertedConstants
+from truedraw.engine.cpu import CPUEngine
 from truedraw.models.layout import EMBEDDING, HEAD
 from truedraw.protocol import Proposal, Work
 
@@ -54,7 +54,7 @@ def test_the_error_is_less_than_that_of_rounding_to_equal_steps():
 def test_many_rows_are_rounded_as_few_are(monkeypatch):
     given = np.random.default_rng(3).normal(size=(10, 64)).astype(np.float32)
     whole = quantise4(given)
-    monkeypatch.setattr("truedraw.engine.openvino.rounding.ROWS_AT_ONCE", 4)
+    monkeypatch.setattr("truedraw.engine.constants.rounding.ROWS_AT_ONCE", 4)
     parts = quantise4(given)
     np.testing.assert_array_equal(parts.values, whole.values)
     np.testing.assert_array_equal(parts.scales, whole.scales)
@@ -98,7 +98,7 @@ def test_int4_weights_are_rounded_and_nothing_else(tmp_path, name):
 
 
 def test_in_the_fast_arithmetic_rows_do_not_depend_on_the_pass(tmp_path):
-    need_invariance(OpenVINOEngine.load(tiny_checkpoint(), cache=tmp_path, numerics="runtime", cache_bytes=8 << 20))
-    engine = OpenVINOEngine.load(tiny_checkpoint(), cache=tmp_path, weights="int4", cache_bytes=8 << 20)
+    need_invariance(CPUEngine.load(tiny_checkpoint(), cache=tmp_path, numerics="runtime", cache_bytes=8 << 20))
+    engine = CPUEngine.load(tiny_checkpoint(), cache=tmp_path, weights="int4", cache_bytes=8 << 20)
     assert engine.invariance.holds
     engine.close()

@@ -18,12 +18,12 @@ from engine.decoder import (
     tiny_engine,
     tv,
 )
+from truedraw.engine.constants.matrix import dense
+from truedraw.engine.constants.rounding import codes_of
+from truedraw.engine.constants.weights import READ_BY_GRAPHS, from_packed
+from truedraw.engine.cpu.opening import arithmetic_of
 from truedraw.engine.native.blocks import SIZE, eights_of
 from truedraw.engine.native.weights import of_one_form
-from truedraw.engine.openvino.matrix import dense
-from truedraw.engine.openvino.opening import arithmetic_of
-from truedraw.engine.openvino.rounding import codes_of
-from truedraw.engine.openvino.weights import READ_BY_GRAPHS, from_packed
 from truedraw.errors import BadParameter, EngineError, UnsupportedModel
 from truedraw.models.layout import EMBEDDING
 from truedraw.protocol import Fill, Proposal, Work

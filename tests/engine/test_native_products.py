@@ -9,6 +9,8 @@ import pytest
 from llvmlite import ir
 
 from truedraw.compiled import compiled
+from truedraw.engine.constants.matrix import Matrix, dense
+from truedraw.engine.constants.rounding import quantise, quantise4
 from truedraw.engine.native import grids
 from truedraw.engine.native.adders import SHORTS, Adder, adders, brief_pairs, pairs, quads, short_quads
 from truedraw.engine.native.blocks import (
@@ -31,8 +33,6 @@ from truedraw.engine.native.stages import counters
 from truedraw.engine.native.sums import ALL, MOST_ROWS, block_adder
 from truedraw.engine.native.together import Ways, multiply, round_here
 from truedraw.engine.native.weights import _alike, of_one_form
-from truedraw.engine.openvino.matrix import Matrix, dense
-from truedraw.engine.openvino.rounding import quantise, quantise4
 from truedraw.sampling.kernels.bits import CACHE_LINE
 
 FINE = 0.01  # of a sum's spread: rows are rounded to 8 bits

@@ -3,7 +3,7 @@
 import pytest
 
 from engine.decoder import tiny_checkpoint
-from truedraw.engine.openvino import OpenVINOEngine
+from truedraw.engine.cpu import CPUEngine
 from truedraw.engine.openvino import numerics as module
 from truedraw.engine.openvino.core import computes, core
 from truedraw.engine.openvino.numerics import NUMERICS, numerics
@@ -31,6 +31,6 @@ def test_the_runtime_says_what_it_has():
 @pytest.mark.parametrize("name", ["runtime", "rowwise"])
 def test_a_model_runs_on_a_processor_without_bfloat16(monkeypatch, tmp_path, name):
     monkeypatch.setattr(module, "computes", lambda precision: False)
-    engine = OpenVINOEngine.load(tiny_checkpoint(), cache=tmp_path, cache_bytes=8 << 20, numerics=name)
+    engine = CPUEngine.load(tiny_checkpoint(), cache=tmp_path, cache_bytes=8 << 20, numerics=name)
     assert engine.forward([Work(engine.open([1, 2, 3]))])[0].logits.shape[0] == 1
     engine.close()

@@ -7,7 +7,7 @@ import pytest
 
 from engine.prose import PROSE
 from invariance import need_invariance
-from truedraw.engine.openvino import OpenVINOEngine, check_invariance
+from truedraw.engine.cpu import CPUEngine, check_invariance
 from truedraw.engine.openvino.fixed import NARROW, Shape
 from truedraw.models import open_checkpoint
 from truedraw.protocol import Fill, Proposal, Work
@@ -42,7 +42,7 @@ def numerics(request):
 
 @pytest.fixture(scope="module")
 def engine(checkpoint, numerics):
-    loaded = OpenVINOEngine.load(checkpoint, numerics=numerics, prefix_cache_bytes=0)
+    loaded = CPUEngine.load(checkpoint, numerics=numerics, prefix_cache_bytes=0)
     assert loaded.invariance is not None
     need_invariance(loaded)
     yield loaded
@@ -51,7 +51,7 @@ def engine(checkpoint, numerics):
 
 def test_each_arithmetic_has_bits_of_its_own(engine, checkpoint, numerics, tokens):
     """Or one of them would be the other by mistake."""
-    other = OpenVINOEngine.load(checkpoint, numerics={"runtime": "rowwise"}.get(numerics, "runtime"))
+    other = CPUEngine.load(checkpoint, numerics={"runtime": "rowwise"}.get(numerics, "runtime"))
     mine, others = (decoded(each, tokens[:DEPTH], [])[0] for each in (engine, other))
     other.close()
     assert (mine != others).mean() > 0.5
@@ -147,7 +147,7 @@ def test_forks(engine, tokens, plain):
 
 @pytest.mark.parametrize("chunk_rows", [sometimes(1), 2, *map(sometimes, (7, 8)), 31, *map(sometimes, (64, 250)), 1024])
 def test_chunked_prompts(engine, tokens, plain, chunk_rows, monkeypatch):
-    monkeypatch.setattr("truedraw.engine.openvino.engine.CHUNK_ROWS", chunk_rows)
+    monkeypatch.setattr("truedraw.engine.cpu.engine.CHUNK_ROWS", chunk_rows)
     np.testing.assert_array_equal(chain(engine, tokens[:DEPTH], tokens[DEPTH : DEPTH + 3]), plain[:4])
 
 
@@ -170,7 +170,7 @@ def test_ragged_batches(engine, tokens, plain, others):
 
 def test_found_and_filled_prompts(checkpoint, numerics, tokens, plain):
     """Pages of another text, the rest in pieces beside a text that goes on, and all of it again after an eviction."""
-    other = OpenVINOEngine.load(checkpoint, numerics=numerics)
+    other = CPUEngine.load(checkpoint, numerics=numerics)
     beside, first = other.open(tokens[:40]), other.open(tokens[: DEPTH - 100])
     other.forward([Work(first)])
     first.close()
@@ -187,7 +187,7 @@ def test_found_and_filled_prompts(checkpoint, numerics, tokens, plain):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_threads(checkpoint, numerics, tokens, plain, threads):
-    other = OpenVINOEngine.load(checkpoint, numerics=numerics, threads=threads, prefix_cache_bytes=0)
+    other = CPUEngine.load(checkpoint, numerics=numerics, threads=threads, prefix_cache_bytes=0)
     assert other.invariance.holds
     np.testing.assert_array_equal(decoded(other, tokens[:DEPTH], tokens[DEPTH : DEPTH + 3]), plain[:4])
     np.testing.assert_array_equal(chain(other, tokens[:DEPTH], tokens[DEPTH : DEPTH + 31]), plain[:32])
@@ -197,7 +197,7 @@ def test_threads(checkpoint, numerics, tokens, plain, threads):
 def test_graphs_of_a_fixed_shape(checkpoint, numerics, tokens, plain):
     """Those that take over after some hundred passes, here from the first one on, shallow texts and deep ones."""
     options = {"hidden_layers": (15, 26), "fixed_after": 0, "prefix_cache_bytes": 0}
-    other = OpenVINOEngine.load(checkpoint, numerics=numerics, **options)
+    other = CPUEngine.load(checkpoint, numerics=numerics, **options)
     np.testing.assert_array_equal(decoded(other, tokens[:DEPTH], tokens[DEPTH : DEPTH + 20]), plain[:21])
     base = other.open(tokens[:DEPTH])
     for drafts in (*range(8), 2, 3):
@@ -215,7 +215,7 @@ def test_graphs_of_a_fixed_shape(checkpoint, numerics, tokens, plain):
 def test_hidden_states_do_not_change_logits(checkpoint, numerics, tokens, plain, text):
     """Not those of a graph without them: one seed is one text, whatever draft a model is loaded with."""
     options = {"hidden_layers": (3, 29), "hidden_text": text, "prefix_cache_bytes": 0}
-    other = OpenVINOEngine.load(checkpoint, numerics=numerics, **options)
+    other = CPUEngine.load(checkpoint, numerics=numerics, **options)
     hidden, logits = [], []
     sequence = other.open(tokens[:DEPTH])
     for token in tokens[DEPTH : DEPTH + 6]:
@@ -239,7 +239,7 @@ def test_the_check_finds_another_kernel(engine, numerics, monkeypatch):
     """
     assert check_invariance(engine).holds
     if numerics == "runtime":
-        monkeypatch.setattr("truedraw.engine.openvino.parts.LONE_ROWS", 1)
+        monkeypatch.setattr("truedraw.engine.paged.parts.LONE_ROWS", 1)
     else:
         if engine._passes.runner.num_threads == 1:
             pytest.skip("with one thread there is no such kernel")

@@ -7,9 +7,9 @@ import pytest
 
 from engine.decoder import PLAIN, Decoder, RandomWeights, expected_rows, tiny_engine, tv
 from models.tiny_models import random_tensors, tiny_config, write_gguf
-from truedraw.engine.openvino import OpenVINOEngine
-from truedraw.engine.openvino.rounding import quantise
-from truedraw.engine.openvino.weights import ConvertedConstants, stacks, vectors
+from truedraw.engine.constants.rounding import quantise
+from truedraw.engine.constants.weights import ConvertedConstants, stacks, vectors
+from truedraw.engine.cpu import CPUEngine
 from truedraw.models import open_checkpoint
 from truedraw.models.layout import EMBEDDING, expected_shapes
 from truedraw.protocol import Proposal, Work
@@ -47,7 +47,7 @@ class MixedWeights(RandomWeights):
 
 def check(cache, weights, monkeypatch, policy):
     """Constants in that form, computed in float32, give the law of the weights themselves."""
-    monkeypatch.setattr("truedraw.engine.openvino.engine.weights_policy", lambda weights, arithmetic: weights)
+    monkeypatch.setattr("truedraw.engine.cpu.engine.weights_policy", lambda weights, arithmetic: weights)
     engine = tiny_engine(cache, random_weights=weights, weights=policy)
     sequence, proposal = engine.open(TEXT), Proposal.chain([1, 2])
     found = engine.forward([Work(sequence, proposal)])[0].logits
@@ -114,7 +114,7 @@ def test_a_file_that_was_mended_is_converted_again(tmp_path, monkeypatch):
     middle = len(whole) // 2 // 4 * 4
 
     def logits():
-        engine = OpenVINOEngine.load(open_checkpoint(path), cache=tmp_path / "cache", cache_bytes=8 << 20)
+        engine = CPUEngine.load(open_checkpoint(path), cache=tmp_path / "cache", cache_bytes=8 << 20)
         found = engine.forward([Work(engine.open([1, 2, 3]))])[0].logits.copy()
         engine.close()
         return found

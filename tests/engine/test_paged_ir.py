@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, models
 
 from engine.decoder import PLAIN, Decoder, RandomWeights, expected_rows, random_tree, tv
 from truedraw.bench.peers.exported import write_ir
-from truedraw.engine.openvino import OpenVINOEngine
+from truedraw.engine.cpu import CPUEngine
 from truedraw.errors import BadParameter, UnsupportedModel
 from truedraw.models import open_checkpoint
 from truedraw.protocol import Proposal, Work
@@ -32,7 +32,7 @@ def checkpoint(tmp_path_factory):
 def engine(request, checkpoint, tmp_path_factory):
     """Trees behind a mask, or each row a lane of its own."""
     cache = tmp_path_factory.mktemp("cache")
-    loaded = OpenVINOEngine.load(checkpoint, numerics="reference", cache=cache, cache_bytes=8 << 20)
+    loaded = CPUEngine.load(checkpoint, numerics="reference", cache=cache, cache_bytes=8 << 20)
     if request.param == "apart":
         loaded._admission._unrolled, loaded._passes._lanes = True, loaded._passes.runner.num_threads
     return loaded
@@ -58,13 +58,13 @@ def test_laws_of_a_ragged_batch(engine):
 
 def test_settings_that_a_ready_made_graph_cannot_have(checkpoint, tmp_path):
     with pytest.raises(BadParameter, match="hidden_layers"):
-        OpenVINOEngine.load(checkpoint, cache=tmp_path, hidden_layers=(0,))
+        CPUEngine.load(checkpoint, cache=tmp_path, hidden_layers=(0,))
     with pytest.raises(BadParameter, match="weights"):
-        OpenVINOEngine.load(checkpoint, cache=tmp_path, weights="int8")
+        CPUEngine.load(checkpoint, cache=tmp_path, weights="int8")
 
 
 def test_a_graph_that_is_no_language_model(checkpoint, tmp_path):
     x = op.parameter([-1, 4], np.float32, name="x")
     ov.save_model(ov.Model([op.relu(x)], [x], "other"), tmp_path / "openvino_model.xml")
     with pytest.raises(UnsupportedModel, match="text"):
-        OpenVINOEngine.load(replace(checkpoint, path=tmp_path), cache=tmp_path)
+        CPUEngine.load(replace(checkpoint, path=tmp_path), cache=tmp_path)

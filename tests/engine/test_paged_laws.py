@@ -180,7 +180,7 @@ def test_ragged_batches_with_trees_and_long_prompts(engine, decoder):
 
 
 def test_chunked_prompts(engine, decoder, monkeypatch):
-    monkeypatch.setattr("truedraw.engine.openvino.engine.CHUNK_ROWS", 16)
+    monkeypatch.setattr("truedraw.engine.cpu.engine.CHUNK_ROWS", 16)
     works = [Work(engine.open(TEXT[:length])) for length in (60, 1, 17, 18, 33)]
     check(engine, decoder, works)
 
@@ -199,7 +199,7 @@ def test_hidden_states(cache, decoder):
 def test_packed_weights_are_exact_where_arithmetic_is(tmp_path, bits, monkeypatch):
     """Forced into float32 arithmetic, constants kept as stored give the law of the dequantised weights."""
     weights = RandomWeights(PLAIN, packed_bits=bits)
-    monkeypatch.setattr("truedraw.engine.openvino.engine.weights_policy", lambda weights, arithmetic: weights)
+    monkeypatch.setattr("truedraw.engine.cpu.engine.weights_policy", lambda weights, arithmetic: weights)
     engine = tiny_engine(tmp_path, random_weights=weights, weights="stored")
     check(engine, Decoder(PLAIN, weights), [Work(engine.open(TEXT[:40]), Proposal.chain(TEXT[40:44]))])
     engine.close()

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from engine.decoder import PLAIN, Decoder, RandomWeights, expected_rows, tiny_checkpoint, tiny_engine, tv
-from truedraw.engine.openvino import OpenVINOEngine
-from truedraw.engine.openvino.page_memory import PageMemory
-from truedraw.engine.openvino.pages import Claim, PagePool
-from truedraw.engine.openvino.store import DATA, INDEX
+from truedraw.engine.constants.store import DATA, INDEX
+from truedraw.engine.cpu import CPUEngine
+from truedraw.engine.paged.page_memory import PageMemory
+from truedraw.engine.paged.pages import Claim, PagePool
 from truedraw.errors import BadModelFile, BadParameter, BadPrompt, EngineError, OutOfPages, UnsupportedModel
 from truedraw.protocol import NOTHING, Proposal, Work
 
@@ -230,7 +230,7 @@ class NoWeights:
 
 
 def law(checkpoint, cache):
-    engine = OpenVINOEngine.load(checkpoint, numerics="reference", cache=cache, cache_bytes=8 << 20)
+    engine = CPUEngine.load(checkpoint, numerics="reference", cache=cache, cache_bytes=8 << 20)
     logits = engine.forward([Work(engine.open(TEXT[:9]))])[0].logits.copy()
     engine.close()
     return logits
@@ -264,7 +264,7 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("truedraw.engine.openvino.store._write_array", full)
+    monkeypatch.setattr("truedraw.engine.constants.store._write_array", full)
     with pytest.raises(EngineError, match=r"the disk is full; free some space"):
         law(tiny_checkpoint(), tmp_path)
     assert not list(tmp_path.rglob(DATA))
@@ -303,7 +303,7 @@ def test_where_no_folder_can_be_written_both_are_named(read_only, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("truedraw.engine.openvino.store._write_array", full)
+    monkeypatch.setattr("truedraw.engine.constants.store._write_array", full)
     with pytest.raises(EngineError, match=r"neither in .*cache.*Permission denied nor in .*the disk is full"):
         tiny_engine(read_only)
 
@@ -323,7 +323,7 @@ def test_a_file_is_compared_with_its_checksum_before_it_is_converted_and_not_aga
 def test_memory_that_the_system_does_not_give_is_said_with_what_it_gives():
     code = """
 import resource
-from truedraw.engine.openvino.page_memory import PageMemory
+from truedraw.engine.paged.page_memory import PageMemory
 from truedraw.errors import BadParameter
 resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
 try:

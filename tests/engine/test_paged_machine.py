@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from engine.decoder import PLAIN, RandomWeights, tiny_checkpoint, tiny_engine
-from truedraw.engine.openvino import InvarianceReport, OpenVINOEngine
+from truedraw.engine.cpu import CPUEngine, InvarianceReport
+from truedraw.engine.cpu.selftest import check_once
 from truedraw.engine.openvino.row_counts import RowCounts, rounded
-from truedraw.engine.openvino.selftest import check_once
 from truedraw.errors import BadModelFile
 
 
 def loaded(cache, **options):
-    return OpenVINOEngine.load(tiny_checkpoint(), cache=cache, cache_bytes=8 << 20, **options)
+    return CPUEngine.load(tiny_checkpoint(), cache=cache, cache_bytes=8 << 20, **options)
 
 
 def record(cache):
@@ -100,13 +100,13 @@ def test_weights_that_are_no_numbers_are_not_converted(tmp_path, value):
     weights.largest = value
     for numerics in ("runtime", "reference"):
         with pytest.raises(BadModelFile, match=r"model\.norm\.weight holds values that are no finite numbers"):
-            OpenVINOEngine.load(tiny_checkpoint(weights=weights), numerics=numerics, cache=tmp_path)
+            CPUEngine.load(tiny_checkpoint(weights=weights), numerics=numerics, cache=tmp_path)
 
 
 @pytest.mark.parametrize("recorded", [False, True])
 def test_damaged_weights_say_nothing_of_the_machine(tmp_path, recorded):
     checkpoint = tiny_checkpoint(weights=Damaged(PLAIN))
-    engine = OpenVINOEngine.load(checkpoint, cache=tmp_path, cache_bytes=8 << 20)
+    engine = CPUEngine.load(checkpoint, cache=tmp_path, cache_bytes=8 << 20)
     assert engine.invariance is None
     assert not list(tmp_path.rglob("invariance-*.json"))
     if recorded:  # by an earlier version

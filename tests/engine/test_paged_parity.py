@@ -9,7 +9,7 @@ import pytest
 
 from engine.decoder import tv
 from engine.prose import PROSE
-from truedraw.engine.openvino import OpenVINOEngine
+from truedraw.engine.cpu import CPUEngine
 from truedraw.models import open_checkpoint
 from truedraw.protocol import Proposal, Work
 
@@ -43,7 +43,7 @@ def test_the_default_model_on_real_text():
     ).eval()
     contexts = texts(checkpoint.text.load_tokenizer().encode(PROSE).ids)
     expected = laws_of_transformers(model, contexts)
-    engine = OpenVINOEngine.load(checkpoint, numerics="reference")
+    engine = CPUEngine.load(checkpoint, numerics="reference")
     sequences = [engine.open(context) for context in contexts]
     found = np.concatenate([scores.logits.copy() for scores in engine.forward([Work(each) for each in sequences])])
     assert len(found) == CONTEXTS
@@ -89,7 +89,7 @@ def test_random_models_of_every_family(name, tmp_path):
     model.save_pretrained(tmp_path / "model")
     add_tokenizer(tmp_path / "model")
     ids = np.random.default_rng(2).integers(0, SIZES["vocab_size"], 300)
-    engine = OpenVINOEngine.load(open_checkpoint(tmp_path / "model"), numerics="reference", cache=tmp_path / "cache")
+    engine = CPUEngine.load(open_checkpoint(tmp_path / "model"), numerics="reference", cache=tmp_path / "cache")
     found = engine.forward([Work(engine.open(ids[:1]), Proposal.chain(ids[1:]))])[0].logits
     with torch.no_grad():
         expected = model(torch.tensor(ids[None])).logits[0].numpy()

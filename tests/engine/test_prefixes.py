@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from engine.pages import ROWS, TEXT, check_pages, exact_engine, recorded, rows, state
-from truedraw.engine.openvino.page_memory import PageMemory
-from truedraw.engine.openvino.pages import Claim, PagePool
-from truedraw.engine.openvino.prefixes import Prefixes
+from truedraw.engine.paged.page_memory import PageMemory
+from truedraw.engine.paged.pages import Claim, PagePool
+from truedraw.engine.paged.prefixes import Prefixes
 from truedraw.errors import OutOfPages
 from truedraw.protocol import Fill, Proposal, Work
 

@@ -5,9 +5,9 @@ import os
 import pytest
 
 from truedraw.engine import processors as module
+from truedraw.engine.cpu.records import record_key
 from truedraw.engine.native.crew import threads_of
 from truedraw.engine.openvino.numerics import numerics
-from truedraw.engine.openvino.records import record_key
 
 
 @pytest.fixture

@@ -9,8 +9,10 @@ from dataclasses import replace
 import pytest
 
 from engine.decoder import tiny_checkpoint
-from truedraw.engine.openvino import OpenVINOEngine, compiling, replaced, store
-from truedraw.engine.openvino.store import DATA, INDEX
+from truedraw.engine.constants import replaced, store
+from truedraw.engine.constants.store import DATA, INDEX
+from truedraw.engine.cpu import CPUEngine
+from truedraw.engine.openvino import compiling
 from truedraw.protocol import Work
 
 
@@ -21,7 +23,7 @@ def model_file(folder, name: str = "model.gguf"):
 
 
 def loaded(checkpoint, cache, **options):
-    return OpenVINOEngine.load(checkpoint, numerics="reference", cache=cache, cache_bytes=8 << 20, **options)
+    return CPUEngine.load(checkpoint, numerics="reference", cache=cache, cache_bytes=8 << 20, **options)
 
 
 def entries(cache) -> set[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from engine.decoder import PLAIN, Decoder, RandomWeights, expected_rows, tiny_checkpoint, tiny_engine, tv
 from invariance import need_invariance
-from truedraw.engine.openvino import OpenVINOEngine
+from truedraw.engine.cpu import CPUEngine
 from truedraw.errors import EngineError, OutOfPages
 from truedraw.protocol import NOTHING, Engine, Proposal, Work
 from truedraw.testing import engine_checks
@@ -164,7 +164,7 @@ def test_it_ends_with_the_whole_engine(cache):
 
 
 def test_hidden_states_are_not_computed_here(cache):
-    engine = OpenVINOEngine.load(
+    engine = CPUEngine.load(
         tiny_checkpoint(DEEP), cache=cache, numerics="reference", hidden_layers=(2,), cache_bytes=8 << 20
     )
     shallow = engine.shallow(1)

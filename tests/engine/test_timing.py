@@ -11,10 +11,10 @@ import pytest
 
 from engine.decoder import tiny_checkpoint, tiny_engine
 from invariance import need_invariance
-from truedraw.engine.openvino import OpenVINOEngine, timing
+from truedraw.engine.cpu import CPUEngine, timing
+from truedraw.engine.cpu.records import record_key
+from truedraw.engine.cpu.timing import MIN_AGE_SECONDS, ROWS, SETTLING, TEXTS, Costs, measure
 from truedraw.engine.openvino.numerics import NUMERICS
-from truedraw.engine.openvino.records import record_key
-from truedraw.engine.openvino.timing import MIN_AGE_SECONDS, ROWS, SETTLING, TEXTS, Costs, measure
 from truedraw.errors import EngineError, OutOfPages
 from truedraw.protocol import KnowsCosts, PassTable
 
@@ -221,7 +221,7 @@ def test_the_wrong_machine_options_or_model_is_another_record(tmp_path, monkeypa
             record_key(tiny_checkpoint(), asked(2))}  # fmt: skip
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(99)), raising=False)
     keys.add(record_key(tiny_checkpoint(), options))
-    monkeypatch.setattr("truedraw.engine.openvino.records._processor_flags", lambda: "flags: none")
+    monkeypatch.setattr("truedraw.engine.cpu.records._processor_flags", lambda: "flags: none")
     keys.add(record_key(tiny_checkpoint(), options))
     assert len(keys) == 5
 
@@ -272,7 +272,7 @@ def test_measuring_leaves_the_logits_as_they_are(tmp_path):
 def test_the_real_model_has_a_table(tmp_path):
     from truedraw.models import open_checkpoint
 
-    engine = OpenVINOEngine.load(open_checkpoint("smollm2-135m"))
+    engine = CPUEngine.load(open_checkpoint("smollm2-135m"))
     table = engine.pass_costs()
     engine.close()
     assert {1, 2, 4, 6, 8, 12, 16} <= table.rows.keys()

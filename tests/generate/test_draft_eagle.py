@@ -28,7 +28,7 @@ from generate.one_text import (
 from models.tiny_models import write_folder, write_openvino
 from truedraw import Model, load
 from truedraw.draft.eagle.network import CompiledNetwork
-from truedraw.engine.openvino.sequence import PagedSequence
+from truedraw.engine.paged.sequence import PagedSequence
 from truedraw.errors import BadFile, BadParameter
 from truedraw.protocol import NOTHING, Work
 from truedraw.sampling.law import SamplingLaw

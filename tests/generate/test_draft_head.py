@@ -25,7 +25,7 @@ from models.tiny_models import write_folder, write_openvino
 from truedraw import Model, load
 from truedraw.draft.head import file as head_file
 from truedraw.draft.head.opening import Head
-from truedraw.engine.openvino.sequence import PagedSequence
+from truedraw.engine.paged.sequence import PagedSequence
 from truedraw.errors import BadFile, BadParameter
 from truedraw.generate.draft_head import NO_HEAD, head_for
 from truedraw.generate.making import takes_trees

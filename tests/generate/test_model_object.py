@@ -47,7 +47,7 @@ def test_what_a_run_that_failed_shows(monkeypatch) -> None:
 
 def test_what_a_model_with_a_draft_shows() -> None:
     with load("smollm2-135m") as model:
-        named = f"<truedraw.Model 'smollm2-135m', OpenVINOEngine, {model.engine.numerics} numerics, draft '"
+        named = f"<truedraw.Model 'smollm2-135m', CPUEngine, {model.engine.numerics} numerics, draft '"
         assert repr(model).startswith(named)
         assert len(repr(model)) < 200
 

@@ -8,8 +8,8 @@ from types import MethodType
 import pytest
 
 from engine.decoder import tiny_engine
-from truedraw.engine.openvino import OpenVINOEngine
-from truedraw.engine.openvino.prefixes import Prefixes
+from truedraw.engine.cpu import CPUEngine
+from truedraw.engine.paged.prefixes import Prefixes
 from truedraw.engine.tabular import TabularEngine, TabularSequence
 from truedraw.errors import OutOfPages
 from truedraw.protocol import Fill, Work
@@ -144,15 +144,15 @@ class ByHashAlone(Prefixes):
         return block
 
 
-def finds_pages_without_parents(engine: OpenVINOEngine) -> None:
+def finds_pages_without_parents(engine: CPUEngine) -> None:
     engine._pool.prefixes = WithoutParents(64)
 
 
-def finds_pages_by_hash_alone(engine: OpenVINOEngine) -> None:
+def finds_pages_by_hash_alone(engine: CPUEngine) -> None:
     engine._pool.prefixes = ByHashAlone(64)
 
 
-def evicts_in_name_only(engine: OpenVINOEngine) -> None:
+def evicts_in_name_only(engine: CPUEngine) -> None:
     def evict(sequence):
         sequence.pool.release(sequence.pages)
         sequence.pages = []
@@ -160,19 +160,19 @@ def evicts_in_name_only(engine: OpenVINOEngine) -> None:
     on_texts(engine, evict=evict)
 
 
-def evicts_nothing(engine: OpenVINOEngine) -> None:
+def evicts_nothing(engine: CPUEngine) -> None:
     on_texts(engine, evict=lambda sequence: None)
 
 
-def writes_shared_pages(engine: OpenVINOEngine) -> None:
+def writes_shared_pages(engine: CPUEngine) -> None:
     engine._pool._own = lambda pages, index: index >= len(pages) and pages.append(engine._pool._take())
 
 
-def promises_any_room(engine: OpenVINOEngine) -> None:
+def promises_any_room(engine: CPUEngine) -> None:
     engine.fits = lambda works, fills=(): True
 
 
-def does_what_it_can(engine: OpenVINOEngine) -> None:
+def does_what_it_can(engine: CPUEngine) -> None:
     """Runs the first works of a pass that has no room, then gives up."""
     forward = engine.forward
 
@@ -186,7 +186,7 @@ def does_what_it_can(engine: OpenVINOEngine) -> None:
     engine.forward = one_by_one
 
 
-def on_texts(engine: OpenVINOEngine, **methods) -> None:
+def on_texts(engine: CPUEngine, **methods) -> None:
     opened = engine.open
 
     def open_broken(tokens, **options):

@@ -34,16 +34,16 @@ class Distance:
 
 def distances(checkpoint: Checkpoint, cache: Path | None = None) -> list[dict[str, Any]]:
     """Default numerics with each form of weights against reference numerics; loads the model four times."""
-    from truedraw.engine.openvino import OpenVINOEngine
+    from truedraw.engine.cpu import CPUEngine
     from truedraw.text import Tokenizer
 
     if checkpoint.weights is None:
         raise UnsupportedModel("an OpenVINO IR folder runs as it is: there is no reference to measure it against")
     tokens = sample_text(Tokenizer.of(checkpoint))
-    reference = OpenVINOEngine.load(checkpoint, numerics="reference", weights="stored", cache=cache)
+    reference = CPUEngine.load(checkpoint, numerics="reference", weights="stored", cache=cache)
     exact = softmax(np.concatenate([rows.copy() for rows in logits(reference, tokens)]))
     reference.close()
-    return [asdict(_distance(OpenVINOEngine.load(checkpoint, weights=name, cache=cache), name, tokens, exact))
+    return [asdict(_distance(CPUEngine.load(checkpoint, weights=name, cache=cache), name, tokens, exact))
             for name in WEIGHTS]  # fmt: skip
 
 

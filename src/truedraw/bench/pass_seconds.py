@@ -15,9 +15,9 @@ def pass_seconds(checkpoint: Checkpoint, cache: Path | None = None) -> dict[str,
 
     None where the model cannot be timed. Raises what loading raises.
     """
-    from truedraw.engine.openvino import OpenVINOEngine
+    from truedraw.engine.cpu import CPUEngine
 
-    engine = OpenVINOEngine.load(checkpoint, cache=cache)
+    engine = CPUEngine.load(checkpoint, cache=cache)
     try:
         table = engine.pass_costs(anew=True)
     finally:

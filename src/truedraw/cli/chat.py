@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from truedraw.cli.chat_commands import HELP
 from truedraw.cli.flags import ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
 from truedraw.cli.grouping import flag, with_flags
 
@@ -19,8 +20,6 @@ truedraw chat --system "You answer in one sentence."
 
 printf 'My name is Ada.\\nWhat is my name?\\n' | truedraw chat --json
 """
-HELP = "/reset starts anew, /exit or ctrl-D leaves, ctrl-C stops an answer, /help shows this"
-LEAVE, RESET, SHOW_HELP = "/exit", "/reset", "/help"
 
 
 @dataclass(frozen=True, slots=True)

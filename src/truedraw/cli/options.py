@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from truedraw.cli.flags import ModelFlags
+from truedraw.cli.flags import ENGINE, ModelFlags
 from truedraw.cli.sizes import bytes_of
 from truedraw.errors import BadParameter
 from truedraw.generate.offline.settings import CONTENTS
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from truedraw.models import Checkpoint
 
 
-ENGINE = "openvino"
 NUMERICS = {ENGINE: "invariant", "pytorch": "reference"}
 """What an engine computes in where nothing else is asked for."""
 
@@ -146,7 +145,7 @@ def contents_of(found: Checkpoint | None) -> str | None:
 
 def computed_in(flags: ModelFlags, found: Checkpoint | None) -> str | None:
     """The arithmetic that the engine will choose on this machine, as another one writes other texts."""
-    from truedraw.engine.openvino.opening import arithmetic_of
+    from truedraw.engine.cpu.opening import arithmetic_of
 
     asked = numerics_of(flags)
     return arithmetic_of(asked, found, flags.weights).name if found and asked and flags.engine == ENGINE else asked

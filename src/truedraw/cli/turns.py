@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import typer
 
-from truedraw.cli.chat import HELP, LEAVE, RESET, SHOW_HELP
+from truedraw.cli.chat_commands import HELP, LEAVE, RESET, SHOW_HELP
 from truedraw.cli.colour import painter, write
 from truedraw.cli.conversation import Conversation
 from truedraw.cli.flags import OutputFlags

@@ -16,8 +16,8 @@ from truedraw.distill.starting import rounded
 from truedraw.draft.head import four_bits
 from truedraw.draft.head.card import Card
 from truedraw.draft.head.file import write_head
-from truedraw.engine.openvino.matrix import Matrix, dense
-from truedraw.engine.openvino.rounding import codes_of
+from truedraw.engine.constants.matrix import Matrix, dense
+from truedraw.engine.constants.rounding import codes_of
 
 ROWS, SIBLING_ROWS = 6000, 2000  # of held-out text that are measured at last
 SCALE = "scale"

@@ -12,7 +12,7 @@ from truedraw.distill.checkpoint import Arrays
 from truedraw.distill.network import Network
 from truedraw.distill.plan import HeadPlan
 from truedraw.draft.head.file import HeadFile
-from truedraw.engine.openvino.matrix import dense
+from truedraw.engine.constants.matrix import dense
 from truedraw.errors import BadParameter
 from truedraw.protocol import Ints
 

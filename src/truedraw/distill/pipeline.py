@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truedraw.distill.computing import Computed
-from truedraw.distill.further import begun_from
-from truedraw.distill.history import history
 from truedraw.distill.outcome import Outcome
 from truedraw.distill.plan import EAGLE3, TRANSFORMER, Plan, Tell
 from truedraw.distill.preparing import left, prepared
 from truedraw.distill.rows import Rows
+from truedraw.distill.stages import begin_checkpoint, facts_of, run_to_end, write_page
 from truedraw.distill.tables import Tables
 from truedraw.distill.texts import Gathered
 from truedraw.errors import TrainingError
-from truedraw.whole_files import replacing
 
 if TYPE_CHECKING:
     from truedraw.distill.learner import HeadLearner
-    from truedraw.distill.state import State
     from truedraw.distill.training import Training
     from truedraw.generate.model import Model
 
@@ -55,21 +50,12 @@ def _trained(
     data: Rows, tables: Tables, plan: Plan, seconds: float | None, tell: Tell
 ) -> tuple[Training[HeadLearner], TrainingError | None]:
     from truedraw.distill.learner import head_training
-    from truedraw.generate.offline.settings import begin, forget
 
     path = plan.work / f"{plan.head.kind}-{plan.head.loss}.checkpoint"
-    if plan.overwrite:
-        forget(path)
-        path.unlink(missing_ok=True)
-    begin(path, {**plan.head.identity(), "kind": "draft head", "network": plan.head.kind, "shape": list(data.shape)})
+    settings = {**plan.head.identity(), "kind": "draft head", "network": plan.head.kind, "shape": list(data.shape)}
+    begin_checkpoint(path, settings, plan.overwrite)
     training = head_training(data, tables, plan.head, path, plan.overwrite)
-    try:
-        training.run(plan.limits, seconds, tell)
-    except TrainingError as error:
-        if not training.has_best:
-            raise
-        return training, error
-    return training, None
+    return training, run_to_end(training, plan, seconds, tell)
 
 
 def _written(
@@ -87,46 +73,3 @@ def _written(
     export(plan.output, target, head, training.best(), facts)
     write_page(plan.page, facts, training.state)
     return Outcome(plan.output, plan.page, facts, before[1].all_texts)
-
-
-def facts_of(model: Model, plan: Plan, state: State, data: Rows, before: tuple[Gathered, Computed]) -> dict[str, Any]:
-    """What a card says of a training, but for what was measured at its end."""
-    texts, done = before
-    return {
-        "model": model.name,
-        "texts": data.num_texts,
-        "tokens": data.count,
-        "held_out_tokens": int(data.held.sum()),
-        "source": _source(plan),
-        "temperatures": list(plan.texts.temperatures),
-        "seed": plan.texts.seed,
-        "loss": plan.head.loss,
-        "hidden": plan.head.hidden,
-        "heads": plan.head.heads,
-        "rate": plan.head.rate,
-        "steps": state.step,
-        "best_step": state.best_step,
-        "trained_tokens": state.tokens,
-        "seconds": {
-            "texts": round(texts.seconds, 1),
-            "features": round(done.seconds, 1),
-            "training": round(state.seconds, 1),
-        },
-        "final_loss": round(state.loss, 4),
-        **begun_from(plan.head.before),
-        **history(plan, state.looks),
-    }
-
-
-def _source(plan: Plan) -> str:
-    if plan.texts.documents:
-        return "documents"
-    return "its own texts" if plan.texts.prompts is None else "its answers to given prompts"
-
-
-def write_page(path: Path, facts: Mapping[str, Any], state: State) -> None:
-    """The report; raises BadFile."""
-    from truedraw.distill.report import to_html
-
-    with replacing(path, then="give another --output") as fresh:
-        fresh.write_text(to_html(facts, state.curve, state.looks), encoding="utf-8", errors="replace")

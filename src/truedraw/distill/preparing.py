@@ -10,11 +10,12 @@ from truedraw.distill.clock import Clock
 from truedraw.distill.computing import Computed, check_readout, compute
 from truedraw.distill.folders import make_work
 from truedraw.distill.further import check_init
+from truedraw.distill.gathering import gather
 from truedraw.distill.plan import FEATURES, SHARES, TEXTS, TRAINING, WHOLE_SHARES, Plan, Tell
 from truedraw.distill.rows import Rows
 from truedraw.distill.store import Shape, Store
 from truedraw.distill.tables import Tables, tables_of
-from truedraw.distill.texts import NAME, Gathered, Text, gather, read_texts
+from truedraw.distill.texts import NAME, Gathered, Text, read_texts
 from truedraw.distill.watching import Keeping
 from truedraw.errors import BadFile, BadParameter
 

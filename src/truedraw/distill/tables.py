@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.draft.head.opening import Readable
-from truedraw.engine.openvino.matrix import dense
+from truedraw.engine.constants.matrix import dense
 from truedraw.errors import BadParameter, UnsupportedModel
 
 AGREES = 0.05  # of the spread of a row's logits: what recomputing them may miss by, in the mean

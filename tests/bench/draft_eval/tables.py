@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from truedraw.draft.head.opening import Head
-from truedraw.engine.openvino.matrix import Matrix
+from truedraw.engine.constants.matrix import Matrix
 from truedraw.engine.tabular import TabularEngine
 from truedraw.generate.model import Model
 from truedraw.models.toy import TOY_TABLE, toy_text

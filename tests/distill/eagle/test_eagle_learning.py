@@ -29,7 +29,7 @@ from truedraw.distill.texts import Gathered
 from truedraw.draft.eagle.checkpoint import EagleFolder
 from truedraw.draft.eagle.drafter import EagleDrafter
 from truedraw.draft.eagle.network import CompiledNetwork
-from truedraw.engine.openvino.matrix import Matrix
+from truedraw.engine.constants.matrix import Matrix
 from truedraw.errors import BadFile, TrainingError
 from truedraw.protocol import NOTHING, Scores, TextRows
 

@@ -13,7 +13,7 @@ from models.tiny_models import random_tensors, tiny_config, write_folder
 from truedraw.draft.eagle.checkpoint import EagleFolder, is_eagle
 from truedraw.draft.eagle.network import CompiledNetwork
 from truedraw.draft.eagle.opening import streams_of
-from truedraw.engine.openvino.matrix import Matrix
+from truedraw.engine.constants.matrix import Matrix
 from truedraw.errors import BadFile, BadInput, BadParameter
 
 NUM_LAYERS = 8

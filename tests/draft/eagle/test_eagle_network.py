@@ -16,7 +16,7 @@ from truedraw.draft.eagle.attention import Memory, attend
 from truedraw.draft.eagle.checkpoint import EagleFolder
 from truedraw.draft.eagle.drafter import EagleDrafter
 from truedraw.draft.eagle.network import CompiledNetwork
-from truedraw.engine.openvino.matrix import Matrix
+from truedraw.engine.constants.matrix import Matrix
 from truedraw.protocol import NOTHING, Scores, TextRows
 from truedraw.sampling.randomness import PhiloxRandomness
 

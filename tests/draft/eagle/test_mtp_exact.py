@@ -20,7 +20,7 @@ from truedraw.draft.eagle.mtp import MtpDrafter
 from truedraw.draft.eagle.network import CompiledNetwork
 from truedraw.draft.eagle.opening import Eagle
 from truedraw.draft.siblings import Siblings
-from truedraw.engine.openvino.matrix import Matrix
+from truedraw.engine.constants.matrix import Matrix
 from truedraw.protocol import Drafter, DraftState, Proposal, Scores, Shapes
 from truedraw.registry import find
 from truedraw.sampling.law import SamplingLaw

@@ -17,7 +17,7 @@ from truedraw.draft.eagle.mtp import MtpDrafter
 from truedraw.draft.eagle.network import CompiledNetwork
 from truedraw.draft.eagle.opening import streams_of
 from truedraw.draft.eagle.settings import is_mtp
-from truedraw.engine.openvino.matrix import Matrix
+from truedraw.engine.constants.matrix import Matrix
 from truedraw.errors import BadFile
 from truedraw.protocol import NOTHING
 from truedraw.sampling.randomness import PhiloxRandomness

@@ -9,8 +9,8 @@ import numpy as np
 from truedraw.draft.head.card import Card
 from truedraw.draft.head.file import HeadFile, write_head
 from truedraw.draft.head.four_bits import in_four_bits
-from truedraw.engine.openvino.matrix import Matrix
-from truedraw.engine.openvino.matrix import dense as whole
+from truedraw.engine.constants.matrix import Matrix
+from truedraw.engine.constants.matrix import dense as whole
 
 VOCAB, WIDTH, INNER, KNOWN, LAYERS = 60, 32, 48, 20, (1, 4)
 HEADS = 3

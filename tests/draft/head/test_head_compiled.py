@@ -9,9 +9,9 @@ from draft.head.random_heads import INNER, LAYERS, VOCAB, WIDTH, PlainCell, card
 from truedraw.draft.head.compiled import TargetRows, run
 from truedraw.draft.head.file import HeadFile
 from truedraw.draft.head.kinds.recurrent import RecurrentCell, written
+from truedraw.engine.constants.matrix import Matrix
+from truedraw.engine.constants.rounding import quantise
 from truedraw.engine.native.blocks import blocks_of
-from truedraw.engine.openvino.matrix import Matrix
-from truedraw.engine.openvino.rounding import quantise
 from truedraw.errors import BadFile
 
 STREAMS = len(LAYERS) + 1

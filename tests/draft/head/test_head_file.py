@@ -14,7 +14,7 @@ from draft.head.random_heads import INNER, KNOWN, LAYERS, VOCAB, WIDTH, card, de
 from truedraw.draft.head import file as module
 from truedraw.draft.head.card import FALLING, Card
 from truedraw.draft.head.file import HeadFile, read_card, shipped, write_head
-from truedraw.engine.openvino.rounding import GROUP
+from truedraw.engine.constants.rounding import GROUP
 from truedraw.errors import BadFile
 
 STREAMS = len(LAYERS) + 1

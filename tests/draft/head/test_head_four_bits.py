@@ -10,8 +10,8 @@ from truedraw.draft.head.compiled import TargetRows
 from truedraw.draft.head.file import HeadFile, write_head
 from truedraw.draft.head.four_bits import in_four_bits
 from truedraw.draft.head.kinds.recurrent import RecurrentCell
-from truedraw.engine.openvino.matrix import LOW_HALF, Matrix, dense
-from truedraw.engine.openvino.rounding import INT4_GROUP, quantise, quantise4
+from truedraw.engine.constants.matrix import LOW_HALF, Matrix, dense
+from truedraw.engine.constants.rounding import INT4_GROUP, quantise, quantise4
 
 WIDTH, INNER, VOCAB = 128, 64, 80
 CHANCE = np.random.default_rng(3)

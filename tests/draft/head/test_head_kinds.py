@@ -17,8 +17,8 @@ from truedraw.draft.head.drafter import HeadDrafter
 from truedraw.draft.head.file import HeadFile, read_card
 from truedraw.draft.head.kinds import CELLS, cell_of
 from truedraw.draft.head.opening import Head
-from truedraw.engine.openvino.matrix import Matrix
-from truedraw.engine.openvino.rounding import quantise
+from truedraw.engine.constants.matrix import Matrix
+from truedraw.engine.constants.rounding import quantise
 from truedraw.errors import BadFile
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams

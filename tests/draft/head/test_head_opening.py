@@ -13,8 +13,8 @@ from engine.decoder import PLAIN, RandomWeights, tiny_engine
 from truedraw.draft.head.file import HeadFile
 from truedraw.draft.head.kinds.recurrent import RecurrentCell
 from truedraw.draft.head.opening import Readable, check, open_head
+from truedraw.engine.constants.rounding import quantise
 from truedraw.engine.native.blocks import blocks_of
-from truedraw.engine.openvino.rounding import quantise
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadFile, BadParameter
 from truedraw.generate.draft_model import DraftModels

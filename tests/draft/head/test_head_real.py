@@ -7,7 +7,7 @@ import pytest
 from draft.head.random_heads import card, write
 from generate.real_model import PROMPTS, REPETITIVE
 from truedraw import Model, load
-from truedraw.engine.openvino.matrix import Matrix
+from truedraw.engine.constants.matrix import Matrix
 from truedraw.models import open_checkpoint
 from truedraw.text import Tokenizer
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from draft.head.random_heads import dense
 from truedraw.draft.head.file import codes_of
-from truedraw.engine.openvino.rounding import GROUP, quantise
+from truedraw.engine.constants.rounding import GROUP, quantise
 
 
 def test_small_numbers_beside_large_ones_are_kept() -> None:

@@ -22,7 +22,7 @@ from truedraw.draft.head.kinds import cell_of
 from truedraw.draft.head.medusa_folder import MedusaFolder, is_medusa
 from truedraw.draft.head.opening import layers_of, open_head
 from truedraw.draft.head.torch_file import read_torch
-from truedraw.engine.openvino.matrix import Matrix
+from truedraw.engine.constants.matrix import Matrix
 from truedraw.errors import BadFile, BadParameter
 
 VOCAB, WIDTH, HEADS, LAYERS = 50, 32, 3, 2

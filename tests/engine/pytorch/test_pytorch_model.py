@@ -10,7 +10,7 @@ import pytest
 from engine.decoder import tv
 from engine.prose import PROSE
 from truedraw import Model, load
-from truedraw.engine.openvino import OpenVINOEngine
+from truedraw.engine.cpu import CPUEngine
 from truedraw.models import open_checkpoint
 from truedraw.protocol import Proposal, Work
 
@@ -32,7 +32,7 @@ def model() -> Model:
 
 def test_the_laws_are_those_of_the_other_engine_in_float32(model: Model) -> None:
     ids = model.tokenizer.encode(PROSE)
-    other = OpenVINOEngine.load(open_checkpoint("smollm2-135m"), numerics="reference")
+    other = CPUEngine.load(open_checkpoint("smollm2-135m"), numerics="reference")
     works = [
         (ids[:200], Proposal.chain(ids[200:220])),
         (ids[300:310], Proposal.chain([])),

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from truedraw.engine.openvino.matrix import Matrix
-from truedraw.engine.openvino.rounding import quantise
+from truedraw.engine.constants.matrix import Matrix
+from truedraw.engine.constants.rounding import quantise
 from truedraw.errors import UnsupportedModel
 from truedraw.protocol import ModelConfig, Weights
 

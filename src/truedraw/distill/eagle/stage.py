@@ -19,14 +19,14 @@ from truedraw.distill.evaluation import MEASURED
 from truedraw.distill.export import Target
 from truedraw.distill.folders import check_output, halved
 from truedraw.distill.outcome import Outcome
-from truedraw.distill.pipeline import facts_of, write_page
 from truedraw.distill.plan import EAGLE3, HIDDEN, Plan, Tell
 from truedraw.distill.preparing import Prepared, left, prepared_whole
+from truedraw.distill.stages import begin_checkpoint, facts_of, run_to_end, write_page
 from truedraw.distill.tables import check_readable
 from truedraw.distill.training import Training
 from truedraw.draft.eagle.card import KIND
-from truedraw.engine.openvino.matrix import dense
-from truedraw.engine.openvino.rounding import quantise
+from truedraw.engine.constants.matrix import dense
+from truedraw.engine.constants.rounding import quantise
 from truedraw.errors import TrainingError
 from truedraw.protocol import ModelConfig
 
@@ -60,22 +60,12 @@ def train_eagle(model: Model, plan: Plan, tell: Tell) -> Outcome:
 def _trained(
     found: Prepared, material: Material, plan: Plan, config: ModelConfig, tell: Tell
 ) -> tuple[Training[EagleLearner], TrainingError | None]:
-    from truedraw.generate.offline.settings import begin, forget
-
     path = plan.work / f"{EAGLE3}-{plan.head.loss}.checkpoint"
-    if plan.overwrite:
-        forget(path)
-        path.unlink(missing_ok=True)
     shape = list(found.data.shape)
-    begin(path, {**plan.head.identity(), "kind": f"draft {EAGLE3}", "config": asdict(config), "shape": shape})
+    settings = {**plan.head.identity(), "kind": f"draft {EAGLE3}", "config": asdict(config), "shape": shape}
+    begin_checkpoint(path, settings, plan.overwrite)
     training = eagle_training(material, config, plan.head, path, plan.overwrite)
-    try:
-        training.run(plan.limits, left(plan, found.texts, found.done), tell)
-    except TrainingError as error:
-        if not training.has_best:
-            raise
-        return training, error
-    return training, None
+    return training, run_to_end(training, plan, left(plan, found.texts, found.done), tell)
 
 
 def _written(

@@ -18,13 +18,13 @@ from truedraw.distill.independent.plan import TransformerPlan, draft_config
 from truedraw.distill.independent.whole_texts import WholeTexts
 from truedraw.distill.independent.words import Folded
 from truedraw.distill.outcome import Outcome
-from truedraw.distill.pipeline import facts_of, write_page
 from truedraw.distill.plan import TRANSFORMER, Plan, Tell
 from truedraw.distill.preparing import Prepared, left, prepared
+from truedraw.distill.stages import begin_checkpoint, facts_of, run_to_end, write_page
 from truedraw.distill.tables import check_readable
 from truedraw.distill.training import Training
-from truedraw.engine.openvino.matrix import dense
-from truedraw.engine.openvino.rounding import quantise
+from truedraw.engine.constants.matrix import dense
+from truedraw.engine.constants.rounding import quantise
 from truedraw.errors import TrainingError
 from truedraw.models.layout import EMBEDDING, HEAD, num_parameters
 from truedraw.protocol import ModelConfig
@@ -60,22 +60,12 @@ def train_transformer(model: Model, plan: Plan, tell: Tell) -> Outcome:
 def _trained(
     found: Prepared, plan: Plan, how: TransformerPlan, config: ModelConfig, tell: Tell
 ) -> tuple[Training[Learner], TrainingError | None]:
-    from truedraw.generate.offline.settings import begin, forget
-
     path = plan.work / f"{TRANSFORMER}-{how.loss}.checkpoint"
-    if plan.overwrite:
-        forget(path)
-        path.unlink(missing_ok=True)
-    begin(path, {"kind": f"draft {TRANSFORMER}", **asdict(how), "config": asdict(config)})
+    settings = {"kind": f"draft {TRANSFORMER}", **asdict(how), "config": asdict(config)}
+    begin_checkpoint(path, settings, plan.overwrite)
     material = Material(WholeTexts(plan.work, found.data), found.tables)
     training = transformer_training(material, config, how, path, plan.overwrite)
-    try:
-        training.run(plan.limits, left(plan, found.texts, found.done), tell)
-    except TrainingError as error:
-        if not training.has_best:
-            raise
-        return training, error
-    return training, None
+    return training, run_to_end(training, plan, left(plan, found.texts, found.done), tell)
 
 
 def _written(model: Model, plan: Plan, training: Training[Learner], found: Prepared, config: ModelConfig) -> Outcome:

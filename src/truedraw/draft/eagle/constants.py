@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.draft.eagle.checkpoint import EagleFolder
-from truedraw.engine.openvino.matrix import Matrix
-from truedraw.engine.openvino.rounding import quantise
+from truedraw.engine.constants.matrix import Matrix
+from truedraw.engine.constants.rounding import quantise
 from truedraw.protocol import Logits
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from truedraw.draft.eagle.checkpoint import EagleFolder
 from truedraw.draft.eagle.constants import Constants
 from truedraw.draft.eagle.names import EMBEDDING, HEAD, LAST_NORM, NORM, READ_NORM, TEXT_NORM
-from truedraw.engine.openvino.matrix import Matrix
+from truedraw.engine.constants.matrix import Matrix
 from truedraw.engine.openvino.nodes import (
     Node,
     constant,

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.draft.head.file import Numbers
+from truedraw.engine.constants.matrix import Matrix
 from truedraw.engine.openvino.core import core
-from truedraw.engine.openvino.matrix import Matrix
 from truedraw.engine.openvino.nodes import (
     Node,
     constant,

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.draft.head.card import Card
-from truedraw.engine.openvino.matrix import Matrix
-from truedraw.engine.openvino.rounding import codes_of
+from truedraw.engine.constants.matrix import Matrix
+from truedraw.engine.constants.rounding import codes_of
 from truedraw.errors import BadFile
 from truedraw.protocol import Ints, ModelConfig
 from truedraw.whole_files import replacing

@@ -11,10 +11,10 @@ import numpy as np
 from truedraw.compiled import compiled, inlined
 from truedraw.draft.head.card import RECURRENT
 from truedraw.draft.head.compiled import rows_of
+from truedraw.engine.constants.matrix import INT4_BITS, LOW_HALF, Matrix, dense
+from truedraw.engine.constants.rounding import INT4_GROUP
 from truedraw.engine.native.blocks import SIZE, halves_of
 from truedraw.engine.native.softly import FREE
-from truedraw.engine.openvino.matrix import INT4_BITS, LOW_HALF, Matrix, dense
-from truedraw.engine.openvino.rounding import INT4_GROUP
 
 WRITTEN = "written"  # e(tokens), which is in no file
 IN_FOUR_BITS = {RECURRENT: ("up", "down", "token", WRITTEN)}

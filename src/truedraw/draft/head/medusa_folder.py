@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from truedraw.draft.head.card import MEDUSA, MOST_HEADS, UNKNOWN, Card
 from truedraw.draft.head.torch_file import read_torch
-from truedraw.engine.openvino.matrix import Matrix
-from truedraw.engine.openvino.rounding import codes_of
+from truedraw.engine.constants.matrix import Matrix
+from truedraw.engine.constants.rounding import codes_of
 from truedraw.errors import BadFile
 from truedraw.models.fields import Fields
 from truedraw.models.safetensors_weights import read_header

@@ -13,7 +13,7 @@ from truedraw.draft.head.file import HeadFile, Numbers, read_card
 from truedraw.draft.head.medusa_folder import MedusaFolder, is_medusa
 from truedraw.draft.head.refit.file import corrected
 from truedraw.draft.site import Models
-from truedraw.engine.openvino.matrix import Matrix
+from truedraw.engine.constants.matrix import Matrix
 from truedraw.errors import BadParameter
 
 ANY_LAYER = (0,)

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.engine.constants.matrix import INT4_BITS, Matrix, dense, unpacked
+from truedraw.engine.constants.rounding import GROUP, codes_of
 from truedraw.engine.native.machine import HAS_HALVES
-from truedraw.engine.openvino.matrix import INT4_BITS, Matrix, dense, unpacked
-from truedraw.engine.openvino.rounding import GROUP, codes_of
 from truedraw.sampling.kernels.bits import CACHE_LINE
 
 LANES, QUAD = 64, 4

@@ -9,6 +9,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from truedraw.engine.constants.matrix import INT4_BITS, LOW_HALF
 from truedraw.engine.native.blocks import BESIDE, HALF, LANES, QUAD, SIZE, STEP
 from truedraw.engine.native.instructions import (
     BYTES,
@@ -30,7 +31,6 @@ from truedraw.engine.native.instructions import (
     started,
     store,
 )
-from truedraw.engine.openvino.matrix import INT4_BITS, LOW_HALF
 from truedraw.sampling.kernels.bits import CACHE_LINE
 
 QUADS = SIZE // 2 // QUAD  # of either half

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.engine.native.looking import SPAN
-from truedraw.engine.openvino.parts import Part, alone
+from truedraw.engine.paged.parts import Part, alone
 from truedraw.protocol import Ints
 
 

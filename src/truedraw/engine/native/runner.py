@@ -13,10 +13,10 @@ from truedraw.engine.native.rows import Rows
 from truedraw.engine.native.stages import counters
 from truedraw.engine.native.together import ways
 from truedraw.engine.native.weights import Laid
-from truedraw.engine.openvino.pages import PagePool
-from truedraw.engine.openvino.parts import Part
-from truedraw.engine.openvino.rotary import RotaryTable
-from truedraw.engine.openvino.runner import Computed
+from truedraw.engine.paged.pages import PagePool
+from truedraw.engine.paged.parts import Part
+from truedraw.engine.paged.rotary import RotaryTable
+from truedraw.engine.paged.runs import Computed
 from truedraw.protocol import ModelConfig
 
 

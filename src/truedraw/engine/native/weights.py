@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.engine.constants.matrix import Matrix, dense
+from truedraw.engine.constants.rounding import quantise
+from truedraw.engine.constants.weights import Constants
 from truedraw.engine.native.blocks import Blocks, blocks_of, eights_of, in_whole_tiles, room_in_lines
-from truedraw.engine.openvino.matrix import Matrix, dense
-from truedraw.engine.openvino.rounding import quantise
-from truedraw.engine.openvino.weights import Constants
 from truedraw.models.layout import EMBEDDING, HEAD
 from truedraw.protocol import ModelConfig
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.engine.openvino.pages import SCRATCH
-from truedraw.engine.openvino.parts import Lane, Part, apart
 from truedraw.engine.openvino.row_counts import rounded
+from truedraw.engine.paged.pages import SCRATCH
+from truedraw.engine.paged.parts import Lane, Part, apart
 from truedraw.protocol import Ints
 
 Indices = NDArray[np.int32]

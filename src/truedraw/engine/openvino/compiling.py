@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from truedraw.engine.code_pages import drop_code
+from truedraw.engine.constants.replaced import Origin
+from truedraw.engine.constants.store import MappedConstants, open_stored
+from truedraw.engine.constants.weights import INTEGERS, WEIGHTS, ConvertedConstants
 from truedraw.engine.openvino.core import core
 from truedraw.engine.openvino.graph import build, fix_rows
 from truedraw.engine.openvino.ir import read_ir
 from truedraw.engine.openvino.numerics import Numerics
-from truedraw.engine.openvino.replaced import Origin
-from truedraw.engine.openvino.store import MappedConstants, open_stored
-from truedraw.engine.openvino.weights import INTEGERS, WEIGHTS, ConvertedConstants
 from truedraw.errors import BadParameter
 from truedraw.models import Checkpoint
 from truedraw.models.fingerprint import written_at

@@ -14,9 +14,9 @@ from collections.abc import Sequence as Seq
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import NamedTuple
 
-from truedraw.engine.openvino.parts import Part, num_apart
 from truedraw.engine.openvino.row_counts import rounded
 from truedraw.engine.openvino.runner import Runner
+from truedraw.engine.paged.parts import Part, num_apart
 from truedraw.sampling.ranges import Wholes
 
 NARROW = (2, 4, 8)  # rows, of the matrices and of attention alike: one text's passes are filled up to these

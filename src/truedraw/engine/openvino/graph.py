@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from truedraw.engine.openvino.matrix import Matrix
+from truedraw.engine.constants.matrix import Matrix
+from truedraw.engine.constants.weights import Constants
 from truedraw.engine.openvino.nodes import (
     Node,
     constant,
@@ -33,7 +34,6 @@ from truedraw.engine.openvino.nodes import (
     take_rows,
 )
 from truedraw.engine.openvino.paging import Attention, Heads
-from truedraw.engine.openvino.weights import Constants
 from truedraw.errors import UnsupportedModel
 from truedraw.models.layout import ARCHITECTURES, EMBEDDING, HEAD
 from truedraw.protocol import ModelConfig

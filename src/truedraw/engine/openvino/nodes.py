@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.engine.openvino.matrix import Matrix
+from truedraw.engine.constants.matrix import Matrix
 from truedraw.protocol import Logits
 
 Node = Any  # openvino.Node or one of its outputs: openvino has no usable annotations

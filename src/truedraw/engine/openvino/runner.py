@@ -2,50 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.engine.openvino.batch import Batch
 from truedraw.engine.openvino.graph import HIDDEN_ROWS
-from truedraw.engine.openvino.pages import PagePool
-from truedraw.engine.openvino.parts import Part
 from truedraw.engine.openvino.requests import Request
-from truedraw.engine.openvino.rotary import RotaryTable
+from truedraw.engine.paged.pages import PagePool
+from truedraw.engine.paged.parts import Part
+from truedraw.engine.paged.rotary import RotaryTable
+from truedraw.engine.paged.runs import Computed
 from truedraw.protocol import Logits, ModelConfig
-
-Computed = tuple[Logits, NDArray[np.float32] | None]
-"""Logits [logit rows, vocab] and hidden [hidden rows, layers, width] or None, until the next pass."""
-
-
-class Gathered(Protocol):
-    """The rows of a pass."""
-
-    places: list[slice]  # where each part's logits stand among the logit rows
-
-    def text_places(self) -> list[slice]:
-        """Where each part's rows of text stand among the hidden rows."""
-        ...
-
-
-class Runs(Protocol):
-    """What runs passes."""
-
-    pool: PagePool
-    shows_text: bool  # whether `hidden` has rows of text behind the logit rows
-    num_threads: int
-    pads: bool  # whether its passes are to be filled up to row counts that come again
-
-    def over(self, parts: list[Part], num_rows: int, lanes: int) -> tuple[Gathered, Computed]:
-        """One pass; row count and lanes as Batch has them."""
-        ...
 
 
 class Runner:
     """Runs batches. The arrays it returns are the graph's own output buffers: the next run overwrites them.
 
-    `cache` is what pools.make_pool makes for the compiled model's cache_ports. `keep` is whatever owns memory that the
+    `cache` is what cache.make_pool makes for the compiled model. `keep` is whatever owns memory that the
     compiled model shares.
     """
 
@@ -91,8 +66,3 @@ class Runner:
         logits = self._request.output("logits")
         hidden = self._request.output("hidden") if self._has_hidden else None
         return logits.reshape(-1, logits.shape[-1]), hidden
-
-
-def cache_ports(compiled: Any) -> list[Any]:
-    """The inputs that hold keys and values: key_cache.0, value_cache.0, key_cache.1, ..."""
-    return [port for port in compiled.inputs if "_cache." in port.get_any_name()]

@@ -24,7 +24,7 @@ from truedraw.models import Checkpoint
 from truedraw.protocol import NOTHING, Fill, Proposal, Scores, Sequence, Work
 
 if TYPE_CHECKING:
-    from truedraw.engine.openvino.selftest import InvarianceReport
+    from truedraw.engine.cpu.selftest import InvarianceReport
 
 CACHE_BYTES = 2 << 30  # of keys and values; memory is used as texts grow
 CHUNK_ROWS = 256  # of a long text that are computed in one pass

@@ -24,7 +24,7 @@ def invariance(engine: Engine) -> Finding:
     """The engine's own test, run now: rows alone, in chains, trees, ragged batches and chunks."""
     if not hasattr(engine, "invariance"):
         return Finding("invariance", None, "skipped: this engine has no self-test of its own")
-    from truedraw.engine.openvino.selftest import check_invariance
+    from truedraw.engine.cpu.selftest import check_invariance
 
     report = check_invariance(engine)  # type: ignore[arg-type]
     promised = getattr(engine, "numerics", "") in SAME_BITS

@@ -26,13 +26,13 @@ from truedraw.draft.head.compiled import EPSILON, TargetRows, flat, rows_of
 from truedraw.draft.head.file import Numbers
 from truedraw.draft.head.four_bits import WRITTEN, as_read
 from truedraw.draft.head.kinds.recurrent_step import STAGES, compute
+from truedraw.engine.constants.matrix import dense
 from truedraw.engine.native.blocks import LANES, Blocks, blocks_of, in_whole_tiles
 from truedraw.engine.native.crew import crew_of
 from truedraw.engine.native.memory import room
 from truedraw.engine.native.products import looked_up
 from truedraw.engine.native.stages import counters
 from truedraw.engine.native.together import ways
-from truedraw.engine.openvino.matrix import dense
 from truedraw.protocol import Ints, Logits
 
 

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol, runtime_checkable
 
+from truedraw.engine.constants.store import MappedConstants
 from truedraw.engine.openvino.compiling import Options, compile_graph
 from truedraw.engine.openvino.fixed import MOST_BYTES, FixedGraphs, Shape
-from truedraw.engine.openvino.runner import Runner, Runs
-from truedraw.engine.openvino.sequence import PagedSequence
-from truedraw.engine.openvino.store import MappedConstants
+from truedraw.engine.openvino.runner import Runner
+from truedraw.engine.paged.runs import Runs
+from truedraw.engine.paged.sequence import PagedSequence
 from truedraw.errors import EngineError
 from truedraw.protocol import Engine, Fill, ModelConfig, Scores, Sequence, Work
 
@@ -73,7 +74,7 @@ class Paged(Engine, Protocol):
     """A paged engine that can open a text without looking for pages of equal ones."""
 
     def open(self, tokens: Seq[int], *, alone: bool = False) -> PagedSequence:
-        """See OpenVINOEngine."""
+        """See CPUEngine."""
         ...
 
 

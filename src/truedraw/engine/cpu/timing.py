@@ -11,8 +11,8 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Literal, NamedTuple, Protocol
 
-from truedraw.engine.openvino.records import drop_record, read_record, write_record
-from truedraw.engine.openvino.selftest import meaningless
+from truedraw.engine.cpu.records import drop_record, read_record, write_record
+from truedraw.engine.cpu.selftest import meaningless
 from truedraw.errors import OutOfPages
 from truedraw.protocol import Engine, PassTable, Proposal, Sequence, Work
 
@@ -33,7 +33,7 @@ class Timeable(Engine, Protocol):
     """An engine whose row counts are padded."""
 
     def open(self, tokens: Seq[int], *, alone: bool = False) -> Sequence:
-        """See OpenVINOEngine."""
+        """See CPUEngine."""
         ...
 
     def forget_row_counts(self) -> None:

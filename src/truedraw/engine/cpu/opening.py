@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from truedraw.engine.constants.store import MappedConstants
+from truedraw.engine.openvino.cache import make_pool
 from truedraw.engine.openvino.compiling import Options, check, compile_checkpoint, converted
 from truedraw.engine.openvino.numerics import INVARIANT, Numerics, numerics
-from truedraw.engine.openvino.pools import make_pool, pool_of
-from truedraw.engine.openvino.runner import Runner, Runs, cache_ports
-from truedraw.engine.openvino.store import MappedConstants
+from truedraw.engine.openvino.runner import Runner
+from truedraw.engine.paged.pools import pool_of
+from truedraw.engine.paged.runs import Runs
 from truedraw.errors import BadParameter, EngineError, UnsupportedModel
 from truedraw.models import Checkpoint
 from truedraw.models.layout import ARCHITECTURES
@@ -30,7 +32,7 @@ def open_runner(
     if options.arithmetic.native:
         return _native(checkpoint, options, folder, room)
     compiled, constants = compile_checkpoint(checkpoint, options, folder)
-    pages = make_pool(cache_ports(compiled), *room)
+    pages = make_pool(compiled, *room)
     return Runner(compiled, checkpoint.config, pages, keep=constants), constants
 
 

@@ -8,8 +8,8 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.engine.openvino.matrix import INT4_BITS, Matrix
-from truedraw.engine.openvino.rounding import INT4_GROUP, codes_of, quantise, quantise4
+from truedraw.engine.constants.matrix import INT4_BITS, Matrix
+from truedraw.engine.constants.rounding import INT4_GROUP, codes_of, quantise, quantise4
 from truedraw.errors import BadModelFile
 from truedraw.models.layout import EMBEDDING, HEAD, expected_shapes
 from truedraw.protocol import ModelConfig, Packed, Weights

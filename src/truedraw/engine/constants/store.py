@@ -18,9 +18,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.engine.openvino.matrix import Matrix
-from truedraw.engine.openvino.replaced import INDEX, ORIGIN, Origin, drop_replaced
-from truedraw.engine.openvino.weights import Constants, stacks, vectors
+from truedraw.engine.constants.matrix import Matrix
+from truedraw.engine.constants.replaced import INDEX, ORIGIN, Origin, drop_replaced
+from truedraw.engine.constants.weights import Constants, stacks, vectors
 from truedraw.errors import EngineError
 from truedraw.models.cache import disk_hint, is_read_only, staging
 from truedraw.protocol import ModelConfig

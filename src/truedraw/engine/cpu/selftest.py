@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from truedraw.engine.openvino.records import read_record, write_record
+from truedraw.engine.cpu.records import read_record, write_record
 from truedraw.protocol import Ints, Logits, Proposal, Work
 
 if TYPE_CHECKING:
-    from truedraw.engine.openvino.engine import OpenVINOEngine
+    from truedraw.engine.cpu.engine import CPUEngine
 
 TEXT_TOKENS = 96  # three pages deep
 DRAFT_TOKENS = 31  # so that the widest pass has 32 rows
@@ -33,7 +33,7 @@ class InvarianceReport:
     differing: tuple[str, ...]  # the ways of computing that changed something
 
 
-def check_invariance(engine: OpenVINOEngine) -> InvarianceReport:
+def check_invariance(engine: CPUEngine) -> InvarianceReport:
     """Compare a text's rows, computed one a pass, with the same rows in chains, trees, ragged batches and chunks."""
     tokens = meaningless(TEXT_TOKENS + DRAFT_TOKENS, engine.vocab_size)
     length = min(len(tokens), engine.context_length - 1)
@@ -55,7 +55,7 @@ def meaningless(count: int, vocab_size: int) -> Ints:
     return (np.arange(count) * MULTIPLIER + OFFSET) % vocab_size
 
 
-def _one_by_one(engine: OpenVINOEngine, text: list[int], draft: Ints) -> Logits:
+def _one_by_one(engine: CPUEngine, text: list[int], draft: Ints) -> Logits:
     """Row i follows text and the first i draft tokens, [1 + drafts, vocab]: plain decoding."""
     sequence = engine.open(text, alone=True)
     rows = []
@@ -67,7 +67,7 @@ def _one_by_one(engine: OpenVINOEngine, text: list[int], draft: Ints) -> Logits:
     return np.stack(rows)
 
 
-def _ways(engine: OpenVINOEngine, text: list[int], draft: Ints) -> Iterator[tuple[str, Logits]]:
+def _ways(engine: CPUEngine, text: list[int], draft: Ints) -> Iterator[tuple[str, Logits]]:
     """Names and rows, in the order of `_one_by_one`, of other ways to compute the same."""
     for length in (1, 3, 7, len(draft)):
         yield f"chain of {length}", _scores(engine, text, Proposal.chain(draft[:length]))
@@ -87,9 +87,7 @@ def forked_chain(draft: Ints, vocab_size: int) -> tuple[Proposal, Ints]:
     return Proposal(tokens, parents, (None,) * len(tokens)), np.arange(0, len(tokens) + 1, 2)
 
 
-def _scores(
-    engine: OpenVINOEngine, text: list[int], proposal: Proposal, others: int = 0, chunk_rows: int = 0
-) -> Logits:
+def _scores(engine: CPUEngine, text: list[int], proposal: Proposal, others: int = 0, chunk_rows: int = 0) -> Logits:
     """All rows of the proposal after the text, [1 + nodes, vocab], beside `others` short texts."""
     sequence = engine.open(text[: chunk_rows or len(text)], alone=True)
     for start in range(chunk_rows, len(text), chunk_rows or 1) if chunk_rows else ():
@@ -115,7 +113,7 @@ def _softmax(logits: Logits) -> Logits:
     return np.asarray(powers / powers.sum(-1, keepdims=True))
 
 
-def check_once(engine: OpenVINOEngine, file: Path) -> InvarianceReport | None:
+def check_once(engine: CPUEngine, file: Path) -> InvarianceReport | None:
     """The result recorded in the file, or a fresh one, which is recorded there.
 
     None, and no record, where rows are no numbers: damaged weights say nothing of the machine.

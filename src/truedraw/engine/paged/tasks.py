@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence as Seq
 from typing import Protocol
 
-from truedraw.engine.openvino.pages import Claim
-from truedraw.engine.openvino.parts import LONE_ROWS, Part, chunk, scored_chain, scored_tree
-from truedraw.engine.openvino.sequence import PagedSequence
+from truedraw.engine.paged.pages import Claim
+from truedraw.engine.paged.parts import LONE_ROWS, Part, chunk, scored_chain, scored_tree
+from truedraw.engine.paged.sequence import PagedSequence
 from truedraw.engine.trees import is_chain, paths
 from truedraw.protocol import Proposal
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence as Seq
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.engine.openvino.pages import PagePool
-from truedraw.engine.openvino.prefixes import Block
+from truedraw.engine.paged.pages import PagePool
+from truedraw.engine.paged.prefixes import Block
 from truedraw.engine.texts import Limits, continuation
 from truedraw.errors import EngineError
 from truedraw.protocol import TextRows

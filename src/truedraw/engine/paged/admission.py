@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence as Seq
 from typing import NamedTuple
 
-from truedraw.engine.openvino.pages import PagePool
-from truedraw.engine.openvino.sequence import PagedSequence
-from truedraw.engine.openvino.tasks import Filling, Scoring, Task, most_needed, needs, unfinished
+from truedraw.engine.paged.pages import PagePool
+from truedraw.engine.paged.sequence import PagedSequence
+from truedraw.engine.paged.tasks import Filling, Scoring, Task, most_needed, needs, unfinished
 from truedraw.engine.texts import Limits, beginning
 from truedraw.engine.works import checked
 from truedraw.errors import EngineError, OutOfPages

@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Seq
-from typing import Any
 
 import numpy as np
 
-from truedraw.engine.openvino.page_memory import PageMemory, check_bytes
-from truedraw.engine.openvino.pages import SCRATCH, PagePool
+from truedraw.engine.paged.page_memory import PageMemory, check_bytes
+from truedraw.engine.paged.pages import SCRATCH, PagePool
 from truedraw.errors import BadParameter
 from truedraw.sampling.ranges import Wholes
 from truedraw.sampling.values import shown
 
-
-def make_pool(ports: Seq[Any], cache_bytes: int, prefix_cache_bytes: int = 0) -> tuple[PagePool, dict[str, Any]]:
-    """The pool and the tensors to bind, by input name, for a compiled model's cache inputs.
-
-    A page is `rows` slots of every layer; raises BadParameter where cache_bytes holds fewer than two or is more
-    than the machine has, and where prefix_cache_bytes is negative or more than cache_bytes.
-    """
-    import openvino as ov
-
-    shapes = [tuple(dim.get_length() for dim in list(port.get_partial_shape())[1:]) for port in ports]
-    kind = ports[0].get_element_type()
-    pool, memory = pool_of(shapes, kind.size, cache_bytes, prefix_cache_bytes)
-    tensors = {
-        port.get_any_name(): ov.Tensor(tensor, ov.Shape((len(tensor), *shape)), kind)
-        for port, shape, tensor in zip(ports, shapes, memory.tensors, strict=True)
-    }
-    return pool, tensors
+CACHE_BYTES = 2 << 30  # address space; memory is used as texts grow
+PREFIX_CACHE_BYTES = 256 << 20  # of these, at most, for texts that are closed: some ten thousand tokens of 135M
 
 
 def pool_of(
@@ -40,7 +24,11 @@ def pool_of(
     *,
     whole_pages: bool = False,
 ) -> tuple[PagePool, PageMemory]:
-    """The same for tensors whose pages have these shapes [heads, slots, head_dim], and the memory."""
+    """A pool, and its memory, of tensors whose pages have these shapes [heads, slots, head_dim].
+
+    A page is `slots` tokens of every tensor; raises BadParameter where cache_bytes holds fewer than two or is more
+    than the machine has, and where prefix_cache_bytes is negative or more than cache_bytes.
+    """
     page_bytes = sum(int(np.prod(shape)) for shape in shapes) * item_bytes
     check_bytes(cache_bytes)
     num_pages = cache_bytes // page_bytes
@@ -57,8 +45,6 @@ def pool_of(
 
 def _check_share(prefix_cache_bytes: int, cache_bytes: int) -> None:
     """Raises BadParameter for a part that is more than the whole, unless it is the default of a smaller cache."""
-    from truedraw.engine.openvino.engine import PREFIX_CACHE_BYTES
-
     if prefix_cache_bytes > cache_bytes and prefix_cache_bytes != PREFIX_CACHE_BYTES:
         raise BadParameter(
             "prefix_cache_bytes",

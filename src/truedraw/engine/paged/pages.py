@@ -8,8 +8,8 @@ from copy import copy
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from truedraw.engine.openvino.page_memory import PageMemory
-from truedraw.engine.openvino.prefixes import Block, Prefixes, Tokens
+from truedraw.engine.paged.page_memory import PageMemory
+from truedraw.engine.paged.prefixes import Block, Prefixes, Tokens
 from truedraw.errors import OutOfPages
 
 SCRATCH = 0

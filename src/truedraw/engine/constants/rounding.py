@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.engine.openvino.matrix import INT4_BITS, Matrix
+from truedraw.engine.constants.matrix import INT4_BITS, Matrix
 
 INT8_MAX = 127  # symmetric: -128 is not used
 INT4_ZERO = 8  # codes 0 to 15 stand for -8 to 7

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.engine.openvino.sequence import PagedSequence
+from truedraw.engine.paged.sequence import PagedSequence
 from truedraw.engine.trees import tree
 from truedraw.protocol import Proposal
 

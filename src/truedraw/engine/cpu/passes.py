@@ -1,4 +1,4 @@
-"""Passes over the compiled graph: parts in, rows of logits out, and the texts told what is computed."""
+"""Passes, whoever runs them: parts in, rows of logits out, and the texts told what is computed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from truedraw.engine.openvino.batch import Batch
 from truedraw.engine.openvino.fixed import FixedGraphs, shape_of
-from truedraw.engine.openvino.parts import LONE_ROWS, Lane, Part
 from truedraw.engine.openvino.row_counts import RowCounts
-from truedraw.engine.openvino.runner import Computed, Gathered, Runs
-from truedraw.engine.openvino.tasks import Task, next_chunk, rows_ahead
+from truedraw.engine.paged.parts import LONE_ROWS, Lane, Part
+from truedraw.engine.paged.runs import Computed, Gathered, Runs
+from truedraw.engine.paged.tasks import Task, next_chunk, rows_ahead
 from truedraw.protocol import Logits
 
 

@@ -11,21 +11,22 @@ from weakref import WeakSet
 
 from truedraw.engine.cache_use import CacheUse
 from truedraw.engine.code_pages import drop_code
-from truedraw.engine.openvino.admission import Admission
+from truedraw.engine.constants.matrix import Matrix
+from truedraw.engine.cpu.drafting_costs import KeptCosts
+from truedraw.engine.cpu.opening import arithmetic_of, open_runner
+from truedraw.engine.cpu.passes import Passes
+from truedraw.engine.cpu.records import record_key
+from truedraw.engine.cpu.selftest import InvarianceReport, check_once
+from truedraw.engine.cpu.shallow import Layers, ShallowEngine, equal_text
+from truedraw.engine.cpu.timing import Costs
 from truedraw.engine.openvino.compiling import Options, weights_policy
-from truedraw.engine.openvino.drafting_costs import KeptCosts
 from truedraw.engine.openvino.fixed import AFTER, COUNTED
-from truedraw.engine.openvino.matrix import Matrix
 from truedraw.engine.openvino.numerics import INVARIANT, Numerics
-from truedraw.engine.openvino.opening import arithmetic_of, open_runner
-from truedraw.engine.openvino.passes import Passes
-from truedraw.engine.openvino.records import record_key
-from truedraw.engine.openvino.runner import Runs
-from truedraw.engine.openvino.selftest import InvarianceReport, check_once
-from truedraw.engine.openvino.sequence import PagedSequence
-from truedraw.engine.openvino.shallow import Layers, ShallowEngine, equal_text
-from truedraw.engine.openvino.tasks import unfinished
-from truedraw.engine.openvino.timing import Costs
+from truedraw.engine.paged.admission import Admission
+from truedraw.engine.paged.pools import CACHE_BYTES, PREFIX_CACHE_BYTES
+from truedraw.engine.paged.runs import Runs
+from truedraw.engine.paged.sequence import PagedSequence
+from truedraw.engine.paged.tasks import unfinished
 from truedraw.engine.texts import Limits
 from truedraw.errors import EngineError
 from truedraw.models import Checkpoint
@@ -39,12 +40,10 @@ if TYPE_CHECKING:
 
 FOLDER = "converted"  # in the cache
 CHUNK_ROWS = 256  # uncached text computed in one pass, beside the last tokens of the works and their drafts
-CACHE_BYTES = 2 << 30  # address space; memory is used as texts grow
-PREFIX_CACHE_BYTES = 256 << 20  # of these, at most, for texts that are closed: some ten thousand tokens of 135M
 
 
-class OpenVINOEngine:
-    """Implements protocol.Engine with OpenVINO's paged attention. Not for use from several threads at once.
+class CPUEngine:
+    """Implements protocol.Engine on CPUs, over a paged cache. Not for use from several threads at once.
 
     `numerics` is "native" (by kernels of this package: fast; a row's logits are the same bits whatever else is in the
     pass), "runtime" (the same by OpenVINO's, with other bits), "rowwise" (the same, faster than that for many texts at
@@ -86,7 +85,7 @@ class OpenVINOEngine:
         prefix_cache_bytes: int = PREFIX_CACHE_BYTES,
         fixed_after: int = AFTER,
         cache: Path | None = None,
-    ) -> OpenVINOEngine:
+    ) -> CPUEngine:
         """Convert (or find converted), compile, and test the invariance once a machine.
 
         weights: "auto", "int8", "int4" or "stored", see weights.py. hidden_layers: residual streams to return with
@@ -151,7 +150,7 @@ class OpenVINOEngine:
         if self._layers is None:
             raise EngineError("a ready-made OpenVINO IR folder is run whole; open a GGUF file or a model folder")
         if layers not in self._shallow:
-            first = OpenVINOEngine(*self._layers.first(layers, passes.runner), self._arithmetic)
+            first = CPUEngine(*self._layers.first(layers, passes.runner), self._arithmetic)
             self._shallow[layers] = ShallowEngine(first, partial(equal_text, self._texts))
         return self._shallow[layers]
 

@@ -1,0 +1,95 @@
+"""Texts to learn from are written, or read from documents, until there are enough or the time is up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from truedraw.distill.clock import Clock
+from truedraw.distill.documents import document_texts
+from truedraw.distill.own_texts import OPENERS, Plan, own_texts
+from truedraw.distill.plan import TEXTS, Tell, TextPlan
+from truedraw.distill.texts import NAME, WATCH, Gathered, Record, checked, text_of
+from truedraw.distill.watching import Keeping, Watch
+from truedraw.errors import BadFile
+
+if TYPE_CHECKING:
+    from truedraw.generate.model import Model
+    from truedraw.generate.offline.journal import Journal
+
+
+def gather(model: Model, plan: TextPlan, folder: Path, settings: Mapping[str, Any], limit: tuple[float | None, Tell],
+           overwrite: bool = False, keeping: Keeping | None = None) -> Gathered:  # fmt: skip
+    """Write texts until there are `plan.tokens`, the time is up or the documents have ended.
+
+    `keeping`: takes what the model knows of each text while it writes it.
+    Raises BadFile for other settings than those it was begun with, and where no text is to be had.
+    """
+    from truedraw.generate.offline.journal import Journal
+
+    seconds, tell = limit
+    with Journal(folder / NAME, settings, overwrite) as journal:
+        journal.renew()
+        found = _counted(checked(journal.records(), folder / NAME))
+        clock = Clock(found.seconds, seconds)
+        if not _enough(found, plan, clock):
+            done = [tuple(record["key"]) for record in journal.records()]
+            source = _source(model, plan, done, keeping.watched if keeping else None)
+            found = _written(source, journal, found, plan, (clock, tell, keeping))
+    if not found.tokens:
+        raise BadFile("there is no text to train on, zero tokens; give more time, or documents with text")
+    return found
+
+
+def _source(
+    model: Model, plan: TextPlan, done: Sequence[tuple[int, int]], watched: Callable[[], Watch | None] | None
+) -> Iterator[Record]:
+    if plan.documents:
+        seen = set(done)
+        pieces = document_texts(model.tokenizer, plan.documents, model.engine.context_length)
+        return (record for record in pieces if tuple(record["key"]) not in seen)
+    openers = OPENERS if plan.openers is None else plan.openers
+    how = Plan(plan.seed, temperatures=plan.temperatures, answer_tokens=plan.answer_tokens, asked=plan.prompts,
+               openers=openers)  # fmt: skip
+    return own_texts(model, how, done, watched)
+
+
+def _written(
+    source: Iterator[Record], journal: Journal, found: Gathered, plan: TextPlan,
+    means: tuple[Clock, Tell, Keeping | None],
+) -> Gathered:  # fmt: skip
+    clock, tell, keeping = means
+    tell(TEXTS, _share(found, plan, clock), _words(found))
+    for record in source:
+        watch = record.pop(WATCH, None)
+        journal.append({**record, "seconds": round(clock.seconds, 3)})
+        if keeping is not None:
+            keeping.add(found.texts, text_of(record), watch)
+        found = Gathered(found.texts + 1, found.tokens + len(record["answer"]), clock.seconds)
+        tell(TEXTS, _share(found, plan, clock), _words(found))
+        if _enough(found, plan, clock):
+            break
+    return found
+
+
+def _counted(records: Iterable[Record]) -> Gathered:
+    texts = tokens = 0
+    seconds = 0.0
+    for record in records:
+        texts, tokens = texts + 1, tokens + len(record["answer"])
+        seconds = float(record["seconds"])
+    return Gathered(texts, tokens, seconds)
+
+
+def _enough(found: Gathered, plan: TextPlan, clock: Clock) -> bool:
+    return clock.over or (plan.tokens is not None and found.tokens >= plan.tokens)
+
+
+def _share(found: Gathered, plan: TextPlan, clock: Clock) -> float:
+    return max(clock.share, found.tokens / plan.tokens if plan.tokens else 0.0)
+
+
+def _words(found: Gathered) -> str:
+    speed = found.tokens / found.seconds if found.seconds else 0.0
+    return f"{found.texts:,} texts, {found.tokens:,} tokens, {speed:,.0f} tokens/s"

@@ -1,0 +1,85 @@
+"""What a training begins and ends with, whatever kind of draft it is of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from truedraw.distill.computing import Computed
+from truedraw.distill.further import begun_from
+from truedraw.distill.history import history
+from truedraw.distill.plan import Plan, Tell
+from truedraw.distill.rows import Rows
+from truedraw.distill.texts import Gathered
+from truedraw.errors import TrainingError
+from truedraw.whole_files import replacing
+
+if TYPE_CHECKING:
+    from truedraw.distill.state import State
+    from truedraw.distill.training import Training
+    from truedraw.generate.model import Model
+
+
+def begin_checkpoint(path: Path, settings: Mapping[str, Any], overwrite: bool) -> None:
+    """Where a training of these settings keeps its state; raises BadFile for one of others, unless it is to go."""
+    from truedraw.generate.offline.settings import begin, forget
+
+    if overwrite:
+        forget(path)
+        path.unlink(missing_ok=True)
+    begin(path, settings)
+
+
+def run_to_end(training: Training[Any], plan: Plan, seconds: float | None, tell: Tell) -> TrainingError | None:
+    """What ended it before its time, if there is a state from before that; raised where there is none."""
+    try:
+        training.run(plan.limits, seconds, tell)
+    except TrainingError as error:
+        if not training.has_best:
+            raise
+        return error
+    return None
+
+
+def facts_of(model: Model, plan: Plan, state: State, data: Rows, before: tuple[Gathered, Computed]) -> dict[str, Any]:
+    """What a card says of a training, but for what was measured at its end."""
+    texts, done = before
+    return {
+        "model": model.name,
+        "texts": data.num_texts,
+        "tokens": data.count,
+        "held_out_tokens": int(data.held.sum()),
+        "source": _source(plan),
+        "temperatures": list(plan.texts.temperatures),
+        "seed": plan.texts.seed,
+        "loss": plan.head.loss,
+        "hidden": plan.head.hidden,
+        "heads": plan.head.heads,
+        "rate": plan.head.rate,
+        "steps": state.step,
+        "best_step": state.best_step,
+        "trained_tokens": state.tokens,
+        "seconds": {
+            "texts": round(texts.seconds, 1),
+            "features": round(done.seconds, 1),
+            "training": round(state.seconds, 1),
+        },
+        "final_loss": round(state.loss, 4),
+        **begun_from(plan.head.before),
+        **history(plan, state.looks),
+    }
+
+
+def _source(plan: Plan) -> str:
+    if plan.texts.documents:
+        return "documents"
+    return "its own texts" if plan.texts.prompts is None else "its answers to given prompts"
+
+
+def write_page(path: Path, facts: Mapping[str, Any], state: State) -> None:
+    """The report; raises BadFile."""
+    from truedraw.distill.report import to_html
+
+    with replacing(path, then="give another --output") as fresh:
+        fresh.write_text(to_html(facts, state.curve, state.looks), encoding="utf-8", errors="replace")
