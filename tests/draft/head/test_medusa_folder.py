@@ -19,9 +19,9 @@ from truedraw import load
 from truedraw.draft.head.card import UNKNOWN
 from truedraw.draft.head.compiled import TargetRows
 from truedraw.draft.head.kinds import cell_of
-from truedraw.draft.head.medusa_folder import MedusaFolder, is_medusa
+from truedraw.draft.head.medusa.folder import is_medusa, open_medusa
+from truedraw.draft.head.medusa.torch_file import read_torch
 from truedraw.draft.head.opening import layers_of, open_head
-from truedraw.draft.head.torch_file import read_torch
 from truedraw.engine.constants.matrix import Matrix
 from truedraw.errors import BadFile, BadParameter
 
@@ -91,7 +91,7 @@ def test_a_checkpoint_says_what_its_formulas_say(tmp_path, prefix) -> None:
     folder = write(tmp_path / "a b", {prefix + name: values for name, values in held.items()})
     assert is_medusa(folder)
     assert layers_of(folder) == (0,)
-    file = MedusaFolder(folder, vocab_size=999)  # it knows better
+    file = open_medusa(folder, vocab_size=999)  # it knows better
     said = file.card
     assert (said.kind, said.target, said.tokenizer) == ("medusa", "org/Modell Ω", UNKNOWN)
     assert (said.vocab_size, said.width, said.layers, said.tokens, said.heads) == (VOCAB, WIDTH, (), VOCAB, HEADS)
@@ -102,14 +102,14 @@ def test_a_checkpoint_says_what_its_formulas_say(tmp_path, prefix) -> None:
 
 def test_without_rows_of_its_own_it_writes_with_the_targets_output(tmp_path) -> None:
     held, output = tensors(rows=False), np.random.default_rng(2).normal(size=(VOCAB, WIDTH)).astype(np.float32)
-    file = MedusaFolder(write(tmp_path / "m", held), VOCAB)
+    file = open_medusa(write(tmp_path / "m", held), VOCAB)
     assert file.card.vocab_size == VOCAB
     for head, logits in enumerate(said_by(file, hidden_of(), output)):
         assert near(logits, by_definition(held, hidden_of(), head, output))
 
 
 def test_the_config_says_how_many_heads_are_taken(tmp_path) -> None:
-    assert MedusaFolder(write(tmp_path / "m", medusa_num_heads=2), VOCAB).card.heads == 2
+    assert open_medusa(write(tmp_path / "m", medusa_num_heads=2), VOCAB).card.heads == 2
 
 
 # ----------------------------------------------------------------------------------------------- files of torch.save
@@ -170,7 +170,7 @@ def test_a_file_of_torch_is_read_without_torch(tmp_path, kind) -> None:
     folder, held = tmp_path / "m", tensors()
     config(folder)
     torch_file(folder / "medusa_lm_head.pt", held, folder="medusa_lm_head", kind=kind)
-    file = MedusaFolder(folder, VOCAB)
+    file = open_medusa(folder, VOCAB)
     for name, tensor in read_torch(folder / "medusa_lm_head.pt").items():
         np.testing.assert_allclose(tensor.dense(), held[name], atol=0 if kind == "FloatStorage" else 0.01)
     for head, logits in enumerate(said_by(file, hidden_of())):
@@ -272,7 +272,7 @@ NAN = np.full(WIDTH, np.nan, np.float32)
 def test_tensors_that_are_missing_or_others(tmp_path, held, said) -> None:
     folder = write(tmp_path / "m", held)
     with pytest.raises(BadFile, match=said):
-        said_by(MedusaFolder(folder, VOCAB), hidden_of())
+        said_by(open_medusa(folder, VOCAB), hidden_of())
 
 
 @pytest.mark.parametrize(("changes", "said"), [
@@ -285,13 +285,13 @@ def test_tensors_that_are_missing_or_others(tmp_path, held, said) -> None:
 def test_configs_that_cannot_be_meant(tmp_path, changes, said) -> None:
     folder = write(tmp_path / "m", **changes)
     with pytest.raises(BadFile, match=said):
-        said_by(MedusaFolder(folder, VOCAB), hidden_of())
+        said_by(open_medusa(folder, VOCAB), hidden_of())
 
 
 def test_a_folder_without_weights_and_folders_of_something_else(tmp_path) -> None:
     config(tmp_path / "m")
     with pytest.raises(BadFile, match=r"has neither medusa_lm_head\.safetensors nor medusa_lm_head\.pt; fetch one"):
-        MedusaFolder(tmp_path / "m", VOCAB)
+        open_medusa(tmp_path / "m", VOCAB)
     assert not is_medusa(tmp_path / "none")
     for text in ("", "[]", "7", "{", "[" * 100_000, json.dumps({"model_type": "llama"})):
         (tmp_path / "m" / "config.json").write_text(text)
@@ -299,7 +299,7 @@ def test_a_folder_without_weights_and_folders_of_something_else(tmp_path) -> Non
     cut = write(tmp_path / "cut") / "medusa_lm_head.safetensors"
     cut.write_bytes(cut.read_bytes()[:-50])
     with pytest.raises(BadFile, match="truncated"):
-        MedusaFolder(tmp_path / "cut", VOCAB)
+        open_medusa(tmp_path / "cut", VOCAB)
 
 
 # ---------------------------------------------------------------------------------------------------- with a model

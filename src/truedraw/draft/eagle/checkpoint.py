@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from truedraw.draft.eagle.names import (
     EMBEDDING,
     MTP,
     MTP_NAMES,
     READ_NORM,
     THIRD,
-    TO_DRAFT,
-    TO_TARGET,
     UNREAD,
     Names,
     find_names,
 )
 from truedraw.draft.eagle.settings import CONFIG, layer_config, mtp_config, speculators_type
-from truedraw.draft.head.medusa_folder import is_medusa
+from truedraw.draft.folder_tensors import TO_DRAFT, TO_TARGET, FolderTensors
+from truedraw.draft.head.medusa.folder import is_medusa
 from truedraw.errors import BadFile, BadParameter
 from truedraw.models.fields import Fields, read_json
 from truedraw.models.mtp import check_layers, declared_layers
-from truedraw.models.safetensors_weights import StoredTensor, read_header, weight_files
 from truedraw.protocol import Ints, Logits, ModelConfig
 
 LAYER_IDS = "eagle_aux_hidden_state_layer_ids"
@@ -43,7 +39,7 @@ class EagleFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._values = Fields(path / CONFIG, read_json(path / CONFIG))
-        self._stored = _tensors(path)
+        self._tensors = FolderTensors(path)
         if count := declared_layers(self._values):
             self._take_mtp(count)
         else:
@@ -72,35 +68,29 @@ class EagleFolder:
 
     def has(self, name: str) -> bool:
         """Whether there is such a tensor."""
-        return name in self._stored
+        return name in self._tensors
 
     def matrix(self, name: str, shape: tuple[int, int]) -> Logits:
         """A matrix of this shape, float32."""
-        return self._numbers(name, shape)
+        return self._tensors.numbers(name, shape)
 
     def vector(self, name: str, size: int) -> Logits:
         """A gain or a bias [size]."""
-        return self._numbers(name, (size,))
+        return self._tensors.numbers(name, (size,))
 
     def rows(self, name: str) -> int:
         """Output rows of a matrix."""
-        shape = self._found(name).shape
+        shape = self._tensors.shape(name)
         return shape[0] if shape else 0
 
     def width(self, name: str) -> int:
         """Input features of a matrix."""
-        shape = self._found(name).shape
+        shape = self._tensors.shape(name)
         return shape[1] if len(shape) == len(("out", "in")) else 0
 
     def tokens(self) -> Ints:
         """[known] the target's ids of the draft's own tokens, in the order of its head's rows."""
-        vocab, known = self.config.vocab_size, self.rows("lm_head.weight")
-        ids = np.arange(known) + (self._map(TO_TARGET, known) if self.has(TO_TARGET) else 0)
-        if len(np.unique(ids)) != known or known < 1 or ids.min() < 0 or ids.max() >= vocab:
-            raise BadFile(f"{self.path} is damaged: {TO_TARGET} does not name {known} different tokens of {vocab}")
-        if self.has(TO_DRAFT) and not np.array_equal(np.flatnonzero(self._map(TO_DRAFT, vocab)), np.sort(ids)):
-            raise BadFile(f"{self.path} is damaged: {TO_DRAFT} and {TO_TARGET} do not name the same tokens")
-        return ids
+        return self._tensors.drafted(self.rows("lm_head.weight"), self.config.vocab_size)
 
     def layers(self, num_layers: int) -> tuple[int, ...]:
         """After which layers of a target of so many hidden states are to be shown.
@@ -129,11 +119,11 @@ class EagleFolder:
     def check_all_read(self, read: set[str]) -> None:
         """Raises BadFile where there are tensors that nobody has read: the network would be another one."""
         known = read | {*UNREAD, EMBEDDING, TO_TARGET, TO_DRAFT}
-        if left := sorted(name for name in self._stored if name not in known and not name.endswith("inv_freq")):
+        if left := sorted(name for name in self._tensors if name not in known and not name.endswith("inv_freq")):
             raise BadFile(f"{self.path} holds {', '.join(left[:3])}, which no EAGLE draft that is known here has")
 
     def _take_eagle(self) -> None:
-        names = find_names(self._stored, speculators_type(self.path, self._values.values))
+        names = find_names([*self._tensors], speculators_type(self.path, self._values.values))
         if names is None:
             raise BadFile(
                 f"{self.path} holds no EAGLE draft: its tensors lack the layer or the fc of one; see docs/drafts.md"
@@ -144,8 +134,8 @@ class EagleFolder:
     def _take_mtp(self, count: int) -> None:
         """All layers are looked at, and the first is taken: it drafts at every place. The model itself is left out."""
         self.names, self.config = MTP_NAMES, mtp_config(self._values)
-        check_layers(self.path, self.config, count, {name: tensor.shape for name, tensor in self._stored.items()})
-        self._stored = {name: each for name, each in self._stored.items() if name.startswith(MTP_NAMES.layer)}
+        check_layers(self.path, self.config, count, {name: self._tensors.shape(name) for name in self._tensors})
+        self._tensors.keep(MTP_NAMES.layer)
 
     def _check(self) -> None:
         for key in ("norm_output", "parallel_drafting", "fc_norm"):
@@ -159,40 +149,3 @@ class EagleFolder:
             raise BadFile(f"{self.path} has {self.config.num_layers} layers; EAGLE drafts of one are known here")
         if bool(self._values.get("norm_before_fc", False)) != self.has(READ_NORM):
             raise BadFile(f"{self.path / CONFIG}: norm_before_fc and the tensor {READ_NORM} contradict each other")
-
-    def _map(self, name: str, size: int) -> Ints:
-        stored = self._found(name)
-        if stored.shape != (size,) or stored.dtype not in ("I64", "I32", "BOOL"):
-            raise BadFile(
-                f"{self.path} is damaged: {name} is {stored.dtype} {stored.shape}, it should be {size} integers"
-            )
-        return stored.integers()
-
-    def _numbers(self, name: str, shape: tuple[int, ...]) -> Logits:
-        stored = self._found(name)
-        if stored.shape != shape:
-            raise BadFile(f"{self.path} is damaged: {name} is {stored.shape}, and its settings say {shape}")
-        if stored.dtype not in ("F32", "F16", "BF16"):
-            raise BadFile(f"{self.path} is damaged: {name} is {stored.dtype} and should be floats")
-        found = stored.dense()
-        if not np.isfinite(found).all():
-            raise BadFile(f"{self.path} is damaged: {name} holds numbers that are not finite")
-        return found
-
-    def _found(self, name: str) -> StoredTensor:
-        if name not in self._stored:
-            raise BadFile(f"{self.path} lacks the tensor {name}; fetch or train it again")
-        return self._stored[name]
-
-
-def _tensors(path: Path) -> dict[str, StoredTensor]:
-    pickles = sorted(each.name for each in path.glob("*.bin"))
-    if pickles and not [*path.glob("*.safetensors")]:
-        raise BadFile(
-            f"{path} has its weights in {pickles[0]}, a pickle, which can run code when it is opened and is never read "
-            "here; convert it to safetensors (load it with torch, then safetensors.torch.save_file)"
-        )
-    found: dict[str, StoredTensor] = {}
-    for file in weight_files(path):
-        found |= read_header(file, integers=True)
-    return found

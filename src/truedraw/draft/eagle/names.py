@@ -20,7 +20,6 @@ FIRST, THIRD, MTP = 1, 3, 0  # versions; EAGLE-2 is another tree over a draft of
 LAYERS = ("midlayer.", "layers.0.", "transformer.")
 FUSIONS = ("fc", "fusion_fc")
 EMBEDDING, HEAD, NORM = "embed_tokens.weight", "lm_head.weight", "norm.weight"
-TO_TARGET, TO_DRAFT = "d2t", "t2d"
 TEXT_NORM, READ_NORM, LAST_NORM = "embedding_layernorm.weight", "input_norm.weight", "pre_lm_head_layernorm.weight"
 UNREAD = ("verifier_norm.weight", "verifier_lm_head.weight")
 """Copies of the target's that training leaves there."""

@@ -8,7 +8,7 @@ kinds/       the kinds of networks, a file each: formulas and OpenVINO graphs
 compiled.py  what these graphs are made of
 refit/       what is learnt on top of a head while it drafts
 opening.py   from a file to a network that is ready for one target
-medusa_folder.py, torch_file.py  checkpoints of Medusa's own repository
+medusa/      checkpoints of others
 reading.py   what is read of a round: the target's hidden states, and a law in what the head says
 levels.py    the trees of a round, one call of the network a level
 drafter.py   the drafter

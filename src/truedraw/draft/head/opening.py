@@ -10,7 +10,7 @@ import numpy as np
 from truedraw.draft.head.card import UNKNOWN, Card
 from truedraw.draft.head.cell import Cell, Chosen
 from truedraw.draft.head.file import HeadFile, Numbers, read_card
-from truedraw.draft.head.medusa_folder import MedusaFolder, is_medusa
+from truedraw.draft.head.medusa.folder import is_medusa, open_medusa
 from truedraw.draft.head.refit.file import corrected
 from truedraw.draft.site import Models
 from truedraw.engine.constants.matrix import Matrix
@@ -43,7 +43,7 @@ class Readable(Protocol):
 
 def open_head(path: Path, models: Models, threads: int | None = None) -> Head:
     """The head of a file, compiled for the target; threads: None is every core. Raises BadParameter, BadFile."""
-    file: Numbers = MedusaFolder(path, models.vocab_size) if is_medusa(path) else HeadFile(path)
+    file: Numbers = open_medusa(path, models.vocab_size) if is_medusa(path) else HeadFile(path)
     return head_of(file, path, models, threads)
 
 

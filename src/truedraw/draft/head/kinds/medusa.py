@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.draft.head.compiled import Parts, TargetRows, flat, request_of, run
+from truedraw.draft.head.compiled import Parts, TargetRows, flat, request_of, rows_of, run
 from truedraw.draft.head.file import Numbers
 from truedraw.draft.head.kinds.at_once import AtOnce
 from truedraw.engine.openvino.nodes import Node, constant, named
@@ -67,4 +67,5 @@ def _said(parts: Parts, target: TargetRows, level: int, z: Node) -> Node:
         return parts.logits(parts.times(z, f"output.{level}", (width, width)))
     if file.has("rows.1"):
         return parts.times(z, f"rows.{level}", (len(file.tokens), width))
-    return parts.product(z, target.output)
+    whole = len(file.tokens) == len(target.output.values)
+    return parts.product(z, target.output if whole else rows_of(target.output, file.tokens))

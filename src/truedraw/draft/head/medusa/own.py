@@ -11,8 +11,6 @@ one, so that it is our level k + 1. Nothing in such a folder says which tokenize
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
@@ -20,18 +18,18 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.draft.head.card import MEDUSA, MOST_HEADS, UNKNOWN, Card
-from truedraw.draft.head.torch_file import read_torch
+from truedraw.draft.head.card import MEDUSA, UNKNOWN, Card
+from truedraw.draft.head.medusa.names import check_heads, place
+from truedraw.draft.head.medusa.torch_file import read_torch
 from truedraw.engine.constants.matrix import Matrix
 from truedraw.engine.constants.rounding import codes_of
 from truedraw.errors import BadFile
 from truedraw.models.fields import Fields
 from truedraw.models.safetensors_weights import read_header
 
-CONFIG, HEADS, LAYERS, BASE = "config.json", "medusa_num_heads", "medusa_num_layers", "base_model_name_or_path"
+HEADS, LAYERS, BASE = "medusa_num_heads", "medusa_num_layers", "base_model_name_or_path"
 WEIGHTS = ("medusa_lm_head.safetensors", "medusa_lm_head.pt")
 OUTER = "medusa_head."  # before the names of some conversions
-MATRIX = re.compile(r"(block|rows)\.(\d+)(?:\.(\d+))?")
 
 
 class Tensor(Protocol):
@@ -47,23 +45,12 @@ class Tensor(Protocol):
         ...
 
 
-def is_medusa(path: Path) -> bool:
-    """Whether it is such a folder, as far as its config says."""
-    try:
-        return HEADS in json.loads((path / CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError, TypeError, RecursionError):
-        return False
-
-
 class MedusaFolder:
     """draft.head.file.Numbers of such a folder, matrices as int8, for a target of `vocab_size` rows; raises BadFile."""
 
-    def __init__(self, path: Path, vocab_size: int) -> None:
+    def __init__(self, path: Path, said: Fields, vocab_size: int) -> None:
         self.path = path
-        said = Fields(path / CONFIG, json.loads((path / CONFIG).read_text(encoding="utf-8")))
-        heads, self._layers = said.positive(HEADS), said.positive(LAYERS, 1)
-        if heads > MOST_HEADS:
-            raise BadFile(f"{path} says that it has {heads} heads; {MOST_HEADS} are the most")
+        heads, self._layers = check_heads(path, said.positive(HEADS)), said.positive(LAYERS, 1)
         self._tensors = _tensors(path)
         width = self._shape("0.0.linear.weight")[0]
         own = [self.has(f"rows.{level}") for level in range(1, heads + 1)]
@@ -75,7 +62,7 @@ class MedusaFolder:
 
     def has(self, matrix: str) -> bool:
         """See Numbers."""
-        kind, _, layer = self._place(matrix)
+        kind, _, layer = place(matrix)
         return layer < self._layers if kind == "block" else kind == "rows" and self._weight(matrix) in self._tensors
 
     def rows(self, name: str) -> int:
@@ -94,13 +81,8 @@ class MedusaFolder:
 
     def _weight(self, name: str) -> str:
         """What the folder calls it."""
-        kind, head, layer = self._place(name)
+        kind, head, layer = place(name)
         return f"{head}.{layer}.linear.weight" if kind == "block" else f"{head}.{self._layers}.weight"
-
-    def _place(self, name: str) -> tuple[str, int, int]:
-        """Kind, head and layer, both from 0; no kind where the folder has no such thing."""
-        found = MATRIX.fullmatch(name)
-        return ("", 0, 0) if found is None else (found[1], int(found[2]) - 1, int(found[3] or 1) - 1)
 
     def _dense(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
         if self._shape(name) != shape:

@@ -1,0 +1,89 @@
+"""The tensors of a folder with somebody's draft, read when they are asked for; what is wrong is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from truedraw.errors import BadFile
+from truedraw.models.safetensors_weights import DTYPES, INTEGERS, StoredTensor, read_header, weight_files
+from truedraw.protocol import Ints, Logits
+
+TO_TARGET, TO_DRAFT = "d2t", "t2d"
+"""Maps of tokens: what is added to an id of the draft to get the target's, and which of the target's are drafted."""
+
+
+class FolderTensors:
+    """Of all safetensors files of a folder, by name; raises BadFile for what is missing, cut or something else."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        pickles = sorted(each.name for each in path.glob("*.bin"))
+        if pickles and not [*path.glob("*.safetensors")]:
+            raise BadFile(
+                f"{path} has its weights in {pickles[0]}, a pickle, which can run code when it is opened and is never "
+                "read here; convert it to safetensors (load it with torch, then safetensors.torch.save_file)"
+            )
+        self._stored: dict[str, StoredTensor] = {}
+        for file in weight_files(path):
+            self._stored |= read_header(file, integers=True)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._stored
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._stored)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Its sizes."""
+        return self._found(name).shape
+
+    def keep(self, beginning: str) -> None:
+        """Only those whose names begin like that; the others are somebody else's."""
+        self._stored = {name: each for name, each in self._stored.items() if name.startswith(beginning)}
+
+    def rename(self, dropped: str) -> None:
+        """Without what some names have in front."""
+        self._stored = {name.removeprefix(dropped): each for name, each in self._stored.items()}
+
+    def numbers(self, name: str, shape: tuple[int, ...]) -> Logits:
+        """Of a tensor of this shape, float32."""
+        stored = self._found(name)
+        if stored.shape != shape:
+            raise BadFile(f"{self.path} is damaged: {name} is {stored.shape}, and its settings say {shape}")
+        if stored.dtype not in DTYPES:
+            raise BadFile(f"{self.path} is damaged: {name} is {stored.dtype} and should be floats")
+        found = stored.dense()
+        if not np.isfinite(found).all():
+            raise BadFile(f"{self.path} is damaged: {name} holds numbers that are not finite")
+        return found
+
+    def integers(self, name: str, size: int) -> Ints:
+        """Of a map [size]."""
+        stored = self._found(name)
+        if stored.shape != (size,) or stored.dtype not in INTEGERS:
+            raise BadFile(
+                f"{self.path} is damaged: {name} is {stored.dtype} {stored.shape}, it should be {size} integers"
+            )
+        return stored.integers()
+
+    def drafted(self, known: int, vocab_size: int) -> Ints:
+        """[known] the target's ids of the draft's own tokens, by the maps TO_TARGET and TO_DRAFT, if there are any."""
+        ids = np.arange(known) + (self.integers(TO_TARGET, known) if TO_TARGET in self else 0)
+        self.check_ids(TO_TARGET, ids, vocab_size)
+        if TO_DRAFT in self and not np.array_equal(np.flatnonzero(self.integers(TO_DRAFT, vocab_size)), np.sort(ids)):
+            raise BadFile(f"{self.path} is damaged: {TO_DRAFT} and {TO_TARGET} do not name the same tokens")
+        return ids
+
+    def check_ids(self, name: str, ids: Ints, vocab_size: int) -> None:
+        """Of a map: raises BadFile where they are not all different tokens of the target."""
+        known = len(ids)
+        if known < 1 or len(np.unique(ids)) != known or ids.min() < 0 or ids.max() >= vocab_size:
+            raise BadFile(f"{self.path} is damaged: {name} does not name {known} different tokens of {vocab_size}")
+
+    def _found(self, name: str) -> StoredTensor:
+        if name not in self._stored:
+            raise BadFile(f"{self.path} lacks the tensor {name}; fetch or train it again")
+        return self._stored[name]
