@@ -69,6 +69,25 @@ class NoiseOfTheRound(CoupledVerifier):
         raise AssertionError
 
 
+class WritesIntoARow(TokenVerifier):
+    def __call__(self, proposal, rows, randomness, position):
+        verdict = super().__call__(proposal, rows, randomness, position)
+        rows[0][:] = 1 / len(rows[0])
+        return verdict
+
+
+class NumpysNumbers(TokenVerifier):
+    def __call__(self, *args):
+        verdict = super().__call__(*args)
+        return Verdict(tuple(map(np.int64, verdict.tokens)), verdict.num_accepted, verdict.rejected)
+
+
+class CallsAllABonus(TokenVerifier):
+    def __call__(self, *args):
+        verdict = super().__call__(*args)
+        return Verdict(verdict.tokens, verdict.num_accepted, rejected=False)
+
+
 class SaysNothingOfItself(TokenVerifier):
     exact = "yes"
 
@@ -82,6 +101,9 @@ VERIFIERS = {
     EmitsTheDraftUncoupled: "certain chains",
     CountsOneTooMany: "verdicts",
     WritesIntoTheLaw: "verdicts",
+    WritesIntoARow: "verdicts",
+    NumpysNumbers: "verdicts",
+    CallsAllABonus: "verdicts",
     BelievesEveryLaw: "refuses",
     NoiseOfTheRound: "one seed, one text",
     SaysNothingOfItself: "declares",
@@ -233,6 +255,56 @@ class LeaksBetweenTexts(TabularEngine):
         return [type(each)(each.logits * (1 + 1e-9 * (len(works) - 1))) for each in scores]
 
 
+class HalfPrecision(TabularEngine):
+    def forward(self, works, fills=()):
+        return [type(each)(each.logits.astype(np.float16)) for each in super().forward(works, fills)]
+
+
+class LosesTheEighthDraft(TabularEngine):
+    def _rows(self, work):
+        rows = super()._rows(work)
+        if len(rows) > 7:
+            rows[7] = rows[6]
+        return rows
+
+
+class WrongInCrowds(TabularEngine):
+    """From the tenth text of a pass on."""
+
+    def forward(self, works, fills=()):
+        scores = super().forward(works, fills)
+        return [type(each)(each.logits * (1 + 1e-9 * (place > 8))) for place, each in enumerate(scores)]
+
+
+class StaleBehindSeven(TabularEngine):
+    """A commit of seven drafts and a token more leaves the row before."""
+
+    def open(self, tokens):
+        return Late(tokens)
+
+    def _rows(self, work):
+        rows = super()._rows(work)
+        if getattr(work.sequence, "stale", False):
+            rows[0] = super()._rows(type(work)(TabularSequence(work.sequence.tokens[:-1])))[0]
+        return rows
+
+
+class Late(TabularSequence):
+    stale = grown = False
+
+    def commit(self, tokens):
+        super().commit(tokens)
+        self.stale, self.grown = len(tokens) == 8, True
+
+
+class WrongInLongTexts(StaleBehindSeven):
+    """Which came there by commits."""
+
+    def _rows(self, work):
+        long = getattr(work.sequence, "grown", False) and len(work.sequence.tokens) > 400
+        return super()._rows(work) * (1 + 1e-9 * long)
+
+
 class RunsOut(TabularEngine):
     """Ten texts at most, and closing gives none back."""
 
@@ -257,6 +329,10 @@ ENGINES = {
     LeaksBetweenTexts: "ragged batches",
     StaleCache: "commit by agreement",
     RunsOut: "pages come back",
+    HalfPrecision: "sizes",
+    LosesTheEighthDraft: "chains equal plain decoding",
+    WrongInCrowds: "many texts in one pass",
+    StaleBehindSeven: "commit by agreement",
     ContextLateByOne: "chains equal plain decoding",
     PastTheContext: "the context's end",
 }
@@ -266,3 +342,7 @@ ENGINES = {
 def test_broken_engines(kind) -> None:
     found = failing(engine_checks(lambda: kind(TABLE, context_length=64)))
     assert ENGINES[kind] in found
+
+
+def test_an_engine_that_is_wrong_in_long_texts() -> None:
+    assert "long texts" in failing(engine_checks(lambda: WrongInLongTexts(TABLE, context_length=1024)))

@@ -58,7 +58,7 @@ class ForeignDrafter:
             return [NOTHING] * len(states)
         inner, asked = [states[i].inner for i in able], [budgets[i] for i in able]
         chances = [randomness[i] for i in able]
-        found, _ = self.calls.timed(lambda: self.drafter.propose(inner, asked, chances))
+        found, _ = self.calls.timed(lambda: self.drafter.propose(inner, asked, chances))  # lists of its own
         proposals = dict(zip(able, found, strict=True))
         return [proposals.get(i, NOTHING) for i in range(len(states))]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from truedraw.draft.knobs import Knobs
 from truedraw.errors import BadParameter, UnknownName
-from truedraw.registry import find, names
+from truedraw.registry import BUILT_IN, find, names
 
 MODEL, AUTO, OFF = "model", "auto", "none"
 RULE = ("rejection_sample_method", "allow_lossy", "lossy_options")
@@ -31,6 +31,8 @@ model's name, draft.site.Models, draft.site.Inner, the target's number of rows, 
 whether it takes trees, all draft_ keys as one draft.knobs.Knobs, where a temperature is to be tuned
 draft.tempering.Tempering, draft.siblings.Known, and what is known of how laws are mixed,
 draft.head_ngram_weights.Weights."""
+FOR_ANYBODY = ("model", "model_name", "vocab_size", "coupled", "trees")
+"""What of it plug-ins can ask for: in theirs the other names are settings."""
 IN_THE_CONFIG = ("trees",)
 """What of it is known without a run."""
 NAMED = ("model", "model_name")
@@ -76,8 +78,8 @@ def keys(method: str) -> tuple[str, ...]:
     named = arguments(method)
     return (
         *(("model",) if set(NAMED) & set(named) else ()),
-        *(name for name in named if name not in GIVEN_BY_RUN),
-        *(KNOBS if "knobs" in named else ()),
+        *(name for name in named if name not in (*given_by_run(method), *COMMON)),
+        *(KNOBS if "knobs" in set(given_by_run(method)) & set(named) else ()),
     )
 
 
@@ -104,8 +106,13 @@ def usable_methods() -> Iterator[str]:
 def needs_run(method: str) -> bool:
     """Whether its drafter cannot be made without what only a run can give."""
     named = signature(find("drafters", method)).parameters.values()
-    run_alone = set(GIVEN_BY_RUN) - set(IN_THE_CONFIG)
+    run_alone = set(given_by_run(method)) - set(IN_THE_CONFIG)
     return any(each.name in run_alone and each.default is Parameter.empty for each in named)
+
+
+def given_by_run(method: str) -> tuple[str, ...]:
+    """What the run gives a drafter that asks for it by name."""
+    return GIVEN_BY_RUN if method in BUILT_IN["drafters"] else FOR_ANYBODY
 
 
 def arguments(method: str) -> tuple[str, ...]:

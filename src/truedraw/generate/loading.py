@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from inspect import signature
 from os import PathLike
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from truedraw.control.costs import PassCosts
 from truedraw.control.experience import Experience
 from truedraw.control.kept import recalled
-from truedraw.errors import BadParameter
+from truedraw.errors import BadParameter, UnknownName
 from truedraw.generate.contrast import check_contrast, contrast
 from truedraw.generate.draft_head import HIDDEN, NO_HEAD, head_for, options_for
 from truedraw.generate.first_start import kernels
@@ -20,7 +20,7 @@ from truedraw.generate.model import Model
 from truedraw.generate.rows import warm_up
 from truedraw.models.catalogue import DEFAULT_MODEL
 from truedraw.models.toy import TOY_MODEL, TOY_TABLE, toy_text
-from truedraw.registry import find
+from truedraw.registry import find, names
 from truedraw.sampling.values import plain_number, shown
 from truedraw.text import Tokenizer
 
@@ -31,6 +31,8 @@ ENGINE = "openvino"  # unless another one is asked for
 FOR_DRAFTS = ("fixed_after",)  # options of the target's engine that draft models have, too
 DEFAULT_NUMERICS = {ENGINE: "invariant"}
 """Where an engine's default is spelled out, so that two models opened alike can be seen to be so."""
+USUAL = {"weights": "auto"}
+"""What an engine that has no such setting need not be told."""
 
 
 def load(  # noqa: PLR0913 - what can be said of a model, all but the first by name
@@ -158,8 +160,16 @@ def find_engine(name: str) -> Any:
     """The class of an engine that runs models from files; raises UnknownName, BadParameter."""
     kind = find("engines", name)
     if not hasattr(kind, "load"):
-        raise BadParameter("engine", f"{name!r} runs no model from a file; choose one of: {ENGINE}, pytorch")
+        choices = ", ".join(each for each in names("engines") if reads_files(each))
+        raise BadParameter("engine", f"{name!r} runs no model from a file; choose one of: {choices}")
     return kind
+
+
+def reads_files(engine: str) -> bool:
+    """Whether an engine can be loaded by its name; False for a plug-in that is broken."""
+    with suppress(UnknownName):
+        return hasattr(find("engines", engine), "load")
+    return False
 
 
 def find_checkpoint(
@@ -185,8 +195,9 @@ def _options(name: str, kind: Any, given: Mapping[str, Any], cache: Path | None)
     known = signature(kind.load).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
         return {**wanted, "cache": cache}
-    for option, value in wanted.items():
-        if option not in known:
+    for option in [option for option in wanted if option not in known]:
+        value = wanted.pop(option)
+        if value != USUAL.get(option):
             raise BadParameter(option, f"got {shown(value)}, but the engine {name} has no such setting; leave it out")
     return {**wanted, "cache": cache} if "cache" in known else wanted
 

@@ -15,6 +15,7 @@ from truedraw.errors import OutOfPages
 from truedraw.generate.guesses import guess
 from truedraw.generate.rows import LawRows, Means
 from truedraw.generate.sample import Parts, Sample, Schedule, Together, Turn
+from truedraw.generate.verdict import believed
 from truedraw.sampling.working_time import working_seconds
 
 __all__ = ["Parts", "Sample", "Schedule", "Together", "Turn", "rounds"]
@@ -71,7 +72,8 @@ def advance(sample: Sample, scores: p.Scores, turn: Turn, means: Means) -> p.Rou
     proposal, forced = sample.proposal or p.NOTHING, sample.forced
     rows = LawRows(sample.law, proposal, scores, means)
     position = len(sample.sequence.tokens)
-    verdict = rows.reached(sample.parts.verifier(proposal, rows, sample.randomness, position))
+    decided = sample.parts.verifier(proposal, rows, sample.randomness, position)
+    verdict = rows.reached(believed(decided, proposal, rows.vocab_size))
     if sample.parts.observer is not None:
         seen = replace(verdict, coupled=sample.parts.verifier.coupled)
         sample.parts.observer(sample.number, proposal, rows, seen)

@@ -13,7 +13,7 @@ from truedraw.generate.calls import Calls
 from truedraw.generate.draft_model import DraftModels
 from truedraw.generate.foreign_drafter import ForeignDrafter
 from truedraw.generate.guarded_drafter import GuardedDrafter
-from truedraw.generate.keys import OF_THE_WHOLE, OFF, arguments, refuse_shared
+from truedraw.generate.keys import DRAFTING, OF_THE_WHOLE, OFF, arguments, given_by_run, refuse_shared
 from truedraw.protocol import Drafter, Verifier
 from truedraw.registry import BUILT_IN, find
 
@@ -39,12 +39,15 @@ class Maker:
             return SeveralDrafters.of({name: Source(drafter, drafter) for name, drafter in made.items()})
         asked = arguments(spec.method)
         limit = spec.draft_timeout if limit_seconds is None else limit_seconds
-        given = {name: value for name in asked if (value := self._given(name, spec, limit)) is not None}
+        by_run = (name for name in asked if name in given_by_run(spec.method))
+        given = {name: value for name in by_run if (value := self._given(name, spec, limit)) is not None}
+        given |= {name: getattr(spec, name) for name in asked if name in DRAFTING}
         given |= {name: spec.settings[name] for name in asked if name in spec.settings}
         drafter = made_of(spec.method, given)
         if self.drafts is None or spec.method == OFF:
             return drafter
-        within = given["inner"].calls if "inner" in given else ()
+        inner = given.get("inner")
+        within = inner.calls if isinstance(inner, Composed) else ()
         calls = Calls(limit, spec.method not in BUILT_IN["drafters"], within)
         return GuardedDrafter(drafter, self.drafts.vocab_size, calls)
 

@@ -14,7 +14,7 @@ from truedraw.draft.site import close
 from truedraw.generate.calls import Calls
 from truedraw.generate.draft_model import DraftModels
 from truedraw.generate.guarded_drafter import GuardedDrafter
-from truedraw.generate.keys import OFF, arguments
+from truedraw.generate.keys import OFF, arguments, given_by_run
 from truedraw.generate.speculation import Speculation
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, Proposal, Randomness, Verifier
 
@@ -185,4 +185,6 @@ class SharedDrafters:
 
 def holds_texts(spec: Speculation) -> bool:
     """Whether a draft model may be behind it, whose texts take room until it is closed."""
-    return spec.model is not None or bool({"inner", "models"} & {*arguments(spec.method)})
+    return spec.model is not None or bool(
+        {"inner", "models"} & {*given_by_run(spec.method)} & {*arguments(spec.method)}
+    )

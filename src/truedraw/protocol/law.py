@@ -33,7 +33,7 @@ class Rows(Protocol):
     """The target's p at every node of a proposal, transformed when first looked at."""
 
     def __getitem__(self, row: int) -> Floats:
-        """p [vocab] after the committed text (row 0) or after draft node i (row 1 + i).
+        """p [vocab] after the committed text (row 0) or after draft node i (row 1 + i); never written into.
 
         Where the sampling law would raise an error after a draft, since no token may follow it, the row is some law:
         what a verdict holds from there on is dropped, and the error is raised once the text has come there.

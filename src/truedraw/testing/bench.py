@@ -38,6 +38,16 @@ class Bench:
         ids = np.random.default_rng(seed).integers(0, self.engine.vocab_size, longest)
         return [int(token) for token in ids]
 
+    def has_room(self, texts: Sequence[Sequence[int]], proposal: Proposal = NOTHING) -> bool:
+        """Whether the cache has it for one pass over fresh texts, each with this proposal, and the context."""
+        if max(map(len, texts)) + len(proposal) >= self.engine.context_length:
+            return False
+        sequences = [self.engine.open(list(text)) for text in texts]
+        fits = self.engine.fits([Work(sequence, proposal) for sequence in sequences])
+        for sequence in sequences:
+            sequence.close()
+        return fits
+
     def rows(self, text: Sequence[int], proposal: Proposal = NOTHING) -> Logits:
         """The scores of a fresh text [1 + nodes, vocab]."""
         return _rows(self.engine, text, proposal)

@@ -8,6 +8,10 @@ from truedraw.protocol import ROOT, Proposal, Work
 from truedraw.testing.bench import Bench, refused, woven_tree
 from truedraw.testing.checks import require
 
+DRAFTED = (1, 6, 7, 15, 64)
+"""Lengths of chains: 7 if nothing is said, 64 where so many tokens have to come."""
+COMMITTED = (7, 15)
+
 
 def sizes(bench: Bench) -> None:
     """A row a node, finite somewhere, over the stated vocabulary."""
@@ -15,6 +19,7 @@ def sizes(bench: Bench) -> None:
     require(engine.vocab_size > 1, f"vocab_size is {engine.vocab_size}")
     require(engine.context_length > 1, f"context_length is {engine.context_length}")
     logits = bench.rows(bench.text(), Proposal.chain([0, 1]))
+    require(logits.dtype in (np.float32, np.float64), f"logits are {logits.dtype}; give float32 or float64")
     require(logits.shape == (3, engine.vocab_size), f"2 draft tokens gave logits {logits.shape}")
     require(bool(np.isfinite(logits.max(-1)).all()), "a row has no finite logit")
     require(not np.isnan(logits).any(), "a row holds NaN")
@@ -56,14 +61,23 @@ def twice(bench: Bench) -> None:
 
 def chains(bench: Bench) -> None:
     """Every row of a chain is the row of plain decoding."""
-    text, draft = bench.text(), bench.text(6, seed=1)
+    text, (*shorter, draft) = bench.text(), _drafts(bench)
     sequence = bench.engine.open(text)
     rows = []
     for token in [*draft, None]:
         rows.append(bench.engine.forward([Work(sequence)])[0].logits[0].copy())
         sequence.commit([] if token is None else [token])
     sequence.close()
-    bench.require_equal(bench.rows(text, Proposal.chain(draft)), np.stack(rows), "a chain")
+    for each in (*shorter, draft):
+        expected = np.stack(rows[: 1 + len(each)])
+        bench.require_equal(bench.rows(text, Proposal.chain(each)), expected, f"a chain of {len(each)}")
+
+
+def _drafts(bench: Bench, lengths: tuple[int, ...] = DRAFTED) -> list[list[int]]:
+    """Of these lengths, as far as there is room, each the beginning of the next."""
+    text = bench.text()
+    ids = np.random.default_rng(1).integers(0, bench.engine.vocab_size, max(lengths)).tolist()
+    return [ids[:length] for length in lengths if bench.has_room([text], Proposal.chain(ids[:length]))]
 
 
 def trees(bench: Bench) -> None:
@@ -93,7 +107,20 @@ def commits(bench: Bench) -> None:
         found = bench.engine.forward([Work(sequence, Proposal.chain(draft[:2]))])[0].logits.copy()
         sequence.close()
         bench.require_equal(found, bench.rows([*text, *tokens], Proposal.chain(draft[:2])), f"a commit of {name}")
+    for each in _drafts(bench, COMMITTED):
+        _commits_of_all_lengths(bench, text, each)
     _commit_of_a_branch(bench, text)
+
+
+def _commits_of_all_lengths(bench: Bench, text: list[int], draft: list[int]) -> None:
+    for kept in range(len(draft) + 1):
+        tokens = [*draft[:kept], (draft[kept % len(draft)] + 1) % bench.engine.vocab_size]
+        sequence = bench.engine.open(text)
+        bench.engine.forward([Work(sequence, Proposal.chain(draft))])
+        sequence.commit(tokens)
+        found = bench.engine.forward([Work(sequence)])[0].logits.copy()
+        sequence.close()
+        bench.require_equal(found, bench.rows([*text, *tokens]), f"a commit of {kept} of {len(draft)} drafts and one")
 
 
 def _commit_of_a_branch(bench: Bench, text: list[int]) -> None:

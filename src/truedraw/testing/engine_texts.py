@@ -7,6 +7,8 @@ from truedraw.testing.bench import TEXT_TOKENS, Bench, refused, woven_tree
 from truedraw.testing.checks import require
 
 LONGEST_FILLED = 4096  # a context up to here is filled to its last token
+CROWDS = (64, 16, 8)  # texts in one pass: the largest that there is room for
+LENGTHS = (700, 300)  # of a long text, the same
 CYCLES = 40  # texts opened and closed, one after the other
 
 
@@ -43,9 +45,22 @@ def ragged(bench: Bench) -> None:
         bench.require_equal(logits, bench.rows(text, proposal), f"a text of {len(text)} tokens in a ragged batch")
 
 
+def crowds(bench: Bench) -> None:
+    """So many texts are computed side by side."""
+    draft = Proposal.chain([1, 0])
+    texts = [bench.text(1 + number % 9, seed=number) for number in range(CROWDS[0])]
+    texts = texts[: next((count for count in CROWDS if bench.has_room(texts[:count], draft)), 0)]
+    sequences = [bench.engine.open(text) for text in texts]
+    together = [scores.logits.copy() for scores in bench.engine.forward([Work(each, draft) for each in sequences])]
+    for sequence in sequences:
+        sequence.close()
+    for number, (text, logits) in enumerate(zip(texts, together, strict=True)):
+        bench.require_equal(logits, bench.rows(text, draft), f"text {number} of {len(texts)} in one pass")
+
+
 def long(bench: Bench) -> None:
     """A text in pieces is the text."""
-    text = bench.text(300, seed=7)
+    text = next((each for length in LENGTHS if bench.has_room([each := bench.text(length, seed=7)])), bench.text(100))
     sequence = bench.engine.open(text[:1])
     for start in range(1, len(text), 50):
         bench.engine.forward([Work(sequence)])

@@ -38,6 +38,7 @@ def engine_checks(make: Callable[[], Engine], tolerance: float = 0.0) -> list[Ch
         "commit by agreement": rows.commits,
         "forks go their own ways": texts.forks,
         "ragged batches": texts.ragged,
+        "many texts in one pass": texts.crowds,
         "long texts": texts.long,
         "pages come back": texts.pages,
         "the context's end": texts.context,

@@ -18,7 +18,7 @@ import numpy as np
 
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.draft.none import NoDrafter
-from truedraw.protocol import ROOT, Drafter, DraftLaw, Proposal, Randomness, Rows, SparseLaw, Verdict, Verifier
+from truedraw.protocol import ROOT, Drafter, DraftLaw, Floats, Proposal, Randomness, Rows, SparseLaw, Verdict, Verifier
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.testing.checks import Check, require, require_exact, require_exact_round, same_law
 from truedraw.testing.enumeration import Walker, law_of, total_variation
@@ -131,21 +131,44 @@ class _Watched:
         self._rule = rule
 
     def __call__(self, proposal: Proposal, rows: Rows, randomness: Randomness, position: int) -> Verdict:
-        before = deepcopy(proposal.laws)
-        verdict = self._rule(proposal, rows, randomness, position)
+        before, watched = deepcopy(proposal.laws), _WatchedRows(rows)
+        verdict = self._rule(proposal, watched, randomness, position)
         for node, (law, old) in enumerate(zip(proposal.laws, before, strict=True)):
             require(same_law(law, old), f"the verifier wrote into the law of draft node {node}")
+        watched.require_unchanged()
         _require_verdict(proposal, rows, verdict)
         return verdict
 
 
+class _WatchedRows:
+    """The target's rows, of which a rule may look at any and change none."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows, self._seen = rows, dict[int, tuple[Floats, Floats]]()
+
+    def __getitem__(self, row: int) -> Floats:
+        p = self._rows[row]
+        self._seen.setdefault(row, (p, p.copy()))
+        return p
+
+    def require_unchanged(self) -> None:
+        """Raises AssertionError."""
+        for row, (p, before) in self._seen.items():
+            require(np.array_equal(p, before), f"the verifier wrote into row {row} of the target")
+
+
 def _require_verdict(proposal: Proposal, rows: Rows, verdict: Verdict) -> None:
     tokens, kept = verdict.tokens, verdict.num_accepted
+    plain = type(tokens) is tuple and {type(kept), *map(type, tokens)} == {int}
+    require(plain, f"the verdict {verdict} has other things than a tuple of ints and an int; numpy's are none")
     require(len(tokens) == kept + 1, f"{kept} accepted drafts came with {len(tokens)} tokens; there is one more")
     here = np.array([ROOT])
     for token in tokens[:kept]:
         here = np.flatnonzero(np.isin(proposal.parents, here) & (proposal.tokens == token))
         require(here.size > 0, f"the accepted tokens {tokens[:kept]} are no path of the proposal")
+    if np.array_equal(proposal.parents, np.arange(-1, len(proposal) - 1)):
+        said = kept < len(proposal)
+        require(verdict.rejected == said, f"rejected is {verdict.rejected} with {kept} of {len(proposal)} drafts kept")
     chance = float(rows[1 + int(here[0])][tokens[-1]])
     require(chance > 0, f"the last token {tokens[-1]} has probability 0 under the target")
 

@@ -10,6 +10,8 @@ from truedraw.protocol import NOTHING, ROOT, DraftLaw, Floats, Proposal, Rows, S
 from truedraw.sampling.transform import fits
 
 IS_LAWFUL = later("truedraw.sampling.kernels.lawful", "is_lawful")
+NUMBERS = ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1")
+"""What laws may be arrays of: what compiled rules read, in the machine's own order of bytes."""
 SUM_TOLERANCE = 1e-6  # of a law's sum: float32 softmax over 1e5 entries stays inside, a forgotten mask does not
 
 
@@ -130,8 +132,8 @@ def check_support(law: SparseLaw, vocab: int, node: int) -> None:
 
 def check_weights(weights: Floats, node: int) -> None:
     """Raises BadProposal unless they are probabilities."""
-    if weights.dtype.kind not in "fiu":
-        raise BadProposal(f"the law of draft node {node} is {weights.dtype}; give an array of floats")
+    if weights.dtype.str[1:] not in NUMBERS or not weights.dtype.isnative:
+        raise BadProposal(f"the law of draft node {node} is {weights.dtype}; give an array of float64, or float32")
     least = float(np.minimum.reduce(weights))
     total = float(np.add.reduce(weights, dtype=np.float64)) if least > -np.inf else np.nan  # infinities of both signs
     if not (least >= 0.0 and abs(total - 1.0) <= SUM_TOLERANCE):

@@ -1,0 +1,24 @@
+"""What a rule decided, as the loop takes it: the rule may be somebody else's, and JSON has none of numpy's numbers."""
+
+from __future__ import annotations
+
+from operator import index
+
+from truedraw.errors import TruedrawError
+from truedraw.protocol import Proposal, Verdict
+
+
+def believed(verdict: Verdict, proposal: Proposal, vocab_size: int) -> Verdict:
+    """The verdict, of Python's own numbers; raises TruedrawError for one that no proposal of this size can get."""
+    tokens, kept = verdict.tokens, verdict.num_accepted
+    if type(tokens) is not tuple or type(kept) is not int or {*map(type, tokens)} != {int}:
+        tokens, kept = tuple(map(index, tokens)), index(kept)
+        verdict = Verdict(tokens, kept, bool(verdict.rejected), verdict.coupled)
+    if not 0 <= kept <= len(proposal) or len(tokens) != kept + 1:
+        raise TruedrawError(
+            f"the rule accepted {kept} of {len(proposal)} drafts and gave {len(tokens)} tokens; give one more than "
+            "were accepted"
+        )
+    if min(tokens) < 0 or max(tokens) >= vocab_size:
+        raise TruedrawError(f"the rule gave the tokens {tokens}; the target's are 0 to {vocab_size - 1}")
+    return verdict

@@ -1,0 +1,190 @@
+"""Parts of other packages: what they are given by name, and what they give back, is taken as it is meant or refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import truedraw.registry as registered
+from known_laws import Scenario, TableDrafter, random_table
+from models.tiny_models import random_tensors, tiny_config, write_folder
+from truedraw import load
+from truedraw.engine.cpu import CPUEngine
+from truedraw.errors import BadParameter, TruedrawError
+from truedraw.generate.guarded_drafter import GuardedDrafter
+from truedraw.protocol import Proposal, Verdict
+from truedraw.testing.runs import run
+from truedraw.verify.token import TokenVerifier
+from truedraw.verify.traversal import TraversalVerifier
+
+CASE = Scenario("foreign", random_table(3, 1, 50), random_table(3, 1, 51), draft_tokens=3, max_tokens=8)
+
+
+class Seeing:
+    """A drafter that drafts nothing and tells what its constructor got."""
+
+    def open(self, tokens, law):
+        return self
+
+    def commit(self, tokens, scores):
+        pass
+
+    def propose(self, states, budgets, randomness):
+        return [Proposal.chain([])] * len(states)
+
+
+class Settings(Seeing):
+    def __init__(self, vocab_size, siblings=2, blending=0.5, inner=3, tempering=True, models="none", knobs=7):
+        type(self).seen = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
+
+
+class Common(Seeing):
+    def __init__(self, num_speculative_tokens, draft_timeout=None, adaptive=None, order=1):
+        type(self).seen = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
+
+
+class NumpysNumbers(TokenVerifier):
+    def __call__(self, *given):
+        verdict = super().__call__(*given)
+        return Verdict([np.int64(each) for each in verdict.tokens], np.int64(verdict.num_accepted), verdict.rejected)
+
+
+class ClaimsFifty(TokenVerifier):
+    def __call__(self, *given):
+        verdict = super().__call__(*given)
+        return Verdict(verdict.tokens, 50, verdict.rejected)
+
+
+class OutsideTheVocabulary(TokenVerifier):
+    def __call__(self, *given):
+        return Verdict((-1,), 0, rejected=False)
+
+
+class Mine:
+    @staticmethod
+    def load(checkpoint, threads=None):
+        return CPUEngine.load(checkpoint, numerics="reference", threads=threads)
+
+
+class WithoutFiles:
+    pass
+
+
+class Point:
+    def __init__(self, kind) -> None:
+        self.name, self.load, self.value = kind.__name__, lambda: kind, "test"
+
+
+@pytest.fixture(autouse=True)
+def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = {"truedraw.drafters": (Settings, Common), "truedraw.engines": (Mine, WithoutFiles),
+              "truedraw.verifiers": (NumpysNumbers, ClaimsFifty, OutsideTheVocabulary)}  # fmt: skip
+    points = {group: [Point(kind) for kind in kinds] for group, kinds in groups.items()}
+
+    def entry_points(group, name=None):
+        return [point for point in points.get(group, ()) if name in (None, point.name)]
+
+    monkeypatch.setattr(registered, "entry_points", entry_points)
+
+
+def test_names_that_only_built_in_drafters_are_given_are_settings_of_a_plug_in() -> None:
+    own = {"siblings": 5, "blending": 0.25, "inner": 9, "tempering": False, "models": "some", "knobs": 1}
+    with load("tabular") as model:
+        model.generate("the cat", speculative="Settings", max_tokens=2)
+        assert Settings.seen == {"vocab_size": model.engine.vocab_size, "siblings": 2, "blending": 0.5, "inner": 3,
+                                 "tempering": True, "models": "none", "knobs": 7}  # fmt: skip
+        model.generate("the cat", speculative={"method": "Settings", **own}, max_tokens=2)
+        assert Settings.seen == {"vocab_size": model.engine.vocab_size, **own}
+        with pytest.raises(BadParameter, match="draft_top_k"):
+            model.generate("the cat", speculative={"method": "Settings", "draft_top_k": 3}, max_tokens=2)
+
+
+def test_a_plug_in_that_names_a_common_key_gets_it() -> None:
+    with load("tabular") as model:
+        given = {"num_speculative_tokens": 5, "draft_timeout": 9.0, "adaptive": False}
+        model.generate("the cat", speculative={"method": "Common", **given}, max_tokens=2)
+        assert Common.seen == {**given, "order": 1}
+        model.generate("the cat", speculative={"method": "Common", "order": 4}, max_tokens=2)
+        assert Common.seen == {"num_speculative_tokens": 7, "draft_timeout": 30.0, "adaptive": True, "order": 4}
+
+
+def test_a_verdict_of_numpys_numbers_can_be_written() -> None:
+    with load("tabular") as model:
+        found = model.generate("the cat", speculative={"rejection_sample_method": "NumpysNumbers"}, max_tokens=20)
+    assert json.loads(json.dumps(found.to_dict()))["choices"][0]["text"] == found.choices[0].text
+
+
+@pytest.mark.parametrize(("name", "said"), [
+    ("ClaimsFifty", r"the rule accepted 50 of \d+ drafts and gave \d+ tokens"),
+    ("OutsideTheVocabulary", r"the rule gave the tokens \(-1,\); the target's are 0 to"),
+])  # fmt: skip
+def test_a_verdict_that_cannot_be(name, said) -> None:
+    with load("tabular") as model, pytest.raises(TruedrawError, match=said):
+        model.generate("the cat sat", speculative={"rejection_sample_method": name}, max_tokens=20)
+
+
+def test_an_engine_by_its_name(tmp_path) -> None:
+    folder = write_folder(tmp_path / "tiny", tiny_config(), random_tensors(tiny_config()))
+    with load(folder, engine="Mine", threads=1, cache=tmp_path / "cache") as model:
+        assert model.engine.numerics == "reference"
+        assert len(model.generate("hello", max_tokens=3, ignore_eos=True).choices[0].tokens) == 3
+    with pytest.raises(BadParameter, match="weights: got 'int8', but the engine Mine has no such setting"):
+        load(folder, engine="Mine", weights="int8")
+    with pytest.raises(BadParameter, match="runs no model from a file; choose one of: openvino, pytorch, Mine"):
+        load(folder, engine="WithoutFiles")
+
+
+# --------------------------------------------------------------------------------------------------- what drafters do
+
+
+class Counting(TableDrafter):
+    """Counts its budgets down, and empties its lists when it is done."""
+
+    def propose(self, states, budgets, randomness):
+        found = super().propose(states, budgets, randomness)
+        for place in range(len(budgets)):
+            budgets[place] = 0
+        for each in (states, budgets, randomness):
+            each.clear()
+        return found
+
+
+class Seeded:
+    def sample(self, index):
+        from truedraw.sampling.randomness import PhiloxRandomness
+
+        return PhiloxRandomness(3, index)
+
+
+def test_what_a_drafter_does_to_its_lists_is_its_own_affair() -> None:
+    guard = GuardedDrafter(Counting(CASE.draft), 3)
+    plain = run(CASE, Seeded(), TraversalVerifier(), TableDrafter(CASE.draft), n=2)
+    assert run(CASE, Seeded(), TraversalVerifier(), guard, n=2) == plain
+    assert guard.fault is None
+
+
+@pytest.mark.parametrize("kind", ["f2", "longdouble", ">f8", "?", "c16"])
+def test_laws_of_numbers_that_no_rule_reads_end_drafting_and_not_the_text(kind) -> None:
+    class Odd(TableDrafter):
+        def propose(self, states, budgets, randomness):
+            found = super().propose(states, budgets, randomness)
+            return [Proposal(p.tokens, p.parents, tuple(law.astype(kind) for law in p.laws)) for p in found]
+
+    guard = GuardedDrafter(Odd(CASE.draft), 3)
+    (text,) = run(CASE, Seeded(), TraversalVerifier(), guard)
+    assert len(text) == CASE.max_tokens
+    assert "give an array of float64, or float32" in guard.fault
+
+
+@pytest.mark.parametrize("kind", ["f8", "f4"])
+def test_laws_of_numbers_that_rules_read(kind) -> None:
+    class Usual(TableDrafter):
+        def propose(self, states, budgets, randomness):
+            found = super().propose(states, budgets, randomness)
+            return [Proposal(p.tokens, p.parents, tuple(law.astype(kind) for law in p.laws)) for p in found]
+
+    guard = GuardedDrafter(Usual(CASE.draft), 3)
+    run(CASE, Seeded(), TraversalVerifier(), guard)
+    assert guard.fault is None
