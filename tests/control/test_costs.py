@@ -228,3 +228,22 @@ def test_counts_that_an_engine_pads_over_are_told_apart_no_longer_once_it_does()
     assert costs.alike(5, 6)
     assert not costs.alike(4, 6)
     assert costs.passes(3) == costs.passes(4) > 0
+
+
+@pytest.mark.parametrize("table", [
+    PassTable({}, {}), PassTable({1: 0.0}, {}), PassTable({1: -1.0, 2: 1.0}, {}), PassTable({1: float("nan")}, {}),
+    PassTable({1: 1.0, 2: 1.1}, {4: float("inf")}),
+])  # fmt: skip
+def test_a_measurement_that_cannot_be_is_none(table) -> None:
+    class Measured(TabularEngine):
+        def pass_costs(self, *, anew=False):
+            return table
+
+        def doubt_costs(self):
+            pass
+
+    costs = PassCosts.of(Measured({(): [0.5, 0.5]}))
+    for _ in range(20):
+        costs.add(1, 0.01)
+    costs.add(1, float("nan"))
+    assert costs.seconds(1) == pytest.approx(0.01, rel=0.2)

@@ -57,6 +57,16 @@ class ClaimsFifty(TokenVerifier):
         return Verdict(verdict.tokens, 50, verdict.rejected)
 
 
+class NoNumbers(TokenVerifier):
+    def __call__(self, *given):
+        return Verdict((0.5,), 0, rejected=False)
+
+
+class Nothing(TokenVerifier):
+    def __call__(self, *given):
+        return None
+
+
 class OutsideTheVocabulary(TokenVerifier):
     def __call__(self, *given):
         return Verdict((-1,), 0, rejected=False)
@@ -80,7 +90,7 @@ class Point:
 @pytest.fixture(autouse=True)
 def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     groups = {"truedraw.drafters": (Settings, Common), "truedraw.engines": (Mine, WithoutFiles),
-              "truedraw.verifiers": (NumpysNumbers, ClaimsFifty, OutsideTheVocabulary)}  # fmt: skip
+              "truedraw.verifiers": (NumpysNumbers, ClaimsFifty, OutsideTheVocabulary, NoNumbers, Nothing)}  # fmt: skip
     points = {group: [Point(kind) for kind in kinds] for group, kinds in groups.items()}
 
     def entry_points(group, name=None):
@@ -110,6 +120,13 @@ def test_a_plug_in_that_names_a_common_key_gets_it() -> None:
         assert Common.seen == {"num_speculative_tokens": 7, "draft_timeout": 30.0, "adaptive": True, "order": 4}
 
 
+def test_a_part_of_another_drafter_gets_the_time_that_holds() -> None:
+    with load("tabular") as model:
+        config = {"method": "auto", "auto_sources": ["Common"], "draft_timeout": 3.0}
+        model.generate("the cat", speculative=config, max_tokens=2)
+        assert Common.seen["draft_timeout"] == 3.0
+
+
 def test_a_verdict_of_numpys_numbers_can_be_written() -> None:
     with load("tabular") as model:
         found = model.generate("the cat", speculative={"rejection_sample_method": "NumpysNumbers"}, max_tokens=20)
@@ -118,6 +135,8 @@ def test_a_verdict_of_numpys_numbers_can_be_written() -> None:
 
 @pytest.mark.parametrize(("name", "said"), [
     ("ClaimsFifty", r"the rule accepted 50 of \d+ drafts and gave \d+ tokens"),
+    ("NoNumbers", r"the rule gave Verdict\(tokens=\(0\.5,\).*; give a Verdict of whole numbers"),
+    ("Nothing", "the rule gave None; give a Verdict"),
     ("OutsideTheVocabulary", r"the rule gave the tokens \(-1,\); the target's are 0 to"),
 ])  # fmt: skip
 def test_a_verdict_that_cannot_be(name, said) -> None:

@@ -16,7 +16,7 @@ from truedraw import load
 from truedraw.draft.none import NoDrafter
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadFile, BadParameter, BadPrompt
-from truedraw.generate.speculation import speculation
+from truedraw.generate.speculation import Speculation, speculation
 from truedraw.models.toy import TOY_TABLE
 from truedraw.protocol import Proposal, Purpose, Scores
 from truedraw.registry import BUILT_IN
@@ -406,3 +406,9 @@ def test_a_draft_model_that_cannot_be_is_said_before_the_work() -> None:
 def test_a_context_too_short_for_the_texts() -> None:
     with pytest.raises(BadPrompt, match="context of 20"):
         check(subject(engine=TabularEngine(TOY_TABLE, context_length=20)), SMALL)
+
+
+def test_a_lossy_rule_has_no_certificate() -> None:
+    lossy = Speculation("ngram", rejection_sample_method="typical", allow_lossy=True)
+    with pytest.raises(BadParameter, match="typical does not keep the model's distribution, so there is nothing to"):
+        check(replace(subject(), speculation=lossy), SMALL)

@@ -18,6 +18,8 @@ from truedraw.stats.check.hypotheses import (
     run_tests,
     smallest_visible,
     surprise,
+    tails,
+    toward,
     z_test,
 )
 from truedraw.stats.check.replay import PLACE, _place, cell
@@ -180,3 +182,29 @@ def test_the_smallest_visible_bias_agrees_with_its_formula_and_with_tossed_coins
 
 def test_where_there_is_no_chance_there_is_no_verdict() -> None:
     assert z_test("nothing", 3.0, 0.0, 10).p_value == 1.0
+
+
+@pytest.mark.parametrize("chances", [[0.5], [0.2, 0.9, 0.4], [0.01] * 6, [0.0, 1.0, 0.3, 0.7]])
+def test_tails_are_those_of_all_ways_to_toss_the_coins(chances) -> None:
+    law = np.zeros(len(chances) + 1)
+    for tossed in itertools.product((0, 1), repeat=len(chances)):
+        law[sum(tossed)] += np.prod([c if up else 1 - c for c, up in zip(chances, tossed, strict=True)])
+    for count in range(len(law)):
+        below, above = tails(count, np.array(chances))
+        assert below == pytest.approx(law[: count + 1].sum(), abs=3e-12)
+        assert above == pytest.approx(law[count:].sum(), abs=3e-12)
+
+
+@pytest.mark.parametrize(("count", "chance", "heads"), [(8192, 7e-4, 22), (4000, 0.5, 2200), (3000, 0.999, 2980)])
+def test_tails_of_many_equal_coins_are_a_binomial_laws(count, chance, heads) -> None:
+    below, above = tails(heads, np.full(count, chance))
+    assert below == pytest.approx(stats.binom.cdf(heads, count, chance), rel=1e-9, abs=3e-12)
+    assert above == pytest.approx(stats.binom.sf(heads - 1, count, chance), rel=1e-9, abs=3e-12)
+
+
+def test_rare_events_are_judged_by_the_law_of_rare_events() -> None:
+    """A normal law would refuse 22 where 5.7 are expected at a p-value six times too small."""
+    happened = np.arange(8192) < 22
+    found = toward("rare", happened, np.full(8192, 7e-4))
+    assert found.p_value == pytest.approx(2 * stats.binom.sf(21, 8192, 7e-4), rel=1e-3)
+    assert found.p_value > 6 * math.erfc(abs(found.score) / math.sqrt(2))

@@ -56,11 +56,10 @@ class Candidate:
         tasks = dict.fromkeys(pair.task for pair in self.pairs)
         return {task: speedup([pair for pair in self.pairs if pair.task == task]) for task in tasks}
 
-    def against(self, other: Candidate) -> Interval | None:
-        """Its speed over the other's, on the prompts that both have seen; None where there is none."""
+    def ratios(self, other: Candidate) -> list[float]:
+        """Its speed over the other's, on the prompts that both have seen."""
         mine, others = self.by_prompt(), other.by_prompt()
-        ratios = [mine[task] / others[task] for task in mine if task in others]
-        return median_interval(ratios) if ratios else None
+        return [mine[task] / others[task] for task in mine if task in others]
 
     def to_dict(self, is_seeded: bool = True) -> dict[str, Any]:
         """For JSON; whether texts are identical says nothing where runs have no seed."""
@@ -75,6 +74,7 @@ def candidates(model: Model, configs: Sequence[Mapping[str, Any]]) -> list[Candi
     found: dict[str, Candidate] = {}
     for config in configs:
         spec = speculation(config)
+        spec.check_exact("it is not weighed against exact ones")
         if any(spec == each.speculation for each in found.values()):
             continue
         name = name_of(spec)
@@ -191,5 +191,5 @@ def give_up_losers(live: Sequence[Candidate], is_first: bool = False) -> None:
 def rivals(each: Candidate, best: Candidate | None) -> Iterator[tuple[str, Interval]]:
     """Against whom it is measured, and how it does."""
     yield "plain sampling", each.speed
-    if best is not None and best is not each and (speed := each.against(best)) is not None:
-        yield best.name, speed
+    if best is not None and best is not each and (ratios := each.ratios(best)):
+        yield best.name, median_interval(ratios)

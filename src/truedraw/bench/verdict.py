@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from truedraw.bench.bootstrap import Interval
+from truedraw.bench.bootstrap import Interval, median_interval
 from truedraw.bench.report import section
 from truedraw.bench.tune import Candidate
 from truedraw.generate.speculation import OFF
+
+DOUBT = 0.05
+"""Chance that something is called faster beyond doubt where nothing is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ def verdict(candidates: Sequence[Candidate]) -> Verdict:
     if not measured:
         return plainly("No candidate could be measured.")
     auto = next((each for each in measured if each.is_default), None)
-    sure = [each for each in measured if is_surely_above_one(each.speed)]
+    sure = [each for each in measured if surely_gains([*each.by_prompt().values()], len(candidates))]
     if sure:
         return fastest(sure[0], measured[0], auto if auto in sure else None)
     first = measured[0]
@@ -50,8 +53,9 @@ def fastest(best: Candidate, first: Candidate, auto: Candidate | None) -> Verdic
         reasons.append(f"{first.name} had {interval(first.speed)}, which may be luck.")
     if auto is None or auto is best:
         return Verdict(best.name, best.config, (*reasons, *by_category(best)))
-    ratio = best.against(auto)
-    if ratio is None or is_surely_above_one(ratio):
+    ratios = best.ratios(auto)
+    ratio = median_interval(ratios) if ratios else None
+    if ratio is None or surely_gains(ratios, 1):
         ahead = () if ratio is None else (f"It ran at {interval(ratio)} of the speed of auto on the same prompts.",)
         return Verdict(best.name, best.config, (*reasons, *ahead, *by_category(best)))
     chosen = (
@@ -106,6 +110,14 @@ def interval(of: Interval) -> str:
     return f"{of.median:.2f}" if of.low is None else f"{of.median:.2f} ({of.low:.2f} to {of.high:.2f})"
 
 
-def is_surely_above_one(of: Interval) -> bool:
-    """With the whole interval."""
-    return of.low is not None and of.low > 1
+def surely_gains(ratios: Sequence[float], tried: int) -> bool:
+    """Whether the median is above 1 by the sign test: of `tried` that all gain nothing, one in twenty times one does.
+
+    With one tried that takes five ratios at least, with six of them seven.
+    """
+    from scipy import stats
+
+    gained, lost = sum(ratio > 1 for ratio in ratios), sum(ratio < 1 for ratio in ratios)
+    if not gained + lost:
+        return False
+    return float(stats.binomtest(gained, gained + lost, alternative="greater").pvalue) <= DOUBT / tried

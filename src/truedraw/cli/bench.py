@@ -96,7 +96,7 @@ def bench(
         arms = Arms(loaded, loaded.params(**given), speculation)
         todo = tasks(loaded, prompts, own.raw)
         done, complete = _measured(arms, todo, own.repeats)
-        batch = _batch(arms, todo[0], sizes, own.repeats) if complete else []
+        batch, complete = _batch(arms, todo[0], sizes, own.repeats) if complete else ([], False)
         conditions = _conditions(arms, model)
     why = _why(done, speculation) if own.explain else {}
     if done:
@@ -136,12 +136,18 @@ def _measured(arms: Arms, todo: Sequence[Task], repeats: int) -> tuple[list[Pair
     return done, True
 
 
-def _batch(arms: Arms, task: Task, sizes: Sequence[int], repeats: int) -> list[dict[str, float]]:
+def _batch(
+    arms: Arms, task: Task, sizes: Sequence[int], repeats: int
+) -> tuple[list[dict[str, float]], bool]:  # fmt: skip
+    """What batches of these sizes gain, and whether ctrl-C left them time for that."""
     from truedraw.bench.batch import batch_speeds
 
     if not sizes:
-        return []
-    return [asdict(speed) for speed in batch_speeds(arms.model, task.tokens, arms.params, sizes, repeats)]
+        return [], True
+    try:
+        return [asdict(speed) for speed in batch_speeds(arms.model, task.tokens, arms.params, sizes, repeats)], True
+    except KeyboardInterrupt:
+        return [], False
 
 
 def _report(done: Sequence[Pair]) -> dict[str, Any]:

@@ -86,9 +86,10 @@ def check(
     from truedraw.cli.options import opened
     from truedraw.cli.speculating import speculation_of
     from truedraw.sampling.params import sampling_params
-    from truedraw.stats.check import spread
+    from truedraw.stats.check import UNCERTAIN, spread
 
     settings, speculation = settings_of(own, sampling), speculation_of(spec, model.amateur)
+    speculation.check_exact(UNCERTAIN)
     sampling_params(sampling.given())  # what is wrong should be said before the model is loaded
     sampling.refuse_logprobs("no law depends on them, so there is nothing to check; leave it out")
     prompts = spread(read_prompts(own.prompts), settings.prompts)

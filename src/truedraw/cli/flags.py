@@ -98,8 +98,8 @@ class ModelFlags:
         flag(
             "--draft",
             metavar="FILE",
-            help="Draft head for the model, made by `truedraw train draft`, a folder with an EAGLE draft, or mtp for "
-            "the MTP layers in its own checkpoint; if not given what comes with it, if anything does; none for none.",
+            help="Draft head of `truedraw train draft`, a folder with an EAGLE or Medusa draft for the model, or mtp "
+            "for the MTP layers in its checkpoint; if not given what comes with it, if anything does; none for none.",
             rich_help_panel=MODEL,
         ),
     ] = None

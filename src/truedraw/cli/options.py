@@ -61,6 +61,7 @@ def opened(
     with model, frozen(), saving(model, flags.save_draft):
         notice_invariance(model.engine)
         notice_not_kept(model.engine)
+        notice_lossy(configs or ())
         yield model
 
 
@@ -161,6 +162,15 @@ def notice_invariance(engine: Any) -> None:
             "another text with other drafts or in another batch; --numerics reference is slower and far closer",
             err=True,
         )
+
+
+def notice_lossy(configs: Iterable[object]) -> None:
+    """One line on stderr for each rule that does not keep the model's distribution, whatever else is printed."""
+    from truedraw.generate.speculation import Speculation
+
+    rules = [each for each in configs if isinstance(each, Speculation) and not each.verifier(None).exact]
+    for rule in dict.fromkeys(each.rejection_sample_method for each in rules):
+        typer.echo(f"truedraw: notice: LOSSY, texts will not have the model's distribution: the rule {rule}", err=True)
 
 
 def notice_compiling() -> None:

@@ -23,7 +23,7 @@ HEAD = (
 )
 ALL = (
     "All that was measured, as multiples of plain sampling's speed: the median of the prompts and the interval that "
-    "holds it in 95 of 100 cases."
+    "holds it in 95 of 100 cases, in fewer with fewer than six prompts."
 )
 
 

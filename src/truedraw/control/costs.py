@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import exp, log
+from math import exp, isfinite, log
 
 from truedraw.control.average import Average
 from truedraw.control.table import LADDER, NO_TEXTS, PADDED, USUAL, Table, step
-from truedraw.protocol import KnowsCosts
+from truedraw.protocol import KnowsCosts, PassTable
 
 LATELY, LONG = 16, 64  # passes that the machine's speed reaches back, and what a row count takes beside others
 FEW = 3  # times as many rows as padding has a pass that tells what its row count takes
@@ -23,6 +23,12 @@ BUSY = log(0.6)  # of the table's seconds: passes that take less were measured w
 DRIFT = log(1.5)  # one row count may take so many times of its seconds in the table what another takes of its own
 """What long texts, and the work that is done on each row after a pass, make of it stays below this."""
 ENOUGH = 32  # passes of a row count before it is compared
+
+
+def is_sound(measured: PassTable) -> bool:
+    """Whether an engine, which may be somebody else's, has measured anything, and all of it takes time."""
+    seconds = (*measured.rows.values(), *measured.texts.values())
+    return len(measured.rows) > 0 and all(isfinite(each) and each > 0 for each in seconds)
 
 
 class PassKind:
@@ -75,7 +81,7 @@ class PassCosts:
     def of(cls, engine: object) -> PassCosts:
         """As the engine has measured them, which may take it seconds the first time; else the usual ones."""
         measured = engine.pass_costs() if isinstance(engine, KnowsCosts) else None
-        if measured is None:
+        if measured is None or not is_sound(measured):
             return cls()
         costs = cls(measured.rows, measured.texts)
         costs._is_timed = True
@@ -96,6 +102,8 @@ class PassCosts:
 
         Rows of that kind take about half as long as others, and what a row count takes is learnt where there are few.
         """
+        if not isfinite(seconds):  # of an engine that counts them itself
+            return
         computed, before, seconds = rows + padding, self._step, max(seconds, INSTANT)
         if padding and self.ladder is not PADDED:
             self._tell_fewer()

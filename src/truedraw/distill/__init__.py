@@ -6,10 +6,12 @@ plan.py         what is asked for: sizes, budget, where the work lies
 clock.py        time that a stage has had
 pipeline.py     the stages, one after the other, within one budget
 preparing.py    those before training
+stages.py       what a training begins and ends with, whatever its kind
 outcome.py      what came of it
 own_texts.py    texts that the target writes for itself
 documents.py    texts of files
 texts.py        the texts of a run, in a journal
+gathering.py    until there are enough of them
 watching.py     what the target knew of a text while it wrote it
 computing.py    what the target knows and says at each row of a text
 store.py        these features on disk

@@ -45,8 +45,11 @@ class FolderTensors:
         self._stored = {name: each for name, each in self._stored.items() if name.startswith(beginning)}
 
     def rename(self, dropped: str) -> None:
-        """Without what some names have in front."""
-        self._stored = {name.removeprefix(dropped): each for name, each in self._stored.items()}
+        """Without what some names have in front; raises BadFile where there are both."""
+        renamed = {name.removeprefix(dropped): each for name, each in self._stored.items()}
+        if len(renamed) < len(self._stored):
+            raise BadFile(f"{self.path} holds tensors twice, with {dropped} in front of their names and without")
+        self._stored = renamed
 
     def numbers(self, name: str, shape: tuple[int, ...]) -> Logits:
         """Of a tensor of this shape, float32."""

@@ -60,10 +60,10 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
     at once) or "reference" (float32 throughout: that of pytorch). weights: "auto", "stored", "int8" or "int4". `cache`
     is the folder for fetched and converted models; further options are the engine's own. Models that draft run on the
     same engine and device. `draft` is a head for this model, a file of `truedraw train draft`, a folder with an EAGLE
-    draft, or "mtp", the layers for multi-token prediction that its checkpoint carries; None: what comes with truedraw
-    for it or with the checkpoint, if anything does, and "none" none. "tabular" is a toy that needs no file. `amateur`
-    names a second model over the same vocabulary: the law is then the contrast of the two, of the given alpha (0.1) and
-    beta (0.5), see contrast.py.
+    or Medusa draft, or "mtp", the layers for multi-token prediction that its checkpoint carries; None: what comes with
+    truedraw for it or with the checkpoint, if anything does, and "none" none. "tabular" is a toy that needs no file.
+    `amateur` names a second model over the same vocabulary: the law is then the contrast of the two, of the given
+    alpha (0.1) and beta (0.5), see contrast.py.
     Raises UnknownModel, UnsupportedModel, BadModelFile, PullError, BadFile or BadParameter.
     """
     _check_kinds({"name": name, "cache": cache, "amateur": amateur}, progress)

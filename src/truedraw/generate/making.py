@@ -41,7 +41,8 @@ class Maker:
         limit = spec.draft_timeout if limit_seconds is None else limit_seconds
         by_run = (name for name in asked if name in given_by_run(spec.method))
         given = {name: value for name in by_run if (value := self._given(name, spec, limit)) is not None}
-        given |= {name: getattr(spec, name) for name in asked if name in DRAFTING}
+        common = {**{name: getattr(spec, name) for name in DRAFTING}, "draft_timeout": limit}
+        given |= {name: value for name, value in common.items() if name in asked}
         given |= {name: spec.settings[name] for name in asked if name in spec.settings}
         drafter = made_of(spec.method, given)
         if self.drafts is None or spec.method == OFF:

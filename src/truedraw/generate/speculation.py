@@ -119,6 +119,14 @@ class Speculation:
         by_seed = "traversal" if seed is None else "coupled"
         return rule(self.rejection_sample_method or by_seed, self.allow_lossy, self.lossy_options)
 
+    def check_exact(self, what: str) -> None:
+        """Raises BadParameter for a rule that does not keep the model's distribution; `what` cannot be had of it."""
+        if not self.verifier(None).exact:
+            raise BadParameter(
+                "rejection_sample_method",
+                f"{self.rejection_sample_method} does not keep the model's distribution, so {what}; leave it out",
+            )
+
     def controller(self) -> Controller | None:
         """Who decides how much is drafted, where that is settled beforehand; None: whoever decides for all."""
         if self.method == OFF:

@@ -10,10 +10,12 @@ from truedraw.protocol import Proposal, Verdict
 
 def believed(verdict: Verdict, proposal: Proposal, vocab_size: int) -> Verdict:
     """The verdict, of Python's own numbers; raises TruedrawError for one that no proposal of this size can get."""
+    if not isinstance(verdict, Verdict):
+        raise TruedrawError(f"the rule gave {verdict!r:.120}; give a Verdict")
     tokens, kept = verdict.tokens, verdict.num_accepted
-    if type(tokens) is not tuple or type(kept) is not int or {*map(type, tokens)} != {int}:
-        tokens, kept = tuple(map(index, tokens)), index(kept)
-        verdict = Verdict(tokens, kept, bool(verdict.rejected), verdict.coupled)
+    if type(tokens) is not tuple or type(verdict.rejected) is not bool or {type(kept), *map(type, tokens)} != {int}:
+        verdict = _of_ints(verdict)
+        tokens, kept = verdict.tokens, verdict.num_accepted
     if not 0 <= kept <= len(proposal) or len(tokens) != kept + 1:
         raise TruedrawError(
             f"the rule accepted {kept} of {len(proposal)} drafts and gave {len(tokens)} tokens; give one more than "
@@ -22,3 +24,12 @@ def believed(verdict: Verdict, proposal: Proposal, vocab_size: int) -> Verdict:
     if min(tokens) < 0 or max(tokens) >= vocab_size:
         raise TruedrawError(f"the rule gave the tokens {tokens}; the target's are 0 to {vocab_size - 1}")
     return verdict
+
+
+def _of_ints(verdict: Verdict) -> Verdict:
+    """The same of Python's numbers; raises TruedrawError where they are no numbers."""
+    try:
+        tokens, kept = tuple(map(index, verdict.tokens)), index(verdict.num_accepted)
+    except TypeError as error:
+        raise TruedrawError(f"the rule gave {verdict!r:.120}; give a Verdict of whole numbers") from error
+    return Verdict(tokens, kept, bool(verdict.rejected), verdict.coupled)

@@ -31,9 +31,9 @@ class RunningEvidence:
 
     def add(self, happened: bool, chance: float) -> None:
         """One event and its probability under p; an event that could not go otherwise tells nothing."""
-        self.count += 1
         if not 0.0 < chance < 1.0:
             return
+        self.count += 1
         for bettor, tilt in enumerate(TILTS):
             gain = tilt if happened else 0.0
             self._log_wealths[bettor] += gain - math.log1p(chance * math.expm1(tilt))

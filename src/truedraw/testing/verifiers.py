@@ -160,7 +160,8 @@ class _WatchedRows:
 def _require_verdict(proposal: Proposal, rows: Rows, verdict: Verdict) -> None:
     tokens, kept = verdict.tokens, verdict.num_accepted
     plain = type(tokens) is tuple and {type(kept), *map(type, tokens)} == {int}
-    require(plain, f"the verdict {verdict} has other things than a tuple of ints and an int; numpy's are none")
+    plain = plain and type(verdict.rejected) is bool
+    require(plain, f"the verdict {verdict} has other things than a tuple of ints, an int and a bool; numpy's are none")
     require(len(tokens) == kept + 1, f"{kept} accepted drafts came with {len(tokens)} tokens; there is one more")
     here = np.array([ROOT])
     for token in tokens[:kept]:

@@ -167,6 +167,24 @@ def test_float16_and_files_in_pieces(tmp_path) -> None:
     check(open_medusa(folder, VOCAB), whole, lambda head: whole[f"lm_heads.{head}.weight"])
 
 
+@pytest.mark.parametrize("spelled", [
+    {"medusa_num_heads": HEADS, "medusa_num_layers": LAYERS}, {"num_medusa_heads": HEADS, "num_medusa_layers": LAYERS},
+])  # fmt: skip
+def test_vllm_takes_other_spellings_of_how_many_there_are(tmp_path, spelled) -> None:
+    held = tensors()
+    folder = write(tmp_path / "m", VLLM, held, num_heads=None, num_hidden_layers=None, **spelled)
+    check(open_medusa(folder, VOCAB), held, lambda head: held[f"lm_heads.{head}.weight"])
+
+
+def test_a_null_is_nothing_and_a_mark_at_the_beginning_is_no_part_of_the_text(tmp_path) -> None:
+    folder = write(tmp_path / "m", VLLM, tensors())
+    said = {**VLLM, "speculators_model_type": None, "medusa_num_heads": None}
+    (folder / "config.json").write_text(json.dumps(said), encoding="utf-8-sig")
+    assert open_medusa(folder, VOCAB).card.heads == HEADS
+    assert is_medusa(folder)
+    assert not is_eagle(folder)
+
+
 # ------------------------------------------------------------------------------------------------------- what is wrong
 
 
@@ -182,6 +200,9 @@ def damaged(**changes):
     (damaged(**{"blocks.0.layers.0.weight": np.full((WIDTH, WIDTH), np.nan, np.float32)}), "that are not finite"),
     (damaged(**{"blocks.0.layers.0.weight": np.zeros((WIDTH, WIDTH), np.int64)}), "is I64 and should be floats"),
     (damaged(**{"blocks.0.gate.weight": np.zeros(3, np.float32)}), r"holds blocks\.0\.gate\.weight, which no Medusa"),
+    (damaged(**{"blocks.1.layers.2.weight": np.zeros((WIDTH, WIDTH), np.float32)}), r"holds blocks\.1\.layers\.2"),
+    (damaged(**{"lm_heads.1.bias": np.zeros(VOCAB, np.float32)}), r"holds lm_heads\.1\.bias, which no Medusa"),
+    (damaged(**{"medusa_heads.lm_heads.0.weight": np.zeros((VOCAB, WIDTH), np.float32)}), "holds tensors twice"),
     ({"something": np.zeros(3, np.float32)}, "holds something, which no Medusa draft"),
 ])  # fmt: skip
 def test_tensors_that_are_missing_or_others(tmp_path, held, said) -> None:

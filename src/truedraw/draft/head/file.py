@@ -158,8 +158,8 @@ def _check_kind(path: Path) -> None:
     if path.exists() and not path.is_file():
         raise BadFile(
             f"{path} cannot be read as a draft head: it is {'a folder' if path.is_dir() else 'no regular file'}; "
-            "`truedraw train draft` makes one, a file; --draft also takes a folder with an EAGLE draft (config.json "
-            "and safetensors)"
+            "`truedraw train draft` makes one, a file; --draft also takes a folder with an EAGLE draft or a "
+            "Medusa checkpoint (config.json and weights)"
         )
 
 

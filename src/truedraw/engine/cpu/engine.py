@@ -88,14 +88,14 @@ class CPUEngine:
     ) -> CPUEngine:
         """Convert (or find converted), compile, and test the invariance once a machine.
 
-        weights: "auto", "int8", "int4" or "stored", see weights.py. hidden_layers: residual streams to return with
-        every score, the final norm's output behind them. hidden_text: a text's first scores bring those of the text
-        before them as well, as far as it was computed and not found in pages of another. threads: None is every core.
-        prefix_cache_bytes: what of cache_bytes may stay with texts that are closed, for texts that begin like them;
-        0 = no text finds another's pages. fixed_after: passes of one shape before a small model's graph is compiled
-        for just that, which holds the weights once more, see fixed.py; -1 = never; native numerics have none. cache:
-        where converted weights and test results are kept, None is the user's own folder. Raises UnsupportedModel,
-        BadParameter, BadModelFile or EngineError.
+        weights: "auto", "int8", "int4" or "stored", see constants/weights.py. hidden_layers: residual streams to
+        return with every score, the final norm's output behind them. hidden_text: a text's first scores bring those of
+        the text before them as well, as far as it was computed and not found in pages of another. threads: None is
+        every core. prefix_cache_bytes: what of cache_bytes may stay with texts that are closed, for texts that begin
+        like them; 0 = no text finds another's pages. fixed_after: passes of one shape before a small model's graph is
+        compiled for just that, which holds the weights once more, see openvino/fixed.py; -1 = never; native numerics
+        have none. cache: where converted weights and test results are kept, None is the user's own folder. Raises
+        UnsupportedModel, BadParameter, BadModelFile or EngineError.
         """
         arithmetic = arithmetic_of(numerics, checkpoint, weights)
         COUNTED.check("fixed_after", fixed_after)

@@ -19,7 +19,7 @@ from truedraw.protocol import Logits
 
 
 class Passes:
-    """Runs tasks whose pages are taken. apart: each row is a lane of its own, see batch.py."""
+    """Runs tasks whose pages are taken. apart: each row is a lane of its own, see openvino/batch.py."""
 
     def __init__(self, runner: Runs, apart: bool = False) -> None:
         self.runner = runner

@@ -31,7 +31,7 @@ class Options:
     """How to compile."""
 
     arithmetic: Numerics
-    policy: str  # how constants are kept, see weights.py
+    policy: str  # how constants are kept, see constants/weights.py
     hidden_layers: tuple[int, ...] = ()
     threads: int | None = None
     hidden_text: bool = False  # of rows without logits, too

@@ -10,7 +10,7 @@ from truedraw.engine.processors import threads_at_most
 from truedraw.errors import BadParameter
 
 INVARIANT = "invariant"
-"""The name of the default: of those that promise a row the same bits, the one that suits; opening.py chooses."""
+"""The name of the default: of those that promise a row the same bits, the one that suits; cpu/opening.py chooses."""
 FLOAT32 = "f32"
 NumericsName = Literal["invariant", "native", "runtime", "rowwise", "reference"]
 
@@ -40,7 +40,7 @@ class Numerics:
     inference: str  # precision of everything that is not quantised; see `numerics` for processors that lack it
     cache: str  # precision of keys and values
     group: int  # activations that share an int8 scale; 0 = activations are not quantised
-    unrolled: bool  # trees path by path, see parts.scored: behind a mask a node's sums run over other slots
+    unrolled: bool  # trees path by path, see paged/parts.py: behind a mask a node's sums run over other slots
     apart: bool = False  # each row is a lane of its own, see batch.py
     native: bool = False  # not by the runtime at all
     invariant: bool = True  # whether a row's bits are to be the same whatever else is in the pass

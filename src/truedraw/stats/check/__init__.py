@@ -24,11 +24,12 @@ from truedraw.stats.check.seeds import seed_equality
 from truedraw.stats.check.settings import Settings, quick, spread
 from truedraw.stats.check.subject import Subject
 
-__all__ = ["Certificate", "Finding", "Section", "Settings", "Subject", "check", "quick", "spread"]
+__all__ = ["UNCERTAIN", "Certificate", "Finding", "Section", "Settings", "Subject", "check", "quick", "spread"]
 
 Reference = Callable[[], Model]
 Tell = Callable[[str], object]
 
+UNCERTAIN = "there is nothing to certify"  # of a lossy rule
 TITLES = {
     "a": "enumeration of the code as installed",
     "b": "one seed, one text: speculative against plain",
@@ -41,7 +42,11 @@ DISTANCE_TEXTS = 8  # texts on which numerics are compared
 
 
 def check(subject: Subject, settings: Settings, reference: Reference | None = None, tell: Tell = str) -> Certificate:
-    """All of it. `reference` opens the same model in reference numerics; `tell` hears what is being done."""
+    """All of it. `reference` opens the same model in reference numerics; `tell` hears what is being done.
+
+    Raises BadParameter for a rule that is not exact.
+    """
+    subject.speculation.check_exact(UNCERTAIN)
     run, engine = _Run(tell), subject.model.engine
     subject = replace(subject, prompts=spread(subject.prompts, settings.prompts))
     subject.check_room(settings.length)

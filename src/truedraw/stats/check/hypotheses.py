@@ -1,7 +1,8 @@
 """The statistics: each is a p-value that is uniform, or larger, where every token follows p given what came before.
 
-A sum of terms with mean 0 given the past has the variance sum(Var), so each sum below is compared with the normal
-law; the terms are bounded and number in the thousands. Where they do not, the law is simulated.
+Whether an event happens as often as p says is judged by the law of a sum of tosses of coins, each with a chance of its
+own, which is computed. Other sums of terms with mean 0 given the past are compared with the normal law of the variance
+sum(Var); their terms are bounded and number in the thousands. Where they do not, the law is simulated.
 Sources: Holm 1979 for the family; Ville 1939 for the e-value; the conditional probability integral transform is
 Rosenblatt's, 1952.
 """
@@ -20,7 +21,9 @@ from truedraw.stats.check.replay import Table, texts_law
 from truedraw.stats.evalue import RunningEvidence
 
 SIMULATIONS, SIMULATION_SEED = 20_000, 1
-LEAST_VARIANCE = 5.0  # of a sum of coin tosses, below which a normal law is no description of it; in squared steps
+LEAST_VARIANCE = 5.0  # below which a normal law is no description of a sum; in squared steps
+MOST_VARIANCE = 1e4  # of a sum of tosses, above which it is a good one
+ROUNDING = 1e-12  # of a tail that is 1 less another one
 LEAST_STEP = 0.1  # nats; below that rounding has a say
 
 
@@ -73,8 +76,25 @@ def uniformity(pit: Floats) -> Test:
 
 def toward(name: str, happened: Floats, chance: Floats) -> Test:
     """Does an event happen as often as p says? chance is P(event) given the past."""
-    variance = float((chance * (1 - chance)).sum())
-    return z_test(name, float(happened.sum() - chance.sum()), variance, len(chance))
+    count, excess = int(happened.sum()), float(happened.sum() - chance.sum())
+    found = z_test(name, excess, variance := float((chance * (1 - chance)).sum()), len(chance))
+    if not LEAST_VARIANCE <= variance <= MOST_VARIANCE:  # a place at the edge of a law is not to decide
+        return found
+    return replace(found, p_value=min(1.0, 2 * min(tails(count, np.asarray(chance, np.float64)))))
+
+
+def tails(count: int, chance: Floats) -> tuple[float, float]:
+    """P(S <= count) and P(S >= count) of the number S of heads of so many coins; of each no less than it is."""
+    if 2 * count > len(chance):
+        above, below = tails(len(chance) - count, 1 - chance)
+        return below, above
+    law = np.zeros(count + 1)  # P(S = 0), ..., P(S = count)
+    law[0] = 1.0
+    for each in chance.tolist():
+        heads = law[:-1] * each
+        law *= 1 - each
+        law[1:] += heads
+    return float(law.sum()), 1 - float(law[:-1].sum()) + ROUNDING
 
 
 def surprise(places: Table) -> Test:

@@ -74,14 +74,23 @@ def _power(samples: Sequence[Sample], tests: int, alpha: float) -> Finding:
     tokens = sum(sample.places.size for sample in samples)
     drafted = sum(int(sample.places["drafted"].sum()) for sample in samples)
     visible = smallest_visible(tokens, tests, alpha, POWER)
+    of_drafted = smallest_visible(drafted, tests, alpha, POWER)
     says = (
-        f"{tokens} tokens, {drafted / tokens:.0%} of them with a draft: a bias along the drafts of TV {visible:.3f} a "
-        f"token is found with probability {POWER}"
+        f"{tokens} tokens, of which {drafted} had a draft that may be looked at; found with probability {POWER} are "
+        f"{_seen_of_drafts(of_drafted)}, and one along the likeliest token of TV {visible:.3f} a token"
     )
-    figures = {"tokens": tokens, "drafted": drafted, "smallest_visible_tv": visible, "power": POWER, "tests": tests}
+    figures = {"tokens": tokens, "drafted": drafted, "smallest_visible_tv": visible, "power": POWER, "tests": tests,
+               "smallest_visible_tv_drafted": of_drafted if drafted else None}  # fmt: skip
     if visible > LARGE:
         says = f"nothing was proven: {tokens} tokens show a bias {seen(visible)}; {RAISE}"
     return Finding("what can be seen", False if visible > LARGE else None, says, figures, too_little=visible > LARGE)
+
+
+def _seen_of_drafts(visible: float) -> str:
+    """What a bias along the drafts, a token that had one, must be to be found."""
+    if visible >= 1:
+        return "no bias along the drafts, which are too few"
+    return f"a bias along the first draft at a place of TV {visible:.3f} a drafted token"
 
 
 def seen(visible: float) -> str:

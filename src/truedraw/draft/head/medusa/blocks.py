@@ -37,7 +37,7 @@ from truedraw.protocol import Ints
 SPECULATORS, MODEL = "speculators_model_type", "model_type"
 OUTER = "medusa_heads."
 TOKENS = "token_map"
-OURS = re.compile(r"(blocks\.\d+\.layers\.\d+|lm_heads\.\d+)\.(weight|bias)")
+OURS = re.compile(r"blocks\.\d+\.layers\.(\d+)\.(?:weight|bias)|lm_heads\.\d+\.weight")
 UNREAD = {"lm_head.weight", "embed_tokens.weight", "verifier_lm_head.weight", TO_TARGET, TO_DRAFT, TOKENS}
 """Copies of the target's own numbers, and maps, which are read where tokens are fewer."""
 
@@ -58,13 +58,13 @@ class Said:
     @classmethod
     def of(cls, fields: Fields) -> Said:
         """Of either format; raises BadFile."""
-        theirs = SPECULATORS in fields.values
+        theirs = fields.get(SPECULATORS) == MEDUSA
         vocab = fields.positive("medusa_vocab_size" if theirs else "vocab_size")
         fields.refuse("logit_scale", (None, 1))
         return cls(
             target=_verifier(fields.get("speculators_config")) or fields.where.parent.name,
-            heads=check_heads(fields.where.parent, fields.positive("num_heads", 5)),
-            layers=fields.positive("num_hidden_layers", 1),
+            heads=check_heads(fields.where.parent, fields.positive(_spelled(fields, "num_heads", "heads"), 5)),
+            layers=fields.positive(_spelled(fields, "num_hidden_layers", "layers"), 1),
             width=fields.positive("medusa_hidden_size" if theirs else "hidden_size"),
             vocab_size=vocab,
             known=fields.positive("truncated_vocab_size") if fields.get("truncated_vocab_size") else vocab,
@@ -85,7 +85,7 @@ class MedusaBlocks:
         self._said = said = Said.of(fields)
         self._tensors = FolderTensors(path)
         self._tensors.rename(OUTER)
-        if left := sorted(name for name in self._tensors if not OURS.fullmatch(name) and name not in UNREAD):
+        if left := sorted(name for name in self._tensors if not self._is_known(name)):
             raise BadFile(f"{path} holds {', '.join(left[:3])}, which no Medusa draft that is known here has")
         if said.known > said.vocab_size:
             raise BadFile(f"{fields.where}: {said.known} tokens are drafted of a vocabulary of {said.vocab_size}")
@@ -122,6 +122,11 @@ class MedusaBlocks:
             return np.zeros(size, np.float32)
         return self._tensors.numbers(bias, (size,))
 
+    def _is_known(self, name: str) -> bool:
+        """Whether it is read, or need not be: a block behind the last one would make it another network."""
+        found = OURS.fullmatch(name)
+        return name in UNREAD or (found is not None and int(found[1] or 0) < self._said.layers)
+
     def _rows(self, name: str, shape: tuple[int, int]) -> NDArray[np.float32]:
         """Those of the tokens that are drafted, in their order; all of the vocabulary may be stored."""
         whole = self._said.vocab_size, shape[1]
@@ -142,6 +147,12 @@ class MedusaBlocks:
             raise BadFile(f"{tensors.path} drafts {said.known} tokens and lacks the tensor that names them: "
                           f"{TO_TARGET} or {TOKENS}; fetch it again")  # fmt: skip
         return tensors.drafted(said.known, said.vocab_size)
+
+
+def _spelled(fields: Fields, name: str, what: str) -> str:
+    """As this config calls it: for vLLM every key with "num" and `what` in it is the same."""
+    others = (key for key in fields.values if "num" in key and what in key and fields.get(key) is not None)
+    return name if fields.get(name) is not None else next(others, name)
 
 
 def _verifier(config: Any) -> str:
