@@ -41,3 +41,13 @@ def test_flags_reach_the_measurement(cli):
     assert (found["sampling"]["temperature"], found["sampling"]["n"], found["sampling"]["seed"]) == (0.5, 2, 9)
     assert found["speculation"]["method"] == "none"
     assert found["tokens_per_round"] == 1.0
+
+
+def test_an_interruption_of_the_batches_keeps_the_pairs(cli, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("truedraw.bench.batch.batch_speeds", interrupted)
+    done = cli("bench", *FAST, "--limit", 2, "--json", "--batch-sizes", "2")
+    found = json.loads(done.out)
+    assert (done.code, found["complete"], found["prompts"], found["batch"]) == (130, False, 2, [])

@@ -37,6 +37,28 @@ def test_statistics_say_so_and_how_far(cli):
     assert "LOSSY" not in cli(*TOY).err
 
 
+NOTICE = "truedraw: notice: LOSSY, texts will not have the model's distribution: the rule skip"
+
+
+def test_every_verb_says_so_whatever_else_it_prints(cli, tmp_path):
+    skip = config("skip", allow_lossy=True)
+    prompts, out = tmp_path / "p.jsonl", tmp_path / "o.jsonl"
+    prompts.write_text('{"prompt": "the cat"}\n')
+    toy = ("-m", "tabular", "--max-tokens", "4", "--ignore-eos")
+    for asked in (
+        (*TOY, "--no-stats"),
+        ("generate", "--input", prompts, "--output", out, *toy, "--no-stats"),
+        ("sweep", "the cat", "--output", tmp_path / "s.jsonl", "--temperature", "0.5,1", *toy),
+        ("bench", "--limit", "1", "--json", *toy),
+    ):
+        done = cli(*asked, *skip)
+        assert done.code == 0, done.err
+        assert done.err.count(NOTICE) == 1
+    done = cli("check", "--quick", *toy, *skip)
+    assert (done.code, done.out) == (2, "")
+    assert "skip does not keep the model's distribution, so there is nothing to certify" in done.err
+
+
 def test_json_says_so(cli):
     done = json.loads(cli(*TOY, "--json", *config("skip", allow_lossy=True)).out)
     assert done["exact"] is False

@@ -72,7 +72,7 @@ def job_of(
 
 def run_job(job: Job, output: OutputFlags) -> None:
     """Every line that is not done yet; says on stderr what became of them."""
-    from truedraw.cli.options import opened
+    from truedraw.cli.options import notice_lossy, opened
     from truedraw.cli.progress import Tally
     from truedraw.cli.record_files import records_to
     from truedraw.cli.recording import Recording, Work
@@ -87,6 +87,7 @@ def run_job(job: Job, output: OutputFlags) -> None:
         out.drop(may_pass)
         run.tally.before, run.tally.before_failed = done.count, done.failed
         with opened(job.model) as loaded:
+            notice_lossy([job.speculation])  # a line of the input may bring another rule, and its record says so
             draw = partial(run_lines_of, lines, done, defaults(loaded, job))
             work = Work(_num_lines(job.source), longest_result(loaded, job), draw)
             complete = run.drawn(loaded, out, work)
