@@ -136,9 +136,7 @@ def _measured(arms: Arms, todo: Sequence[Task], repeats: int) -> tuple[list[Pair
     return done, True
 
 
-def _batch(
-    arms: Arms, task: Task, sizes: Sequence[int], repeats: int
-) -> tuple[list[dict[str, float]], bool]:  # fmt: skip
+def _batch(arms: Arms, task: Task, sizes: Sequence[int], repeats: int) -> tuple[list[dict[str, float]], bool]:
     """What batches of these sizes gain, and whether ctrl-C left them time for that."""
     from truedraw.bench.batch import batch_speeds
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.draft.none import NoDrafter
+from truedraw.engine.trees import is_chain
 from truedraw.protocol import ROOT, Drafter, DraftLaw, Floats, Proposal, Randomness, Rows, SparseLaw, Verdict, Verifier
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.testing.checks import Check, require, require_exact, require_exact_round, same_law
@@ -159,15 +160,15 @@ class _WatchedRows:
 
 def _require_verdict(proposal: Proposal, rows: Rows, verdict: Verdict) -> None:
     tokens, kept = verdict.tokens, verdict.num_accepted
-    plain = type(tokens) is tuple and {type(kept), *map(type, tokens)} == {int}
-    plain = plain and type(verdict.rejected) is bool
+    kinds = type(tokens), {type(kept), *map(type, tokens)}, type(verdict.rejected)
+    plain = kinds == (tuple, {int}, bool)
     require(plain, f"the verdict {verdict} has other things than a tuple of ints, an int and a bool; numpy's are none")
     require(len(tokens) == kept + 1, f"{kept} accepted drafts came with {len(tokens)} tokens; there is one more")
     here = np.array([ROOT])
     for token in tokens[:kept]:
         here = np.flatnonzero(np.isin(proposal.parents, here) & (proposal.tokens == token))
         require(here.size > 0, f"the accepted tokens {tokens[:kept]} are no path of the proposal")
-    if np.array_equal(proposal.parents, np.arange(-1, len(proposal) - 1)):
+    if is_chain(proposal):
         said = kept < len(proposal)
         require(verdict.rejected == said, f"rejected is {verdict.rejected} with {kept} of {len(proposal)} drafts kept")
     chance = float(rows[1 + int(here[0])][tokens[-1]])
