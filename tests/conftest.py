@@ -1,7 +1,6 @@
 """Shared fixtures; the oracle and the known laws are plain modules beside this file."""
 
 import os
-import shutil
 import signal
 import sys
 from collections import defaultdict
@@ -16,36 +15,15 @@ ALL = 5000  # tests; a run of one file has all of its cases
 MANY, PART = 3, 8  # cases; of which `make test` runs one in so many
 WHOLE = "bug", "caught", "broken", "seen"  # what must be found out is planted in every run
 APART = "slow", "parity", "interrupts"
-COMPILED = Path(".pytest_cache", "numba")  # a folder a worker, kept: compiling all of it takes a minute
 
 
 def pytest_configure(config):
-    """Of several workers each compiles alone and keeps to its share of the cores: no pool of threads is larger.
-
-    numba names a function's next file by those it finds: two processes may give the code of two signatures one name.
-    """
+    """Of several workers each keeps to its share of the cores: no pool of threads is larger."""
     worker = getattr(config, "workerinput", None)
-    if worker is None:
+    if worker is None or not hasattr(os, "sched_setaffinity"):
         return
-    name, number = worker["workerid"], int(worker["workerid"].removeprefix("gw"))
-    os.environ["NUMBA_CACHE_DIR"] = str(config.rootpath / COMPILED / name)
-    take_what_is_compiled(config.rootpath / "src")
-    if hasattr(os, "sched_setaffinity"):
-        cores = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, cores[number :: worker["workercount"]] or cores)
-
-
-def take_what_is_compiled(source):
-    """What the package has compiled outside the tests, as `make demo` does: a copy for this worker."""
-    from numba.core.caching import _CacheLocator
-
-    for index in source.rglob("__pycache__/*.nbi"):
-        module = index.parent.parent / f"{index.name.partition('.')[0]}.py"
-        mine = Path(os.environ["NUMBA_CACHE_DIR"], _CacheLocator.get_suitable_cache_subpath(str(module)))
-        if not (mine / index.name).exists():
-            mine.mkdir(parents=True, exist_ok=True)
-            for file in index.parent.glob(f"{index.stem}.*"):
-                shutil.copy2(file, mine)
+    cores, number = sorted(os.sched_getaffinity(0)), int(worker["workerid"].removeprefix("gw"))
+    os.sched_setaffinity(0, cores[number :: worker["workercount"]] or cores)
 
 
 @pytest.hookimpl(tryfirst=True)

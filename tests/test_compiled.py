@@ -1,10 +1,12 @@
-"""Where no machine code can be kept, compiled code runs all the same."""
+"""Kept machine code is used where it is whole, and compiled again where it is not, or nothing can be kept."""
 
 import os
 import subprocess
 import sys
 
 import pytest
+
+from truedraw.compiled_cache import SafeFiles
 
 PROGRAM = """
 from numba.core.caching import CacheImpl
@@ -33,16 +35,63 @@ def value(x):
 """
 
 
+def run_outer(folder) -> str:
+    command = [sys.executable, "-c", "import outer"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=folder, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
 def test_machine_code_is_made_anew_where_what_is_compiled_into_it_has_changed(tmp_path):
     """The function's own file has not."""
     (tmp_path / "outer.py").write_text(OUTER)
 
     def said(more: int) -> str:
         (tmp_path / "beside.py").write_text(BESIDE.format(more))
-        command = [sys.executable, "-c", "import outer"]
-        return subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout.strip()
+        return run_outer(tmp_path)
 
     assert [said(1), said(1), said(2)] == ["2 0", "2 1", "3 0"]
+
+
+@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
+@pytest.mark.parametrize("damage", ["empty", "cut", "flipped"])
+def test_damaged_machine_code_is_made_anew(tmp_path, ending, damage):
+    (tmp_path / "outer.py").write_text(OUTER)
+    (tmp_path / "beside.py").write_text(BESIDE.format(1))
+    assert [run_outer(tmp_path), run_outer(tmp_path)] == ["2 0", "2 1"]
+    (file,) = (tmp_path / "__pycache__").glob(f"outer.asked*{ending}")
+    data = file.read_bytes()
+    middle = len(data) // 2
+    flipped = data[:middle] + bytes([data[middle] ^ 255]) + data[middle + 1 :]
+    file.write_bytes({"empty": b"", "cut": data[:middle], "flipped": flipped}[damage])
+    assert [run_outer(tmp_path), run_outer(tmp_path)] == ["2 0", "2 1"]
+
+
+FULL = """
+import errno
+from truedraw.compiled_cache import SafeFiles
+
+def full(self, name, data):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+SafeFiles._save_data = full
+import outer
+"""
+
+
+def test_a_full_disk_only_costs_time(tmp_path):
+    (tmp_path / "outer.py").write_text(OUTER)
+    (tmp_path / "beside.py").write_text(BESIDE.format(1))
+    done = subprocess.run([sys.executable, "-c", FULL], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert done.stdout.strip() == "2 0"
+    assert not [*tmp_path.rglob("*.nbc")]
+
+
+def test_two_signatures_have_two_names_whoever_compiles_first():
+    """numba counts: two processes that start with nothing would give both codes the first name."""
+    first, second = SafeFiles("", "f.py311", None), SafeFiles("", "f.py311", None)
+    assert first._name_of(("(float64,)", "cpu")) == second._name_of(("(float64,)", "cpu"))
+    assert first._name_of(("(float64,)", "cpu")) != first._name_of(("(int64,)", "cpu"))
 
 
 @pytest.mark.slow

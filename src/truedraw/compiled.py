@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, partial
 from hashlib import sha256
 from importlib import import_module
@@ -21,14 +22,13 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """
     import numba
 
+    from truedraw.compiled_cache import SafeCache
+
     def made(function: Callable[..., Any]) -> Any:
-        try:
-            found = numba.njit(cache=True, no_cfunc_wrapper=True, **options)(function)
-            kept = found._cache._cache_file
-            kept._source_stamp = kept._source_stamp, sources(Path(function.__code__.co_filename).parent)
-            return found
-        except RuntimeError:
-            return numba.njit(no_cfunc_wrapper=True, **options)(function)
+        found = numba.njit(no_cfunc_wrapper=True, **options)(function)
+        with suppress(RuntimeError):
+            found._cache = SafeCache(function, sources(Path(function.__code__.co_filename).parent))
+        return found
 
     return made
 

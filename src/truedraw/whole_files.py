@@ -42,14 +42,19 @@ def replacing(path: Path, named: str = "", then: str = "give another file") -> I
         try:
             yield fresh
             to_disk(fresh)
-            if target.exists():
-                fresh.chmod(S_IMODE(target.stat().st_mode))
+            keep_mode(target, fresh)
             fresh.replace(target)
         finally:
             with suppress(OSError):
                 fresh.unlink()
         with suppress(OSError):  # not every system opens folders
             to_disk(target.parent, os.O_RDONLY)
+
+
+def keep_mode(target: Path, fresh: Path) -> None:
+    """What takes the place of a file may be read by the same people."""
+    if target.exists():
+        fresh.chmod(S_IMODE(target.stat().st_mode))
 
 
 @contextmanager

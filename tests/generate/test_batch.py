@@ -263,11 +263,22 @@ DRAFTED = {"adaptive": False, "num_speculative_tokens": 2, "prompt_lookup_min": 
 
 
 def test_a_watch_sees_a_normal_run_and_stays_calm(model: Model) -> None:
-    watch = ExactnessWatch()
-    run = model.start("the cat sat", n=4, seed=3, max_tokens=200, ignore_eos=True, speculative=DRAFTED, observer=watch)
+    """It bets on every drafted place but those whose token could be no other."""
+    watch, drafted, uncertain = ExactnessWatch(), 0, 0
+
+    def observer(sample, proposal, rows, verdict):
+        nonlocal drafted, uncertain
+        watch(sample, proposal, rows, verdict)
+        places = range(min(len(proposal.tokens), len(verdict.tokens)))
+        drafted += len(places)
+        uncertain += sum(rows[place].max() < 1.0 for place in places)
+
+    run = model.start(
+        "the cat sat", n=4, seed=3, max_tokens=200, ignore_eos=True, speculative=DRAFTED, observer=observer
+    )
     stats = [r for step in run for r in step]
-    looked_at = sum(min(r.drafted, r.accepted + 1) for r in stats)
-    assert watch.evidence.count >= looked_at > 400
+    assert drafted >= sum(min(r.drafted, r.accepted + 1) for r in stats) > 400
+    assert watch.evidence.count == uncertain > drafted / 2
     assert not watch.evidence.alarm(0.001)
 
 

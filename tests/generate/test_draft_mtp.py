@@ -17,7 +17,7 @@ from truedraw import Model, load
 from truedraw.draft.eagle.mtp import MtpDrafter
 from truedraw.draft.eagle.network import CompiledNetwork
 from truedraw.errors import BadFile, BadParameter
-from truedraw.models.safetensors_weights import StoredTensor
+from truedraw.models.safetensors_file import StoredTensor
 from truedraw.protocol import NOTHING, Work
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import sampling_params
@@ -123,7 +123,7 @@ def test_its_layers_are_read_when_they_are_first_drawn_from(place, monkeypatch) 
 
 
 def headers(folder):
-    from truedraw.models.safetensors_weights import read_header
+    from truedraw.models.safetensors_file import read_header
 
     return read_header(folder / "model.safetensors")
 

@@ -91,15 +91,52 @@ def test_shards(folder):
 
 @pytest.mark.parametrize("name", ["../m.safetensors", "/etc/passwd", 7])
 def test_an_index_may_not_lead_elsewhere(folder, name):
+    (folder / "model.safetensors").rename(folder / "m.safetensors")
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": name}}))
     with pytest.raises(BadModelFile, match="weight_map"):
         open_checkpoint(folder)
 
 
-def test_a_tied_head_that_is_stored_is_ignored(folder):
+@pytest.mark.parametrize("stored", ["same", "other", "one number"])
+def test_a_tied_head_that_is_stored_counts_where_it_is_another_one(folder, stored):
+    """transformers ties two tensors that are both there only where they are equal."""
     tensors = random_tensors(tiny_config())
-    save_file({**tensors, "lm_head.weight": tensors["model.embed_tokens.weight"] * 2}, folder / "model.safetensors")
-    assert "lm_head.weight" not in open_checkpoint(folder).weights.names()
+    head = tensors["model.embed_tokens.weight"] * (2 if stored == "other" else 1)
+    if stored == "one number":
+        head[-1, -1] = np.nextafter(head[-1, -1], np.float32(9))
+    save_file({**tensors, "lm_head.weight": head}, folder / "model.safetensors")
+    found = open_checkpoint(folder)
+    assert ("lm_head.weight" in found.weights.names()) == (not found.config.tie_embeddings) == (stored != "same")
+
+
+def test_what_lies_beside_the_model_is_no_part_of_it(folder):
+    """Neither adapters nor the same weights for another program; an index counts where no file holds everything."""
+    names = open_checkpoint(folder).weights.names()
+    save_file({"lora.a": np.ones(2, np.float32)}, folder / "adapter_model.safetensors")
+    save_file({names[0]: np.ones(2, np.float32)}, folder / "z.safetensors")
+    assert open_checkpoint(folder).weights.names() == names
+    (folder / "model.safetensors").rename(folder / "model-1.safetensors")
+    with pytest.raises(BadModelFile, match=r"is in .*model-1.safetensors and in z.safetensors; leave only"):
+        open_checkpoint(folder)
+    index = {"weight_map": dict.fromkeys(names, "model-1.safetensors")}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    assert open_checkpoint(folder).weights.names() == names
+
+
+def test_bytes_behind_the_weights_are_refused(folder):
+    with (folder / "model.safetensors").open("ab") as file:
+        file.write(b"more")
+    with pytest.raises(BadModelFile, match="by its header"):
+        open_checkpoint(folder)
+
+
+@pytest.mark.parametrize(("beside", "inside", "expected"), [(64, 32, 64), (None, 32, 32), (None, None, 128)])
+def test_the_length_that_a_model_was_trained_for_is_found_as_transformers_finds_it(folder, beside, inside, expected):
+    rope = {**LLAMA3, "original_max_position_embeddings": inside}
+    more = {"rope_parameters": rope, "original_max_position_embeddings": beside, "max_position_embeddings": 128}
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, **more}))
+    assert open_checkpoint(folder).config.rope_scaling["original_max_position_embeddings"] == expected
 
 
 @pytest.mark.parametrize(

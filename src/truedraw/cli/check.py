@@ -62,7 +62,14 @@ class CheckFlags:
     ] = False
     html: Annotated[
         Path | None,
-        flag("--html", metavar="FILE", help="Write a report with plots.", dir_okay=False, rich_help_panel=PANEL),
+        flag(
+            "--html",
+            metavar="FILE",
+            help="Write a report with plots.",
+            writes_over=(),
+            dir_okay=False,
+            rich_help_panel=PANEL,
+        ),
     ] = None
     raw: Annotated[
         bool, flag("--raw", help="Continue prompts as they are, without a chat template.", rich_help_panel=PANEL)

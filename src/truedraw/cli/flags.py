@@ -107,6 +107,7 @@ class ModelFlags:
         Path | None,
         flag(
             "--save-draft",
+            writes_over=("--draft",),
             help='Write the draft head with what it learnt in this run ("refit" in --speculative-config) to this file.',
             dir_okay=False,
             rich_help_panel=MODEL,

@@ -10,6 +10,7 @@ from typing import Annotated, Any, NewType, get_args, get_origin, get_type_hints
 import typer
 
 from truedraw.cli.pipe import quiet_pipe
+from truedraw.cli.written_over import Named, check_inputs_kept
 
 ENVIRONMENT = "TRUEDRAW_"
 Sources = NewType("Sources", Mapping[str, str])
@@ -24,12 +25,16 @@ class Flag:
 
     names: tuple[str, ...]
     help: str
+    writes_over: tuple[str, ...] | None
     more: dict[str, Any]
 
 
-def flag(*names: str, help: str, **more: Any) -> Flag:
-    """An option; its environment twin is TRUEDRAW_ and the first name in capitals."""
-    return Flag(names, help, more)
+def flag(*names: str, help: str, writes_over: tuple[str, ...] | None = None, **more: Any) -> Flag:
+    """An option; its environment twin is TRUEDRAW_ and the first name in capitals.
+
+    One that names a file to write says in `writes_over` of which other flags it may write over the files.
+    """
+    return Flag(names, help, writes_over, more)
 
 
 def with_flags(verb: Callable[..., None]) -> Callable[..., None]:
@@ -45,11 +50,13 @@ def with_flags(verb: Callable[..., None]) -> Callable[..., None]:
 
     def command(**values: Any) -> None:
         context = values[context_name] if own else values.pop(context_name)
+        named = [Named(mark.names[0], values[name], mark.writes_over) for name, mark in marks.items()]
         for name, group in groups.items():
             mine = [field.name for field in fields(group) if field.name in values]
             places = {field: Sources(_sources(context, mine)) for field in _told(group)}
             values[name] = group(**{field: values.pop(field) for field in mine}, **places)
         with quiet_pipe():
+            check_inputs_kept(named)
             verb(**values)
 
     given = signature(verb).parameters
@@ -61,6 +68,7 @@ def with_flags(verb: Callable[..., None]) -> Callable[..., None]:
         if name not in groups
     ]
     described = {each[0]: each for group in reversed(groups.values()) for each in _options(group)}
+    marks = {name: _mark(*described[name][:2])[1] for name in described}
     in_order = dict.fromkeys(each[0] for group in groups.values() for each in _options(group))
     options = [_parameter(*described[name]) for name in in_order]
     command.__name__, command.__doc__ = verb.__name__, verb.__doc__
@@ -95,10 +103,15 @@ def _default(given: Parameter | None) -> Any:
 
 
 def _parameter(name: str, hint: Any, default: Any) -> Parameter:
-    if get_origin(hint) is not Annotated:
-        raise TypeError(f"the field {name} needs Annotated[..., flag(...)]")
-    kind, mark = get_args(hint)
+    kind, mark = _mark(name, hint)
     option = typer.Option(
         *mark.names, help=mark.help, envvar=environment_name(mark.names[0]), show_envvar=False, **mark.more
     )
     return Parameter(name, Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option], default=default)
+
+
+def _mark(name: str, hint: Any) -> tuple[Any, Flag]:
+    if get_origin(hint) is not Annotated:
+        raise TypeError(f"the field {name} needs Annotated[..., flag(...)]")
+    kind, mark = get_args(hint)
+    return kind, mark

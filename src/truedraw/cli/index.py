@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from truedraw.cli.record_files import identity
+from truedraw.cli.written_over import identity
 from truedraw.errors import BadParameter
 from truedraw.models.catalogue import DEFAULT_MODEL
 

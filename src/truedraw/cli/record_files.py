@@ -12,6 +12,7 @@ from truedraw.cli.colour import write
 from truedraw.cli.flags import OUTPUT
 from truedraw.cli.grouping import flag
 from truedraw.cli.pipe import OutputError
+from truedraw.cli.written_over import identity
 from truedraw.errors import BadFile, BadParameter
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class FileFlags:
             "--output",
             "-o",
             metavar="FILE",
+            writes_over=(),
             help="JSON lines as they are done; run again, it goes on where it was. - is stdout.",
             rich_help_panel=OUTPUT,
         ),
@@ -69,15 +71,6 @@ def check_apart(files: FileFlags, others: Mapping[str, Path | None]) -> None:
         other = seen.setdefault(identity(path), name)
         if other != name:
             raise BadParameter(name, f"{path} is also the file of {other}; give each a file of its own")
-
-
-def identity(path: Path) -> object:
-    """Equal for two paths to one file, through links of any kind, whether or not it is there yet."""
-    try:
-        found = path.stat()
-    except OSError:
-        return path.resolve()
-    return found.st_dev, found.st_ino
 
 
 class StdoutRecords:

@@ -63,11 +63,25 @@ class SweepFlags:
     ] = None
     html: Annotated[
         Path | None,
-        flag("--html", metavar="FILE", help="Write a report with plots.", dir_okay=False, rich_help_panel=REPORT),
+        flag(
+            "--html",
+            metavar="FILE",
+            help="Write a report with plots.",
+            writes_over=(),
+            dir_okay=False,
+            rich_help_panel=REPORT,
+        ),
     ] = None
     parquet: Annotated[
         Path | None,
-        flag("--parquet", metavar="FILE", help="Write a table, too.", dir_okay=False, rich_help_panel=REPORT),
+        flag(
+            "--parquet",
+            metavar="FILE",
+            help="Write a table, too.",
+            writes_over=(),
+            dir_okay=False,
+            rich_help_panel=REPORT,
+        ),
     ] = None
 
 

@@ -56,7 +56,8 @@ class CompareFlags:
              rich_help_panel=LIMITS),
     ] = "4G"  # fmt: skip
     output: Annotated[
-        Path, flag("--output", "-o", metavar="FILE", help="The report, HTML.", rich_help_panel=OUTPUT)
+        Path,
+        flag("--output", "-o", metavar="FILE", help="The report, HTML.", writes_over=(), rich_help_panel=OUTPUT),
     ] = Path("losses.html")
     work: Annotated[
         Path | None,

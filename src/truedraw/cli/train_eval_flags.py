@@ -42,6 +42,7 @@ class EvalFlags(PromptFlags):
         flag(
             "--write-card",
             metavar="FILE",
+            writes_over=("--draft",),
             help="Write the head again, to this file or over itself, with what was found in its card; `truedraw train "
             "show` prints it. Give prompts that it was not trained on.",
             rich_help_panel=PANEL,

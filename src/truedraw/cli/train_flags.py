@@ -157,6 +157,7 @@ class LimitFlags:
             "--output",
             "-o",
             metavar="FILE",
+            writes_over=(),
             help="The head, or the folder of a transformer or an eagle3 draft, with a report beside it; "
             "head.safetensors, draft-model or eagle-draft if not given.",
             rich_help_panel=OUTPUT,

@@ -57,7 +57,10 @@ class TuneFlags(PromptFlags):
         ),
     ] = None
     output: Annotated[
-        Path, flag("--output", "-o", metavar="FILE", help="The config file to write.", rich_help_panel=OUTPUT)
+        Path,
+        flag(
+            "--output", "-o", metavar="FILE", help="The config file to write.", writes_over=(), rich_help_panel=OUTPUT
+        ),
     ] = Path("truedraw.toml")
     no_seed: Annotated[
         bool,

@@ -26,7 +26,20 @@ def check_outputs(plan: Plan) -> None:
         check_output(output, _folder_kind(plan.head.kind))
     else:
         check_folder(output, f"--output {output}")
+        _check_head(output)
     check_folder(plan.page, f"{plan.page}, the report beside --output,")
+
+
+def _check_head(output: Path) -> None:
+    """Raises BadFile where something else than a draft head stands there, which would be lost."""
+    from truedraw.draft.head.file import read_card
+
+    if not output.exists() or not output.stat().st_size:
+        return
+    try:
+        read_card(output)
+    except BadFile as error:
+        raise BadFile(f"{output} is there already and is no draft head; give another --output, or remove it") from error
 
 
 def _is_in(work: Path, output: Path) -> bool:

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from truedraw.errors import BadFile
-from truedraw.models.safetensors_weights import DTYPES, INTEGERS, StoredTensor, read_header, weight_files
+from truedraw.models.safetensors_file import DTYPES, INTEGERS, StoredTensor
+from truedraw.models.safetensors_weights import read_headers
 from truedraw.protocol import Ints, Logits
 
 TO_TARGET, TO_DRAFT = "d2t", "t2d"
@@ -26,9 +27,7 @@ class FolderTensors:
                 f"{path} has its weights in {pickles[0]}, a pickle, which can run code when it is opened and is never "
                 "read here; convert it to safetensors (load it with torch, then safetensors.torch.save_file)"
             )
-        self._stored: dict[str, StoredTensor] = {}
-        for file in weight_files(path):
-            self._stored |= read_header(file, integers=True)
+        self._stored = read_headers(path, integers=True)
 
     def __contains__(self, name: str) -> bool:
         return name in self._stored

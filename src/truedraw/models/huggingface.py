@@ -24,7 +24,7 @@ def open_huggingface(name: str, folder: Path) -> Checkpoint:
         name=name,
         path=folder,
         kind="huggingface",
-        config=config,
+        config=weights.config,
         weights=weights,
         text=folder_text(folder, values, config.vocab_size),
         fingerprint=fingerprint(files),

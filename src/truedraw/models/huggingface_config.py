@@ -19,7 +19,8 @@ CLASSES = {
 DEFAULT_ROPE_THETA = 10_000.0  # of transformers, for a config that is silent
 DEFAULT_EPS = 1e-6
 MISTRAL_WINDOW = 4096
-LLAMA3_KEYS = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
+LLAMA3_KEYS = ("factor", "low_freq_factor", "high_freq_factor")
+TRAINED_LENGTH = "original_max_position_embeddings"
 
 
 def huggingface_config(fields: Fields) -> ModelConfig:
@@ -100,6 +101,13 @@ def _rope_theta(fields: Fields) -> float:
     return theta
 
 
+def _trained_length(fields: Fields) -> float:
+    """Beside the rope settings it counts first, and the whole context where it stands nowhere, as in transformers."""
+    if fields.get(TRAINED_LENGTH) is not None:
+        return fields.number(TRAINED_LENGTH)
+    return _rope(fields).number(TRAINED_LENGTH, fields.positive("max_position_embeddings"))
+
+
 def _rope_scaling(fields: Fields) -> dict[str, Any] | None:
     rope = _rope(fields)
     rope.refuse("partial_rotary_factor", (None, 1, 1.0))
@@ -109,5 +117,7 @@ def _rope_scaling(fields: Fields) -> dict[str, Any] | None:
     if kind == "linear":
         return {"rope_type": kind, "factor": rope.number("factor")}
     if kind == "llama3":
-        return {"rope_type": kind} | {key: rope.number(key) for key in LLAMA3_KEYS}
+        return {"rope_type": kind, TRAINED_LENGTH: _trained_length(fields)} | {
+            key: rope.number(key) for key in LLAMA3_KEYS
+        }
     raise UnsupportedModel(f"{fields.where}: rope scaling {kind!r} is not supported; linear and llama3 are")

@@ -116,6 +116,14 @@ def read_header(file: BinaryIO, path: Path) -> Header:
     return header
 
 
+def check_ours(path: Path) -> None:
+    """Raises BadFile where something is there that was never an index: it would be lost for one."""
+    if path.exists() and path.stat().st_size:
+        with path.open("rb") as file:
+            if not any(block.startswith(MAGIC) for block in _blocks(file)):
+                raise BadFile(f"{path} is no index of truedraw, so none is made in its place; give another file")
+
+
 def places(file: BinaryIO) -> tuple[int, int]:
     """Both places of a header, in the order in which they may be written over: last the one that counts."""
     first, second = (_parsed(block) for block in _blocks(file))

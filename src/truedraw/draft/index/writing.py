@@ -21,6 +21,7 @@ from truedraw.draft.index.layout import (
     WORD_BYTES,
     Header,
     Words,
+    check_ours,
     check_regular,
     check_segments,
     check_tokenizer,
@@ -30,7 +31,7 @@ from truedraw.draft.index.layout import (
 )
 from truedraw.draft.index.segments import Feed, Means, append, append_merged, mapped
 from truedraw.errors import BadFile
-from truedraw.whole_files import check_kind
+from truedraw.whole_files import check_kind, keep_mode
 
 GROWTH = 2
 MOST_SEGMENTS = 8  # a look-up asks each of them
@@ -44,6 +45,7 @@ def build(path: Path, arrays: Iterable[Words], empty: Header, means: Means, over
     check_kind(path, str(path))
     if path.exists() and not overwrite:
         raise BadFile(f"{path} is there already; `truedraw index add` adds to it, --overwrite makes it anew")
+    check_ours(path)
     with _replacing(path) as file:
         header = _appended(file, empty, Feed(arrays), means)
         _to_disk(file)
@@ -140,15 +142,20 @@ def _copy(old: BinaryIO, new: BinaryIO, source: int, target: tuple[int, int]) ->
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of `path` at the end; without an end, nothing is left of it."""
-    fresh = path.with_name(path.name + ".part")
+    """A file that takes the place of `path` at the end; without an end, nothing is left of it.
+
+    A link stays one, and who may read the file stays the same.
+    """
+    target = path.resolve()
+    fresh = target.with_name(target.name + ".part")
     with _disk_errors(path), fresh.open("a+b") as lock:
         _lock(lock, path)
+        keep_mode(target, fresh)
         try:
             with fresh.open("w+b") as file:
                 file.write(bytes(FIRST_WORD * WORD_BYTES))
                 yield file
-            fresh.replace(path)
+            fresh.replace(target)
         finally:
             fresh.unlink(missing_ok=True)
 

@@ -19,7 +19,9 @@ CONTENTS = "contents"
 
 
 def beside(path: Path) -> Path:
-    """Where the settings of the results at `path` stand."""
+    """Where the settings of the results at `path` stand; raises BadFile for what is only ever a folder."""
+    if not path.name:
+        raise BadFile(f"the output cannot be {str(path)!r}, which is a folder; give a file")
     return path.with_name(path.name + SUFFIX)
 
 

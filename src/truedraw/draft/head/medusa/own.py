@@ -25,7 +25,7 @@ from truedraw.engine.constants.matrix import Matrix
 from truedraw.engine.constants.rounding import codes_of
 from truedraw.errors import BadFile
 from truedraw.models.fields import Fields
-from truedraw.models.safetensors_weights import read_header
+from truedraw.models.safetensors_file import read_header
 
 HEADS, LAYERS, BASE = "medusa_num_heads", "medusa_num_layers", "base_model_name_or_path"
 WEIGHTS = ("medusa_lm_head.safetensors", "medusa_lm_head.pt")

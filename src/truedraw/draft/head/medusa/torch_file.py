@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.errors import BadFile
-from truedraw.models.safetensors_weights import DTYPES
+from truedraw.models.safetensors_file import DTYPES
 
 PICKLE = "data.pkl"
 MOST_PICKLE_BYTES = 1 << 20  # of what only lists tensors

@@ -1,0 +1,77 @@
+"""No flag writes over a file that another flag of the command reads, however the two name it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from truedraw.errors import BadParameter
+
+PARTS = frozenset({".safetensors", ".gguf", ".bin", ".xml", ".pt", ".json", ".jinja", ".model", ".txt"})
+"""What the files of a model's or a draft's folder end in; others in it are of no interest to us."""
+
+
+class Named(NamedTuple):
+    """A flag and its value; `over`: None where it writes nothing, else the flags whose files it may write over."""
+
+    flag: str
+    value: Any
+    over: tuple[str, ...] | None
+
+
+def check_inputs_kept(flags: Sequence[Named]) -> None:
+    """Raises BadParameter where a flag would write over what another one reads."""
+    read = [(each.flag, path) for each in flags if each.over is None for path in _named(each.value)]
+    for flag, value, over in flags:
+        if over is None or not isinstance(value, str | Path) or not _exists(Path(value)):
+            continue
+        for other, path in read:
+            if other not in over and _holds(path, Path(value)):
+                raise BadParameter(flag, f"{value} would write over what {other} {path} reads; give another file")
+
+
+def identity(path: Path) -> object:
+    """Equal for two paths to one file, through links of any kind, whether or not it is there yet."""
+    try:
+        found = path.stat()
+    except OSError:
+        return path.resolve()
+    return found.st_dev, found.st_ino
+
+
+def _holds(path: Path, file: Path) -> bool:
+    """Whether `path` is the file, or a folder that it is a part of."""
+    if not path.is_dir():
+        return identity(path) == identity(file)
+    return file.suffix in PARTS and identity(path) == identity(file.resolve().parent)
+
+
+def _named(value: Any) -> Iterator[Path]:
+    """What is there under the names that a value holds, also inside JSON."""
+    if isinstance(value, str | Path):
+        path = Path(value).expanduser()
+        if _exists(path):
+            yield path
+        elif isinstance(value, str) and value.lstrip().startswith("{"):
+            yield from _named(_from_json(value))
+    elif isinstance(value, Mapping):
+        yield from _named(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _named(each)
+
+
+def _from_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None  # whoever reads it says what is wrong
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.is_file() or path.is_dir()
+    except (OSError, ValueError):  # too long a name, one with a null
+        return False

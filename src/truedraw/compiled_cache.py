@@ -1,0 +1,71 @@
+"""numba's machine code on disk, such that no file of it can do harm: what is damaged is compiled again.
+
+numba itself ends every later process at a file that was cut short, ends the process that finds the disk full, and names
+files by counting, so that two processes may each believe the other's code to be theirs.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
+from typing import Any
+
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+DIGEST_BYTES = 32  # of sha256, behind what pickle reads
+
+
+class SafeCache(FunctionCache):  # type: ignore[misc]
+    """A function's code by signature and processor; `sources` stands for all that it may be made of."""
+
+    def __init__(self, function: Callable[..., Any], sources: str) -> None:
+        super().__init__(function)
+        stamp = self._impl.locator.get_source_stamp(), sources
+        self._cache_file = SafeFiles(self._cache_path, self._impl.filename_base, stamp)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """What cannot be kept is compiled anew in the next process."""
+        with suppress(OSError):
+            super().save_overload(sig, data)
+
+
+class SafeFiles(IndexDataCacheFile):  # type: ignore[misc]
+    """A file's name follows from its key, and its digest stands in it."""
+
+    def save(self, key: Any, data: Any) -> None:
+        """The index comes last: what it names is there."""
+        name = self._name_of(key)
+        self._save_data(name, data)
+        self._save_index({**self._load_index(), key: name})
+
+    def load(self, key: Any) -> Any:
+        """None for what is not there or not whole."""
+        name = self._name_of(key)
+        if self._load_index().get(key) != name:
+            return None
+        with suppress(Exception):  # whatever damaged bytes make of it
+            return self._load_data(name)
+        return None
+
+    def _load_index(self) -> dict[Any, str]:
+        with suppress(Exception):
+            return dict(super()._load_index())
+        return {}
+
+    def _load_data(self, name: str) -> Any:
+        with open(self._data_path(name), "rb") as file:
+            data = file.read()
+        if sha256(data[:-DIGEST_BYTES]).digest() != data[-DIGEST_BYTES:]:
+            raise ValueError(f"{os.fspath(name)} is damaged")
+        return pickle.loads(data)
+
+    def _dump(self, obj: Any) -> bytes:
+        data: bytes = super()._dump(obj)
+        return data + sha256(data).digest()
+
+    def _name_of(self, key: Any) -> str:
+        digest = sha256(repr(key).encode()).hexdigest()[:16]
+        return str(self._data_name_pattern).replace("{number:d}", digest)
