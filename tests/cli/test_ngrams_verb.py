@@ -115,3 +115,12 @@ def test_a_prediction_is_followed(cli):
     empty = cli("generate", "the", *TOY, "--spec-method", "prediction")
     assert empty.code == 2
     assert "prediction" in empty.err
+
+
+def test_what_never_held_counts_is_not_written_over(cli, tmp_path, texts):
+    """Such as the model's own file."""
+    (tmp_path / "m.gguf").write_bytes(b"GGUF and more")
+    done = cli("ngrams", "build", tmp_path / "m.gguf", texts, "-m", "tabular", "--overwrite")
+    assert (done.code, done.out) == (2, "")
+    assert "holds no counts of n-grams, so none are written in its place; give another file" in done.err
+    assert (tmp_path / "m.gguf").read_bytes() == b"GGUF and more"

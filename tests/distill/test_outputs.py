@@ -48,3 +48,11 @@ def test_an_output_where_the_work_lies(tmp_path, plan_to, output):
     work = {"own": tmp_path / "own" / "work", "own.safetensors": tmp_path / "own.html"}.get(output, tmp_path / output)
     with pytest.raises(BadParameter, match=f"--output: .*{output} would stand where .* is worked in; give another"):
         check_outputs(plan_to(tmp_path / output, work))
+
+
+def test_no_file_but_an_earlier_head_is_written_over(tmp_path, plan_to):
+    output = tmp_path / "own.safetensors"
+    output.write_bytes(b"the model's weights")
+    with pytest.raises(BadFile, match=r"own.safetensors is there already and is no dra"):
+        check_outputs(plan_to(output))
+    assert output.read_bytes() == b"the model's weights"

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 from engine.decoder import PLAIN, Decoder, RandomWeights, expected_rows, tiny_checkpoint, tiny_engine, tv
-from truedraw.engine.constants.store import DATA, INDEX
+from truedraw.engine.constants.mapped import DATA
+from truedraw.engine.constants.replaced import INDEX
 from truedraw.engine.cpu import CPUEngine
 from truedraw.engine.paged.page_memory import PageMemory
 from truedraw.engine.paged.pages import Claim, PagePool

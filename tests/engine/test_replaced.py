@@ -10,9 +10,11 @@ import pytest
 
 from engine.decoder import tiny_checkpoint
 from truedraw.engine.constants import replaced, store
-from truedraw.engine.constants.store import DATA, INDEX
+from truedraw.engine.constants.mapped import DATA
+from truedraw.engine.constants.replaced import INDEX
 from truedraw.engine.cpu import CPUEngine
 from truedraw.engine.openvino import compiling
+from truedraw.models import fingerprint
 from truedraw.protocol import Work
 
 
@@ -30,16 +32,17 @@ def entries(cache) -> set[str]:
     return {data.parent.name for data in cache.rglob(DATA)}
 
 
-def touched(checkpoint, nanoseconds: int):
-    os.utime(checkpoint.path, ns=(nanoseconds, nanoseconds))
-    return checkpoint
+def changed(checkpoint):
+    """Other weights, of which a sample tells."""
+    checkpoint.path.write_bytes(checkpoint.path.read_bytes() + b"!")
+    return replace(checkpoint, fingerprint=f"{checkpoint.fingerprint}!")
 
 
 def test_a_changed_file_leaves_one_conversion_and_open_models_go_on(tmp_path) -> None:
     cache, checkpoint = tmp_path / "cache", model_file(tmp_path)
     first = loaded(checkpoint, cache)
     before = entries(cache)
-    loaded(touched(checkpoint, 10**18), cache).close()
+    loaded(changed(checkpoint), cache).close()
     assert len(entries(cache)) == 1
     assert entries(cache) != before
     assert first.forward([Work(first.open([1, 2, 3]))])[0].logits.any()
@@ -49,12 +52,54 @@ def test_a_changed_file_leaves_one_conversion_and_open_models_go_on(tmp_path) ->
 
 def test_other_models_and_other_weights_stay(tmp_path) -> None:
     cache, one, other = tmp_path / "cache", model_file(tmp_path), model_file(tmp_path, "other.gguf")
-    loaded(touched(other, 10**18 + 1), cache).close()
+    loaded(changed(other), cache).close()
     loaded(one, cache, weights="int8").close()
     kept = entries(cache)
     loaded(one, cache).close()
-    loaded(touched(one, 10**18), cache).close()
+    loaded(changed(changed(one)), cache).close()
     assert len(entries(cache)) == 3 > len(kept & entries(cache)) == 2
+
+
+def converts(monkeypatch) -> list[object]:
+    """What is converted from now on."""
+    written, write = [], store._write
+    monkeypatch.setattr(store, "_write", lambda *given: (written.append(given), write(*given)))
+    return written
+
+
+def test_a_change_that_no_sample_and_no_time_tells_of_is_seen(tmp_path, monkeypatch) -> None:
+    cache, checkpoint, written = tmp_path / "cache", model_file(tmp_path), converts(monkeypatch)
+    os.utime(checkpoint.path, ns=(10**18, 10**18))
+    loaded(checkpoint, cache).close()
+    checkpoint.path.write_bytes(b"weighty")
+    os.utime(checkpoint.path, ns=(10**18, 10**18))
+    loaded(checkpoint, cache).close()
+    loaded(checkpoint, cache).close()
+    assert (len(written), len(entries(cache))) == (2, 1)
+
+
+def test_a_file_that_was_only_touched_is_read_once_more_and_not_converted(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(fingerprint, "TICK_SECONDS", 0.0)
+    cache, checkpoint, written = tmp_path / "cache", model_file(tmp_path), converts(monkeypatch)
+    loaded(checkpoint, cache).close()
+    os.utime(checkpoint.path, ns=(10**18, 10**18))
+    loaded(checkpoint, cache).close()
+    monkeypatch.setattr(fingerprint.Contents, "checksum", lambda self: pytest.fail("it was read again"))
+    loaded(checkpoint, cache).close()
+    assert len(written) == 1
+
+
+@pytest.mark.parametrize("key", ["offset", "shape", "dtype"])
+def test_a_table_with_another_number_is_not_believed(tmp_path, monkeypatch, key) -> None:
+    cache, checkpoint = tmp_path / "cache", model_file(tmp_path)
+    loaded(checkpoint, cache).close()
+    (index,) = cache.rglob(INDEX)
+    told = json.loads(index.read_text())
+    next(iter(told["arrays"].values()))[key] = {"offset": 64, "shape": [1], "dtype": "<i2"}[key]
+    index.write_text(json.dumps(told))
+    written = converts(monkeypatch)
+    loaded(checkpoint, cache).close()
+    assert len(written) == 1
 
 
 def test_an_earlier_form_goes_and_a_newer_one_stays(tmp_path, monkeypatch) -> None:
@@ -72,7 +117,7 @@ def test_what_does_not_say_whose_it_is_stays(tmp_path, origin) -> None:
     (index,) = cache.rglob(INDEX)
     told = json.loads(index.read_text()) | {replaced.ORIGIN: origin}
     index.write_text(json.dumps(told))
-    loaded(touched(checkpoint, 10**18), cache).close()
+    loaded(changed(checkpoint), cache).close()
     assert len(entries(cache)) == 2
 
 
@@ -81,8 +126,8 @@ def test_what_is_removed_while_it_is_looked_at_is_converted_again(tmp_path, monk
     loaded(checkpoint, cache).close()
     whole, seen = store.whole, []
 
-    def then_removed(entry):
-        found = whole(entry)
+    def then_removed(entry, contents):
+        found = whole(entry, contents)
         if not seen:
             seen.append(found)
             entry.rename(tmp_path / "gone")

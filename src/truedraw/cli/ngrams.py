@@ -68,10 +68,13 @@ def info(counts: Counts, as_json: Json = False) -> None:
 
 
 def refuse(counts: Path, files: Sequence[Path], overwrite: bool) -> None:
-    """Raises BadParameter where something would be lost."""
+    """Raises BadParameter, BadFile where something would be lost."""
+    from truedraw.draft.ngram_lm_file import check_ours
+
     if counts.exists() and not overwrite:
         raise BadParameter("COUNTS", f"{counts} is there already; give another file, or --overwrite")
     check_own("COUNTS", counts, files)
+    check_ours(counts)
 
 
 def joined(arrays: Any) -> list[Any]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from glob import escape
 from pathlib import Path
 from shutil import rmtree
+from time import time
 from typing import Any
 
 import numpy as np
@@ -17,8 +19,10 @@ from numpy.typing import NDArray
 
 from truedraw.draft.eagle.card import CARD, FORMAT
 from truedraw.errors import BadFile
+from truedraw.whole_files import STALE_SECONDS, to_disk
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"  # what others read of it
+PART, OLD = ".part", ".old"  # behind a folder's name and a process: the new one so far, and the one before
 LARGEST = float(np.finfo(np.float16).max)
 
 
@@ -43,9 +47,26 @@ def _no_work(folder: Path, why: str) -> str:
 
 def check_output(folder: Path, kind: str) -> None:
     """Raises BadFile where something else than a draft of this kind stands there."""
+    restore(folder)
     if not folder.exists() or (folder.is_dir() and (is_ours(folder, kind) or not any(folder.iterdir()))):
         return
     raise BadFile(f"{folder} is there already and is no draft of ours; give another --output, a folder to be made")
+
+
+def restore(folder: Path) -> None:
+    """What a process left that was killed while it put a new draft in place of an old one: the old one comes back."""
+    for old in _left(folder, OLD):
+        if not folder.exists():
+            old.rename(folder)
+    for part in _left(folder, PART):
+        if time() - part.stat().st_mtime > STALE_SECONDS:
+            rmtree(part, ignore_errors=True)
+
+
+def _left(folder: Path, what: str) -> list[Path]:
+    """Folders named by `write_folder`, of whatever process."""
+    found = folder.parent.glob(f"{escape(folder.name)}.*{what}")
+    return [each for each in found if each.is_dir() and each.stem.rpartition(".")[2].isdecimal()]
 
 
 def is_ours(folder: Path, kind: str) -> bool:
@@ -60,11 +81,13 @@ def is_ours(folder: Path, kind: str) -> bool:
 def write_folder(folder: Path, kind: str, write: Callable[[Path], None]) -> None:
     """`write` puts all files into an empty folder; what was there before stays until then. Raises BadFile."""
     check_output(folder, kind)
-    fresh, old = (folder.with_name(f"{folder.name}.{os.getpid()}.{what}") for what in ("part", "old"))
+    fresh, old = (folder.with_name(f"{folder.name}.{os.getpid()}{what}") for what in (PART, OLD))
     try:
         rmtree(fresh, ignore_errors=True)
         fresh.mkdir()
         write(fresh)
+        for file in fresh.iterdir():
+            to_disk(file)
         if folder.exists():
             folder.rename(old)
         fresh.rename(folder)

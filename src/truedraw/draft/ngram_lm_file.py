@@ -49,6 +49,12 @@ class Origin:
     vocab_size: int
 
 
+def check_ours(path: Path) -> None:
+    """Raises BadFile where something is there that never was such a file: it would be lost for one."""
+    if path.is_file() and path.stat().st_size and _mapped(path)[: len(MAGIC)] != MAGIC:
+        raise BadFile(f"{path} holds no counts of n-grams, so none are written in its place; give another file")
+
+
 def write_counts(path: Path, counts: NgramCounts, origin: Origin) -> None:
     """Whole or not at all; raises BadFile where it cannot be written."""
     columns = [np.ascontiguousarray(each, COLUMN) for each in (counts.tokens, counts.counts, counts.begins)]

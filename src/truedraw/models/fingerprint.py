@@ -5,9 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from time import time
+from zlib import crc32
 
 SAMPLES = 64  # blocks read from a file, evenly spread; the first and the last one always
 BLOCK_BYTES = 1 << 14  # two models that differ only outside one megabyte of samples do not occur by training
+CHUNK_BYTES = 1 << 20
+TICK_SECONDS = 2.0  # the coarsest clock of a file system
 
 
 def fingerprint(files: Iterable[Path], named: bool = True) -> str:
@@ -23,13 +27,35 @@ def fingerprint(files: Iterable[Path], named: bool = True) -> str:
     return digest.hexdigest()[:32]
 
 
-def written_at(path: Path) -> str:
-    """When a file, or a folder's weights, were last written to, in nanoseconds; empty for what is not there.
+class Contents:
+    """A model's files, to ask whether they still hold what something was once made from.
 
-    What is mended where nobody samples it has at least been written to.
+    They are read only where the system does not say that nobody has touched them since.
     """
-    files = sorted(path.glob("*.safetensors")) if path.is_dir() else [path]
-    return " ".join(str(file.stat().st_mtime_ns) for file in files if file.is_file())
+
+    def __init__(self, path: Path) -> None:
+        files = sorted(path.glob("*.safetensors")) if path.is_dir() else [path]
+        self._files = [file for file in files if file.is_file()]
+        self.path = str(path.resolve())
+
+    def stamp(self) -> str:
+        """Where the files lie on the disk and when they were last changed in any way, which no program can set.
+
+        Empty where that was just now: the next change may be too soon for the clock.
+        """
+        found = [file.stat() for file in self._files]
+        if any(abs(time() - each.st_ctime) < TICK_SECONDS for each in found):
+            return ""
+        return " ".join(f"{each.st_ino}-{each.st_size}-{each.st_mtime_ns}-{each.st_ctime_ns}" for each in found)
+
+    def checksum(self) -> int:
+        """Of all bytes."""
+        value = 0
+        for file in self._files:
+            with file.open("rb") as data:
+                while block := data.read(CHUNK_BYTES):
+                    value = crc32(block, value)
+        return value
 
 
 def _sample(file: Path, size: int, update: Callable[[bytes], None]) -> None:

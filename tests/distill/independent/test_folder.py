@@ -1,6 +1,7 @@
 """The folder that comes out: a plain llama model with the target's tokens, whole or not at all."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -130,3 +131,27 @@ def test_numbers_that_are_too_large_for_half_precision_are_cut(targets, tmp_path
     found = open_checkpoint(tmp_path / "draft").weights.dense("model.norm.weight")
     assert found[3] == np.finfo(np.float16).max
     assert replace(CONFIG) == open_checkpoint(tmp_path / "draft").config
+
+
+def test_a_process_killed_between_the_two_leaves_the_one_before(targets, tmp_path, monkeypatch):
+    out, real = tmp_path / "draft", Path.rename
+    export(out, CONFIG, some_tensors(), targets["gguf"], FACTS)
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+
+    def killed(self, target):
+        if self.name.endswith(".part"):
+            raise KeyboardInterrupt  # nothing tidies up behind it, as behind a kill
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "rename", killed)
+    with pytest.raises(KeyboardInterrupt):
+        export(out, CONFIG, some_tensors(1), targets["gguf"], FACTS)
+    monkeypatch.undo()
+    assert not out.exists()
+    (part,) = tmp_path.glob("draft.*.part")
+    (tmp_path / "draft.mine.part").mkdir()
+    for folder in (part, tmp_path / "draft.mine.part"):
+        os.utime(folder, (0, 0))
+    check_output(out, KIND)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    assert sorted(path.name for path in tmp_path.glob("draft*")) == ["draft", "draft.mine.part"]

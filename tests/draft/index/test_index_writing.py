@@ -338,3 +338,27 @@ def test_a_later_version_is_named(path) -> None:
         path.write_bytes(data)
         with pytest.raises(BadFile, match=f"version {version} of the index file; this truedraw reads version 2"):
             checked_header(path)
+
+
+def test_a_link_stays_one_and_who_may_read_the_file_stays_the_same(path, tmp_path) -> None:
+    """Made anew, and written anew because most of it was left over."""
+    real = tmp_path / "elsewhere" / "y.tdx"
+    real.parent.mkdir()
+    path.symlink_to(real)
+    build(path, arrays([TEXT]), EMPTY, means(path))
+    real.chmod(0o600)
+    inode = real.stat().st_ino
+    build(path, arrays([TEXT]), EMPTY, means(path), overwrite=True)
+    for _ in range(12):
+        add(path, arrays([MORE]), EMPTY.fingerprint, means(path))
+    assert path.is_symlink()
+    assert real.stat().st_ino != inode
+    assert real.stat().st_mode & 0o777 == 0o600
+    assert [each.name for each in real.parent.iterdir()] == ["y.tdx"]
+
+
+def test_what_was_never_an_index_is_not_written_over(path) -> None:
+    path.write_bytes(b"somebody's weights")
+    with pytest.raises(BadFile, match="is no index of truedraw, so none is made in its place; give another file"):
+        build(path, arrays([TEXT]), EMPTY, means(path), overwrite=True)
+    assert path.read_bytes() == b"somebody's weights"

@@ -1,138 +1,82 @@
-"""Converted constants on disk: whole or absent, checked when opened, mapped rather than read."""
+"""Converted constants on disk: whole or absent, checked when opened."""
 
 from __future__ import annotations
 
 import json
-import mmap
 import os
 import shutil
-import threading
 import weakref
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.engine.constants.matrix import Matrix
+from truedraw.engine.constants.mapped import DATA, MappedConstants
 from truedraw.engine.constants.replaced import INDEX, ORIGIN, Origin, drop_replaced
 from truedraw.engine.constants.weights import Constants, stacks, vectors
-from truedraw.errors import EngineError
+from truedraw.errors import BadFile, EngineError
 from truedraw.models.cache import disk_hint, is_read_only, staging
+from truedraw.models.fingerprint import Contents
 from truedraw.protocol import ModelConfig
+from truedraw.whole_files import replacing
 
-DATA = "constants.bin"
+STAMPS = "stamps"  # in an index: of the model's files, by the path that they were found under
 ALIGNMENT = 64  # bytes: a cache line, as the kernels like it
 BLOCK_BYTES = 1 << 20
-FORGET_SECONDS = 0.002  # pause between two sweeps: a few tens of megabytes are mapped in at most
 
 
-class MappedConstants:
-    """Implements weights.Constants over a file that the system may drop from memory and read again at any time.
+class Source(NamedTuple):
+    """What constants are converted from."""
 
-    `not_kept` says why the next process will have to convert them again; None: it finds them.
-    """
-
-    not_kept: str | None = None
-
-    def __init__(self, entry: Path) -> None:
-        self._index = json.loads((entry / INDEX).read_text())["arrays"]
-        with (entry / DATA).open("rb") as file:
-            # A private mapping: the runtime wants writable memory, and nothing writes.
-            self._memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-
-    @property
-    def num_bytes(self) -> int:
-        """Of all of them."""
-        return len(self._memory)
-
-    def matrix(self, names: tuple[str, ...]) -> Matrix | None:
-        """See Constants."""
-        key = "+".join(names)
-        if f"{key}:values" not in self._index:
-            return None
-        scales, least = (
-            self._array(f"{key}:{name}") if f"{key}:{name}" in self._index else None for name in ("scales", "least")
-        )
-        return Matrix(self._array(f"{key}:values"), scales, self._index[f"{key}:values"]["zero"], least)
-
-    def vector(self, name: str) -> NDArray[np.float32]:
-        """See Constants."""
-        return self._array(f"{name}:values")
-
-    def _array(self, key: str) -> NDArray[Any]:
-        at = self._index[key]
-        count = int(np.prod(at["shape"]))
-        return np.frombuffer(self._memory, at["dtype"], count, at["offset"]).reshape(at["shape"])
-
-    def forget(self) -> None:
-        """Let go of what is resident; it comes back from the file where it is touched again."""
-        if hasattr(mmap, "MADV_DONTNEED"):
-            self._memory.madvise(mmap.MADV_DONTNEED)
-
-    @contextmanager
-    def forgetting(self) -> Iterator[None]:
-        """Keep letting go while the runtime repacks the constants, so that not both copies are resident."""
-        done = threading.Event()
-
-        def sweep() -> None:
-            while not done.wait(FORGET_SECONDS):
-                self.forget()
-
-        thread = threading.Thread(target=sweep, daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            done.set()
-            thread.join()
-            self.forget()
+    constants: Constants
+    contents: Contents
+    origin: Origin
 
 
 def open_stored(
-    folder: Path, key: str, config: ModelConfig, source: Constants, origin: Origin, *,
-    before: Callable[[], object] = lambda: None,
-) -> MappedConstants:  # fmt: skip
-    """The constants kept under `key`, converted from `source` and written first where missing or damaged.
+    folder: Path, key: str, config: ModelConfig, source: Source, *, before: Callable[[], object] = lambda: None
+) -> MappedConstants:
+    """The constants kept under `key`, converted from `source` and written first where missing, damaged, or another's.
 
     `before` is called before a conversion; after one, what it replaces is removed. In a folder that may not be written
     to they are kept for this process alone, and `not_kept` says so. Raises EngineError where they cannot be written;
     then nothing is left behind.
     """
-    if whole(folder / key):
+    if whole(folder / key, source.contents):
         with suppress(FileNotFoundError):  # replaced by another process, just now
             return MappedConstants(folder / key)
     before()
     try:
-        found = _stored(folder, key, config, source, origin)
+        found = _stored(folder, key, config, source)
     except OSError as error:
         if not is_read_only(error):
             raise EngineError(f"the converted weights could not be stored in {folder}: {disk_hint(error)}") from error
-        return _for_now(config, source, origin, f"{folder}: {error.strerror}")
-    drop_replaced(folder, key, origin)
+        return _for_now(config, source, f"{folder}: {error.strerror}")
+    drop_replaced(folder, key, source.origin)
     return found
 
 
-def _stored(folder: Path, key: str, config: ModelConfig, source: Constants, origin: Origin) -> MappedConstants:
+def _stored(folder: Path, key: str, config: ModelConfig, source: Source) -> MappedConstants:
     """Opened while nobody else may remove them."""
     entry = folder / key
     with staging(folder, key) as corner:
-        if not whole(entry):  # another process may have been faster
-            _write(corner / key, config, source, origin)
+        if not whole(entry, source.contents):  # another process may have been faster
+            _write(corner / key, config, source)
             shutil.rmtree(entry, ignore_errors=True)
             os.replace(corner / key, entry)
         return MappedConstants(entry)
 
 
-def _for_now(config: ModelConfig, source: Constants, origin: Origin, why: str) -> MappedConstants:
+def _for_now(config: ModelConfig, source: Source, why: str) -> MappedConstants:
     """Constants in a temporary folder, which goes with them; raises EngineError."""
     corner = Path(mkdtemp(prefix="truedraw-"))
     try:
-        _write(corner / "entry", config, source, origin)
+        _write(corner / "entry", config, source)
         constants = MappedConstants(corner / "entry")
     except BaseException as error:
         shutil.rmtree(corner, ignore_errors=True)
@@ -146,27 +90,55 @@ def _for_now(config: ModelConfig, source: Constants, origin: Origin, why: str) -
     return constants
 
 
-def whole(entry: Path) -> bool:
-    """Whether the data are what was once written there; under a tenth of a second for 135 MB."""
+def whole(entry: Path, contents: Contents) -> bool:
+    """Whether the data are what was once written there, and of what the model's files now hold.
+
+    Under a tenth of a second for 135 MB, and once more where the files were touched.
+    """
     try:
         index = json.loads((entry / INDEX).read_text())
-        return bool(index["crc"] == _crc(entry / DATA) and index["bytes"] == (entry / DATA).stat().st_size)
-    except (OSError, ValueError, KeyError, TypeError):
+        data = entry / DATA
+        return bool(
+            index["table"] == _table(index["arrays"])
+            and (index["crc"], index["bytes"]) == (_crc(data), data.stat().st_size)
+            and _is_of(index, entry, contents)
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
 
 
-def _write(entry: Path, config: ModelConfig, source: Constants, origin: Origin) -> None:
+def _is_of(index: dict[str, Any], entry: Path, contents: Contents) -> bool:
+    """Whether it was made of these contents; if it was, the next one to ask need not read them."""
+    stamp = contents.stamp()
+    if stamp and index[STAMPS].get(contents.path) == stamp:
+        return True
+    if index["source"] != contents.checksum():
+        return False
+    index[STAMPS] = {**index[STAMPS], contents.path: stamp}
+    with suppress(BadFile), replacing(entry / INDEX) as fresh:
+        fresh.write_text(json.dumps(index))
+    return True
+
+
+def _write(entry: Path, config: ModelConfig, source: Source) -> None:
     """One stack after the other, so that memory holds one at a time."""
     entry.mkdir()
-    index: dict[str, Any] = {}
+    origin, contents = source.origin._asdict(), source.contents
+    about = {ORIGIN: origin, STAMPS: {contents.path: contents.stamp()}, "source": contents.checksum()}
+    arrays: dict[str, Any] = {}
     with (entry / DATA).open("wb") as file:
         for names in stacks(config):
-            _write_stack(file, index, names, source)
+            _write_stack(file, arrays, names, source.constants)
         for name in vectors(config):
-            _write_array(file, index, f"{name}:values", source.vector(name), 0)
+            _write_array(file, arrays, f"{name}:values", source.constants.vector(name), 0)
         size = file.tell()
-    index = {"bytes": size, "crc": _crc(entry / DATA), ORIGIN: origin._asdict(), "arrays": index}
+    index = {"bytes": size, "crc": _crc(entry / DATA), **about, "table": _table(arrays), "arrays": arrays}
     (entry / INDEX).write_text(json.dumps(index))
+
+
+def _table(arrays: dict[str, Any]) -> int:
+    """A checksum of where the arrays lie."""
+    return zlib.crc32(json.dumps(arrays, sort_keys=True).encode())
 
 
 def _write_stack(file: IO[bytes], index: dict[str, Any], names: tuple[str, ...], source: Constants) -> None:

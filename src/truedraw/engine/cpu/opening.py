@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from truedraw.engine.constants.store import MappedConstants
+from truedraw.engine.constants.mapped import MappedConstants
 from truedraw.engine.openvino.cache import make_pool
 from truedraw.engine.openvino.compiling import Options, check, compile_checkpoint, converted
 from truedraw.engine.openvino.numerics import INVARIANT, Numerics, numerics

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol, runtime_checkable
 
-from truedraw.engine.constants.store import MappedConstants
+from truedraw.engine.constants.mapped import MappedConstants
 from truedraw.engine.openvino.compiling import Options, compile_graph
 from truedraw.engine.openvino.fixed import MOST_BYTES, FixedGraphs, Shape
 from truedraw.engine.openvino.runner import Runner

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from truedraw.engine.code_pages import drop_code
+from truedraw.engine.constants.mapped import MappedConstants
 from truedraw.engine.constants.replaced import Origin
-from truedraw.engine.constants.store import MappedConstants, open_stored
+from truedraw.engine.constants.store import Source, open_stored
 from truedraw.engine.constants.weights import INTEGERS, WEIGHTS, ConvertedConstants
 from truedraw.engine.openvino.core import core
 from truedraw.engine.openvino.graph import build, fix_rows
@@ -17,7 +18,7 @@ from truedraw.engine.openvino.ir import read_ir
 from truedraw.engine.openvino.numerics import Numerics
 from truedraw.errors import BadParameter
 from truedraw.models import Checkpoint
-from truedraw.models.fingerprint import written_at
+from truedraw.models.fingerprint import Contents
 from truedraw.protocol import ModelConfig
 from truedraw.sampling.ranges import THREADS
 
@@ -74,11 +75,12 @@ def compile_graph(
 def converted(checkpoint: Checkpoint, policy: str, folder: Path) -> MappedConstants:
     """The constants of a checkpoint, from the folder or written there first."""
     assert checkpoint.weights is not None
-    parts = [checkpoint.fingerprint, written_at(checkpoint.path), policy, str(STORE_VERSION)]
+    parts = [checkpoint.fingerprint, policy, str(STORE_VERSION)]
     key = sha256("\0".join(parts).encode()).hexdigest()[:32]
-    source = ConvertedConstants(checkpoint.weights, policy)
-    origin = Origin(str(checkpoint.path.resolve()), policy, STORE_VERSION)
-    return open_stored(folder, key, checkpoint.config, source, origin, before=checkpoint.check_contents)
+    contents = Contents(checkpoint.path)
+    origin = Origin(contents.path, policy, STORE_VERSION)
+    source = Source(ConvertedConstants(checkpoint.weights, policy), contents, origin)
+    return open_stored(folder, key, checkpoint.config, source, before=checkpoint.check_contents)
 
 
 def check(checkpoint: Checkpoint, options: Options) -> None:

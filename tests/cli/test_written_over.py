@@ -1,0 +1,89 @@
+"""What a command reads, its outputs never write over, by whatever names."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from truedraw.cli.written_over import Named, check_inputs_kept
+from truedraw.errors import BadParameter
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A model's file, a folder of one, and something else."""
+    (tmp_path / "m.gguf").write_bytes(b"model")
+    (tmp_path / "folder").mkdir()
+    for name in ("config.json", "model.safetensors", "mine.jsonl"):
+        (tmp_path / "folder" / name).write_text("{}")
+    (tmp_path / "other").write_text("x")
+    return tmp_path
+
+
+@pytest.mark.parametrize("link", ["itself", "symbolic", "hard", "dots"])
+@pytest.mark.parametrize("named", ["text", "path", "list", "json"])
+def test_a_file_that_another_flag_names(files, link, named):
+    model, out = files / "m.gguf", files / "out"
+    if link == "symbolic":
+        out.symlink_to(model)
+    elif link == "hard":
+        out.hardlink_to(model)
+    else:
+        out = model if link == "itself" else files / "folder" / ".." / "m.gguf"
+    value = {"text": str(model), "path": model, "list": [str(model)], "json": json.dumps({"a": [{"b": str(model)}]})}
+    with pytest.raises(
+        BadParameter, match=r"--html: .* would write over what --model .*m.gguf reads; give another file"
+    ):
+        check_inputs_kept([Named("--html", out, ()), Named("--model", value[named], None)])
+
+
+def test_a_part_of_a_folder_that_another_flag_names(files, monkeypatch):
+    folder = files / "folder"
+    monkeypatch.chdir(folder)
+    for given in (folder, ".", str(folder)):
+        for part in ("config.json", folder / "model.safetensors"):
+            with pytest.raises(BadParameter, match=r"--output: .* would write over what --model"):
+                check_inputs_kept([Named("--model", given, None), Named("--output", part, ())])
+        check_inputs_kept([Named("--model", given, None), Named("--output", "mine.jsonl", ())])
+
+
+def test_what_may_be_written(files):
+    model, draft = Named("--model", files / "m.gguf", None), Named("--draft", files / "other", None)
+    for path in (files / "new", files / "folder" / "new.json", "-", "", "x" * 5000, None):
+        check_inputs_kept([model, draft, Named("--output", path, ())])
+    check_inputs_kept([model, draft, Named("--save-draft", files / "other", ("--draft",))])
+    check_inputs_kept([Named("--prompt", "{not json", None), Named("--stop", "\0", None), Named("--html", "o", ())])
+
+
+@pytest.mark.parametrize("flag", ["--html", "--parquet", "--output"])
+@pytest.mark.parametrize("read", ["--prompts", "--config", "--grammar", "--speculative-config"])
+def test_a_sweep_keeps_what_it_reads(cli, tmp_path, flag, read):
+    mine = tmp_path / "mine"
+    mine.write_text('{"prompt": "the cat"}\n' if read == "--prompts" else "")
+    value = json.dumps({"method": "suffix", "suffix_decoding_index": str(mine)})
+    given = [
+        read,
+        value if read == "--speculative-config" else mine,
+        flag,
+        mine,
+        *(["--overwrite"] * (flag == "--output")),
+    ]
+    prompt = [] if read == "--prompts" else ["the cat"]
+    before = mine.read_bytes()
+    done = cli("sweep", *prompt, "-m", "tabular", "--temperature", "0.5,1", *given)
+    assert (done.code, done.out) == (2, "")
+    assert "Traceback" not in done.err
+    assert "would write over" in done.err or "is also the file of" in done.err
+    assert mine.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["", ".", "/"])
+def test_an_output_that_is_only_ever_a_folder(cli, tmp_path, name):
+    (tmp_path / "in.jsonl").write_text('{"prompt": "the cat"}\n')
+    done = cli("generate", "--input", tmp_path / "in.jsonl", "-m", "tabular", "--output", name)
+    assert (done.code, done.out) == (2, "")
+    assert "Traceback" not in done.err
+    assert "which is a folder; give a file" in done.err
+    assert os.listdir(tmp_path) == ["in.jsonl"]
+    assert Path(tmp_path / "in.jsonl").stat().st_size
