@@ -16,11 +16,15 @@ from truedraw.engine.tabular import TabularEngine
 from truedraw.generate.ending import Ending
 from truedraw.generate.loop import rounds
 from truedraw.generate.sample import Parts, Sample, Together
+from truedraw.protocol import ROOT, Proposal
 from truedraw.registry import find, names
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness
+from truedraw.stats.check.planted import BUGS, Bug, PlantedVerifier
+from truedraw.stats.check.self_draft import SiblingsDrafter
 from truedraw.stats.evalue import ExactnessWatch, RunningEvidence
+from truedraw.stats.leaning import places
 from truedraw.testing.enumeration import law_of
 from truedraw.testing.runs import first_round
 from truedraw.testing.scenarios import Scenario, TableDrafter, random_table
@@ -128,3 +132,34 @@ def test_its_mean_is_one_over_trees(verifier: str, shape) -> None:
     except ValueError:
         return  # this rule takes no such tree
     assert math.fsum(value * weight for value, weight in law.items()) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_it_bets_on_later_siblings_which_a_rule_may_be_wrong_on_alone() -> None:
+    def mean(rule) -> float:
+        law = law_of(lambda walker: value_of_a_round(rule, walker, SiblingsDrafter(TabularEngine(TREE.draft))))
+        return math.fsum(value * weight for value, weight in law.items())
+
+    (bug,) = (bug for bug in BUGS if bug.siblings)
+    assert mean(PlantedVerifier(Bug("none"))) == pytest.approx(1.0, abs=1e-12)
+    assert abs(mean(PlantedVerifier(bug)) - 1) > 1e-3
+    drafter = SiblingsDrafter(TabularEngine(LONG.draft))
+    assert watched(LONG, PlantedVerifier(bug), PhiloxRandomness(0), drafter).evidence.alarm(1e-6)
+
+
+Q = np.array([0.2, 0.3, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("parents", "laws", "tokens", "expected"),
+    [
+        ([ROOT, ROOT, ROOT], [None] * 3, [2], [(1, 2)]),
+        ([ROOT, 0, ROOT], [None, Q, None], [2], [()]),  # the second may be there because of what was drawn
+        ([ROOT, ROOT, 0], [None, None, Q], [2], [(1,)]),
+        ([ROOT, ROOT], [None, Q], [2], [()]),
+        ([ROOT, 0, 0], [Q, None, None], [0, 2], [(), (2,)]),  # what they follow is drawn, and is there
+        ([ROOT, ROOT, 0, 0], [Q, Q, None, None], [0, 2], [(), ()]),
+    ],
+)
+def test_later_siblings_are_looked_at_where_no_draw_may_have_made_them(parents, laws, tokens, expected) -> None:
+    drafted = Proposal(np.arange(len(parents)) % 3, np.array(parents), tuple(laws))
+    assert [draft.others for _, _, draft in places(drafted, tokens)] == expected

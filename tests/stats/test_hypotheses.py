@@ -54,19 +54,20 @@ def test_the_transform_puts_drafts_at_its_ends() -> None:
     assert below == pytest.approx(0.95)
 
 
-def texts(seed: int, count: int = 8, length: int = 24, bias: float = 0.0) -> Sample:
-    """Texts that follow rows of their own exactly, or lean towards the draft."""
+def texts(seed: int, count: int = 8, length: int = 24, bias: float = 0.0, beside: float = 0.0) -> Sample:
+    """Texts that follow rows of their own exactly, or lean towards the draft, or towards its last sibling."""
     rng = np.random.default_rng(seed)
     first = rng.dirichlet(np.ones(6))
     places = np.zeros((count, length), dtype=PLACE)
     words = np.zeros((count, length), dtype=int)
     for text, place in itertools.product(range(count), range(length)):
         p = rng.dirichlet(np.ones(6)) if place else first
-        note = [None, Note(int(rng.integers(6)), None), Note(0, np.log(rng.dirichlet(np.ones(6))).astype(np.float16))][
-            int(rng.integers(3))
-        ]
+        log_q = np.log(rng.dirichlet(np.ones(6))).astype(np.float16)
+        note = [None, Note(int(rng.integers(6)), None), Note(0, log_q), Note(4, None, (2, 5))][int(rng.integers(4))]
         drawn = int(rng.choice(6, p=p))
         token = note.token if note and note.log_q is None and rng.random() < bias else drawn
+        if note and note.others and token != note.token and rng.random() < beside:
+            token = note.others[-1]
         words[text, place] = token
         places[text, place] = (*_place(p, note, token, rng.random()), 0.0)
     return Sample(Drawn((), [], words.tolist()), places, first)
@@ -77,20 +78,21 @@ def exact_runs():
     return [run_tests([texts(2 * seed), texts(2 * seed + 1)]) for seed in range(200)]
 
 
-@pytest.mark.parametrize("index", range(8))
+@pytest.mark.parametrize("index", range(9))
 def test_p_values_under_exact_sampling_are_uniform_or_larger(exact_runs, index) -> None:
     values = np.array([tests[index].p_value for tests in exact_runs])
     if exact_runs[0][index].name == "running e-value":
         assert all((values <= level).mean() <= level + 0.05 for level in (0.01, 0.05, 0.2))
     else:
-        assert stats.kstest(values, "uniform").pvalue > 1e-3
+        steps = exact_runs[0][index].name.startswith(("text", "likeliest", "equal"))  # which only make them larger
+        assert stats.kstest(values, "uniform", alternative="greater" if steps else "two-sided").pvalue > 1e-3
 
 
 @pytest.mark.parametrize("chance", [0.5, 0.1, 0.01, 0.0025, 1e-3, 1e-4])
 @pytest.mark.parametrize("count", [40, 400, 4000, 40_000])
 def test_no_test_refuses_far_more_often_than_it_says(count, chance) -> None:
     """Places that are all alike, with one other token: how often a verdict falls is a binomial law's to say."""
-    level = 0.01 / 8
+    level = 0.01 / 9
     p = np.array([1 - chance, chance])
     rows = {token: _place(p, Note(1, None), token, 0.5) for token in (0, 1)}
     happened = np.arange(stats.binom.ppf(1 - 1e-9, count, chance) + 2)
@@ -120,6 +122,13 @@ def test_a_lean_towards_the_draft_is_seen_by_those_who_look_for_it() -> None:
     found = {test.name: test.p_value for test in run_tests([texts(seed, 16, 40, bias=0.25) for seed in range(4)])}
     for name in ("text follows the draft", "uniformity (KS)", "log p + entropy", "running e-value"):
         assert found[name] < 1e-4, found
+
+
+def test_a_lean_towards_a_later_sibling_is_seen_by_those_who_look_for_it() -> None:
+    found = {test.name: test.p_value for test in run_tests([texts(seed, 16, 40, beside=0.5) for seed in range(4)])}
+    for name in ("text follows a later sibling", "running e-value"):
+        assert found[name] < 1e-4, found
+    assert found["text follows the draft"] > 1e-3
 
 
 def test_coincidences_have_the_mean_and_the_variance_that_enumeration_gives() -> None:

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from truedraw.protocol import Proposal, Purpose
+from truedraw.protocol import ROOT, Proposal, Purpose
 from truedraw.stats.check.controls import toy_drafter
 from truedraw.stats.check.drawing import Note
 from truedraw.stats.check.enumerated import SMALL, distance_of
@@ -37,6 +37,15 @@ def test_the_claimed_distance_is_the_enumerated_one(bug: Bug, certain: bool) -> 
     note = Note(0, None if certain else np.log(Q).astype(np.float16))
     claimed = bug.distance(P, note)
     assert claimed == pytest.approx(total_variation(emitted(bug, certain), dict(enumerate(P))), abs=1e-3)
+
+
+@pytest.mark.parametrize("bug", SINGLE, ids=lambda bug: bug.name)
+def test_the_claimed_distance_among_siblings(bug: Bug) -> None:
+    siblings = Proposal(np.array([0, 2, 3]), np.full(3, ROOT), (None,) * 3)
+    drawn = law_of(lambda walker: PlantedVerifier(bug)(siblings, [P] * 4, walker.sample(0), 2).tokens[0])
+    claimed = bug.distance(P, Note(0, None, (2, 3)))
+    assert claimed == pytest.approx(total_variation(drawn, dict(enumerate(P))), abs=1e-9)
+    assert (claimed > 0.05) >= bug.siblings
 
 
 def test_the_bonus_row_and_shared_noise() -> None:

@@ -10,11 +10,12 @@ import pytest
 from truedraw.stats.check import real_text
 from truedraw.stats.check.controls import judged
 from truedraw.stats.check.drawing import Drawn
-from truedraw.stats.check.hypotheses import Sample
+from truedraw.stats.check.hypotheses import Sample, smallest_visible
 from truedraw.stats.check.hypotheses import Test as Hypothesis
 from truedraw.stats.check.planted import BUGS
 from truedraw.stats.check.records import Certificate, Finding, Section
 from truedraw.stats.check.replay import PLACE
+from truedraw.stats.check.settings import POWER
 
 ALPHA = 0.05
 FAMILY = 8
@@ -80,3 +81,14 @@ def test_an_impossible_token_fails_where_both_passes_have_equal_bits(
 @pytest.mark.parametrize(("p_value", "caught"), [(0.9 * ALPHA, False), (0.9 * ALPHA / FAMILY, True)])
 def test_a_planted_bug_is_caught_by_the_same_family(p_value: float, caught: bool) -> None:
     assert judged(replace(BUGS[0], shared=True), [sample()], family(p_value), ALPHA).figures["caught"] is caught
+
+
+def test_copies_of_one_text_are_no_more_places_than_one_has() -> None:
+    """Noise that samples share makes them equal: what was missed in few places was too little, not a failure."""
+    missed = judged(replace(BUGS[0], shared=True), [sample()], family(0.9), ALPHA)
+    figures = missed.figures
+    alone = smallest_visible(sample().places.shape[1], FAMILY, ALPHA, POWER)
+    assert figures["seen_from_tv"] == pytest.approx(2 * alone)
+    assert figures["seen_from_tv"] > 2 * figures["smallest_visible_tv"]  # of all places
+    assert missed.passed is None
+    assert "too small" in missed.says

@@ -2,7 +2,10 @@
 
 For a draft drawn from q the event is {x : p(x) > q(x)}, the tokens that corrections come from; for a certain draft it
 is the draft token itself. Both are known before the token is decided, so under exact sampling the event happens with
-exactly its probability under p, given everything before it. Other events of the same kind would be as valid.
+exactly its probability under p, given everything before it. Other events of the same kind would be as valid. One is
+looked at besides: that the text follows another sibling than the first, where all of them are certain and nothing drawn
+stands before them but what they follow. A sibling may be there because of what was drawn below another one, and with it
+the chance that the other one is kept is no longer p.
 
 Under a coupled rule a draft without a law may have been drawn with the very noise that its token is drawn with, to be
 equal more often than p says. Then nothing about the draft is known before the token, and no event may look at it.
@@ -10,7 +13,7 @@ equal more often than p says. Then nothing about the draft is known before the t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,13 +21,19 @@ import numpy as np
 from truedraw.protocol import ROOT, DraftLaw, Floats, Proposal, Rows, Verdict
 from truedraw.verify.proposals import written_out
 
+TINY = 1e-300  # keeps a division by nothing from being one
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What was drafted at one place: the first child's token and its law q, None = certain."""
+    """What was drafted at one place: the first child's token and its law q, None = certain; and the others' tokens.
+
+    There are others only where they are known before the token is decided, whatever the rule.
+    """
 
     token: int
     law: DraftLaw | None
+    others: tuple[int, ...] = ()
 
 
 def event(p: Floats, draft: Draft, token: int) -> tuple[bool, float]:
@@ -41,12 +50,22 @@ def places(proposal: Proposal, tokens: Sequence[int]) -> Iterator[tuple[int, int
 
     Equal siblings are one text; the first of them stands for all.
     """
-    here = np.array([ROOT])
+    here, path = np.array([ROOT]), set[int]()
     for token in tokens:
         below = np.flatnonzero(proposal.parents == here[0])
-        draft = Draft(int(proposal.tokens[below[0]]), proposal.laws[below[0]]) if below.size else None
-        yield 1 + int(here[0]), token, draft
+        path.update(here.tolist())
+        yield 1 + int(here[0]), token, _draft(proposal, below.tolist(), path)
         here = np.flatnonzero(np.isin(proposal.parents, here) & (proposal.tokens == token))
+
+
+def _draft(proposal: Proposal, siblings: Sequence[int], path: Collection[int]) -> Draft | None:
+    """`path`: the nodes that they follow."""
+    if not siblings:
+        return None
+    first, *others = dict.fromkeys(proposal.tokens[siblings].tolist())
+    until_last = proposal.laws[: siblings[-1] + 1]
+    are_known = all(law is None or node in path for node, law in enumerate(until_last)) if others else True
+    return Draft(first, proposal.laws[siblings[0]], tuple(others) if are_known else ())
 
 
 def of_its_noise(draft: Draft, verdict: Verdict) -> bool:
@@ -63,4 +82,12 @@ def observed(proposal: Proposal, rows: Rows, verdict: Verdict) -> Iterator[tuple
         if draft is not None:
             p = rows[row]
             known = Draft(int(p.argmax()), None) if of_its_noise(draft, verdict) else draft
-            yield event(p, known, token)
+            happened, chance = event(p, known, token)
+            yield happened, chance
+            if known.others and not happened:
+                yield beside(p, known.others, token, chance)
+
+
+def beside(p: Floats, others: Sequence[int], token: int, first: float) -> tuple[bool, float]:
+    """(whether one of the other siblings came, its probability under p [vocab]) given that the first did not."""
+    return token in others, min(1.0, float(p[list(others)].sum()) / max(1.0 - first, TINY))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from truedraw.draft.ngram import NgramDrafter
+from truedraw.engine.tabular import TabularEngine
 from truedraw.protocol import Drafter, Engine
 from truedraw.stats.check.drawing import Recipe
 from truedraw.stats.check.enumerated import ROUNDING, SMALL, distance_of
@@ -20,7 +21,7 @@ from truedraw.stats.check.hypotheses import Sample, Test, holm, impossible, run_
 from truedraw.stats.check.planted import BUGS, Bug, PlantedVerifier
 from truedraw.stats.check.real_text import RAISE, sampled, seen
 from truedraw.stats.check.records import Finding
-from truedraw.stats.check.self_draft import SelfDrafter
+from truedraw.stats.check.self_draft import SelfDrafter, SiblingsDrafter
 from truedraw.stats.check.settings import LARGE, POWER, Settings, spread
 from truedraw.stats.check.subject import Subject
 from truedraw.testing.scenarios import TableDrafter
@@ -75,6 +76,7 @@ def judged(bug: Bug, samples: Sequence[Sample], tests: Sequence[Test], alpha: fl
     tokens = sum(sample.places.size for sample in samples)
     distance = float(np.concatenate([sample.places["distance"].ravel() for sample in samples]).mean())
     visible = smallest_visible(tokens, len(tests), alpha, POWER)
+    needed = _for_copies(samples, len(tests), alpha) if bug.shared else visible
     best = min(range(len(tests)), key=lambda i: tests[i].p_value)
     outside = impossible(samples)
     p_value = 0.0 if outside else holm([test.p_value for test in tests])[best]
@@ -83,30 +85,40 @@ def judged(bug: Bug, samples: Sequence[Sample], tests: Sequence[Test], alpha: fl
         "caught": caught,
         "tv": distance,
         "smallest_visible_tv": visible,
+        "seen_from_tv": needed,
         "p_value": p_value,
         "by": f"{outside} tokens outside the law" if outside else tests[best].name,
         "p_values": {test.name: test.p_value for test in tests},
         "tokens": tokens,
         "enumerated_tv": None if bug.shared else distance_of(PlantedVerifier(bug), partial(toy_drafter, bug), SMALL),
     }
-    return Finding(bug.name, True if caught else None if distance < visible else False, _says(figures), figures)
+    return Finding(bug.name, True if caught else None if distance < needed else False, _says(figures), figures)
+
+
+def _for_copies(samples: Sequence[Sample], tests: int, alpha: float) -> float:
+    """The same where all texts of a prompt are one text: its places alone count, and neighbours are products."""
+    return 2 * smallest_visible(sum(sample.places.shape[1] for sample in samples), tests, alpha, POWER)
 
 
 def _says(found: dict[str, object]) -> str:
     size = f"TV {found['tv']:.3f} a token"
     if found["caught"]:
         return f"caught by {found['by']}, p = {found['p_value']:.1g} ({size})"
-    if found["tv"] < found["smallest_visible_tv"]:  # type: ignore[operator]
+    if found["tv"] < found["seen_from_tv"]:  # type: ignore[operator]
         seen = found["enumerated_tv"]
         besides = "" if seen is None else f"; enumeration sees it (TV {seen:.2g} on a toy)"
-        return f"too small for {found['tokens']} tokens ({size}, from {found['smallest_visible_tv']:.3f} on){besides}"
+        return f"too small for {found['tokens']} tokens ({size}, from {found['seen_from_tv']:.3f} on){besides}"
     return f"NOT caught, p = {found['p_value']:.2g} ({size})"
 
 
 def _drafter(bug: Bug, engine: Engine) -> Drafter:
+    if bug.siblings:
+        return SiblingsDrafter(engine)
     return NgramDrafter(*SUFFIXES) if bug.certain else SelfDrafter(engine)
 
 
 def toy_drafter(bug: Bug) -> Drafter:
     """A drafter of the kind that the bug concerns, over the tables of SMALL."""
+    if bug.siblings:
+        return SiblingsDrafter(TabularEngine(SMALL.draft))
     return NgramDrafter(1, 2) if bug.certain else TableDrafter(SMALL.draft)

@@ -45,6 +45,7 @@ class Note:
 
     token: int
     log_q: NDArray[np.float16] | None  # None = certain
+    others: tuple[int, ...] = ()  # see leaning.Draft
 
     @classmethod
     def of(cls, draft: Draft) -> Note:
@@ -52,7 +53,7 @@ class Note:
         q = written_out(draft.law)
         with np.errstate(divide="ignore", over="ignore"):
             log_q = None if q is None else np.log(q).astype(np.float16)
-        return cls(draft.token, log_q)
+        return cls(draft.token, log_q, draft.others)
 
 
 @dataclass(slots=True)

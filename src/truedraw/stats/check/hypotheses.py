@@ -10,7 +10,7 @@ Rosenblatt's, 1952.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +19,7 @@ from truedraw.protocol import Floats, Ints
 from truedraw.stats.check.drawing import Drawn
 from truedraw.stats.check.replay import Table, texts_law
 from truedraw.stats.evalue import RunningEvidence
+from truedraw.stats.leaning import TINY
 
 SIMULATIONS, SIMULATION_SEED = 20_000, 1
 LEAST_VARIANCE = 5.0  # below which a normal law is no description of a sum; in squared steps
@@ -58,6 +59,7 @@ def run_tests(samples: Sequence[Sample]) -> list[Test]:
             "tokens that follow each other", [(s.places["pit"][:, :-1], s.places["pit"][:, 1:]) for s in samples]
         ),
         toward("text follows the draft", drafted["leant"], drafted["lean_chance"]),
+        toward("text follows a later sibling", places["beside"], places["beside_chance"]),
         toward("likeliest token", places["top"], places["top_chance"]),
         surprise(places),
         running("running e-value", evidence(places)),
@@ -158,9 +160,17 @@ def _coincidence(counts: Ints, p: Floats) -> tuple[float, float, float]:
 def evidence(places: Table) -> RunningEvidence:
     """The running e-value over places [places], one after the other."""
     found = RunningEvidence()
-    for happened, chance in zip(places["leant"].tolist(), places["lean_chance"].tolist(), strict=True):
+    for happened, chance in bets(places):
         found.add(happened, chance)
     return found
+
+
+def bets(places: Table) -> Iterator[tuple[bool, float]]:
+    """What leaning.observed would have seen there, and what each event's probability was."""
+    for leant, chance, beside, others in places[["leant", "lean_chance", "beside", "beside_chance"]].tolist():
+        yield leant, chance
+        if others and not leant:
+            yield beside, min(1.0, others / max(1.0 - chance, TINY))
 
 
 def running(name: str, found: RunningEvidence) -> Test:

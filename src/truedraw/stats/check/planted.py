@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from truedraw.protocol import Floats, Proposal, Purpose, Randomness, Rows, Verdict
+from truedraw.protocol import ROOT, Floats, Proposal, Purpose, Randomness, Rows, Verdict
 from truedraw.sampling.law import one_hot
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.stats.check.drawing import Note
@@ -61,12 +61,18 @@ def without_the_token(p: Floats, _q: Floats | None, rejected: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """One change. `certain`: it concerns drafts without a law. `shared`: all samples draw the same numbers."""
+    """One change. `certain`: it concerns drafts without a law. `shared`: all samples draw the same numbers.
+
+    `later`: the chance to keep each token as a sibling behind others, from what they left of p; right is just that. A
+    bug of it needs `siblings`.
+    """
 
     name: str
     keeps: Keeps = kept
     corrects: Corrects = corrected
     bonus: Callable[[Floats], Floats] = np.asarray
+    later: Callable[[Floats], Floats] = np.asarray
+    siblings: bool = False
     certain: bool = False
     shared: bool = False
 
@@ -83,11 +89,22 @@ class Bug:
         q = _q(note)
         drafted = one_hot(note.token, p.size) if q is None else q
         keeps = drafted * self.keeps(p, q)
-        return _distance(keeps + self.corrects(p, q, drafted - keeps), p)
+        left = self.corrects(p, q, drafted - keeps)
+        for token in note.others:
+            mass = float(left.sum())
+            law = normalised(left, p)
+            keeps[token] += (here := mass * float(self.later(law)[token]))
+            left = normalised(residual(law, None, token), law) * (mass - here)
+        return _distance(keeps + left, p)
+
+
+def normalised(left: Floats, law: Floats) -> Floats:
+    """What is left of a law, as one; where that is nothing, a bug has come where no right rule would, and it stays."""
+    return left / left.sum() if left.any() else law
 
 
 class PlantedVerifier:
-    """protocol.Verifier of chains with a bug."""
+    """protocol.Verifier of chains, and of siblings that are all certain, with a bug."""
 
     exact: ClassVar[bool] = False
     coupled: ClassVar[bool] = False
@@ -98,14 +115,21 @@ class PlantedVerifier:
     def __call__(self, proposal: Proposal, rows: Rows, randomness: Randomness, position: int) -> Verdict:
         """As TokenVerifier, but for the bug."""
         done: tuple[int, ...] = ()
-        for node, (token, law) in enumerate(zip(proposal.tokens.tolist(), proposal.laws, strict=True)):
-            p, q = rows[node], written_out(law)
-            chance = float(self._bug.keeps(p, q)[token])
-            if not randomness.accept(chance, 1.0, Purpose.ACCEPT, position, node):
-                correction = self._bug.corrects(p, q, one_hot(token, p.size))
-                return Verdict((*done, randomness.choose(correction, Purpose.RESIDUAL, position, node)), node, True)
-            done = (*done, token)
-        weights = self._bug.bonus(rows[len(done)])
+        here = ROOT
+        while (siblings := np.flatnonzero(proposal.parents == here)).size:
+            p = rows[1 + here]
+            for node in siblings.tolist():
+                token, q = int(proposal.tokens[node]), written_out(proposal.laws[node])
+                chance = self._bug.later(p) if node > siblings[0] else self._bug.keeps(p, q)
+                if randomness.accept(float(chance[token]), 1.0, Purpose.ACCEPT, position, node):
+                    break
+                first = node == siblings[0]
+                left = self._bug.corrects(p, q, one_hot(token, p.size)) if first else residual(p, None, token)
+                p = normalised(left, p)
+            else:
+                return Verdict((*done, randomness.choose(p, Purpose.RESIDUAL, position, node)), len(done), True)
+            done, here = (*done, token), node
+        weights = self._bug.bonus(rows[1 + here])
         return Verdict((*done, randomness.choose(weights, Purpose.RESIDUAL, position, len(done))), len(done), False)
 
 
@@ -118,6 +142,7 @@ BUGS = (
     Bug("correction forgets only the token", corrects=without_the_token),
     Bug("draft kept twice too often", keeps=lambda p, q: kept_often(p, q, 2.0)),
     Bug("q taken before its temperature", keeps=lambda p, q: kept(p, None if q is None else flattened(q))),
+    Bug("later sibling kept twice too often", later=lambda r: np.minimum(1.0, 2 * r), siblings=True, certain=True),
     Bug("draft kept 2 % too often", keeps=lambda p, q: kept_often(p, q, 1.02)),
 )
 """Those that a quick check plants come first; the last one is so small that enumeration alone sees it."""

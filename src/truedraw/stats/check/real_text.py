@@ -10,7 +10,7 @@ import numpy as np
 
 from truedraw.protocol import Engine
 from truedraw.stats.check.drawing import Recipe, draw
-from truedraw.stats.check.hypotheses import Sample, Test, evidence, holm, impossible, run_tests, smallest_visible
+from truedraw.stats.check.hypotheses import Sample, Test, bets, evidence, holm, impossible, run_tests, smallest_visible
 from truedraw.stats.check.records import Finding
 from truedraw.stats.check.replay import Distance, replay, texts_law
 from truedraw.stats.check.settings import LARGE, POWER
@@ -64,8 +64,8 @@ def _path(places: Any) -> list[float]:
     found = evidence(places[:0])
     path = [0.0]
     for start, end in pairwise(steps):
-        for happened, chance in zip(places["leant"][start:end], places["lean_chance"][start:end], strict=True):
-            found.add(bool(happened), float(chance))
+        for happened, chance in bets(places[start:end]):
+            found.add(happened, chance)
         path.append(round(float(np.log10(found.value)), 4))
     return path
 

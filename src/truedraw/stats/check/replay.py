@@ -27,6 +27,8 @@ PLACE = np.dtype(
         ("drafted", np.bool_),
         ("leant", np.bool_),  # the event of leaning.py happened
         ("lean_chance", np.float64),
+        ("beside", np.bool_),  # another sibling than the first was emitted
+        ("beside_chance", np.float64),
         ("top", np.bool_),  # the likeliest token was emitted
         ("top_chance", np.float64),
         ("surprise", np.float64),  # log p(x), LEAST_LOG at least, less its mean
@@ -65,6 +67,7 @@ def _laws(engine: Engine, drawn: Drawn) -> Iterator[tuple[int, LawRows]]:
 
 def _place(p: Floats, note: Note | None, token: int, u: float) -> tuple[float | bool, ...]:
     leant, lean_chance = leaning(p, note, token)
+    others = list(note.others) if note is not None else []
     top = int(p.argmax())
     positive = p[p > 0]
     logs = np.maximum(np.log(positive), LEAST_LOG)
@@ -73,8 +76,8 @@ def _place(p: Floats, note: Note | None, token: int, u: float) -> tuple[float | 
     variance = max(float(positive @ logs**2) - mean**2, 0.0)
     third = float(positive @ np.abs(logs - mean) ** 3)
     below, tied = cell(p, note, token)
-    return (below + u * tied, note is not None, leant, lean_chance, token == top, float(p[top]), surprise, variance,
-            third, float(p[token]))  # fmt: skip
+    return (below + u * tied, note is not None, leant, lean_chance, token in others, float(p[others].sum()),
+            token == top, float(p[top]), surprise, variance, third, float(p[token]))  # fmt: skip
 
 
 def leaning(p: Floats, note: Note | None, token: int) -> tuple[bool, float]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from truedraw import protocol
-from truedraw.protocol import Engine, Floats, Law, Proposal, Purpose, Randomness, Scores, Work
+from truedraw.protocol import ROOT, Engine, Floats, Law, Proposal, Purpose, Randomness, Scores, Work
 
 
 class SelfState:
@@ -71,6 +73,24 @@ class SelfDrafter:
         """Close every text."""
         for sequence in (*self._forks, *self._open.values()):
             sequence.close()
+
+
+class SiblingsDrafter(SelfDrafter):
+    """The two likeliest tokens of the model, certain and side by side, where the budget has room for both."""
+
+    def propose(
+        self, states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]
+    ) -> list[Proposal]:
+        """One pass for all of them."""
+        works = [Work(state.sequence) for state in states]
+        return [
+            _side_by_side(state.law(scores.logits[-1])) if budget > 1 else Proposal.chain(())
+            for state, scores, budget in zip(states, self._engine.forward(works), budgets, strict=True)
+        ]
+
+
+def _side_by_side(law: Floats) -> Proposal:
+    return Proposal(np.argsort(-law, kind="stable")[:2], np.array([ROOT, ROOT]), (None, None))
 
 
 def sharpened(law: Floats) -> Floats:
