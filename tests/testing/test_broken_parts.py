@@ -346,3 +346,16 @@ def test_broken_engines(kind) -> None:
 
 def test_an_engine_that_is_wrong_in_long_texts() -> None:
     assert "long texts" in failing(engine_checks(lambda: WrongInLongTexts(TABLE, context_length=1024)))
+
+
+class RoomForFour(TabularEngine):
+    def fits(self, works):
+        return len(works) <= 4
+
+
+def test_engines_of_which_too_little_could_be_seen() -> None:
+    for check in engine_checks(lambda: TabularEngine(TABLE, context_length=31)):
+        with pytest.raises(AssertionError, match="a context of 31 tokens cannot be checked; give 32 or more"):
+            check()
+    assert failing(engine_checks(lambda: TabularEngine(TABLE, context_length=32))) == set()
+    assert failing(engine_checks(lambda: RoomForFour(TABLE, context_length=64))) >= {"many texts in one pass"}

@@ -73,16 +73,20 @@ class FolderTensors:
 
     def drafted(self, known: int, vocab_size: int) -> Ints:
         """[known] the target's ids of the draft's own tokens, by the maps TO_TARGET and TO_DRAFT, if there are any."""
-        ids = np.arange(known) + (self.integers(TO_TARGET, known) if TO_TARGET in self else 0)
-        self.check_ids(TO_TARGET, ids, vocab_size)
-        if TO_DRAFT in self and not np.array_equal(np.flatnonzero(self.integers(TO_DRAFT, vocab_size)), np.sort(ids)):
+        named = np.flatnonzero(self.integers(TO_DRAFT, vocab_size)) if TO_DRAFT in self else None
+        if TO_TARGET not in self:
+            ids = np.arange(known) if named is None else named
+            self.check_ids(TO_DRAFT, ids, vocab_size, known)
+            return ids
+        ids = np.arange(known) + self.integers(TO_TARGET, known)
+        self.check_ids(TO_TARGET, ids, vocab_size, known)
+        if named is not None and not np.array_equal(named, np.sort(ids)):
             raise BadFile(f"{self.path} is damaged: {TO_DRAFT} and {TO_TARGET} do not name the same tokens")
         return ids
 
-    def check_ids(self, name: str, ids: Ints, vocab_size: int) -> None:
-        """Of a map: raises BadFile where they are not all different tokens of the target."""
-        known = len(ids)
-        if known < 1 or len(np.unique(ids)) != known or ids.min() < 0 or ids.max() >= vocab_size:
+    def check_ids(self, name: str, ids: Ints, vocab_size: int, known: int) -> None:
+        """Of a map: raises BadFile where they are not `known` different tokens of the target."""
+        if known < 1 or len(ids) != known or len(np.unique(ids)) != known or ids.min() < 0 or ids.max() >= vocab_size:
             raise BadFile(f"{self.path} is damaged: {name} does not name {known} different tokens of {vocab_size}")
 
     def _found(self, name: str) -> StoredTensor:

@@ -50,6 +50,7 @@ def crowds(bench: Bench) -> None:
     draft = Proposal.chain([1, 0])
     texts = [bench.text(1 + number % 9, seed=number) for number in range(CROWDS[0])]
     texts = texts[: next((count for count in CROWDS if bench.has_room(texts[:count], draft)), 0)]
+    require(bool(texts), f"there is no room for {CROWDS[-1]} short texts in a pass; give it a larger cache")
     sequences = [bench.engine.open(text) for text in texts]
     together = [scores.logits.copy() for scores in bench.engine.forward([Work(each, draft) for each in sequences])]
     for sequence in sequences:

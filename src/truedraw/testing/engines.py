@@ -17,7 +17,9 @@ from truedraw.testing import engine_room as room
 from truedraw.testing import engine_rows as rows
 from truedraw.testing import engine_texts as texts
 from truedraw.testing.bench import Bench
-from truedraw.testing.checks import Check
+from truedraw.testing.checks import Check, require
+
+LEAST_CONTEXT = 32  # tokens
 
 
 def engine_checks(make: Callable[[], Engine], tolerance: float = 0.0) -> list[Check]:
@@ -25,7 +27,8 @@ def engine_checks(make: Callable[[], Engine], tolerance: float = 0.0) -> list[Ch
 
     tolerance: greatest total variation between the laws of one row computed in two ways; 0 asks for equal bits, which
     seeded texts that do not depend on the drafts need. Make the engine with a small cache: then pages that are not
-    given back are noticed, and passes that have no room are tried. Some checks make a second engine beside the first.
+    given back are noticed, and passes that have no room are tried, but with a context of LEAST_CONTEXT tokens at least
+    and room for 8 short texts. Some checks make a second engine beside the first.
     """
     checks: dict[str, Callable[[Bench], None]] = {
         "sizes": rows.sizes,
@@ -57,6 +60,8 @@ def engine_checks(make: Callable[[], Engine], tolerance: float = 0.0) -> list[Ch
 def _run(make: Callable[[], Engine], tolerance: float, look: Callable[[Bench], None]) -> None:
     engine = make()
     try:
+        found = engine.context_length
+        require(found >= LEAST_CONTEXT, f"a context of {found} tokens cannot be checked; give {LEAST_CONTEXT} or more")
         look(Bench(engine, tolerance, make))
     finally:
         engine.close()

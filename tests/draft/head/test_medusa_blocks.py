@@ -142,11 +142,13 @@ def test_fewer_tokens_by_a_map_in_any_order(tmp_path, every) -> None:
     check(file, held, rows)
 
 
+@pytest.mark.parametrize("named", ["both", "d2t", "t2d"])
 @pytest.mark.parametrize("shared", [False, True])
-def test_fewer_tokens_of_speculators(tmp_path, shared) -> None:
+def test_fewer_tokens_of_speculators(tmp_path, shared, named) -> None:
     output = np.random.default_rng(2).normal(size=(VOCAB, WIDTH)).astype(np.float32)
     held = tensors(rows=0 if shared else len(KNOWN))
     maps = {"d2t": OFFSETS, "t2d": np.isin(np.arange(VOCAB), KNOWN)}
+    maps = {name: each for name, each in maps.items() if named in ("both", name)}
     folder = write(tmp_path / "m", SPECULATORS, {**held, **maps}, original_lm_head=shared, **FEWER)
     file = open_medusa(folder, VOCAB)
     np.testing.assert_array_equal(file.tokens, KNOWN)
@@ -220,7 +222,7 @@ def test_tensors_that_are_missing_or_others(tmp_path, held, said) -> None:
     ({"medusa_fc_bias": "yes"}, "medusa_fc_bias is 'yes', not true or false"),
     ({"original_lm_head": 1}, "original_lm_head is 1, not true or false"),
     ({"truncated_vocab_size": VOCAB + 1}, "51 tokens are drafted of a vocabulary of 50"),
-    ({"truncated_vocab_size": 8}, "drafts 8 tokens and lacks the tensor that names them: d2t or token_map"),
+    ({"truncated_vocab_size": 8}, "drafts 8 tokens and lacks the tensor that names them: d2t, t2d or token_map"),
     ({"truncated_vocab_size": -8}, "truncated_vocab_size is -8"),
 ])  # fmt: skip
 def test_configs_that_cannot_be_meant(tmp_path, changes, said) -> None:

@@ -141,11 +141,11 @@ class MedusaBlocks:
             return np.arange(said.known)
         if TOKENS in tensors:
             ids = tensors.integers(TOKENS, said.known)
-            tensors.check_ids(TOKENS, ids, said.vocab_size)
+            tensors.check_ids(TOKENS, ids, said.vocab_size, said.known)
             return ids
-        if TO_TARGET not in tensors:
+        if TO_TARGET not in tensors and TO_DRAFT not in tensors:
             raise BadFile(f"{tensors.path} drafts {said.known} tokens and lacks the tensor that names them: "
-                          f"{TO_TARGET} or {TOKENS}; fetch it again")  # fmt: skip
+                          f"{TO_TARGET}, {TO_DRAFT} or {TOKENS}; fetch it again")  # fmt: skip
         return tensors.drafted(said.known, said.vocab_size)
 
 
