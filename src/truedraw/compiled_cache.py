@@ -10,7 +10,9 @@ import os
 import pickle
 from collections.abc import Callable
 from contextlib import suppress
+from glob import escape
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile
@@ -33,13 +35,15 @@ class SafeCache(FunctionCache):  # type: ignore[misc]
 
 
 class SafeFiles(IndexDataCacheFile):  # type: ignore[misc]
-    """A file's name follows from its key, and its digest stands in it."""
+    """A file's name follows from its key and from the sources, and its digest stands in it."""
 
     def save(self, key: Any, data: Any) -> None:
-        """The index comes last: what it names is there."""
-        name = self._name_of(key)
+        """The index comes last: what it names is there. With the first code of new sources that of old ones goes."""
+        name, known = self._name_of(key), self._load_index()
+        if not known:
+            self._remove_all()
         self._save_data(name, data)
-        self._save_index({**self._load_index(), key: name})
+        self._save_index({**known, key: name})
 
     def load(self, key: Any) -> Any:
         """None for what is not there or not whole."""
@@ -66,6 +70,12 @@ class SafeFiles(IndexDataCacheFile):  # type: ignore[misc]
         data: bytes = super()._dump(obj)
         return data + sha256(data).digest()
 
+    def _remove_all(self) -> None:
+        pattern = escape(str(self._data_name_pattern).partition("{")[0]) + "*.nbc"
+        for file in Path(self._cache_path).glob(pattern):
+            with suppress(OSError):
+                file.unlink()
+
     def _name_of(self, key: Any) -> str:
-        digest = sha256(repr(key).encode()).hexdigest()[:16]
+        digest = sha256(repr((key, self._source_stamp)).encode()).hexdigest()[:16]
         return str(self._data_name_pattern).replace("{number:d}", digest)

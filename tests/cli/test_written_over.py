@@ -56,6 +56,21 @@ def test_what_may_be_written(files):
     check_inputs_kept([Named("--prompt", "{not json", None), Named("--stop", "\0", None), Named("--html", "o", ())])
 
 
+@pytest.mark.parametrize("stop", [".", "~~~", "old.jsonl", "~nobody/x"])
+def test_a_text_is_no_name_of_a_file(cli, tmp_path, monkeypatch, stop):
+    monkeypatch.chdir(tmp_path)
+    Path("in.jsonl").write_text('{"prompt": "the cat"}\n')
+    given = "generate", "--input", "in.jsonl", "-m", "tabular", "--stop", stop, "--output", "old.jsonl"
+    for _ in range(2):
+        assert cli(*given, "--max-tokens", 2, "--seed", 1).code == 0
+
+
+def test_a_model_at_nobodys_home_is_told_as_any_other(cli):
+    done = cli("generate", "hi", "-m", "~nobody-at-all/x.gguf")
+    assert (done.code, done.out) == (2, "")
+    assert "there is no file or folder" in done.err
+
+
 @pytest.mark.parametrize("flag", ["--html", "--parquet", "--output"])
 @pytest.mark.parametrize("read", ["--prompts", "--config", "--grammar", "--speculative-config"])
 def test_a_sweep_keeps_what_it_reads(cli, tmp_path, flag, read):

@@ -31,7 +31,14 @@ class ModelFlags:
     """Which model, and how it computes."""
 
     model: Annotated[
-        str, flag("--model", "-m", help="Catalogue name, GGUF file, model folder or org/name.", rich_help_panel=MODEL)
+        str,
+        flag(
+            "--model",
+            "-m",
+            metavar="MODEL",
+            help="Catalogue name, GGUF file, model folder or org/name.",
+            rich_help_panel=MODEL,
+        ),
     ] = DEFAULT_MODEL
     engine: Annotated[
         str,
@@ -115,7 +122,12 @@ class ModelFlags:
     ] = None
     amateur: Annotated[
         str | None,
-        flag("--amateur", help="A worse model to sample in contrast to: contrastive decoding.", rich_help_panel=MODEL),
+        flag(
+            "--amateur",
+            metavar="MODEL",
+            help="A worse model to sample in contrast to: contrastive decoding.",
+            rich_help_panel=MODEL,
+        ),
     ] = None
     contrastive_alpha: Annotated[
         float | None,
@@ -164,6 +176,7 @@ class SpeculationFlags:
         str | None,
         flag(
             "--spec-model",
+            metavar="MODEL",
             help="A smaller model with the same tokenizer drafts: name, file or folder as for --model.",
             rich_help_panel=SPECULATION,
         ),

@@ -19,6 +19,10 @@ ORDER = ("COMMANDLINE", "ENVIRONMENT", "DEFAULT_MAP")
 """typer's names for the places that a value may be given in, what counts first before the others; the last: a file."""
 
 
+NAMES = "FILE", "DIR", "HEAD", "MODEL", "JSON"
+"""In the metavar of a flag that may name a file or a folder, alone or inside JSON."""
+
+
 @dataclass(frozen=True)
 class Flag:
     """A mark on a field: the option's names, its help, and what else typer should know."""
@@ -27,6 +31,11 @@ class Flag:
     help: str
     writes_over: tuple[str, ...] | None
     more: dict[str, Any]
+
+    @property
+    def reads(self) -> bool:
+        """Whether its value may name a file or a folder, as its help says."""
+        return any(word in str(self.more.get("metavar", "")) for word in NAMES)
 
 
 def flag(*names: str, help: str, writes_over: tuple[str, ...] | None = None, **more: Any) -> Flag:
@@ -50,7 +59,7 @@ def with_flags(verb: Callable[..., None]) -> Callable[..., None]:
 
     def command(**values: Any) -> None:
         context = values[context_name] if own else values.pop(context_name)
-        named = [Named(mark.names[0], values[name], mark.writes_over) for name, mark in marks.items()]
+        named = [Named(mark.names[0], values[name], mark.writes_over, mark.reads) for name, mark in marks.items()]
         for name, group in groups.items():
             mine = [field.name for field in fields(group) if field.name in values]
             places = {field: Sources(_sources(context, mine)) for field in _told(group)}

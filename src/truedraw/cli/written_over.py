@@ -14,17 +14,21 @@ PARTS = frozenset({".safetensors", ".gguf", ".bin", ".xml", ".pt", ".json", ".ji
 
 
 class Named(NamedTuple):
-    """A flag and its value; `over`: None where it writes nothing, else the flags whose files it may write over."""
+    """A flag and its value; `over`: None where it writes nothing, else the flags whose files it may write over.
+
+    `reads`: its value may be the name of something on the disk; that of any other flag is no name, whatever it says.
+    """
 
     flag: str
     value: Any
     over: tuple[str, ...] | None
+    reads: bool = True
 
 
 def check_inputs_kept(flags: Sequence[Named]) -> None:
     """Raises BadParameter where a flag would write over what another one reads."""
-    read = [(each.flag, path) for each in flags if each.over is None for path in _named(each.value)]
-    for flag, value, over in flags:
+    read = [(each.flag, path) for each in flags if each.over is None and each.reads for path in _named(each.value)]
+    for flag, value, over, _ in flags:
         if over is None or not isinstance(value, str | Path) or not _exists(Path(value)):
             continue
         for other, path in read:
@@ -51,8 +55,7 @@ def _holds(path: Path, file: Path) -> bool:
 def _named(value: Any) -> Iterator[Path]:
     """What is there under the names that a value holds, also inside JSON."""
     if isinstance(value, str | Path):
-        path = Path(value).expanduser()
-        if _exists(path):
+        if _exists(path := _expanded(value)):
             yield path
         elif isinstance(value, str) and value.lstrip().startswith("{"):
             yield from _named(_from_json(value))
@@ -68,6 +71,13 @@ def _from_json(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None  # whoever reads it says what is wrong
+
+
+def _expanded(value: str | Path) -> Path:
+    try:
+        return Path(value).expanduser()
+    except RuntimeError:  # ~ of nobody
+        return Path(value)
 
 
 def _exists(path: Path) -> bool:

@@ -30,11 +30,11 @@ def fingerprint(files: Iterable[Path], named: bool = True) -> str:
 class Contents:
     """A model's files, to ask whether they still hold what something was once made from.
 
-    They are read only where the system does not say that nobody has touched them since.
+    `files`: the weights of the model at `path`. They are read only where the system does not say that nobody has
+    touched them since.
     """
 
-    def __init__(self, path: Path) -> None:
-        files = sorted(path.glob("*.safetensors")) if path.is_dir() else [path]
+    def __init__(self, path: Path, files: Iterable[Path]) -> None:
         self._files = [file for file in files if file.is_file()]
         self.path = str(path.resolve())
 

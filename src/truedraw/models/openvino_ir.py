@@ -52,7 +52,7 @@ def ir_config(fields: Fields) -> ModelConfig:
     return ModelConfig(
         architecture=str(fields.get("model_type", "unknown")),
         vocab_size=fields.positive("vocab_size"),
-        context_length=fields.positive("max_position_embeddings"),
+        context_length=_context_length(fields),
         hidden_size=hidden,
         intermediate_size=fields.positive("intermediate_size", hidden),
         num_layers=fields.positive("num_hidden_layers"),
@@ -68,11 +68,26 @@ def ir_config(fields: Fields) -> ModelConfig:
     )
 
 
+def _context_length(fields: Fields) -> int:
+    """Up to the end of a sliding window all texts are treated alike, whatever becomes of a graph's own mask."""
+    longest = fields.positive("max_position_embeddings")
+    kinds = fields.get("layer_types", [])
+    slides = "sliding_attention" in kinds if isinstance(kinds, list) and kinds else True
+    if fields.get("sliding_window") is None or fields.get("use_sliding_window") is False or not slides:
+        return longest
+    return min(longest, fields.positive("sliding_window"))
+
+
 def _check_graph(graph: Path, weights: Path) -> None:
     text = graph.read_bytes()
     if b"<net" not in text[:4096] or not text.rstrip().endswith(b"</net>"):
         raise BadModelFile(f"{graph} is not a whole OpenVINO graph; export or fetch it again")
-    spans = re.findall(rb'offset="(\d+)"[^>]*? size="(\d+)"', text)
-    end = max((int(offset) + int(size) for offset, size in spans), default=0)
+    end = max(map(_end, re.findall(rb"<data\b[^>]*>", text)), default=0)
     if end > weights.stat().st_size:
         raise BadModelFile(f"{weights} is truncated: {weights.stat().st_size} bytes of at least {end}; fetch it again")
+
+
+def _end(data: bytes) -> int:
+    """Of a constant in the .bin, by its element; 0 for one of anything else."""
+    offset, size = (re.search(rb"\b" + name + rb'="(\d+)"', data) for name in (b"offset", b"size"))
+    return int(offset[1]) + int(size[1]) if offset and size else 0

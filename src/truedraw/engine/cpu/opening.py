@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from truedraw.engine.constants.mapped import MappedConstants
+from truedraw.engine.cpu.ready_made import check_ready_made
 from truedraw.engine.openvino.cache import make_pool
 from truedraw.engine.openvino.compiling import Options, check, compile_checkpoint, converted
 from truedraw.engine.openvino.numerics import INVARIANT, Numerics, numerics
@@ -31,9 +32,18 @@ def open_runner(
     """And the constants, None where a ready-made graph has them; room: bytes of the cache, of these for idle pages."""
     if options.arithmetic.native:
         return _native(checkpoint, options, folder, room)
+    check(checkpoint, options)
+    if checkpoint.weights is None:
+        check_ready_made(checkpoint, folder, options.threads)
+    return paged_runner(checkpoint, options, folder, room)
+
+
+def paged_runner(
+    checkpoint: Checkpoint, options: Options, folder: Path, room: tuple[int, int]
+) -> tuple[Runner, MappedConstants | None]:
+    """The same by the runtime's own kernels."""
     compiled, constants = compile_checkpoint(checkpoint, options, folder)
-    pages = make_pool(compiled, *room)
-    return Runner(compiled, checkpoint.config, pages, keep=constants), constants
+    return Runner(compiled, checkpoint.config, make_pool(compiled, *room), keep=constants), constants
 
 
 def arithmetic_of(name: str, checkpoint: Checkpoint, weights: str) -> Numerics:

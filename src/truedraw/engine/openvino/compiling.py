@@ -16,9 +16,11 @@ from truedraw.engine.openvino.core import core
 from truedraw.engine.openvino.graph import build, fix_rows
 from truedraw.engine.openvino.ir import read_ir
 from truedraw.engine.openvino.numerics import Numerics
-from truedraw.errors import BadParameter
+from truedraw.engine.openvino.stateful import reason
+from truedraw.errors import BadModelFile, BadParameter
 from truedraw.models import Checkpoint
 from truedraw.models.fingerprint import Contents
+from truedraw.models.safetensors_weights import weight_files
 from truedraw.protocol import ModelConfig
 from truedraw.sampling.ranges import THREADS
 
@@ -52,9 +54,16 @@ def compile_checkpoint(checkpoint: Checkpoint, options: Options, folder: Path) -
     check(checkpoint, options)
     if checkpoint.weights is None:
         properties = options.arithmetic.properties(options.threads)
-        return core().compile_model(read_ir(checkpoint), "CPU", properties), None
+        return _compiled(checkpoint, read_ir(checkpoint), properties), None
     constants = converted(checkpoint, options.policy, folder)
     return compile_graph(checkpoint.config, constants, options), constants
+
+
+def _compiled(checkpoint: Checkpoint, model: Any, properties: dict[str, Any]) -> Any:
+    try:
+        return core().compile_model(model, "CPU", properties)
+    except RuntimeError as error:
+        raise BadModelFile(f"{checkpoint.path} does not compile: {reason(error)}; export it again") from error
 
 
 def compile_graph(
@@ -77,7 +86,8 @@ def converted(checkpoint: Checkpoint, policy: str, folder: Path) -> MappedConsta
     assert checkpoint.weights is not None
     parts = [checkpoint.fingerprint, policy, str(STORE_VERSION)]
     key = sha256("\0".join(parts).encode()).hexdigest()[:32]
-    contents = Contents(checkpoint.path)
+    path = checkpoint.path
+    contents = Contents(path, weight_files(path) if path.is_dir() else [path])
     origin = Origin(contents.path, policy, STORE_VERSION)
     source = Source(ConvertedConstants(checkpoint.weights, policy), contents, origin)
     return open_stored(folder, key, checkpoint.config, source, before=checkpoint.check_contents)

@@ -9,9 +9,9 @@ import numpy as np
 from truedraw.engine.openvino.graph import ROW_INPUTS
 from truedraw.engine.openvino.nodes import named, parameter, take_rows
 from truedraw.engine.openvino.paging import PAGED, SHARED
+from truedraw.engine.openvino.stateful import read_graph, reason
 from truedraw.errors import UnsupportedModel
 from truedraw.models import Checkpoint
-from truedraw.models.openvino_ir import GRAPH
 
 FED = {"input_ids", "position_ids", *(name for name, _, _ in SHARED), *ROW_INPUTS}
 
@@ -21,18 +21,18 @@ def read_ir(checkpoint: Checkpoint) -> Any:
 
     Raises UnsupportedModel where the folder holds no decoder that can be paged.
     """
-    import openvino as ov
     from openvino._offline_transformations import paged_attention_transformation
 
-    model = ov.Core().read_model(checkpoint.path / GRAPH)  # which loads no plug-in, see core.py
+    model = read_graph(checkpoint.path)
     try:
         paged_attention_transformation(model, allow_qq_bias=True)
     except RuntimeError as error:
         raise UnsupportedModel(
-            f"{checkpoint.path} cannot be run page by page ({str(error).splitlines()[-1]}); "
+            f"{checkpoint.path} cannot be run page by page ({reason(error)}); "
             "export it as a stateful text-generation model"
         ) from error
     _check_inputs(checkpoint, model)
+    _keep_logits(checkpoint, model)
     _look_up_rows(checkpoint, model)
     model.validate_nodes_and_infer_types()
     return model
@@ -47,6 +47,23 @@ def _check_inputs(checkpoint: Checkpoint, model: Any) -> None:
             + (f"its inputs {', '.join(strange)} are unknown" if strange else "it has no input_ids or no cache")
             + "; export it for text generation with a cache"
         )
+
+
+def _keep_logits(checkpoint: Checkpoint, model: Any) -> None:
+    """No other output, and no state but the cache, which alone belongs to one text."""
+    wanted = _logits(model).get_node()
+    for result in model.get_results():
+        if result.get_friendly_name() != wanted.get_friendly_name():
+            model.remove_result(result)
+    if any(node.get_type_name() == "ReadValue" for node in model.get_ops()):
+        raise UnsupportedModel(
+            f"{checkpoint.path} keeps something of a text beside the cache of its attention, as recurrent layers and "
+            "convolutions do, which cannot be run page by page; the engine pytorch runs the model it was made from"
+        )
+
+
+def _logits(model: Any) -> Any:
+    return model.output("logits") if "logits" in _output_names(model) else model.outputs[0]
 
 
 def _look_up_rows(checkpoint: Checkpoint, model: Any) -> None:
@@ -70,8 +87,7 @@ def _taken(output: Any, rows: Any) -> Any:
 
 def _head(checkpoint: Checkpoint, model: Any) -> Any:
     """The last MatMul before the output, which is named `logits`."""
-    result = model.output("logits") if "logits" in _output_names(model) else model.outputs[0]
-    node = result.get_node().input_value(0).get_node()
+    node = _logits(model).get_node().input_value(0).get_node()
     named(node, "logits")
     while node.get_type_name() != "MatMul":
         if node.get_input_size() == 0:

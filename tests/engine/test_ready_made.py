@@ -1,0 +1,175 @@
+"""A ready-made graph is run page by page where that computes the same, and is refused where it does not."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from shutil import copytree
+
+import numpy as np
+import openvino as ov
+import pytest
+from openvino import opset13 as op
+from openvino.op.util import Variable, VariableInfo
+
+from engine.decoder import RandomWeights
+from models.tiny_models import byte_tokenizer, tiny_config
+from truedraw.bench.peers import exported
+from truedraw.bench.peers.exported import UNSEEN, Exporter, write_ir
+from truedraw.engine.cpu import CPUEngine, ready_made
+from truedraw.errors import BadModelFile, UnsupportedModel
+from truedraw.generate.loading import load
+from truedraw.models import open_checkpoint
+from truedraw.protocol import Work
+
+CONFIG = tiny_config(head_dim=32)
+CAUSAL = Exporter._causal
+
+
+def written(folder: Path) -> Path:
+    write_ir(folder, CONFIG, RandomWeights(CONFIG), int8=False)
+    byte_tokenizer().save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def loaded(folder: Path, cache: Path) -> CPUEngine:
+    return CPUEngine.load(open_checkpoint(folder), cache=cache, cache_bytes=8 << 20)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    return written(tmp_path_factory.mktemp("ir") / "plain")
+
+
+def integers(*numbers: int):
+    return op.constant(np.array(numbers, np.int64))
+
+
+def window(self, k):
+    """Four tokens."""
+    length = op.gather(op.shape_of(k), integers(2), integers(0))
+    begin, step = (op.constant(np.int64(number)) for number in (0, 1))
+    keys = op.unsqueeze(op.range(begin, op.squeeze(length, integers(0)), step, "i64"), integers(0, 1, 2))
+    seen = op.less_equal(keys, op.subtract(op.unsqueeze(self._positions, integers(1, 3)), integers(4)))
+    return op.add(CAUSAL(self, k), op.select(seen, op.constant(np.float32(UNSEEN)), op.constant(np.float32(0))))
+
+
+def both_directions(self, k):
+    return op.multiply(CAUSAL(self, k), op.constant(np.float32(0)))
+
+
+@pytest.mark.parametrize("mask", [window, both_directions])
+def test_a_graph_with_a_mask_of_its_own_is_refused(tmp_path, monkeypatch, mask) -> None:
+    monkeypatch.setattr(exported.Exporter, "_causal", mask)
+    folder = written(tmp_path / "m")
+    for _ in range(2):  # nothing of it is kept
+        with pytest.raises(UnsupportedModel, match="cannot be run page by page: its attention is not plainly causal"):
+            loaded(folder, tmp_path / "cache")
+
+
+def test_what_was_found_equal_is_not_compared_again(plain, tmp_path, monkeypatch) -> None:
+    loaded(plain, tmp_path).close()
+    monkeypatch.setattr(ready_made, "last_logits", lambda *_: pytest.fail("it was run again"))
+    loaded(plain, tmp_path).close()
+
+
+@pytest.mark.parametrize(
+    ("said", "context"),
+    [
+        ({"sliding_window": 16}, 16),
+        ({"sliding_window": 16, "layer_types": ["full_attention", "sliding_attention"]}, 16),
+        ({"sliding_window": 16, "layer_types": ["full_attention"] * 2}, CONFIG.context_length),
+        ({"sliding_window": 16, "use_sliding_window": False}, CONFIG.context_length),
+        ({"sliding_window": None}, CONFIG.context_length),
+        ({"sliding_window": 1 << 20}, CONFIG.context_length),
+    ],
+)
+def test_a_window_ends_the_context(plain, tmp_path, said, context) -> None:
+    """A graph that honours it or not computes the same until there."""
+    folder = copytree(plain, tmp_path / "m")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | said))
+    assert open_checkpoint(folder).config.context_length == context
+
+
+def changed(plain: Path, folder: Path, change) -> Path:
+    copytree(plain, folder)
+    model = ov.Core().read_model(plain / "openvino_model.xml")
+    change(model)
+    ov.save_model(model, folder / "openvino_model.xml", compress_to_fp16=False)
+    return folder
+
+
+def head_of(model):
+    node = model.output("logits").get_node().input_value(0).get_node()
+    while node.get_type_name() != "MatMul":
+        node = node.input_value(0).get_node()
+    return node
+
+
+def keep_a_mean(model) -> None:
+    """As a recurrent layer does."""
+    about = VariableInfo()
+    about.data_shape, about.data_type = ov.PartialShape([1, 1, CONFIG.hidden_size]), ov.Type.f32
+    about.variable_id = "mean"
+    variable, head = Variable(about), head_of(model)
+    hidden = head.input_value(0)
+    old = op.read_value(op.constant(np.zeros((1, 1, CONFIG.hidden_size), np.float32)), variable)
+    new = op.add(old, op.reduce_mean(hidden, integers(0, 1), True))
+    head.input(0).replace_source_output(op.add(hidden, new).output(0))
+    model.add_sinks([op.assign(new, variable)])
+    model.add_variables([variable])
+
+
+def test_a_graph_that_keeps_more_of_a_text_than_its_cache_is_refused(plain, tmp_path) -> None:
+    folder = changed(plain, tmp_path / "m", keep_a_mean)
+    with pytest.raises(UnsupportedModel, match="keeps something of a text beside the cache of its attention"):
+        loaded(folder, tmp_path / "cache")
+
+
+def show_hidden(model) -> None:
+    result = op.result(head_of(model).input_value(0))
+    result.output(0).get_tensor().set_names({"hidden_states"})
+    model.add_results([result])
+
+
+def test_other_outputs_are_left_out(plain, tmp_path) -> None:
+    rows = []
+    for folder in (plain, changed(plain, tmp_path / "m", show_hidden)):
+        engine = loaded(folder, tmp_path / "cache")
+        rows.append(engine.forward([Work(engine.open([5, 6, 7]))])[0].logits.copy())
+        engine.close()
+    assert np.array_equal(*rows)
+
+
+def without_a_layer(text: str) -> str:
+    start = text.index("<layer ", len(text) // 3)
+    return text[:start] + text[text.index("</layer>", start) + len("</layer>") :]
+
+
+DAMAGE = {
+    "a layer is missing": without_a_layer,
+    "an unknown operation": lambda text: text.replace('type="MatMul"', 'type="MatMule"', 1),
+    "garbled": lambda text: text[: len(text) // 2] + "\0\0" + text[len(text) // 2 + 200 :],
+    "an unknown opset": lambda text: text.replace('version="opset1"', 'version="opset99"'),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_graph_is_named(plain, tmp_path, damage) -> None:
+    folder = copytree(plain, tmp_path / "m")
+    file = folder / "openvino_model.xml"
+    file.write_text(damage(file.read_text()))
+    with pytest.raises(BadModelFile, match=r"openvino_model.xml cannot be read: \S.*; export or fetch it again"):
+        load(folder, cache=tmp_path / "cache")
+
+
+def test_a_short_file_of_constants_is_named_whatever_the_order_of_attributes(plain, tmp_path) -> None:
+    folder = copytree(plain, tmp_path / "m")
+    graph, data = folder / "openvino_model.xml", folder / "openvino_model.bin"
+    graph.write_text(re.sub(r'offset="(\d+)"([^>]*?) size="(\d+)"', r'size="\3"\2 offset="\1"', graph.read_text()))
+    open_checkpoint(folder)
+    data.write_bytes(data.read_bytes()[: data.stat().st_size // 2])
+    with pytest.raises(BadModelFile, match="is truncated"):
+        open_checkpoint(folder)
