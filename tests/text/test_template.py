@@ -118,3 +118,56 @@ def test_half_a_surrogate_pair_is_no_character(message):
 
 def test_two_halves_side_by_side_are_one():
     assert render("{{ messages[0].content }}", [{"role": "user", "content": "\ud83d\ude00"}]) == "\ud83d\ude00"
+
+
+BROKEN = {
+    "break outside a loop": "{% break %}",
+    "loops too deep": "{% for a in [1] %}" * 25 + "{% endfor %}" * 25,
+    "ifs too deep": "{% if 1 %}" * 120 + "{% endif %}" * 120,
+    "too long a number": "{{ 10 ** 100000 }}",
+}
+
+
+@pytest.mark.parametrize("source", BROKEN.values(), ids=BROKEN)
+def test_whatever_is_wrong_with_a_template_is_one_clear_error(source):
+    with pytest.raises(BadInput, match=r"chat template (is broken|refused the conversation): \S"):
+        render(source)
+
+
+def test_what_is_nothing_is_left_out():
+    said = render("{{ messages[0].content }}{{ 'content' in messages[0] }}", CALL)
+    assert said == "False"
+
+
+CALL = [{"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": {}}}]}]
+
+
+def test_without_documents_there_are_none(byte_level):
+    tokenizer = Tokenizer(byte_level._tokenizer, chat_template="{{ documents is none }} {{ tools is none }}")
+    assert tokenizer.chat(HI) == "True True"
+
+
+def test_what_is_set_for_training_stays_there():
+    source = "{% set x = 1 %}{% generation %}{% set x = 2 %}{{ x }}{% endgeneration %}{{ x }}"
+    assert render(source) == "21"
+
+
+def test_templates_touch_nothing_of_the_callers(tmp_path):
+    file, words = tmp_path / "mine", ["a"]
+    file.write_text("mine")
+    with pytest.raises(
+        BadInput, match=r"message 0 holds PosixPath.*; templates are given texts, numbers, lists and objects"
+    ):
+        render("{{ messages[0].file.unlink() }}", [{**HI[0], "file": file}])
+    with pytest.raises(BadInput, match="thing holds <object"):
+        render("x", thing=object())
+    assert file.read_text() == "mine"
+    render("{% set x = words.__class__ %}x", words=words)
+    assert words == ["a"]
+
+
+def test_a_message_that_holds_itself_is_refused():
+    message = {"role": "user", "content": "hi"}
+    message["more"] = [message]
+    with pytest.raises(BadInput, match="message 0 is nested more than 64 deep, or holds itself"):
+        render("x", [message])

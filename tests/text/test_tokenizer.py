@@ -126,6 +126,32 @@ def test_a_chat_template_has_the_names_that_its_folder_gives(tmp_path, written):
     assert Tokenizer.of(open_checkpoint(folder)).chat([{"role": "user", "content": ""}]) == "|<|im_start|>"
 
 
+@pytest.mark.parametrize("file", ["tokenizer_config.json", "special_tokens_map.json"])
+@pytest.mark.parametrize("known", ["added_tokens", "vocabulary"])
+def test_special_tokens_that_are_named_by_their_text_alone(tmp_path, file, known):
+    """As transformers 5 writes them down; their ids are in tokenizer.json."""
+    folder = write_folder(tmp_path, tiny_config(), random_tensors(tiny_config()))
+    texts = json.loads((folder / "tokenizer.json").read_text())
+    ids = {each["content"]: each["id"] for each in texts["added_tokens"]}
+    if known == "vocabulary":
+        texts["added_tokens"] = []
+        (folder / "tokenizer.json").write_text(json.dumps(texts))
+    for name in ("tokenizer_config.json", "special_tokens_map.json"):
+        (folder / name).unlink(missing_ok=True)
+    (folder / file).write_text(json.dumps({"eos_token": {"content": "<|im_end|>"}, "bos_token": "<|im_start|>"}))
+    config = json.loads((folder / "config.json").read_text())
+    ours = {key: value for key, value in config.items() if not key.endswith("token_id")}
+    (folder / "config.json").write_text(json.dumps(ours))
+    found = open_checkpoint(folder).text
+    assert (found.bos_id, found.eos_ids) == (ids["<|im_start|>"], (ids["<|im_end|>"],))
+
+
+def test_a_byte_order_mark_is_no_part_of_a_template(tmp_path):
+    folder = write_folder(tmp_path, tiny_config(), random_tensors(tiny_config()))
+    (folder / "chat_template.jinja").write_bytes(b"\xef\xbb\xbfhello")
+    assert open_checkpoint(folder).text.chat_template == "hello"
+
+
 def test_ids_are_the_same_only_where_the_same_are_special():
     assert with_token("<x>").same_ids(with_token("<x>"))
     assert not with_token("<x>").same_ids(with_token("<x>", special=True))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 NO_TOKEN = -1
 MANY = 1 << 31
 LONGEST_ID = 12  # digits
+SPECIAL = "special_tokens_map.json"  # of older transformers; tokenizer_config.json counts first
 GENERATION = "generation_config.json"
-NAMED = ("bos_token", "eos_token", "pad_token", "unk_token")  # special tokens that chat templates write
+NAMED = tuple(
+    f"{kind}_token" for kind in ("bos", "eos", "pad", "unk", "cls", "sep", "mask")
+)  # special tokens that chat templates write
 SAMPLING_KEYS = (
     "temperature",
     "top_k",
@@ -35,9 +38,12 @@ def folder_text(folder: Path, config: dict[str, Any], vocab_size: int) -> TextPa
     """`config` is config.json's content; raises BadModelFile and UnsupportedModel."""
     if not (folder / "tokenizer.json").is_file():
         raise UnsupportedModel(f"{folder} has no tokenizer.json; save one with transformers' fast tokenizer")
-    tokenizer = read_json_if_there(folder / "tokenizer_config.json")
+    tokenizer = read_json_if_there(folder / SPECIAL) | read_json_if_there(folder / "tokenizer_config.json")
     generation = read_json_if_there(folder / GENERATION)
-    special = _SpecialIds(tokenizer, {folder / GENERATION: generation, folder / "config.json": config}, vocab_size)
+    known = cache(partial(_special_tokens, folder / "tokenizer.json", tokenizer))
+    special = _SpecialIds(
+        tokenizer, known, {folder / GENERATION: generation, folder / "config.json": config}, vocab_size
+    )
     return TextParts(
         load_tokenizer=partial(load_tokenizer, folder / "tokenizer.json"),
         chat_template=_chat_template(folder, tokenizer),
@@ -87,8 +93,11 @@ def token_ids(what: str, value: Any, vocab_size: int) -> list[int]:
 class _SpecialIds:
     """Where a folder names its special tokens: by id in two files, by text in a third."""
 
-    def __init__(self, tokenizer: dict[str, Any], sources: Mapping[Path, Mapping[str, Any]], vocab_size: int) -> None:
-        self.tokenizer, self.sources, self.vocab_size = tokenizer, sources, vocab_size
+    def __init__(
+        self, tokenizer: dict[str, Any], known: Callable[[], Mapping[str, int]],
+        sources: Mapping[Path, Mapping[str, Any]], vocab_size: int,
+    ) -> None:  # fmt: skip
+        self.tokenizer, self.known, self.sources, self.vocab_size = tokenizer, known, sources, vocab_size
 
     def ids(self, kind: str) -> tuple[int, ...]:
         """All of them: chat models often end a turn with another token than a document; raises BadModelFile."""
@@ -96,23 +105,28 @@ class _SpecialIds:
         limit = MANY if kind == "pad" else self.vocab_size  # many models pad with a token past the vocabulary
         for where, source in self.sources.items():
             found += token_ids(f"{where}: {kind}_token_id", source.get(f"{kind}_token_id"), limit)
-        named = [i for i in self._by_text(f"{kind}_token") if i < limit]
-        return tuple(dict.fromkeys(found + named))
+        text = _content(self.tokenizer.get(f"{kind}_token"))
+        named = None if text is None else self.known().get(text)
+        return tuple(dict.fromkeys(found + ([named] if named is not None and named < limit else [])))
 
-    def _by_text(self, key: str) -> list[int]:
-        text = _content(self.tokenizer.get(key))
-        added = self.tokenizer.get("added_tokens_decoder")
-        if text is None or not isinstance(added, dict):
-            return []
-        return [
-            int(i)
-            for i, entry in added.items()
-            if i.isascii()
-            and i.isdecimal()
-            and len(i) < LONGEST_ID
-            and isinstance(entry, dict)
-            and entry.get("content") == text
-        ]
+
+def _special_tokens(path: Path, tokenizer: Mapping[str, Any]) -> dict[str, int]:
+    """Ids by text: of tokenizer_config.json, or of tokenizer.json where that is silent, as of transformers 5."""
+    added = tokenizer.get("added_tokens_decoder")
+    if isinstance(added, dict):
+        entries = [(key, each.get("content")) for key, each in added.items() if isinstance(each, dict)]
+        return {text: int(key) for key, text in entries if isinstance(text, str) and _is_id(key)}
+    values = read_json(path)
+    model, listed = values.get("model"), values.get("added_tokens")
+    words = model.get("vocab") if isinstance(model, dict) else None
+    found = {text: i for text, i in words.items() if type(i) is int} if isinstance(words, dict) else {}
+    special = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    pairs = [(each.get("content"), each.get("id")) for each in special]
+    return found | {text: i for text, i in pairs if isinstance(text, str) and type(i) is int}
+
+
+def _is_id(key: str) -> bool:
+    return key.isascii() and key.isdecimal() and len(key) < LONGEST_ID
 
 
 def _content(token: Any) -> str | None:
@@ -126,7 +140,7 @@ def _chat_template(folder: Path, tokenizer: dict[str, Any]) -> str | None:
     file = folder / "chat_template.jinja"
     if file.exists():
         try:
-            return file.read_text("utf-8")
+            return file.read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise BadModelFile(f"{file} cannot be read as UTF-8 text: {error}") from error
     template = tokenizer.get("chat_template")

@@ -15,6 +15,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from truedraw.errors import BadInput
 from truedraw.text.characters import check_characters
 
+DEEPEST = 64  # levels of lists and objects in a message
 Clock = Callable[[], datetime]
 
 
@@ -23,10 +24,10 @@ class GenerationTag(Extension):
 
     tags = {"generation"}  # noqa: RUF012 - jinja2 declares it so
 
-    def parse(self, parser: Parser) -> list[nodes.Node]:
-        """The statements between the two tags."""
-        next(parser.stream)
-        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+    def parse(self, parser: Parser) -> nodes.Node:
+        """The statements between the two tags; what they set is theirs alone."""
+        line = next(parser.stream).lineno
+        return nodes.Scope(parser.parse_statements(("name:endgeneration",), drop_needle=True), lineno=line)
 
 
 class ChatTemplate:
@@ -41,19 +42,27 @@ class ChatTemplate:
         environment.globals["strftime_now"] = lambda layout: now().strftime(layout)
         try:
             self._template = environment.from_string(source)
-        except (TemplateError, RecursionError) as error:
-            raise BadInput(f"the model's chat template is broken: {error}") from error
+        except Exception as error:  # it came with the model, and not all that it can be wrong in is jinja's to find
+            raise BadInput(f"the model's chat template is broken: {_why(error)}") from error
 
     def render(self, messages: Sequence[Mapping[str, Any]], variables: Mapping[str, Any]) -> str:
-        """The text of a conversation; raises BadInput with what the template complained of."""
+        """The text of a conversation; raises BadInput with what the template complained of.
+
+        It is shown copies, of nothing but JSON's kinds: what a template calls can touch nothing of the caller's.
+        """
         for i, message in enumerate(messages):
             _check(i, message)
         if not messages:
             raise BadInput("the conversation is empty; give at least one message with role and content")
+        given = {name: plain(value, name) for name, value in variables.items()}
+        given["messages"] = [
+            {key: value for key, value in plain(message, f"message {i}").items() if value is not None}
+            for i, message in enumerate(messages)
+        ]
         try:
-            return self._template.render({**variables, "messages": [dict(message) for message in messages]})
+            return self._template.render(given)
         except Exception as error:  # a template can fail in any way, and it came with the model
-            raise BadInput(f"the model's chat template refused the conversation: {error}") from error
+            raise BadInput(f"the model's chat template refused the conversation: {_why(error)}") from error
 
 
 def _check(number: int, message: object) -> None:
@@ -66,7 +75,26 @@ def _check(number: int, message: object) -> None:
         raise BadInput(f"{what}, without content; give a text")
     if not isinstance(content, str | list | None):
         raise BadInput(f"{what}, whose content is no text; give a text")
-    check_characters(message, f"message {number}")
+
+
+def plain(value: Any, what: str, depth: int = 0) -> Any:
+    """A copy of JSON's kinds alone; raises BadInput for others and for what holds itself, BadPrompt for half a pair."""
+    if depth > DEEPEST:
+        raise BadInput(f"{what} is nested more than {DEEPEST} deep, or holds itself; give it flatter")
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str):
+        check_characters(value, what)
+        return str.__str__(value)
+    if isinstance(value, Mapping):
+        return {str(plain(key, what)): plain(each, what, depth + 1) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each, what, depth + 1) for each in value]
+    raise BadInput(f"{what} holds {value!r:.60}; templates are given texts, numbers, lists and objects alone")
+
+
+def _why(error: Exception) -> str:
+    return str(error) or type(error).__name__
 
 
 def _to_json(value: Any, ensure_ascii: bool = False, indent: int | None = None, **options: Any) -> str:

@@ -166,7 +166,8 @@ class Tokenizer:
     ) -> str:
         """The text of a conversation by the model's own template; encode it with add_special=False.
 
-        A message has "role" and "content". `variables` go to the template as they are. Raises BadInput.
+        A message has "role" and "content". `variables` go to the template as well; all are of JSON's kinds. Raises
+        BadInput.
         """
         if self._chat_template is None:
             raise BadInput("the model has no chat template; give a plain prompt, or choose an instruct model")
@@ -179,7 +180,13 @@ class Tokenizer:
             "eos_token": self._text(next(iter(self.eos_ids), None)),
             **self._template_names,
         }
-        given = {"tools": tools, "add_generation_prompt": add_generation_prompt, **names, **variables}
+        given = {
+            "tools": tools,
+            "documents": None,
+            "add_generation_prompt": add_generation_prompt,
+            **names,
+            **variables,
+        }
         return self._rendered.render(messages, given)
 
     def _text(self, token: int | None) -> str:
