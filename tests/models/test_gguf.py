@@ -316,3 +316,31 @@ def _patch(path, position, data):
     content = bytearray(path.read_bytes())
     content[position : position + len(data)] = data
     path.write_bytes(content)
+
+
+@pytest.mark.parametrize(("number", "said"), [
+    (b"\0\0\0\3", "in big-endian order"), (b"\0\0\0\2", "in big-endian order"), (b"\1\0\0\0", "of version 1"),
+    (b"\4\0\0\0", "of version 4"),
+])  # fmt: skip
+def test_other_forms_of_the_format_are_told_apart_from_damage(tmp_path, number, said):
+    whole = write_gguf(tmp_path / "m.gguf", tiny_config("qwen2"), random_tensors(tiny_config("qwen2"))).read_bytes()
+    (tmp_path / "m.gguf").write_bytes(whole[:4] + number + whole[8:])
+    with pytest.raises(UnsupportedModel, match=f"{said}; versions 2 and 3 in little-endian order can be read: fetch"):
+        open_checkpoint(tmp_path / "m.gguf")
+
+
+@pytest.mark.parametrize(("metadata", "said"), [
+    ({"tokenizer.ggml.padding_token_id": 0xFFFFFFFF}, None), ({"tokenizer.ggml.padding_token_id": 10**6}, None),
+    ({"tokenizer.ggml.eot_token_id": 0xFFFFFFFF}, None), ({"tokenizer.ggml.eot_token_id": 10**6}, "eot_token_id is"),
+    ({"tokenizer.ggml.add_bos_token": "false"}, "add_bos_token of another type than it should be"),
+    ({"qwen2.attention.causal": True}, None), ({"qwen2.attention.causal": False}, "attention.causal = False is not"),
+    ({"split.count": 0}, None), ({"split.count": 1}, None), ({"split.count": 2}, "one part of several"),
+])  # fmt: skip
+def test_what_metadata_may_say(tmp_path, metadata, said):
+    config = tiny_config("qwen2")
+    path = write_gguf(tmp_path / "m.gguf", config, random_tensors(config), GGUFOptions(metadata=metadata))
+    if said is None:
+        assert open_checkpoint(path).text.eos_ids == (2, 0)
+        return
+    with pytest.raises((BadModelFile, UnsupportedModel), match=said):
+        open_checkpoint(path)

@@ -192,11 +192,51 @@ def test_a_file_that_the_engine_would_open_only_later_is_looked_at_when_it_is_pu
     """As one of another architecture, which this reader leaves to torch."""
     cut = Hub.folder / "model.safetensors"
     cut.write_bytes(cut.read_bytes()[:-9])
-    leaves = "open_folder=lambda name, folder: SimpleNamespace(kind='huggingface', path=folder)"
-    said, _ = fetch(hub, "org/tiny", tmp_path / "cache", "from types import SimpleNamespace", leaves)
+    leaves = "open_folder=lambda name, folder: N(kind='huggingface', path=folder, text=N(load_tokenizer=list))"
+    said, _ = fetch(hub, "org/tiny", tmp_path / "cache", "from types import SimpleNamespace as N", leaves)
     assert said.startswith("BadModelFile")
     assert "model.safetensors has " in said
     assert not (tmp_path / "cache" / "models" / "org--tiny").exists()
+
+
+def test_a_cut_tokenizer_is_not_kept(hub, tmp_path):
+    cut = Hub.folder / "tokenizer.json"
+    cut.write_bytes(cut.read_bytes()[:500])
+    said, _ = fetch(hub, "org/tiny", tmp_path / "cache")
+    assert said.startswith("BadModelFile org/tiny/tokenizer.json is not JSON")
+    assert not (tmp_path / "cache" / "models" / "org--tiny").exists()
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
+def test_damage_that_leaves_a_file_as_long_as_it_was_is_noticed_when_it_is_pulled(hub, tmp_path, name):
+    fetch(hub, "org/tiny", tmp_path / "cache")
+    file = tmp_path / "cache" / "models" / "org--tiny" / name
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-9] + b" " * 9)
+    assert fetch(hub, "org/tiny", tmp_path / "cache", options="verify=True")[0].startswith("found")
+    assert file.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        (["a.gguf", "README.md"], "holds GGUF files (a.gguf); fetch one with `hf download org/tiny FILE"),
+        ([f"{i}.gguf" for i in range(9)], "(0.gguf, 1.gguf, 2.gguf, 3.gguf, ...)"),
+        (
+            ["config.json", "pytorch_model.bin"],
+            "neither config.json with *.safetensors nor an OpenVINO IR; a model whose",
+        ),
+        (["onnx/model.safetensors"], "neither config.json with *.safetensors"),
+        ([], "neither config.json with *.safetensors"),
+    ],
+)
+def test_what_no_engine_opens_is_not_fetched(hub, tmp_path, monkeypatch, files, said):
+    monkeypatch.setattr(Hub, "files", lambda self: list(map(Path, files)))
+    Hub.log.clear()
+    found, _ = fetch(hub, "org/tiny", tmp_path / "cache")
+    assert found.startswith("UnsupportedModel org/tiny holds ")
+    assert said in found
+    assert not [path for path in Hub.log if "/resolve/" in path]
 
 
 @pytest.mark.parametrize("error", [
@@ -206,7 +246,7 @@ def test_a_file_that_the_engine_would_open_only_later_is_looked_at_when_it_is_pu
 def test_whatever_the_hub_package_raises_is_one_error(tmp_path, error):
     """It speaks HTTP with packages of its own, whose errors are theirs."""
     prepare = (
-        f"import huggingface_hub; huggingface_hub.snapshot_download = lambda *a, **k: (_ for _ in ()).throw({error})"
+        f"import huggingface_hub; huggingface_hub.HfApi.model_info = lambda *a, **k: (_ for _ in ()).throw({error})"
     )
     said, _ = fetch("http://127.0.0.1:9", "org/tiny", tmp_path / "cache", prepare)
     assert said.startswith("PullError org/tiny could not be fetched from the hub: ")

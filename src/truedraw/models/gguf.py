@@ -9,7 +9,7 @@ from truedraw.models.checkpoint import Checkpoint, TextParts
 from truedraw.models.fingerprint import fingerprint
 from truedraw.models.gguf_config import gguf_config
 from truedraw.models.gguf_file import GGUFFile, read_gguf
-from truedraw.models.gguf_tokenizer import build_tokenizer, check_tokenizer, describe_tokenizer
+from truedraw.models.gguf_tokenizer import build_tokenizer, check_tokenizer, describe_tokenizer, token_id
 from truedraw.models.gguf_weights import GGUFWeights
 
 if TYPE_CHECKING:
@@ -55,16 +55,15 @@ def _text(file: GGUFFile) -> TextParts:
     return TextParts(
         load_tokenizer=_TokenizerOnce(file),
         chat_template=metadata.get("tokenizer.chat_template"),
-        bos_id=metadata.get("tokenizer.ggml.bos_token_id"),
+        bos_id=token_id(file, "bos"),
         eos_ids=_eos_ids(file),
-        pad_id=metadata.get("tokenizer.ggml.padding_token_id"),
+        pad_id=token_id(file, "padding"),
         description=describe_tokenizer(file),
     )
 
 
 def _eos_ids(file: GGUFFile) -> tuple[int, ...]:
-    keys = [f"tokenizer.ggml.{kind}_token_id" for kind in ("eos", "eot", "eom")]
-    named = [file.metadata[key] for key in keys if key in file.metadata]
+    named = [i for i in (token_id(file, kind) for kind in ("eos", "eot", "eom")) if i is not None]
     tokens = file.metadata.get("tokenizer.ggml.tokens", [])
     types = file.metadata.get("tokenizer.ggml.token_type", [])
     known = [

@@ -79,6 +79,7 @@ def _refuse_the_rest(fields: Fields) -> None:
     for key in NEVER:
         fields.refuse(key)
     fields.refuse("rope.scaling.attn_factor", (None, 0, 1))
+    fields.refuse("attention.causal", (None, True))
     fields.refuse_window("attention.sliding_window", fields.positive("context_length"))
 
 

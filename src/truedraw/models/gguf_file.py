@@ -23,7 +23,8 @@ from truedraw.models.ggml_types import Storage, storage_of
 from truedraw.models.gguf_cursor import Cursor
 
 MAGIC = b"GGUF"
-VERSIONS = (2, 3)
+VERSIONS, VERSION_BYTES = (2, 3), 4
+NEVER_VERSION = 100  # what is no version but damage
 ALIGNMENT = 32  # bytes, where the metadata are silent
 MAX_DIMENSIONS = 4  # of a ggml tensor
 LEAST_PAIR_BYTES, LEAST_TENSOR_BYTES = 13, 24  # an empty name and the smallest entry
@@ -70,16 +71,32 @@ def read_gguf(path: Path) -> GGUFFile:
             if start != MAGIC:
                 raise BadModelFile(f"{path} is not a GGUF file: it starts with {start!r}; give a .gguf file")
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                metadata, tensors = _whole_head(Cursor(data, len(MAGIC)))
+                _check_version(path, data)
+                metadata, tensors = _whole_head(Cursor(data, len(MAGIC) + VERSION_BYTES))
     except OSError as error:
         raise BadModelFile(f"{path} cannot be read: {error.strerror or error}") from error
     except ValueError as error:
-        if isinstance(error, BadModelFile):
+        if isinstance(error, BadModelFile | UnsupportedModel):
             raise
         raise BadModelFile(f"{path} is broken or truncated: {error}; fetch it again") from error
-    if metadata.get("split.count", 1) != 1:
+    if metadata.get("split.count", 1) not in (0, 1):
         raise UnsupportedModel(f"{path} is one part of several; join them with llama-gguf-split --merge")
     return GGUFFile(path, metadata, tensors)
+
+
+def _check_version(path: Path, data: mmap.mmap) -> None:
+    """Raises UnsupportedModel for one that fetching again would not change, ValueError for none."""
+    number = data[len(MAGIC) : len(MAGIC) + VERSION_BYTES]
+    version, swapped = (int.from_bytes(number, order) for order in ("little", "big"))
+    if version in VERSIONS or len(number) < VERSION_BYTES:
+        return
+    if swapped not in VERSIONS and not 0 < version < NEVER_VERSION:
+        raise ValueError(f"version {version}")
+    found = "in big-endian order" if swapped in VERSIONS else f"of version {version}"
+    raise UnsupportedModel(
+        f"{path} is a GGUF file {found}; versions 2 and 3 in little-endian order can be read: fetch such a one, or "
+        "convert the model again with a current llama.cpp"
+    )
 
 
 def _whole_head(cursor: Cursor) -> tuple[dict[str, Any], dict[str, TensorInfo]]:
@@ -91,9 +108,6 @@ def _whole_head(cursor: Cursor) -> tuple[dict[str, Any], dict[str, TensorInfo]]:
 
 
 def _head(cursor: Cursor) -> tuple[dict[str, Any], dict[str, TensorInfo]]:
-    version = cursor.scalar("<I")
-    if version not in VERSIONS:
-        raise ValueError(f"version {version}, where 2 and 3 (little endian) can be read")
     num_tensors, num_pairs = cursor.count(LEAST_TENSOR_BYTES), cursor.count(LEAST_PAIR_BYTES)
     metadata = dict(cursor.pair() for _ in range(num_pairs))
     lines = [_line(cursor) for _ in range(num_tensors)]

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 PREFIX = "tokenizer.ggml."
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED = 1, 2, 3, 4  # token types of the GGUF specification
-SHAPES = {f"{PREFIX}model": str, f"{PREFIX}pre": str, f"{PREFIX}token_type": list, "tokenizer.chat_template": str}
+NONE = (-1, 0xFFFFFFFF)  # an id of no token, as some converters write it
+SWITCHES = ("add_bos_token", "add_eos_token", "add_space_prefix")
+SHAPES = {f"{PREFIX}model": str, f"{PREFIX}pre": str, f"{PREFIX}token_type": list, "tokenizer.chat_template": str} | {
+    f"{PREFIX}{key}": bool for key in SWITCHES
+}
 """What is looked at without further checks."""
 SPACE = "▁"  # SentencePiece's visible space
 
@@ -40,6 +44,9 @@ def check_tokenizer(file: GGUFFile) -> None:
     tokens = _table(fields, "tokens", str)
     if len(set(tokens)) != len(tokens):
         raise BadModelFile(f"{file.path}: the vocabulary names a token twice; fetch the file again")
+    types = fields.get("token_type", tokens)
+    if len(types) != len(tokens):
+        raise BadModelFile(f"{file.path}: {len(types)} types for {len(tokens)} tokens; fetch the file again")
     for key in ("bos", "eos", "eot", "eom", "unknown", "padding"):
         _token(fields, key, tokens)
 
@@ -148,10 +155,17 @@ def _table(fields: Fields, key: str, kind: type) -> list[Any]:
     return table
 
 
+def token_id(file: GGUFFile, key: str) -> int | None:
+    """Of "bos", "eos" and so on, where the file names one; for a file that `check_tokenizer` has passed."""
+    i = _fields(file).get(f"{key}_token_id")
+    is_none = i is None or i in NONE or (key == "padding" and i >= len(file.metadata[f"{PREFIX}tokens"]))
+    return None if is_none else int(i)
+
+
 def _token(fields: Fields, key: str, tokens: list[str]) -> str | None:
     i = fields.get(f"{key}_token_id")
-    if i is None:
-        return None
+    if i is None or i in NONE or (key == "padding" and isinstance(i, int) and i >= len(tokens)):
+        return None  # a text that is never padded can do without
     if not isinstance(i, int) or not 0 <= i < len(tokens):
         raise BadModelFile(f"{fields.where}: {key}_token_id is {i!r}, but there are {len(tokens)} tokens")
     return tokens[i]

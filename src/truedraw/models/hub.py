@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from io import StringIO
 from pathlib import Path
 from socket import gaierror
 from ssl import SSLError
 from typing import Any
 
-from truedraw.errors import PullError, TruedrawError, UnknownModel
+from truedraw.errors import BadModelFile, PullError, TruedrawError, UnknownModel, UnsupportedModel
 from truedraw.models.cache import FULL, disk_errors, folder_name, models_folder, staging
 from truedraw.models.checkpoint import Progress
+from truedraw.models.openvino_ir import GRAPH
 from truedraw.models.pull import silent
+from truedraw.models.sums import has_its_sums, write_sums
 
 WANTED = ("*.json", "*.jinja", "*.safetensors", "openvino_model.xml", "openvino_model.bin")
 UNWANTED = ("*/*",)  # other formats and experiments live in subfolders
+WEIGHTS = re.compile(r"^[^/]+\.safetensors$|^openvino_model\.bin$")
+SHOWN = 4  # names of files in a message
 MAX_REASON = 300  # characters of an error from below that a message repeats
 OF_THE_DISK = (*FULL, errno.EROFS, errno.EACCES, errno.EIO, errno.EFBIG, errno.ENAMETOOLONG)
 NEVER = 1e9  # seconds between two drawings of a bar that nobody sees
@@ -49,7 +53,8 @@ def pull_from_hub(
         if found is None or (verify and _is_damaged(found, check)):
             folder = work / "model"
             _download(name, folder, progress or silent)
-            check(folder)
+            _check(name, folder, check)
+            write_sums(folder)
             if found is not None:
                 found.replace(work / "damaged")
             found = folder.replace(models / folder_name(name))
@@ -61,7 +66,15 @@ def _is_damaged(folder: Path, check: Callable[[Path], object]) -> bool:
         check(folder)
     except TruedrawError:  # it was none when it was fetched
         return True
-    return False
+    return not has_its_sums(folder)
+
+
+def _check(name: str, folder: Path, check: Callable[[Path], object]) -> None:
+    """What is wrong is said of the model's name: the folder is ours, and gone by then."""
+    try:
+        check(folder)
+    except (BadModelFile, UnsupportedModel) as error:
+        raise type(error)(str(error).replace(str(folder), name)) from error
 
 
 def _download(name: str, folder: Path, tell: Progress) -> None:
@@ -71,6 +84,7 @@ def _download(name: str, folder: Path, tell: Progress) -> None:
     except ImportError:
         raise PullError(f"{name} is a name on the hub, which needs an extra: pip install 'truedraw[hub]'") from None
     try:
+        _check_kind(name, [each.rfilename for each in huggingface_hub.HfApi().model_info(name).siblings or ()])
         huggingface_hub.snapshot_download(
             name,
             local_dir=folder,
@@ -78,6 +92,8 @@ def _download(name: str, folder: Path, tell: Progress) -> None:
             ignore_patterns=list(UNWANTED),
             tqdm_class=_bars(f"fetching {name}", tell),
         )
+    except UnsupportedModel:
+        raise
     except errors.GatedRepoError as error:
         raise PullError(f"{name} is gated: accept its terms on the hub, then log in with `hf auth login`") from error
     except errors.RepositoryNotFoundError as error:
@@ -88,6 +104,22 @@ def _download(name: str, folder: Path, tell: Progress) -> None:
         raise _not_fetched(name, error) from error
     except Exception as error:  # of whatever huggingface_hub speaks HTTP with
         raise _not_fetched(name, error) from error
+
+
+def _check_kind(name: str, files: Sequence[str]) -> None:
+    """Raises UnsupportedModel, before anything is fetched, for a model that no engine here could open."""
+    if any(file in files for file in (GRAPH, "config.json")) and any(map(WEIGHTS.search, files)):
+        return
+    packed = [file for file in files if file.endswith(".gguf")]
+    if packed:
+        raise UnsupportedModel(
+            f"{name} holds GGUF files ({', '.join(packed[:SHOWN])}{', ...' if len(packed) > SHOWN else ''}); fetch one "
+            f"with `hf download {name} FILE --local-dir .` and give its path"
+        )
+    raise UnsupportedModel(
+        f"{name} holds neither config.json with *.safetensors nor an OpenVINO IR; a model whose weights are pickles is "
+        "not read: save it with safe_serialization=True, or choose another"
+    )
 
 
 def _not_fetched(name: str, error: Exception) -> PullError:

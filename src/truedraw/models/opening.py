@@ -71,7 +71,9 @@ def locate(
 
 def _check_fetched(folder: Path, open_folder: OpenFolder) -> None:
     """Raises what is wrong with it, also where the engine that reads it would find that only later."""
-    if open_path(folder, open_folder=open_folder).kind == "huggingface":
+    found = open_path(folder, open_folder=open_folder)
+    found.text.load_tokenizer()
+    if found.kind == "huggingface":
         check_lengths(folder)
 
 
