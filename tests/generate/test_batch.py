@@ -11,7 +11,7 @@ from itertools import count
 
 import pytest
 
-from generate.interruptions import interrupted
+from generate.interruptions import between_once, interrupted
 from generate.paged_table import toy
 from truedraw import Model, SamplingParams
 from truedraw.control.fixed import FixedController
@@ -600,3 +600,57 @@ def test_what_is_no_request_ends_nothing(odd) -> None:
     assert [type(error) for error in errors] == [BadInput]
     assert "Request" in str(errors[0])
     assert {request.key for request, _ in found if request is not odd} == {"one", "two"}
+
+
+SHORT = {"max_tokens": 8, "ignore_eos": True, "speculative": False, "seed": 1}
+
+
+@pytest.mark.parametrize("what", ["run", "batch"])
+def test_what_closes_in_the_midst_of_a_pass_is_no_error_of_anybodys(model: Model, what: str) -> None:
+    """An observer here, as a signal handler might."""
+    batch = model.batch()
+    runs = [batch.add(text, **SHORT, observer=lambda *_: close()) for text in ("the cat", "the dog")]
+
+    def close() -> None:
+        (batch if what == "batch" else runs[0]).close()
+
+    assert len(list(batch.completed())) == 2
+    assert [run.error for run in runs] == [None, None]
+    assert runs[0].result().choices[0].finish_reason == "interrupted"
+    assert runs[1].result().choices[0].finish_reason == ("interrupted" if what == "batch" else "length")
+    batch.close()
+    assert model.generate("the cat", **SHORT).text
+
+
+@pytest.mark.parametrize("place", range(0, 400, 13))
+def test_a_handler_closes_wherever_a_pass_is(model: Model, place: int) -> None:
+    batch = model.batch()
+    runs = [batch.add(text, **SHORT, n=2) for text in ("the cat", "the dog")]
+    between_once(lambda: list(batch.completed()), place, batch.close)
+    assert [run.error for run in runs] == [None, None]
+    assert all(run.ended for run in runs)
+    assert batch.num_unfinished == 0
+
+
+def test_a_run_alone_that_is_closed_in_the_midst_of_its_pass(model: Model) -> None:
+    run = model.start("the cat", **SHORT, observer=lambda *_: run.close())
+    assert sum(len(done.tokens) for step in run for done in step) == 1
+    assert run.error is None
+    assert run.result().choices[0].finish_reason == "interrupted"
+
+
+def test_an_observer_that_begins_a_pass_harms_its_own_run_alone(model: Model) -> None:
+    with model.batch() as batch:
+        mine = batch.add("the dog", **SHORT, observer=lambda *_: batch.step())
+        other = batch.add("the cat", **SHORT)
+        assert len(list(batch.completed())) == 2
+    assert isinstance(mine.error, BadInput)
+    assert "in the midst of a pass" in str(mine.error)
+    assert (other.error, other.result().choices[0].finish_reason) == (None, "length")
+
+
+@pytest.mark.parametrize("given", [{"max_tokens": 3}, "x", 5])
+def test_parameters_in_one_object_are_sampling_params(model: Model, given: object) -> None:
+    for start in (model.generate, model.stream, model.start):
+        with pytest.raises(BadParameter, match=r"params: got .*; give SamplingParams, or the parameters by name"):
+            start("the cat", given)

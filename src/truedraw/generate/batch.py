@@ -77,7 +77,10 @@ class Batch(OnePlace):
 
     def step(self) -> bool:
         """Move everybody by one pass, or by what needs none; False where nothing is left to do."""
-        return self._scheduler.step()
+        more = self._scheduler.step()
+        if self._scheduler.is_closed:  # in the midst of that pass, or by another thread
+            self.close()
+        return more
 
     def completed(self) -> Iterator[Generation]:
         """Each request once, when it has ended, failed or been cancelled, until none is left; more may be added."""

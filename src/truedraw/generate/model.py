@@ -125,6 +125,8 @@ class Model(OnePlace):
             raise TypeError(f"give either SamplingParams or {', '.join(sampling)} by name, not both")
         if observer is not None and not callable(observer):
             raise BadParameter("observer", f"got {shown(observer)}; give a function, as protocol.Observer describes it")
+        if not isinstance(params, SamplingParams | None):
+            raise BadParameter("params", f"got {shown(params)}; give SamplingParams, or the parameters by name")
         given = self.params(**sampling) if params is None else params
         return Wish(prompt_ids(prompt, self.tokenizer, self.engine), given, self.speculation(speculative), observer)
 

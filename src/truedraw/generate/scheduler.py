@@ -92,7 +92,11 @@ class Scheduler:
     def step(self) -> bool:
         """One pass, or one round of what needs none; False where nothing is left to do."""
         with self._turns:
+            if self._is_passing:
+                raise BadInput("the batch is in the midst of a pass, and an observer cannot begin another one")
             more = self._step()
+            if self._closed:
+                self._close()
         if self._turns.put_off:
             self._turns.catch_up()
         return more
@@ -100,7 +104,8 @@ class Scheduler:
     def close(self) -> None:
         """Cancel everything and free it at once, after the pass that another thread may be computing.
 
-        Where an interruption comes in between, closing once more frees the rest.
+        What is called in the midst of a pass, a signal handler or an observer, closes it when the pass is over. Where
+        an interruption comes in between, closing once more frees the rest.
         """
         self._closed = True
         with self._turns:
@@ -154,13 +159,20 @@ class Scheduler:
         return done is not None or bool(self._crowd.waiting)  # behind jobs that could not begin
 
     def _close(self) -> None:
-        """May be repeated. What goes wrong with one job leaves no other behind."""
+        """May be repeated; in the midst of a pass, `step` does. What goes wrong with one job leaves no other behind."""
+        if self._is_passing:
+            return
         self._passes.close()
         self._take_in()
         with ExitStack() as stack:
             stack.callback(self._crowd.shared.clear)
             for job in reversed(tuple(self._jobs)):
                 stack.callback(self._finish, job)
+
+    @property
+    def _is_passing(self) -> bool:
+        running: bool = self._passes.gi_running  # type: ignore[attr-defined] # of every generator
+        return running
 
     def _take_in(self) -> None:
         """What was added, unless it has ended already."""

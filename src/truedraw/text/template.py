@@ -50,6 +50,8 @@ class ChatTemplate:
 
         It is shown copies, of nothing but JSON's kinds: what a template calls can touch nothing of the caller's.
         """
+        if not isinstance(messages, Sequence):
+            raise BadInput(f"the conversation is {messages!r:.60}; give a list of messages with role and content")
         for i, message in enumerate(messages):
             _check(i, message)
         if not messages:
