@@ -12,8 +12,9 @@ from truedraw.cli.main import command
 PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
 HEAD = """# Command line
 
-Text goes to stdout, everything about it to stderr. Exit codes: 0 done, 1 a check that failed, 2 bad use, 130 ended by
-ctrl-C. A flag counts before its twin in the environment, that before the file of `--config`, that before the default.
+Text goes to stdout, everything about it to stderr. Exit codes: 0 done, 1 a check that failed, 2 an error, which is one
+line on stderr, 130 ended by ctrl-C. A flag counts before its twin in the environment, that before the file of
+`--config`, that before the default. The twin of a flag that may be given several times holds one value a line.
 This page is written by `python tools/cli_page.py`.
 """
 

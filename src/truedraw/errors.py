@@ -1,7 +1,7 @@
 """Every error that truedraw raises on purpose.
 
 TruedrawError
-├── BadInput               what the caller gave cannot be used (also a ValueError); the command line exits with 2
+├── BadInput               what the caller gave cannot be used (also a ValueError)
 │   ├── BadParameter       a sampling or speculation parameter: `.parameter` names it
 │   ├── BadPrompt          an empty prompt, or one longer than the model's context
 │   ├── BadFile            a file that is missing, unreadable, or not what it should be
@@ -20,7 +20,7 @@ A message says what was given, what is allowed and what to do.
 
 
 class TruedrawError(Exception):
-    """The root: catch this to catch everything truedraw raises on purpose."""
+    """The root: catch this to catch everything truedraw raises on purpose. The command line exits with 2 for any."""
 
 
 class BadInput(TruedrawError, ValueError):

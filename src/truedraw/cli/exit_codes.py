@@ -1,4 +1,4 @@
-"""What the command line exits with, beside 0 for done, 1 for a failed check and 2 for bad use."""
+"""What the command line exits with, beside 0 for done, 1 for a failed check and 2 for an error."""
 
 import signal
 

@@ -182,7 +182,12 @@ class SpeculationFlags:
         ),
     ] = None
     spec_tokens: Annotated[
-        int | None, flag("--spec-tokens", help="Draft tokens a round at most.", rich_help_panel=SPECULATION)
+        int | None,
+        flag(
+            "--spec-tokens",
+            help="Draft tokens a round at most; 7 if not given, or the drafter's own number.",
+            rich_help_panel=SPECULATION,
+        ),
     ] = None
     speculative_config: Annotated[
         str | None,

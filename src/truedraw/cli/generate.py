@@ -35,7 +35,8 @@ truedraw generate -m ./model.gguf -n 8 --null - < prompt.txt
 
 truedraw generate --input prompts.jsonl --output samples.jsonl --seed 1
 
-Every flag has a twin in the environment: --max-tokens is TRUEDRAW_MAX_TOKENS. (TRUEDRAW_STOP holds one text a line.)
+Every flag has a twin in the environment: --max-tokens is TRUEDRAW_MAX_TOKENS. (That of a flag that may be given several
+times holds one value a line: TRUEDRAW_STOP.)
 """
 
 Prompt = Annotated[

@@ -1,6 +1,6 @@
 """The command line: verbs, errors and exit codes.
 
-0 done, 1 a check that failed, 2 bad use (one line on stderr, never a traceback), 130 ended by ctrl-C.
+0 done, 1 a check that failed, 2 an error (one line on stderr, never a traceback), 130 ended by ctrl-C.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from truedraw.cli.pipe import OutputError, quiet_pipe, stdout_to_nowhere
 from truedraw.errors import OutOfPages
 
 NO_NAMES = (ENAMETOOLONG, ELOOP)  # what no file system takes, wherever it was given
-BAD_USE = 2
+ERROR = 2
 PROGRAM = "truedraw"
 
 app = typer.Typer(
@@ -79,12 +79,12 @@ def run(args: Sequence[str]) -> int:
     except OutputError as error:
         stdout_to_nowhere()
         typer.echo(f"{PROGRAM}: error: the output cannot be written: {error.strerror or error}", err=True)
-        return BAD_USE
+        return ERROR
     except OSError as error:
         if error.errno not in NO_NAMES:
             raise
         typer.echo(f"{PROGRAM}: error: {error.filename}: {error.strerror or error}; give another path", err=True)
-        return BAD_USE
+        return ERROR
     return code if isinstance(code, int) else 0
 
 
@@ -92,10 +92,10 @@ def _complain(error: TruedrawError | typer.TyperException) -> int:
     said = error.format_message() if isinstance(error, typer.TyperException) else str(error)
     if type(error).__name__ == "NoArgsIsHelpError":  # a group without a verb: its help is the message
         typer.echo(said, err=True)
-        return BAD_USE
+        return ERROR
     flag = " (the flag is --cache-bytes)" if isinstance(error, OutOfPages) else ""
     typer.echo(f"{PROGRAM}: error: {' '.join(said.split())}{_given(error)}{flag}", err=True)
-    return BAD_USE
+    return ERROR
 
 
 def _given(error: Exception) -> str:

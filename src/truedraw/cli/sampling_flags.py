@@ -41,7 +41,14 @@ class SamplingFlags:
     typical_p: Annotated[
         float | None, flag("--typical-p", help="Typical mass kept, in (0, 1].", rich_help_panel=SAMPLING)
     ] = None
-    max_tokens: Annotated[int | None, flag("--max-tokens", help="New tokens at most.", rich_help_panel=SAMPLING)] = None
+    max_tokens: Annotated[
+        int | None,
+        flag(
+            "--max-tokens",
+            help="New tokens at most; 256 if not given, where the verb does not say otherwise.",
+            rich_help_panel=SAMPLING,
+        ),
+    ] = None
     seed: Annotated[
         int | None, flag("--seed", help="Same seed, same text, whatever is drafted.", rich_help_panel=SAMPLING)
     ] = None

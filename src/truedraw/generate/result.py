@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from truedraw.control.explanation import Explanation
+from truedraw.errors import BadInput
 from truedraw.protocol import Loss, Origin, TopLogprobs
 from truedraw.stats.summary import Stats
 
@@ -21,7 +22,9 @@ class Choice:
 
     top_logprobs: for each token the likeliest of its place and their logprobs, as many as the parameter `logprobs`
     says, in descending order, of equal ones the lower id first; the token itself may be among them. Tokens that the
-    model rules out are not told, so there may be fewer. None: not asked for.
+    model rules out are not told, so there may be fewer. None: not asked for. top_bytes: what these tokens stand for.
+
+    pieces: the text in parts, one a token, then what was held back at the end, if anything.
     """
 
     index: int
@@ -115,8 +118,11 @@ class Result:
         }
 
     def to_pandas(self) -> Any:
-        """One row a token, as a pandas DataFrame; needs the extra "pandas"."""
-        import pandas as pd
+        """One row a token, as a pandas DataFrame; needs the extra "pandas". Raises BadInput without it."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise BadInput("a data frame needs an extra: pip install 'truedraw[pandas]'") from None
 
         top = ("top_logprobs",) if any(choice.top_logprobs is not None for choice in self.choices) else ()
         names = ("tokens", "origins", "logprobs", "sampling_logprobs", *top)

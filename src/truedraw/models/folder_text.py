@@ -70,8 +70,13 @@ def load_tokenizer(path: Path) -> Tokenizer:
 
 
 def sampling_defaults(folder: Path) -> dict[str, Any]:
-    """The numbers of generation_config.json that a request falls back to; raises BadModelFile for other values."""
+    """The numbers of generation_config.json that a request falls back to; raises BadModelFile for other values.
+
+    A model that is said not to be sampled from takes the likeliest token, as in transformers.
+    """
     values = read_json_if_there(folder / GENERATION)
+    if values.get("do_sample") is False:
+        return {"temperature": 0.0}
     found = {key: values[key] for key in SAMPLING_KEYS if values.get(key) is not None}
     for key, value in found.items():
         if isinstance(value, bool) or not isinstance(value, int | float):
