@@ -65,10 +65,10 @@ def test_a_text_is_no_name_of_a_file(cli, tmp_path, monkeypatch, stop):
         assert cli(*given, "--max-tokens", 2, "--seed", 1).code == 0
 
 
-def test_a_model_at_nobodys_home_is_told_as_any_other(cli):
+def test_a_model_at_nobodys_home_is_named(cli):
     done = cli("generate", "hi", "-m", "~nobody-at-all/x.gguf")
     assert (done.code, done.out) == (2, "")
-    assert "there is no file or folder" in done.err
+    assert "begins with a home folder that is not known" in done.err
 
 
 @pytest.mark.parametrize("flag", ["--html", "--parquet", "--output"])
