@@ -345,3 +345,10 @@ def _bpe_metadata(**changes):
         "eos_token_id": 2,
     }
     return {f"tokenizer.ggml.{key}": value for key, value in (values | changes).items()}
+
+
+def test_an_id_far_beyond_all_others_takes_no_memory(byte_level):
+    raw = json.loads(byte_level.to_json())
+    raw["model"]["vocab"]["<far>"] = 300_000_000
+    with pytest.raises(BadModelFile, match="one of them the id 300000000; fetch it again"):
+        Tokenizer(Raw.from_str(json.dumps(raw)))

@@ -83,7 +83,7 @@ def weight_files(folder: Path) -> list[Path]:
         raise BadModelFile(f"{folder} holds no *.safetensors; save the model with safe_serialization=True")
     for path in files:
         if not path.is_file():
-            raise BadModelFile(f"{folder} lacks {path.name}, which {INDEX} names; fetch it again")
+            raise BadModelFile(f"{folder} lacks {path.name}, which {INDEX} or a link names; fetch it again")
     return files
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from truedraw.errors import UnsupportedModel
+from truedraw.errors import BadModelFile, UnsupportedModel
 
 if TYPE_CHECKING:
     import tokenizers
@@ -22,6 +22,7 @@ ToBytes = Callable[[str], bytes]
 PRINTABLE = (range(0x21, 0x7F), range(0xA1, 0xAD), range(0xAE, 0x100))
 """Bytes that byte-level BPE writes as the Latin-1 character of that number; the others follow U+0100."""
 NO_BYTE = "\uffff"  # stands for a character that is no byte's, and makes the Latin-1 encoder refuse
+MOST_GAPS = 1 << 20  # ids without a token, far more than any padded table has
 BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
@@ -56,9 +57,13 @@ def decoding_rule(tokenizer: tokenizers.Tokenizer) -> DecodingRule:
 
 def byte_table(tokenizer: tokenizers.Tokenizer, rule: DecodingRule) -> list[bytes]:
     """The bytes of every id, [ids]; an added token stands for its own text, or what the rule reads there; a gap for
-    nothing."""
+    nothing. Raises BadModelFile for gaps that no vocabulary has."""
     vocabulary = tokenizer.get_vocab(with_added_tokens=True)
-    table = [b""] * (1 + max(vocabulary.values(), default=-1))
+    largest = max(vocabulary.values(), default=-1)
+    if largest > len(vocabulary) + MOST_GAPS:
+        found = f"the tokenizer has {len(vocabulary)} tokens, and one of them the id {largest}"
+        raise BadModelFile(f"{found}; fetch it again")
+    table = [b""] * (1 + largest)
     for token, i in vocabulary.items():
         table[i] = rule.to_bytes(token)
     for i, added in tokenizer.get_added_tokens_decoder().items():
