@@ -39,10 +39,7 @@ def is_kept(function: Any) -> bool | None:
     if files is None:
         return None
     own = function.targetctx.codegen().magic_tuple()
-    try:
-        return any(own in key for key in files._load_index())
-    except OSError:
-        return None
+    return any(own in key for key in files._load_index())
 
 
 def sources(folder: Path) -> str:

@@ -48,6 +48,23 @@ def test_a_part_of_a_folder_that_another_flag_names(files, monkeypatch):
         check_inputs_kept([Named("--model", given, None), Named("--output", "mine.jsonl", ())])
 
 
+def test_a_folder_of_links(files):
+    """As a snapshot in the hub's own cache is one."""
+    snapshot = files / "snapshot"
+    snapshot.mkdir()
+    for name in ("config.json", "model.safetensors"):
+        (snapshot / name).symlink_to(files / "folder" / name)
+    for part in (snapshot / "config.json", files / "folder" / "model.safetensors"):
+        with pytest.raises(BadParameter, match="would write over what --model"):
+            check_inputs_kept([Named("--model", snapshot, None), Named("--html", part, ())])
+
+
+def test_results_in_a_models_folder_may_go_on(files, monkeypatch):
+    monkeypatch.chdir(files / "folder")
+    Path("out.json").write_text("{}")
+    check_inputs_kept([Named("--model", ".", None), Named("--output", "out.json", ())])
+
+
 def test_what_may_be_written(files):
     model, draft = Named("--model", files / "m.gguf", None), Named("--draft", files / "other", None)
     for path in (files / "new", files / "folder" / "new.json", "-", "", "x" * 5000, None):

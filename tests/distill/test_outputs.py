@@ -1,12 +1,13 @@
 """What a training writes at its end, looked at before it begins."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from truedraw.distill.folders import CONFIG
 from truedraw.distill.outputs import check_outputs
-from truedraw.distill.plan import HeadPlan, Plan
+from truedraw.distill.plan import HeadPlan, Plan, TextPlan
 from truedraw.errors import BadFile, BadParameter
 
 KINDS = ("recurrent", "medusa", "hydra", "parallel", "transformer", "eagle3")
@@ -48,6 +49,15 @@ def test_an_output_where_the_work_lies(tmp_path, plan_to, output):
     work = {"own": tmp_path / "own" / "work", "own.safetensors": tmp_path / "own.html"}.get(output, tmp_path / output)
     with pytest.raises(BadParameter, match=f"--output: .*{output} would stand where .* is worked in; give another"):
         check_outputs(plan_to(tmp_path / output, work))
+
+
+@pytest.mark.parametrize("text", ["own.html", "own.safetensors"])
+def test_no_text_to_train_on_is_written_over(tmp_path, plan_to, text):
+    """By the draft, or by its report, which no flag names."""
+    (tmp_path / text).write_text("a corpus")
+    plan = plan_to(tmp_path / "own.safetensors")
+    with pytest.raises(BadParameter, match=f"--output: .*{text} would be written over, by the draft or its report"):
+        check_outputs(replace(plan, texts=TextPlan(documents=(tmp_path / text,))))
 
 
 def test_no_file_but_an_earlier_head_is_written_over(tmp_path, plan_to):

@@ -74,6 +74,29 @@ def test_what_was_found_equal_is_not_compared_again(plain, tmp_path, monkeypatch
     loaded(plain, tmp_path).close()
 
 
+def test_what_was_found_equal_in_a_short_context_is_compared_again_in_a_longer_one(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(exported.Exporter, "_causal", window)
+    folder = written(tmp_path / "m")
+    file = folder / "config.json"
+    config = json.loads(file.read_text())
+    file.write_text(json.dumps(config | {"sliding_window": 4}))
+    loaded(folder, tmp_path / "cache").close()
+    file.write_text(json.dumps(config))
+    with pytest.raises(UnsupportedModel, match="its attention is not plainly causal"):
+        loaded(folder, tmp_path / "cache")
+    file.write_text(json.dumps(config | {"sliding_window": 1}))
+    with pytest.raises(UnsupportedModel, match="a context of one token"):
+        loaded(folder, tmp_path / "cache")
+
+
+def test_a_token_that_takes_a_megabyte_of_cache(tmp_path) -> None:
+    """As those of Llama 2 in float32."""
+    config = tiny_config(head_dim=128, num_layers=32, num_heads=32, num_kv_heads=32, hidden_size=32)
+    write_ir(tmp_path / "m", config, RandomWeights(config), int8=False)
+    byte_tokenizer().save(str(tmp_path / "m" / "tokenizer.json"))
+    CPUEngine.load(open_checkpoint(tmp_path / "m"), cache=tmp_path, cache_bytes=1 << 30).close()
+
+
 @pytest.mark.parametrize(
     ("said", "context"),
     [

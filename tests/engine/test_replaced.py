@@ -78,13 +78,23 @@ def test_a_change_that_no_sample_and_no_time_tells_of_is_seen(tmp_path, monkeypa
     assert (len(written), len(entries(cache))) == (2, 1)
 
 
+def test_two_models_that_differ_where_no_sample_looks_keep_their_own(tmp_path, monkeypatch) -> None:
+    cache, one, other = tmp_path / "cache", model_file(tmp_path), model_file(tmp_path, "other.gguf")
+    other.path.write_bytes(b"weighty")
+    written = converts(monkeypatch)
+    for _ in range(2):
+        for each in (one, other):
+            loaded(each, cache).close()
+    assert (len(written), len(entries(cache))) == (2, 2)
+
+
 def test_a_file_that_was_only_touched_is_read_once_more_and_not_converted(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(fingerprint, "TICK_SECONDS", 0.0)
     cache, checkpoint, written = tmp_path / "cache", model_file(tmp_path), converts(monkeypatch)
     loaded(checkpoint, cache).close()
     os.utime(checkpoint.path, ns=(10**18, 10**18))
     loaded(checkpoint, cache).close()
-    monkeypatch.setattr(fingerprint.Contents, "checksum", lambda self: pytest.fail("it was read again"))
+    monkeypatch.setattr(compiling, "checksum", lambda files: pytest.fail("it was read again"))
     loaded(checkpoint, cache).close()
     assert len(written) == 1
 
@@ -126,8 +136,8 @@ def test_what_is_removed_while_it_is_looked_at_is_converted_again(tmp_path, monk
     loaded(checkpoint, cache).close()
     whole, seen = store.whole, []
 
-    def then_removed(entry, contents):
-        found = whole(entry, contents)
+    def then_removed(entry):
+        found = whole(entry)
         if not seen:
             seen.append(found)
             entry.rename(tmp_path / "gone")

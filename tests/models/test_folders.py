@@ -121,6 +121,17 @@ def test_what_lies_beside_the_model_is_no_part_of_it(folder):
     index = {"weight_map": dict.fromkeys(names, "model-1.safetensors")}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     assert open_checkpoint(folder).weights.names() == names
+    save_file({names[0]: np.ones(2, np.float32), "other": np.ones(2, np.float32)}, folder / "model-2.safetensors")
+    index["weight_map"]["other"] = "model-2.safetensors"
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    with pytest.raises(UnsupportedModel, match="does not use: other"):  # of a tensor in two files the index names one
+        open_checkpoint(folder)
+
+
+@pytest.mark.parametrize("given", [{}, {"repetition_penalty": 1.3}])
+def test_a_model_that_is_not_sampled_from(folder, given):
+    (folder / "generation_config.json").write_text(json.dumps({"do_sample": False, **given}))
+    assert open_checkpoint(folder).sampling_defaults == {"temperature": 0.0, **given}
 
 
 def test_bytes_behind_the_weights_are_refused(folder):

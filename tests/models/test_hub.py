@@ -217,6 +217,19 @@ def test_damage_that_leaves_a_file_as_long_as_it_was_is_noticed_when_it_is_pulle
     assert file.read_bytes() == whole
 
 
+def test_what_lies_beside_a_fetched_model_stays(hub, tmp_path):
+    fetch(hub, "org/tiny", tmp_path / "cache")
+    folder = tmp_path / "cache" / "models" / "org--tiny"
+    (folder / "head.safetensors").write_text("mine")
+    Hub.log.clear()
+    assert fetch(hub, "org/tiny", tmp_path / "cache", options="verify=True")[0].startswith("found")
+    assert Hub.log == []
+    (folder / "tokenizer.json").write_text("damaged")
+    assert fetch(hub, "org/tiny", tmp_path / "cache", options="verify=True")[0].startswith("found")
+    assert Hub.log
+    assert (folder / "head.safetensors").read_text() == "mine"
+
+
 @pytest.mark.parametrize(
     ("files", "said"),
     [

@@ -142,6 +142,12 @@ def test_what_is_nothing_is_left_out():
 CALL = [{"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": {}}}]}]
 
 
+def test_a_template_that_needs_what_is_null_has_it():
+    """As those of DeepSeek, which fail where the key is missing."""
+    source = "{% set m = messages[0] %}{% if m.content is not none %}{{ '<' + m.content }}{% else %}call{% endif %}"
+    assert render(source, CALL) == "call"
+
+
 def test_without_documents_there_are_none(byte_level):
     tokenizer = Tokenizer(byte_level._tokenizer, chat_template="{{ documents is none }} {{ tools is none }}")
     assert tokenizer.chat(HI) == "True True"

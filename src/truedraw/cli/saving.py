@@ -26,9 +26,12 @@ def check_saving(path: Path | None, draft: object, configs: Iterable[object] | N
 
     draft: what the model is loaded for. configs: all that the run may draft by; None: nobody knows yet.
     """
+    from truedraw.draft.head.file import check_ours
+
     if path is None:
         return
     check_folder(path.expanduser(), f"{FLAG} {path}")
+    check_ours(path.expanduser(), FLAG)
     if draft == NO_HEAD:
         raise BadParameter(FLAG, f"no head is loaded here (as with --draft {NO_HEAD}), so none learns; leave it out")
     if configs is not None and not any(map(learns, configs)):

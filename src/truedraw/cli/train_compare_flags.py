@@ -64,6 +64,7 @@ class CompareFlags:
         flag(
             "--work",
             metavar="DIR",
+            writes_over=(),
             help="Where texts, features and results lie, from which the same command goes on; beside --output if not "
             "given. That of a `truedraw train draft` of the same text is welcome: its texts and features are used.",
             rich_help_panel=OUTPUT,

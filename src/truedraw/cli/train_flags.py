@@ -168,6 +168,7 @@ class LimitFlags:
         flag(
             "--work",
             metavar="DIR",
+            writes_over=(),
             help="Where texts, features and checkpoints lie, from which the same command goes on; beside --output if "
             "not given.",
             rich_help_panel=OUTPUT,

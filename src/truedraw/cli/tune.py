@@ -59,7 +59,12 @@ class TuneFlags(PromptFlags):
     output: Annotated[
         Path,
         flag(
-            "--output", "-o", metavar="FILE", help="The config file to write.", writes_over=(), rich_help_panel=OUTPUT
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The config file to write.",
+            writes_over=("--config",),
+            rich_help_panel=OUTPUT,
         ),
     ] = Path("truedraw.toml")
     no_seed: Annotated[

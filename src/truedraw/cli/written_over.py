@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from truedraw.errors import BadParameter
 
-PARTS = frozenset({".safetensors", ".gguf", ".bin", ".xml", ".pt", ".json", ".jinja", ".model", ".txt"})
-"""What the files of a model's or a draft's folder end in; others in it are of no interest to us."""
+PARTS = "*.safetensors", "*.safetensors.index.json", "*.gguf", "*.bin", "*.pt", "*.xml", "*.jinja", "*.model"
+NAMES = "config.json", "*_config.json", "tokenizer*.json", "special_tokens_map.json", "vocab.*", "merges.txt"
+"""What the files of a model's or a draft's folder are called; others in it are of no interest to us."""
 
 
 class Named(NamedTuple):
@@ -46,10 +48,14 @@ def identity(path: Path) -> object:
 
 
 def _holds(path: Path, file: Path) -> bool:
-    """Whether `path` is the file, or a folder that it is a part of."""
-    if not path.is_dir():
+    """Whether `path` is the file, or a folder that it is a part of, through links too."""
+    if not path.is_dir() or file.is_dir():
         return identity(path) == identity(file)
-    return file.suffix in PARTS and identity(path) == identity(file.resolve().parent)
+    return identity(file) in [identity(each) for each in path.iterdir() if each.is_file() and _is_part(each.name)]
+
+
+def _is_part(name: str) -> bool:
+    return any(fnmatch(name, pattern) for pattern in (*PARTS, *NAMES))
 
 
 def _named(value: Any) -> Iterator[Path]:

@@ -22,7 +22,10 @@ from truedraw.errors import BadFile
 from truedraw.whole_files import STALE_SECONDS, to_disk
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"  # what others read of it
-PART, OLD = ".part", ".old"  # behind a folder's name and a process: the new one so far, and the one before
+PART, OLD = (
+    ".truedraw-part",
+    ".truedraw-old",
+)  # behind a folder's name and a process: the new one so far, and the one before
 LARGEST = float(np.finfo(np.float16).max)
 
 

@@ -12,12 +12,20 @@ from truedraw.whole_files import check_folder
 
 
 def check_outputs(plan: Plan) -> None:
-    """Raises BadParameter, BadFile where the draft or the report beside it could not be written."""
+    """Raises BadParameter, BadFile where the draft or the report beside it could not be written, or would be written
+    over a text to train on."""
+    from truedraw.draft.head.file import check_ours
+
     output, before = plan.output, plan.head.init_from
     if before is not None and before.exists() and output.exists() and output.samefile(before):
         raise BadParameter("--output", f"{output} is the head that is trained further; name another file")
     if plan.page == output:
         raise BadParameter("--output", f"{output} is what the report would be called; give another ending")
+    for text in plan.texts.documents:
+        if text.exists() and any(each.exists() and each.samefile(text) for each in (output, plan.page)):
+            raise BadParameter(
+                "--output", f"{text} would be written over, by the draft or its report; name another file"
+            )
     if any(_is_in(plan.work, each) for each in (output, plan.page)):
         raise BadParameter("--output", f"{output} would stand where {plan.work} is worked in; give another --work")
     if not (output.parent.is_dir() and os.access(output.parent, os.W_OK)):
@@ -26,20 +34,8 @@ def check_outputs(plan: Plan) -> None:
         check_output(output, _folder_kind(plan.head.kind))
     else:
         check_folder(output, f"--output {output}")
-        _check_head(output)
+        check_ours(output, "--output")
     check_folder(plan.page, f"{plan.page}, the report beside --output,")
-
-
-def _check_head(output: Path) -> None:
-    """Raises BadFile where something else than a draft head stands there, which would be lost."""
-    from truedraw.draft.head.file import read_card
-
-    if not output.exists() or not output.stat().st_size:
-        return
-    try:
-        read_card(output)
-    except BadFile as error:
-        raise BadFile(f"{output} is there already and is no draft head; give another --output, or remove it") from error
 
 
 def _is_in(work: Path, output: Path) -> bool:

@@ -93,7 +93,9 @@ class Scheduler:
         """One pass, or one round of what needs none; False where nothing is left to do."""
         with self._turns:
             if self._is_passing:
-                raise BadInput("the batch is in the midst of a pass, and an observer cannot begin another one")
+                raise BadInput(
+                    "the batch is in the midst of a pass, and an observer or a signal handler cannot begin another one"
+                )
             more = self._step()
             if self._closed:
                 self._close()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
+from hashlib import blake2b
 from pathlib import Path
 from time import time
-from zlib import crc32
 
 SAMPLES = 64  # blocks read from a file, evenly spread; the first and the last one always
 BLOCK_BYTES = 1 << 14  # two models that differ only outside one megabyte of samples do not occur by training
@@ -27,35 +27,25 @@ def fingerprint(files: Iterable[Path], named: bool = True) -> str:
     return digest.hexdigest()[:32]
 
 
-class Contents:
-    """A model's files, to ask whether they still hold what something was once made from.
+def stamp(files: Iterable[Path]) -> str:
+    """Where the files lie on the disk and when they were last changed in any way, which no program can set.
 
-    `files`: the weights of the model at `path`. They are read only where the system does not say that nobody has
-    touched them since.
+    Empty where that was just now: the next change may be too soon for the clock.
     """
+    found = [file.stat() for file in files]
+    if any(abs(time() - each.st_ctime) < TICK_SECONDS for each in found):
+        return ""
+    return " ".join(f"{each.st_ino}-{each.st_size}-{each.st_mtime_ns}-{each.st_ctime_ns}" for each in found)
 
-    def __init__(self, path: Path, files: Iterable[Path]) -> None:
-        self._files = [file for file in files if file.is_file()]
-        self.path = str(path.resolve())
 
-    def stamp(self) -> str:
-        """Where the files lie on the disk and when they were last changed in any way, which no program can set.
-
-        Empty where that was just now: the next change may be too soon for the clock.
-        """
-        found = [file.stat() for file in self._files]
-        if any(abs(time() - each.st_ctime) < TICK_SECONDS for each in found):
-            return ""
-        return " ".join(f"{each.st_ino}-{each.st_size}-{each.st_mtime_ns}-{each.st_ctime_ns}" for each in found)
-
-    def checksum(self) -> int:
-        """Of all bytes."""
-        value = 0
-        for file in self._files:
-            with file.open("rb") as data:
-                while block := data.read(CHUNK_BYTES):
-                    value = crc32(block, value)
-        return value
+def checksum(files: Iterable[Path]) -> str:
+    """16 hexadecimal digits, of all bytes."""
+    digest = blake2b(digest_size=8)
+    for file in files:
+        with file.open("rb") as data:
+            while block := data.read(CHUNK_BYTES):
+                digest.update(block)
+    return digest.hexdigest()
 
 
 def _sample(file: Path, size: int, update: Callable[[bytes], None]) -> None:

@@ -40,7 +40,7 @@ def folder_text(folder: Path, config: dict[str, Any], vocab_size: int) -> TextPa
         raise UnsupportedModel(f"{folder} has no tokenizer.json; save one with transformers' fast tokenizer")
     tokenizer = read_json_if_there(folder / SPECIAL) | read_json_if_there(folder / "tokenizer_config.json")
     generation = read_json_if_there(folder / GENERATION)
-    known = cache(partial(_special_tokens, folder / "tokenizer.json", tokenizer))
+    known = cache(partial(_special_tokens, folder / "tokenizer.json"))
     special = _SpecialIds(
         tokenizer, known, {folder / GENERATION: generation, folder / "config.json": config}, vocab_size
     )
@@ -75,15 +75,13 @@ def sampling_defaults(folder: Path) -> dict[str, Any]:
     A model that is said not to be sampled from takes the likeliest token, as in transformers.
     """
     values = read_json_if_there(folder / GENERATION)
-    if values.get("do_sample") is False:
-        return {"temperature": 0.0}
     found = {key: values[key] for key in SAMPLING_KEYS if values.get(key) is not None}
     for key, value in found.items():
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise BadModelFile(
                 f"{folder / GENERATION}: {key} is {value!r:.60}, not a number; correct it or take it out"
             )
-    return found
+    return found | ({"temperature": 0.0} if values.get("do_sample") is False else {})
 
 
 def token_ids(what: str, value: Any, vocab_size: int) -> list[int]:
@@ -111,16 +109,21 @@ class _SpecialIds:
         for where, source in self.sources.items():
             found += token_ids(f"{where}: {kind}_token_id", source.get(f"{kind}_token_id"), limit)
         text = _content(self.tokenizer.get(f"{kind}_token"))
-        named = None if text is None else self.known().get(text)
-        return tuple(dict.fromkeys(found + ([named] if named is not None and named < limit else [])))
+        named = None if text is None else self._named(text)
+        return tuple(dict.fromkeys(found + ([named] if named is not None and 0 <= named < limit else [])))
+
+    def _named(self, text: str) -> int | None:
+        """By tokenizer_config.json, or by tokenizer.json where that is silent, as of transformers 5."""
+        added = self.tokenizer.get("added_tokens_decoder")
+        entries = added.items() if isinstance(added, dict) else ()
+        found = [
+            int(key) for key, each in entries if isinstance(each, dict) and each.get("content") == text and _is_id(key)
+        ]
+        return found[0] if found else self.known().get(text)
 
 
-def _special_tokens(path: Path, tokenizer: Mapping[str, Any]) -> dict[str, int]:
-    """Ids by text: of tokenizer_config.json, or of tokenizer.json where that is silent, as of transformers 5."""
-    added = tokenizer.get("added_tokens_decoder")
-    if isinstance(added, dict):
-        entries = [(key, each.get("content")) for key, each in added.items() if isinstance(each, dict)]
-        return {text: int(key) for key, text in entries if isinstance(text, str) and _is_id(key)}
+def _special_tokens(path: Path) -> dict[str, int]:
+    """Ids by text, of tokenizer.json."""
     values = read_json(path)
     model, listed = values.get("model"), values.get("added_tokens")
     words = model.get("vocab") if isinstance(model, dict) else None

@@ -16,7 +16,7 @@ from truedraw.models.cache import FULL, disk_errors, folder_name, models_folder,
 from truedraw.models.checkpoint import Progress
 from truedraw.models.openvino_ir import GRAPH
 from truedraw.models.pull import silent
-from truedraw.models.sums import has_its_sums, write_sums
+from truedraw.models.sums import has_its_sums, keep_others, write_sums
 
 WANTED = ("*.json", "*.jinja", "*.safetensors", "openvino_model.xml", "openvino_model.bin")
 UNWANTED = ("*/*",)  # other formats and experiments live in subfolders
@@ -56,6 +56,7 @@ def pull_from_hub(
             _check(name, folder, check)
             write_sums(folder)
             if found is not None:
+                keep_others(found, folder)
                 found.replace(work / "damaged")
             found = folder.replace(models / folder_name(name))
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,20 +88,27 @@ def weight_files(folder: Path) -> list[Path]:
     return files
 
 
+def _weight_map(index: Path) -> dict[str, Any]:
+    table = read_json(index).get("weight_map")
+    return table if isinstance(table, dict) else {}
+
+
 def _indexed(index: Path) -> set[str]:
     """Names of files beside the index: a name that leads elsewhere is refused."""
-    table = read_json(index).get("weight_map")
-    names = set(table.values()) if isinstance(table, dict) else set()
+    names = list(_weight_map(index).values())
     if not names or any(not isinstance(name, str) or Path(name).name != name for name in names):
         raise BadModelFile(f"{index}: weight_map must name the files beside it; fetch it again")
-    return names
+    return set(names)
 
 
 def read_headers(folder: Path, *, integers: bool = False) -> dict[str, StoredTensor]:
-    """The tensors of all files of a folder; raises BadModelFile where two files hold one."""
+    """The tensors of all files of a folder; raises BadModelFile where two files hold one and no index chooses."""
     found: dict[str, StoredTensor] = {}
-    for path in weight_files(folder):
+    files = weight_files(folder)
+    chosen = _weight_map(folder / INDEX) if len(files) > 1 and (folder / INDEX).exists() else {}
+    for path in files:
         here = read_header(path, integers=integers)
+        here = {name: each for name, each in here.items() if chosen.get(name, path.name) == path.name}
         if twice := sorted(found.keys() & here.keys()):
             raise BadModelFile(
                 f"{twice[0]} is in {found[twice[0]].path} and in {path.name}; leave only the files of one model in "

@@ -15,19 +15,26 @@ def write_sums(folder: Path) -> None:
 
 
 def has_its_sums(folder: Path) -> bool:
-    """Whether the files are those that were there when the sums were written; True where none were."""
+    """Whether the files that were there when the sums were written still hold the same; True where none were."""
     try:
         known = json.loads((folder / SUMS).read_text("utf-8"))
     except FileNotFoundError:
         return True
     except (OSError, ValueError):
         return False
-    return bool(known == _sums(folder))
+    files = {name: folder / name for name in known} if isinstance(known, dict) else {}
+    return bool(files) and all(file.is_file() and _sum(file) == known[name] for name, file in files.items())
 
 
 def _sums(folder: Path) -> dict[str, str]:
-    files = [each for each in sorted(folder.iterdir()) if each.is_file() and each.name != SUMS]
-    return {file.name: _sum(file) for file in files}
+    return {file.name: _sum(file) for file in sorted(folder.iterdir()) if file.is_file() and file.name != SUMS}
+
+
+def keep_others(old: Path, new: Path) -> None:
+    """What somebody laid beside the files of the old folder goes on into the new one."""
+    for other in old.iterdir():
+        if not (new / other.name).exists():
+            other.rename(new / other.name)
 
 
 def _sum(file: Path) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NoReturn
 
-from jinja2 import TemplateError, nodes
+from jinja2 import TemplateError, UndefinedError, nodes
 from jinja2.ext import Extension
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -57,14 +57,19 @@ class ChatTemplate:
         if not messages:
             raise BadInput("the conversation is empty; give at least one message with role and content")
         given = {name: plain(value, name) for name, value in variables.items()}
-        given["messages"] = [
-            {key: value for key, value in plain(message, f"message {i}").items() if value is not None}
-            for i, message in enumerate(messages)
-        ]
+        whole = [plain(message, f"message {i}") for i, message in enumerate(messages)]
+        told = [{key: value for key, value in message.items() if value is not None} for message in whole]
         try:
-            return self._template.render(given)
+            return self._rendered(given, told, whole)
         except Exception as error:  # a template can fail in any way, and it came with the model
             raise BadInput(f"the model's chat template refused the conversation: {_why(error)}") from error
+
+    def _rendered(self, given: Mapping[str, Any], told: list[Any], whole: list[Any]) -> str:
+        """Without what is null, as in transformers 5; some older templates need it and fail without."""
+        try:
+            return self._template.render({**given, "messages": told})
+        except UndefinedError:
+            return self._template.render({**given, "messages": whole})
 
 
 def _check(number: int, message: object) -> None:

@@ -113,7 +113,7 @@ def test_where_nothing_can_be_written_the_one_before_stays(targets, tmp_path, mo
     real = Path.rename
 
     def refused(self, target):
-        if self.name.endswith(".part"):
+        if self.name.endswith(".truedraw-part"):
             raise OSError(13, "Permission denied")
         return real(self, target)
 
@@ -139,7 +139,7 @@ def test_a_process_killed_between_the_two_leaves_the_one_before(targets, tmp_pat
     before = {path.name: path.read_bytes() for path in out.iterdir()}
 
     def killed(self, target):
-        if self.name.endswith(".part"):
+        if self.name.endswith(".truedraw-part"):
             raise KeyboardInterrupt  # nothing tidies up behind it, as behind a kill
         return real(self, target)
 
@@ -148,10 +148,12 @@ def test_a_process_killed_between_the_two_leaves_the_one_before(targets, tmp_pat
         export(out, CONFIG, some_tensors(1), targets["gguf"], FACTS)
     monkeypatch.undo()
     assert not out.exists()
-    (part,) = tmp_path.glob("draft.*.part")
-    (tmp_path / "draft.mine.part").mkdir()
-    for folder in (part, tmp_path / "draft.mine.part"):
+    (part,) = tmp_path.glob("draft.*.truedraw-part")
+    others = tmp_path / "draft.20261124.old", tmp_path / "draft.12.part"
+    for other in others:
+        other.mkdir()
+    for folder in (part, *others):
         os.utime(folder, (0, 0))
     check_output(out, KIND)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
-    assert sorted(path.name for path in tmp_path.glob("draft*")) == ["draft", "draft.mine.part"]
+    assert sorted(path.name for path in tmp_path.glob("draft*")) == ["draft", "draft.12.part", "draft.20261124.old"]

@@ -153,6 +153,16 @@ def read_card(path: Path) -> Card:
         raise BadFile(f"{path} cannot be read as a draft head: {error}; `truedraw train draft` makes one") from error
 
 
+def check_ours(path: Path, flag: str) -> None:
+    """Raises BadFile where something else than a draft head stands there, which would be lost."""
+    if not path.exists() or not path.stat().st_size:
+        return
+    try:
+        read_card(path)
+    except BadFile as error:
+        raise BadFile(f"{path} is there already and is no draft head; give another {flag}, or remove it") from error
+
+
 def _check_kind(path: Path) -> None:
     """A file, or nothing yet; raises BadFile."""
     if path.exists() and not path.is_file():

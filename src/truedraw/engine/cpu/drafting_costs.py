@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from truedraw.engine.cpu.records import read_record, write_record
+from truedraw.engine.record_files import read_record, write_record
 from truedraw.protocol import DraftCost
 
 

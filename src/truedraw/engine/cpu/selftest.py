@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from truedraw.engine.cpu.records import read_record, write_record
+from truedraw.engine.record_files import read_record, write_record
 from truedraw.protocol import Ints, Logits, Proposal, Work
 
 if TYPE_CHECKING:

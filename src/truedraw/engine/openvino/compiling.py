@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -10,16 +11,17 @@ from typing import Any
 from truedraw.engine.code_pages import drop_code
 from truedraw.engine.constants.mapped import MappedConstants
 from truedraw.engine.constants.replaced import Origin
-from truedraw.engine.constants.store import Source, open_stored
+from truedraw.engine.constants.store import open_stored
 from truedraw.engine.constants.weights import INTEGERS, WEIGHTS, ConvertedConstants
 from truedraw.engine.openvino.core import core
 from truedraw.engine.openvino.graph import build, fix_rows
 from truedraw.engine.openvino.ir import read_ir
 from truedraw.engine.openvino.numerics import Numerics
 from truedraw.engine.openvino.stateful import reason
+from truedraw.engine.record_files import read_record, write_record
 from truedraw.errors import BadModelFile, BadParameter
 from truedraw.models import Checkpoint
-from truedraw.models.fingerprint import Contents
+from truedraw.models.fingerprint import checksum, stamp
 from truedraw.models.safetensors_weights import weight_files
 from truedraw.protocol import ModelConfig
 from truedraw.sampling.ranges import THREADS
@@ -82,15 +84,27 @@ def compile_graph(
 
 
 def converted(checkpoint: Checkpoint, policy: str, folder: Path) -> MappedConstants:
-    """The constants of a checkpoint, from the folder or written there first."""
+    """The constants of a checkpoint, from the folder or written there first; what they are of decides, to the byte."""
     assert checkpoint.weights is not None
-    parts = [checkpoint.fingerprint, policy, str(STORE_VERSION)]
-    key = sha256("\0".join(parts).encode()).hexdigest()[:32]
-    path = checkpoint.path
-    contents = Contents(path, weight_files(path) if path.is_dir() else [path])
-    origin = Origin(contents.path, policy, STORE_VERSION)
-    source = Source(ConvertedConstants(checkpoint.weights, policy), contents, origin)
-    return open_stored(folder, key, checkpoint.config, source, before=checkpoint.check_contents)
+    path = checkpoint.path.resolve()
+    key = sha256("\0".join([checkpoint.fingerprint, _contents(path, folder), policy, str(STORE_VERSION)]).encode())
+    source, origin = ConvertedConstants(checkpoint.weights, policy), Origin(str(path), policy, STORE_VERSION)
+    name = key.hexdigest()[:32]
+    return open_stored(folder, name, checkpoint.config, source, origin, before=checkpoint.check_contents)
+
+
+def _contents(path: Path, folder: Path) -> str:
+    """Stands for all bytes of a model's weights; they are read where they were touched since that was asked last."""
+    files = [file for file in (weight_files(path) if path.is_dir() else [path]) if file.is_file()]
+    record = folder / f"contents-{sha256(str(path).encode()).hexdigest()[:32]}.json"
+    now = stamp(files)
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        known = read_record(record)
+        if now and known["stamp"] == now:
+            return str(known["checksum"])
+    found = checksum(files)
+    write_record(record, {"stamp": now, "checksum": found})
+    return found
 
 
 def check(checkpoint: Checkpoint, options: Options) -> None:

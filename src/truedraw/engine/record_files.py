@@ -1,0 +1,41 @@
+"""Small files of what was found out about a model or a machine; each is there whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+
+def read_record(file: Path) -> Any:
+    """Raises OSError where there is none, ValueError where it is damaged."""
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def write_record(file: Path, values: Any) -> None:
+    """Whole or not at all; a folder that cannot be written only means that it is found out again."""
+    fresh = file.with_name(f"{file.name}.{os.getpid()}.part")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        fresh.write_text(json.dumps(values), encoding="utf-8")
+        fresh.replace(file)
+    except OSError:
+        _remove(fresh)
+
+
+def drop_record(file: Path, min_age_seconds: float, now: float) -> None:
+    """Remove it, unless it is younger than that at `now`, in seconds since the epoch."""
+    try:
+        age = now - file.stat().st_mtime
+    except OSError:
+        return
+    if not 0 <= age < min_age_seconds:
+        _remove(file)
+
+
+def _remove(file: Path) -> None:
+    try:
+        file.unlink(missing_ok=True)
+    except OSError:  # a folder that cannot be written
+        return
