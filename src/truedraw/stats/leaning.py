@@ -85,9 +85,9 @@ def observed(proposal: Proposal, rows: Rows, verdict: Verdict) -> Iterator[tuple
             happened, chance = event(p, known, token)
             yield happened, chance
             if known.others and not happened:
-                yield beside(p, known.others, token, chance)
+                yield token in known.others, instead(float(p[list(known.others)].sum()), chance)
 
 
-def beside(p: Floats, others: Sequence[int], token: int, first: float) -> tuple[bool, float]:
-    """(whether one of the other siblings came, its probability under p [vocab]) given that the first did not."""
-    return token in others, min(1.0, float(p[list(others)].sum()) / max(1.0 - first, TINY))
+def instead(others: float, first: float) -> float:
+    """The probability of one of the other siblings, given that the first did not come, by those under p."""
+    return min(1.0, others / max(1.0 - first, TINY))

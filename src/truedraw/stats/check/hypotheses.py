@@ -19,7 +19,7 @@ from truedraw.protocol import Floats, Ints
 from truedraw.stats.check.drawing import Drawn
 from truedraw.stats.check.replay import Table, texts_law
 from truedraw.stats.evalue import RunningEvidence
-from truedraw.stats.leaning import TINY
+from truedraw.stats.leaning import instead
 
 SIMULATIONS, SIMULATION_SEED = 20_000, 1
 LEAST_VARIANCE = 5.0  # below which a normal law is no description of a sum; in squared steps
@@ -170,7 +170,7 @@ def bets(places: Table) -> Iterator[tuple[bool, float]]:
     for leant, chance, beside, others in places[["leant", "lean_chance", "beside", "beside_chance"]].tolist():
         yield leant, chance
         if others and not leant:
-            yield beside, min(1.0, others / max(1.0 - chance, TINY))
+            yield beside, instead(others, chance)
 
 
 def running(name: str, found: RunningEvidence) -> Test:
