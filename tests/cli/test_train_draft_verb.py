@@ -179,7 +179,7 @@ def test_only_a_head_of_the_model_is_trained_further(cli, tmp_path, flags):
     said = error(cli("train", "draft", *flags[:4], *there, "--init-from", "shipped"))
     assert "smollm2-135m.safetensors reads layers (15, 26), and this model has 2" in said
     assert not (tmp_path / "new.work" / "texts.jsonl").exists()
-    assert "own.safetensors is the head that is trained further; name another file" in error(
+    assert f"own.safetensors would write over what --init-from {first} reads; give another file" in error(
         cli("train", "draft", *flags, "--init-from", first)
     )
 
