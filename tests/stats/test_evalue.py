@@ -163,3 +163,18 @@ Q = np.array([0.2, 0.3, 0.5])
 def test_later_siblings_are_looked_at_where_no_draw_may_have_made_them(parents, laws, tokens, expected) -> None:
     drafted = Proposal(np.arange(len(parents)) % 3, np.array(parents), tuple(laws))
     assert [draft.others for _, _, draft in places(drafted, tokens)] == expected
+
+
+@pytest.mark.parametrize(
+    ("parents", "laws", "seen"),
+    [
+        ([ROOT, ROOT, 1, 0], [None, None, Q, None], [True, False]),  # below an equal sibling something was drawn
+        ([ROOT, ROOT, 0, 1], [None, None, None, Q], [True, True]),
+        ([ROOT, 0], [Q, None], [True, True]),
+        ([ROOT, ROOT, 0], [Q, Q, None], [True, False]),
+        ([ROOT, ROOT, 0], [Q, Q, Q], [True, True]),
+    ],
+)
+def test_certain_drafts_are_looked_at_where_no_draw_may_have_made_them(parents, laws, seen) -> None:
+    drafted = Proposal(np.array([0, 0 if laws[0] is None else 1, 2, 2][: len(parents)]), np.array(parents), tuple(laws))
+    assert [draft.is_known for _, _, draft in places(drafted, [0, 2])] == seen

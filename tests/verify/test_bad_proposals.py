@@ -88,6 +88,11 @@ SAME_PREFIX = Proposal(np.array([0, 0, 1, 1]), np.array([ROOT, ROOT, 0, 1]), (GO
         ("kseq", Proposal(np.array([0, 1]), np.array([ROOT, ROOT]), (None, None)), "nodes 0 and 1 differ"),
         ("multipath", SIBLINGS, r"after \[\] draft node 1"),
         ("multipath", SAME_PREFIX, r"after \[0\] draft node 3"),
+        (
+            "multipath",
+            Proposal(np.array([0, 0, 1]), np.array([ROOT, ROOT, 0]), (GOOD,) * 3),
+            r"after \[0\] one path ends",
+        ),
         ("multipath", Proposal(np.array([0, 1, 2]), np.array([ROOT, 0, 0]), (GOOD,) * 3), "chains from the root"),
     ],
 )

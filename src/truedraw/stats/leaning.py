@@ -3,9 +3,11 @@
 For a draft drawn from q the event is {x : p(x) > q(x)}, the tokens that corrections come from; for a certain draft it
 is the draft token itself. Both are known before the token is decided, so under exact sampling the event happens with
 exactly its probability under p, given everything before it. Other events of the same kind would be as valid. One is
-looked at besides: that the text follows another sibling than the first, where all of them are certain and nothing drawn
-stands before them but what they follow. A sibling may be there because of what was drawn below another one, and with it
-the chance that the other one is kept is no longer p.
+looked at besides: that the text follows another sibling than the first, where all of them are certain.
+
+Certain drafts are looked at only where nothing drawn stands before them but what they follow: they may be there because
+of what was drawn elsewhere, below a sibling of theirs or below an equal text, and whoever knows that knows something of
+the token.
 
 Under a coupled rule a draft without a law may have been drawn with the very noise that its token is drawn with, to be
 equal more often than p says. Then nothing about the draft is known before the token, and no event may look at it.
@@ -34,6 +36,7 @@ class Draft:
     token: int
     law: DraftLaw | None
     others: tuple[int, ...] = ()
+    is_known: bool = True  # before the token is decided, whatever the rule
 
 
 def event(p: Floats, draft: Draft, token: int) -> tuple[bool, float]:
@@ -63,14 +66,14 @@ def _draft(proposal: Proposal, siblings: Sequence[int], path: Collection[int]) -
     if not siblings:
         return None
     first, *others = dict.fromkeys(proposal.tokens[siblings].tolist())
-    until_last = proposal.laws[: siblings[-1] + 1]
-    are_known = all(law is None or node in path for node, law in enumerate(until_last)) if others else True
-    return Draft(first, proposal.laws[siblings[0]], tuple(others) if are_known else ())
+    law = proposal.laws[siblings[0]]
+    drawn = next((node for node, q in enumerate(proposal.laws) if q is not None and node not in path), len(proposal))
+    return Draft(first, law, tuple(others) if drawn > siblings[-1] else (), law is not None or drawn > siblings[0])
 
 
-def of_its_noise(draft: Draft, verdict: Verdict) -> bool:
-    """Whether the draft may have been drawn with the noise of its token."""
-    return verdict.coupled and draft.law is None
+def may_be_seen(draft: Draft, verdict: Verdict) -> bool:
+    """Whether the draft is known before its token; it may have been drawn with the very noise of it."""
+    return draft.is_known and not (verdict.coupled and draft.law is None)
 
 
 def observed(proposal: Proposal, rows: Rows, verdict: Verdict) -> Iterator[tuple[bool, float]]:
@@ -81,7 +84,7 @@ def observed(proposal: Proposal, rows: Rows, verdict: Verdict) -> Iterator[tuple
     for row, token, draft in places(proposal, verdict.tokens):
         if draft is not None:
             p = rows[row]
-            known = Draft(int(p.argmax()), None) if of_its_noise(draft, verdict) else draft
+            known = draft if may_be_seen(draft, verdict) else Draft(int(p.argmax()), None)
             happened, chance = event(p, known, token)
             yield happened, chance
             if known.others and not happened:

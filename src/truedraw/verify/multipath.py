@@ -137,7 +137,7 @@ def independent_paths(proposal: Proposal, rows: Rows) -> list[Nodes]:
 
 
 def check_alike(proposal: Proposal, paths: Sequence[Nodes], vocab: int) -> None:
-    """Raises BadInput where two paths report different laws after one prefix."""
+    """Raises BadInput where two paths report different laws after one prefix, or one of them ends there alone."""
     known: dict[tuple[int, ...], Floats] = {}
     for path in paths:
         tokens = spelt(proposal, path)
@@ -149,3 +149,8 @@ def check_alike(proposal: Proposal, paths: Sequence[Nodes], vocab: int) -> None:
                     f"multi-path verification takes independent draws of one path; after {list(tokens[:depth])} "
                     f'draft node {node} has another law than the paths before. Verify it with "traversal"'
                 )
+    if ended := [tokens for path in paths if path and (tokens := spelt(proposal, path)) in known]:
+        raise BadInput(
+            f"multi-path verification takes independent draws of one path; after {list(ended[0])} one path ends and "
+            'another goes on, though where a path ends may depend on its text alone. Verify it with "traversal"'
+        )

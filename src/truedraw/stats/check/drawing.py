@@ -21,7 +21,7 @@ from truedraw.generate.sample import Parts, Sample, Together
 from truedraw.protocol import Drafter, Engine, Law, Proposal, Randomness, Rows, Verdict, Verifier
 from truedraw.protocol import Sequence as Text
 from truedraw.sampling.randomness import PhiloxRandomness
-from truedraw.stats.leaning import Draft, of_its_noise, places
+from truedraw.stats.leaning import Draft, may_be_seen, places
 from truedraw.verify.proposals import written_out
 
 Chance = Callable[[int, int], Randomness]  # (seed, sample)
@@ -70,7 +70,7 @@ class Drawn:
         """Note what had been drafted at the places that the verdict fills, where a statistic may look at it."""
         text = self.texts[sample]
         for _, token, draft in places(proposal, verdict.tokens):
-            if draft is not None and not of_its_noise(draft, verdict):
+            if draft is not None and may_be_seen(draft, verdict):
                 self.notes[sample, len(text)] = Note.of(draft)
             text.append(token)
 
