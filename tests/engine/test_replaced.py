@@ -94,7 +94,7 @@ def test_a_file_that_was_only_touched_is_read_once_more_and_not_converted(tmp_pa
     loaded(checkpoint, cache).close()
     os.utime(checkpoint.path, ns=(10**18, 10**18))
     loaded(checkpoint, cache).close()
-    monkeypatch.setattr(compiling, "checksum", lambda files: pytest.fail("it was read again"))
+    monkeypatch.setattr(compiling, "digest_of", lambda file: pytest.fail("it was read again"))
     loaded(checkpoint, cache).close()
     assert len(written) == 1
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from truedraw.cli.flags import ENGINE, ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
-from truedraw.cli.grouping import flag, with_flags
+from truedraw.cli.grouping import flag, report, with_flags
 from truedraw.errors import BadParameter
 from truedraw.models.toy import TOY_MODEL
 from truedraw.whole_files import check_folder, replacing
@@ -60,17 +60,7 @@ class CheckFlags:
     quick: Annotated[
         bool, flag("--quick", help="About a quarter of the work; sees larger biases only.", rich_help_panel=PANEL)
     ] = False
-    html: Annotated[
-        Path | None,
-        flag(
-            "--html",
-            metavar="FILE",
-            help="Write a report with plots.",
-            writes_over=(),
-            dir_okay=False,
-            rich_help_panel=PANEL,
-        ),
-    ] = None
+    html: Annotated[Path | None, report("--html", "Write a report with plots.", PANEL)] = None
     raw: Annotated[
         bool, flag("--raw", help="Continue prompts as they are, without a chat template.", rich_help_panel=PANEL)
     ] = False

@@ -46,6 +46,11 @@ def flag(*names: str, help: str, writes_over: tuple[str, ...] | None = None, **m
     return Flag(names, help, writes_over, more)
 
 
+def report(name: str, help: str, panel: str) -> Flag:
+    """A file that is written at the end, beside what the verb prints."""
+    return flag(name, metavar="FILE", help=help, writes_over=(), dir_okay=False, rich_help_panel=panel)
+
+
 def with_flags(verb: Callable[..., None]) -> Callable[..., None]:
     """A command for typer: each of the verb's parameters that is a dataclass becomes one option a field.
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from truedraw.cli.flags import ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
-from truedraw.cli.grouping import flag, with_flags
+from truedraw.cli.grouping import flag, report, with_flags
 from truedraw.cli.record_files import FileFlags
 from truedraw.cli.sampling_flags import SAMPLING
 
@@ -61,28 +61,8 @@ class SweepFlags:
         int | None,
         flag("--seed", help="Every sample's own seed follows from it; drawn if not given.", rich_help_panel=SAMPLING),
     ] = None
-    html: Annotated[
-        Path | None,
-        flag(
-            "--html",
-            metavar="FILE",
-            help="Write a report with plots.",
-            writes_over=(),
-            dir_okay=False,
-            rich_help_panel=REPORT,
-        ),
-    ] = None
-    parquet: Annotated[
-        Path | None,
-        flag(
-            "--parquet",
-            metavar="FILE",
-            help="Write a table, too.",
-            writes_over=(),
-            dir_okay=False,
-            rich_help_panel=REPORT,
-        ),
-    ] = None
+    html: Annotated[Path | None, report("--html", "Write a report with plots.", REPORT)] = None
+    parquet: Annotated[Path | None, report("--parquet", "Write a table, too.", REPORT)] = None
 
 
 @with_flags

@@ -150,7 +150,6 @@ class Scheduler:
 
     def _step(self) -> bool:
         if self._closed:
-            self._close()
             return False
         try:
             done = self._next()

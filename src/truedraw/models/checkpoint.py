@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from truedraw.errors import BadModelFile
+from truedraw.models.fingerprint import digest_of
 from truedraw.protocol import ModelConfig, Weights
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-CHUNK_BYTES = 1 << 20
 Kind = Literal["gguf", "huggingface", "openvino"]
 Progress = Callable[[str, int, int | None], None]
 """Called with (what is happening, units done, units in all or None): bytes while fetching and verifying."""
@@ -54,12 +53,9 @@ class Checkpoint:
         """Read the whole file; raises BadModelFile where it is not the one that the catalogue promises."""
         if self.sha256 is None:
             return
-        found = hashlib.sha256()
-        with self.path.open("rb") as data:
-            while chunk := data.read(CHUNK_BYTES):
-                found.update(chunk)
-        if found.hexdigest() != self.sha256:
+        found = digest_of(self.path)
+        if found != self.sha256:
             raise BadModelFile(
-                f"{self.path} is damaged: its sha256 is {found.hexdigest()}, not {self.sha256}; "
+                f"{self.path} is damaged: its sha256 is {found}, not {self.sha256}; "
                 f"`truedraw models pull {self.name}` fetches it anew"
             )

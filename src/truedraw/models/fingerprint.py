@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
-from hashlib import blake2b
 from pathlib import Path
 from time import time
 
 SAMPLES = 64  # blocks read from a file, evenly spread; the first and the last one always
 BLOCK_BYTES = 1 << 14  # two models that differ only outside one megabyte of samples do not occur by training
-CHUNK_BYTES = 1 << 20
 TICK_SECONDS = 2.0  # the coarsest clock of a file system
 
 
@@ -38,14 +36,10 @@ def stamp(files: Iterable[Path]) -> str:
     return " ".join(f"{each.st_ino}-{each.st_size}-{each.st_mtime_ns}-{each.st_ctime_ns}" for each in found)
 
 
-def checksum(files: Iterable[Path]) -> str:
-    """16 hexadecimal digits, of all bytes."""
-    digest = blake2b(digest_size=8)
-    for file in files:
-        with file.open("rb") as data:
-            while block := data.read(CHUNK_BYTES):
-                digest.update(block)
-    return digest.hexdigest()
+def digest_of(file: Path) -> str:
+    """The sha256 of all its bytes, hexadecimal."""
+    with file.open("rb") as data:
+        return hashlib.file_digest(data, "sha256").hexdigest()
 
 
 def _sample(file: Path, size: int, update: Callable[[bytes], None]) -> None:

@@ -156,19 +156,22 @@ def _table(fields: Fields, key: str, kind: type) -> list[Any]:
 
 
 def token_id(file: GGUFFile, key: str) -> int | None:
-    """Of "bos", "eos" and so on, where the file names one; for a file that `check_tokenizer` has passed."""
-    i = _fields(file).get(f"{key}_token_id")
-    is_none = i is None or i in NONE or (key == "padding" and i >= len(file.metadata[f"{PREFIX}tokens"]))
-    return None if is_none else int(i)
+    """Of "bos", "eos" and so on, where the file, which `check_tokenizer` has passed, names one."""
+    return _id(_fields(file), key, len(file.metadata[f"{PREFIX}tokens"]))
+
+
+def _id(fields: Fields, key: str, count: int) -> int | None:
+    i = fields.get(f"{key}_token_id")
+    if i is None or i in NONE or (key == "padding" and isinstance(i, int) and i >= count):
+        return None  # a text that is never padded can do without
+    if not isinstance(i, int) or not 0 <= i < count:
+        raise BadModelFile(f"{fields.where}: {key}_token_id is {i!r}, but there are {count} tokens")
+    return i
 
 
 def _token(fields: Fields, key: str, tokens: list[str]) -> str | None:
-    i = fields.get(f"{key}_token_id")
-    if i is None or i in NONE or (key == "padding" and isinstance(i, int) and i >= len(tokens)):
-        return None  # a text that is never padded can do without
-    if not isinstance(i, int) or not 0 <= i < len(tokens):
-        raise BadModelFile(f"{fields.where}: {key}_token_id is {i!r}, but there are {len(tokens)} tokens")
-    return tokens[i]
+    i = _id(fields, key, len(tokens))
+    return None if i is None else tokens[i]
 
 
 def _pair(fields: Fields, line: str) -> tuple[str, str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from socket import gaierror
@@ -84,8 +85,10 @@ def _download(name: str, folder: Path, tell: Progress) -> None:
         from huggingface_hub import errors
     except ImportError:
         raise PullError(f"{name} is a name on the hub, which needs an extra: pip install 'truedraw[hub]'") from None
-    try:
-        _check_kind(name, [each.rfilename for each in huggingface_hub.HfApi().model_info(name).siblings or ()])
+    with _told(name, errors):
+        files = [each.rfilename for each in huggingface_hub.HfApi().model_info(name).siblings or ()]
+    _check_kind(name, files)
+    with _told(name, errors):
         huggingface_hub.snapshot_download(
             name,
             local_dir=folder,
@@ -93,8 +96,13 @@ def _download(name: str, folder: Path, tell: Progress) -> None:
             ignore_patterns=list(UNWANTED),
             tqdm_class=_bars(f"fetching {name}", tell),
         )
-    except UnsupportedModel:
-        raise
+
+
+@contextmanager
+def _told(name: str, errors: Any) -> Iterator[None]:
+    """What huggingface_hub raises, its own `errors` among it, as PullError and UnknownModel."""
+    try:
+        yield
     except errors.GatedRepoError as error:
         raise PullError(f"{name} is gated: accept its terms on the hub, then log in with `hf auth login`") from error
     except errors.RepositoryNotFoundError as error:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from hashlib import file_digest
 from pathlib import Path
+
+from truedraw.models.fingerprint import digest_of
 
 SUMS = ".sha256.json"  # {name: hexadecimal digits}
 
@@ -23,11 +24,11 @@ def has_its_sums(folder: Path) -> bool:
     except (OSError, ValueError):
         return False
     files = {name: folder / name for name in known} if isinstance(known, dict) else {}
-    return bool(files) and all(file.is_file() and _sum(file) == known[name] for name, file in files.items())
+    return bool(files) and all(file.is_file() and digest_of(file) == known[name] for name, file in files.items())
 
 
 def _sums(folder: Path) -> dict[str, str]:
-    return {file.name: _sum(file) for file in sorted(folder.iterdir()) if file.is_file() and file.name != SUMS}
+    return {file.name: digest_of(file) for file in sorted(folder.iterdir()) if file.is_file() and file.name != SUMS}
 
 
 def keep_others(old: Path, new: Path) -> None:
@@ -35,8 +36,3 @@ def keep_others(old: Path, new: Path) -> None:
     for other in old.iterdir():
         if not (new / other.name).exists():
             other.rename(new / other.name)
-
-
-def _sum(file: Path) -> str:
-    with file.open("rb") as data:
-        return file_digest(data, "sha256").hexdigest()

@@ -30,9 +30,9 @@ def open_runner(
     checkpoint: Checkpoint, options: Options, folder: Path, room: tuple[int, int]
 ) -> tuple[Runs, MappedConstants | None]:
     """And the constants, None where a ready-made graph has them; room: bytes of the cache, of these for idle pages."""
+    check(checkpoint, options)
     if options.arithmetic.native:
         return _native(checkpoint, options, folder, room)
-    check(checkpoint, options)
     if checkpoint.weights is None:
         check_ready_made(checkpoint, folder, options.threads)
     return paged_runner(checkpoint, options, folder, room)
@@ -72,7 +72,6 @@ def _native(
     from truedraw.engine.native.runner import NativeRunner
     from truedraw.engine.native.weights import laid
 
-    check(checkpoint, options)
     if checkpoint.weights is None:
         raise BadParameter("numerics", "an OpenVINO IR folder is run by OpenVINO; open a GGUF file or a model folder")
     if options.policy == "stored":

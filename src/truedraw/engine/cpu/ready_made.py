@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from truedraw.engine.cpu.records import record_key
-from truedraw.engine.cpu.selftest import meaningless
+from truedraw.engine.cpu.selftest import difference, meaningless
 from truedraw.engine.openvino.compiling import Options
 from truedraw.engine.openvino.numerics import numerics
 from truedraw.engine.openvino.stateful import last_logits
@@ -59,7 +59,7 @@ def _distance(checkpoint: Checkpoint, options: Options, folder: Path, lengths: l
     alone = last_logits(checkpoint.path, texts, options.arithmetic.properties(options.threads))
     if paged.shape != alone.shape:
         return float("nan")
-    return float(np.abs(_laws(alone) - _laws(paged)).sum(-1).max()) / 2
+    return difference(alone, paged)[1]
 
 
 def _paged(checkpoint: Checkpoint, options: Options, folder: Path, texts: list[list[int]]) -> Logits:
@@ -80,8 +80,3 @@ def _last(engine: CPUEngine, text: list[int]) -> Logits:
         return np.array(engine.forward([Work(sequence)])[0].logits[0], np.float32)
     finally:
         sequence.close()
-
-
-def _laws(logits: Logits) -> Logits:
-    powers = np.exp(logits.astype(np.float64) - logits.max(-1, keepdims=True))
-    return np.asarray(powers / powers.sum(-1, keepdims=True))

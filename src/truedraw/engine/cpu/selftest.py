@@ -40,7 +40,7 @@ def check_invariance(engine: CPUEngine) -> InvarianceReport:
     drafts = min(DRAFT_TOKENS, length // 2)
     text, draft = tokens[: length - drafts].tolist(), tokens[length - drafts : length]
     one_by_one = _one_by_one(engine, text, draft)
-    differences = {name: _difference(one_by_one[: len(rows)], rows) for name, rows in _ways(engine, text, draft)}
+    differences = {name: difference(one_by_one[: len(rows)], rows) for name, rows in _ways(engine, text, draft)}
     return InvarianceReport(
         holds=all(largest == 0 for largest, _, _ in differences.values()),
         largest_difference=float(np.max([largest for largest, _, _ in differences.values()])),  # NaN where one is
@@ -101,7 +101,7 @@ def _scores(engine: CPUEngine, text: list[int], proposal: Proposal, others: int 
     return rows
 
 
-def _difference(a: Logits, b: Logits) -> tuple[float, float, int]:
+def difference(a: Logits, b: Logits) -> tuple[float, float, int]:
     """(largest difference, largest total variation, rows)."""
     with np.errstate(invalid="ignore"):  # damaged weights give infinities, whose differences are NaN
         tv = np.abs(_softmax(a) - _softmax(b)).sum(-1) / 2

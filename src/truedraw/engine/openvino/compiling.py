@@ -21,7 +21,7 @@ from truedraw.engine.openvino.stateful import reason
 from truedraw.engine.record_files import read_record, write_record
 from truedraw.errors import BadModelFile, BadParameter
 from truedraw.models import Checkpoint
-from truedraw.models.fingerprint import checksum, stamp
+from truedraw.models.fingerprint import digest_of, stamp
 from truedraw.models.safetensors_weights import weight_files
 from truedraw.protocol import ModelConfig
 from truedraw.sampling.ranges import THREADS
@@ -52,8 +52,7 @@ def weights_policy(weights: str, arithmetic: Numerics) -> str:
 
 
 def compile_checkpoint(checkpoint: Checkpoint, options: Options, folder: Path) -> tuple[Any, MappedConstants | None]:
-    """(compiled model, the constants whose memory it shares: keep them as long as the model)."""
-    check(checkpoint, options)
+    """(compiled model, the constants whose memory it shares: keep them as long as the model); after `check`."""
     if checkpoint.weights is None:
         properties = options.arithmetic.properties(options.threads)
         return _compiled(checkpoint, read_ir(checkpoint), properties), None
@@ -102,7 +101,7 @@ def _contents(path: Path, folder: Path) -> str:
         known = read_record(record)
         if now and known["stamp"] == now:
             return str(known["checksum"])
-    found = checksum(files)
+    found = " ".join(map(digest_of, files))
     write_record(record, {"stamp": now, "checksum": found})
     return found
 
