@@ -265,7 +265,7 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("truedraw.engine.constants.store._write_array", full)
+    monkeypatch.setattr("truedraw.engine.constants.writing.Writing.array", full)
     with pytest.raises(EngineError, match=r"the disk is full; free some space"):
         law(tiny_checkpoint(), tmp_path)
     assert not list(tmp_path.rglob(DATA))
@@ -304,7 +304,7 @@ def test_where_no_folder_can_be_written_both_are_named(read_only, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("truedraw.engine.constants.store._write_array", full)
+    monkeypatch.setattr("truedraw.engine.constants.writing.Writing.array", full)
     with pytest.raises(EngineError, match=r"neither in .*cache.*Permission denied nor in .*the disk is full"):
         tiny_engine(read_only)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from engine.decoder import tiny_checkpoint
-from truedraw.engine.constants import replaced, store
+from truedraw.engine.constants import converted, replaced, store
 from truedraw.engine.constants.mapped import DATA
 from truedraw.engine.constants.replaced import INDEX
 from truedraw.engine.cpu import CPUEngine
@@ -94,7 +94,7 @@ def test_a_file_that_was_only_touched_is_read_once_more_and_not_converted(tmp_pa
     loaded(checkpoint, cache).close()
     os.utime(checkpoint.path, ns=(10**18, 10**18))
     loaded(checkpoint, cache).close()
-    monkeypatch.setattr(compiling, "digest_of", lambda file: pytest.fail("it was read again"))
+    monkeypatch.setattr(converted, "digest_of", lambda file: pytest.fail("it was read again"))
     loaded(checkpoint, cache).close()
     assert len(written) == 1
 
@@ -115,7 +115,7 @@ def test_a_table_with_another_number_is_not_believed(tmp_path, monkeypatch, key)
 def test_an_earlier_form_goes_and_a_newer_one_stays(tmp_path, monkeypatch) -> None:
     cache, checkpoint = tmp_path / "cache", model_file(tmp_path)
     for version, count in ((5, 1), (6, 1), (4, 2)):
-        monkeypatch.setattr(compiling, "STORE_VERSION", version)
+        monkeypatch.setattr(compiling, "FORM", ("graph", version))
         loaded(checkpoint, cache).close()
         assert len(entries(cache)) == count
 

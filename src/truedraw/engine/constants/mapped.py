@@ -45,15 +45,16 @@ class MappedConstants:
         if f"{key}:values" not in self._index:
             return None
         scales, least = (
-            self._array(f"{key}:{name}") if f"{key}:{name}" in self._index else None for name in ("scales", "least")
+            self.array(f"{key}:{name}") if f"{key}:{name}" in self._index else None for name in ("scales", "least")
         )
-        return Matrix(self._array(f"{key}:values"), scales, self._index[f"{key}:values"]["zero"], least)
+        return Matrix(self.array(f"{key}:values"), scales, self._index[f"{key}:values"]["zero"], least)
 
     def vector(self, name: str) -> NDArray[np.float32]:
         """See Constants."""
-        return self._array(f"{name}:values")
+        return self.array(f"{name}:values")
 
-    def _array(self, key: str) -> NDArray[Any]:
+    def array(self, key: str) -> NDArray[Any]:
+        """Any of them by its whole name, see writing.py; no copy."""
         at = self._index[key]
         count = int(np.prod(at["shape"]))
         return np.frombuffer(self._memory, at["dtype"], count, at["offset"]).reshape(at["shape"])

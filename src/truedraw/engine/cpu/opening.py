@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from truedraw.engine.constants.converted import converted
 from truedraw.engine.constants.mapped import MappedConstants
 from truedraw.engine.cpu.ready_made import check_ready_made
 from truedraw.engine.openvino.cache import make_pool
-from truedraw.engine.openvino.compiling import Options, check, compile_checkpoint, converted
+from truedraw.engine.openvino.compiling import Options, check, compile_checkpoint
 from truedraw.engine.openvino.numerics import INVARIANT, Numerics, numerics
 from truedraw.engine.openvino.runner import Runner
 from truedraw.engine.paged.pools import pool_of
@@ -70,7 +72,7 @@ def _native(
     from truedraw.engine.native.crew import crew_of, threads_of
     from truedraw.engine.native.heads import SLOTS
     from truedraw.engine.native.runner import NativeRunner
-    from truedraw.engine.native.weights import laid
+    from truedraw.engine.native.weights import FORM, read_laid, write_laid
 
     if checkpoint.weights is None:
         raise BadParameter("numerics", "an OpenVINO IR folder is run by OpenVINO; open a GGUF file or a model folder")
@@ -79,13 +81,14 @@ def _native(
     if not machine.HAS_HALVES:
         raise EngineError("native numerics need a processor that knows float16 (F16C); load it with runtime numerics")
     check_kernels(checkpoint.config)
-    config, constants = checkpoint.config, converted(checkpoint, options.policy, folder)
+    config = checkpoint.config
+    constants = converted(checkpoint, options.policy, folder, FORM, partial(write_laid, config))
     shape = config.num_kv_heads, SLOTS, config.head_dim
     pool, memory = pool_of([shape] * (2 * config.num_layers), HALF_BYTES, *room, whole_pages=True)
     pages = 2 * config.num_layers, -1, config.num_kv_heads, SLOTS * config.head_dim
     cache = memory.whole.view(np.uint16).reshape(pages)
     with constants.forgetting():
-        weights = laid(config, constants)
+        weights = read_laid(constants)
     crew = crew_of(threads_of(options.threads))
     runner = NativeRunner(config, weights, pool, cache, crew, options.hidden_layers, options.hidden_text)
     return runner, constants

@@ -8,16 +8,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.engine.constants.mapped import MappedConstants
 from truedraw.engine.constants.matrix import Matrix, dense
 from truedraw.engine.constants.rounding import quantise
 from truedraw.engine.constants.weights import Constants
-from truedraw.engine.native.blocks import Blocks, blocks_of, eights_of, in_whole_tiles, room_in_lines
+from truedraw.engine.constants.writing import Writing
+from truedraw.engine.native.blocks import Blocks, blocks_of, eights_of, in_lines, in_whole_tiles, room_in_lines
 from truedraw.models.layout import EMBEDDING, HEAD
 from truedraw.protocol import ModelConfig
 
 QKV = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
 UP = ("mlp.gate_proj", "mlp.up_proj")
-OUT, DOWN = "self_attn.o_proj", "mlp.down_proj"
+KINDS = {"qkv": QKV, "out": ("self_attn.o_proj",), "up": UP, "down": ("mlp.down_proj",)}
+OUTPUT = "output"
+VECTORS = ("before_attention", "before_feeding", "bias", "query_norm", "key_norm", "last_norm")
+FORM = "blocks", 1  # of what is written here
 Reals = NDArray[np.float32]
 
 
@@ -25,9 +30,8 @@ class Laid(NamedTuple):
     """Weights of all layers, as decoder.py takes them."""
 
     table: tuple[NDArray[np.int8], Reals]  # codes [vocab, width], scales [vocab, groups]
-    matrices: tuple[Blocks, ...]  # qkv, o, gate and up, down, head: with an axis of layers in front
-    vectors: tuple[Reals, ...]
-    """Norms before attention and feeding, bias of qkv, norms of q and k, all [layers, size or 0], and the last norm."""
+    matrices: tuple[Blocks, ...]  # of KINDS, with an axis of layers in front, and the head, as one layer
+    vectors: tuple[Reals, ...]  # VECTORS, all [layers, size or 0] but the last norm
 
     def first(self, layers: int) -> Laid:
         """Of the first layers; no copy."""
@@ -37,13 +41,34 @@ class Laid(NamedTuple):
         return Laid(self.table, (*some, head), (*(each[:layers] for each in norms), last))
 
 
-def laid(config: ModelConfig, constants: Constants) -> Laid:
-    """A copy of the matrices."""
-    table = _whole(constants, (EMBEDDING,))
-    head = table if config.tie_embeddings else _whole(constants, (HEAD,))
+def write_laid(config: ModelConfig, source: Constants, writing: Writing) -> None:
+    """All of it, one kind of matrix after the other; what is looked up by row, or read by others, as it is."""
     layers = [f"model.layers.{layer}." for layer in range(config.num_layers)]
-    matrices = [_stacked(constants, layers, parts) for parts in (QKV, (OUT,), UP, (DOWN,))]
-    return Laid(_looked_up(table), (*matrices, _one_more(blocks_of(head))), _vectors(config, constants, layers))
+    for name, parts in KINDS.items():
+        _write_blocks(name, _stacked(source, layers, parts), writing)
+    for name, values in zip(VECTORS, _vectors(config, source, layers), strict=True):
+        writing.vector(name, values)
+    head = EMBEDDING if config.tie_embeddings else HEAD
+    for name in dict.fromkeys((EMBEDDING, head)):
+        matrix = _whole(source, (name,))
+        writing.matrix((name,), matrix)
+        if name == head:
+            _write_blocks(OUTPUT, _one_more(blocks_of(matrix)), writing)
+
+
+def _write_blocks(name: str, blocks: Blocks, writing: Writing) -> None:
+    for part, values in zip(Blocks._fields, blocks, strict=True):
+        writing.array(f"{name}:{part}", values)
+
+
+def read_laid(held: MappedConstants) -> Laid:
+    """A copy of what was written, but for the rows that are looked up."""
+    matrices = [
+        Blocks(*(in_lines(held.array(f"{name}:{part}")) for part in Blocks._fields)) for name in (*KINDS, OUTPUT)
+    ]
+    table = held.matrix((EMBEDDING,))
+    assert table is not None
+    return Laid(_looked_up(table), tuple(matrices), tuple(np.array(held.vector(name)) for name in VECTORS))
 
 
 def _vectors(config: ModelConfig, constants: Constants, layers: list[str]) -> tuple[Reals, ...]:
@@ -53,7 +78,7 @@ def _vectors(config: ModelConfig, constants: Constants, layers: list[str]) -> tu
     none = np.zeros((len(layers), 0), np.float32)
     bias = np.stack([_bias(constants, layer) for layer in layers]) if config.qkv_bias else none
     norms = [of(f"self_attn.{name}_norm") if config.qk_norm else none for name in ("q", "k")]
-    last = np.array(constants.vector("model.norm.weight"))
+    last = constants.vector("model.norm.weight")
     return of("input_layernorm"), of("post_attention_layernorm"), bias, *norms, last
 
 

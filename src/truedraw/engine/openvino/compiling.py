@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import sha256
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from truedraw.engine.code_pages import drop_code
+from truedraw.engine.constants.converted import converted
 from truedraw.engine.constants.mapped import MappedConstants
-from truedraw.engine.constants.replaced import Origin
-from truedraw.engine.constants.store import open_stored
-from truedraw.engine.constants.weights import INTEGERS, WEIGHTS, ConvertedConstants
+from truedraw.engine.constants.weights import INTEGERS, WEIGHTS
+from truedraw.engine.constants.writing import write_all
 from truedraw.engine.openvino.core import core
 from truedraw.engine.openvino.graph import build, fix_rows
 from truedraw.engine.openvino.ir import read_ir
 from truedraw.engine.openvino.numerics import Numerics
 from truedraw.engine.openvino.stateful import reason
-from truedraw.engine.record_files import read_record, write_record
 from truedraw.errors import BadModelFile, BadParameter
 from truedraw.models import Checkpoint
-from truedraw.models.fingerprint import digest_of, stamp
-from truedraw.models.safetensors_weights import weight_files
 from truedraw.protocol import ModelConfig
 from truedraw.sampling.ranges import THREADS
 
 STEP_BY_STEP = {"SNIPPETS_MODE": "DISABLE"}
 """Where shapes are fixed the runtime would join steps whose results are rounded in between elsewhere: other bits."""
-STORE_VERSION = 2  # part of the key of stored constants: raise it when their form or their stacking changes
+FORM = "graph", 3  # of constants as `write_all` stacks them
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +52,7 @@ def compile_checkpoint(checkpoint: Checkpoint, options: Options, folder: Path) -
     if checkpoint.weights is None:
         properties = options.arithmetic.properties(options.threads)
         return _compiled(checkpoint, read_ir(checkpoint), properties), None
-    constants = converted(checkpoint, options.policy, folder)
+    constants = converted(checkpoint, options.policy, folder, FORM, partial(write_all, checkpoint.config))
     return compile_graph(checkpoint.config, constants, options), constants
 
 
@@ -80,30 +76,6 @@ def compile_graph(
     constants.forget()
     drop_code()  # before the constants are packed, which is when most memory is held
     return compiled
-
-
-def converted(checkpoint: Checkpoint, policy: str, folder: Path) -> MappedConstants:
-    """The constants of a checkpoint, from the folder or written there first; what they are of decides, to the byte."""
-    assert checkpoint.weights is not None
-    path = checkpoint.path.resolve()
-    key = sha256("\0".join([checkpoint.fingerprint, _contents(path, folder), policy, str(STORE_VERSION)]).encode())
-    source, origin = ConvertedConstants(checkpoint.weights, policy), Origin(str(path), policy, STORE_VERSION)
-    name = key.hexdigest()[:32]
-    return open_stored(folder, name, checkpoint.config, source, origin, before=checkpoint.check_contents)
-
-
-def _contents(path: Path, folder: Path) -> str:
-    """Stands for all bytes of a model's weights; they are read where they were touched since that was asked last."""
-    files = [file for file in (weight_files(path) if path.is_dir() else [path]) if file.is_file()]
-    record = folder / f"contents-{sha256(str(path).encode()).hexdigest()[:32]}.json"
-    now = stamp(files)
-    with suppress(OSError, ValueError, TypeError, KeyError):
-        known = read_record(record)
-        if now and known["stamp"] == now:
-            return str(known["checksum"])
-    found = " ".join(map(digest_of, files))
-    write_record(record, {"stamp": now, "checksum": found})
-    return found
 
 
 def check(checkpoint: Checkpoint, options: Options) -> None:
