@@ -22,8 +22,8 @@ from truedraw.engine.constants.matrix import dense
 from truedraw.engine.constants.rounding import codes_of
 from truedraw.engine.constants.weights import READ_BY_GRAPHS, from_packed
 from truedraw.engine.cpu.opening import arithmetic_of
-from truedraw.engine.native.blocks import SIZE, eights_of
-from truedraw.engine.native.weights import of_one_form
+from truedraw.engine.native.blocks import SIZE, Blocks, eights_of
+from truedraw.engine.native.layers import Mixed, of_one_form, stacked
 from truedraw.errors import BadParameter, EngineError, UnsupportedModel
 from truedraw.models.layout import EMBEDDING
 from truedraw.protocol import Fill, Proposal, Work
@@ -51,7 +51,7 @@ class RoundedDecoder(Decoder):
         self._weights = weights
         for name, values in self._tensors.items():
             if values.ndim == 2 and self._is_rounded(name):
-                self._tensors[name] = dense(codes_of(values)).astype(np.float64)
+                self._tensors[name] = dense(codes_of(values, short=True)).astype(np.float64)
 
     def _is_rounded(self, name):
         """Whether its codes are made anew: of floats, of least values where others read it, and of no whole blocks."""
@@ -271,15 +271,46 @@ def test_the_default_is_what_the_processor_is_good_at(lacks, name, monkeypatch):
 def test_weights_of_any_form_are_laid_out(packed, tmp_path):
     """Layers that share scales among other numbers of inputs, or have codes of other sizes, as in mixed files."""
 
-    class Mixed(RandomWeights):
+    class OnePacked(RandomWeights):
         def packed(self, name):
             return super().packed(name) if ".0." in name or "embed" in name else None
 
-    weights = Mixed(PLAIN, 0, *packed)
+    weights = OnePacked(PLAIN, 0, *packed)
     engine = native(tmp_path, PLAIN, weights)
     logits = engine.forward([Work(engine.open(TEXT[:1]), Proposal.chain(TEXT[1:60]))])[0].logits
     assert mean_tv(logits, Decoder(PLAIN, weights).logits(TEXT[:60])) < 0.1
     engine.close()
+
+
+def test_layers_of_two_forms_each_keep_their_own(tmp_path):
+    """As in files that store some layers more precisely than others; so do the first layers alone."""
+
+    class SomePacked(RandomWeights):
+        def packed(self, name):
+            return None if ".1." in name or ".2." in name else super().packed(name)
+
+    config = replace(PLAIN, num_layers=4, intermediate_size=128)
+    weights = SomePacked(config, 3, 4, True)
+    engine = native(tmp_path, config, weights)
+    kinds = engine._live().runner._weights.kinds
+    assert [kind.at.tolist() for kind in kinds if isinstance(kind, Mixed)] == [[0, ~0, ~1, 1]] * len(kinds)
+    logits = engine.forward([Work(engine.open(TEXT[:1]), Proposal.chain(TEXT[1:70]))])[0].logits
+    assert mean_tv(logits, RoundedDecoder(config, weights).logits(TEXT[:70])) < NEARLY
+    text = engine.open(TEXT[:5], alone=True)
+    shallow = engine.shallow(3).forward([Work(engine.shallow(3).open(TEXT[:5]))])[0].logits
+    first = RoundedDecoder(replace(config, num_layers=3), weights).logits(TEXT[:5])[-1:]
+    assert mean_tv(shallow, first) < NEARLY
+    text.close()
+    engine.close()
+
+
+def test_layers_of_four_bits_beside_others_that_share_scales_otherwise_become_codes_of_eight():
+    held = [
+        from_packed(RandomWeights(PLAIN, 1, *kind).packed("model.layers.0.mlp.up_proj.weight")) for kind in ((4,), (8,))
+    ]
+    found = stacked(held)
+    assert isinstance(found, Blocks)
+    assert found.is_fine
 
 
 def test_layers_of_four_bits_beside_others_keep_their_codes():

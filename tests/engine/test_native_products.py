@@ -27,12 +27,12 @@ from truedraw.engine.native.blocks import (
 )
 from truedraw.engine.native.grids import FEWEST, NEVER, grids_from
 from truedraw.engine.native.instructions import SUMS
+from truedraw.engine.native.layers import _alike, of_one_form
 from truedraw.engine.native.memory import room
 from truedraw.engine.native.products import looked_up
 from truedraw.engine.native.stages import counters
 from truedraw.engine.native.sums import ALL, MOST_ROWS, block_adder
 from truedraw.engine.native.together import Ways, multiply, round_here
-from truedraw.engine.native.weights import _alike, of_one_form
 from truedraw.sampling.kernels.bits import CACHE_LINE
 
 FINE = 0.01  # of a sum's spread: rows are rounded to 8 bits
@@ -217,12 +217,12 @@ def test_a_processor_without_half_precision_gets_no_such_scales(monkeypatch) -> 
 def test_layers_whose_scales_differ_in_length_get_the_longer_ones() -> None:
     """Where all are short they stay so."""
     one, other = codes(LANES, 128, 2), short(codes(LANES, 128, 2))
-    assert _alike([other, one], lambda each: each) is None
+    assert _alike([other, one]) is None
     together = of_one_form([other, one])
     assert together.scales.dtype == np.float32
     for layer, matrix in enumerate((other, one)):
         np.testing.assert_array_equal(together.scales[layer], eights_of(matrix).scales)
-    alike = _alike([other, other], lambda each: each)
+    alike = _alike([other, other])
     assert alike is not None
     assert alike.scales.dtype == np.int16
 

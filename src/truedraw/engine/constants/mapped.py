@@ -53,6 +53,10 @@ class MappedConstants:
         """See Constants."""
         return self.array(f"{name}:values")
 
+    def __contains__(self, key: str) -> bool:
+        """Whether there is an array of that whole name."""
+        return key in self._index
+
     def array(self, key: str) -> NDArray[Any]:
         """Any of them by its whole name, see writing.py; no copy."""
         at = self._index[key]

@@ -82,7 +82,7 @@ class ConvertedConstants:
             return _half(self._dense(name), self._weights.stored_as(name))
         dense = self._dense(name)
         if self._policy == "grouped":
-            return codes_of(dense)
+            return codes_of(dense, short=True)
         four = self._policy == "int4" and name != EMBEDDING and dense.shape[1] % INT4_GROUP == 0
         return quantise4(dense) if four else quantise(dense)
 

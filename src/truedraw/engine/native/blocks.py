@@ -61,7 +61,7 @@ def blocks_of(matrix: Matrix, size: int = SIZE) -> Blocks:
     """A copy: codes of 4 bits as they are where they fill blocks of SIZE, all else as `eights_of`, with scales of half
     the length where they lose nothing: a GGUF file has no others."""
     found = halves_of(matrix) if size == SIZE else None
-    return _shortened(eights_of(matrix, size)) if found is None else _laid4(matrix, found)
+    return shortened(eights_of(matrix, size)) if found is None else _laid4(matrix, found)
 
 
 def eights_of(matrix: Matrix, size: int = SIZE) -> Blocks:
@@ -124,7 +124,8 @@ def halves_of(matrix: Matrix) -> NDArray[np.uint16] | None:
     return found.view(np.uint16) if (lost <= FINE * np.abs(both).max(axis=2, keepdims=True)).all() else None
 
 
-def _shortened(blocks: Blocks) -> Blocks:
+def shortened(blocks: Blocks) -> Blocks:
+    """With scales of half the length where they lose nothing."""
     with np.errstate(over="ignore"):
         short = blocks.scales.astype(np.float16)
     if not HAS_HALVES or (short != blocks.scales).any():
@@ -148,7 +149,7 @@ def _laid4(matrix: Matrix, halves: NDArray[np.uint16]) -> Blocks:
 def _integers(matrix: Matrix) -> Matrix:
     """int8 codes around 0 whose groups are whole rows, whole blocks, or blocks."""
     if matrix.scales is None or matrix.least is not None or not _fits(matrix.width, matrix.scales.shape[1]):
-        return codes_of(dense(matrix))
+        return codes_of(dense(matrix), short=True)
     if matrix.values.dtype == np.int8 and not matrix.zero:
         return matrix
     return Matrix(np.rint(dense(Matrix(matrix.values, None, matrix.zero))).astype(np.int8), matrix.scales)

@@ -14,10 +14,11 @@ import numpy as np
 from truedraw.compiled import compiled, inlined
 from truedraw.engine.native.attending import look_back, remember
 from truedraw.engine.native.board import share, this_call
+from truedraw.engine.native.layers import multiply_layer, multiply_layer_gated
 from truedraw.engine.native.products import look_up
 from truedraw.engine.native.softly import FREE, norm
 from truedraw.engine.native.stages import done, ended, next_piece
-from truedraw.engine.native.together import multiply, multiply_gated, norm_all, round_here
+from truedraw.engine.native.together import norm_all, round_here
 from truedraw.sampling.kernels.bits import borrowed
 
 STAGES_A_LAYER, STAGES_BESIDE = 10, 4
@@ -36,30 +37,24 @@ def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
     x, wide, mixed, logits, hidden, narrow, heads, feeding, gated, final = memory
     qkv, out, up, down, head = matrices
     stage, told = embed(table, ids, x, counters, 0), 0
-    for layer in range(len(qkv[0])):
+    for layer in range(len(before_attention)):
         stage = begin_layer(x, before_attention[layer], bias[layer], epsilon, narrow, wide, counters, stage)
-        stage = multiply(matrix_of(qkv, layer), narrow, wide, bias.shape[1] == 0, counters, stage, ways)
+        stage = multiply_layer(qkv, layer, narrow, wide, bias.shape[1] == 0, counters, stage, ways)
         keys = cache[2 * layer].reshape(cache.shape[1], sizes[1], sizes[2], -1)
         values = cache[2 * layer + 1].reshape(cache.shape[1], sizes[1], -1, sizes[2])
         stage = remember(wide, key_norm[layer], sizes, epsilon, rows, lanes, keys, values, counters, stage)
         stage = look_back(
             wide, query_norm[layer], sizes, epsilon, rows, lanes, keys, values, mixed, heads, counters, stage
         )
-        stage = multiply(matrix_of(out, layer), heads, x, False, counters, stage, ways)
+        stage = multiply_layer(out, layer, heads, x, False, counters, stage, ways)
         stage = norm_all(x, before_feeding[layer], epsilon, feeding, counters, stage)
-        stage = multiply_gated(matrix_of(up, layer), feeding, gated, counters, stage, ways)
-        stage = multiply(matrix_of(down, layer), gated, x, False, counters, stage, ways)
+        stage = multiply_layer_gated(up, layer, feeding, gated, counters, stage, ways)
+        stage = multiply_layer(down, layer, gated, x, False, counters, stage, ways)
         if told < len(shown) and shown[told] == layer:
             stage = show(x, hidden_rows, hidden, told, counters, stage)
             told += 1
     stage = end(x, last_norm, epsilon, logit_rows, hidden_rows, hidden, told, final, counters, stage)
-    multiply(matrix_of(head, 0), final, logits, True, counters, stage, ways)
-
-
-@inlined()
-def matrix_of(matrices, layer):  # type: ignore[no-untyped-def]
-    """Blocks of a layer, of those of all layers."""
-    return matrices[0][layer], matrices[1][layer]
+    multiply_layer(head, 0, final, logits, True, counters, stage, ways)
 
 
 @inlined(error_model="numpy")

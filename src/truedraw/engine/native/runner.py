@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from truedraw.engine.native.blocks import Blocks
 from truedraw.engine.native.crew import Crew
 from truedraw.engine.native.decoder import STAGES_A_LAYER, STAGES_BESIDE, compute
+from truedraw.engine.native.layers import blocks_in, given
 from truedraw.engine.native.memory import Memory
 from truedraw.engine.native.rows import Rows
 from truedraw.engine.native.stages import counters
@@ -39,15 +40,16 @@ class NativeRunner:
         order = [*(sorted(hidden_layers).index(layer) for layer in hidden_layers), len(hidden_layers)]
         self._order = None if order == sorted(order) else order  # None: as they are computed
         self._rotary = RotaryTable(config)
-        self._memory = Memory(config, weights.matrices, len(self._shown) + 1)
+        own = *map(blocks_in, weights.kinds), weights.head
+        self._memory = Memory(config, own, len(self._shown) + 1)
         sizes = config.num_heads, config.num_kv_heads, config.head_dim
-        parts = tuple(tuple(matrix) for matrix in weights.matrices)
+        parts = tuple(map(given, (*weights.kinds, weights.head)))
         self._model = weights.table, parts, weights.vectors, sizes, self._shown, np.float32(config.rms_norm_eps)
 
     @property
     def written(self) -> Blocks:
         """What makes logits [vocab, width]."""
-        head = self._weights.matrices[-1]
+        head = self._weights.head
         return Blocks(head.codes[0], head.scales[0])
 
     def first(self, config: ModelConfig) -> NativeRunner:
@@ -66,8 +68,8 @@ class NativeRunner:
         table = self._rotary.upto(rows.longest)
         memory = self._memory.of(*rows.shape)
         fresh = counters(self._config.num_layers * STAGES_A_LAYER + STAGES_BESIDE)
-        given = self._model, (*numbers, table), lanes, self._cache, memory, fresh, ways(self.num_threads)
-        self.crew.run(compute, given)
+        all_of_it = self._model, (*numbers, table), lanes, self._cache, memory, fresh, ways(self.num_threads)
+        self.crew.run(compute, all_of_it)
         logits, hidden = memory[3], memory[4]
         if not len(self._shown):
             return logits, None

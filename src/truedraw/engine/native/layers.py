@@ -1,0 +1,135 @@
+"""One kind of matrix of all layers, in one form where that is possible, and how a pass multiplies with a layer's.
+
+A file of "Q4_K_M" has some layers in codes of 4 bits and more precise ones among them: each form has a stack of its own
+then. Codes of 4 bits and of 8 share blocks of SIZE inputs, so that rows are rounded once for either.
+"""
+
+# ruff: noqa: ARG001 - numba matches the arguments of overloads by name
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+
+from truedraw.engine.constants.matrix import Matrix
+from truedraw.engine.native.blocks import SIZE, Blocks, blocks_of, eights_of, halves_of, room_in_lines, shortened
+from truedraw.engine.native.softly import FREE
+from truedraw.engine.native.together import multiply, multiply_gated
+from truedraw.protocol import Ints
+
+FORWARDED = {"forceinline": True, "fastmath": FREE, "error_model": "numpy"}
+
+
+class Mixed(NamedTuple):
+    """Layers of two forms."""
+
+    fours: Blocks
+    eights: Blocks
+    at: Ints
+    """[layers]: the place among those of 4 bits, or ~place among those of 8."""
+
+
+Kind = Blocks | Mixed
+
+
+def stacked(held: list[Matrix]) -> Kind:
+    """A copy of the matrices of all layers, an axis of layers in front."""
+    short = [halves_of(each) is not None for each in held]
+    if all(short) or not any(short):
+        return _alike(held) or of_one_form(held)
+    eights = of_one_form([each for each, is_short in zip(held, short, strict=True) if not is_short])
+    fours = _alike([each for each, is_short in zip(held, short, strict=True) if is_short])
+    if eights.size != SIZE or fours is None:
+        return of_one_form(held)
+    places = np.where(short, np.cumsum(short) - 1, ~(np.cumsum(np.logical_not(short)) - 1))
+    return Mixed(fours, eights, places.astype(np.int64))
+
+
+def first_of(kind: Kind, layers: int) -> Kind:
+    """Of the first layers; no copy."""
+    if isinstance(kind, Mixed):
+        return kind._replace(at=kind.at[:layers])
+    return Blocks(kind.codes[:layers], kind.scales[:layers])
+
+
+def blocks_in(kind: Kind) -> Blocks:
+    """Of one form: inputs, and blocks of a row, are the same in either."""
+    return kind.fours if isinstance(kind, Mixed) else kind
+
+
+def given(kind: Kind) -> tuple[Any, ...]:
+    """As compiled code takes it."""
+    return (*kind.fours, *kind.eights, kind.at) if isinstance(kind, Mixed) else tuple(kind)
+
+
+def _alike(held: list[Matrix]) -> Blocks | None:
+    """One after the other, so that only one is held twice; None where their blocks have different forms."""
+    whole = None
+    for number, matrix in enumerate(held):
+        each = blocks_of(matrix)
+        if whole is None:
+            whole = Blocks(*(room_in_lines((len(held), *some.shape), some.dtype) for some in each))
+        if any(many.shape[1:] != one.shape or many.dtype != one.dtype for many, one in zip(whole, each, strict=True)):
+            return None
+        whole.codes[number], whole.scales[number] = each
+    return whole
+
+
+def of_one_form(held: list[Matrix]) -> Blocks:
+    """In codes of 8 bits, and where some share scales among fewer inputs, the finest holds for all."""
+    found = [eights_of(each) for each in held]
+    if len({each.size for each in found}) > 1:
+        found = [eights_of(each, min(each.size for each in found)) for each in held]
+    codes, scales = found[0].codes, max((each.scales for each in found), key=np.size)
+    whole = Blocks(*(room_in_lines((len(found), *some.shape), some.dtype) for some in (codes, scales)))
+    for number, each in enumerate(found):
+        whole.codes[number], whole.scales[number] = each
+    return shortened(whole)
+
+
+def multiply_layer(
+    kind: Any, layer: Any, rounded: Any, out: Any, fresh: Any, counters: Any, stage: Any, ways: Any
+) -> Any:
+    """together.multiply with a layer's matrix. For compiled code only, as the other one."""
+    raise NotImplementedError
+
+
+def multiply_layer_gated(kind: Any, layer: Any, rounded: Any, told: Any, counters: Any, stage: Any, ways: Any) -> Any:
+    """together.multiply_gated with it."""
+    raise NotImplementedError
+
+
+@overload(multiply_layer, jit_options=FORWARDED)
+def _multiply_layer(kind, layer, rounded, out, fresh, counters, stage, ways):  # type: ignore[no-untyped-def]
+    def uniform(kind, layer, rounded, out, fresh, counters, stage, ways):  # type: ignore[no-untyped-def]
+        return multiply((kind[0][layer], kind[1][layer]), rounded, out, fresh, counters, stage, ways)
+
+    def mixed(kind, layer, rounded, out, fresh, counters, stage, ways):  # type: ignore[no-untyped-def]
+        place = kind[4][layer]
+        if place >= 0:
+            return multiply((kind[0][place], kind[1][place]), rounded, out, fresh, counters, stage, ways)
+        return multiply((kind[2][~place], kind[3][~place]), rounded, out, fresh, counters, stage, ways)
+
+    return _of_form(kind, uniform, mixed)
+
+
+@overload(multiply_layer_gated, jit_options=FORWARDED)
+def _multiply_layer_gated(kind, layer, rounded, told, counters, stage, ways):  # type: ignore[no-untyped-def]
+    def uniform(kind, layer, rounded, told, counters, stage, ways):  # type: ignore[no-untyped-def]
+        return multiply_gated((kind[0][layer], kind[1][layer]), rounded, told, counters, stage, ways)
+
+    def mixed(kind, layer, rounded, told, counters, stage, ways):  # type: ignore[no-untyped-def]
+        place = kind[4][layer]
+        if place >= 0:
+            return multiply_gated((kind[0][place], kind[1][place]), rounded, told, counters, stage, ways)
+        return multiply_gated((kind[2][~place], kind[3][~place]), rounded, told, counters, stage, ways)
+
+    return _of_form(kind, uniform, mixed)
+
+
+def _of_form(kind: Any, uniform: Callable[..., Any], mixed: Callable[..., Any]) -> Callable[..., Any]:
+    """By the length of what `given` made."""
+    return uniform if len(kind) == len(Blocks._fields) else mixed
