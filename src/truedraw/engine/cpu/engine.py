@@ -166,6 +166,11 @@ class CPUEngine:
         tied = self._layers is not None and self._layers.config.tie_embeddings
         return self._held(EMBEDDING if tied else HEAD)
 
+    def let_go(self) -> None:
+        """Of what has been read of `embedding` and `unembedding`: it comes back from the file when it is read again."""
+        if self._layers is not None:
+            self._layers.constants.forget()
+
     @property
     def crew(self) -> Crew | None:
         """The threads that its kernels run on; None where these are not this package's."""
