@@ -10,7 +10,7 @@ import pytest
 
 from generate.interruptions import between, between_once
 from truedraw import Model, SamplingParams, load
-from truedraw.errors import BadParameter, BadPrompt, UnknownName
+from truedraw.errors import BadInput, BadParameter, BadPrompt, UnknownName
 from truedraw.generate.generation import INTERRUPTED
 
 PROMPT = "the cat sat ran dog sat ran"
@@ -214,6 +214,22 @@ def test_several_may_read_a_run_at_once(model: Model) -> None:
         for _ in run:
             between_once(partial(run.choice, 0), place, run.result, "generation.py")
         assert texts(run.result()) == whole
+
+
+def test_a_run_that_is_being_moved_is_not_moved_by_another_one(model: Model) -> None:
+    whole = texts(model.generate(PROMPT, **READ))
+    run, found = model.start(PROMPT, **READ), []
+
+    def also() -> None:
+        with pytest.raises(BadInput, match="one thread iterates it"):
+            next(run)
+        found.append(run.result())
+
+    between_once(partial(next, run), 0, also, "scheduler.py")
+    for _ in run:
+        pass
+    assert found
+    assert texts(run.result()) == whole
 
 
 def test_what_another_thread_moves_is_shown_whole(model: Model) -> None:

@@ -141,6 +141,20 @@ def test_bytes_behind_the_weights_are_refused(folder):
         open_checkpoint(folder)
 
 
+@pytest.mark.parametrize("moved", [-8, 8])
+def test_tensors_that_share_bytes_or_leave_some_out_are_refused(folder, moved):
+    """As the format says, and its own library does."""
+    file = folder / "model.safetensors"
+    size = int.from_bytes(file.read_bytes()[:8], "little")
+    header, data = json.loads(file.read_bytes()[8 : 8 + size]), file.read_bytes()[8 + size :]
+    last = max((name for name in header if name != "__metadata__"), key=lambda name: header[name]["data_offsets"][1])
+    header[last]["data_offsets"] = [at + moved for at in header[last]["data_offsets"]]
+    told = json.dumps(header).encode()
+    file.write_bytes(len(told).to_bytes(8, "little") + told + (data + bytes(8) if moved > 0 else data[:-8]))
+    with pytest.raises(BadModelFile, match=r"the data of .* begin at \d+, those before end at \d+"):
+        open_checkpoint(folder)
+
+
 @pytest.mark.parametrize(("beside", "inside", "expected"), [(64, 32, 64), (None, 32, 32), (None, None, 128)])
 def test_the_length_that_a_model_was_trained_for_is_found_as_transformers_finds_it(folder, beside, inside, expected):
     rope = {**LLAMA3, "original_max_position_embeddings": inside}

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from truedraw.control.explanation import Explanation
-from truedraw.errors import TruedrawError
+from truedraw.errors import BadInput, TruedrawError
 from truedraw.generate.job import Job
 from truedraw.generate.one_place import OnePlace
 from truedraw.generate.reader import TextReader
@@ -67,7 +67,15 @@ class Generation(OnePlace):
         return f"<truedraw.Generation {samples} of {shown(self._name)}, {said}, {tokens} tokens>"
 
     def __iter__(self) -> Iterator[list[Round]]:
-        return self._run
+        return self
+
+    def __next__(self) -> list[Round]:
+        if self._run.gi_running:
+            raise BadInput(
+                "this run is being moved already, by another thread or by what it has called; one thread iterates it, "
+                "and others read result()"
+            )
+        return next(self._run)
 
     def pieces(self) -> Generator[Piece]:
         """The text as it comes, in pieces of whole characters; pieces of several samples are interleaved.

@@ -99,6 +99,13 @@ def _check_length(path: Path, lines: Mapping[str, Line], span: tuple[int, int]) 
     wanted = start + max((end for _, _, _, end in lines.values()), default=0)
     if total != wanted:
         raise BadModelFile(f"{path} has {total} bytes, and by its header {wanted}; fetch it again")
+    at = 0
+    for begin, end, name in sorted((begin, end, name) for name, (_, _, begin, end) in lines.items()):
+        if begin != at:
+            raise BadModelFile(
+                f"{path} is broken: the data of {name!r} begin at {begin}, those before end at {at}; fetch it again"
+            )
+        at = end
 
 
 def _lines(path: Path) -> tuple[dict[str, Line], tuple[int, int]]:
