@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partialmethod
 from pathlib import Path
 from shutil import copytree
 
@@ -46,12 +47,11 @@ def integers(*numbers: int):
     return op.constant(np.array(numbers, np.int64))
 
 
-def window(self, k):
-    """Four tokens."""
+def window(self, k, size: int = 4):
     length = op.gather(op.shape_of(k), integers(2), integers(0))
     begin, step = (op.constant(np.int64(number)) for number in (0, 1))
     keys = op.unsqueeze(op.range(begin, op.squeeze(length, integers(0)), step, "i64"), integers(0, 1, 2))
-    seen = op.less_equal(keys, op.subtract(op.unsqueeze(self._positions, integers(1, 3)), integers(4)))
+    seen = op.less_equal(keys, op.subtract(op.unsqueeze(self._positions, integers(1, 3)), integers(size)))
     return op.add(CAUSAL(self, k), op.select(seen, op.constant(np.float32(UNSEEN)), op.constant(np.float32(0))))
 
 
@@ -66,6 +66,48 @@ def test_a_graph_with_a_mask_of_its_own_is_refused(tmp_path, monkeypatch, mask) 
     for _ in range(2):  # nothing of it is kept
         with pytest.raises(UnsupportedModel, match="cannot be run page by page: its attention is not plainly causal"):
             loaded(folder, tmp_path / "cache")
+
+
+LONG = tiny_config(head_dim=32, context_length=1024)
+
+
+def long_written(folder: Path) -> Path:
+    write_ir(folder, LONG, RandomWeights(LONG), int8=False)
+    byte_tokenizer().save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def test_a_mask_that_begins_to_act_late_is_seen(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(exported.Exporter, "_causal", partialmethod(window, size=200))
+    with pytest.raises(UnsupportedModel, match="its attention is not plainly causal"):
+        loaded(long_written(tmp_path / "m"), tmp_path / "cache")
+
+
+def scaled_behind(self, x, length: int):
+    """Frequencies by the largest position of a pass, as LongRoPE has them."""
+    half = LONG.head_dim // 2
+    short = LONG.rope_theta ** (-np.arange(half, dtype=np.float32) / half)
+    both = [np.concatenate([each] * 2).reshape(1, 1, 1, -1) for each in (short, short / 4)]
+    is_long = op.greater(op.reduce_max(self._positions, integers(0, 1), False), op.constant(np.int64(length - 1)))
+    frequencies = op.select(is_long, *(op.constant(each.astype(np.float32)) for each in both[::-1]))
+    angles = op.multiply(op.convert(op.unsqueeze(self._positions, integers(1, 3)), "f32"), frequencies)
+    low, high = op.split(x, op.constant(np.int64(3)), 2).outputs()
+    turned = op.concat([op.multiply(high, op.constant(np.float32(-1))), low], -1)
+    return op.add(op.multiply(x, op.cos(angles)), op.multiply(turned, op.sin(angles)))
+
+
+def test_a_rotary_scaling_by_length_is_seen_and_where_it_is_told_ends_the_context(tmp_path, monkeypatch) -> None:
+    """One text's rows would depend on the length of another one's, and keys on when they were written."""
+    monkeypatch.setattr(exported.Exporter, "_rotated", partialmethod(scaled_behind, length=300))
+    folder = long_written(tmp_path / "m")
+    with pytest.raises(UnsupportedModel, match="cannot be run page by page"):
+        loaded(folder, tmp_path / "cache")
+    file = folder / "config.json"
+    told = {"rope_scaling": {"type": "longrope"}, "original_max_position_embeddings": 300}
+    file.write_text(json.dumps(json.loads(file.read_text()) | told))
+    engine = loaded(folder, tmp_path / "cache")
+    assert engine.context_length == 300
+    engine.close()
 
 
 def test_what_was_found_equal_is_not_compared_again(plain, tmp_path, monkeypatch) -> None:
@@ -106,6 +148,15 @@ def test_a_token_that_takes_a_megabyte_of_cache(tmp_path) -> None:
         ({"sliding_window": 16, "use_sliding_window": False}, CONFIG.context_length),
         ({"sliding_window": None}, CONFIG.context_length),
         ({"sliding_window": 1 << 20}, CONFIG.context_length),
+        ({"attention_chunk_size": 16}, 16),
+        ({"attention_chunk_size": 16, "layer_types": ["full_attention", "chunked_attention"]}, 16),
+        ({"attention_chunk_size": 16, "layer_types": ["full_attention"] * 2}, CONFIG.context_length),
+        ({"rope_parameters": {"rope_type": "dynamic", "original_max_position_embeddings": 9}}, 9),
+        ({"rope_parameters": {"full_attention": {"rope_type": "su", "original_max_position_embeddings": 9}}}, 9),
+        ({"rope_scaling": {"type": "linear", "original_max_position_embeddings": 9}}, CONFIG.context_length),
+        ({"rope_scaling": {"type": "dynamic"}}, CONFIG.context_length),
+        ({"model_type": "mistral", "max_position_embeddings": 9000}, 4096),
+        ({"model_type": "mistral", "max_position_embeddings": 9000, "sliding_window": None}, 9000),
     ],
 )
 def test_a_window_ends_the_context(plain, tmp_path, said, context) -> None:
@@ -164,6 +215,37 @@ def test_other_outputs_are_left_out(plain, tmp_path) -> None:
         rows.append(engine.forward([Work(engine.open([5, 6, 7]))])[0].logits.copy())
         engine.close()
     assert np.array_equal(*rows)
+
+
+def unnamed(model) -> None:
+    model.outputs[0].get_tensor().set_names({"output_0"})
+
+
+def test_an_only_output_may_have_any_name(plain, tmp_path) -> None:
+    rows = []
+    for folder in (plain, changed(plain, tmp_path / "m", unnamed)):
+        engine = loaded(folder, tmp_path / "cache")
+        rows.append(engine.forward([Work(engine.open([5, 6, 7]))])[0].logits.copy())
+        engine.close()
+    assert np.array_equal(*rows)
+
+
+def test_of_several_outputs_one_must_be_called_logits(plain, tmp_path) -> None:
+    def both(model) -> None:
+        show_hidden(model)
+        unnamed(model)
+
+    with pytest.raises(UnsupportedModel, match="has several outputs, and none is called logits"):
+        loaded(changed(plain, tmp_path / "m", both), tmp_path / "cache")
+
+
+@pytest.mark.parametrize("said", [CONFIG.vocab_size - 1, CONFIG.vocab_size + 1])
+def test_a_config_with_another_vocabulary_is_refused(plain, tmp_path, said) -> None:
+    folder = copytree(plain, tmp_path / "m")
+    file = folder / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"vocab_size": said}))
+    with pytest.raises(BadModelFile, match=f"vocab_size = {said}, and the graph's logits are {CONFIG.vocab_size}"):
+        loaded(folder, tmp_path / "cache")
 
 
 def without_a_layer(text: str) -> str:

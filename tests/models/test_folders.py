@@ -212,6 +212,7 @@ def test_a_theta_beside_scaling_that_counts_first_is_no_guess(folder):
         {"rope_scaling": {"rope_type": "yarn", "factor": 4}},
         {"rope_scaling": {"rope_type": "dynamic", "factor": 4}},
         {"partial_rotary_factor": 0.5},
+        {"is_causal": False},
         {"quantization_config": {"quant_method": "gptq"}},
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from inspect import GEN_RUNNING, getgeneratorstate
 
 from truedraw.control.explanation import Explanation
 from truedraw.errors import BadInput, TruedrawError
@@ -70,7 +71,7 @@ class Generation(OnePlace):
         return self
 
     def __next__(self) -> list[Round]:
-        if self._run.gi_running:
+        if getgeneratorstate(self._run) == GEN_RUNNING:
             raise BadInput(
                 "this run is being moved already, by another thread or by what it has called; one thread iterates it, "
                 "and others read result()"

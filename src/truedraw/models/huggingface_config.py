@@ -67,6 +67,7 @@ def _default_head_dim(architecture: str, hidden: int, heads: int) -> int:
 def _refuse_the_rest(fields: Fields, kind: str) -> None:
     fields.refuse("hidden_act", (None, "silu"))
     fields.refuse("partial_rotary_factor", (None, 1, 1.0))
+    fields.refuse("is_causal", (None, True))
     for key in ("mlp_bias", "use_sliding_window", "quantization_config"):
         fields.refuse(key)
     if CLASSES[kind] != "qwen2":  # whose projections have their fixed set of biases

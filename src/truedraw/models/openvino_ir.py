@@ -6,6 +6,7 @@ The graph is run as it is, so any architecture will do; config.json only tells s
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from truedraw.errors import BadModelFile
@@ -13,9 +14,11 @@ from truedraw.models.checkpoint import Checkpoint
 from truedraw.models.fields import Fields, read_json
 from truedraw.models.fingerprint import fingerprint
 from truedraw.models.folder_text import folder_text, sampling_defaults
+from truedraw.models.huggingface_config import MISTRAL_WINDOW, TRAINED_LENGTH
 from truedraw.protocol import ModelConfig
 
 GRAPH, WEIGHTS = "openvino_model.xml", "openvino_model.bin"
+BY_LENGTH = ("dynamic", "longrope", "su")  # rotary scalings
 
 
 def open_openvino(name: str, folder: Path) -> Checkpoint:
@@ -69,13 +72,30 @@ def ir_config(fields: Fields) -> ModelConfig:
 
 
 def _context_length(fields: Fields) -> int:
-    """Up to the end of a sliding window all texts are treated alike, whatever becomes of a graph's own mask."""
-    longest = fields.positive("max_position_embeddings")
+    """Up to here all texts are treated alike, whatever becomes of a graph's own mask and of its rotary scaling."""
+    return min([fields.positive("max_position_embeddings"), *_masks_end(fields), *_scalings_begin(fields)])
+
+
+def _masks_end(fields: Fields) -> Iterator[int]:
+    """Tokens that a window, or a chunk, of some layers has."""
     kinds = fields.get("layer_types", [])
-    slides = "sliding_attention" in kinds if isinstance(kinds, list) and kinds else True
-    if fields.get("sliding_window") is None or fields.get("use_sliding_window") is False or not slides:
-        return longest
-    return min(longest, fields.positive("sliding_window"))
+    kinds = kinds if isinstance(kinds, list) else []
+    window = MISTRAL_WINDOW if fields.get("model_type") == "mistral" and "sliding_window" not in fields.values else None
+    slides = fields.get("use_sliding_window") is not False
+    if slides and (not kinds or "sliding_attention" in kinds) and fields.get("sliding_window", window) is not None:
+        yield fields.positive("sliding_window", window)
+    if (not kinds or "chunked_attention" in kinds) and fields.get("attention_chunk_size") is not None:
+        yield fields.positive("attention_chunk_size")
+
+
+def _scalings_begin(fields: Fields) -> Iterator[int]:
+    """Tokens up to which rotary scalings that look at a text's length leave it as it is: a pass has many texts."""
+    given = [each for key in ("rope_scaling", "rope_parameters") if isinstance(each := fields.get(key), dict)]
+    for rope in [*given, *(each for some in given for each in some.values() if isinstance(each, dict))]:
+        if rope.get("rope_type", rope.get("type")) in BY_LENGTH:
+            held = Fields(fields.where, {TRAINED_LENGTH: fields.get(TRAINED_LENGTH), **rope})
+            if held.get(TRAINED_LENGTH) is not None:
+                yield held.positive(TRAINED_LENGTH)
 
 
 def _check_graph(graph: Path, weights: Path) -> None:

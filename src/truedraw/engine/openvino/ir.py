@@ -10,9 +10,10 @@ from truedraw.engine.openvino.graph import ROW_INPUTS
 from truedraw.engine.openvino.nodes import named, parameter, take_rows
 from truedraw.engine.openvino.paging import PAGED, SHARED
 from truedraw.engine.openvino.stateful import read_graph, reason
-from truedraw.errors import UnsupportedModel
+from truedraw.errors import BadModelFile, UnsupportedModel
 from truedraw.models import Checkpoint
 
+LOGITS = "logits"
 FED = {"input_ids", "position_ids", *(name for name, _, _ in SHARED), *ROW_INPUTS}
 
 
@@ -51,7 +52,7 @@ def _check_inputs(checkpoint: Checkpoint, model: Any) -> None:
 
 def _keep_logits(checkpoint: Checkpoint, model: Any) -> None:
     """No other output, and no state but the cache, which alone belongs to one text."""
-    wanted = _logits(model).get_node()
+    wanted = _logits(checkpoint, model).get_node()
     for result in model.get_results():
         if result.get_friendly_name() != wanted.get_friendly_name():
             model.remove_result(result)
@@ -62,8 +63,19 @@ def _keep_logits(checkpoint: Checkpoint, model: Any) -> None:
         )
 
 
-def _logits(model: Any) -> Any:
-    return model.output("logits") if "logits" in _output_names(model) else model.outputs[0]
+def _logits(checkpoint: Checkpoint, model: Any) -> Any:
+    """The only output, or the one that is named so, whose rows must be as long as config.json says."""
+    names = {name for port in model.outputs for name in port.get_names()}
+    if len(model.outputs) > 1 and LOGITS not in names:
+        raise UnsupportedModel(f"{checkpoint.path} has several outputs, and none is called {LOGITS}; export it again")
+    found = model.output(LOGITS) if LOGITS in names else model.outputs[0]
+    width = found.get_partial_shape()[-1]
+    if width.is_static and width.get_length() != checkpoint.config.vocab_size:
+        raise BadModelFile(
+            f"{checkpoint.path}: config.json says vocab_size = {checkpoint.config.vocab_size}, and the graph's logits "
+            f"are {width.get_length()}; put the config.json there that the graph was exported with"
+        )
+    return found
 
 
 def _look_up_rows(checkpoint: Checkpoint, model: Any) -> None:
@@ -87,14 +99,12 @@ def _taken(output: Any, rows: Any) -> Any:
 
 def _head(checkpoint: Checkpoint, model: Any) -> Any:
     """The last MatMul before the output, which is named `logits`."""
-    node = _logits(model).get_node().input_value(0).get_node()
-    named(node, "logits")
+    output = _logits(checkpoint, model)
+    node = output.get_node().input_value(0).get_node()
+    named(node, LOGITS)
+    output.get_tensor().set_names({LOGITS})
     while node.get_type_name() != "MatMul":
         if node.get_input_size() == 0:
             raise UnsupportedModel(f"{checkpoint.path} does not end in a matrix product that gives logits")
         node = node.input_value(0).get_node()
     return node
-
-
-def _output_names(model: Any) -> set[str]:
-    return {name for port in model.outputs for name in port.get_names()}
