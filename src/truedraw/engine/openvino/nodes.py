@@ -90,11 +90,10 @@ def dequantised(matrix: Matrix, held: Node) -> Node:
 
 
 def _zeros(matrix: Matrix) -> Node:
-    """Zero points of 4 bits, one a group [out, groups, 1]: the fast kernels want them in the type of the codes."""
+    """Zero points of 4 bits, one a group, as `_scales`: the fast kernels want them in the type of the codes."""
     import openvino as ov
 
-    assert matrix.scales is not None
-    zeros = ov.Tensor(ov.Type.u4, ov.Shape((*matrix.scales.shape, 1)))  # owns its memory
+    zeros = ov.Tensor(ov.Type.u4, ov.Shape(_a_group(matrix)))  # owns its memory
     zeros.data[...] = matrix.zero << 4 | matrix.zero
     return ov.op.Constant(zeros)
 
@@ -104,8 +103,14 @@ def _scales(matrix: Matrix) -> Node:
     import openvino as ov
 
     assert matrix.scales is not None
+    return _shared(matrix.scales, _a_group(matrix), ov.Type.f32)
+
+
+def _a_group(matrix: Matrix) -> tuple[int, ...]:
+    """The shape of numbers of which each group has one."""
+    assert matrix.scales is not None
     out, groups = matrix.scales.shape
-    return _shared(matrix.scales, (out, 1) if groups == 1 else (out, groups, 1), ov.Type.f32)
+    return (out, 1) if groups == 1 else (out, groups, 1)
 
 
 def _scaled(matrix: Matrix, wide: Node, scales: Node) -> Node:

@@ -11,8 +11,8 @@ from truedraw.engine.pytorch.network import Network
 from truedraw.engine.pytorch.options import Options, check_device
 from truedraw.engine.pytorch.parts import Part
 from truedraw.engine.pytorch.passes import CachedPasses, Passes, ReplayedPasses
-from truedraw.engine.pytorch.probe import batches_hold
-from truedraw.engine.pytorch.reach import reach
+from truedraw.engine.pytorch.probe import batches_hold, check_causal
+from truedraw.engine.pytorch.reach import is_sparse, reach
 from truedraw.engine.pytorch.room import Room
 from truedraw.engine.pytorch.running import running
 from truedraw.engine.pytorch.sequence import TorchSequence
@@ -42,8 +42,11 @@ class PyTorchEngine:
 
     open_folder = staticmethod(open_folder)
 
-    def __init__(self, model: Any, options: Options) -> None:
-        """`model` in float32 on the CPU, ready to be run; raises BadParameter for layers that it does not have."""
+    def __init__(self, model: Any, options: Options, *, is_eager: bool = True) -> None:
+        """`model` in float32 on the CPU, ready to be run, with eager attention or another, which honours no masks.
+
+        Raises BadParameter for layers that it does not have, UnsupportedModel where it is not causal.
+        """
         from truedraw.engine.pytorch.loading import cast
 
         with running(options.threads):
@@ -51,7 +54,8 @@ class PyTorchEngine:
             self.vocab_size = int(network.text([0], 1).logits.shape[1])
             self.context_length = context_length(model.config)
             self.num_layers = int(model.config.get_text_config().num_hidden_layers)
-            holds, row_bytes = batches_hold(network, self.vocab_size, self.context_length)
+            check_causal(network, self.vocab_size, self.context_length)
+            holds, row_bytes = batches_hold(network, self.vocab_size, self.context_length) if is_eager else (False, 0)
         cast(model, options.dtype, options.device)
         self.numerics = options.arithmetic
         self.invariance: InvarianceReport | None = None  # nothing is promised; the certificate measures it
@@ -59,7 +63,10 @@ class PyTorchEngine:
         self._room = Room(options.cache_bytes, row_bytes * model.dtype.itemsize // FLOAT32_BYTES)
         self._limits = Limits(self.vocab_size, self.context_length)
         self._threads = options.threads
-        self._passes: tuple[Passes, Passes] | None = CachedPasses(network), ReplayedPasses(network)
+        self._passes: tuple[Passes, Passes] | None = (
+            CachedPasses(network),
+            ReplayedPasses(network, one_by_one=is_sparse(model)),
+        )
         self._texts: WeakSet[TorchSequence] = WeakSet()
 
     @classmethod
@@ -83,11 +90,14 @@ class PyTorchEngine:
         return with every score, the final norm's output behind them. threads: None is torch's own choice. cache_bytes:
         for the texts that are open; of others nothing is kept. Raises UnsupportedModel, BadParameter or BadModelFile.
         """
+        from truedraw.engine.pytorch.attention import as_usual
         from truedraw.engine.pytorch.loading import load_model
 
         options = Options(device, dtype, numerics, weights, threads, hidden_layers, cache_bytes, prefix_cache_bytes)
         check_device(device)
-        return cls(load_model(checkpoint), options)
+        with running(threads):
+            model, is_eager = as_usual(checkpoint, load_model(checkpoint))
+        return cls(model, options, is_eager=is_eager)
 
     def open(self, tokens: Seq[int], *, alone: bool = False) -> TorchSequence:
         """Start a text; only forks share anything here, so every one is `alone`.

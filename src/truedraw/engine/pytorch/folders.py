@@ -16,6 +16,7 @@ from truedraw.models.safetensors_weights import weight_files
 from truedraw.protocol import ModelConfig
 
 ENDLESS = 1 << 20  # tokens: the context of a model that names no limit, a recurrent one for instance
+LIMITS = ("max_position_embeddings", "max_seq_len", "max_target_positions")  # as models call it
 SHORT_FIRST = ("dynamic", "longrope")
 """Rotary scalings that treat a text otherwise once it is longer than the model was first trained for."""
 
@@ -44,7 +45,8 @@ def open_folder(name: str, folder: Path) -> Checkpoint:
 def context_length(config: Any) -> int:
     """Tokens that a text of this model of transformers can have, so that all of them are treated alike."""
     text = config.get_text_config()
-    longest = getattr(text, "max_position_embeddings", None) or ENDLESS
+    told = (getattr(text, name, None) for name in LIMITS)
+    longest = next((limit for limit in told if isinstance(limit, int) and limit > 0), ENDLESS)
     rope = getattr(text, "rope_parameters", None) or {}
     kinds = [rope, *(each for each in rope.values() if isinstance(each, dict))]  # one a kind of layer, in some models
     scaled = [each for each in kinds if each.get("rope_type") in SHORT_FIRST]

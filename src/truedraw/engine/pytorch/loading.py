@@ -1,4 +1,4 @@
-"""From a checkpoint to a model of transformers, in float32 on the CPU, every tensor accounted for."""
+"""From a checkpoint to a model of transformers, in float32 on the CPU; none of its tensors is missing."""
 
 from __future__ import annotations
 
@@ -11,24 +11,39 @@ from truedraw.protocol import ModelConfig, Weights
 
 CLASSES = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM"}
 """Models whose weights are known by the names of Hugging Face, whatever file they come from."""
-SETTINGS: dict[str, Any] = {"attn_implementation": "eager", "output_loading_info": True, "local_files_only": True}
-"""Eager attention honours any mask, on any device, and is what every architecture has."""
+EAGER = "eager"  # attention that honours any mask, on any device, and that every architecture has
+SETTINGS: dict[str, Any] = {"output_loading_info": True, "local_files_only": True}
 
 
-def load_model(checkpoint: Checkpoint) -> Any:
-    """Raises UnsupportedModel and BadModelFile."""
+def load_model(checkpoint: Checkpoint, attention: str | None = EAGER) -> Any:
+    """attention: as transformers calls it; None: what it takes by itself. Raises UnsupportedModel and BadModelFile."""
     if checkpoint.kind == "openvino":
         raise UnsupportedModel(
             f"{checkpoint.name} is an OpenVINO folder, which only the engine openvino runs; "
             "give a GGUF file or a Hugging Face folder"
         )
     with quiet():
-        loaded, report = _from_folder(checkpoint) if checkpoint.kind == "huggingface" else _from_weights(checkpoint)
+        read = _from_folder if checkpoint.kind == "huggingface" else _from_weights
+        loaded, report = read(checkpoint, attention)
     for problem in ("missing_keys", "mismatched_keys", "error_msgs"):
         if report.get(problem):
             found = ", ".join(sorted(map(str, report[problem]))[:3])
+            if _translates(checkpoint):
+                raise UnsupportedModel(
+                    f"{checkpoint.path} is a model of an encoder and a decoder; only decoders alone can be drawn from"
+                )
             raise BadModelFile(f"{checkpoint.path}: {problem.replace('_', ' ')}: {found}; fetch the model again")
     return loaded.eval().requires_grad_(False)
+
+
+def _translates(checkpoint: Checkpoint) -> bool:
+    if checkpoint.kind != "huggingface":
+        return False
+    from transformers import AutoConfig
+
+    return bool(
+        getattr(AutoConfig.from_pretrained(checkpoint.path, local_files_only=True), "is_encoder_decoder", False)
+    )
 
 
 def cast(model: Any, dtype: str, device: str) -> Any:
@@ -40,12 +55,14 @@ def cast(model: Any, dtype: str, device: str) -> Any:
     return model.to(device)
 
 
-def _from_folder(checkpoint: Checkpoint) -> tuple[Any, dict[str, Any]]:
+def _from_folder(checkpoint: Checkpoint, attention: str | None) -> tuple[Any, dict[str, Any]]:
     import torch
     from transformers import AutoModelForCausalLM
 
     try:
-        found = AutoModelForCausalLM.from_pretrained(checkpoint.path, dtype=torch.float32, **SETTINGS)
+        found = AutoModelForCausalLM.from_pretrained(
+            checkpoint.path, dtype=torch.float32, attn_implementation=attention, **SETTINGS
+        )
     except ValueError as error:
         raise UnsupportedModel(f"transformers cannot run {checkpoint.path}: {_line(error)}") from error
     except ImportError as error:
@@ -55,7 +72,7 @@ def _from_folder(checkpoint: Checkpoint) -> tuple[Any, dict[str, Any]]:
     return found[0], found[1]
 
 
-def _from_weights(checkpoint: Checkpoint) -> tuple[Any, dict[str, Any]]:
+def _from_weights(checkpoint: Checkpoint, attention: str | None) -> tuple[Any, dict[str, Any]]:
     import torch
     import transformers
 
@@ -67,7 +84,14 @@ def _from_weights(checkpoint: Checkpoint) -> tuple[Any, dict[str, Any]]:
         )
     kind = getattr(transformers, CLASSES[config.architecture])
     settings = kind.config_class(**_settings(config))
-    found = kind.from_pretrained(None, config=settings, state_dict=_tensors(weights), dtype=torch.float32, **SETTINGS)
+    found = kind.from_pretrained(
+        None,
+        config=settings,
+        state_dict=_tensors(weights),
+        dtype=torch.float32,
+        attn_implementation=attention,
+        **SETTINGS,
+    )
     return found[0], found[1]
 
 

@@ -50,10 +50,13 @@ class CachedPasses:
 
 
 class ReplayedPasses:
-    """Each path of each tree as a text of its own, by a plain forward: right for every model, and slow."""
+    """Each path of each tree as a text of its own, by a plain forward: right for every model, and slow.
 
-    def __init__(self, network: Network) -> None:
-        self._network = network
+    one_by_one: each node, where rows of a text are not those of its beginnings.
+    """
+
+    def __init__(self, network: Network, *, one_by_one: bool = False) -> None:
+        self._network, self._one_by_one = network, one_by_one
 
     def run(self, parts: Seq[Part]) -> list[Found | None]:
         """See Passes; nothing is kept, and the text only counts as computed."""
@@ -67,11 +70,19 @@ class ReplayedPasses:
         rows: dict[int, tuple[Any, Any]] = {}
         for path in paths(part.proposal) or [[]]:
             text = [*part.sequence.tokens[: part.end], *(ids[node] for node in path)]
-            logits, hidden = self._network.text(text, 1 + len(path))
+            logits, hidden = self._of_text(text, 1 + len(path))
             for place, node in enumerate([0, *(1 + node for node in path)]):
                 rows.setdefault(node, (logits[place], None if hidden is None else hidden[place]))
         logits_rows, hidden_rows = zip(*(rows[node] for node in range(part.num_scores)), strict=True)
         return Found(np.stack(logits_rows), None if hidden_rows[0] is None else np.stack(hidden_rows))
+
+    def _of_text(self, text: list[int], count: int) -> Found:
+        """The last rows of a text."""
+        if not self._one_by_one:
+            return self._network.text(text, count)
+        rows = [self._network.text(text[:end], 1) for end in range(len(text) - count + 1, len(text) + 1)]
+        hidden = [each.hidden for each in rows if each.hidden is not None]
+        return Found(np.concatenate([each.logits for each in rows]), np.concatenate(hidden) if hidden else None)
 
 
 def _past(part: Part) -> Kept | None:

@@ -13,12 +13,35 @@ from truedraw.engine.pytorch.parts import Part
 from truedraw.engine.pytorch.passes import CachedPasses, ReplayedPasses
 from truedraw.engine.pytorch.sequence import TorchSequence
 from truedraw.engine.texts import Limits
-from truedraw.protocol import ROOT, Proposal
+from truedraw.errors import UnsupportedModel
+from truedraw.protocol import ROOT, Logits, Proposal
 
 LONG, SHORT, HELD = 12, 5, 7  # tokens of two texts, and those of the first that are computed ahead
 ROOM = LONG + 2  # tokens of context that the probe takes
+FEW = 4  # that every model has room for
 CLOSE = 1e-4  # of the spread of a row's logits: float32 keeps to about a hundredth of it
 MULTIPLIER, OFFSET = 7919, 31  # texts without meaning that visit the whole vocabulary
+
+
+def check_causal(network: Network, vocab_size: int, context_length: int) -> None:
+    """Raises UnsupportedModel where a row depends on what stands behind it: there is nothing to draw from then."""
+    text = _text(min(ROOM, context_length), vocab_size)
+    if not close(network.text(text, len(text)).logits[:1], network.text(text[:1], 1).logits):
+        raise UnsupportedModel(
+            "each row of this model depends on the tokens behind it, as in BERT and its like; only models that read "
+            "from left to right can be drawn from (for some, is_decoder in config.json says so)"
+        )
+
+
+def last_rows(network: Network) -> Logits:
+    """Of a short text, [tokens, vocab]."""
+    vocab_size = network.text([0], 1).logits.shape[1]
+    return network.text(_text(FEW, vocab_size), FEW).logits
+
+
+def close(found: Logits, expected: Logits) -> bool:
+    """But for rounding."""
+    return bool(np.abs(found - expected).max() <= CLOSE * expected.std())
 
 
 def batches_hold(network: Network, vocab_size: int, context_length: int) -> tuple[bool, int]:
@@ -36,7 +59,7 @@ def batches_hold(network: Network, vocab_size: int, context_length: int) -> tupl
     row_bytes = long.kept.row_bytes if long.kept is not None else 0
     expected = ReplayedPasses(network).run(parts)
     equal = all(
-        one is not None and other is not None and abs(one.logits - other.logits).max() <= CLOSE * other.logits.std()
+        one is not None and other is not None and close(one.logits, other.logits)
         for one, other in zip(found, expected, strict=True)
     )
     return equal, row_bytes if equal else 0

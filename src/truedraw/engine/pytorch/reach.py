@@ -8,18 +8,30 @@ from typing import Any
 NEAR = ("sliding", "chunked", "local")  # kinds of layers that do not see all that is before them
 MASK_AXES = 4  # texts, heads, rows, slots
 OF_LAYERS = ("pattern", "layers")  # settings with these in their names count layers, not tokens
+SPARSE = ("index_topk", "keep_window_size")
+"""How many rows are seen of those that a layer chooses: which they are can depend on rows behind."""
+BY_SLOT = "attn_temperature_tuning"  # queries are scaled by their slots in the cache, whatever their positions are
 
 
 def reach(model: Any, context_length: int) -> int:
     """Tokens of a text within which every layer sees all that is before it.
 
     The batch's masks know no windows, and within the first window there is none to know. A model that lays a window
-    over the slots of the cache itself, whatever it is told of positions, has a reach of 0.
+    over the slots of the cache itself, or counts by them, whatever it is told of positions, has a reach of 0.
     """
-    window = _window(model.config.get_text_config())
+    config = model.config.get_text_config()
+    if config.to_dict().get(BY_SLOT):
+        return 0
+    window = _window(config)
     if window is None:
         return context_length
     return 0 if _has_masks(model) else min(window, context_length)
+
+
+def is_sparse(model: Any) -> bool:
+    """Whether layers choose the rows that they see: a row may be another one where rows stand behind it."""
+    settings = model.config.get_text_config().to_dict()
+    return any(isinstance(settings.get(name), int) for name in SPARSE)
 
 
 def _window(config: Any) -> int | None:
@@ -35,7 +47,12 @@ def _windows(settings: dict[str, Any]) -> Iterator[int]:
         named = "window" in name and not any(word in name for word in OF_LAYERS)
         if name == "sliding_window" and not settings.get("use_sliding_window", True):
             named = False
-        if (named or name == "attention_chunk_size") and isinstance(value, int) and value > 0 and value is not True:
+        if (
+            (named or name in ("attention_chunk_size", *SPARSE))
+            and isinstance(value, int)
+            and value > 0
+            and value is not True
+        ):
             yield value
 
 
