@@ -63,10 +63,6 @@ def _layers(kind: str, given: str | None) -> tuple[int, ...] | None:
     from truedraw.draft.head.card import MEDUSA
     from truedraw.draft.head.opening import ANY_LAYER
 
-    if kind == MEDUSA:
-        if given is not None:
-            raise BadParameter("--layers", f"a {MEDUSA} head reads the last hidden state alone; leave it out")
-        return ANY_LAYER
     if given is None:
-        return ANY_LAYER if kind == TRANSFORMER else None
+        return ANY_LAYER if kind in (MEDUSA, TRANSFORMER) else None
     return tuple(int(value) for value in values_of("--layers", given, whole=True))

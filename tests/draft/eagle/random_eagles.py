@@ -60,7 +60,8 @@ def config(shape: Shape) -> dict:
     if shape.format == "EAGLE":
         return {"architectures": ["LlamaForCausalLM"], "model_type": "llama", **layer, **shape.more}
     if shape.format == "EAGLE-3":
-        return {"architectures": ["LlamaForCausalLMEagle3"], **layer, **third, "eagle_config": ids, **shape.more}
+        inner = {name: told and [each - 1 for each in told] for name, told in ids.items()}  # what puts the streams out
+        return {"architectures": ["LlamaForCausalLMEagle3"], **layer, **third, "eagle_config": inner, **shape.more}
     said = {"speculators_model_type": shape.format, "transformer_layer_config": {"model_type": "llama", **layer},
             "speculators_config": {"algorithm": shape.format}}  # fmt: skip
     if shape.format == "eagle":

@@ -74,6 +74,28 @@ def test_the_layers_of_the_papers_where_none_are_named(tmp_path) -> None:
             found.layers(few)
 
 
+@pytest.mark.parametrize("inner", [False, True])
+def test_layers_that_are_not_said_and_those_of_either_count(tmp_path, inner) -> None:
+    """By what enters them where vLLM and speculators write them, by what puts out where SpecForge does."""
+    folder = write(tmp_path / "eagle", SHAPES["eagle3"])
+    told = json.loads((folder / "config.json").read_text())
+    del told["eagle_aux_hidden_state_layer_ids"]
+    for given, expected in (([], (1, 3, 4)), ([1, 3, 5], (1, 3, 5) if inner else (0, 2, 4))):
+        ids = {"eagle_aux_hidden_state_layer_ids": given}
+        more = {"eagle_config": {**ids, "use_aux_hidden_state": True}} if inner else ids
+        (folder / "config.json").write_text(json.dumps({**told, **more}))
+        assert EagleFolder(folder).layers(8) == expected
+
+
+def test_a_first_draft_is_as_wide_as_its_target(tmp_path) -> None:
+    with pytest.raises(BadFile, match="target_hidden_size is 64 and hidden_size 32"):
+        EagleFolder(write(tmp_path / "eagle", replace(SHAPES["EAGLE"], more={"target_hidden_size": 64})))
+
+
+def test_a_window_that_is_switched_off_is_none(third) -> None:
+    whole(say(third, layer={"sliding_window": 4, "use_sliding_window": False}))
+
+
 def test_an_old_name_of_the_layer(tmp_path) -> None:
     """Some conversions of EAGLE-3 have layers.0 without saying that speculators wrote them."""
     folder = write(tmp_path / "eagle", SHAPES["eagle3"])
@@ -220,7 +242,10 @@ def test_parts_of_the_third(tmp_path, name, value, said) -> None:
     ({"speculators_model_type": 3}, "speculators_model_type is 3"),
     ({"transformer_layer_config": "llama"}, "transformer_layer_config is no object"),
     ({"eagle_aux_hidden_state_layer_ids": "all"}, "should list numbers of layers"),
-    ({"eagle_aux_hidden_state_layer_ids": []}, "should list numbers of layers"),
+    ({"eagle_aux_hidden_state_layer_ids": [True, 2, 4]}, "should list numbers of layers"),
+    ({"eagle_config": [1]}, r"eagle_config is \[1\], not an object"),
+    ({"eagle_config": {"use_aux_hidden_state": False}}, "use_aux_hidden_state = False is not supported"),
+    ({"norm_before_residual": "false"}, "norm_before_residual is 'false', not true or false"),
     ({"eagle_aux_hidden_state_layer_ids": [0, 2, 4]}, "a target of 8 layers cannot show that"),
     ({"eagle_aux_hidden_state_layer_ids": [2, 2, 4]}, "a target of 8 layers cannot show that"),
     ({"eagle_aux_hidden_state_layer_ids": [2, 4, 9]}, "a target of 8 layers cannot show that"),
@@ -231,6 +256,9 @@ def test_parts_of_the_third(tmp_path, name, value, said) -> None:
     ({"layer": {"hidden_size": None}}, "hidden_size"),
     ({"layer": {"vocab_size": -1}}, "vocab_size is -1"), ({"layer": {"num_hidden_layers": 2}}, "has 2 layers"),
     ({"layer": {"hidden_act": "gelu"}}, "hidden_act = 'gelu'"),
+    ({"layer": {"sliding_window": 4}}, "a sliding window of 4 tokens is not supported"),
+    ({"layer": {"final_logit_softcapping": 30.0}}, "final_logit_softcapping = 30.0 is not supported"),
+    ({"layer": {"logits_scaling": 8.0}}, "logits_scaling = 8.0 is not supported"),
     ({"layer": {"num_key_value_heads": 3}}, "3 heads cannot serve 4"),
     ({"layer": {"rope_scaling": {"type": "dynamic", "factor": 2.0}}}, "rope scaling 'dynamic' is not supported"),
 ])  # fmt: skip

@@ -23,7 +23,7 @@ from truedraw.draft.head.medusa.folder import is_medusa, open_medusa
 from truedraw.draft.head.medusa.torch_file import read_torch
 from truedraw.draft.head.opening import layers_of, open_head
 from truedraw.engine.constants.matrix import Matrix
-from truedraw.errors import BadFile, BadParameter
+from truedraw.errors import BadFile, BadParameter, UnsupportedModel
 
 VOCAB, WIDTH, HEADS, LAYERS = 50, 32, 3, 2
 OFF = 0.12  # of the spread: matrices are rounded to int8, and products to bfloat16
@@ -267,6 +267,7 @@ NAN = np.full(WIDTH, np.nan, np.float32)
     (damaged(**{"1.0.linear.weight": np.zeros((WIDTH, 3), np.float32)}), r"is damaged: 1\.0\.linear\.weight is"),
     (damaged(**{"0.0.linear.weight": np.zeros((0, 3), np.float32)}), r"lacks 0\.0\.linear\.weight"),
     (damaged(**{"1.0.linear.bias": NAN}), r"1\.0\.linear\.bias has values that are no numbers"),
+    (damaged(foo__weight=np.zeros(3, np.float32)), r"holds foo__weight, which a head of medusa_num_layers = 2 has not"),
     ({"something": np.zeros(3, np.float32)}, r"lacks 0\.0\.linear\.weight"),
 ])  # fmt: skip
 def test_tensors_that_are_missing_or_others(tmp_path, held, said) -> None:
@@ -279,12 +280,14 @@ def test_tensors_that_are_missing_or_others(tmp_path, held, said) -> None:
     ({"medusa_num_heads": 0}, "medusa_num_heads is 0, not a positive whole number"),
     ({"medusa_num_heads": "3"}, "medusa_num_heads is '3'"), ({"medusa_num_heads": 99}, "it has 99 heads; 16 are"),
     ({"medusa_num_heads": HEADS + 1}, "has output rows for some of its 4 heads only"),
+    ({"medusa_num_layers": 1}, r"holds 0\.1\.linear\.bias, .* a head of medusa_num_layers = 1 has not"),
+    ({"logit_scale": 0.5}, "logit_scale = 0.5 is not supported"),
     ({"medusa_num_layers": -1}, "medusa_num_layers is -1"),
-    ({"medusa_num_layers": 3}, r"lacks 0\.2\.linear\.(weight|bias)"),
+    ({"medusa_num_layers": 3}, r"holds 0\.2\.weight, .* a head of medusa_num_layers = 3 has not"),
 ])  # fmt: skip
 def test_configs_that_cannot_be_meant(tmp_path, changes, said) -> None:
     folder = write(tmp_path / "m", **changes)
-    with pytest.raises(BadFile, match=said):
+    with pytest.raises((BadFile, UnsupportedModel), match=said):
         said_by(open_medusa(folder, VOCAB), hidden_of())
 
 

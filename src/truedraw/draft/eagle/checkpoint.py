@@ -39,6 +39,8 @@ class EagleFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._values = Fields(path / CONFIG, read_json(path / CONFIG))
+        if self._values.get("hydra_num_heads") is not None:
+            raise BadFile(f"{path} holds heads of Hydra's own repository, which are not read; train some: --kind hydra")
         self._tensors = FolderTensors(path)
         if count := declared_layers(self._values):
             self._take_mtp(count)
@@ -64,7 +66,7 @@ class EagleFolder:
     @property
     def norm_before_residual(self) -> bool:
         """EAGLE-3: whether what is added to the attention's output was normed before."""
-        return bool(self._values.get("norm_before_residual", False))
+        return self._values.switch("norm_before_residual")
 
     def has(self, name: str) -> bool:
         """Whether there is such a tensor."""
@@ -96,16 +98,11 @@ class EagleFolder:
         """After which layers of a target of so many hidden states are to be shown.
 
         EAGLE reads the final norm's output, which comes with that of any layer, an MTP layer that of the last one
-        before this norm. Configs number what
-        enters a layer: 2 is what layer 1, counted from 0, puts out. Raises BadParameter where the target has no such
-        layers.
+        before this norm. Raises BadParameter where the target has no such layers.
         """
         if not self.is_third:
             return (num_layers - 1,)
-        given = self._values.get(LAYER_IDS, Fields(self.path, self._values.get("eagle_config", {})).get(LAYER_IDS))
-        ids = (2, num_layers // 2, num_layers - 3) if given is None else given
-        if not isinstance(ids, list | tuple) or not ids or not all(type(each) is int for each in ids):
-            raise BadFile(f"{self.path / CONFIG}: {LAYER_IDS} is {ids!r:.80}; it should list numbers of layers")
+        ids = self._told_layers() or [2, num_layers // 2, num_layers - 3]
         if len({*ids}) != len(ids) or not all(1 <= each <= num_layers for each in ids):
             raise BadParameter(
                 "draft",
@@ -115,6 +112,17 @@ class EagleFolder:
         if self.width(self.names.fusion + ".weight") != len(ids) * self.target_width:
             raise BadFile(f"{self.path} is damaged: its {self.names.fusion} does not read {len(ids)} hidden states")
         return tuple(sorted(each - 1 for each in ids))
+
+    def _told_layers(self) -> list[int]:
+        """Numbers of layers that the streams enter: 2 is what layer 1, counted from 0, puts out; none are not said.
+
+        Those in `eagle_config` (SpecForge, SGLang) number the layers that put them out.
+        """
+        given, inner = self._values.get(LAYER_IDS), _eagle_config(self._values).get(LAYER_IDS)
+        ids = (inner if given is None else given) or []
+        if not isinstance(ids, list) or not all(type(each) is int for each in ids):
+            raise BadFile(f"{self.path / CONFIG}: {LAYER_IDS} is {ids!r:.80}; it should list numbers of layers")
+        return ids if given is not None else [each + 1 for each in ids]
 
     def check_all_read(self, read: set[str]) -> None:
         """Raises BadFile where there are tensors that nobody has read: the network would be another one."""
@@ -140,6 +148,13 @@ class EagleFolder:
     def _check(self) -> None:
         for key in ("norm_output", "parallel_drafting", "fc_norm"):
             self._values.refuse(key)
+        for key in ("use_aux_hidden_state", "use_last_layernorm"):
+            _eagle_config(self._values).refuse(key, (None, True))
+        if not self.is_third and self.target_width != self.config.hidden_size:
+            raise BadFile(
+                f"{self.path / CONFIG}: target_hidden_size is {self.target_width} and hidden_size "
+                f"{self.config.hidden_size}; a draft of this kind reads states as wide as its own"
+            )
         heads, shared, width = self.config.num_heads, self.config.num_kv_heads, self.config.head_dim
         if heads % shared or width % 2:
             raise BadFile(
@@ -147,5 +162,13 @@ class EagleFolder:
             )
         if self.config.num_layers != 1:
             raise BadFile(f"{self.path} has {self.config.num_layers} layers; EAGLE drafts of one are known here")
-        if bool(self._values.get("norm_before_fc", False)) != self.has(READ_NORM):
+        if self._values.switch("norm_before_fc") != self.has(READ_NORM):
             raise BadFile(f"{self.path / CONFIG}: norm_before_fc and the tensor {READ_NORM} contradict each other")
+
+
+def _eagle_config(values: Fields) -> Fields:
+    """Settings that some trainers keep apart; none where they are not there."""
+    found = values.get("eagle_config", {})
+    if not isinstance(found, dict):
+        raise BadFile(f"{values.where}: eagle_config is {found!r:.60}, not an object")
+    return Fields(values.where, found)

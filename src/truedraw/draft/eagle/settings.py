@@ -42,8 +42,19 @@ def layer_config(values: Fields) -> ModelConfig:
         raise BadFile(f"{values.where}: {LAYER_CONFIG} is no object")
     kind = "Qwen3ForCausalLM" if layer.get("model_type") == "qwen3" else "LlamaForCausalLM"
     given = {key: value for key, value in layer.items() if value is not None}
+    _refuse_the_rest(Fields(values.where, {**SILENT, **given}))
     told = {**SILENT, **given, "architectures": [kind], "attention_bias": None}
     return huggingface_config(Fields(values.where, told))
+
+
+def _refuse_the_rest(layer: Fields) -> None:
+    """Raises UnsupportedModel for what would make another network of the layer."""
+    if layer.get("use_sliding_window") is not False:
+        layer.refuse_window("sliding_window", layer.positive("max_position_embeddings"))
+    for key in ("attn_logit_softcapping", "final_logit_softcapping", "attention_multiplier", "rope_interleave"):
+        layer.refuse(key)
+    for key in ("logit_scale", "logits_scaling", "embedding_multiplier", "residual_multiplier"):
+        layer.refuse(key, (None, 1))
 
 
 def mtp_config(values: Fields) -> ModelConfig:

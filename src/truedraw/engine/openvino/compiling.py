@@ -89,6 +89,9 @@ def check(checkpoint: Checkpoint, options: Options) -> None:
         raise BadParameter("weights", "an OpenVINO IR folder is run as it is; only auto is possible")
     layers = checkpoint.config.num_layers
     if any(not 0 <= layer < layers for layer in options.hidden_layers):
-        raise BadParameter("hidden_layers", f"{options.hidden_layers} are not all among 0 to {layers - 1}")
+        raise BadParameter(
+            "hidden_layers",
+            f"{options.hidden_layers} are not all among 0 to {layers - 1}; a draft that reads them is another model's",
+        )
     if options.threads is not None:
         THREADS.check("threads", options.threads)

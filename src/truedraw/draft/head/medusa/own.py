@@ -29,6 +29,7 @@ from truedraw.models.safetensors_file import read_header
 
 HEADS, LAYERS, BASE = "medusa_num_heads", "medusa_num_layers", "base_model_name_or_path"
 WEIGHTS = ("medusa_lm_head.safetensors", "medusa_lm_head.pt")
+SHOWN = 3  # names in a message
 OUTER = "medusa_head."  # before the names of some conversions
 
 
@@ -50,15 +51,28 @@ class MedusaFolder:
 
     def __init__(self, path: Path, said: Fields, vocab_size: int) -> None:
         self.path = path
+        said.refuse("logit_scale", (None, 1))
         heads, self._layers = check_heads(path, said.positive(HEADS)), said.positive(LAYERS, 1)
         self._tensors = _tensors(path)
         width = self._shape("0.0.linear.weight")[0]
         own = [self.has(f"rows.{level}") for level in range(1, heads + 1)]
         if any(own) and not all(own):
             raise BadFile(f"{path} has output rows for some of its {heads} heads only; fetch it again")
+        self._check_all_known()
         known = self._shape(f"0.{self._layers}.weight")[0] if all(own) else vocab_size
         self.card = Card(MEDUSA, str(said.get(BASE, path.name)), UNKNOWN, known, width, (), known, heads=heads)
         self.tokens = np.arange(known)
+
+    def _check_all_known(self) -> None:
+        """Raises BadFile where heads have more than their settings say; there may be more heads."""
+        layers = [f"{layer}.linear.{part}" for layer in range(self._layers) for part in ("weight", "bias")]
+        known = {*layers, f"{self._layers}.weight"}
+        strange = [name for name in self._tensors if not name[:1].isdecimal() or name.partition(".")[2] not in known]
+        if strange:
+            raise BadFile(
+                f"{self.path} holds {', '.join(sorted(strange)[:SHOWN])}, which a head of {LAYERS} = {self._layers} "
+                "has not: it would be another network; put the config.json there that belongs to it"
+            )
 
     def has(self, matrix: str) -> bool:
         """See Numbers."""
