@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from truedraw.cli.colour import write
+from truedraw.cli.colour import write_line
 from truedraw.cli.flags import OUTPUT
 from truedraw.cli.grouping import flag
 from truedraw.cli.pipe import OutputError
@@ -80,7 +80,7 @@ class StdoutRecords:
         """One line."""
         from truedraw.generate.offline.journal import to_line
 
-        write(to_line(record).decode())
+        write_line(to_line(record))
 
     def records(self) -> Iterator[dict[str, Any]]:
         """None."""

@@ -25,8 +25,7 @@ def main() -> None:
     from truedraw.cli.pipe import mark_output
 
     mark_output()
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")  # a terminal that is not UTF-8 shows ? instead of failing
+    _choose_encoding()
     code = _quietly(run)
     if wanted:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # all is said: from here on there is nothing to keep
@@ -40,6 +39,16 @@ def _open_streams() -> None:
             stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 - as long as the program
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)  # which nobody replaces, so that it stays open
+
+
+def _choose_encoding() -> None:
+    """A terminal that is not UTF-8 shows ? instead of failing; files and pipes are UTF-8 unless the user says else."""
+    if not hasattr(sys.stdout, "reconfigure"):
+        return
+    if sys.stdout.isatty() or os.environ.get("PYTHONIOENCODING"):
+        sys.stdout.reconfigure(errors="replace")
+    else:
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")
 
 
 def _quietly(run: Any) -> int:

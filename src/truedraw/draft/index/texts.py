@@ -17,6 +17,7 @@ import json
 from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from stat import S_ISBLK, S_ISCHR
 from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
@@ -51,7 +52,8 @@ class Texts:
                 with path.open("rb") as file:
                     for array in self.of_lines(file, str(path)) if is_lines else self.of_text(file, str(path)):
                         yield array
-                        self._tell(READING, sum(sizes[:number]) + file.tell(), sum(sizes))
+                        here = file.tell() if file.seekable() else 0
+                        self._tell(READING, sum(sizes[:number]) + here, sum(sizes))
             except OSError as error:
                 raise BadFile(f"{path} cannot be read: {error.strerror or error}") from error
 
@@ -160,8 +162,12 @@ def _record(line: bytes, where: str) -> dict[str, Any]:
 
 
 def _size(path: Path) -> int:
+    """0 of a pipe; raises BadFile for a device, of which reading may never end."""
     try:
-        return path.stat().st_size
+        found = path.stat()
+        if S_ISCHR(found.st_mode) or S_ISBLK(found.st_mode):
+            raise BadFile(f"{path} cannot be read: it is a device; give a file, or a pipe")
+        return found.st_size
     except OSError as error:
         raise BadFile(f"{path} cannot be read: {error.strerror or error}") from error
 

@@ -148,16 +148,28 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
     """
     target = path.resolve()
     fresh = target.with_name(target.name + ".part")
-    with _disk_errors(path), fresh.open("a+b") as lock:
-        _lock(lock, path)
-        keep_mode(target, fresh)
+    with _disk_errors(path), os.fdopen(os.open(fresh, os.O_RDWR | os.O_CREAT, 0o666), "r+b") as file:
+        _lock(file, path)
+        if not _is_at(file, fresh):  # whoever had it has put it in its place since it was opened here
+            raise BadFile(f"{path} was just replaced by another process; try again")
         try:
-            with fresh.open("w+b") as file:
-                file.write(bytes(FIRST_WORD * WORD_BYTES))
-                yield file
+            keep_mode(target, fresh)
+            file.truncate(0)
+            file.write(bytes(FIRST_WORD * WORD_BYTES))
+            yield file
+            file.flush()
             fresh.replace(target)
-        finally:
+        except BaseException:
             fresh.unlink(missing_ok=True)
+            raise
+
+
+def _is_at(file: BinaryIO, path: Path) -> bool:
+    """Whether an open file is the one of that name."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 @contextmanager
@@ -168,7 +180,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
     check_regular(path)
     with _disk_errors(path), path.open("r+b") as file:
         _lock(file, path)
-        if os.fstat(file.fileno()).st_ino != path.stat().st_ino:
+        if not _is_at(file, path):
             raise BadFile(f"{path} was just replaced by another process; try again")
         yield file
 

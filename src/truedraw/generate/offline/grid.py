@@ -75,4 +75,6 @@ def draws(num_prompts: int, at: Sequence[Point], n: int) -> Iterator[Draw]:
 
 def _plain(value: Value) -> str:
     """The shortest text that means the number."""
-    return str(int(value)) if float(value).is_integer() else repr(float(value))
+    if isinstance(value, int):  # of any length
+        return str(value)
+    return str(int(value)) if value.is_integer() else repr(value)

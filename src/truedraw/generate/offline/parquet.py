@@ -11,6 +11,7 @@ from truedraw.errors import BadFile
 from truedraw.generate.offline.grid import AXES
 from truedraw.whole_files import replacing
 
+LARGEST = 2**63 - 1  # of a column of whole numbers
 ROWS = 1000  # written at a time
 
 
@@ -64,8 +65,10 @@ def _schema(arrow: Any) -> Any:
 
 
 def _row(record: Mapping[str, Any]) -> dict[str, Any]:
-    error = record.get("error")
-    return {**record, "error": None if error is None else error["message"]}
+    """A top_k that no column holds becomes the largest one that it does: either keeps all tokens."""
+    error, top_k = record.get("error"), record.get("top_k")
+    held = {} if top_k is None else {"top_k": min(top_k, LARGEST)}
+    return {**record, **held, "error": None if error is None else error["message"]}
 
 
 def _in_batches(records: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
