@@ -127,3 +127,28 @@ def test_a_terminal_is_told_once_why_nothing_happens_yet(monkeypatch, capsys, te
             COMPILER.begin()
             COMPILER.end()
     assert capsys.readouterr().err.count("compiled for this machine, once") == terminal
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [({"LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}, "é"), ({"PYTHONIOENCODING": "ascii"}, "?")],
+)
+def test_what_goes_into_a_pipe_is_utf_8_unless_the_user_says_else(environment, expected):
+    """Lines of results are, whatever is said."""
+    code = """
+import truedraw.cli.main as line
+from truedraw.cli.colour import write, write_line
+
+def run(args):
+    write(chr(233))
+    write_line(chr(233).encode())
+    return 0
+
+line.run = run
+from truedraw.cli.start import main
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, env={**os.environ, **environment}
+    )
+    assert done.stdout == f"{expected}é".encode()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +48,18 @@ def lines(tmp_path):
         return path
 
     return write
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a pipe with a name")
+def test_a_pipe_is_read_to_its_end_and_a_device_is_not(tmp_path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writing = threading.Thread(target=pipe.write_bytes, args=(b"some\ntext",))
+    writing.start()
+    assert read(pipe) == [b"some\ntext"]
+    writing.join()
+    with pytest.raises(BadFile, match="is a device; give a file, or a pipe"):
+        read(Path("/dev/zero"))
 
 
 def test_every_kind_of_record(lines) -> None:

@@ -214,6 +214,30 @@ def test_two_writers_at_once(path) -> None:
     add(path, arrays([MORE]), EMPTY.fingerprint, means(path))
 
 
+@pytest.mark.parametrize("then", ["it is there", "another one is there"])
+def test_a_part_that_another_process_has_put_in_its_place_is_not_written_to(path, monkeypatch, then) -> None:
+    """Opened before, and locked behind: it is the index by now."""
+    pytest.importorskip("fcntl")
+    index_of(path, [TEXT])
+    lock, part = writing._lock, path.with_name(f"{path.name}.part")
+
+    def late(file, named) -> None:
+        part.replace(path)
+        path.write_bytes(whole)
+        if then == "another one is there":
+            part.touch()
+        lock(file, named)
+
+    whole = path.read_bytes()
+    monkeypatch.setattr(writing, "_lock", late)
+    with pytest.raises(BadFile, match="just replaced by another process"):
+        build(path, arrays([MORE]), EMPTY, means(path), overwrite=True)
+    assert path.read_bytes() == whole
+    monkeypatch.undo()
+    build(path, arrays([MORE]), EMPTY, means(path), overwrite=True)
+    assert drafted(path, MORE[:2]) == [MORE[2]]
+
+
 def test_a_reader_keeps_what_it_opened(path) -> None:
     rng = np.random.default_rng(4)
     index_of(path, [TEXT])

@@ -36,6 +36,7 @@ def test_points_are_all_combinations():
         "temperature=0.3 top_p=0.9", "temperature=0.3 top_p=1", "temperature=1 top_p=0.9", "temperature=1 top_p=1",
     ]  # fmt: skip
     assert points({"top_k": [-1]})[0].params() == {"top_k": -1}
+    assert points({"top_k": [10**400]})[0].name == f"top_k={10**400}"
 
 
 def test_a_grid_beyond_all_measure_is_refused_before_it_is_laid_out():

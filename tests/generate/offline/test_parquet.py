@@ -24,6 +24,12 @@ def test_all_rows_and_all_columns(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["t.parquet"]
 
 
+def test_a_top_k_beyond_any_column(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    write_parquet([{**RECORDS[0], "top_k": given} for given in (5, 10**400)], tmp_path / "t.parquet")
+    assert [row["top_k"] for row in parquet.read_table(tmp_path / "t.parquet").to_pylist()] == [5, 2**63 - 1]
+
+
 def test_where_it_cannot_be_written(tmp_path):
     pytest.importorskip("pyarrow")
     with pytest.raises(BadFile, match="cannot be written"):
