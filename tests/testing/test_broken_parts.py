@@ -19,6 +19,7 @@ from truedraw.draft.ngram import NgramDrafter
 from truedraw.engine.tabular import TabularEngine, TabularSequence
 from truedraw.protocol import Proposal, Purpose, Verdict
 from truedraw.testing import TableDrafter, drafter_checks, engine_checks, random_table, verifier_checks
+from truedraw.testing.scenarios import TableState
 from truedraw.testing.trees import SHAPES, TreeDrafter
 from truedraw.verify.coupled import CoupledVerifier
 from truedraw.verify.token import TokenVerifier
@@ -88,6 +89,15 @@ class CallsAllABonus(TokenVerifier):
         return Verdict(verdict.tokens, verdict.num_accepted, rejected=False)
 
 
+class ResidualOfTheFourthFromP(TokenVerifier):
+    def __call__(self, proposal, rows, randomness, position):
+        verdict = super().__call__(proposal, rows, randomness, position)
+        if not verdict.rejected or verdict.num_accepted != 3:
+            return verdict
+        last = randomness.choose(rows[3], Purpose.RESIDUAL, position, 99)
+        return Verdict((*verdict.tokens[:-1], last), 3, rejected=True)
+
+
 class SaysNothingOfItself(TokenVerifier):
     exact = "yes"
 
@@ -95,6 +105,7 @@ class SaysNothingOfItself(TokenVerifier):
 VERIFIERS = {
     ResidualFromP: "sampled chains",
     ResidualForgetsOnlyTheToken: "sampled chains",
+    ResidualOfTheFourthFromP: "sampled chains",
     RowsShiftedByOne: "sampled chains",
     ArgmaxMatch: "sampled chains",
     AcceptsByProbabilityAlone: "sampled chains",
@@ -189,6 +200,24 @@ class SeenTokens(TreeDrafter):
         return law / law.sum()
 
 
+class ForgetsLongCommits(Sampled):
+    """Draws anew where it has drawn, for it takes the text for shorter than it is."""
+
+    class State(TableState):
+        known = 0
+
+        def commit(self, tokens, scores):
+            super().commit(tokens, scores)
+            self.known += len(tokens) if len(tokens) > 1 else 0
+
+    def open(self, tokens, law):
+        return self.State(tokens, law)
+
+    def chain(self, state, budget, randomness):
+        behind = TableState(state.text[: len(state.text) - state.known], state.law)
+        return super().chain(behind, budget, randomness)
+
+
 class LawOfTheFirstSibling(SeenTokens):
     def propose(self, states, budgets, randomness):
         found = super().propose(states, budgets, randomness)
@@ -204,6 +233,7 @@ DRAFTERS = {
     NoiseOfTheBatch: "ragged batches",
     OneMemory: "states are apart",
     WrongLaw: "exact law, plain",
+    ForgetsLongCommits: "no draw twice",
     LawOfTheFirstSibling: "exact rounds, plain",
 }
 
@@ -218,10 +248,16 @@ def test_a_sampled_drafter_that_is_right(kind) -> None:
     assert failing(drafter_checks(kind)) == set()
 
 
+def test_a_state_that_forgets_is_seen_behind_a_long_round_alone() -> None:
+    seen = failing(check for check in drafter_checks(ForgetsLongCommits) if check.name.startswith(("exact", "no draw")))
+    assert seen == {"no draw twice", "exact law, round behind round"}
+
+
 def test_a_wrong_law_shows_over_some_targets_only() -> None:
-    """One target and a prompt without token 2 say nothing of a sibling's law."""
+    """Texts of three tokens say nothing of a sibling's law."""
     found = failing(drafter_checks(LawOfTheFirstSibling))
-    assert found == {f"exact rounds, {name}" for name in ("plain", "hot", "cold", "top_k", "top_p")}
+    rounds = {f"exact rounds, {name}" for name in ("plain", "hot", "cold", "top_k", "top_p")}
+    assert found == {*rounds, "exact law, round behind round"}
 
 
 class ForkSharesTheText(TabularEngine):

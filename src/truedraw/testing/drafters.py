@@ -18,6 +18,7 @@ from truedraw.testing.checks import Check, require, require_exact, require_exact
 from truedraw.testing.drafter_states import state_checks
 from truedraw.testing.drafter_statistics import statistics_checks
 from truedraw.testing.drafter_texts import Seeded, Texts, require_same
+from truedraw.testing.named import NamedOnce
 from truedraw.testing.runs import run
 from truedraw.testing.scenarios import Scenario, random_table
 from truedraw.verify.coupled import CoupledVerifier
@@ -27,6 +28,7 @@ BUDGETS = (0, 1, 4, 7)
 STEPS = 4  # rounds that a text is followed
 LARGEST_ENUMERATED = 5  # vocabulary, above which the branches are too many
 ROUND_DRAFTS = {2: 4, 3: 4, 4: 3, 5: 2}  # by vocabulary: at most 81 chains of drafts, as each has many branches
+SMALL, LONGER = 3, 5  # a vocabulary, and tokens of text that are enumerated up to it
 REPEATING = (0, 1, 0, 0, 1)
 TARGETS = range(71, 79)  # seeds: a wrong law of a second sibling bends what comes out over two of these eight
 TELLING = TARGETS[1:2]  # one of the two: enough for every setting but the first
@@ -43,10 +45,11 @@ SETTINGS: dict[str, dict[str, float]] = {
 def drafter_checks(make: Callable[[], Drafter], vocab_size: int = 3, context_length: int | None = None) -> list[Check]:
     """Every check for the drafter that `make` returns, which must draft for a target of `vocab_size` tokens.
 
-    The exact law is enumerated up to a vocabulary of 5: of whole texts, and of rounds of up to four drafts over several
-    targets, behind a prompt that holds every token. Over more tokens the draws of the drafter, and what comes out, are
-    compared with their laws by statistics. A drafter with a model of its own is made over a model of so many tokens
-    here, a tabular one for instance; `context_length` is how long its texts can be, None where there is no limit.
+    The exact law is enumerated up to a vocabulary of 5: of whole texts of up to five tokens, and of rounds of up to
+    four drafts over several targets, behind a prompt that holds every token. Over more tokens the draws of the drafter,
+    and what comes out, are compared with their laws by statistics. A drafter with a model of its own is made over a
+    model of so many tokens here, a tabular one for instance; `context_length` is how long its texts can be, None where
+    there is no limit.
     """
     checks = [
         Check("budgets", partial(_budgets, make, vocab_size)),
@@ -57,17 +60,19 @@ def drafter_checks(make: Callable[[], Drafter], vocab_size: int = 3, context_len
         Check("a text of one token", partial(_short_text, make, vocab_size)),
     ]
     checks += [Check(f"one seed, one text, {n} drafts", partial(_one_text, make, vocab_size, n)) for n in (1, 3, 8)]
+    checks.append(Check("no draw twice", partial(_no_draw_twice, make, vocab_size)))
     checks += state_checks(make, vocab_size, context_length)
     if vocab_size > LARGEST_ENUMERATED:
         return checks + statistics_checks(make, vocab_size)
     checks += [Check(f"exact law, {name}", partial(_exact, make, vocab_size, name)) for name in SETTINGS]
+    checks.append(Check("exact law, round behind round", partial(_exact_behind, make, vocab_size)))
     return checks + [
         Check(f"exact rounds, {name}", partial(_exact_rounds, make, vocab_size, name)) for name in SETTINGS
     ]
 
 
 def _budgets(make: Callable[[], Drafter], vocab_size: int) -> None:
-    for budget in BUDGETS:
+    for budget in range(1 + max(BUDGETS)):
         texts = Texts(make(), vocab_size)
         for proposal in texts.propose([budget] * len(texts.states)):
             texts.legal(proposal, budget)
@@ -112,6 +117,20 @@ def _one_text(make: Callable[[], Drafter], vocab_size: int, length: int) -> None
     plain = run(replace(scenario, draft_tokens=0), Seeded(11), CoupledVerifier(), make(), n=3)
     drafted = run(scenario, Seeded(11), CoupledVerifier(), make(), n=3)
     require(plain == drafted, f"with {length} draft tokens a seed gives another text than without")
+
+
+def _no_draw_twice(make: Callable[[], Drafter], vocab_size: int) -> None:
+    """Where a state does not know how long its text is, two rounds draw with one name."""
+    for seed in TARGETS:
+        scenario = Scenario("named", random_table(vocab_size, 1, seed), {}, draft_tokens=8, max_tokens=60)
+        run(scenario, NamedOnce(seed), TraversalVerifier(), make())
+
+
+def _exact_behind(make: Callable[[], Drafter], vocab_size: int) -> None:
+    """Rounds whose texts went on by several tokens in the one before."""
+    most = LONGER if vocab_size <= SMALL else LONGER - 1
+    scenario = Scenario("behind", random_table(vocab_size, 1, 71), {}, draft_tokens=2, max_tokens=most)
+    require_exact(scenario, REPEATING, TraversalVerifier(), make())
 
 
 def _exact(make: Callable[[], Drafter], vocab_size: int, name: str) -> None:
