@@ -88,9 +88,9 @@ class Int4Weights(RandomWeights):
         return values(quantise(given) if name == EMBEDDING else quantise4(given))
 
 
-@pytest.mark.parametrize("name", ["llama", "llama, separate head", "qwen2"])
+@pytest.mark.parametrize("name", ["llama", "llama, separate head", "qwen2", "one group a row"])
 def test_int4_weights_are_rounded_and_nothing_else(tmp_path, name):
-    config = CONFIGS[name]
+    config = replace(PLAIN, hidden_size=INT4_GROUP) if name == "one group a row" else CONFIGS[name]
     engine = tiny_engine(tmp_path, config, weights="int4")
     found = engine.forward([Work(engine.open(TEXT), Proposal.chain([1, 2]))])[0].logits
     assert tv(found, expected_rows(Decoder(config, Int4Weights(config)), TEXT, Proposal.chain([1, 2]))) < 1e-4

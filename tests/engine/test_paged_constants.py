@@ -7,7 +7,8 @@ import pytest
 
 from engine.decoder import PLAIN, Decoder, RandomWeights, expected_rows, tiny_engine, tv
 from models.tiny_models import random_tensors, tiny_config, write_gguf
-from truedraw.engine.constants.rounding import quantise
+from truedraw.engine.constants.matrix import dense
+from truedraw.engine.constants.rounding import codes_of, quantise
 from truedraw.engine.constants.weights import ConvertedConstants, stacks, vectors
 from truedraw.engine.cpu import CPUEngine
 from truedraw.models import open_checkpoint
@@ -53,6 +54,35 @@ def check(cache, weights, monkeypatch, policy):
     found = engine.forward([Work(sequence, proposal)])[0].logits
     assert tv(found, expected_rows(Decoder(PLAIN, weights), TEXT, proposal)) < 1e-4
     engine.close()
+
+
+class InParts(RandomWeights):
+    """Says what it has a few rows at a time."""
+
+    def parts(self, name, rows):
+        whole = self.dense(name)
+        return len(whole), (whole[at : at + rows] for at in range(0, len(whole), rows))
+
+
+@pytest.mark.parametrize("name", [EMBEDDING, QKV[0]])
+def test_a_matrix_in_parts_has_the_codes_of_the_whole(monkeypatch, name):
+    for module in ("rounding", "weights"):
+        monkeypatch.setattr(f"truedraw.engine.constants.{module}.PART_ROWS", 7)
+    whole, parts = (ConvertedConstants(kind(PLAIN), "grouped").matrix((name,)) for kind in (RandomWeights, InParts))
+    for one, other in ((whole.values, parts.values), (whole.scales, parts.scales)):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(("factor", "short"), [(1.0, True), (1e-6, False), (1e9, False)])
+def test_scales_are_float16_where_that_loses_nothing(factor, short):
+    """No code leaves its range, and a scale that float16 has no bits for stays as it is."""
+    values = (RandomWeights(PLAIN).dense(EMBEDDING) * np.float32(factor)).astype(np.float32)
+    values[0] *= np.float32(1e-4)
+    found = codes_of(values, short=True)
+    with np.errstate(over="ignore"):
+        assert (found.scales.astype(np.float16) == found.scales).all() == short
+    assert np.abs(found.values.astype(int)).max() == 127
+    assert np.abs(dense(found) - values).max() <= 0.51 * np.abs(values).max() / 127
 
 
 @pytest.mark.parametrize("kind", ["F16", "BF16"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 from collections.abc import Callable
 
 from truedraw.engine.mappings import Mapping, own_mappings
@@ -24,6 +25,13 @@ def drop_code() -> int:
     advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     dropped = [mapping.resident_bytes for mapping in idle if _advised(advise, mapping)]
     return sum(dropped)
+
+
+def trim_heap() -> None:
+    """Give back what allocations of the past have left unused; nothing where the C library has no way to."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    if trim is not None:
+        trim(0)
 
 
 def _is_code(mapping: Mapping) -> bool:

@@ -26,6 +26,7 @@ from truedraw.text import Tokenizer
 if TYPE_CHECKING:
     from truedraw.generate.model import Model
 
+PYTORCH = "pytorch"
 FAST = "invariant"  # the arithmetic of copies: the engine takes whatever suits their weights
 MOST_DRAFTERS = 64  # drafters remembered; a further one pushes out the oldest
 
@@ -97,6 +98,8 @@ class DraftModels:
 
         Raises BadParameter where it cannot be opened like that, or is already.
         """
+        if self.options.get("engine") == PYTORCH:
+            raise BadParameter("method", f"the engine {PYTORCH} keeps the file's own weights; a copy drafts no sooner")
         wanted = {"weights": weights, "numerics": FAST}
         if self.options.get("weights") == weights and self.options.get("numerics") != REFERENCE:
             raise BadParameter("method", f"{self.name} has {weights} weights already; a copy of it drafts no sooner")

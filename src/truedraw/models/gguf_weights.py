@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -63,16 +64,21 @@ class GGUFWeights:
 
     def dense(self, name: str) -> NDArray[np.float32]:
         """Dequantised by the gguf package, [out, in] or [size]."""
+        shape = self._shape(name)
+        rows, parts = self.parts(name, ROWS_AT_ONCE)
+        result = np.empty((rows, shape[-1]), np.float32)
+        for number, part in enumerate(parts):
+            result[number * ROWS_AT_ONCE : number * ROWS_AT_ONCE + len(part)] = part
+        return result.reshape(shape)
+
+    def parts(self, name: str, rows: int) -> tuple[int, Iterator[NDArray[np.float32]]]:
+        """See protocol.ReadsInParts."""
         from gguf.constants import GGMLQuantizationType
         from gguf.quants import dequantize
 
-        data, shape = self._rows(name), self._shape(name)
-        kind = GGMLQuantizationType[self.stored_as(name)]
-        result = np.empty((len(data), shape[-1]), np.float32)
-        for start in range(0, len(data), ROWS_AT_ONCE):
-            some = np.ascontiguousarray(data[start : start + ROWS_AT_ONCE])
-            result[start : start + ROWS_AT_ONCE] = dequantize(some, kind)
-        return result.reshape(shape)
+        data, kind = self._rows(name), GGMLQuantizationType[self.stored_as(name)]
+        starts = range(0, len(data), rows)
+        return len(data), (dequantize(np.ascontiguousarray(data[at : at + rows]), kind) for at in starts)
 
     def packed(self, name: str) -> Packed | None:
         """The types that gguf_packed.py knows; None of all others."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,12 @@ class StoredTensor:
         """Its numbers."""
         dtype, convert = DTYPES[self.dtype]
         return convert(np.memmap(self.path, dtype, mode="r", offset=self.offset, shape=self.shape))
+
+    def parts(self, rows: int) -> tuple[int, Iterator[NDArray[np.float32]]]:
+        """Of a matrix: how many rows it has, and its numbers, so many rows at once."""
+        dtype, convert = DTYPES[self.dtype]
+        raw = np.memmap(self.path, dtype, mode="r", offset=self.offset, shape=self.shape)
+        return len(raw), (convert(raw[at : at + rows]) for at in range(0, len(raw), rows))
 
     def same(self, other: StoredTensor) -> bool:
         """Whether the other one holds the same numbers; a block at a time, so neither is ever in memory."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,10 @@ class SafetensorsWeights:
     def dense(self, name: str) -> NDArray[np.float32]:
         """As float32, [out, in] or [size]."""
         return self._find(name).dense()
+
+    def parts(self, name: str, rows: int) -> tuple[int, Iterator[NDArray[np.float32]]]:
+        """See protocol.ReadsInParts."""
+        return self._find(name).parts(rows)
 
     def packed(self, name: str) -> Packed | None:
         """None: nothing here is quantised."""

@@ -41,7 +41,7 @@ from truedraw.protocol.engine import (
     Work,
 )
 from truedraw.protocol.law import DrawingRows, Law, Rows
-from truedraw.protocol.model_files import ModelConfig, Packed, Weights
+from truedraw.protocol.model_files import ModelConfig, Packed, ReadsInParts, Weights
 from truedraw.protocol.randomness import Purpose, Randomness
 from truedraw.protocol.verdict import DecidingRows, Loss, LossyVerifier, Observer, Verdict, Verifier
 
@@ -78,6 +78,7 @@ __all__ = [
     "Proposal",
     "Purpose",
     "Randomness",
+    "ReadsInParts",
     "Rests",
     "Round",
     "Rows",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,4 +60,13 @@ class Weights(Protocol):
 
     def stored_as(self, name: str) -> str:
         """ "F32", "F16", "BF16", "Q4_1", ..."""
+        ...
+
+
+@runtime_checkable
+class ReadsInParts(Protocol):
+    """Weights of which a matrix need not be there as a whole."""
+
+    def parts(self, name: str, rows: int) -> tuple[int, Iterator[NDArray[np.float32]]]:
+        """How many rows it has, and what `dense` says, so many of them at once; raises as that."""
         ...

@@ -32,6 +32,12 @@ LATENT = {"num_key_value_heads": 4, "moe_intermediate_size": 32, "n_routed_exper
           "qk_rope_head_dim": 8, "qk_nope_head_dim": 8, "v_head_dim": 16, "n_shared_experts": 1}  # fmt: skip
 LOCAL = {"vocab_size": VOCAB, "hidden_size": 64, "num_layers": 2, "num_heads": 4, "window_size": WINDOW,
          "attention_types": [[["global", "local"], 1]], "max_position_embeddings": CONTEXT, **MARKS}  # fmt: skip
+FALCON = {"vocab_size": VOCAB, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "alibi": True,
+          "new_decoder_architecture": False, "multi_query": False, "max_position_embeddings": CONTEXT,
+          **MARKS}  # fmt: skip
+LLAMA4 = {**SIZES, "intermediate_size_mlp": 96, "head_dim": 16, "num_local_experts": 2, "floor_scale": 16,
+          "attn_scale": 0.5, "attention_chunk_size": 8192, "no_rope_layer_interval": 2, "moe_layers": []}  # fmt: skip
+DOGE = {**SIZES, "keep_window_size": WINDOW, "head_dim": 16}
 FAMILIES: dict[str, tuple[str, dict[str, Any], int]] = {
     "llama": ("LlamaForCausalLM", SIZES, CONTEXT),
     "qwen2": ("Qwen2ForCausalLM", SIZES, CONTEXT),
@@ -44,6 +50,9 @@ FAMILIES: dict[str, tuple[str, dict[str, Any], int]] = {
     "windows in some layers": ("Gemma3ForCausalLM", {**SIZES, "head_dim": 16, "sliding_window": WINDOW}, WINDOW),
     "a window over slots": ("GPTNeoForCausalLM", LOCAL, 0),
     "ALiBi": ("BloomForCausalLM", BLOOM, 0),
+    "attention that differs by its form": ("FalconForCausalLM", FALCON, 0),
+    "scales by slots": ("Llama4ForCausalLM", LLAMA4, 0),
+    "rows chosen by layers": ("DogeForCausalLM", DOGE, WINDOW),
     "recurrent": ("MambaForCausalLM", MAMBA, 0),
 }
 """Class, settings, and the tokens within which texts stand in a batch together."""
@@ -66,18 +75,24 @@ def random_model(family: str) -> Any:
 
 def write_family(folder: Path, family: str) -> Any:
     """The model that was written."""
-    from tokenizers import Tokenizer, decoders, models
     from transformers.utils import logging
 
     model = random_model(family)
     logging.disable_progress_bar()
     model.save_pretrained(folder)
     logging.enable_progress_bar()
+    write_tokenizer(folder)
+    return model
+
+
+def write_tokenizer(folder: Path) -> None:
+    """Each token a word."""
+    from tokenizers import Tokenizer, decoders, models
+
     words = {f"t{number}": number for number in range(VOCAB)}
     tokenizer = Tokenizer(models.WordLevel(words, unk_token="t0"))
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.save(str(folder / "tokenizer.json"))
-    return model
 
 
 def open_family(folder: Path, **options: Any) -> PyTorchEngine:

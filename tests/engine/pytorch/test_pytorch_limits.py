@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from engine.decoder import PLAIN, RandomWeights, tiny_checkpoint
-from engine.pytorch.families import CONTEXT, VOCAB, farthest, open_family, write_family
+from engine.pytorch.families import CONTEXT, VOCAB, farthest, open_family, write_family, write_tokenizer
 from models.tiny_models import tiny_config, write_openvino
 from truedraw import load
 from truedraw.engine.pytorch import PyTorchEngine
@@ -75,6 +75,32 @@ def test_what_is_no_causal_model(folder) -> None:
     change(folder, model_type="t5", architectures=["T5ForConditionalGeneration"])
     with pytest.raises(UnsupportedModel, match="transformers cannot run"):
         open_family(folder)
+
+
+def written(folder, kind: str, **settings):
+    """A model of transformers that is none to be drawn from."""
+    import transformers
+
+    model = getattr(transformers, kind)
+    torch.manual_seed(1)
+    model(model.config_class(vocab_size=VOCAB, **settings)).save_pretrained(folder)
+    write_tokenizer(folder)
+    return folder
+
+
+def test_what_looks_ahead_is_refused(tmp_path) -> None:
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    with pytest.raises(UnsupportedModel, match="each row of this model depends on the tokens behind it"):
+        open_family(written(tmp_path / "m", "BertLMHeadModel", **sizes))
+    decoder = written(tmp_path / "decoder", "BertLMHeadModel", is_decoder=True, **sizes)
+    open_family(decoder).close()
+
+
+def test_an_encoder_with_a_decoder_is_named(tmp_path) -> None:
+    sizes = {"d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32,
+             "encoder_attention_heads": 2, "decoder_attention_heads": 2}  # fmt: skip
+    with pytest.raises(UnsupportedModel, match="a model of an encoder and a decoder"):
+        open_family(written(tmp_path / "m", "BartForConditionalGeneration", **sizes))
 
 
 def test_files_that_another_engine_runs(tmp_path) -> None:

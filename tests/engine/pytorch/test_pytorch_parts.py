@@ -175,6 +175,9 @@ class Config(SimpleNamespace):
         ({"sliding_window": 24, "layer_types": ["full_attention", "sliding_attention"]}, 24),
         ({"attention_chunk_size": 24, "layer_types": ["chunked_attention"]}, 24),
         ({"window_size": 24, "sliding_window_pattern": 6}, 24),
+        ({"index_topk": 24}, 24),
+        ({"attn_temperature_tuning": True}, 0),
+        ({"attn_temperature_tuning": False}, 500),
     ],
 )
 def test_how_far_masks_without_windows_are_right(settings, expected) -> None:
@@ -187,6 +190,9 @@ def test_how_far_masks_without_windows_are_right(settings, expected) -> None:
     [
         ({"max_position_embeddings": 64}, 64),
         ({}, ENDLESS),
+        ({"max_position_embeddings": -1}, ENDLESS),
+        ({"max_seq_len": 64}, 64),
+        ({"max_target_positions": 64}, 64),
         ({"max_position_embeddings": 64, "rope_parameters": {"rope_type": "yarn"}}, 64),
         ({"max_position_embeddings": 64, "rope_parameters": {"rope_type": "dynamic", "factor": 2.0}}, 64),
         (

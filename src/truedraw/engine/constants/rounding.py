@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ INT4_ZERO = 8  # codes 0 to 15 stand for -8 to 7
 INT4_GROUP = 32  # input features that share a scale, as in the 4-bit types of files
 GROUP = 64  # the same of int8 codes, where not all of a row share one
 ROWS_AT_ONCE = 4096  # output rows quantised in one go, so that temporary copies stay small
-SHORT = 2.0**-12, 65504.0  # what the largest scale may be for float16: the least there is, 2**-24, is nothing beside it
+PART_ROWS = 4096  # of a matrix, of which codes are made at once
+SHORT = 2.0**-12, 65504.0
+"""The largest scale of a part, for float16: beside it the least that there is, 2**-24, is nothing."""
 
 
 def quantise(values: NDArray[np.float32], *, short: bool = False) -> Matrix:
@@ -68,12 +71,30 @@ def codes_of(values: NDArray[Any], *, short: bool = False) -> Matrix:
     One scale a row would not do for a head: it reads streams of very different size, and much of some rows is one
     number, of what it begins with. With it a head that was kept in 0.79 of places was kept in 0.20; so, in 0.78.
     """
-    whole = np.ascontiguousarray(values, np.float32)
-    out, width = whole.shape
+    rows = len(values)
+    parts = (values[start : start + PART_ROWS] for start in range(0, max(1, rows), PART_ROWS))
+    return codes_of_parts(rows, parts, short=short)
+
+
+def codes_of_parts(rows: int, parts: Iterable[NDArray[Any]], *, short: bool = False) -> Matrix:
+    """The same of parts of PART_ROWS rows, the last one shorter: so the numbers are never there all at once."""
+    start, codes, scales = 0, np.empty((0, 0), np.int8), np.empty((0, 0), np.float32)
+    for part in parts:
+        held = _codes(np.ascontiguousarray(part, np.float32), short)
+        assert held.scales is not None
+        if not start:
+            codes, scales = (np.empty((rows, each.shape[1]), each.dtype) for each in (held.values, held.scales))
+        codes[start : start + len(part)], scales[start : start + len(part)] = held.values, held.scales
+        start += len(part)
+    return Matrix(codes, scales)
+
+
+def _codes(part: NDArray[np.float32], short: bool) -> Matrix:
+    out, width = part.shape
     if width % GROUP:
-        return quantise(whole)
-    largest = float(np.abs(whole).max(initial=0)) / INT8_MAX
-    held = quantise(whole.reshape(-1, GROUP), short=short and SHORT[0] <= largest <= SHORT[1])
+        return quantise(part)
+    largest = float(np.abs(part).max(initial=0)) / INT8_MAX
+    held = quantise(part.reshape(-1, GROUP), short=short and SHORT[0] <= largest <= SHORT[1])
     assert held.scales is not None
     return Matrix(held.values.reshape(out, width), held.scales.reshape(out, -1))
 

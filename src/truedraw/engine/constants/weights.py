@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.engine.constants.matrix import INT4_BITS, Matrix
-from truedraw.engine.constants.rounding import INT4_GROUP, codes_of, quantise, quantise4
+from truedraw.engine.constants.rounding import INT4_GROUP, PART_ROWS, codes_of, codes_of_parts, quantise, quantise4
 from truedraw.errors import BadModelFile
 from truedraw.models.layout import EMBEDDING, HEAD, expected_shapes
-from truedraw.protocol import ModelConfig, Packed, Weights
+from truedraw.protocol import ModelConfig, Packed, ReadsInParts, Weights
 
 WeightsName = Literal["auto", "int8", "int4", "stored"]
 WEIGHTS: tuple[WeightsName, ...] = ("auto", "int8", "int4", "stored")
@@ -80,11 +80,18 @@ class ConvertedConstants:
             return from_packed(packed, wide=name == EMBEDDING)
         if self._policy == "stored":
             return _half(self._dense(name), self._weights.stored_as(name))
-        dense = self._dense(name)
         if self._policy == "grouped":
-            return codes_of(dense, short=True)
+            return self._grouped(name)
+        dense = self._dense(name)
         four = self._policy == "int4" and name != EMBEDDING and dense.shape[1] % INT4_GROUP == 0
         return quantise4(dense) if four else quantise(dense)
+
+    def _grouped(self, name: str) -> Matrix:
+        """In parts, where the weights have them: a large embedding in float32 takes as much as the rest of a model."""
+        if not isinstance(self._weights, ReadsInParts):
+            return codes_of(self._dense(name), short=True)
+        rows, parts = self._weights.parts(name, PART_ROWS)
+        return codes_of_parts(rows, (_finite(name, part) for part in parts), short=True)
 
     def _packed(self, name: str) -> Packed | None:
         """As stored, where what reads this matrix can hold it: least values only kernels of this package can."""
@@ -92,6 +99,11 @@ class ConvertedConstants:
         if packed is None or packed.least is None:
             return packed
         return None if self._policy != "grouped" or name in READ_BY_GRAPHS else packed
+
+
+def _finite(name: str, values: NDArray[np.float32]) -> NDArray[np.float32]:
+    _check_finite(name, values)
+    return values
 
 
 def _check_finite(name: str, values: NDArray[np.float32]) -> None:

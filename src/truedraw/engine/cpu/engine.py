@@ -114,6 +114,7 @@ class CPUEngine:
         engine._kept = KeptCosts(folder / f"drafts-{key}.json")
         if arithmetic.invariant:
             engine.invariance = check_once(engine, folder / f"invariance-{key}.json")
+        engine.let_go()
         engine._live().fixed = None if layers is None else layers.fixed(runner, fixed_after)
         return engine
 
@@ -167,7 +168,7 @@ class CPUEngine:
         return self._held(EMBEDDING if tied else HEAD)
 
     def let_go(self) -> None:
-        """Of what has been read of `embedding` and `unembedding`: it comes back from the file when it is read again."""
+        """Of what has been read of the rows of tokens: it comes back from the file when it is read again."""
         if self._layers is not None:
             self._layers.constants.forget()
 
@@ -224,7 +225,9 @@ class CPUEngine:
         None for an engine of the first layers, and where the cache has no room to measure in.
         """
         with self._live().without_fixed():
-            return None if self._costs is None else self._costs.table(self, anew)
+            found = None if self._costs is None else self._costs.table(self, anew)
+        self.let_go()  # of what the texts of a measurement have read
+        return found
 
     def doubt_costs(self) -> None:
         """See protocol.KnowsCosts: the record is dropped, unless it is less than an hour old."""

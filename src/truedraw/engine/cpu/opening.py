@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from truedraw.engine.code_pages import drop_code
+from truedraw.engine.code_pages import drop_code, trim_heap
 from truedraw.engine.constants.converted import converted
 from truedraw.engine.constants.mapped import MappedConstants
 from truedraw.engine.cpu.ready_made import check_ready_made
@@ -89,6 +89,7 @@ def _native(
     pages = 2 * config.num_layers, -1, config.num_kv_heads, SLOTS * config.head_dim
     cache = memory.whole.view(np.uint16).reshape(pages)
     drop_code()  # what has loaded the kernels, before the weights are held
+    trim_heap()  # what converting them has left
     with constants.forgetting():
         weights = read_laid(constants)
     crew = crew_of(threads_of(options.threads))
