@@ -26,7 +26,8 @@ def model(tmp_path):
 def test_the_parts_of_a_run_add_up(model, tmp_path):
     use = memory_use(model, Job(max_tokens=5, n=2), cache=tmp_path / "cache")
     assert use.file_bytes == model.stat().st_size
-    assert use.weights_bytes == next((tmp_path / "cache").rglob("constants.bin")).stat().st_size
+    stored = next((tmp_path / "cache").rglob("constants.bin")).stat().st_size
+    assert stored / 2 < use.weights_bytes < stored  # there the rows of tokens lie once more
     assert use.tokens == 10
     assert use.pages_bytes > 0
     assert [stage.name for stage in use.stages] == ["started", "loaded", "first token", "finished"]

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from truedraw.bench.residence import residence, stored_bytes
+from truedraw.bench.residence import residence
 
 
 def main(arguments: list[str]) -> None:
@@ -31,7 +31,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
         whole = model.params(seed=0, max_tokens=job["max_tokens"], n=job["n"], ignore_eos=True)
         result = model.generate(job["prompt"], whole)
         seen.append(residence("finished"))
-        held = stored_bytes()
+        held = getattr(model.engine, "weights_bytes", 0)
     return {"residences": [asdict(each) for each in seen], "weights_bytes": held, "tokens": result.stats.tokens}
 
 

@@ -9,7 +9,6 @@ from truedraw.engine.mappings import KIB, NO_HUGE_PAGES, SMAPS, Mapping, own_map
 
 STATUS = Path("/proc/self/status")
 MEASURED_BY = "/proc/self/smaps"
-STORED = "constants.bin"  # the file in which the engine keeps converted constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +44,6 @@ def residence(name: str) -> Residence:
 def is_cache(mapping: Mapping) -> bool:
     """The reservation that holds keys and values: the only memory here that refuses huge pages."""
     return mapping.path == "" and NO_HUGE_PAGES in mapping.flags
-
-
-def stored_bytes() -> int:
-    """Size of the constants that are mapped from the engine's store, resident or not."""
-    stored = {Path(mapping.path) for mapping in own_mappings() if Path(mapping.path).name == STORED}
-    return sum(path.stat().st_size for path in stored)
 
 
 def peak_bytes(status: str | None = None) -> int:

@@ -94,8 +94,8 @@ class HeadFlags:
             "--layers",
             metavar="N,N,...",
             help="Residual streams of the model that the head reads, from 0; if not given, four spread over its depth, "
-            "for eagle3 three: those that enter the layers 2, n / 2 and n - 3. A medusa head reads none; a transformer "
-            "reads none either, but with those of a head it can share --work.",
+            "for eagle3 three: those that enter the layers 2, n / 2 and n - 3. A medusa head and a "
+            "transformer read none of them, but with those of another head they can share its --work.",
             rich_help_panel=HEAD,
         ),
     ] = None

@@ -167,6 +167,12 @@ class CPUEngine:
         tied = self._layers is not None and self._layers.config.tie_embeddings
         return self._held(EMBEDDING if tied else HEAD)
 
+    @property
+    def weights_bytes(self) -> int:
+        """Of all weights as passes read them; 0 of an OpenVINO IR folder, whose own file is mapped."""
+        mapped = 0 if self._layers is None else self._layers.constants.num_bytes
+        return int(getattr(self._live().runner, "weights_bytes", mapped))
+
     def let_go(self) -> None:
         """Of what has been read of the rows of tokens: it comes back from the file when it is read again."""
         if self._layers is not None:

@@ -52,6 +52,11 @@ class NativeRunner:
         head = self._weights.head
         return Blocks(head.codes[0], head.scales[0])
 
+    @property
+    def weights_bytes(self) -> int:
+        """Of all matrices."""
+        return self._weights.num_bytes
+
     def first(self, config: ModelConfig) -> NativeRunner:
         """The first layers, over the same cache."""
         kinds = 2 * config.num_layers

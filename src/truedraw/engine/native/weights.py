@@ -13,7 +13,7 @@ from truedraw.engine.constants.rounding import quantise
 from truedraw.engine.constants.weights import Constants
 from truedraw.engine.constants.writing import Writing
 from truedraw.engine.native.blocks import Blocks, blocks_of, in_lines, in_whole_tiles
-from truedraw.engine.native.layers import Kind, Mixed, first_of, stacked
+from truedraw.engine.native.layers import Kind, Mixed, first_of, given, stacked
 from truedraw.models.layout import EMBEDDING, HEAD
 from truedraw.protocol import ModelConfig
 
@@ -33,6 +33,11 @@ class Laid(NamedTuple):
     kinds: tuple[Kind, ...]  # of KINDS
     head: Blocks  # with an axis in front, as if it were all layers'
     vectors: tuple[Reals, ...]  # VECTORS, all [layers, size or 0] but the last norm
+
+    @property
+    def num_bytes(self) -> int:
+        """Of all but the rows that are looked up, which stay in their file."""
+        return sum(part.nbytes for kind in (*self.kinds, self.head) for part in given(kind))
 
     def first(self, layers: int) -> Laid:
         """Of the first layers; no copy."""
