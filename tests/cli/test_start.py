@@ -137,10 +137,10 @@ def test_what_goes_into_a_pipe_is_utf_8_unless_the_user_says_else(environment, e
     """Lines of results are, whatever is said."""
     code = """
 import truedraw.cli.main as line
-from truedraw.cli.colour import write, write_line
+from truedraw.cli.pipe import write_line
 
 def run(args):
-    write(chr(233))
+    print(chr(233), end="")
     write_line(chr(233).encode())
     return 0
 

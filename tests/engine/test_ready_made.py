@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import partialmethod
+from functools import partial, partialmethod
 from pathlib import Path
 from shutil import copytree
 
@@ -110,6 +110,25 @@ def test_a_rotary_scaling_by_length_is_seen_and_where_it_is_told_ends_the_contex
     engine.close()
 
 
+def test_what_only_neighbours_and_growing_change_is_seen(tmp_path, monkeypatch) -> None:
+    """Each text alone is right: the long one begins in a pass that is long enough, the others end before."""
+    monkeypatch.setattr(exported.Exporter, "_rotated", partialmethod(scaled_behind, length=201))
+    folder = long_written(tmp_path / "m")
+    with pytest.raises(UnsupportedModel, match="cannot be run page by page"):
+        loaded(folder, tmp_path / "cache")
+    monkeypatch.setattr(
+        ready_made, "_last", lambda engine, texts, last=ready_made._last: [*map(partial(one, engine, last), texts)]
+    )
+    with pytest.raises(UnsupportedModel, match="cannot be run page by page"):  # grown
+        loaded(folder, tmp_path / "cache")
+    monkeypatch.setattr(ready_made, "_grown", lambda engine, text: ready_made._last(engine, [text])[0])
+    loaded(folder, tmp_path / "cache").close()
+
+
+def one(engine, last, text):
+    return last(engine, [text])[0]
+
+
 def test_what_was_found_equal_is_not_compared_again(plain, tmp_path, monkeypatch) -> None:
     loaded(plain, tmp_path).close()
     monkeypatch.setattr(ready_made, "last_logits", lambda *_: pytest.fail("it was run again"))
@@ -155,6 +174,13 @@ def test_a_token_that_takes_a_megabyte_of_cache(tmp_path) -> None:
         ({"rope_parameters": {"full_attention": {"rope_type": "su", "original_max_position_embeddings": 9}}}, 9),
         ({"rope_scaling": {"type": "linear", "original_max_position_embeddings": 9}}, CONFIG.context_length),
         ({"rope_scaling": {"type": "dynamic"}}, CONFIG.context_length),
+        (
+            {
+                "rope_scaling": {"type": "su", "original_max_position_embeddings": None},
+                "original_max_position_embeddings": 9,
+            },
+            9,
+        ),
         ({"model_type": "mistral", "max_position_embeddings": 9000}, 4096),
         ({"model_type": "mistral", "max_position_embeddings": 9000, "sliding_window": None}, 9000),
     ],

@@ -112,6 +112,38 @@ def test_a_table_with_another_number_is_not_believed(tmp_path, monkeypatch, key)
     assert len(written) == 1
 
 
+def test_damage_behind_the_first_piece_is_seen(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(store, "PIECE_BYTES", 1 << 14)
+    monkeypatch.setattr(store, "BLOCK_BYTES", 1 << 12)
+    cache, checkpoint = tmp_path / "cache", model_file(tmp_path)
+    loaded(checkpoint, cache).close()
+    (data,) = cache.rglob(DATA)
+    content = bytearray(data.read_bytes())
+    assert len(content) > 3 << 14
+    for place in (2 << 14, len(content) - 1):
+        content[place] ^= 1
+        data.write_bytes(content)
+        written = converts(monkeypatch)
+        loaded(checkpoint, cache).close()
+        assert len(written) == 1
+        monkeypatch.undo()
+        monkeypatch.setattr(store, "PIECE_BYTES", 1 << 14)
+        monkeypatch.setattr(store, "BLOCK_BYTES", 1 << 12)
+
+
+def test_the_form_before_there_were_names_of_forms_goes(tmp_path) -> None:
+    cache, checkpoint = tmp_path / "cache", model_file(tmp_path)
+    loaded(checkpoint, cache).close()
+    (index,) = cache.rglob(INDEX)
+    told = json.loads(index.read_text())
+    told[replaced.ORIGIN] |= {"policy": told[replaced.ORIGIN]["policy"].partition(" ")[0], "version": 2}
+    index.write_text(json.dumps(told))
+    index.parent.rename(index.parent.with_name("0" * 32))
+    loaded(checkpoint, cache).close()
+    assert len(entries(cache)) == 1
+    assert entries(cache) != {"0" * 32}
+
+
 def test_an_earlier_form_goes_and_a_newer_one_stays(tmp_path, monkeypatch) -> None:
     cache, checkpoint = tmp_path / "cache", model_file(tmp_path)
     for version, count in ((5, 1), (6, 1), (4, 2)):

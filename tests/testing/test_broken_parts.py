@@ -248,6 +248,22 @@ def test_a_sampled_drafter_that_is_right(kind) -> None:
     assert failing(drafter_checks(kind)) == set()
 
 
+class LooksAtTheTargetsNoise(Sampled):
+    """Certain drafts by the noise that the target will draw with, as coupled ones are."""
+
+    def chain(self, state, budget, randomness):
+        tokens = []
+        for depth in range(budget):
+            q = self.law_after(state, [*state.text, *tokens])
+            tokens.append(randomness.choose(q, Purpose.TARGET, len(state.text) + depth))
+        return Proposal.chain(tokens)
+
+
+def test_noise_that_is_shared_with_the_target_may_be_looked_at_twice() -> None:
+    checks = {check.name: check for check in drafter_checks(LooksAtTheTargetsNoise)}
+    checks["no draw twice"]()
+
+
 def test_a_state_that_forgets_is_seen_behind_a_long_round_alone() -> None:
     seen = failing(check for check in drafter_checks(ForgetsLongCommits) if check.name.startswith(("exact", "no draw")))
     assert seen == {"no draw twice", "exact law, round behind round"}

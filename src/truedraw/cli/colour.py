@@ -56,16 +56,6 @@ def legend() -> str:
     return "colours: " + ", ".join(coloured(name, name) for name in ANSI) + ", plain"
 
 
-def write_line(line: bytes) -> None:
-    """To stdout as it is, at once, whatever a text would be encoded in."""
-    if (raw := getattr(sys.stdout, "buffer", None)) is None:
-        write(line.decode())
-        return
-    sys.stdout.flush()
-    raw.write(line)
-    raw.flush()
-
-
 def write(text: str) -> None:
     """To stdout, at once."""
     sys.stdout.write(text)

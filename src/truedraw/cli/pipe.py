@@ -63,6 +63,17 @@ def _over(kind: type[io.FileIO], stream: TextIO) -> TextIO:
     )
 
 
+def write_line(line: bytes) -> None:
+    """To stdout as it is, at once, whatever a text would be encoded in."""
+    raw = getattr(sys.stdout, "buffer", None)
+    sys.stdout.flush()
+    if raw is None:
+        sys.stdout.write(line.decode())
+    else:
+        raw.write(line)
+    sys.stdout.flush()
+
+
 @contextmanager
 def quiet_pipe() -> Iterator[None]:
     """Leaves the block when nobody reads stdout any more; from then on it goes nowhere, even at exit."""

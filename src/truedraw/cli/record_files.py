@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from truedraw.cli.colour import write_line
 from truedraw.cli.flags import OUTPUT
 from truedraw.cli.grouping import flag
-from truedraw.cli.pipe import OutputError
+from truedraw.cli.pipe import OutputError, write_line
 from truedraw.cli.written_over import identity
 from truedraw.errors import BadFile, BadParameter
 

@@ -45,7 +45,7 @@ def _choose_encoding() -> None:
     """A terminal that is not UTF-8 shows ? instead of failing; files and pipes are UTF-8 unless the user says else."""
     if not hasattr(sys.stdout, "reconfigure"):
         return
-    if sys.stdout.isatty() or os.environ.get("PYTHONIOENCODING"):
+    if sys.stdout.isatty() or os.environ.get("PYTHONIOENCODING", "").partition(":")[0]:
         sys.stdout.reconfigure(errors="replace")
     else:
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from inspect import GEN_RUNNING, getgeneratorstate
 
 from truedraw.control.explanation import Explanation
 from truedraw.errors import BadInput, TruedrawError
@@ -20,6 +19,7 @@ from truedraw.sampling.values import shown
 from truedraw.stats.summary import Stats, summary
 
 INTERRUPTED = "interrupted"
+TWICE = "generator already executing"  # as Python says it
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +71,15 @@ class Generation(OnePlace):
         return self
 
     def __next__(self) -> list[Round]:
-        if getgeneratorstate(self._run) == GEN_RUNNING:
+        try:
+            return next(self._run)
+        except ValueError as error:
+            if str(error) != TWICE:
+                raise
             raise BadInput(
                 "this run is being moved already, by another thread or by what it has called; one thread iterates it, "
                 "and others read result()"
-            )
-        return next(self._run)
+            ) from error
 
     def pieces(self) -> Generator[Piece]:
         """The text as it comes, in pieces of whole characters; pieces of several samples are interleaved.

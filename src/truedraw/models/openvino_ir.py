@@ -93,9 +93,9 @@ def _scalings_begin(fields: Fields) -> Iterator[int]:
     given = [each for key in ("rope_scaling", "rope_parameters") if isinstance(each := fields.get(key), dict)]
     for rope in [*given, *(each for some in given for each in some.values() if isinstance(each, dict))]:
         if rope.get("rope_type", rope.get("type")) in BY_LENGTH:
-            held = Fields(fields.where, {TRAINED_LENGTH: fields.get(TRAINED_LENGTH), **rope})
+            held = rope if rope.get(TRAINED_LENGTH) is not None else fields.values
             if held.get(TRAINED_LENGTH) is not None:
-                yield held.positive(TRAINED_LENGTH)
+                yield Fields(fields.where, held).positive(TRAINED_LENGTH)
 
 
 def _check_graph(graph: Path, weights: Path) -> None:

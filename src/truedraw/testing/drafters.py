@@ -28,7 +28,7 @@ BUDGETS = (0, 1, 4, 7)
 STEPS = 4  # rounds that a text is followed
 LARGEST_ENUMERATED = 5  # vocabulary, above which the branches are too many
 ROUND_DRAFTS = {2: 4, 3: 4, 4: 3, 5: 2}  # by vocabulary: at most 81 chains of drafts, as each has many branches
-SMALL, LONGER = 3, 5  # a vocabulary, and tokens of text that are enumerated up to it
+LONGER = {2: (2, 5), 3: (2, 5), 4: (2, 4), 5: (1, 4)}  # by vocabulary: drafts, and tokens of text, as above
 REPEATING = (0, 1, 0, 0, 1)
 TARGETS = range(71, 79)  # seeds: a wrong law of a second sibling bends what comes out over two of these eight
 TELLING = TARGETS[1:2]  # one of the two: enough for every setting but the first
@@ -45,7 +45,7 @@ SETTINGS: dict[str, dict[str, float]] = {
 def drafter_checks(make: Callable[[], Drafter], vocab_size: int = 3, context_length: int | None = None) -> list[Check]:
     """Every check for the drafter that `make` returns, which must draft for a target of `vocab_size` tokens.
 
-    The exact law is enumerated up to a vocabulary of 5: of whole texts of up to five tokens, and of rounds of up to
+    The exact law is enumerated up to a vocabulary of 5: of whole texts of four or five tokens, and of rounds of up to
     four drafts over several targets, behind a prompt that holds every token. Over more tokens the draws of the drafter,
     and what comes out, are compared with their laws by statistics. A drafter with a model of its own is made over a
     model of so many tokens here, a tabular one for instance; `context_length` is how long its texts can be, None where
@@ -128,8 +128,8 @@ def _no_draw_twice(make: Callable[[], Drafter], vocab_size: int) -> None:
 
 def _exact_behind(make: Callable[[], Drafter], vocab_size: int) -> None:
     """Rounds whose texts went on by several tokens in the one before."""
-    most = LONGER if vocab_size <= SMALL else LONGER - 1
-    scenario = Scenario("behind", random_table(vocab_size, 1, 71), {}, draft_tokens=2, max_tokens=most)
+    drafts, most = LONGER.get(vocab_size, (1, 4))
+    scenario = Scenario("behind", random_table(vocab_size, 1, 71), {}, draft_tokens=drafts, max_tokens=most)
     require_exact(scenario, REPEATING, TraversalVerifier(), make())
 
 

@@ -7,6 +7,8 @@ from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.testing.checks import require
 from truedraw.testing.enumeration import PART_OF_THE_LAW
 
+SHARED = (*PART_OF_THE_LAW, Purpose.TARGET)  # with which drafts may be drawn that are certain, as coupled ones are
+
 
 class NamedOnce:
     """Samples by seed, as Chance of runs.py."""
@@ -38,7 +40,7 @@ class _Watched:
     def _name(self, purpose: Purpose, position: int, node: int) -> None:
         name = int(purpose), position, node
         require(
-            purpose in PART_OF_THE_LAW or name not in self._names,
+            purpose in SHARED or name not in self._names,
             f"two draws are named ({purpose.name}, {position}, {node}): they are one number, and dependent; "
             "name a draw by the length of the committed text and a node of the round",
         )

@@ -92,8 +92,20 @@ def test_a_first_draft_is_as_wide_as_its_target(tmp_path) -> None:
         EagleFolder(write(tmp_path / "eagle", replace(SHAPES["EAGLE"], more={"target_hidden_size": 64})))
 
 
-def test_a_window_that_is_switched_off_is_none(third) -> None:
-    whole(say(third, layer={"sliding_window": 4, "use_sliding_window": False}))
+@pytest.mark.parametrize("said", [
+    {"use_sliding_window": False}, {"layer_types": ["full_attention"]}, {"model_type": "qwen3"},
+])  # fmt: skip
+def test_a_window_that_no_layer_has_is_none(third, said) -> None:
+    EagleFolder(say(third, layer={"sliding_window": 4, **said}))
+
+
+def test_a_first_draft_reads_the_last_state_and_may_say_so(tmp_path) -> None:
+    said = {"use_aux_hidden_state": False, "use_last_layernorm": False}
+    whole(write(tmp_path / "eagle", replace(SHAPES["EAGLE"], more={"eagle_config": said})))
+    with pytest.raises(BadInput, match="use_aux_hidden_state = True"):
+        EagleFolder(
+            write(tmp_path / "other", replace(SHAPES["EAGLE"], more={"eagle_config": {"use_aux_hidden_state": True}}))
+        )
 
 
 def test_an_old_name_of_the_layer(tmp_path) -> None:
@@ -245,6 +257,8 @@ def test_parts_of_the_third(tmp_path, name, value, said) -> None:
     ({"eagle_aux_hidden_state_layer_ids": [True, 2, 4]}, "should list numbers of layers"),
     ({"eagle_config": [1]}, r"eagle_config is \[1\], not an object"),
     ({"eagle_config": {"use_aux_hidden_state": False}}, "use_aux_hidden_state = False is not supported"),
+    ({"eagle_config": {"use_last_layernorm": False}}, "use_last_layernorm = False is not supported"),
+    ({"eagle_config": {"eagle_aux_hidden_state_layer_ids": 0}}, "should list numbers of layers"),
     ({"norm_before_residual": "false"}, "norm_before_residual is 'false', not true or false"),
     ({"eagle_aux_hidden_state_layer_ids": [0, 2, 4]}, "a target of 8 layers cannot show that"),
     ({"eagle_aux_hidden_state_layer_ids": [2, 2, 4]}, "a target of 8 layers cannot show that"),

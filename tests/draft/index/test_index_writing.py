@@ -230,12 +230,19 @@ def test_a_part_that_another_process_has_put_in_its_place_is_not_written_to(path
 
     whole = path.read_bytes()
     monkeypatch.setattr(writing, "_lock", late)
-    with pytest.raises(BadFile, match="just replaced by another process"):
+    with pytest.raises(BadFile, match="just written by another process"):
         build(path, arrays([MORE]), EMPTY, means(path), overwrite=True)
     assert path.read_bytes() == whole
     monkeypatch.undo()
     build(path, arrays([MORE]), EMPTY, means(path), overwrite=True)
     assert drafted(path, MORE[:2]) == [MORE[2]]
+
+
+def test_what_a_killed_build_left_is_written_over(path) -> None:
+    path.with_name(f"{path.name}.part").write_bytes(b"x" * 1_000_000)
+    index_of(path, [TEXT])
+    assert path.stat().st_size < 1_000_000
+    assert drafted(path, TEXT[:2]) == TEXT[2:]
 
 
 def test_a_reader_keeps_what_it_opened(path) -> None:

@@ -18,6 +18,8 @@ from engine.decoder import (
 )
 from engine.pytorch.families import FAMILIES, VOCAB, farthest, open_family, write_family
 from truedraw.engine.pytorch import PyTorchEngine
+from truedraw.engine.pytorch.attention import as_usual
+from truedraw.engine.pytorch.loading import load_model
 from truedraw.protocol import NOTHING, Engine, Fill, Proposal, Sequence, Work
 
 pytestmark = pytest.mark.parity
@@ -48,6 +50,15 @@ def test_every_row_is_that_of_a_plain_forward(family, tmp_path) -> None:
         texts[1].commit([3, 9])
         texts[2].commit([1])
     engine.close()
+
+
+@pytest.mark.parametrize(("family", "is_eager"), [("llama", True), ("attention that differs by its form", False)])
+def test_attention_is_eager_where_that_is_what_transformers_computes(family, is_eager, tmp_path) -> None:
+    write_family(tmp_path, family)
+    checkpoint = PyTorchEngine.open_folder("m", tmp_path)
+    model, found = as_usual(checkpoint, load_model(checkpoint))
+    assert found == is_eager
+    assert (model.config._attn_implementation == "eager") == is_eager
 
 
 @pytest.mark.parametrize("name", CONFIGS)

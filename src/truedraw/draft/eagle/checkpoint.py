@@ -118,11 +118,13 @@ class EagleFolder:
 
         Those in `eagle_config` (SpecForge, SGLang) number the layers that put them out.
         """
-        given, inner = self._values.get(LAYER_IDS), _eagle_config(self._values).get(LAYER_IDS)
-        ids = (inner if given is None else given) or []
-        if not isinstance(ids, list) or not all(type(each) is int for each in ids):
-            raise BadFile(f"{self.path / CONFIG}: {LAYER_IDS} is {ids!r:.80}; it should list numbers of layers")
-        return ids if given is not None else [each + 1 for each in ids]
+        found: list[list[int]] = []
+        for values in (self._values, _eagle_config(self._values)):
+            ids = values.get(LAYER_IDS, [])
+            if not isinstance(ids, list) or not all(type(each) is int for each in ids):
+                raise BadFile(f"{self.path / CONFIG}: {LAYER_IDS} is {ids!r:.80}; it should list numbers of layers")
+            found.append(ids)
+        return found[0] or [each + 1 for each in found[1]]
 
     def check_all_read(self, read: set[str]) -> None:
         """Raises BadFile where there are tensors that nobody has read: the network would be another one."""
@@ -148,8 +150,9 @@ class EagleFolder:
     def _check(self) -> None:
         for key in ("norm_output", "parallel_drafting", "fc_norm"):
             self._values.refuse(key)
-        for key in ("use_aux_hidden_state", "use_last_layernorm"):
-            _eagle_config(self._values).refuse(key, (None, True))
+        own = _eagle_config(self._values)
+        own.refuse("use_aux_hidden_state", (None, self.is_third))
+        own.refuse("use_last_layernorm", (None, True) if self.is_third else (None, False, True))
         if not self.is_third and self.target_width != self.config.hidden_size:
             raise BadFile(
                 f"{self.path / CONFIG}: target_hidden_size is {self.target_width} and hidden_size "

@@ -15,6 +15,7 @@ from truedraw.protocol import ModelConfig
 CONFIG = "config.json"
 SPECULATORS, LAYER_CONFIG = "speculators_model_type", "transformer_layer_config"
 TYPES = ("eagle", "eagle3")
+SWITCHED = ("qwen2", "qwen3")  # whose windows are off unless they are switched on
 SILENT = {"num_hidden_layers": 1, "max_position_embeddings": 2048}
 """What configs of drafts may leave out. Positions are not limited by it: the target's context is."""
 
@@ -49,7 +50,10 @@ def layer_config(values: Fields) -> ModelConfig:
 
 def _refuse_the_rest(layer: Fields) -> None:
     """Raises UnsupportedModel for what would make another network of the layer."""
-    if layer.get("use_sliding_window") is not False:
+    kinds, switch = layer.get("layer_types", []), layer.get("use_sliding_window")
+    slides = "sliding_attention" in kinds if isinstance(kinds, list) and kinds else True
+    off = switch is False or (switch is None and layer.get("model_type") in SWITCHED)
+    if slides and not off:
         layer.refuse_window("sliding_window", layer.positive("max_position_embeddings"))
     for key in ("attn_logit_softcapping", "final_logit_softcapping", "attention_multiplier", "rope_interleave"):
         layer.refuse(key)

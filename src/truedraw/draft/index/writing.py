@@ -151,7 +151,7 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
     with _disk_errors(path), os.fdopen(os.open(fresh, os.O_RDWR | os.O_CREAT, 0o666), "r+b") as file:
         _lock(file, path)
         if not _is_at(file, fresh):  # whoever had it has put it in its place since it was opened here
-            raise BadFile(f"{path} was just replaced by another process; try again")
+            raise BadFile(f"{path} was just written by another process, or was to be; try again")
         try:
             keep_mode(target, fresh)
             file.truncate(0)

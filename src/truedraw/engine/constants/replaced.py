@@ -17,7 +17,7 @@ class Origin(NamedTuple):
     """What constants were converted from, and how; written beside them."""
 
     path: str  # of the file or folder
-    policy: str
+    policy: str  # and the name of the form, which earlier ones lack
     version: int  # of the form
 
 
@@ -37,6 +37,7 @@ def _is_replaced(index: Path, origin: Origin) -> bool:
     """False for an index that cannot be read, or does not say what it is of."""
     try:
         found = Origin(**json.loads(index.read_text())[ORIGIN])
-        return found[:2] == origin[:2] and found.version <= origin.version
+        same = found.path == origin.path and found.policy in (origin.policy, origin.policy.partition(" ")[0])
+        return same and found.version <= origin.version
     except (OSError, ValueError, KeyError, TypeError):
         return False

@@ -17,12 +17,13 @@ GROUP = 64  # the same of int8 codes, where not all of a row share one
 ROWS_AT_ONCE = 4096  # output rows quantised in one go, so that temporary copies stay small
 PART_ROWS = 4096  # of a matrix, of which codes are made at once
 SHORT = 2.0**-12, 65504.0
-"""The largest scale of a part, for float16: beside it the least that there is, 2**-24, is nothing."""
+"""The largest scale of a part, for float16: its steps are 2**-24 at least, a 4,096th of that,
+so groups that are smaller still than the largest one, by some thousands, lose of what 8 bits leave them."""
 
 
 def quantise(values: NDArray[np.float32], *, short: bool = False) -> Matrix:
     """Symmetric int8 with one scale an output row, rounded to nearest; short: scales are such as float16 has, where
-    that loses nothing that counts."""
+    the largest fits into it."""
     codes = np.empty(values.shape, np.int8)
     scales = np.empty((len(values), 1), np.float32)
     for start in range(0, len(values), ROWS_AT_ONCE):

@@ -66,7 +66,7 @@ def given(kind: Kind) -> tuple[Any, ...]:
 
 
 def _alike(held: list[Matrix]) -> Blocks | None:
-    """One after the other, so that only one is held twice; None where their blocks have different forms."""
+    """None where their blocks have different forms."""
     whole = None
     for number, matrix in enumerate(held):
         each = blocks_of(matrix)

@@ -22,7 +22,7 @@ UP = ("mlp.gate_proj", "mlp.up_proj")
 KINDS = {"qkv": QKV, "out": ("self_attn.o_proj",), "up": UP, "down": ("mlp.down_proj",)}
 OUTPUT, FOURS, EIGHTS, AT = "output", "fours", "eights", "at"
 VECTORS = ("before_attention", "before_feeding", "bias", "query_norm", "key_norm", "last_norm")
-FORM = "blocks", 1  # of what is written here
+FORM = "blocks", 2  # of what is written here
 Reals = NDArray[np.float32]
 
 

@@ -17,16 +17,16 @@ from truedraw.models import Checkpoint
 
 def as_usual(checkpoint: Checkpoint, model: Any) -> tuple[Any, bool]:
     """The eager model, or one with transformers' own attention where its laws are others; and whether it is eager."""
-    usual = _usual(model)
-    if checkpoint.kind != "huggingface" or usual == EAGER:
+    if checkpoint.kind != "huggingface" or (usual := _usual(model)) == EAGER:
         return model, True
-    eager = last_rows(Network(model))
+    length = checkpoint.config.context_length
+    eager = last_rows(Network(model), length)
     if not model._can_set_attn_implementation():
         other = load_model(checkpoint, usual)
-        return (model, True) if close(eager, last_rows(Network(other))) else (other, False)
+        return (model, True) if close(eager, last_rows(Network(other), length)) else (other, False)
     with quiet():
         model.set_attn_implementation(usual)
-    if not close(eager, last_rows(Network(model))):
+    if not close(eager, last_rows(Network(model), length)):
         return model, False
     model.set_attn_implementation(EAGER)
     return model, True

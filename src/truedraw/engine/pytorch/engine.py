@@ -11,7 +11,7 @@ from truedraw.engine.pytorch.network import Network
 from truedraw.engine.pytorch.options import Options, check_device
 from truedraw.engine.pytorch.parts import Part
 from truedraw.engine.pytorch.passes import CachedPasses, Passes, ReplayedPasses
-from truedraw.engine.pytorch.probe import batches_hold, check_causal
+from truedraw.engine.pytorch.probe import batches_hold, looks_at_length
 from truedraw.engine.pytorch.reach import is_sparse, reach
 from truedraw.engine.pytorch.room import Room
 from truedraw.engine.pytorch.running import running
@@ -54,7 +54,7 @@ class PyTorchEngine:
             self.vocab_size = int(network.text([0], 1).logits.shape[1])
             self.context_length = context_length(model.config)
             self.num_layers = int(model.config.get_text_config().num_hidden_layers)
-            check_causal(network, self.vocab_size, self.context_length)
+            by_length = looks_at_length(network, self.vocab_size, self.context_length)
             holds, row_bytes = batches_hold(network, self.vocab_size, self.context_length) if is_eager else (False, 0)
         cast(model, options.dtype, options.device)
         self.numerics = options.arithmetic
@@ -65,7 +65,7 @@ class PyTorchEngine:
         self._threads = options.threads
         self._passes: tuple[Passes, Passes] | None = (
             CachedPasses(network),
-            ReplayedPasses(network, one_by_one=is_sparse(model)),
+            ReplayedPasses(network, one_by_one=by_length or is_sparse(model)),
         )
         self._texts: WeakSet[TorchSequence] = WeakSet()
 

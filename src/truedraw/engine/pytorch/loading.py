@@ -15,8 +15,8 @@ EAGER = "eager"  # attention that honours any mask, on any device, and that ever
 SETTINGS: dict[str, Any] = {"output_loading_info": True, "local_files_only": True}
 
 
-def load_model(checkpoint: Checkpoint, attention: str | None = EAGER) -> Any:
-    """attention: as transformers calls it; None: what it takes by itself. Raises UnsupportedModel and BadModelFile."""
+def load_model(checkpoint: Checkpoint, attention: str = EAGER) -> Any:
+    """attention: as transformers calls it. Raises UnsupportedModel and BadModelFile."""
     if checkpoint.kind == "openvino":
         raise UnsupportedModel(
             f"{checkpoint.name} is an OpenVINO folder, which only the engine openvino runs; "
@@ -55,7 +55,7 @@ def cast(model: Any, dtype: str, device: str) -> Any:
     return model.to(device)
 
 
-def _from_folder(checkpoint: Checkpoint, attention: str | None) -> tuple[Any, dict[str, Any]]:
+def _from_folder(checkpoint: Checkpoint, attention: str) -> tuple[Any, dict[str, Any]]:
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -72,7 +72,7 @@ def _from_folder(checkpoint: Checkpoint, attention: str | None) -> tuple[Any, di
     return found[0], found[1]
 
 
-def _from_weights(checkpoint: Checkpoint, attention: str | None) -> tuple[Any, dict[str, Any]]:
+def _from_weights(checkpoint: Checkpoint, attention: str) -> tuple[Any, dict[str, Any]]:
     import torch
     import transformers
 

@@ -18,25 +18,33 @@ from truedraw.protocol import ROOT, Logits, Proposal
 
 LONG, SHORT, HELD = 12, 5, 7  # tokens of two texts, and those of the first that are computed ahead
 ROOM = LONG + 2  # tokens of context that the probe takes
-FEW = 4  # that every model has room for
+FEW = 4  # tokens that tell one form of attention from another
 CLOSE = 1e-4  # of the spread of a row's logits: float32 keeps to about a hundredth of it
 MULTIPLIER, OFFSET = 7919, 31  # texts without meaning that visit the whole vocabulary
 
 
-def check_causal(network: Network, vocab_size: int, context_length: int) -> None:
-    """Raises UnsupportedModel where a row depends on what stands behind it: there is nothing to draw from then."""
+def looks_at_length(network: Network, vocab_size: int, context_length: int) -> bool:
+    """Whether a row depends on how long its text is.
+
+    Raises UnsupportedModel where it depends on what stands behind it: there is nothing to draw from then.
+    """
     text = _text(min(ROOM, context_length), vocab_size)
-    if not close(network.text(text, len(text)).logits[:1], network.text(text[:1], 1).logits):
+    whole, alone = network.text(text, len(text)).logits[:1], network.text(text[:1], 1).logits
+    if close(whole, alone):
+        return False
+    other = [text[0], *((token + 1) % vocab_size for token in text[1:])]
+    if not close(whole, network.text(other, len(text)).logits[:1]):
         raise UnsupportedModel(
             "each row of this model depends on the tokens behind it, as in BERT and its like; only models that read "
             "from left to right can be drawn from (for some, is_decoder in config.json says so)"
         )
+    return True
 
 
-def last_rows(network: Network) -> Logits:
+def last_rows(network: Network, context_length: int) -> Logits:
     """Of a short text, [tokens, vocab]."""
-    vocab_size = network.text([0], 1).logits.shape[1]
-    return network.text(_text(FEW, vocab_size), FEW).logits
+    count, vocab_size = min(FEW, context_length), network.text([0], 1).logits.shape[1]
+    return network.text(_text(count, vocab_size), count).logits
 
 
 def close(found: Logits, expected: Logits) -> bool:
