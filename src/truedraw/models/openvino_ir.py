@@ -18,7 +18,8 @@ from truedraw.models.huggingface_config import MISTRAL_WINDOW, TRAINED_LENGTH
 from truedraw.protocol import ModelConfig
 
 GRAPH, WEIGHTS = "openvino_model.xml", "openvino_model.bin"
-BY_LENGTH = ("dynamic", "longrope", "su")  # rotary scalings
+BY_LENGTH = ("dynamic", "longrope", "su")
+"""Rotary scalings that treat a text otherwise once it is longer than the model was first trained for."""
 
 
 def open_openvino(name: str, folder: Path) -> Checkpoint:

@@ -96,7 +96,7 @@ def test_a_first_draft_is_as_wide_as_its_target(tmp_path) -> None:
     {"use_sliding_window": False}, {"layer_types": ["full_attention"]}, {"model_type": "qwen3"},
 ])  # fmt: skip
 def test_a_window_that_no_layer_has_is_none(third, said) -> None:
-    EagleFolder(say(third, layer={"sliding_window": 4, **said}))
+    assert EagleFolder(say(third, layer={"sliding_window": 4, **said})).is_third
 
 
 def test_a_first_draft_reads_the_last_state_and_may_say_so(tmp_path) -> None:

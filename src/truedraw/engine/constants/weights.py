@@ -65,9 +65,7 @@ class ConvertedConstants:
 
     def _dense(self, name: str) -> NDArray[np.float32]:
         """The tensor; raises BadModelFile where it holds what is no number, before all that is computed is none."""
-        found = self._weights.dense(name)
-        _check_finite(name, found)
-        return found
+        return _finite(name, self._weights.dense(name))
 
     def _read(self, name: str) -> Matrix:
         if self._policy == "float32":
@@ -76,7 +74,7 @@ class ConvertedConstants:
         if packed is not None and (self._policy != "int4" or packed.bits == INT4_BITS):
             for numbers in (packed.scales, packed.least):
                 if numbers is not None:
-                    _check_finite(name, numbers)
+                    _finite(name, numbers)
             return from_packed(packed, wide=name == EMBEDDING)
         if self._policy == "stored":
             return _half(self._dense(name), self._weights.stored_as(name))
@@ -102,13 +100,10 @@ class ConvertedConstants:
 
 
 def _finite(name: str, values: NDArray[np.float32]) -> NDArray[np.float32]:
-    _check_finite(name, values)
-    return values
-
-
-def _check_finite(name: str, values: NDArray[np.float32]) -> None:
+    """The values; raises BadModelFile where some are no numbers."""
     if not np.isfinite(values).all():
         raise BadModelFile(f"the tensor {name} holds values that are no finite numbers; fetch the model again")
+    return values
 
 
 def stacks(config: ModelConfig) -> Iterator[tuple[str, ...]]:

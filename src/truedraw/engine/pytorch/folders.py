@@ -12,13 +12,12 @@ from truedraw.models.checkpoint import Checkpoint
 from truedraw.models.fields import read_json
 from truedraw.models.fingerprint import fingerprint
 from truedraw.models.folder_text import folder_text, sampling_defaults
+from truedraw.models.openvino_ir import BY_LENGTH
 from truedraw.models.safetensors_weights import weight_files
 from truedraw.protocol import ModelConfig
 
 ENDLESS = 1 << 20  # tokens: the context of a model that names no limit, a recurrent one for instance
 LIMITS = ("max_position_embeddings", "max_seq_len", "max_target_positions")  # as models call it
-SHORT_FIRST = ("dynamic", "longrope")
-"""Rotary scalings that treat a text otherwise once it is longer than the model was first trained for."""
 
 
 def open_folder(name: str, folder: Path) -> Checkpoint:
@@ -49,7 +48,7 @@ def context_length(config: Any) -> int:
     longest = next((limit for limit in told if isinstance(limit, int) and limit > 0), ENDLESS)
     rope = getattr(text, "rope_parameters", None) or {}
     kinds = [rope, *(each for each in rope.values() if isinstance(each, dict))]  # one a kind of layer, in some models
-    scaled = [each for each in kinds if each.get("rope_type") in SHORT_FIRST]
+    scaled = [each for each in kinds if each.get("rope_type") in BY_LENGTH]
     return min([int(longest), *(int(each.get("original_max_position_embeddings") or longest) for each in scaled)])
 
 
