@@ -20,11 +20,12 @@ from engine.decoder import (
 )
 from truedraw.engine.constants.matrix import dense
 from truedraw.engine.constants.rounding import codes_of
-from truedraw.engine.constants.weights import READ_BY_GRAPHS, from_packed
+from truedraw.engine.constants.weights import FOR_OUR_KERNELS, from_packed
 from truedraw.engine.cpu.opening import arithmetic_of
 from truedraw.engine.native.blocks import SIZE, Blocks, eights_of
 from truedraw.engine.native.layers import Mixed, of_one_form, stacked
 from truedraw.errors import BadParameter, EngineError, UnsupportedModel
+from truedraw.models.gguf_packed import READERS
 from truedraw.models.layout import EMBEDDING
 from truedraw.protocol import Fill, Proposal, Work
 
@@ -49,27 +50,29 @@ class RoundedDecoder(Decoder):
         super().__init__(config, weights)
         self._turned = 0  # of each layer first the queries, then the keys
         self._weights = weights
+        self._multiplied = dict(self._tensors)
         for name, values in self._tensors.items():
             if values.ndim == 2 and self._is_rounded(name):
-                self._tensors[name] = dense(codes_of(values, short=True)).astype(np.float64)
+                self._multiplied[name] = dense(codes_of(values, short=True)).astype(np.float64)
+        if self._is_rounded(EMBEDDING) or weights.stored_as(EMBEDDING) in FOR_OUR_KERNELS:
+            self._tensors[EMBEDDING] = dense(codes_of(self._tensors[EMBEDDING], short=True)).astype(np.float64)
 
     def _is_rounded(self, name):
-        """Whether its codes are made anew: of floats, of least values where others read it, and of no whole blocks."""
+        """Whether its codes are made anew: of floats, and of least values of no whole blocks."""
         found = self._weights.packed(name)
-        if found is None or found.least is None:
-            return found is None
-        return name in READ_BY_GRAPHS or found.codes.shape[1] % SIZE != 0
+        return found is None or (found.least is not None and found.codes.shape[1] % SIZE != 0)
 
     def _size(self, name):
         """Of the groups that activations are rounded in: of codes of 4 bits whole blocks."""
         found = self._weights.packed(name)
         if found is None or self._is_rounded(name):
             return SIZE
-        return SIZE if found.bits == 4 and name != EMBEDDING and found.codes.shape[1] % SIZE == 0 else 32
+        return SIZE if found.bits < 8 and found.codes.shape[1] % SIZE == 0 else 32
 
     def _linear(self, x, name):
         size = self._size(f"{name}.weight")
-        found = super()._linear(np.apply_along_axis(self._rounded, -1, x, size), name)
+        rows = np.apply_along_axis(self._rounded, -1, x, size)
+        found = rows @ self._multiplied[f"{name}.weight"].T + self._tensors.get(f"{name}.bias", 0.0)
         return halved(found) if name.endswith("v_proj") else found
 
     def _rounded(self, row, size):
@@ -301,6 +304,43 @@ def test_layers_of_two_forms_each_keep_their_own(tmp_path):
     first = RoundedDecoder(replace(config, num_layers=3), weights).logits(TEXT[:5])[-1:]
     assert mean_tv(shallow, first) < NEARLY
     text.close()
+    engine.close()
+
+
+class Nested(RandomWeights):
+    """Bits of GGUF types by chance: Q6_K by the names of some, Q4_K by others."""
+
+    def stored_as(self, name):
+        more = any(part in name for part in ("embed", "lm_head", ".1.mlp.down", "v_proj"))
+        return super().stored_as(name) if len(self._shapes[name]) == 1 else "Q6_K" if more else "Q4_K"
+
+    def packed(self, name):
+        if len(self._shapes[name]) == 1:
+            return None
+        (out, width), kind = self._shapes[name], self.stored_as(name)
+        rng = np.random.default_rng([self._seed, *name.encode()])
+        size, first, steps = {"Q4_K": (144, 0, (0.01, 0.075)), "Q6_K": (210, 208, (0.0008,))}[kind]
+        blocks = rng.integers(0, 256, (out * width // 256, size)).astype(np.uint8)
+        spread = rng.uniform(0.5, 1, (len(blocks), len(steps))) * np.array(steps) / np.sqrt(width)
+        blocks[:, first : first + 2 * len(steps)] = spread.astype(np.float16).view(np.uint8)
+        return READERS[kind](blocks.reshape(out, -1))
+
+
+@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize("architecture", ["llama", "qwen2"])
+def test_weights_with_nested_scales_are_taken_as_they_are(tmp_path, architecture, tied):
+    """Layers of Q4_K and Q6_K, some matrices of both kinds side by side, and a head, as in files of type Q4_K_M."""
+    wide = {"hidden_size": 256, "intermediate_size": 512, "num_heads": 8, "num_kv_heads": 4, "tie_embeddings": tied}
+    config = replace(PLAIN, architecture=architecture, qkv_bias=architecture == "qwen2", num_layers=3, **wide)
+    weights = Nested(config, 4)
+    engine = native(tmp_path, config, weights)
+    laid = engine._live().runner._weights
+    qkv, out, up, down = laid.kinds
+    assert [each.scales.dtype.type for each in (out, up, laid.head)] == [np.uint8, np.uint8, np.int8]
+    assert (down.at.tolist(), down.finer.scales.dtype.type, qkv.is_fine) == ([0, ~0, 1], np.int8, True)
+    logits = engine.forward([Work(engine.open(TEXT[:1]), Proposal.chain(TEXT[1:70]))])[0].logits
+    assert np.ptp(logits) > 1
+    assert mean_tv(logits, RoundedDecoder(config, weights).logits(TEXT[:70])) < NEARLY
     engine.close()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
+
 import llvmlite.binding as llvm
 import numba
 import numpy as np
@@ -11,14 +13,16 @@ from llvmlite import ir
 from truedraw.compiled import compiled
 from truedraw.engine.constants.matrix import Matrix, dense
 from truedraw.engine.constants.rounding import quantise, quantise4
+from truedraw.engine.constants.weights import from_packed
 from truedraw.engine.native import grids
-from truedraw.engine.native.adders import SHORTS, Adder, adders, brief_pairs, pairs, quads, short_quads
+from truedraw.engine.native.adders import SHORTS, adders, brief_pairs, pairs, quads, short_quads
 from truedraw.engine.native.blocks import (
     BESIDE,
     FACTORS,
     LANES,
     QUAD,
     SIZE,
+    WIDE,
     ZERO,
     Blocks,
     blocks_of,
@@ -27,12 +31,14 @@ from truedraw.engine.native.blocks import (
 )
 from truedraw.engine.native.grids import FEWEST, NEVER, grids_from
 from truedraw.engine.native.instructions import SUMS
-from truedraw.engine.native.layers import _alike, of_one_form
+from truedraw.engine.native.layers import Mixed, _alike, of_one_form, stacked
 from truedraw.engine.native.memory import room
+from truedraw.engine.native.nested import SHARES, SIX_ZERO, THREE
 from truedraw.engine.native.products import looked_up
 from truedraw.engine.native.stages import counters
 from truedraw.engine.native.sums import ALL, MOST_ROWS, block_adder
 from truedraw.engine.native.together import Ways, multiply, round_here
+from truedraw.models.gguf_packed import READERS
 from truedraw.sampling.kernels.bits import CACHE_LINE
 
 FINE = 0.01  # of a sum's spread: rows are rounded to 8 bits
@@ -61,6 +67,15 @@ def codes(out: int, width: int, groups: int) -> Matrix:
     rng = np.random.default_rng(out * width + groups)
     scales = rng.uniform(0.001, 0.1, (out, groups)).astype(np.float32)
     return Matrix(rng.integers(-128, 128, (out, width)).astype(np.int8), scales)
+
+
+def nested(name: str, out: int, width: int, seed: int = 0) -> Matrix:
+    """Of a GGUF type, all bits by chance but those that would make the float16 infinite."""
+    rng = np.random.default_rng([seed, out, width])
+    size, first, count = {"Q4_K": (144, 0, 2), "Q6_K": (210, 208, 1)}[name]
+    blocks = rng.integers(0, 256, (out * width // 256, size)).astype(np.uint8)
+    blocks[:, first : first + 2 * count] = rng.normal(size=(len(blocks), count)).astype(np.float16).view(np.uint8)
+    return from_packed(READERS[name](blocks.reshape(out, -1)))
 
 
 def checked(matrix: Matrix, numbers: np.ndarray, rows: np.ndarray) -> None:
@@ -157,11 +172,12 @@ def test_a_row_of_zeros_adds_nothing() -> None:
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_no_number_is_not_hidden(place: int, bad: float) -> None:
     """A draft of such logits is none; a finite one of them would be made up."""
-    rows = some(1, 128)
-    rows[0, place] = bad
-    out = np.zeros((1, LANES), np.float32)
-    product(rows, blocks_of(codes(LANES, 128, 2)), out)
-    assert not np.isfinite(out).any()
+    for matrix in (codes(LANES, 128, 2), fours(LANES, 128), nested("Q4_K", LANES, 256), nested("Q6_K", LANES, 256)):
+        rows = some(1, matrix.width)
+        rows[0, place] = bad
+        out = np.zeros((1, LANES), np.float32)
+        product(rows, blocks_of(matrix), out)
+        assert not np.isfinite(out).any()
 
 
 @pytest.mark.parametrize("groups", [1, 2, 18])
@@ -288,22 +304,83 @@ def test_one_large_row_does_not_hide_that_others_are_lost() -> None:
     checked(small, dense(small), some(3, 64))
 
 
+@pytest.mark.parametrize("name", ["Q4_K", "Q6_K"])
+@pytest.mark.parametrize("out", [1, LANES - 1, LANES, 3 * LANES + 33])
+@pytest.mark.parametrize("width", [256, 1024])
+def test_nested_scales_are_taken_as_they_are(name: str, out: int, width: int) -> None:
+    matrix = nested(name, out, width)
+    assert (blocks_of(matrix).is_fine, blocks_of(matrix).size) == (False, SIZE)
+    for count in (1, 2, 3, MOST_ROWS, MOST_ROWS + 1, 2 * MOST_ROWS + 3):
+        checked(matrix, dense(matrix), some(count, width))
+
+
+@pytest.mark.parametrize("name", ["Q4_K", "Q6_K"])
+def test_each_code_with_nested_scales_has_its_place(name: str) -> None:
+    matrix = nested(name, LANES + 3, 512)
+    out = np.zeros((512, LANES + 3), np.float32)
+    product(np.eye(512, dtype=np.float32), blocks_of(matrix), out)
+    np.testing.assert_allclose(out.T, dense(matrix), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "bits"), [("Q4_K", 4.5), ("Q6_K", 6.5625)])
+def test_they_take_hardly_more_than_in_the_file(name: str, bits: float) -> None:
+    blocks = blocks_of(nested(name, 4 * LANES, 1024))
+    assert bits <= 8 * (blocks.codes.nbytes + blocks.scales.nbytes) / (4 * LANES * 1024) <= bits + 0.125
+
+
+@pytest.mark.parametrize("name", ["Q4_K", "Q6_K"])
+def test_rows_that_are_no_whole_blocks_of_the_file_have_another_form(name: str) -> None:
+    """As no file has them; what is told of scales must fit, too."""
+    matrix = nested(name, 10, 256)
+    half = Matrix(matrix.values[:, ::2], matrix.scales[:, ::2], matrix.zero, None, matrix.nested)
+    other = Matrix(matrix.values, matrix.scales, matrix.zero, matrix.least, matrix.nested[:1] * len(matrix.nested))
+    for each in (half, other):
+        assert blocks_of(each).scales.dtype.type not in {np.uint8, np.int8}
+        checked(each, dense(each), some(3, each.width))
+
+
+@pytest.mark.parametrize(("out", "kinds"), [(70, ("Q4_K", "Q6_K")), (64, ("Q6_K", "Q4_K"))])
+def test_layers_of_both_types_each_keep_their_own(out: int, kinds: tuple[str, ...]) -> None:
+    held = [nested(name, out, 512, layer) for layer, name in enumerate((*kinds, kinds[0]))]
+    found = stacked(held)
+    assert isinstance(found, Mixed)
+    assert (found.fours.scales.dtype, found.finer.scales.dtype) == (np.uint8, np.int8)
+    for matrix, at in zip(held, found.at, strict=True):
+        own = Blocks(*(each[at] for each in found.fours) if at >= 0 else (each[~at] for each in found.finer))
+        for part, expected in zip(own, blocks_of(matrix), strict=True):
+            np.testing.assert_array_equal(part, expected)
+
+
+def test_layers_of_more_than_two_forms_have_two() -> None:
+    """What has more than four bits is of one form then, and so is what has four, where that loses nothing."""
+    found = stacked([nested("Q4_K", 10, 512), nested("Q6_K", 10, 512), codes(10, 512, 8)])
+    assert isinstance(found, Mixed)
+    assert (found.fours.scales.dtype, found.finer.is_fine) == (np.uint8, True)
+    assert isinstance(stacked([nested("Q6_K", 10, 512), codes(10, 512, 8)]), Blocks)
+    assert isinstance(stacked([nested("Q4_K", 10, 512), fours(10, 512)]), Blocks)
+
+
 @pytest.mark.parametrize("half", [1, LANES - 1, LANES, LANES + 6])
-@pytest.mark.parametrize("form", ["fours", "eights", "floats"])
+@pytest.mark.parametrize("form", ["fours", "eights", "floats", "Q4_K", "Q6_K"])
 def test_a_pair_is_filled_up_to_whole_tiles(form: str, half: int) -> None:
     """With rows that make zeros, and nothing else changes."""
-    floats = Matrix(some(2 * half, 128))
-    pair = {"fours": fours(2 * half, 128), "eights": codes(2 * half, 128, 2), "floats": floats}[form]
+    pair = {
+        "fours": lambda: fours(2 * half, 256),
+        "eights": lambda: codes(2 * half, 256, 4),
+        "floats": lambda: Matrix(some(2 * half, 256)),
+    }.get(form, lambda: nested(form, 2 * half, 256))()
     filled, room = in_whole_tiles(pair), -(-half // LANES) * LANES
-    found = dense(filled).reshape(2, room, 128)
-    np.testing.assert_array_equal(found[:, :half], dense(pair).reshape(2, half, 128))
+    found = dense(filled).reshape(2, room, 256)
+    np.testing.assert_array_equal(found[:, :half], dense(pair).reshape(2, half, 256))
     assert not found[:, half:].any()
-    checked(filled, found.reshape(-1, 128), some(3, 128))
+    assert blocks_of(filled).scales.dtype == blocks_of(pair).scales.dtype
+    checked(filled, found.reshape(-1, 256), some(3, 256))
 
 
 def test_a_row_has_the_same_bits_beside_any_others() -> None:
-    for matrix in (fours(70, 576), codes(70, 576, 9), codes(70, 576, 1), short(codes(70, 576, 9))):
-        rows, blocks = some(2 * MOST_ROWS + 1, 576), blocks_of(matrix)
+    forms = fours(70, 576), codes(70, 576, 9), codes(70, 576, 1), short(codes(70, 576, 9))
+    for matrix in (*forms, nested("Q4_K", 70, 768), nested("Q6_K", 70, 768)):
+        rows, blocks = some(2 * MOST_ROWS + 1, matrix.width), blocks_of(matrix)
         together = np.zeros((len(rows), 70), np.float32)
         product(rows, blocks, together)
         for count in range(1, MOST_ROWS + 1):
@@ -313,13 +390,14 @@ def test_a_row_has_the_same_bits_beside_any_others() -> None:
 
 
 @pytest.mark.skipif(grids_from() == NEVER, reason="this processor has no grids, or the system keeps them")
-@pytest.mark.parametrize("form", ["eights", "a scale a row", "narrow blocks", "short scales", "fours"])
-@pytest.mark.parametrize("width", [64, 576])
+@pytest.mark.parametrize("form", ["eights", "a scale a row", "narrow blocks", "short scales", "fours", "Q4_K", "Q6_K"])
+@pytest.mark.parametrize("width", [256, 768])
 def test_a_row_has_the_same_bits_in_a_grid(form: str, width: int) -> None:
     """One grid or several, full or not; what stands behind the last row's numbers is no matter."""
-    groups = {"eights": width // 64, "a scale a row": 1, "narrow blocks": width // 32, "short scales": width // 64}
-    matrix = fours(150, width) if form == "fours" else codes(150, width, groups[form])
-    matrix = short(matrix) if form == "short scales" else matrix
+    groups = {"eights": width // 64, "a scale a row": 1, "narrow blocks": width // 32}
+    made = {"fours": lambda: fours(150, width), "short scales": lambda: short(codes(150, width, width // 64))}
+    files = {name: partial(nested, name, 150, width) for name in ("Q4_K", "Q6_K")}
+    matrix = {**made, **files}.get(form, lambda: codes(150, width, groups[form]))()
     rows, blocks = some(70, width), blocks_of(matrix)
     rows[1, :40], rows[2, :40], rows[3, 5], rows[4, 7] = 1e-38, 1e-44, np.inf, np.nan
     for count in (1, 2, FEWEST, 15, 16, 17, 31, 33, 70):
@@ -334,8 +412,8 @@ def test_a_row_has_the_same_bits_in_a_grid(form: str, width: int) -> None:
 @pytest.mark.skipif(grids_from() == NEVER, reason="this processor has no grids, or the system keeps them")
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_no_number_is_not_hidden_in_a_grid(bad: float) -> None:
-    for matrix in (fours(LANES, 128), codes(LANES, 128, 2)):
-        rows, out = some(FEWEST, 128), np.zeros((FEWEST, LANES), np.float32)
+    for matrix in (fours(LANES, 128), codes(LANES, 128, 2), nested("Q4_K", LANES, 256), nested("Q6_K", LANES, 256)):
+        rows, out = some(FEWEST, matrix.width), np.zeros((FEWEST, LANES), np.float32)
         rows[3, 70] = bad
         product(rows, blocks_of(matrix), out)
         assert not np.isfinite(out[3]).any()
@@ -351,11 +429,11 @@ def test_a_system_that_grants_no_grids(monkeypatch) -> None:
 @pytest.mark.parametrize("rows", range(1, MOST_ROWS + 1))
 def test_a_processor_without_the_instruction_has_the_same_sums(rows: int) -> None:
     """Codes and numbers at their ends among them; the sums are whole numbers that float32 holds, as the scales do."""
-    for adder in adders().values():
-        check_eights(adder, rows, -128 if adder.counts_from_zero else -127)
+    for name, adder in adders().items():
+        check_eights(name, rows, -128 if adder.counts_from_zero else -127)
 
 
-def check_eights(adder: Adder, rows: int, least: int) -> None:
+def check_eights(name: str, rows: int, least: int) -> None:
     chance, quads = np.random.default_rng(rows), 16
     codes = chance.choice([0, 1, 127, 128, 255], (quads, LANES, QUAD)).astype(np.uint8)
     numbers = chance.choice([least, -127, -1, 0, 5, 127], (rows, quads, QUAD)).astype(np.int8)
@@ -364,7 +442,7 @@ def check_eights(adder: Adder, rows: int, least: int) -> None:
     expected = 1 + sums * scales.astype(np.float64) * steps[:, None]
     for own in (scales, scales.astype(np.float16).view(np.int16)):
         found = np.ones((rows, LANES), np.float32)
-        added(block_adder(adder), codes, numbers, factors_of(numbers, steps), own, found)
+        added(name, codes, numbers, factors_of(numbers, steps), own, found)
         np.testing.assert_array_equal(found, expected.astype(np.float32))
 
 
@@ -380,29 +458,81 @@ def test_it_has_the_same_sums_of_codes_of_four_bits(rows: int) -> None:
     sums = np.einsum("hplk,rhpk->rhl", np.stack([lanes & 15, lanes >> 4]).astype(np.int64), lines)
     whole = (own * sums + least * lines.sum((2, 3))[:, :, None]).sum(1)
     expected = 1 + whole * steps[:, None]
-    for adder in adders().values():
+    for name in adders():
         found = np.ones((rows, LANES), np.float32)
         fine = scales.astype(np.float16).view(np.uint16)
-        added(block_adder(adder), codes, numbers, factors_of(numbers, steps), fine, found)
+        added(name, codes, numbers, factors_of(numbers, steps), fine, found)
         np.testing.assert_array_equal(found, expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("rows", range(1, MOST_ROWS + 1))
+def test_it_has_the_same_sums_with_nested_scales(rows: int) -> None:
+    chance, quads = np.random.default_rng(rows), 8
+    codes = chance.choice([0, 1, 15, 16, 240, 255], (quads, LANES, QUAD)).astype(np.uint8)
+    numbers = chance.choice([-128, -127, -1, 0, 5, 127], (rows, 2 * quads, QUAD)).astype(np.int8)
+    steps, deep = (np.exp2(chance.integers(-3, 3, n)).astype(np.float16) for n in (rows, 2 * LANES))
+    small = chance.choice([0, 1, 63], 4 * LANES).astype(np.uint8)
+    fine = (small.reshape(2, 2, LANES) * deep.reshape(2, 1, LANES)).astype(np.float16).ravel()
+    fine, long, scales = fine.view(np.uint16), steps.astype(np.float32), np.concatenate([deep.view(np.uint8), small])
+    for name in adders():
+        found, expected = (np.ones((rows, LANES), np.float32) for _ in range(2))
+        added(name, codes, numbers, factors_of(numbers, long), fine, expected)
+        added(name, codes, numbers, factors_of(numbers, long), scales, found, scale=4 * LANES)
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("rows", range(1, MOST_ROWS + 1))
+def test_it_has_the_same_sums_of_codes_of_six_bits(rows: int) -> None:
+    """All codes and numbers at their ends in some lanes."""
+    chance, groups = np.random.default_rng(rows), SIZE // SHARES
+    codes = chance.choice([0, 1, 31, 32, 63], (LANES, groups, SHARES // QUAD, QUAD)).astype(np.uint8)
+    numbers = chance.choice([-128, -1, 0, 5, 127], (rows, groups, SHARES // QUAD, QUAD)).astype(np.int8)
+    codes[:3], numbers[0] = 63, 127
+    steps, deep = (np.exp2(chance.integers(-3, 3, n)).astype(np.float16) for n in (rows, LANES))
+    small = chance.choice([-128, -4, 0, 1, 127], (groups, LANES)).astype(np.int8)
+    sums = np.einsum("lgpk,rgpk->rgl", codes.astype(np.int64) - SIX_ZERO, numbers.astype(np.int64))
+    whole = (small.astype(np.float64) * sums).sum(1) * deep * steps[:, None].astype(np.float64)
+    six = six_bits(codes).reshape(-1, LANES, QUAD)
+    own, scales = numbers.reshape(rows, -1, QUAD), np.concatenate([deep.view(np.int8), small.ravel()])
+    for name in adders():
+        found = np.ones((rows, LANES), np.float32)
+        added(name, six, own, factors_of(own, steps.astype(np.float32)), scales, found, 2 * LANES)
+        np.testing.assert_allclose(found, 1 + whole, rtol=1e-6)
+
+
+def six_bits(codes: np.ndarray) -> np.ndarray:
+    """[groups, LANES / WIDE, THREE, WIDE, QUAD] of [LANES, groups, 4, QUAD], bit by bit."""
+    quads = codes.reshape(LANES // WIDE, WIDE, len(codes[0]), -1, QUAD).transpose(2, 0, 3, 1, 4)
+    found = quads[:, :, :THREE].copy()
+    for number in range(THREE):
+        found[:, :, number] += 64 * (quads[:, :, THREE] // 4 ** (THREE - 1 - number) % 4)
+    return found
 
 
 def factors_of(numbers: np.ndarray, steps: np.ndarray) -> np.ndarray:
     """[rows, FACTORS], see blocks.py."""
-    halves = numbers.reshape(len(numbers), 2, -1).sum(2, dtype=np.int32)
-    found = [steps, *(steps * halves.T), -ZERO * halves.sum(1)]
+    quarters = numbers.reshape(len(numbers), 4, -1).sum(2, dtype=np.int32)
+    halves = quarters.reshape(len(numbers), 2, 2).sum(2)
+    found = [steps, *(steps * halves.T), -ZERO * halves.sum(1), *(-SIX_ZERO * quarters.T)]
     return np.stack(found, axis=1).astype(np.float32)
 
 
-def added(operation, codes, numbers, factors, scales, whole) -> None:
-    quads = len(codes)
+def added(name, codes, numbers, factors, scales, whole, scale=0) -> None:
+    flat = (numbers.ravel(), numbers[0].size, factors.ravel(), scales, scale, whole.ravel())
+    summing(name)(len(numbers), codes, *flat)
+
+
+@cache
+def summing(name: str):
+    """Compiled once for all rows."""
+    operation = block_adder(adders()[name])
 
     @numba.njit
-    def summed(rows, codes, numbers, stride, factors, scales, whole):
-        operation(rows, ALL, codes, 0, numbers, 0, stride, quads, factors, 0, FACTORS, scales, 0, whole, 0)
+    def summed(rows, codes, numbers, stride, factors, scales, scale, whole):
+        flat, quads = codes.ravel(), len(codes)
+        operation(rows, ALL, flat, 0, numbers, 0, stride, quads, factors, 0, FACTORS, scales, scale, 0, whole, 0)
 
-    flat = (numbers.ravel(), numbers[0].size, factors.ravel(), scales, whole.ravel())
-    summed(len(numbers), codes.ravel(), *flat)
+    return summed
 
 
 def test_each_way_is_the_instruction_that_it_says() -> None:

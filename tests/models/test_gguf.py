@@ -72,17 +72,24 @@ def test_packed_is_dense(tmp_path, config, tensors, kind, bits, zero):
     assert weights.packed("model.norm.weight") is None
 
 
-def test_q4_k_is_packed_as_it_is_dequantised():
-    """The package has no arithmetic to make it, so any bytes that hold finite numbers will do."""
-    chance = np.random.default_rng(5)
-    blocks = chance.integers(0, 256, (6, 3, 144)).astype(np.uint8)
-    blocks[:, :, :4] = chance.normal(size=(6, 3, 2)).astype(np.float16).view(np.uint8)
+@pytest.mark.parametrize(("kind", "size", "steps", "shares"), [("Q4_K", 144, (0, 2), 32), ("Q6_K", 210, (208, 1), 16)])
+def test_nested_scales_are_packed_as_they_are_dequantised(monkeypatch, kind, size, steps, shares):
+    """The package has no arithmetic to make some, so any bytes that hold finite numbers will do."""
+    monkeypatch.setattr("truedraw.models.gguf_packed.ROWS_AT_ONCE", 4)
+    chance, (first, count) = np.random.default_rng(5), steps
+    blocks = chance.integers(0, 256, (6, 3, size)).astype(np.uint8)
+    blocks[:, :, first : first + 2 * count] = chance.normal(size=(6, 3, count)).astype(np.float16).view(np.uint8)
     rows = blocks.reshape(6, -1)
-    found = READERS["Q4_K"](rows)
-    assert (found.bits, found.zero, found.codes.shape, found.scales.shape) == (4, 0, (6, 768), (6, 24))
-    expected = gguf.quants.dequantize(rows, gguf.GGMLQuantizationType.Q4_K)
-    scales, least = (np.repeat(numbers, 32, axis=1) for numbers in (found.scales, found.least))
-    np.testing.assert_allclose(scales * found.codes + least, expected, rtol=1e-6, atol=1e-6)
+    found = READERS[kind](rows)
+    assert (found.codes.shape, found.scales.shape) == ((6, 768), (6, 768 // shares))
+    assert (found.bits, found.zero) == ((4, 0) if kind == "Q4_K" else (6, 32))
+    assert found.codes.max() < 2**found.bits
+    expected = gguf.quants.dequantize(rows, gguf.GGMLQuantizationType[kind])
+    least = 0 if found.least is None else np.repeat(found.least, shares, axis=1)
+    values = np.repeat(found.scales, shares, axis=1) * (found.codes.astype(np.float32) - found.zero) + least
+    np.testing.assert_array_equal(values, expected)
+    for small, step, whole in zip(found.nested[::2], found.nested[1::2], (found.scales, found.least), strict=False):
+        np.testing.assert_array_equal(small * np.repeat(step.astype(np.float32), small.shape[1] // 3, axis=1), whole)
 
 
 def test_the_rotary_rows_of_llama_move_and_no_others(config, tensors):

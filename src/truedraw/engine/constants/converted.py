@@ -11,7 +11,7 @@ from pathlib import Path
 from truedraw.engine.constants.mapped import MappedConstants
 from truedraw.engine.constants.replaced import Origin
 from truedraw.engine.constants.store import open_stored
-from truedraw.engine.constants.weights import Constants, ConvertedConstants
+from truedraw.engine.constants.weights import ConvertedConstants
 from truedraw.engine.constants.writing import Writing
 from truedraw.engine.record_files import read_record, write_record
 from truedraw.models import Checkpoint
@@ -23,7 +23,7 @@ Form = tuple[str, int]
 
 
 def converted(
-    checkpoint: Checkpoint, policy: str, folder: Path, form: Form, write: Callable[[Constants, Writing], None]
+    checkpoint: Checkpoint, policy: str, folder: Path, form: Form, write: Callable[[ConvertedConstants, Writing], None]
 ) -> MappedConstants:
     """What `write` makes of the constants, from the folder or written there first; what they are of decides, to the
     byte. policy: see weights.py."""

@@ -23,6 +23,7 @@ class Matrix:
     scales: NDArray[np.float32] | None = None  # [out, groups]
     zero: int = 0
     least: NDArray[np.float32] | None = None  # [out, groups]; no graph has these
+    nested: tuple[NDArray[Any], ...] = ()  # see protocol.Packed
 
     @property
     def width(self) -> int:
@@ -32,7 +33,8 @@ class Matrix:
     @property
     def form(self) -> tuple[object, ...]:
         """Matrices of one form can be stacked."""
-        return self.values.dtype, None if self.scales is None else self.scales.shape[1], self.zero, self.least is None
+        groups = None if self.scales is None else self.scales.shape[1]
+        return self.values.dtype, groups, self.zero, self.least is None, len(self.nested)
 
 
 def dense(matrix: Matrix) -> NDArray[np.float32]:

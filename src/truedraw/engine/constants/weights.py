@@ -18,6 +18,7 @@ WeightsName = Literal["auto", "int8", "int4", "stored"]
 WEIGHTS: tuple[WeightsName, ...] = ("auto", "int8", "int4", "stored")
 INTEGERS = ("int8", "int4")
 READ_BY_GRAPHS = (EMBEDDING, HEAD)  # of drafts too, whoever computes the target
+FOR_OUR_KERNELS = ("Q4_1", "Q4_K", "Q6_K")  # types that no graph holds as stored
 STACKED = (
     ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
     ("mlp.gate_proj", "mlp.up_proj"),
@@ -59,6 +60,10 @@ class ConvertedConstants:
             return None
         return _stack(parts)
 
+    def multiplied(self, name: str) -> Matrix:
+        """A matrix for products alone: as stored also where others, who look rows up, cannot have it so."""
+        return self._read(name, alone=True)
+
     def vector(self, name: str) -> NDArray[np.float32]:
         """See Constants."""
         return self._dense(name)
@@ -67,15 +72,15 @@ class ConvertedConstants:
         """The tensor; raises BadModelFile where it holds what is no number, before all that is computed is none."""
         return _finite(name, self._weights.dense(name))
 
-    def _read(self, name: str) -> Matrix:
+    def _read(self, name: str, *, alone: bool = False) -> Matrix:
         if self._policy == "float32":
             return Matrix(self._dense(name))
-        packed = self._packed(name)
+        packed = self._packed(name, alone=alone)
         if packed is not None and (self._policy != "int4" or packed.bits == INT4_BITS):
             for numbers in (packed.scales, packed.least):
                 if numbers is not None:
                     _finite(name, numbers)
-            return from_packed(packed, wide=name == EMBEDDING)
+            return from_packed(packed, wide=name == EMBEDDING and not alone)
         if self._policy == "stored":
             return _half(self._dense(name), self._weights.stored_as(name))
         if self._policy == "grouped":
@@ -91,12 +96,12 @@ class ConvertedConstants:
         rows, parts = self._weights.parts(name, PART_ROWS)
         return codes_of_parts(rows, (_finite(name, part) for part in parts), short=True)
 
-    def _packed(self, name: str) -> Packed | None:
-        """As stored, where what reads this matrix can hold it: least values only kernels of this package can."""
-        packed = self._weights.packed(name) if self._policy != "int8" else None
-        if packed is None or packed.least is None:
-            return packed
-        return None if self._policy != "grouped" or name in READ_BY_GRAPHS else packed
+    def _packed(self, name: str, *, alone: bool) -> Packed | None:
+        """As stored, where what reads this matrix can hold it."""
+        ours = self._policy == "grouped" and (alone or name not in READ_BY_GRAPHS)
+        if self._policy == "int8" or (not ours and self._weights.stored_as(name) in FOR_OUR_KERNELS):
+            return None
+        return self._weights.packed(name)
 
 
 def _finite(name: str, values: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -127,22 +132,23 @@ def _stack(parts: list[Matrix]) -> Matrix:
     if len(parts) == 1:
         return parts[0]
     values = np.concatenate([part.values for part in parts])
+    nested = tuple(np.concatenate(some) for some in zip(*(part.nested for part in parts), strict=True))
     scales, least = (
         np.concatenate(found)
         if (found := [some for part in parts if (some := getattr(part, name)) is not None])
         else None
         for name in ("scales", "least")
     )
-    return Matrix(values, scales, parts[0].zero, least)
+    return Matrix(values, scales, parts[0].zero, least, nested)
 
 
 def from_packed(packed: Packed, *, wide: bool = False) -> Matrix:
     """Codes as stored; `wide`: 4 bits as 8, exactly, because rows of a 4-bit constant cannot be looked up."""
     assert packed.least is None or not wide  # see READ_BY_GRAPHS
-    if packed.bits == 8 or wide:
-        return Matrix(packed.codes.astype(np.int8) - np.int8(packed.zero), packed.scales)
+    if packed.bits > INT4_BITS or wide:
+        return Matrix(packed.codes.astype(np.int8) - np.int8(packed.zero), packed.scales, nested=packed.nested)
     codes = packed.codes.astype(np.uint8, copy=False)
-    return Matrix(codes[:, ::2] | codes[:, 1::2] << 4, packed.scales, packed.zero, packed.least)
+    return Matrix(codes[:, ::2] | codes[:, 1::2] << 4, packed.scales, packed.zero, packed.least, packed.nested)
 
 
 def _half(values: NDArray[np.float32], stored: str) -> Matrix:

@@ -86,6 +86,17 @@ def joined(builder: Any, brief: Any) -> Any:
     return _together(builder, halves)
 
 
+def sums_of_four(builder: Any, adder: Adder, codes: list[Any], numbers: list[Any]) -> Any:
+    """The sums of four quads of codes up to 63: of two of them they fit into 16 bits (4 * 63 * 127)."""
+    zero, halves = adder.brief([0] * adder.brief.count), []
+    for some in (range(4),) if adder.brief is SUMS else (range(2), range(2, 4)):
+        whole = zero
+        for number in some:
+            whole = adder.fours(builder, whole, codes[number], numbers[number])
+        halves.append(adder.whole(builder, whole))
+    return halves[0] if len(halves) == 1 else builder.add(*halves)
+
+
 def one_by_one(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
     """In terms of any machine: products of pairs first, which many have an instruction for."""
     wide = ir.VectorType(I32, LINE)

@@ -17,17 +17,18 @@ from numpy.typing import NDArray
 from truedraw.engine.constants.matrix import INT4_BITS, Matrix, dense, unpacked
 from truedraw.engine.constants.rounding import GROUP, codes_of
 from truedraw.engine.native.machine import HAS_HALVES
+from truedraw.engine.native.nested import FOURS, THREE, Form, form_of, laid_scales, laid_sixes
 from truedraw.sampling.kernels.bits import CACHE_LINE
 
-LANES, QUAD = 64, 4
+LANES, WIDE, QUAD = 64, 16, 4  # WIDE: lanes of a vector
 SIZE = GROUP
 """Input features of a block, of which activations share a scale, too. With 32 many rows take half as long again in
 grids."""
 ZERO = 128
-FACTORS = 4
-STEP, HALF, START = 0, 1, 3
+FACTORS = 8
+STEP, HALF, START, QUARTER = 0, 1, 3, 4
 """Of a block of a rounded row, beside its numbers, float32: what 1 of them stands for, that times their sum over each
-half of the block, and the sum of all times -ZERO, a whole number."""
+half of the block, and whole numbers: the sum of all times -ZERO, and of each quarter times -SIX_ZERO."""
 BESIDE = 32  # lanes of a tile whose codes of 4 bits stand together, quad by quad, before those of the others
 FINE = 2.0**-10  # of a row's largest: what scales and least values may lose as float16, which is twice what they do
 
@@ -36,30 +37,37 @@ class Blocks(NamedTuple):
     """A matrix [out, in], filled up with zeros.
 
     Codes of 8 bits: weights are scales (codes - ZERO). Codes of 4 bits, two a byte, that of the block's second half in
-    the higher bits: weights are scales codes + least.
+    the higher bits: weights are scales codes + least. Codes of 6 bits, four in three bytes, see nested.py: weights are
+    scales (codes - SIX_ZERO).
     """
 
     codes: NDArray[np.uint8]
     """[tiles of LANES outputs, blocks, quads of bytes, LANES, QUAD]; of 4 bits [..., LANES / BESIDE, quads, BESIDE,
-    QUAD] is the order of a block."""
+    QUAD] is the order of a block, and of 6 bits [groups, LANES / WIDE, 3, WIDE, QUAD]."""
     scales: NDArray[Any]
     """[tiles, blocks, LANES], [tiles, 1, LANES] where a row has one: float32, or float16 as int16 where these are the
-    same numbers; of 4 bits float16 as uint16 [tiles, blocks, 4, LANES], scales of both halves, then least values."""
+    same numbers; of 4 bits float16 as uint16 [tiles, blocks, 4, LANES], scales of both halves, then least values.
+    Nested ones are bytes [tiles, blocks / OWN, some], as int8 where codes have 6 bits."""
 
     @property
     def is_fine(self) -> bool:
         """Whether codes have 8 bits."""
-        return self.scales.dtype != np.uint16
+        return self.scales.dtype.type in {np.float32, np.int16}
 
     @property
     def size(self) -> int:
         """Input features of a block."""
+        if self.scales.dtype == np.int8:
+            return int(self.codes.shape[-3]) * QUAD * QUAD // THREE
         return int(self.codes.shape[-3]) * QUAD * (1 if self.is_fine else 2)
 
 
 def blocks_of(matrix: Matrix, size: int = SIZE) -> Blocks:
-    """A copy: codes of 4 bits as they are where they fill blocks of SIZE, all else as `eights_of`, with scales of half
-    the length where they lose nothing: a GGUF file has no others."""
+    """A copy: codes of 4 and 6 bits as they are where they fill blocks of SIZE, all else as `eights_of`, with scales of
+    half the length where they lose nothing: a GGUF file has no others."""
+    form = form_of(matrix, SIZE) if size == SIZE else None
+    if form is not None:
+        return _laid_nested(matrix, form)
     found = halves_of(matrix) if size == SIZE else None
     return shortened(eights_of(matrix, size)) if found is None else _laid4(matrix, found)
 
@@ -104,9 +112,9 @@ def in_whole_tiles(pair: Matrix) -> Matrix:
         found[:, :half] = numbers.reshape(2, half, *numbers.shape[1:])
         return found.reshape(2 * room, *numbers.shape[1:])
 
-    values, scales, least = (filled(each) for each in (pair.values, pair.scales, pair.least))
+    values, scales, least, *nested = (filled(each) for each in (pair.values, pair.scales, pair.least, *pair.nested))
     assert values is not None
-    return Matrix(values, scales, pair.zero, least)
+    return Matrix(values, scales, pair.zero, least, tuple(each for each in nested if each is not None))
 
 
 def halves_of(matrix: Matrix) -> NDArray[np.uint16] | None:
@@ -134,21 +142,41 @@ def shortened(blocks: Blocks) -> Blocks:
 
 
 def _laid4(matrix: Matrix, halves: NDArray[np.uint16]) -> Blocks:
+    out, blocks = len(matrix.values), matrix.width // SIZE
+    tiles = -(-out // LANES)
+    fine = np.zeros((2, tiles * LANES, blocks, 2), np.uint16)
+    fine[:, :out] = halves.reshape(2, out, blocks, 2)
+    scales = in_lines(fine.reshape(2, tiles, LANES, blocks, 2).transpose(1, 3, 0, 4, 2))
+    return Blocks(_laid_codes4(matrix), scales.reshape(tiles, blocks, 4, LANES))
+
+
+def _laid_codes4(matrix: Matrix) -> NDArray[np.uint8]:
     out, width = len(matrix.values), matrix.width
     tiles, blocks = -(-out // LANES), width // SIZE
     codes = np.zeros((tiles * LANES, width), np.uint8)
     codes[:out] = unpacked(matrix.values)
     both = codes.reshape(tiles, LANES // BESIDE, BESIDE, blocks, 2, SIZE // 2 // QUAD, QUAD)
     order = (both[..., 0, :, :] | both[..., 1, :, :] << INT4_BITS).transpose(0, 3, 1, 4, 2, 5)
-    fine = np.zeros((2, tiles * LANES, blocks, 2), np.uint16)
-    fine[:, :out] = halves.reshape(2, out, blocks, 2)
-    scales = in_lines(fine.reshape(2, tiles, LANES, blocks, 2).transpose(1, 3, 0, 4, 2))
-    return Blocks(in_lines(order).reshape(tiles, blocks, -1, LANES, QUAD), scales.reshape(tiles, blocks, 4, LANES))
+    return in_lines(order).reshape(tiles, blocks, -1, LANES, QUAD)
+
+
+def _laid_nested(matrix: Matrix, form: Form) -> Blocks:
+    blocks = matrix.width // SIZE
+    scales = in_lines(laid_scales(matrix.nested, blocks, LANES))
+    if form == FOURS:
+        return Blocks(_laid_codes4(matrix), scales)
+    codes = in_lines(laid_sixes(matrix.values, blocks, LANES, WIDE, QUAD))
+    return Blocks(codes.reshape(len(codes), blocks, -1, LANES, QUAD), scales.view(np.int8))
 
 
 def _integers(matrix: Matrix) -> Matrix:
     """int8 codes around 0 whose groups are whole rows, whole blocks, or blocks."""
-    if matrix.scales is None or matrix.least is not None or not _fits(matrix.width, matrix.scales.shape[1]):
+    if (
+        matrix.scales is None
+        or matrix.least is not None
+        or matrix.nested
+        or not _fits(matrix.width, matrix.scales.shape[1])
+    ):
         return codes_of(dense(matrix), short=True)
     if matrix.values.dtype == np.int8 and not matrix.zero:
         return matrix

@@ -1,4 +1,5 @@
-"""One block of codes of 4 bits times rows of int8, see sums.py: each half of its inputs has a scale and a least value.
+"""One block of codes of 4 bits times rows of int8, see sums.py: each half of its inputs has a scale and a least value,
+which are nested or not, see nested.py.
 
 A byte holds a code of either half, so that one vector of bytes becomes two of codes by a shift and two masks.
 """
@@ -7,17 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
-
 from truedraw.engine.constants.matrix import INT4_BITS, LOW_HALF
 from truedraw.engine.native.blocks import BESIDE, HALF, LANES, QUAD, SIZE, STEP
 from truedraw.engine.native.instructions import (
     BYTES,
     HALVES,
+    I8,
     I64,
     LINE,
     SHORTS,
     SINGLES,
+    SMALL,
     SUMS,
     WIDE,
     ask,
@@ -31,12 +32,14 @@ from truedraw.engine.native.instructions import (
     started,
     store,
 )
+from truedraw.engine.native.machine import HALF as HALF_NUMBER
 from truedraw.sampling.kernels.bits import CACHE_LINE
 
 QUADS = SIZE // 2 // QUAD  # of either half
 assert 2 * QUADS * LOW_HALF * 127 < 1 << 15  # adders.brief_pairs
 NEAR = BESIDE // WIDE  # vectors whose codes stand together
 AHEAD = 4096  # bytes of codes, and a quarter of that of scales: two blocks
+NESTED = 40  # bytes of nested scales for one quad of bytes of codes, in the mean
 
 
 def build(builder: Any, adder: Any, rows: int, given: Any) -> None:
@@ -64,8 +67,9 @@ def _vectors(builder: Any, adder: Any, rows: int, given: Any, vectors: range) ->
 
 
 def _ask_scales(builder: Any, given: Any, number: Any) -> None:
-    there = builder.bitcast(given.scales, ir.IntType(8).as_pointer())
-    ask(builder, builder.gep(there, [builder.mul(number, I64(CACHE_LINE))]), AHEAD // 4, AHEAD // 4 + CACHE_LINE)
+    there = builder.bitcast(given.scales, I8.as_pointer())
+    share = NESTED if given.scales.type == there.type else CACHE_LINE
+    ask(builder, builder.gep(there, [builder.mul(number, I64(share))]), AHEAD // 4, AHEAD // 4 + CACHE_LINE)
 
 
 def apart(builder: Any, both: Any) -> tuple[Any, Any]:
@@ -89,7 +93,7 @@ def _add_quad(builder: Any, adder: Any, held: Any, codes: Any, given: Any, numbe
 
 def _scaled(builder: Any, adder: Any, held: Any, given: Any, vector: int) -> None:
     """Add each row's sums of both halves, of a vector of lanes, to what is there."""
-    scales, least = scales_of(builder, given.scales, vector)
+    scales, least = scales_of(builder, given, vector)
     for row, sums in enumerate(held):
         found = [builder.sitofp(adder.whole(builder, builder.load(whole)), SINGLES) for whole in sums]
         factors = moved(builder, given.factors, given.gap, row)
@@ -97,11 +101,23 @@ def _scaled(builder: Any, adder: Any, held: Any, given: Any, vector: int) -> Non
         store(builder, added(builder, found, scales, least, factors, loaded(builder, whole, SINGLES)), whole)
 
 
-def scales_of(builder: Any, scales: Any, vector: int) -> tuple[list[Any], list[Any]]:
+def scales_of(builder: Any, given: Any, vector: int) -> tuple[list[Any], list[Any]]:
     """Scales and least values of a vector of lanes, of each half."""
+    read = _product if given.scales.type.pointee == I8 else _single
     return tuple(  # type: ignore[return-value]
-        [_widened(builder, scales, (2 * kind + half) * LANES + vector * WIDE) for half in (0, 1)] for kind in (0, 1)
+        [read(builder, given, kind, half, vector * WIDE) for half in (0, 1)] for kind in (0, 1)
     )
+
+
+def _single(builder: Any, given: Any, kind: int, half: int, lane: int) -> Any:
+    return _widened(builder, given.scales, (2 * kind + half) * LANES + lane)
+
+
+def _product(builder: Any, given: Any, kind: int, half: int, lane: int) -> Any:
+    """Of an integer without a sign and a float16."""
+    small = loaded(builder, builder.gep(given.scales, [I64((2 * kind + half) * LANES + lane)]), SMALL)
+    step = _widened(builder, builder.bitcast(given.deep, HALF_NUMBER.as_pointer()), kind * LANES + lane)
+    return builder.fmul(builder.uitofp(small, SINGLES), step)
 
 
 def added(builder: Any, sums: list[Any], scales: list[Any], least: list[Any], factors: Any, whole: Any) -> Any:

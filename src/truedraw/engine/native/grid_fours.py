@@ -88,7 +88,7 @@ def _place(vector: int, half: int) -> int:
 
 def _scale_grids(builder: Any, own: Any, sums: Any, vector: int) -> None:
     """Add sums to what is there, as fours.py does."""
-    scales, least = fours.scales_of(builder, own.scales, vector)
+    scales, least = fours.scales_of(builder, own, vector)
     begin = builder.gep(sums, [I64(_place(vector, 0) * grid_code.WHOLE)])
     whole = builder.gep(own.whole, [I64(vector * WIDE)])
     steps = (own.factors, own.gap), (begin, I64(LINE)), (whole, I64(LANES))

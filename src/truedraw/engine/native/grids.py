@@ -35,6 +35,7 @@ class Gridded(NamedTuple):
     factors: Any
     gap: Any
     scales: Any
+    deep: Any
     whole: Any
     rows: Any  # in all
     grids: Any  # one after the other
@@ -79,24 +80,25 @@ def put_grids_away(typing: Any) -> Any:
 @intrinsic  # type: ignore[untyped-decorator]
 def add_in_grids(  # noqa: PLR0913, PLR0917
     typing: Any, rows: Any, grids: Any, each: Any, codes: Any, first: Any, numbers: Any, at: Any, stride: Any,
-    quads: Any, factors: Any, start: Any, gap: Any, scales: Any, scale: Any, whole: Any, place: Any,
+    quads: Any, factors: Any, start: Any, gap: Any, scales: Any, scale: Any, deep: Any, whole: Any, place: Any,
 ) -> Any:  # fmt: skip
     """As sums.block_adder's operation, for any number of rows in so many grids of `each`; numbers are read up to the
-    end of the last grid."""
+    end of the last grid. Codes of 6 bits do not go through grids."""
 
     def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         def data(array: int, place: int) -> Any:
             whole = context.make_array(signature.args[array])(context, builder, given[array])
             return builder.gep(whole.data, [given[place]])
 
-        if HAS_GRIDS:
+        form = signature.args[12].dtype
+        if HAS_GRIDS and form != types.int8:
             own = Gridded(
-                data(3, 4), data(5, 6), given[7], given[8], data(9, 10), given[11], data(12, 13), data(14, 15),
-                *given[:3],
+                data(3, 4), data(5, 6), given[7], given[8], data(9, 10), given[11], data(12, 13), data(12, 14),
+                data(15, 16), *given[:3],
             )  # fmt: skip
-            kind = grid_fours if signature.args[12].dtype == types.uint16 else grid_eights
+            kind = grid_fours if form in {types.uint16, types.uint8} else grid_eights
             kind.build(builder, own)
         return context.get_dummy_value()
 
     n = types.int64
-    return types.none(n, n, n, codes, n, numbers, n, n, n, factors, n, n, scales, n, whole, n), generate
+    return types.none(n, n, n, codes, n, numbers, n, n, n, factors, n, n, scales, n, n, whole, n), generate

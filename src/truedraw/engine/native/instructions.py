@@ -9,16 +9,18 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils
 
+from truedraw.engine.native import blocks
 from truedraw.engine.native.blocks import QUAD
 from truedraw.engine.native.machine import spread
 from truedraw.sampling.kernels.bits import CACHE_LINE, SECOND_CACHE, fetch
 
 I8, I16, I32, I64 = (ir.IntType(width) for width in (8, 16, 32, 64))
-WIDE = 16  # sums in a vector
+WIDE = blocks.WIDE  # sums in a vector
 SUMS, BYTES = ir.VectorType(I32, WIDE), ir.VectorType(I8, WIDE * QUAD)
 LINE = WIDE * QUAD  # bytes of a vector
 SHORTS = ir.VectorType(I16, LINE // 2)
 SINGLES, HALVES = ir.VectorType(ir.FloatType(), WIDE), ir.VectorType(ir.HalfType(), WIDE)
+SMALL = ir.VectorType(I8, WIDE)
 
 
 def each_case(builder: Any, number: Any, most: int) -> Iterator[int]:

@@ -16,6 +16,7 @@ from numba.extending import overload
 
 from truedraw.engine.constants.matrix import Matrix
 from truedraw.engine.native.blocks import SIZE, Blocks, blocks_of, eights_of, halves_of, room_in_lines, shortened
+from truedraw.engine.native.nested import FOURS, form_of
 from truedraw.engine.native.softly import FREE
 from truedraw.engine.native.together import multiply, multiply_gated
 from truedraw.protocol import Ints
@@ -27,9 +28,9 @@ class Mixed(NamedTuple):
     """Layers of two forms."""
 
     fours: Blocks
-    eights: Blocks
+    finer: Blocks
     at: Ints
-    """[layers]: the place among those of 4 bits, or ~place among those of 8."""
+    """[layers]: the place among those of 4 bits, or ~place among those of more."""
 
 
 Kind = Blocks | Mixed
@@ -37,15 +38,20 @@ Kind = Blocks | Mixed
 
 def stacked(held: list[Matrix]) -> Kind:
     """A copy of the matrices of all layers, an axis of layers in front."""
-    short = [halves_of(each) is not None for each in held]
+    short = [_has_four_bits(each) for each in held]
     if all(short) or not any(short):
         return _alike(held) or of_one_form(held)
-    eights = of_one_form([each for each, is_short in zip(held, short, strict=True) if not is_short])
+    others = [each for each, is_short in zip(held, short, strict=True) if not is_short]
+    finer = _alike(others) or of_one_form(others)
     fours = _alike([each for each, is_short in zip(held, short, strict=True) if is_short])
-    if eights.size != SIZE or fours is None:
+    if finer.size != SIZE or fours is None:
         return of_one_form(held)
     places = np.where(short, np.cumsum(short) - 1, ~(np.cumsum(np.logical_not(short)) - 1))
-    return Mixed(fours, eights, places.astype(np.int64))
+    return Mixed(fours, finer, places.astype(np.int64))
+
+
+def _has_four_bits(matrix: Matrix) -> bool:
+    return form_of(matrix, SIZE) == FOURS or halves_of(matrix) is not None
 
 
 def first_of(kind: Kind, layers: int) -> Kind:
@@ -62,7 +68,7 @@ def blocks_in(kind: Kind) -> Blocks:
 
 def given(kind: Kind) -> tuple[Any, ...]:
     """As compiled code takes it."""
-    return (*kind.fours, *kind.eights, kind.at) if isinstance(kind, Mixed) else tuple(kind)
+    return (*kind.fours, *kind.finer, kind.at) if isinstance(kind, Mixed) else tuple(kind)
 
 
 def _alike(held: list[Matrix]) -> Blocks | None:

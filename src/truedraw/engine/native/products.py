@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import compiled, inlined
-from truedraw.engine.native.blocks import FACTORS, HALF, LANES, QUAD, START, STEP, ZERO
+from truedraw.engine.native.blocks import FACTORS, HALF, LANES, QUAD, QUARTER, START, STEP, ZERO
 from truedraw.engine.native.grids import add_in_grids
 from truedraw.engine.native.machine import magnitude, single
+from truedraw.engine.native.nested import SIX_ZERO, placed
 from truedraw.engine.native.softly import FREE, silu
 from truedraw.engine.native.sums import ALL, FIRST_HALF, MOST_ROWS, SECOND_HALF, block_adder
 
 MOST = np.float32(127)  # of an int8
+LAST = 3  # quarter of a block
 add_block = block_adder()
 
 
@@ -32,11 +34,15 @@ def round_row(row, size, numbers, factors):  # type: ignore[no-untyped-def]
         fine = MOST / largest if largest > 0 else np.float32(0)
         factors[block, STEP] = step
         for half in range(2):
-            total, begin = np.int32(0), min(half * (size // 2), held)
-            for k in range(begin, held if half else min(size // 2, held)):
-                number = np.int8(np.int32(np.rint(row[first + np.uint64(k)] * fine)))
-                numbers[first + np.uint64(k)] = number
-                total += np.int32(number)  # of what is kept, also where that is no number
+            total = np.int32(0)
+            for quarter in range(2 * half, 2 * half + 2):
+                some, begin = np.int32(0), min(quarter * (size // 4), held)
+                for k in range(begin, held if quarter == LAST else min((quarter + 1) * (size // 4), held)):
+                    number = np.int8(np.int32(np.rint(row[first + np.uint64(k)] * fine)))
+                    numbers[first + np.uint64(k)] = number
+                    some += np.int32(number)  # of what is kept, also where that is no number
+                factors[block, QUARTER + quarter] = np.float32(-SIX_ZERO * some)
+                total += some
             factors[block, HALF + half] = step * np.float32(total)
             whole += total
         factors[block, START] = np.float32(-ZERO * whole)
@@ -85,12 +91,11 @@ def sum_up(matrix, rounded, tile, whole, grids):  # type: ignore[no-untyped-def]
     blocks, each = codes.shape[1], codes.shape[2] * QUAD * LANES
     flat, fine = codes.reshape(-1), scales.reshape(-1)
     lines, factors = rounded[0].reshape(-1), rounded[1].reshape(-1)
-    held, of_tile = whole.reshape(-1), scales.size // len(scales)
+    held = whole.reshape(-1)
     form = codes.shape[2], blocks, rounded[0].shape[1], rounded[0].shape[1] // blocks
-    apart = of_tile // blocks if scales.shape[1] > 1 or blocks == 1 else 0
     whole[:] = np.float32(0)
     for block in range(blocks):
-        here, scale = (tile * blocks + block) * each, tile * of_tile + block * apart
+        here, scale = (tile * blocks + block) * each, placed(scales, blocks, LANES, tile, block)
         if grids[0]:
             add_grids(flat, here, form, block, lines, factors, fine, scale, held, len(whole), grids)
         else:
@@ -112,8 +117,8 @@ def add_rows(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
         share = ALL if n <= MOST_ROWS else FIRST_HALF if row == 0 else SECOND_HALF
         at, start, place = row * width + block * size, (row * blocks + block) * FACTORS, row * LANES
         add_block(
-            rows, share, codes, first, lines, at, width, quads, factors, start, blocks * FACTORS, scales, scale, whole,
-            place,
+            rows, share, codes, first, lines, at, width, quads, factors, start, blocks * FACTORS, scales, scale[0],
+            scale[1], whole, place,
         )  # fmt: skip
         row += rows
 
@@ -126,7 +131,7 @@ def add_grids(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     quads, blocks, width, size = form
     add_in_grids(
         n, grids[0], grids[1], codes, first, lines, block * size, width, quads, factors, block * FACTORS,
-        blocks * FACTORS, scales, scale, whole, 0,
+        blocks * FACTORS, scales, scale[0], scale[1], whole, 0,
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from truedraw.compiled import inlined
 from truedraw.engine.native.blocks import LANES
 from truedraw.engine.native.grid_code import ROWS as GRID_ROWS
 from truedraw.engine.native.grids import grids_from, put_grids_away, set_up_grids
+from truedraw.engine.native.nested import goes_through_grids
 from truedraw.engine.native.products import add_tiles, gate_tiles, round_row
 from truedraw.engine.native.softly import FREE, norm
 from truedraw.engine.native.stages import done, ended, next_piece, num_stretches, stretch
@@ -68,7 +69,7 @@ def multiply_gated(matrix, rounded, told, counters, stage, ways):  # type: ignor
 def begun(matrix, rounded, ways):  # type: ignore[no-untyped-def]
     """How many grids the rows of a product go through, and rows in each, set up for it; (0, 0): none."""
     n = len(rounded[0])
-    if n < ways.grids_from:
+    if n < ways.grids_from or not goes_through_grids(matrix[1]):
         return 0, 0
     count = (n + GRID_ROWS - 1) // GRID_ROWS
     each = (n + count - 1) // count

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from truedraw.engine.constants.mapped import MappedConstants
 from truedraw.engine.constants.matrix import Matrix, dense
 from truedraw.engine.constants.rounding import quantise
-from truedraw.engine.constants.weights import Constants
+from truedraw.engine.constants.weights import Constants, ConvertedConstants
 from truedraw.engine.constants.writing import Writing
 from truedraw.engine.native.blocks import Blocks, blocks_of, in_lines, in_whole_tiles
 from truedraw.engine.native.layers import Kind, Mixed, first_of, given, stacked
@@ -20,9 +20,9 @@ from truedraw.protocol import ModelConfig
 QKV = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
 UP = ("mlp.gate_proj", "mlp.up_proj")
 KINDS = {"qkv": QKV, "out": ("self_attn.o_proj",), "up": UP, "down": ("mlp.down_proj",)}
-OUTPUT, FOURS, EIGHTS, AT = "output", "fours", "eights", "at"
+OUTPUT, FOURS, FINER, AT = "output", "fours", "finer", "at"
 VECTORS = ("before_attention", "before_feeding", "bias", "query_norm", "key_norm", "last_norm")
-FORM = "blocks", 2  # of what is written here
+FORM = "blocks", 3  # of what is written here
 Reals = NDArray[np.float32]
 
 
@@ -46,7 +46,7 @@ class Laid(NamedTuple):
         return Laid(self.table, kinds, self.head, (*(each[:layers] for each in norms), last))
 
 
-def write_laid(config: ModelConfig, source: Constants, writing: Writing) -> None:
+def write_laid(config: ModelConfig, source: ConvertedConstants, writing: Writing) -> None:
     """All of it, one kind of matrix after the other; what is looked up by row, or read by others, as it is."""
     layers = [f"model.layers.{layer}." for layer in range(config.num_layers)]
     for name, parts in KINDS.items():
@@ -55,15 +55,13 @@ def write_laid(config: ModelConfig, source: Constants, writing: Writing) -> None
         writing.vector(name, values)
     head = EMBEDDING if config.tie_embeddings else HEAD
     for name in dict.fromkeys((EMBEDDING, head)):
-        matrix = _whole(source, (name,))
-        writing.matrix((name,), matrix)
-        if name == head:
-            _write_kind(OUTPUT, _one_more(blocks_of(matrix)), writing)
+        writing.matrix((name,), _whole(source, (name,)))
+    _write_kind(OUTPUT, _one_more(blocks_of(source.multiplied(head))), writing)
 
 
 def _write_kind(name: str, kind: Kind, writing: Writing) -> None:
     if isinstance(kind, Mixed):
-        for part, blocks in ((FOURS, kind.fours), (EIGHTS, kind.eights)):
+        for part, blocks in ((FOURS, kind.fours), (FINER, kind.finer)):
             _write_kind(f"{name}:{part}", blocks, writing)
         writing.array(f"{name}:{AT}", kind.at)
         return
@@ -74,8 +72,8 @@ def _write_kind(name: str, kind: Kind, writing: Writing) -> None:
 def _read_kind(name: str, held: MappedConstants) -> Kind:
     if f"{name}:{AT}" not in held:
         return _read_blocks(name, held)
-    fours, eights = (_read_blocks(f"{name}:{part}", held) for part in (FOURS, EIGHTS))
-    return Mixed(fours, eights, np.array(held.array(f"{name}:{AT}")))
+    fours, finer = (_read_blocks(f"{name}:{part}", held) for part in (FOURS, FINER))
+    return Mixed(fours, finer, np.array(held.array(f"{name}:{AT}")))
 
 
 def _read_blocks(name: str, held: MappedConstants) -> Blocks:

@@ -1,0 +1,124 @@
+"""How codes with nested scales lie in memory: those of types Q4_K and Q6_K, exactly as their files have them.
+
+A scale is a small integer, of few inputs, times a float16 that a block of the file shares. Of each tile and each such
+block come first the float16 of all lanes, then the integers of its blocks of SIZE inputs, one after the other.
+
+Codes of 6 bits, of four quads of inputs that share a scale: the first three are the lower bits of three bytes, and the
+higher two bits of these are the fourth.
+"""
+
+# ruff: noqa: ARG001 - numba matches the arguments of overloads by name
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from truedraw.engine.constants.matrix import Matrix
+
+OWN = 4  # blocks of SIZE inputs that share float16
+SHARES = 16  # input features that share a scale of codes of 6 bits
+SIX_ZERO = 32
+SIX_LOW = 2**6 - 1
+THREE = 3  # bytes for four codes
+Bytes = NDArray[np.uint8]
+
+
+class Form(NamedTuple):
+    """What is there of one kind of such scales."""
+
+    shares: int  # input features of a scale
+    arrays: int  # of Matrix.nested
+
+
+FOURS, SIXES = Form(32, 4), Form(SHARES, 2)
+
+
+def form_of(matrix: Matrix, size: int) -> Form | None:
+    """FOURS or SIXES where a matrix has whole blocks of such scales."""
+    if not matrix.nested or matrix.width % (OWN * size):
+        return None
+    form = FOURS if matrix.values.dtype == np.uint8 else SIXES
+    counts = [matrix.width // form.shares, matrix.width // (OWN * size)] * (form.arrays // 2)
+    return form if [each.shape[1] for each in matrix.nested] == counts else None
+
+
+def laid_scales(nested: tuple[NDArray[Any], ...], blocks: int, lanes: int) -> Bytes:
+    """[tiles, blocks / OWN, bytes]; lanes behind the last row have none."""
+    wholes = [_filled(steps, lanes).reshape(-1, lanes, blocks // OWN, 1) for steps in nested[1::2]]
+    parts = [_filled(part, lanes).reshape(-1, lanes, blocks // OWN, OWN, _each(part, blocks)) for part in nested[::2]]
+    steps = np.concatenate(wholes, axis=3).transpose(0, 2, 3, 1)
+    small = np.concatenate(parts, axis=4).transpose(0, 2, 3, 4, 1)
+    both = [np.ascontiguousarray(some).view(np.uint8).reshape(*some.shape[:2], -1) for some in (steps, small)]
+    return np.concatenate(both, axis=2)
+
+
+def _each(part: NDArray[Any], blocks: int) -> int:
+    return int(part.shape[1]) // blocks
+
+
+def _filled(numbers: NDArray[Any], lanes: int) -> NDArray[Any]:
+    found = np.zeros((-(-len(numbers) // lanes) * lanes, *numbers.shape[1:]), numbers.dtype)
+    found[: len(numbers)] = numbers
+    return found
+
+
+def laid_sixes(codes: NDArray[np.int8], blocks: int, lanes: int, wide: int, quad: int) -> Bytes:
+    """[tiles, blocks, groups of SHARES inputs, lanes / wide, THREE, wide, quad] of codes [out, in] around 0."""
+    out, width = codes.shape
+    tiles, groups = -(-out // lanes), width // blocks // SHARES
+    found = np.empty((tiles, blocks, groups, lanes // wide, THREE, wide, quad), np.uint8)
+    for tile in range(tiles):
+        own = np.full((lanes, width), SIX_ZERO, np.uint8)
+        some = codes[tile * lanes : (tile + 1) * lanes]
+        own[: len(some)] = some + np.int8(SIX_ZERO)
+        found[tile] = _three_of_four(own.reshape(lanes // wide, wide, blocks, groups, SHARES // quad, quad))
+    return found
+
+
+def _three_of_four(own: Bytes) -> Bytes:
+    """[blocks, groups, lanes / wide, THREE, wide, quad] of [lanes / wide, wide, blocks, groups, 4, quad]."""
+    quads = own.transpose(2, 3, 0, 4, 1, 5)
+    last = quads[:, :, :, THREE:] >> np.array([4, 2, 0], np.uint8)[:, None, None]
+    return np.asarray(quads[:, :, :, :THREE] | last << 6, np.uint8)
+
+
+def placed(scales: Any, blocks: Any, lanes: Any, tile: Any, block: Any) -> Any:
+    """Where the scales of a tile's block are in all of them, flat, and what nested ones are multiplied with; scales:
+    of Blocks. For compiled code only."""
+    raise NotImplementedError
+
+
+@overload(placed, jit_options={"forceinline": True, "error_model": "numpy"})
+def _placed(scales, blocks, lanes, tile, block):  # type: ignore[no-untyped-def]
+    def plain(scales, blocks, lanes, tile, block):  # type: ignore[no-untyped-def]
+        of_tile = scales.size // len(scales)
+        apart = of_tile // blocks if scales.shape[1] > 1 or blocks == 1 else 0
+        place = tile * of_tile + block * apart
+        return place, place
+
+    def nested(scales, blocks, lanes, tile, block):  # type: ignore[no-untyped-def]
+        own, each = scales.shape[2], OWN * lanes  # integers of a block
+        deep = (tile * scales.shape[1] + block // OWN) * own
+        return deep + own - (OWN - block % OWN) * each, deep
+
+    return nested if scales.dtype in {types.uint8, types.int8} else plain
+
+
+def goes_through_grids(scales: Any) -> Any:
+    """Whether there is code for it, see grids.py. For compiled code only."""
+    raise NotImplementedError
+
+
+@overload(goes_through_grids, jit_options={"forceinline": True})
+def _goes_through_grids(scales):  # type: ignore[no-untyped-def]
+    through = scales.dtype != types.int8
+
+    def goes(scales):  # type: ignore[no-untyped-def]
+        return through
+
+    return goes

@@ -1,0 +1,113 @@
+"""One block of codes of 6 bits times rows of int8, see sums.py: each SHARES inputs have a scale, a small integer, and
+what these are multiplied with stands before them, see nested.py.
+
+A code of 6 bits has no sign; what that makes too much of is taken off as a whole number, which float32 holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from truedraw.engine.native.adders import sums_of_four
+from truedraw.engine.native.blocks import LANES, QUAD, QUARTER, SIZE, STEP
+from truedraw.engine.native.instructions import (
+    BYTES,
+    HALVES,
+    I8,
+    I64,
+    LINE,
+    SHORTS,
+    SINGLES,
+    SMALL,
+    SUMS,
+    WIDE,
+    ask,
+    each,
+    everywhere,
+    factor,
+    fitting,
+    fused,
+    loaded,
+    moved,
+    started,
+    store,
+)
+from truedraw.engine.native.machine import HALF as HALF_NUMBER
+from truedraw.engine.native.nested import SHARES, SIX_LOW, THREE
+from truedraw.sampling.kernels.bits import CACHE_LINE
+
+GROUPS = SIZE // SHARES
+VECTORS = LANES // WIDE
+GROUP = VECTORS * THREE * LINE  # bytes of codes
+AHEAD = 4096  # bytes of codes, and a quarter of that of scales
+SCALES = 80  # bytes of scales a group, in the mean, and some more
+
+
+def build(builder: Any, adder: Any, rows: int, given: Any) -> None:
+    """Code for so many rows; `given`: sums.Given, adder: adders.Adder."""
+    near = fitting(VECTORS, 2 * rows, adder.room)
+    for first in range(0, VECTORS, near):
+        _vectors(builder, adder, rows, given, range(first, first + near))
+
+
+def _vectors(builder: Any, adder: Any, rows: int, given: Any, vectors: range) -> None:
+    held = [[started(builder, SINGLES([0.0] * WIDE)) for _ in vectors] for _ in range(rows)]
+    with each(builder, I64(GROUPS)) as group:
+        begin = builder.add(builder.mul(group, I64(GROUP)), I64(vectors[0] * THREE * LINE))
+        here = builder.gep(given.codes, [begin])
+        ask(builder, here, AHEAD, AHEAD + len(vectors) * THREE * LINE)
+        if not vectors[0]:
+            there = builder.gep(given.scales, [builder.mul(group, I64(SCALES))])
+            ask(builder, there, AHEAD // 4, AHEAD // 4 + CACHE_LINE)
+        for place, vector in enumerate(vectors):
+            codes = _codes(builder, builder.gep(here, [I64(place * THREE * LINE)]))
+            scale = _small(builder, given.scales, group, vector)
+            for row, sums in enumerate(held):
+                found = _added(builder, adder, codes, scale, builder.load(sums[place]), given, group, row)
+                builder.store(found, sums[place])
+    for row, sums in enumerate(held):
+        step = factor(builder, moved(builder, given.factors, given.gap, row), STEP)
+        for place, vector in enumerate(vectors):
+            total = builder.fmul(_step(builder, given.deep, vector), builder.load(sums[place]))
+            whole = builder.gep(given.whole, [I64(row * LANES + vector * WIDE)])
+            store(builder, fused(builder, step, total, loaded(builder, whole, SINGLES)), whole)
+
+
+def _codes(builder: Any, here: Any) -> list[Any]:
+    """Of four quads."""
+    low = BYTES([SIX_LOW] * LINE)
+    held = [loaded(builder, builder.gep(here, [I64(number * LINE)]), BYTES) for number in range(THREE)]
+    rest = [
+        builder.and_(_shifted(builder, some, by), BYTES([3 << at] * LINE))
+        for some, by, at in zip(held, (2, 4, 6), (4, 2, 0), strict=True)
+    ]
+    last = builder.or_(builder.or_(rest[0], rest[1]), rest[2])
+    return [builder.bitcast(some, SUMS) for some in (*(builder.and_(each, low) for each in held), last)]
+
+
+def _shifted(builder: Any, some: Any, by: int) -> Any:
+    """By pairs of bytes: bits of one that come into the other are masked away."""
+    return builder.bitcast(builder.lshr(builder.bitcast(some, SHORTS), SHORTS([by] * SHORTS.count)), BYTES)
+
+
+def _added(builder: Any, adder: Any, codes: Any, scale: Any, total: Any, given: Any, group: Any, row: int) -> Any:
+    """total + scale times the products of SHARES inputs of a row."""
+    line = moved(builder, given.numbers, given.stride, row)
+    begin = builder.gep(line, [builder.mul(group, I64(SHARES))])
+    quads = [everywhere(builder, builder.gep(begin, [I64(number * QUAD)])) for number in range(len(codes))]
+    found = builder.sitofp(sums_of_four(builder, adder, codes, quads), SINGLES)
+    own = builder.gep(moved(builder, given.factors, given.gap, row), [group])
+    return fused(builder, scale, builder.fadd(found, factor(builder, own, QUARTER)), total)
+
+
+def _small(builder: Any, scales: Any, group: Any, vector: int) -> Any:
+    """The integers of a vector of lanes."""
+    begin = builder.add(builder.mul(group, I64(LANES)), I64(vector * WIDE))
+    return builder.sitofp(loaded(builder, builder.gep(scales, [begin]), SMALL), SINGLES)
+
+
+def _step(builder: Any, deep: Any, vector: int) -> Any:
+    """What they are multiplied with."""
+    assert deep.type.pointee == I8
+    halves = builder.bitcast(deep, HALF_NUMBER.as_pointer())
+    return builder.fpext(loaded(builder, builder.gep(halves, [I64(vector * WIDE)]), HALVES), SINGLES)
