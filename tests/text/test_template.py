@@ -142,6 +142,15 @@ def test_what_is_nothing_is_left_out():
 CALL = [{"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": {}}}]}]
 
 
+@pytest.mark.parametrize("name", ["reasoning_content", "thinking", "reasoning"])
+@pytest.mark.parametrize("read", ["reasoning_content", "thinking"])
+def test_a_thought_is_known_by_the_names_that_templates_read(name, read):
+    """As in transformers 5."""
+    template = ChatTemplate("{% for m in messages %}{{ m." + read + " or '-' }}|{{ m.content }};{% endfor %}")
+    messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b", name: "so"}]
+    assert template.render(messages, {}) == "-|a;so|b;"
+
+
 def test_a_template_that_needs_what_is_null_has_it():
     """As those of DeepSeek, which fail where the key is missing."""
     source = "{% set m = messages[0] %}{% if m.content is not none %}{{ '<' + m.content }}{% else %}call{% endif %}"

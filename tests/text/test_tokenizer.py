@@ -26,7 +26,7 @@ from tokenizers import models as kinds
 from truedraw.errors import BadInput, BadModelFile, UnsupportedModel
 from truedraw.models import open_checkpoint
 from truedraw.models.gguf_file import GGUFFile
-from truedraw.models.gguf_tokenizer import build_tokenizer
+from truedraw.models.gguf_tokenizer import build_tokenizer, ending_ids, token_id
 from truedraw.text import Tokenizer
 
 ODD = [
@@ -236,9 +236,58 @@ def test_qwen2_composes_characters(tmp_path):
 
 def test_user_defined_tokens_are_seen(tmp_path):
     types = [3, 3, 4] + [1] * (len(byte_tokens()) - 3)
-    tokenizer = Tokenizer(build_tokenizer(GGUFFile(tmp_path, _bpe_metadata(token_type=types), {})))
-    assert tokenizer.encode("a<|im_end|>") == [tokenizer.token_id("a"), 2]
-    assert tokenizer.decode([2]) == "<|im_end|>"
+    tokens = [*byte_tokens()[:2], "<|seen|>", *byte_tokens()[3:]]
+    table = _bpe_metadata(token_type=types, tokens=tokens, eos_token_id=0)
+    tokenizer = Tokenizer(build_tokenizer(GGUFFile(tmp_path, table, {})))
+    assert tokenizer.encode("a<|seen|>") == [tokenizer.token_id("a"), 2]
+    assert tokenizer.decode([2]) == "<|seen|>"
+
+
+@pytest.mark.parametrize("name", ["<|im_end|>", "</s>", "<end_of_turn>", "[EOT]", "<|return|>"])
+@pytest.mark.parametrize("kind", [3, 4])
+def test_what_ends_a_text_by_its_name_is_hidden_and_ends_it(tmp_path, name, kind):
+    """Also where a file has it as user-defined, and another one as its end, as conversions of chat models had it."""
+    types = [3, 3, kind] + [1] * (len(byte_tokens()) - 3)
+    tokens = [*byte_tokens()[:2], name, *byte_tokens()[3:]]
+    file = GGUFFile(tmp_path, _bpe_metadata(token_type=types, tokens=tokens, eos_token_id=0), {})
+    tokenizer = Tokenizer(build_tokenizer(file))
+    assert ending_ids(file)[-1] == 2
+    assert tokenizer.encode(f"a{name}") == [tokenizer.token_id("a"), 2]
+    assert tokenizer.decode([*tokenizer.encode("a"), 2]) == "a"
+
+
+def test_a_word_with_such_a_name_ends_nothing(tmp_path):
+    types = [3, 3, 1] + [1] * (len(byte_tokens()) - 3)
+    file = GGUFFile(tmp_path, _bpe_metadata(token_type=types, eos_token_id=0), {})
+    assert 2 not in ending_ids(file)
+    assert Tokenizer(build_tokenizer(file)).decode([2]) == "<|im_end|>"
+
+
+@pytest.mark.parametrize("kind", [1, 4])
+def test_the_named_end_is_a_special_token_of_whatever_type(tmp_path, kind):
+    types = [3, 3, kind] + [1] * (len(byte_tokens()) - 3)
+    tokens = [*byte_tokens()[:2], "<|fin|>", *byte_tokens()[3:]]
+    tokenizer = Tokenizer(build_tokenizer(GGUFFile(tmp_path, _bpe_metadata(token_type=types, tokens=tokens), {})))
+    assert tokenizer.encode("a<|fin|>") == [tokenizer.token_id("a"), 2]
+    assert tokenizer.decode([2]) == ""
+
+
+def test_sentence_piece_has_usual_ids_where_a_file_has_none(pieces, tmp_path):
+    """As llama.cpp has it; -1 says that there is none."""
+    absent = dict.fromkeys(("bos_token_id", "eos_token_id", "unknown_token_id"))
+    file = GGUFFile(tmp_path / "m.gguf", metadata(**absent), {})
+    assert [token_id(file, key) for key in ("bos", "eos", "unknown", "eot")] == [1, 2, 0, None]
+    assert tokenizer_of(tmp_path / "m.gguf", **absent).encode("hello") == pieces.encode("hello")
+    assert token_id(GGUFFile(tmp_path / "m.gguf", metadata(bos_token_id=-1), {}), "bos") is None
+
+
+def test_two_tokens_of_one_text_both_have_it():
+    from tokenizers import decoders, models
+
+    raw = Raw(models.Unigram([("<unk>", 0.0), ("a", -1.0), ("<unk>", -2.0), ("▁", -3.0)], unk_id=0))
+    raw.decoder = decoders.Metaspace()
+    tokenizer = Tokenizer(raw)
+    assert [tokenizer.token_bytes(i) for i in (0, 1, 2)] == [b"<unk>", b"a", b"<unk>"]
 
 
 @pytest.mark.parametrize(

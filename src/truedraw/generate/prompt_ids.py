@@ -22,6 +22,11 @@ def prompt_ids(prompt: Prompt, tokenizer: Tokenizer, engine: Engine) -> tuple[in
         raise BadPrompt("the prompt is empty; give at least one character or one token")
     for token in ids:
         if isinstance(token, bool) or not isinstance(token, Integral) or not 0 <= token < vocab:
+            if isinstance(prompt, str):
+                raise BadPrompt(
+                    f"the tokenizer makes {token} of the prompt, and the model has tokens 0 to {vocab - 1} "
+                    "alone; they do not belong together, fetch the model again"
+                )
             raise BadPrompt(f"the prompt holds {shown(token)}; give text, or token ids from 0 to {vocab - 1}")
     if len(ids) >= context:
         raise BadPrompt(

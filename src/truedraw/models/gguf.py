@@ -9,15 +9,11 @@ from truedraw.models.checkpoint import Checkpoint, TextParts
 from truedraw.models.fingerprint import fingerprint
 from truedraw.models.gguf_config import gguf_config
 from truedraw.models.gguf_file import GGUFFile, read_gguf
-from truedraw.models.gguf_tokenizer import build_tokenizer, check_tokenizer, describe_tokenizer, token_id
+from truedraw.models.gguf_tokenizer import build_tokenizer, check_tokenizer, describe_tokenizer, ending_ids, token_id
 from truedraw.models.gguf_weights import GGUFWeights
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
-ENDINGS = ("<|endoftext|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|end|>")
-"""Control tokens that end a text whatever the metadata say, as llama.cpp has it."""
-CONTROL = 3  # the token type of control tokens
 
 
 def open_gguf(name: str, path: Path) -> Checkpoint:
@@ -63,10 +59,6 @@ def _text(file: GGUFFile) -> TextParts:
 
 
 def _eos_ids(file: GGUFFile) -> tuple[int, ...]:
+    """Those that the metadata name, and those that end a text whatever they say."""
     named = [i for i in (token_id(file, kind) for kind in ("eos", "eot", "eom")) if i is not None]
-    tokens = file.metadata.get("tokenizer.ggml.tokens", [])
-    types = file.metadata.get("tokenizer.ggml.token_type", [])
-    known = [
-        i for i, (token, kind) in enumerate(zip(tokens, types, strict=False)) if kind == CONTROL and token in ENDINGS
-    ]
-    return tuple(dict.fromkeys(named + known))
+    return tuple(dict.fromkeys([*named, *ending_ids(file)]))

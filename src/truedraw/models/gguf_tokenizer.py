@@ -15,6 +15,15 @@ if TYPE_CHECKING:
 PREFIX = "tokenizer.ggml."
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED = 1, 2, 3, 4  # token types of the GGUF specification
 NONE = (-1, 0xFFFFFFFF)  # an id of no token, as some converters write it
+FRAMING = ("bos", "eos", "eot", "eom")  # tokens that begin and end texts
+NAMED = (*FRAMING, "unknown", "padding")  # tokens that have a field of their own
+PIECES = {"bos": 1, "eos": 2, "unknown": 0}  # of SentencePiece, where the file does not say
+ENDINGS = (
+    *("<|endoftext|>", "<|end_of_text|>", "<end_of_utterance>", "<｜end▁of▁sentence｜>", "</s>", "<eos>", "[EOS]"),
+    *("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<end_of_turn>", "<turn|>", "<EOT>", "_<EOT>", "[EOT]"),
+    *("<|return|>", "<|call|>", "<|calls|>", "<|flush|>", "<|tool_response>", "[e~["),
+)
+"""Control tokens and user-defined ones that end a text whatever the metadata say, as llama.cpp has it."""
 SWITCHES = ("add_bos_token", "add_eos_token", "add_space_prefix")
 SHAPES = {f"{PREFIX}model": str, f"{PREFIX}pre": str, f"{PREFIX}token_type": list, "tokenizer.chat_template": str} | {
     f"{PREFIX}{key}": bool for key in SWITCHES
@@ -47,7 +56,7 @@ def check_tokenizer(file: GGUFFile) -> None:
     types = fields.get("token_type", tokens)
     if len(types) != len(tokens):
         raise BadModelFile(f"{file.path}: {len(types)} types for {len(tokens)} tokens; fetch the file again")
-    for key in ("bos", "eos", "eot", "eom", "unknown", "padding"):
+    for key in NAMED:
         _token(fields, key, tokens)
 
 
@@ -118,17 +127,17 @@ def _bpe(fields: Fields, models: Any, vocabulary: dict[str, int], merges: list[t
 
 
 def _add_special(tokenizer: Tokenizer, fields: Fields) -> None:
-    """Control tokens are recognised in text and hidden in output; user-defined ones are only recognised."""
+    """Control tokens are recognised in text and hidden in output, and so are those that begin or end texts, whatever
+    type they have; other user-defined ones are only recognised."""
     from tokenizers import AddedToken
 
     tokens, types = _table(fields, "tokens", str), fields.get("token_type", [])
-    found = [
-        (token, kind) for token, kind in zip(tokens, types, strict=False) if kind in (UNKNOWN, CONTROL, USER_DEFINED)
-    ]
-    control = [AddedToken(token, normalized=False, special=True) for token, kind in found if kind != USER_DEFINED]
-    visible = [AddedToken(token, normalized=False) for token, kind in found if kind == USER_DEFINED]
-    tokenizer.add_special_tokens(control)
-    tokenizer.add_tokens(visible)
+    of_type = {kind: [i for i, each in enumerate(types) if each == kind] for kind in (UNKNOWN, CONTROL, USER_DEFINED)}
+    named = [i for i in (_id(fields, key, len(tokens)) for key in FRAMING) if i is not None]
+    control = {*of_type[UNKNOWN], *of_type[CONTROL], *named, *_ending_ids(tokens, types)}
+    visible = [i for i in of_type[USER_DEFINED] if i not in control]
+    tokenizer.add_special_tokens([AddedToken(tokens[i], normalized=False, special=True) for i in sorted(control)])
+    tokenizer.add_tokens([AddedToken(tokens[i], normalized=False) for i in visible])
 
 
 def _frame(tokenizer: Tokenizer, fields: Fields, adds_bos: bool) -> None:
@@ -160,8 +169,21 @@ def token_id(file: GGUFFile, key: str) -> int | None:
     return _id(_fields(file), key, len(file.metadata[f"{PREFIX}tokens"]))
 
 
+def ending_ids(file: GGUFFile) -> list[int]:
+    """Of the tokens that end a text by their name."""
+    fields = _fields(file)
+    return _ending_ids(_table(fields, "tokens", str), fields.get("token_type", []))
+
+
+def _ending_ids(tokens: list[str], types: list[int]) -> list[int]:
+    known = zip(tokens, types, strict=False)
+    return [i for i, (token, kind) in enumerate(known) if token in ENDINGS and kind in (CONTROL, USER_DEFINED)]
+
+
 def _id(fields: Fields, key: str, count: int) -> int | None:
     i = fields.get(f"{key}_token_id")
+    if i is None and fields.get("model") == "llama" and PIECES.get(key, count) < count:
+        return PIECES[key]
     if i is None or i in NONE or (key == "padding" and isinstance(i, int) and i >= count):
         return None  # a text that is never padded can do without
     if not isinstance(i, int) or not 0 <= i < count:

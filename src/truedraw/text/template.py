@@ -15,6 +15,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from truedraw.errors import BadInput
 from truedraw.text.characters import check_characters
 
+THOUGHTS = "reasoning_content", "thinking", "reasoning"  # names of one thing, the first one counts
 DEEPEST = 64  # levels of lists and objects in a message
 Clock = Callable[[], datetime]
 
@@ -58,7 +59,7 @@ class ChatTemplate:
             raise BadInput("the conversation is empty; give at least one message with role and content")
         given = {name: plain(value, name) for name, value in variables.items()}
         whole = [plain(message, f"message {i}") for i, message in enumerate(messages)]
-        told = [{key: value for key, value in message.items() if value is not None} for message in whole]
+        told = [_told(message) for message in whole]
         try:
             return self._rendered(given, told, whole)
         except Exception as error:  # a template can fail in any way, and it came with the model
@@ -98,6 +99,13 @@ def plain(value: Any, what: str, depth: int = 0) -> Any:
     if isinstance(value, list | tuple):
         return [plain(each, what, depth + 1) for each in value]
     raise BadInput(f"{what} holds {value!r:.60}; templates are given texts, numbers, lists and objects alone")
+
+
+def _told(message: Mapping[str, Any]) -> dict[str, Any]:
+    """What a template is shown, as in transformers 5: nothing that is null, and a thought by all its names."""
+    found = {key: value for key, value in message.items() if value is not None}
+    thought = next((found[name] for name in THOUGHTS if name in found), None)
+    return found if thought is None else {THOUGHTS[1]: thought, **found, THOUGHTS[0]: thought}
 
 
 def _why(error: Exception) -> str:
