@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from truedraw.cli.arriving import ArrivingLines, arriving, is_ready
 from truedraw.cli.flags import CountFlags, ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
 from truedraw.cli.record_files import STDOUT, FileFlags
 from truedraw.errors import BadFile, BadParameter
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from truedraw.generate.offline.done import Done
     from truedraw.generate.offline.lines import Defaults
     from truedraw.generate.speculation import Speculation
+
+Lines = BinaryIO | ArrivingLines
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +99,12 @@ def run_job(job: Job, output: OutputFlags) -> None:
     run.close(complete, {"model": job.model.model, "seed": job.seed})
 
 
-def run_lines_of(lines: BinaryIO, done: Done, defaults: Defaults, batch: Batch, emit: Emit) -> None:
+def run_lines_of(lines: Lines, done: Done, defaults: Defaults, batch: Batch, emit: Emit) -> None:
     """The lines that are not done."""
     from truedraw.generate.offline.batch import run_lines
     from truedraw.generate.offline.lines import numbered
 
-    run_lines(batch, done.remaining(numbered(lines)), defaults, emit)
+    run_lines(batch, done.remaining(numbered(lines)), defaults, emit, partial(is_ready, lines))
 
 
 def longest_result(model: Model, job: Job) -> int:
@@ -117,11 +120,11 @@ def defaults(model: Model, job: Job) -> Defaults:
     return Defaults(job.given, job.speculation, job.seed, model.chat_prompt, job.chat)
 
 
-def _look_ahead(lines: BinaryIO, done: Done) -> None:
+def _look_ahead(lines: Lines, done: Done) -> None:
     """What has changed since is said before the work, where the lines can be read twice; raises BadFile."""
     from truedraw.generate.offline.lines import numbered
 
-    if not done.count or not lines.seekable():
+    if not done.count or isinstance(lines, ArrivingLines) or not lines.seekable():
         return
     start = lines.tell()
     for _ in done.remaining(numbered(lines)):
@@ -131,17 +134,17 @@ def _look_ahead(lines: BinaryIO, done: Done) -> None:
 
 
 @contextmanager
-def _input(source: str) -> Iterator[BinaryIO]:
+def _input(source: str) -> Iterator[Lines]:
     """The lines, as bytes; raises BadFile."""
     if source == STDOUT:
-        yield sys.stdin.buffer
+        yield arriving(sys.stdin.buffer)
         return
     try:
         file = Path(source).open("rb")  # noqa: SIM115 - closed below; only opening it may fail in this way
     except OSError as error:
         raise BadFile(f"--input {source} cannot be read: {error.strerror}; give a file of JSON lines") from error
     with file:
-        yield file
+        yield arriving(file)
 
 
 def _num_lines(source: str) -> int | None:

@@ -153,17 +153,21 @@ NOT_OF_THE_PROMPT = (BadParameter, BadFile, UnknownModel, UnknownName, Unsupport
 
 
 def generate_many(
-    batch: Batch, requests: Iterable[Request], is_like_all: Callable[[Request], bool] = lambda _: False
+    batch: Batch,
+    requests: Iterable[Request],
+    is_like_all: Callable[[Request], bool] = lambda _: False,
+    is_ready: Callable[[], bool] = lambda: True,
 ) -> Iterator[tuple[Request, Result | TruedrawError]]:
     """Each request and what came of it, in order of completion; a bad one has its error beside it.
 
     Requests are asked for when they would begin soon. `is_like_all`: whether a request is to be sampled as the whole
-    run is. What is wrong about that is raised: it would be wrong about all that are left.
+    run is. What is wrong about that is raised: it would be wrong about all that are left. `is_ready`: whether the next
+    request is there; where it is not, it is waited for when nothing else is left to do.
     """
     source, asked, more = iter(requests), {}, True
     with batch:
         while more or batch.num_unfinished:
-            while more and batch.is_hungry:
+            while more and batch.is_hungry and (is_ready() or not batch.num_unfinished):
                 request = next(source, END)
                 if isinstance(request, End):
                     more = False

@@ -15,15 +15,19 @@ Emit = Callable[[dict[str, Any]], None]
 """Takes one record, when its line is done."""
 
 
-def run_lines(batch: Batch, lines: Iterable[Line], defaults: Defaults, emit: Emit) -> None:
+def run_lines(
+    batch: Batch, lines: Iterable[Line], defaults: Defaults, emit: Emit, is_ready: Callable[[], bool] = lambda: True
+) -> None:
     """Sample every line's prompt and hand over a record for each, whatever becomes of it; closes the batch.
 
-    Lines are read when their samples would begin soon, so the memory does not depend on their number. A record is
+    Lines are read when their samples would begin soon, so the memory does not depend on their number; is_ready:
+    whether the next one can be had without waiting, which stops nobody who is at work. A record is
     {"line": number, "digest": of the line, "id" or "custom_id" where the line has one} and then either
     Result.to_dict(), with the line's seed, or {"error": {"type", "message", "param"}}. Raises BadInput where a line
     that says nothing but its prompt could not be sampled, whatever its prompt: no such line could.
     """
-    for request, outcome in generate_many(batch, _requests(lines, defaults, emit), lambda asked: not asked.key.says):
+    requests = _requests(lines, defaults, emit)
+    for request, outcome in generate_many(batch, requests, lambda asked: not asked.key.says, is_ready):
         emit(record(request.key, outcome))
 
 
