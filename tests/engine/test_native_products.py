@@ -513,8 +513,9 @@ def factors_of(numbers: np.ndarray, steps: np.ndarray) -> np.ndarray:
     """[rows, FACTORS], see blocks.py."""
     quarters = numbers.reshape(len(numbers), 4, -1).sum(2, dtype=np.int32)
     halves = quarters.reshape(len(numbers), 2, 2).sum(2)
-    found = [steps, *(steps * halves.T), -ZERO * halves.sum(1), *(-SIX_ZERO * quarters.T)]
-    return np.stack(found, axis=1).astype(np.float32)
+    found = [steps, *(steps * halves.T), -ZERO * halves.sum(1)]
+    integers = (-SIX_ZERO * quarters).astype(np.int32).view(np.float32)
+    return np.concatenate([np.stack(found, axis=1).astype(np.float32), integers], axis=1)
 
 
 def added(name, codes, numbers, factors, scales, whole, scale=0) -> None:

@@ -181,6 +181,9 @@ def test_a_token_that_takes_a_megabyte_of_cache(tmp_path) -> None:
             },
             9,
         ),
+        ({"attention_layers": ["global", "local"], "window_size": 16}, 16),
+        ({"attention_types": [[["global", "local"], 1]], "window_size": 16}, 16),
+        ({"attention_layers": ["global", "global"], "window_size": 16}, CONFIG.context_length),
         ({"model_type": "mistral", "max_position_embeddings": 9000}, 4096),
         ({"model_type": "mistral", "max_position_embeddings": 9000, "sliding_window": None}, 9000),
     ],
@@ -191,6 +194,31 @@ def test_a_window_ends_the_context(plain, tmp_path, said, context) -> None:
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | said))
     assert open_checkpoint(folder).config.context_length == context
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"hidden_size": "n_embd", "num_attention_heads": "n_head", "num_hidden_layers": "n_layer"},
+        {"hidden_size": "d_model", "num_attention_heads": "attention_heads", "num_hidden_layers": "num_layers"},
+        {"max_position_embeddings": "n_positions"},
+        {"max_position_embeddings": "max_seq_len", "num_attention_heads": "n_heads"},
+    ],
+)
+def test_sizes_go_by_the_names_that_architectures_have_for_them(plain, tmp_path, names) -> None:
+    folder = copytree(plain, tmp_path / "m")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({names.get(key, key): value for key, value in config.items()}))
+    assert open_checkpoint(folder).config == open_checkpoint(plain).config
+
+
+def test_a_size_that_nothing_tells_is_named(plain, tmp_path) -> None:
+    folder = copytree(plain, tmp_path / "m")
+    config = json.loads((folder / "config.json").read_text())
+    del config["max_position_embeddings"]
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(BadModelFile, match="lacks max_position_embeddings, a positive whole number"):
+        open_checkpoint(folder)
 
 
 def changed(plain: Path, folder: Path, change) -> Path:

@@ -157,9 +157,9 @@ def notice_invariance(engine: Any) -> None:
     found = getattr(engine, "invariance", None)
     if found is not None and not found.holds:
         typer.echo(
-            "truedraw: notice: on this machine a token's probabilities depend a little on what else is computed with "
-            f"it (total variation up to {found.largest_tv:.1g}; {', '.join(found.differing)}): the same seed can give "
-            "another text with other drafts or in another batch; --numerics reference is slower and far closer",
+            "truedraw: notice: on this machine a token's probabilities from this model depend on what else is computed "
+            f"with it (total variation up to {found.largest_tv:.1g}; {', '.join(found.differing)}): the same seed can "
+            "give another text with other drafts or in another batch; --numerics reference is slower and far closer",
             err=True,
         )
 

@@ -91,7 +91,7 @@ class Generation(OnePlace):
         return self._pieces_as_they_come()
 
     def result(self) -> Result:
-        """The samples so far; those that have not ended are marked "interrupted"."""
+        """The samples so far; those that have not ended are marked "interrupted", also where `error` says why."""
         ended, rounds = self.ended, self._job.rounds[:]  # in this order: what has ended is whole
         choices = [self._choice(index, mine, ended) for index, mine in enumerate(self._by_sample(rounds))]
         rule, fault = self._job.parts.verifier, getattr(self._job.parts.drafter, "fault", None)

@@ -32,9 +32,15 @@ class Fields:
             if any(other != value[0] for other in value):
                 raise UnsupportedModel(f"{self.where}: {key} differs between layers; only uniform ones can be run")
             value = value[0]
+        if value is None:
+            raise BadModelFile(f"{self.where} lacks {self.prefix}{key}, a positive whole number")
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise BadModelFile(f"{self.where}: {self.prefix}{key} is {value!r}, not a positive whole number")
         return value
+
+    def named(self, *keys: str) -> str:
+        """The first of these names of one thing that is there; none: the first."""
+        return next((key for key in keys if self.get(key) is not None), keys[0])
 
     def number(self, key: str, default: float | None = None) -> float:
         """A finite number above zero."""

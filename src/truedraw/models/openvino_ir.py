@@ -18,6 +18,10 @@ from truedraw.models.huggingface_config import MISTRAL_WINDOW, TRAINED_LENGTH
 from truedraw.protocol import ModelConfig
 
 GRAPH, WEIGHTS = "openvino_model.xml", "openvino_model.bin"
+WIDTHS = "hidden_size", "n_embd", "d_model"  # as architectures call them, the usual name first
+HEADS = "num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads"
+LAYERS = "num_hidden_layers", "n_layer", "n_layers", "num_layers"
+LENGTHS = "max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx"
 BY_LENGTH = ("dynamic", "longrope", "su")
 """Rotary scalings that treat a text otherwise once it is longer than the model was first trained for."""
 
@@ -52,14 +56,14 @@ def ir_config(fields: Fields) -> ModelConfig:
     inner = fields.get("text_config")
     if isinstance(inner, dict):
         fields = Fields(fields.where, {**fields.values, **inner})
-    hidden, heads = fields.positive("hidden_size"), fields.positive("num_attention_heads")
+    hidden, heads, layers = (fields.positive(fields.named(*names)) for names in (WIDTHS, HEADS, LAYERS))
     return ModelConfig(
         architecture=str(fields.get("model_type", "unknown")),
         vocab_size=fields.positive("vocab_size"),
         context_length=_context_length(fields),
         hidden_size=hidden,
         intermediate_size=fields.positive("intermediate_size", hidden),
-        num_layers=fields.positive("num_hidden_layers"),
+        num_layers=layers,
         num_heads=heads,
         num_kv_heads=fields.positive("num_key_value_heads", heads),
         head_dim=fields.positive("head_dim", max(1, hidden // heads)),
@@ -74,7 +78,7 @@ def ir_config(fields: Fields) -> ModelConfig:
 
 def _context_length(fields: Fields) -> int:
     """Up to here all texts are treated alike, whatever becomes of a graph's own mask and of its rotary scaling."""
-    return min([fields.positive("max_position_embeddings"), *_masks_end(fields), *_scalings_begin(fields)])
+    return min([fields.positive(fields.named(*LENGTHS)), *_masks_end(fields), *_scalings_begin(fields)])
 
 
 def _masks_end(fields: Fields) -> Iterator[int]:
@@ -87,6 +91,8 @@ def _masks_end(fields: Fields) -> Iterator[int]:
         yield fields.positive("sliding_window", window)
     if (not kinds or "chunked_attention" in kinds) and fields.get("attention_chunk_size") is not None:
         yield fields.positive("attention_chunk_size")
+    if "local" in str([fields.get("attention_layers"), fields.get("attention_types")]):
+        yield fields.positive("window_size")
 
 
 def _scalings_begin(fields: Fields) -> Iterator[int]:

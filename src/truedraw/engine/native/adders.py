@@ -7,6 +7,7 @@ parts.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, NamedTuple
 
 from llvmlite import ir
@@ -86,15 +87,16 @@ def joined(builder: Any, brief: Any) -> Any:
     return _together(builder, halves)
 
 
-def sums_of_four(builder: Any, adder: Adder, codes: list[Any], numbers: list[Any]) -> Any:
-    """The sums of four quads of codes up to 63: of two of them they fit into 16 bits (4 * 63 * 127)."""
-    zero, halves = adder.brief([0] * adder.brief.count), []
-    for some in (range(4),) if adder.brief is SUMS else (range(2), range(2, 4)):
-        whole = zero
-        for number in some:
-            whole = adder.fours(builder, whole, codes[number], numbers[number])
-        halves.append(adder.whole(builder, whole))
-    return halves[0] if len(halves) == 1 else builder.add(*halves)
+def sums_of_four(builder: Any, adder: Adder, start: Any, codes: list[Any], numbers: list[Any]) -> Any:
+    """Sums + the products of four quads of codes up to 63, of which those of two fit into 16 bits (4 * 63 * 127)."""
+    if adder.brief is SUMS:
+        return reduce(lambda whole, pair: adder.fours(builder, whole, *pair), zip(codes, numbers, strict=True), start)
+    for some in (slice(2), slice(2, 4)):
+        brief = adder.brief([0] * adder.brief.count)
+        for pair in zip(codes[some], numbers[some], strict=True):
+            brief = adder.fours(builder, brief, *pair)
+        start = builder.add(start, adder.whole(builder, brief))
+    return start
 
 
 def one_by_one(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:

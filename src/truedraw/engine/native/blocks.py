@@ -28,7 +28,7 @@ ZERO = 128
 FACTORS = 8
 STEP, HALF, START, QUARTER = 0, 1, 3, 4
 """Of a block of a rounded row, beside its numbers, float32: what 1 of them stands for, that times their sum over each
-half of the block, and whole numbers: the sum of all times -ZERO, and of each quarter times -SIX_ZERO."""
+half of the block, and the sum of all times -ZERO; then by its bits an int32, each quarter's sum times -SIX_ZERO."""
 BESIDE = 32  # lanes of a tile whose codes of 4 bits stand together, quad by quad, before those of the others
 FINE = 2.0**-10  # of a row's largest: what scales and least values may lose as float16, which is twice what they do
 

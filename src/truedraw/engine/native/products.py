@@ -41,7 +41,7 @@ def round_row(row, size, numbers, factors):  # type: ignore[no-untyped-def]
                     number = np.int8(np.int32(np.rint(row[first + np.uint64(k)] * fine)))
                     numbers[first + np.uint64(k)] = number
                     some += np.int32(number)  # of what is kept, also where that is no number
-                factors[block, QUARTER + quarter] = np.float32(-SIX_ZERO * some)
+                factors[block, QUARTER + quarter] = single(np.int32(-SIX_ZERO * some))
                 total += some
             factors[block, HALF + half] = step * np.float32(total)
             whole += total

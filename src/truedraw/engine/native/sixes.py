@@ -1,7 +1,7 @@
 """One block of codes of 6 bits times rows of int8, see sums.py: each SHARES inputs have a scale, a small integer, and
 what these are multiplied with stands before them, see nested.py.
 
-A code of 6 bits has no sign; what that makes too much of is taken off as a whole number, which float32 holds.
+A code of 6 bits has no sign; sums begin with what that makes too much of.
 """
 
 from __future__ import annotations
@@ -40,12 +40,13 @@ GROUPS = SIZE // SHARES
 VECTORS = LANES // WIDE
 GROUP = VECTORS * THREE * LINE  # bytes of codes
 AHEAD = 4096  # bytes of codes, and a quarter of that of scales
+FEW = 3  # rows of which several vectors are at work: of more, numbers would not stay in registers
 SCALES = 80  # bytes of scales a group, in the mean, and some more
 
 
 def build(builder: Any, adder: Any, rows: int, given: Any) -> None:
     """Code for so many rows; `given`: sums.Given, adder: adders.Adder."""
-    near = fitting(VECTORS, 2 * rows, adder.room)
+    near = 1 if rows > FEW else fitting(VECTORS, rows + SHARES // QUAD, adder.room)  # sums of all rows, and codes
     for first in range(0, VECTORS, near):
         _vectors(builder, adder, rows, given, range(first, first + near))
 
@@ -59,12 +60,10 @@ def _vectors(builder: Any, adder: Any, rows: int, given: Any, vectors: range) ->
         if not vectors[0]:
             there = builder.gep(given.scales, [builder.mul(group, I64(SCALES))])
             ask(builder, there, AHEAD // 4, AHEAD // 4 + CACHE_LINE)
-        for place, vector in enumerate(vectors):
-            codes = _codes(builder, builder.gep(here, [I64(place * THREE * LINE)]))
-            scale = _small(builder, given.scales, group, vector)
-            for row, sums in enumerate(held):
-                found = _added(builder, adder, codes, scale, builder.load(sums[place]), given, group, row)
-                builder.store(found, sums[place])
+        codes = [_codes(builder, builder.gep(here, [I64(place * THREE * LINE)])) for place in range(len(vectors))]
+        scales = [_small(builder, given.scales, group, vector) for vector in vectors]
+        for row, sums in enumerate(held):
+            _add_group(builder, adder, list(zip(sums, codes, scales, strict=True)), given, group, row)
     for row, sums in enumerate(held):
         step = factor(builder, moved(builder, given.factors, given.gap, row), STEP)
         for place, vector in enumerate(vectors):
@@ -90,14 +89,16 @@ def _shifted(builder: Any, some: Any, by: int) -> Any:
     return builder.bitcast(builder.lshr(builder.bitcast(some, SHORTS), SHORTS([by] * SHORTS.count)), BYTES)
 
 
-def _added(builder: Any, adder: Any, codes: Any, scale: Any, total: Any, given: Any, group: Any, row: int) -> Any:
-    """total + scale times the products of SHARES inputs of a row."""
+def _add_group(builder: Any, adder: Any, vectors: Any, given: Any, group: Any, row: int) -> None:
+    """To the sums of a row scales times the products of SHARES inputs, of (sums, codes, scales) of some vectors."""
     line = moved(builder, given.numbers, given.stride, row)
     begin = builder.gep(line, [builder.mul(group, I64(SHARES))])
-    quads = [everywhere(builder, builder.gep(begin, [I64(number * QUAD)])) for number in range(len(codes))]
-    found = builder.sitofp(sums_of_four(builder, adder, codes, quads), SINGLES)
-    own = builder.gep(moved(builder, given.factors, given.gap, row), [group])
-    return fused(builder, scale, builder.fadd(found, factor(builder, own, QUARTER)), total)
+    quads = [everywhere(builder, builder.gep(begin, [I64(at)])) for at in range(0, SHARES, QUAD)]
+    factors = moved(builder, given.factors, given.gap, row)
+    start = everywhere(builder, builder.gep(factors, [builder.add(group, I64(QUARTER))]))
+    for sums, codes, scale in vectors:
+        found = builder.sitofp(sums_of_four(builder, adder, start, codes, quads), SINGLES)
+        builder.store(fused(builder, scale, found, builder.load(sums)), sums)
 
 
 def _small(builder: Any, scales: Any, group: Any, vector: int) -> Any:
