@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from errno import ENOSPC
+from errno import EACCES, EFBIG, ENOENT, ENOSPC
 from pathlib import Path
 from stat import S_IMODE
 from time import time
@@ -54,10 +54,19 @@ def test_a_full_disk_is_said_and_leaves_nothing(tmp_path) -> None:
     assert names(tmp_path) == []
 
 
+@pytest.mark.parametrize(("number", "hint"), [
+    (ENOSPC, "free some space or give"), (EFBIG, "raise the limit"), (ENOENT, "give a file in a folder that exists"),
+    (EACCES, "give another file"),
+])  # fmt: skip
+def test_what_to_do_fits_the_error(tmp_path, number, hint) -> None:
+    with pytest.raises(BadFile, match=f"; {hint}"), replacing(tmp_path / "a"):
+        raise OSError(number, os.strerror(number))
+
+
 @pytest.mark.parametrize("name", ["x" * 300, "there is/no such folder", ".", "/"])
 def test_names_that_cannot_be_written(tmp_path, monkeypatch, name) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(BadFile, match=r"cannot be written: .*; give another"), replacing(Path(name)) as fresh:
+    with pytest.raises(BadFile, match=r"cannot be written: .*; give a"), replacing(Path(name)) as fresh:
         fresh.write_text("text")
 
 

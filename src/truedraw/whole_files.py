@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,6 +15,10 @@ from time import time
 from truedraw.errors import BadFile
 
 LONGEST_STEM = 200  # bytes, of the 255 that a name may have nearly everywhere
+FULL = (errno.ENOSPC, errno.EDQUOT)
+ROOM, FOLDER = "free some space or give a file on another disk", "give a file in a folder that exists"
+HINTS = {**dict.fromkeys(FULL, ROOM), errno.EFBIG: "raise the limit on the size of a file (ulimit -f)"}
+HINTS |= dict.fromkeys((errno.ENOENT, errno.ENOTDIR), FOLDER)
 STALE_SECONDS = 3600.0  # since anything was written to a part: whoever wrote it was killed
 
 
@@ -21,23 +26,23 @@ def check_folder(path: Path, named: str) -> None:
     """Before the work whose result it is to hold; raises BadFile where no file could be written there."""
     if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
         raise BadFile(f"{named} cannot be written: give a file in a folder that exists and may be written to")
-    with _told(named, "give another file"):
+    with _told(named):
         check_kind(path, named)
 
 
 @contextmanager
-def replacing(path: Path, named: str = "", then: str = "give another file") -> Iterator[Path]:
+def replacing(path: Path, named: str = "", then: str = "") -> Iterator[Path]:
     """A path beside this one, to be written to; once that is on the disk it takes this one's place.
 
     Where it cannot be written, or something else is raised meanwhile, nothing of it stays and what was there is there
     still. A link stays one: the file that it leads to is replaced. Raises BadFile, which calls the file `named` and
-    says what to do `then`.
+    says what to do `then`, without one what fits the error.
     """
     named = named or str(path)
     with _told(named, then):
         check_kind(path, named)
         target = path.resolve()
-        _sweep(target)
+        sweep(target)
         fresh = target.with_name(f"{_stem(target)}.{os.getpid()}-{get_native_id()}.part")
         try:
             yield fresh
@@ -58,11 +63,12 @@ def keep_mode(target: Path, fresh: Path) -> None:
 
 
 @contextmanager
-def _told(named: str, then: str) -> Iterator[None]:
+def _told(named: str, then: str = "") -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise BadFile(f"{named} cannot be written: {error.strerror or error}; {then}") from error
+        hint = then or HINTS.get(error.errno or 0, "give another file")
+        raise BadFile(f"{named} cannot be written: {error.strerror or error}; {hint}") from error
 
 
 def check_kind(path: Path, named: str) -> None:
@@ -76,8 +82,8 @@ def _stem(target: Path) -> str:
     return os.fsencode(target.name)[:LONGEST_STEM].decode(errors="ignore")
 
 
-def _sweep(target: Path) -> None:
-    """What killed processes left."""
+def sweep(target: Path) -> None:
+    """Remove the parts of it that killed processes left."""
     for part in target.parent.glob(f"{escape(_stem(target))}.*.part"):
         with suppress(OSError):
             if time() - part.stat().st_mtime > STALE_SECONDS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
+from errno import ENOSPC
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -34,6 +35,15 @@ def path(tmp_path):
     file = tmp_path / "own.tdn"
     write_counts(file, count_ngrams(TEXTS, 3), ORIGIN)
     return file
+
+
+def test_a_full_disk_is_told_what_to_do(path, monkeypatch) -> None:
+    def full(_number):
+        raise OSError(ENOSPC, os.strerror(ENOSPC))
+
+    monkeypatch.setattr("truedraw.whole_files.os.fsync", full)
+    with pytest.raises(BadFile, match=r"No space left on device; free some space or give"):
+        write_counts(path, count_ngrams(TEXTS, 3), ORIGIN)
 
 
 def edited(path, **changes):

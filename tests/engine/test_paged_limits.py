@@ -291,8 +291,8 @@ def read_only(tmp_path, monkeypatch):
 def test_in_a_folder_that_may_not_be_written_to_weights_are_converted_for_now(read_only, tmp_path, cache):
     engine = tiny_engine(read_only)
     assert engine.not_kept == f"{read_only / 'converted'}: Permission denied"
+    assert os.name == "nt" or not list(tmp_path.glob("truedraw-*"))
     found = engine.forward([Work(engine.open(TEXT[:9]))])[0].logits.copy()
-    assert list(tmp_path.glob("truedraw-*"))
     engine.close()
     del engine
     gc.collect()

@@ -112,6 +112,16 @@ def test_a_table_with_another_number_is_not_believed(tmp_path, monkeypatch, key)
     assert len(written) == 1
 
 
+def test_a_file_in_place_of_a_conversion_is_replaced(tmp_path) -> None:
+    cache, checkpoint = tmp_path / "cache", model_file(tmp_path)
+    loaded(checkpoint, cache).close()
+    (index,) = cache.rglob(INDEX)
+    index.parent.rename(tmp_path / "gone")
+    index.parent.touch()
+    loaded(checkpoint, cache).close()
+    assert index.exists()
+
+
 def test_damage_behind_the_first_piece_is_seen(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(store, "PIECE_BYTES", 1 << 14)
     monkeypatch.setattr(store, "BLOCK_BYTES", 1 << 12)

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from truedraw.cli.models import app
 from truedraw.errors import UnknownModel
+from truedraw.models import open_checkpoint
 
 
 @pytest.fixture
@@ -52,7 +53,18 @@ def test_the_cache_has_an_environment_twin(tmp_path, monkeypatch):
     monkeypatch.setenv("TRUEDRAW_CACHE", str(tmp_path))
     folder = tmp_path / "models" / "org--name"
     folder.mkdir(parents=True)
+    assert "org/name" not in run("list").stdout
+    (folder / "config.json").write_text("{}")
     assert "org/name" in run("list").stdout
+
+
+def test_pull_says_on_stderr_what_was_fetched_anew(model, monkeypatch):
+    def told(name, *, notice, **options):
+        notice("config.json was fetched anew")
+        return open_checkpoint(name)
+
+    monkeypatch.setattr("truedraw.cli.models.open_checkpoint", told)
+    assert run("pull", model).stderr == "truedraw: notice: config.json was fetched anew\n"
 
 
 def test_pull_of_what_is_there_prints_its_path(model):

@@ -1,131 +1,17 @@
 """Names on the hub, against a stub of the hub on the loopback interface."""
 
-import hashlib
-import json
-import subprocess
-import sys
-import textwrap
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_models import random_tensors, tiny_config, write_folder
+from hub_stub import Hub, fetch
+from tiny_models import random_tensors, tiny_config
 
-import truedraw
 from truedraw.errors import PullError
 from truedraw.models import open_checkpoint
 from truedraw.models.hub import is_hub_name
 
 pytest.importorskip("huggingface_hub")
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
-
-
-class Hub(BaseHTTPRequestHandler):
-    """Serves org/tiny; org/gated is gated; everything else does not exist."""
-
-    folder: Path
-    log: list
-    broken: set
-
-    def do_HEAD(self):
-        self.answer(body=False)
-
-    def do_GET(self):
-        self.answer(body=True)
-
-    def answer(self, body):
-        path = self.path.partition("?")[0]
-        self.log.append(path)
-        if path.startswith("/api/models/org/tiny/tree/"):
-            self.send(json.dumps([self.listed(f) for f in self.files()]).encode(), body, "application/json")
-        elif path.startswith("/api/models/org/tiny"):
-            siblings = [{"rfilename": file.name} for file in self.files()]
-            listing = {"_id": "1", "id": "org/tiny", "modelId": "org/tiny", "sha": COMMIT, "siblings": siblings}
-            self.send(json.dumps(listing).encode(), body, "application/json")
-        elif path.startswith("/org/tiny/resolve/"):
-            self.send(
-                (self.folder / path.rpartition("/")[2]).read_bytes(),
-                body,
-                broken=path.rpartition("/")[2] in self.broken,
-            )
-        else:
-            self.refuse("GatedRepo" if "gated" in path else "RepoNotFound", 403 if "gated" in path else 404)
-
-    def files(self):
-        return sorted(self.folder.iterdir())
-
-    def listed(self, file):
-        data = file.read_bytes()
-        oid = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
-        return {"type": "file", "oid": oid, "size": len(data), "path": file.name}
-
-    def send(self, data, body, kind="application/octet-stream", broken=False):
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
-        self.send_header("ETag", f'"{hashlib.sha1(data).hexdigest()}"')
-        self.send_header("X-Repo-Commit", COMMIT)
-        self.end_headers()
-        if body:
-            self.wfile.write(data[: len(data) // 2] if broken else data)
-
-    def refuse(self, code, status):
-        self.send_response(status)
-        self.send_header("X-Error-Code", code)
-        self.send_header("X-Error-Message", code)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *args):
-        pass
-
-
-@pytest.fixture
-def hub(tmp_path):
-    config = tiny_config("qwen2")
-    Hub.folder = write_folder(tmp_path / "served", config, random_tensors(config))
-    (Hub.folder / "README.md").write_text("not needed")
-    Hub.log, Hub.broken = [], set()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def fetch(endpoint, name, cache, prepare="", options=""):
-    """In a process of its own: huggingface_hub reads its settings from the environment when it is imported."""
-    code = f"""
-        import sys
-        from pathlib import Path
-        {prepare}
-        from truedraw.errors import TruedrawError
-        from truedraw.models import open_checkpoint
-        seen = []
-        try:
-            how = dict(cache=Path({str(cache)!r}), progress=lambda *step: seen.append(step), {options})
-            found = open_checkpoint({name!r}, **how)
-            print("found", found.path, found.kind, max((done for _, done, _ in seen), default=0))
-        except TruedrawError as error:
-            print(type(error).__name__, error)
-    """
-    surroundings = {
-        "HF_ENDPOINT": endpoint,
-        "HF_HOME": str(cache / "home"),
-        "HF_HUB_DISABLE_XET": "1",
-        "NO_PROXY": "*",
-        "PATH": "",
-        "PYTHONPATH": str(Path(truedraw.__file__).parents[1]),
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], env=surroundings, capture_output=True, text=True, check=False
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.stdout.strip().splitlines()[-1], done.stderr
 
 
 def test_a_model_is_fetched_once_and_opens(hub, tmp_path):

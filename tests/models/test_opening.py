@@ -31,6 +31,12 @@ def test_paths_that_do_not_exist(name):
         open_checkpoint(name)
 
 
+@pytest.mark.parametrize("name", ["org/x@main", "org/x:Q4_0", "org/x/file.gguf", "https://huggingface.co/org/x"])
+def test_what_names_more_than_a_model_on_the_hub_is_told_what_a_name_is(name):
+    with pytest.raises(BadFile, match="on the hub is org/name, with no revision and no file"):
+        open_checkpoint(name)
+
+
 @pytest.mark.parametrize("name", ["", "  "])
 def test_no_name_at_all(name):
     with pytest.raises(UnknownModel, match="name is empty; the catalogue has smollm2-135m"):

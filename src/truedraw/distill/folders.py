@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from truedraw.draft.eagle.card import CARD, FORMAT
 from truedraw.errors import BadFile
+from truedraw.sampling.values import parsed
 from truedraw.whole_files import STALE_SECONDS, to_disk
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"  # what others read of it
@@ -75,7 +76,7 @@ def _left(folder: Path, what: str) -> list[Path]:
 def is_ours(folder: Path, kind: str) -> bool:
     """Whether `truedraw train draft` wrote the folder."""
     try:
-        found = json.loads((folder / CARD).read_text("utf-8"))
+        found = parsed((folder / CARD).read_bytes())
     except (OSError, ValueError):
         return False
     return isinstance(found, dict) and found.get(FORMAT) == kind

@@ -59,7 +59,7 @@ def write_counts(path: Path, counts: NgramCounts, origin: Origin) -> None:
     """Whole or not at all; raises BadFile where it cannot be written."""
     columns = [np.ascontiguousarray(each, COLUMN) for each in (counts.tokens, counts.counts, counts.begins)]
     header = _header(counts, origin, [column.nbytes for column in columns], _checksum(columns))
-    with replacing(path, then="give a file in a folder that exists") as fresh, fresh.open("wb") as file:
+    with replacing(path) as fresh, fresh.open("wb") as file:
         file.write(header)
         for column in columns:
             file.write(column.data)

@@ -7,10 +7,14 @@ import os
 from pathlib import Path
 from typing import Any
 
+from truedraw.models.cache import remove
+from truedraw.sampling.values import parsed
+from truedraw.whole_files import sweep
+
 
 def read_record(file: Path) -> Any:
     """Raises OSError where there is none, ValueError where it is damaged."""
-    return json.loads(file.read_text(encoding="utf-8"))
+    return parsed(file.read_bytes())
 
 
 def write_record(file: Path, values: Any) -> None:
@@ -18,10 +22,13 @@ def write_record(file: Path, values: Any) -> None:
     fresh = file.with_name(f"{file.name}.{os.getpid()}.part")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
+        sweep(file)
         fresh.write_text(json.dumps(values), encoding="utf-8")
+        if file.is_dir():
+            remove(file)
         fresh.replace(file)
     except OSError:
-        _remove(fresh)
+        remove(fresh)
 
 
 def drop_record(file: Path, min_age_seconds: float, now: float) -> None:
@@ -31,11 +38,4 @@ def drop_record(file: Path, min_age_seconds: float, now: float) -> None:
     except OSError:
         return
     if not 0 <= age < min_age_seconds:
-        _remove(file)
-
-
-def _remove(file: Path) -> None:
-    try:
-        file.unlink(missing_ok=True)
-    except OSError:  # a folder that cannot be written
-        return
+        remove(file)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import errno
 import shutil
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from truedraw.errors import PullError
+from truedraw.whole_files import FULL
 
 STAGING = ".staging"  # unfinished work; nothing in it is ever read
-FULL = (errno.ENOSPC, errno.EDQUOT)
+PART = ".part"  # behind the name of such work
 RETRY_SECONDS = 0.5  # between two looks at a lock on systems that cannot wait for one
 
 
@@ -35,24 +37,50 @@ def folder_name(name: str) -> str:
     return name.replace("/", "--")
 
 
+def is_fetched(folder: Path) -> bool:
+    """Whether it is a folder that holds something, or that nobody may look into."""
+    try:
+        return folder.is_dir() and any(folder.iterdir())
+    except OSError:
+        return True
+
+
+def remove(path: Path) -> None:
+    """A file, or a folder with all that is in it; what cannot be removed stays."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+        return
+    with suppress(OSError):
+        path.unlink()
+
+
 @contextmanager
 def staging(models: Path, name: str) -> Iterator[Path]:
     """An empty folder for unfinished work on one model, under a lock that only one process holds.
 
-    Whoever gets the lock sweeps away what an interrupted process left. The folder is gone
+    Whoever gets the lock sweeps away what interrupted processes left, of this name and of others. The folder is gone
     afterwards, whatever happens.
     """
     corner = models / STAGING
     corner.mkdir(parents=True, exist_ok=True)
     with (corner / f"{folder_name(name)}.lock").open("a+b") as lock:
         _wait_for(lock)
-        folder = corner / f"{folder_name(name)}.part"  # this name's alone, as the lock is
-        shutil.rmtree(folder, ignore_errors=True)
+        folder = corner / f"{folder_name(name)}{PART}"  # this name's alone, as the lock is
+        remove(folder)
+        _sweep(corner)
         folder.mkdir()
         try:
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove(folder)
+
+
+def _sweep(corner: Path) -> None:
+    """Remove the work whose lock nobody holds; the lock is held meanwhile."""
+    for part in corner.glob(f"*{PART}"):
+        with suppress(OSError), part.with_suffix(".lock").open("a+b") as lock:
+            if _is_free(lock):
+                remove(part)
 
 
 @contextmanager
@@ -85,21 +113,32 @@ def _wait_for(lock: IO[bytes]) -> None:
     try:
         import fcntl
     except ImportError:
-        _wait_for_on_windows(lock)
+        while not _is_free_on_windows(lock):
+            time.sleep(RETRY_SECONDS)
     else:
         fcntl.flock(lock, fcntl.LOCK_EX)
 
 
-def _wait_for_on_windows(lock: IO[bytes]) -> None:
+def _is_free(lock: IO[bytes]) -> bool:
+    """Whether nobody else holds the lock; then it is held until the file is closed."""
+    try:
+        import fcntl
+    except ImportError:
+        return _is_free_on_windows(lock)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _is_free_on_windows(lock: IO[bytes]) -> bool:
     import importlib
-    import time
 
     msvcrt = importlib.import_module("msvcrt")
-    while True:
-        lock.seek(0)
-        try:
-            msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            time.sleep(RETRY_SECONDS)
-        else:
-            return
+    lock.seek(0)
+    try:
+        msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)
+    except OSError:
+        return False
+    return True

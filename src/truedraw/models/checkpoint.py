@@ -19,6 +19,10 @@ Progress = Callable[[str, int, int | None], None]
 """Called with (what is happening, units done, units in all or None): bytes while fetching and verifying."""
 
 
+class LacksWeights(BadModelFile):
+    """The weights of a folder are not there; its settings and its text were found good before."""
+
+
 @dataclass(frozen=True, slots=True)
 class TextParts:
     """What a checkpoint says of its text: the tokenizer, the special tokens, the chat template."""

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from truedraw.models.cache import STAGING, folder_name, models_folder
+from truedraw.models.cache import STAGING, folder_name, is_fetched, models_folder
 from truedraw.models.catalogue import CATALOGUE
 from truedraw.models.checkpoint import Checkpoint
 from truedraw.models.layout import num_parameters
@@ -54,7 +54,7 @@ def known_models(cache: Path | None = None) -> list[dict[str, Any]]:
 def _hub_folders(cache: Path | None) -> list[Path]:
     own = {folder_name(name) for name in CATALOGUE} | {STAGING}
     models = models_folder(cache)
-    return sorted(path for path in models.glob("*") if path.is_dir() and path.name not in own)
+    return sorted(path for path in models.glob("*") if path.name not in own and is_fetched(path))
 
 
 def _fetched(folder: Path) -> dict[str, Any]:

@@ -1,31 +1,35 @@
-"""Fetching "org/name" from the hub with huggingface_hub, an optional extra."""
+"""Models by their names on the hub, "org/name", in the cache."""
 
 from __future__ import annotations
 
-import errno
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from io import StringIO
+from collections.abc import Callable
 from pathlib import Path
-from socket import gaierror
-from ssl import SSLError
-from typing import Any
+from typing import NamedTuple, TypeVar
 
-from truedraw.errors import BadModelFile, PullError, TruedrawError, UnknownModel, UnsupportedModel
-from truedraw.models.cache import FULL, disk_errors, folder_name, models_folder, staging
+from truedraw.errors import BadModelFile, TruedrawError, UnsupportedModel
+from truedraw.models.cache import STAGING, disk_errors, folder_name, is_fetched, models_folder, remove, staging
 from truedraw.models.checkpoint import Progress
-from truedraw.models.openvino_ir import GRAPH
-from truedraw.models.pull import silent
-from truedraw.models.sums import has_its_sums, keep_others, write_sums
+from truedraw.models.hub_client import fetch, listed
+from truedraw.models.pull import require_room, silent
+from truedraw.models.sums import changed_files, keep_others, write_sums
 
-WANTED = ("*.json", "*.jinja", "*.safetensors", "openvino_model.xml", "openvino_model.bin")
-UNWANTED = ("*/*",)  # other formats and experiments live in subfolders
-WEIGHTS = re.compile(r"^[^/]+\.safetensors$|^openvino_model\.bin$")
-SHOWN = 4  # names of files in a message
-MAX_REASON = 300  # characters of an error from below that a message repeats
-OF_THE_DISK = (*FULL, errno.EROFS, errno.EACCES, errno.EIO, errno.EFBIG, errno.ENAMETOOLONG)
-NEVER = 1e9  # seconds between two drawings of a bar that nobody sees
+T = TypeVar("T")
+Check = Callable[[Path], object]
+"""Opens a folder, and raises what is wrong with it."""
+Notice = Callable[[str], object]
+"""Is told what somebody would want to know who does not look."""
+
+
+class Checks(NamedTuple):
+    """Of a folder that is being fetched."""
+
+    settings: Check  # before its weights are there
+    whole: Check  # before it counts as fetched
+
+
+def unheard(_said: str) -> None:
+    """A notice that nobody reads."""
 
 
 def is_hub_name(name: str) -> bool:
@@ -36,123 +40,85 @@ def is_hub_name(name: str) -> bool:
 def pulled_folder(name: str, cache: Path | None = None) -> Path | None:
     """The model's folder where it is in the cache already."""
     folder = models_folder(cache) / folder_name(name)
-    return folder if folder.is_dir() else None
+    return folder if is_fetched(folder) else None
 
 
 def pull_from_hub(
-    name: str, *, check: Callable[[Path], object], cache: Path | None = None, progress: Progress | None = None,
-    verify: bool = False,
+    name: str, checks: Checks, *, cache: Path | None = None, progress: Progress | None = None, verify: bool = False,
+    notice: Notice = unheard,
 ) -> Path:  # fmt: skip
     """Fetch a model unless it is there, `verify`: and can be opened; returns its folder.
 
-    `check` opens the folder before it counts as fetched and raises what is wrong with it. Raises PullError
-    and UnknownModel; nothing half is left.
+    `notice` is told which files were there and not as they had been fetched. Raises PullError and UnknownModel;
+    nothing half is left.
     """
     models = models_folder(cache)
+    home, old = models / folder_name(name), models / STAGING / f"{folder_name(name)}.old"
     with disk_errors(name, models), staging(models, name) as work:
-        found = pulled_folder(name, cache)
-        if found is None or (verify and _is_damaged(found, check)):
+        _restore(home, old)
+        if not is_fetched(home) or (verify and _is_damaged(home, checks.whole)):
             folder = work / "model"
-            _download(name, folder, progress or silent)
-            _check(name, folder, check)
+            _download(name, folder, checks, progress or silent)
             write_sums(folder)
-            if found is not None:
-                keep_others(found, folder)
-                found.replace(work / "damaged")
-            found = folder.replace(models / folder_name(name))
-        return found
+            said = _keep_others(home, folder) if is_fetched(home) else ""
+            _put_in_place(folder, home, old)
+            if said:
+                notice(f"{name}: {said}")
+        return home
 
 
-def _is_damaged(folder: Path, check: Callable[[Path], object]) -> bool:
+def _is_damaged(folder: Path, check: Check) -> bool:
     try:
         check(folder)
     except TruedrawError:  # it was none when it was fetched
         return True
-    return not has_its_sums(folder)
+    return changed_files(folder) != []
 
 
-def _check(name: str, folder: Path, check: Callable[[Path], object]) -> None:
+def _download(name: str, folder: Path, checks: Checks, tell: Progress) -> None:
+    """The weights once nothing can be said against the rest."""
+    there = listed(name)
+    there.check_kind(name)
+    fetch(name, there.commit, there.settings(), folder, tell)
+    _check(name, folder, checks.settings)
+    weights = _check(name, folder, there.weights)
+    require_room(name, sum(there.sizes[each] for each in weights), folder)
+    fetch(name, there.commit, weights, folder, tell)
+    _check(name, folder, checks.whole)
+
+
+def _check(name: str, folder: Path, check: Callable[[Path], T]) -> T:
     """What is wrong is said of the model's name: the folder is ours, and gone by then."""
     try:
-        check(folder)
+        return check(folder)
     except (BadModelFile, UnsupportedModel) as error:
         raise type(error)(str(error).replace(str(folder), name)) from error
 
 
-def _download(name: str, folder: Path, tell: Progress) -> None:
-    try:
-        import huggingface_hub
-        from huggingface_hub import errors
-    except ImportError:
-        raise PullError(f"{name} is a name on the hub, which needs an extra: pip install 'truedraw[hub]'") from None
-    with _told(name, errors):
-        files = [each.rfilename for each in huggingface_hub.HfApi().model_info(name).siblings or ()]
-    _check_kind(name, files)
-    with _told(name, errors):
-        huggingface_hub.snapshot_download(
-            name,
-            local_dir=folder,
-            allow_patterns=list(WANTED),
-            ignore_patterns=list(UNWANTED),
-            tqdm_class=_bars(f"fetching {name}", tell),
-        )
-
-
-@contextmanager
-def _told(name: str, errors: Any) -> Iterator[None]:
-    """What huggingface_hub raises, its own `errors` among it, as PullError and UnknownModel."""
-    try:
-        yield
-    except errors.GatedRepoError as error:
-        raise PullError(f"{name} is gated: accept its terms on the hub, then log in with `hf auth login`") from error
-    except errors.RepositoryNotFoundError as error:
-        raise UnknownModel(f"the hub has no model {name!r}, or none that you may see; check the spelling") from error
-    except OSError as error:
-        if error.errno in OF_THE_DISK and not isinstance(error, gaierror | SSLError):
-            raise
-        raise _not_fetched(name, error) from error
-    except Exception as error:  # of whatever huggingface_hub speaks HTTP with
-        raise _not_fetched(name, error) from error
-
-
-def _check_kind(name: str, files: Sequence[str]) -> None:
-    """Raises UnsupportedModel, before anything is fetched, for a model that no engine here could open."""
-    if any(file in files for file in (GRAPH, "config.json")) and any(map(WEIGHTS.search, files)):
-        return
-    packed = [file for file in files if file.endswith(".gguf")]
-    if packed:
-        raise UnsupportedModel(
-            f"{name} holds GGUF files ({', '.join(packed[:SHOWN])}{', ...' if len(packed) > SHOWN else ''}); fetch one "
-            f"with `hf download {name} FILE --local-dir .` and give its path"
-        )
-    raise UnsupportedModel(
-        f"{name} holds neither config.json with *.safetensors nor an OpenVINO IR; a model whose weights are pickles is "
-        "not read: save it with safe_serialization=True, or choose another"
+def _keep_others(home: Path, folder: Path) -> str:
+    """What becomes of the files there that are no longer as they were fetched, in words."""
+    changed = changed_files(home) or []
+    kept = keep_others(home, folder, changed)
+    if not changed:
+        return ""
+    return f"fetched anew, for it was not as it had been fetched: {', '.join(changed)}" + (
+        f"; what it held is kept in {', '.join(kept)}" if kept else ""
     )
 
 
-def _not_fetched(name: str, error: Exception) -> PullError:
-    return PullError(f"{name} could not be fetched from the hub: {_in_one_line(error)}")
+def _put_in_place(folder: Path, home: Path, old: Path) -> None:
+    """What is there waits as `old` until the new one is there; see `_restore`."""
+    if is_fetched(home):
+        home.rename(old)
+    else:
+        remove(home)
+    folder.rename(home)
+    remove(old)
 
 
-def _in_one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:MAX_REASON] or type(error).__name__
-
-
-def _bars(what: str, tell: Progress) -> type[Any]:
-    """A progress bar class for huggingface_hub that draws nothing and reports bytes."""
-    from huggingface_hub.utils import tqdm
-
-    class Bar(tqdm):  # type: ignore[misc]
-        def __init__(self, *args: Any, **settings: Any) -> None:
-            self.counts_bytes = settings.get("unit") == "B"
-            self.done = int(settings.get("initial") or 0)
-            super().__init__(*args, **{**settings, "file": StringIO(), "mininterval": NEVER})
-
-        def update(self, n: float | None = 1) -> None:
-            self.done += int(n or 0)
-            super().update(n)
-            if self.counts_bytes:
-                tell(what, self.done, int(self.total) if self.total else None)
-
-    return Bar
+def _restore(home: Path, old: Path) -> None:
+    """What a process left that was killed while it put one folder in place of another."""
+    if old.is_dir() and not is_fetched(home):
+        remove(home)
+        old.rename(home)
+    remove(old)

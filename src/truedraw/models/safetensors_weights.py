@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.errors import BadModelFile
+from truedraw.models.checkpoint import LacksWeights
 from truedraw.models.fields import read_json
 from truedraw.models.layout import EMBEDDING, HEAD, check_tensors
 from truedraw.models.safetensors_file import StoredTensor, check_length, read_header
@@ -75,22 +76,27 @@ class SafetensorsWeights:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The one that holds everything, else those that the index names, else every *.safetensors; raises BadModelFile.
-
-    So does transformers: what else lies beside them (adapters, the same weights for another program) is no part of it.
-    """
-    if (folder / WHOLE).exists():
-        files = [folder / WHOLE]
-    elif (folder / INDEX).exists():
-        files = [folder / name for name in sorted(_indexed(folder / INDEX))]
-    else:
-        files = sorted(folder.glob("*.safetensors"))
+    """See `weight_names`; raises BadModelFile, LacksWeights where one is not there."""
+    files = [folder / name for name in weight_names(folder, [file.name for file in folder.glob("*")])]
     if not files:
-        raise BadModelFile(f"{folder} holds no *.safetensors; save the model with safe_serialization=True")
+        raise LacksWeights(f"{folder} holds no *.safetensors; save the model with safe_serialization=True")
     for path in files:
         if not path.is_file():
-            raise BadModelFile(f"{folder} lacks {path.name}, which {INDEX} or a link names; fetch it again")
+            raise LacksWeights(f"{folder} lacks {path.name}, which {INDEX} or a link names; fetch it again")
     return files
+
+
+def weight_names(folder: Path, names: Collection[str]) -> list[str]:
+    """Of these names the one that holds everything, else those of the folder's index, else every *.safetensors.
+
+    So does transformers: what else lies beside them (adapters, the same weights for another program) is no part of it.
+    Raises BadModelFile for an index that is none.
+    """
+    if WHOLE in names:
+        return [WHOLE]
+    if INDEX in names:
+        return sorted(_indexed(folder / INDEX))
+    return sorted(name for name in names if name.endswith(".safetensors"))
 
 
 def _weight_map(index: Path) -> dict[str, Any]:

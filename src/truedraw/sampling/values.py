@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -70,6 +71,14 @@ def shown(value: object) -> str:
     except ValueError:
         return "a number of thousands of digits"
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
+
+
+def parsed(text: str | bytes) -> Any:
+    """What JSON says; raises ValueError, also where it is nested too deeply."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError(not_json(error)) from error
 
 
 def not_json(error: Exception) -> str:

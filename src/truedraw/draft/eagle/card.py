@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from truedraw.errors import BadFile
+from truedraw.sampling.values import parsed
 
 CARD, FORMAT, KIND = "training.json", "format", "truedraw eagle draft"
 
@@ -13,7 +13,7 @@ CARD, FORMAT, KIND = "training.json", "format", "truedraw eagle draft"
 def tokenizer_of(folder: Path) -> str | None:
     """The fingerprint of the tokenizer that a draft was trained for; None where nothing says so. Raises BadFile."""
     try:
-        found = json.loads((folder / CARD).read_text("utf-8"))
+        found = parsed((folder / CARD).read_bytes())
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:

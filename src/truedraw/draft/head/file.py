@@ -126,7 +126,7 @@ def write_arrays(path: Path, card: Card, arrays: Mapping[str, NDArray[Any]]) -> 
     """Whole or not at all, the same bytes for the same numbers. Raises BadFile where it cannot be written."""
     from safetensors.numpy import save
 
-    with replacing(path, then="give a file in a folder that exists") as fresh:
+    with replacing(path) as fresh:
         fresh.write_bytes(ordered(save(dict(arrays), metadata=card.to_metadata())))
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from truedraw.models.cache import staging
+from truedraw.sampling.values import parsed
 
 INDEX = "index.json"
 ORIGIN = "origin"  # in an index
@@ -36,7 +36,7 @@ def drop_replaced(folder: Path, key: str, origin: Origin) -> None:
 def _is_replaced(index: Path, origin: Origin) -> bool:
     """False for an index that cannot be read, or does not say what it is of."""
     try:
-        found = Origin(**json.loads(index.read_text())[ORIGIN])
+        found = Origin(**parsed(index.read_bytes())[ORIGIN])
         same = found.path == origin.path and found.policy in (origin.policy, origin.policy.partition(" ")[0])
         return same and found.version <= origin.version
     except (OSError, ValueError, KeyError, TypeError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import weakref
 import zlib
 from collections.abc import Callable
@@ -19,7 +18,8 @@ from truedraw.engine.constants.mapped import DATA, MappedConstants
 from truedraw.engine.constants.replaced import INDEX, ORIGIN, Origin, drop_replaced
 from truedraw.engine.constants.writing import Writing
 from truedraw.errors import EngineError
-from truedraw.models.cache import disk_hint, is_read_only, staging
+from truedraw.models.cache import disk_hint, is_read_only, remove, staging
+from truedraw.sampling.values import parsed
 
 BLOCK_BYTES, PIECE_BYTES = 1 << 20, 1 << 25
 Write = Callable[[Writing], None]
@@ -54,33 +54,38 @@ def _stored(folder: Path, key: str, write: Write, origin: Origin) -> MappedConst
     with staging(folder, key) as corner:
         if not whole(entry):  # another process may have been faster
             _write(corner / key, write, origin)
-            shutil.rmtree(entry, ignore_errors=True)
+            remove(entry)
             os.replace(corner / key, entry)
         return MappedConstants(entry)
 
 
 def _for_now(write: Write, origin: Origin, why: str) -> MappedConstants:
-    """Constants in a temporary folder, which goes with them; raises EngineError."""
+    """Constants in a temporary folder, gone once they are mapped, or with them where a mapped file must stay.
+
+    Raises EngineError.
+    """
     corner = Path(mkdtemp(prefix="truedraw-"))
     try:
         _write(corner / "entry", write, origin)
         constants = MappedConstants(corner / "entry")
     except BaseException as error:
-        shutil.rmtree(corner, ignore_errors=True)
+        remove(corner)
         if not isinstance(error, OSError):
             raise
         raise EngineError(
             f"the converted weights could not be stored, neither in {why} nor in {corner}: {disk_hint(error)}"
         ) from error
     constants.not_kept = why
-    weakref.finalize(constants, shutil.rmtree, corner, ignore_errors=True)
+    remove(corner)
+    if corner.exists():
+        weakref.finalize(constants, remove, corner)
     return constants
 
 
 def whole(entry: Path) -> bool:
     """Whether the data are what was once written there; a second for 1.5 GB."""
     try:
-        index, data = json.loads((entry / INDEX).read_text()), entry / DATA
+        index, data = parsed((entry / INDEX).read_bytes()), entry / DATA
         return bool(
             index["table"] == _table(index["arrays"])
             and (index["bytes"], index["sums"]) == (data.stat().st_size, _sums(data))

@@ -21,7 +21,7 @@ class KeptCosts:
         """None where there is no record, or a damaged one."""
         try:
             return [_checked(each) for each in _listed(read_record(self._file))]
-        except (OSError, ValueError, TypeError, OverflowError, RecursionError):
+        except (OSError, ValueError, TypeError, OverflowError):
             return []
 
     def write(self, costs: Seq[DraftCost]) -> None:

@@ -21,22 +21,24 @@ LIMITS = ("max_position_embeddings", "max_seq_len", "max_target_positions")  # a
 
 
 def open_folder(name: str, folder: Path) -> Checkpoint:
-    """Read the settings; the weights stay where they are.
+    """Read the settings; the weights stay where they are, and are looked for last, see LacksWeights.
 
     Raises BadModelFile, UnsupportedModel, and BadParameter where transformers is not installed.
     """
     values = read_json(folder / "config.json")
-    files, sizes = [*weight_files(folder), folder / "config.json"], _sizes(folder)
+    sizes = _sizes(folder)
+    text, defaults = folder_text(folder, values, sizes.vocab_size), sampling_defaults(folder)
+    files = [*weight_files(folder), folder / "config.json"]
     return Checkpoint(
         name=name,
         path=folder,
         kind="huggingface",
         config=sizes,
         weights=None,
-        text=folder_text(folder, values, sizes.vocab_size),
+        text=text,
         fingerprint=fingerprint(files),
         size_bytes=sum(file.stat().st_size for file in files),
-        sampling_defaults=sampling_defaults(folder),
+        sampling_defaults=defaults,
         licence=values.get("license"),
     )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from truedraw.errors import BadFile
+from truedraw.sampling.values import parsed
 from truedraw.whole_files import replacing
 
 SUFFIX = ".settings.json"
@@ -57,7 +58,7 @@ def read(path: Path) -> dict[str, Any] | None:
     """The settings that stand beside `path`; None where there are none; raises BadFile for what is no JSON object."""
     file = beside(path)
     try:
-        found = json.loads(file.read_bytes())
+        found = parsed(file.read_bytes())
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -86,7 +87,7 @@ def forget(path: Path) -> None:
 
 def _write(file: Path, settings: Mapping[str, Any]) -> None:
     """On the disk before the first result is."""
-    with replacing(file, then="give a file in a folder that exists") as fresh:
+    with replacing(file) as fresh:
         fresh.write_text(json.dumps(settings, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
