@@ -13,6 +13,7 @@ if __package__ in (None, ""):  # run as a file: python attacks/run.py
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from attacks.attack import Attack
+from truedraw.cli.pipe import quiet_pipe
 
 NAMES = (
     "residual_from_p",
@@ -92,8 +93,9 @@ def main() -> None:
     if unknown:
         parser.error(f"no attack is called {unknown[0]!r}; choose from {', '.join(NAMES)}")
     names = given.names or NAMES
-    for line in markdown(names).splitlines() if given.markdown else plain(names):
-        print(line)
+    with quiet_pipe():
+        for line in markdown(names).splitlines() if given.markdown else plain(names):
+            print(line, flush=True)
 
 
 if __name__ == "__main__":

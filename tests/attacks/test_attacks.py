@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,16 @@ def test_it_runs_as_a_program(command) -> None:
     refused = program("nothing")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "no attack is called 'nothing'; choose from residual_from_p" in refused.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a pipe that nobody reads")
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "attacks", "argmax_match"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False, cwd=FOLDER.parent)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_how_many_samples_a_bias_needs() -> None:

@@ -1,6 +1,7 @@
 """One clear line on stderr, exit code 2, nothing on stdout."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from truedraw.cli.options import notice_not_kept
+from truedraw.cli.sampling_flags import SamplingFlags
 from truedraw.errors import OutOfPages
 
 TOY = ("-m", "tabular")
@@ -141,6 +143,21 @@ def test_prompts_that_are_not_utf8(cli, tmp_path):
     assert_refused(cli("generate", b"caf\xe9".decode(errors="surrogateescape"), *TOY), "not UTF-8")
     (tmp_path / "p.jsonl").write_bytes(b'{"prompt": "fine"}\n{"prompt": "caf\xe9"}\n')
     assert_refused(cli("bench", *TOY, "--prompts", tmp_path / "p.jsonl"), "p.jsonl, line 2", "UTF-8")
+
+
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def test_texts_are_utf8_in_every_locale_as_prompts_are():
+    command = [sys.executable, "-m", "truedraw", "generate", "é✓", *TOY, "--stop", "é", "--no-stats"]
+    done = subprocess.run(command, capture_output=True, check=False, env={**os.environ, **ASCII})
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_an_argument_in_another_encoding_is_the_same_text():
+    given = "é✓".encode().decode("ascii", errors="surrogateescape")
+    flags = SamplingFlags(stop=[given], bad_words=[given], regex=given, grammar=f"start: {given}")
+    assert flags.given() == {"stop": ["é✓"], "bad_words": ["é✓"], "regex": "é✓", "grammar": "start: é✓"}
 
 
 def test_an_empty_prompt_on_stdin(cli):

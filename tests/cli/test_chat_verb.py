@@ -98,6 +98,13 @@ def test_the_verb_reads_a_pipe(cli, monkeypatch):
     assert "line 2 of stdin is not UTF-8" in refused.err
 
 
+def test_a_system_prompt_is_utf8_in_every_locale(cli, monkeypatch):
+    monkeypatch.setattr("truedraw.generate.loading.load", lambda *_, **__: instruct())
+    given = "é✓".encode().decode("ascii", errors="surrogateescape")
+    done = cli("chat", "--system", given, "--no-stats", stdin=b"the cat\n")
+    assert (done.code, done.err) == (0, "")
+
+
 def test_a_model_without_a_template(cli):
     done = cli("chat", "-m", "tabular", stdin=b"hello\n")
     assert (done.code, done.out) == (2, "")

@@ -72,14 +72,14 @@ def test_one_file_serves_all_verbs(cli, config):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[many]\nn = 2", ["truedraw bench many has no flag 'many'"]),
+        ("[many]\nn = 2", ["truedraw has no verb 'many'; valid ones are bench, chat, "]),
         ("[bench.many]\nlimit = 2", ["truedraw bench many has no flag 'limit'", "prompt_tokens"]),
         ("[bench]\nspeed = 3", ["truedraw bench has no flag 'speed'"]),
         ("[bench]\nmany = 3", ["bench.many is 3; [bench.many] is a table of flags"]),
         ("[train]\nbudget = '1m'", ["truedraw train has no flag 'budget'; valid ones are none"]),
         ("[train.draft]\nlimit = 3", ["truedraw train draft has no flag 'limit'"]),
-        ("[train.drafts]\nlimit = 3", ["truedraw train has no flag 'drafts'"]),
-        ("[generate.many]\nn = 3", ["truedraw generate has no flag 'many'"]),
+        ("[train.drafts]\nlimit = 3", ["truedraw train has no verb 'drafts' (did you mean draft?); valid ones are "]),
+        ("[generate.many]\nn = 3", ["truedraw generate has no verb 'many'; valid ones are none"]),
         ("[bench.many]\nn = true", ["n is True"]),
     ],
 )
@@ -108,7 +108,11 @@ def test_lists_and_single_values(cli, config):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("temprature = 1", ["'temprature'", "temperature, "]),
+        ("temprature = 1", ["'temprature'", "(did you mean temperature?); valid ones are allowed_token_ids, "]),
+        ("max-token = 1", ["no flag 'max-token'", "did you mean max_tokens?"]),
+        ("[generat]\nseed = 1", ["truedraw has no verb 'generat' (did you mean generate?); valid ones are bench, "]),
+        ("[bench.mny]\nn = 2", ["truedraw bench has no verb 'mny' (did you mean many?)"]),
+        ("[speculative-config]\nmethod = 'ngram'", ["speculative-config is {'method': 'ngram'}", "a text"]),
         ("[generate]\nlimit = 3", ["generate", "'limit'"]),
         ("[bench]\nspeed = 3", ["bench", "'speed'", "repeats"]),
         ("[models]\nx = 3", ["models", "'x'"]),

@@ -68,6 +68,38 @@ main()
     assert (done.returncode, done.stderr) == (130, b"")
 
 
+HALF_MADE = """
+import signal, sys
+import truedraw.cli.main as line
+
+class Half:
+    def __init__(self, interrupted):
+        if interrupted:
+            signal.raise_signal(signal.SIGINT)
+
+    def __del__(self):
+        self.whole
+
+def run(args):
+    try:
+        Half({interrupted})
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+line.run = run
+from truedraw.cli.start import main
+main()
+"""
+
+
+@pytest.mark.parametrize("interrupted", [True, False])
+def test_what_an_interrupted_constructor_leaves_goes_without_a_word(interrupted):
+    done = start(HALF_MADE.format(interrupted=interrupted))
+    assert done.returncode == 0
+    assert (b"has no attribute 'whole'" in done.stderr, bool(done.stderr)) == (not interrupted, not interrupted)
+
+
 def test_other_errors_are_shown_as_ever():
     code = """
 import truedraw.cli.main as line

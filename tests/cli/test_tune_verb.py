@@ -88,7 +88,7 @@ def test_further_candidates(cli, tmp_path):
     *_, own, failed = json.loads(done.out)["candidates"]
     assert own["config"] == config
     assert own["prompts"] in (1, 2)
-    assert "needs a model with layers" in failed["given_up"]
+    assert "the engine of tabular cannot" in failed["given_up"]
     assert "cannot run here" in (tmp_path / "x.toml").read_text()
 
 
@@ -178,3 +178,23 @@ def test_on_the_real_model(cli, tmp_path):
     assert {"head (always 1)", "head-ngram", "early-exit", "quantised-self"} <= {each["name"] for each in ran}
     assert all(each["identical_texts"]["count"] == each["identical_texts"]["of"] for each in ran)
     assert cli("generate", "Hello", "--config", path, "--max-tokens", 4).code == 0
+
+
+def test_a_name_stays_a_name_where_a_file_is_called_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("smollm2-135m", "tabular", "none", "mtp"):
+        (tmp_path / name).mkdir()
+    names = {"model": "smollm2-135m", "amateur": "tabular", "draft": "none"}
+    assert everywhere(names) == names
+    assert everywhere([{"method": "model", "model": "tabular"}, {"draft": "mtp"}]) == [
+        {"method": "model", "model": "tabular"}, {"draft": "mtp"}
+    ]  # fmt: skip
+    for files in ({"model": "none"}, {"draft": "tabular"}, {"model": "./tabular"}, {"head_path": "none"}):
+        assert str(tmp_path) in json.dumps(everywhere(files)), files
+
+
+def test_the_config_file_names_the_model_that_was_measured(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tabular").mkdir()
+    assert cli(*FAST, "-o", "x.toml").code == 0
+    assert tomllib.loads((tmp_path / "x.toml").read_text())["generate"]["model"] == "tabular"

@@ -196,14 +196,14 @@ def test_a_model_of_one_layer_has_none_to_spare(cache):
 
 
 def test_an_engine_that_cannot_is_one_clear_error(engine, monkeypatch):
-    with pytest.raises(BadParameter, match="early-exit needs a model with layers, and tiny has none"):
+    with pytest.raises(BadParameter, match="which the engine of tiny cannot; take another method"):
         EarlyExitDrafter(models(TabularEngine(random_table(3, 1, 1))))
     monkeypatch.setattr(engine, "_layers", None)  # what a ready-made graph looks like
     with pytest.raises(EngineError, match="IR folder is run whole"):
         engine.shallow(1)
     with pytest.raises(BadParameter, match=r"method: early-exit cannot draft for tiny: .*GGUF file"):
         EarlyExitDrafter(models(engine))
-    with load("tabular") as toy, pytest.raises(BadParameter, match="tabular has none to run alone"):
+    with load("tabular") as toy, pytest.raises(BadParameter, match="which the engine of tabular cannot"):
         toy.generate("hello", speculative="early-exit")
 
 

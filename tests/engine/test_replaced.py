@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from dataclasses import replace
 
 import pytest
@@ -97,6 +98,15 @@ def test_a_file_that_was_only_touched_is_read_once_more_and_not_converted(tmp_pa
     monkeypatch.setattr(converted, "digest_of", lambda file: pytest.fail("it was read again"))
     loaded(checkpoint, cache).close()
     assert len(written) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are any bytes there")
+def test_a_file_with_a_name_of_any_bytes_is_converted_once(tmp_path, monkeypatch) -> None:
+    cache, written = tmp_path / "cache", converts(monkeypatch)
+    checkpoint = model_file(tmp_path, os.fsdecode(b"m\xff.gguf"))
+    for _ in range(2):
+        loaded(checkpoint, cache).close()
+    assert (len(written), len(entries(cache))) == (1, 1)
 
 
 @pytest.mark.parametrize("key", ["offset", "shape", "dtype"])

@@ -82,7 +82,7 @@ def test_what_it_needs_and_refuses(model: Model, tmp_path) -> None:
     ):
         with pytest.raises(error, match=words):
             model.generate("a", speculative={**ALONE, **settings})
-    with load("tabular") as toy, pytest.raises(BadParameter, match="was not loaded for a draft head"):
+    with load("tabular") as toy, pytest.raises(BadParameter, match="the engine of tabular shows none"):
         toy.generate("a", speculative="head-ngram")
 
 

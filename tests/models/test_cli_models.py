@@ -1,14 +1,18 @@
 """truedraw models: list, pull, show."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from tiny_models import random_tensors, tiny_config, write_gguf
 from typer.testing import CliRunner
 
 from truedraw.cli.models import app
-from truedraw.errors import UnknownModel
+from truedraw.errors import BadParameter, UnknownModel
 from truedraw.models import open_checkpoint
+from truedraw.models.fingerprint import fingerprint
 
 
 @pytest.fixture
@@ -75,3 +79,21 @@ def test_pull_of_what_is_there_prints_its_path(model):
 def test_errors_are_left_to_the_main_command():
     with pytest.raises(UnknownModel, match="did you mean"):
         CliRunner().invoke(app, ["show", "smollm2"], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("verb", ["show", "pull"])
+def test_the_toy_has_no_files(verb):
+    with pytest.raises(BadParameter, match="MODEL: tabular is a table and has no files"):
+        run(verb, "tabular")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are any bytes there")
+@pytest.mark.parametrize("language", [{}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}])
+@pytest.mark.parametrize("name", [b"m\xff.gguf", "mé.gguf".encode()])
+def test_a_name_of_any_bytes(model, tmp_path, language, name):
+    path = tmp_path / os.fsdecode(name)
+    model.rename(path)
+    command = [sys.executable, "-m", "truedraw", "models", "show", path, "--cache", tmp_path]
+    done = subprocess.run(command, capture_output=True, check=False, env={**os.environ, **language})
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert fingerprint([path]).encode() in done.stdout

@@ -41,7 +41,7 @@ def chat(
     from truedraw.cli.conversation import Conversation
     from truedraw.cli.options import opened
     from truedraw.cli.speculating import speculation_of
-    from truedraw.cli.stdin import lines
+    from truedraw.cli.stdin import argument_text, lines
     from truedraw.cli.turns import talk
     from truedraw.sampling.params import sampling_params
 
@@ -50,7 +50,8 @@ def chat(
         sampling.refuse_logprobs("are told with --json only; give that, too")
     speculation, at_terminal = speculation_of(spec, model.amateur), sys.stdin.isatty() and sys.stdout.isatty()
     with opened(model, configs=[speculation]) as loaded:
-        conversation = Conversation(loaded, sampling.given(), speculation, own.system)
+        system = own.system and argument_text(own.system)
+        conversation = Conversation(loaded, sampling.given(), speculation, system)
         if at_terminal:
             typer.echo(f"{loaded.name}: {HELP}", err=True)
         talk(conversation, typed() if at_terminal else lines(), output, at_terminal)

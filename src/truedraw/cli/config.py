@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,21 +52,29 @@ def settings(table: Mapping[str, Any], words: Words, whole: Verb, path: Path) ->
     verb = whole
     for word in words:
         verb = verb.verbs[word]
+    tables = dict(_tables(table, (), whole._replace(flags=verb.flags), path))
     top = {key: value for key, value in table.items() if key not in whole.verbs}
-    chosen = _checked(top, words, verb.flags, path)
-    return {**chosen, **dict(_tables(table, (), whole, path)).get(words, {})}
+    return {**_checked(top, words, verb.flags, path), **tables.get(words, {})}
 
 
 def _tables(table: Mapping[str, Any], words: Words, verb: Verb, path: Path) -> Iterator[tuple[Words, dict[str, Any]]]:
     """The values of each table that belongs to a verb of this one, or to one below that."""
+    _check_tables(table, words, verb, path)
     for name in [key for key in table if key in verb.verbs]:
         given, inner, its_words = table[name], verb.verbs[name], (*words, name)
         if not isinstance(given, dict):
             dotted = ".".join(its_words)
             raise BadFile(f"--config {path}: {dotted} is {given!r}; [{dotted}] is a table of flags")
+        yield from _tables(given, its_words, inner, path)
         own = {key: value for key, value in given.items() if key not in inner.verbs}
         yield its_words, _checked(own, its_words, inner.flags, path)
-        yield from _tables(given, its_words, inner, path)
+
+
+def _check_tables(table: Mapping[str, Any], words: Words, verb: Verb, path: Path) -> None:
+    """Raises BadFile for one that is called like no verb, unless a flag is, whose value it cannot be."""
+    for name, given in table.items():
+        if isinstance(given, dict) and name not in verb.verbs and name.replace("-", "_") not in verb.flags:
+            raise _unknown("verb", name, words, verb.verbs, path)
 
 
 def _checked(table: Mapping[str, Any], words: Words, flags: Mapping[str, Option], path: Path) -> dict[str, Any]:
@@ -73,12 +82,19 @@ def _checked(table: Mapping[str, Any], words: Words, flags: Mapping[str, Option]
     for key, value in table.items():
         name = key.replace("-", "_")
         if name not in flags:
-            verb, valid = " ".join(["truedraw", *words]), ", ".join(sorted(flags)) or "none"
-            raise BadFile(f"--config {path}: {verb} has no flag {key!r}; valid ones are {valid}")
+            raise _unknown("flag", key, words, flags, path)
         if name in values:
             raise BadFile(f"--config {path}: {name} stands there twice, once with a dash; give it once")
         values[name] = _value(key, value, flags[name], path)
     return values
+
+
+def _unknown(what: str, name: str, words: Words, known: Iterable[str], path: Path) -> BadFile:
+    near = get_close_matches(name.replace("-", "_"), known, n=1)
+    hint, valid = f" (did you mean {near[0]}?)" if near else "", ", ".join(sorted(known)) or "none"
+    return BadFile(
+        f"--config {path}: {' '.join(['truedraw', *words])} has no {what} {name!r}{hint}; valid ones are {valid}"
+    )
 
 
 def _value(key: str, value: Any, option: Option, path: Path) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from os.path import isfile
 from pathlib import Path
 
+from truedraw.cli.stdin import argument_text
 from truedraw.errors import BadFile
 
 
@@ -19,7 +20,7 @@ def grammar_text(flag: str, value: str) -> str:
     written_out = ":" in value if flag == "--grammar" else value.strip().startswith(("{", "true", "false"))
     if not written_out:
         raise BadFile(f"{flag}: there is no file {value[:80]!r}, and it is not written out either; give one of the two")
-    return value
+    return argument_text(value)
 
 
 def _read(flag: str, path: Path) -> str:

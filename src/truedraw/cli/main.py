@@ -73,7 +73,9 @@ def run(args: Sequence[str]) -> int:
         return INTERRUPTED
     except (TruedrawError, typer.TyperException) as error:
         return _complain(error)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as error:
+        if not _nobody_reads(error):
+            raise
         stdout_to_nowhere()
         return 0
     except OutputError as error:
@@ -86,6 +88,11 @@ def run(args: Sequence[str]) -> int:
         typer.echo(f"{PROGRAM}: error: {error.filename}: {error.strerror or error}; give another path", err=True)
         return ERROR
     return code if isinstance(code, int) else 0
+
+
+def _nobody_reads(error: BaseException) -> bool:
+    """Whether stdout broke, also where typer or rich made an exit with code 1 of that."""
+    return isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError)
 
 
 def _complain(error: TruedrawError | typer.TyperException) -> int:

@@ -10,8 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
+from truedraw.errors import BadParameter
 from truedraw.models import Progress, open_checkpoint
 from truedraw.models.catalogue import DEFAULT_MODEL
+from truedraw.models.toy import TOY_MODEL
 
 app = typer.Typer(help="List, fetch and describe models.", no_args_is_help=True)
 
@@ -52,6 +54,7 @@ def list_models(cache: Cache = None, as_json: Json = False) -> None:
 @app.command()
 def pull(model: Name = DEFAULT_MODEL, cache: Cache = None, as_json: Json = False) -> None:
     """Fetch a model, unless it is there and whole, and print where it lies."""
+    refuse_toy(model)
     with progress_bar() as progress:
         path = open_checkpoint(model, cache=cache, progress=progress, verify=True, notice=_notice).path
     typer.echo(json.dumps({"name": model, "path": str(path)}) if as_json else str(path))
@@ -66,6 +69,7 @@ def show(model: Name = DEFAULT_MODEL, cache: Cache = None, measure: Measure = Fa
     """What a model is: architecture, size, quantisation, tokenizer, licence."""
     from truedraw.models.describe import describe
 
+    refuse_toy(model)
     with progress_bar() as progress:
         checkpoint = open_checkpoint(model, cache=cache, progress=progress)
     facts = describe(checkpoint)
@@ -81,6 +85,12 @@ def show(model: Name = DEFAULT_MODEL, cache: Cache = None, measure: Measure = Fa
     width = max(map(len, facts))
     for key, value in facts.items():
         typer.echo(f"{key.replace('_', ' '):<{width}}  {_readable(key, value)}")
+
+
+def refuse_toy(model: str) -> None:
+    """Raises BadParameter for the model that has no files."""
+    if model == TOY_MODEL:
+        raise BadParameter("MODEL", f"{TOY_MODEL} is a table and has no files; name a model with a file")
 
 
 @contextmanager

@@ -34,11 +34,9 @@ class Remarks(io.FileIO):
     """stderr, which drops what cannot be written."""
 
     def write(self, data: Any, /) -> int:
-        """Raises BrokenPipeError where nobody reads any more."""
+        """All of it, as far as the writer can tell: also where nobody reads any more, which only stdout is told of."""
         try:
             return super().write(data)
-        except BrokenPipeError:
-            raise
         except OSError:
             return len(data)
 

@@ -10,18 +10,22 @@ from typing import Annotated, Any
 from truedraw.cli import written
 from truedraw.cli.grammar_files import grammar_text
 from truedraw.cli.grouping import flag
+from truedraw.cli.stdin import argument_text, argument_texts
 from truedraw.errors import BadParameter
 
 SAMPLING, LAW = "Sampling", "The rest of the sampling law"
 
 READ: dict[str, Callable[[Any], Any]] = {
+    "stop": argument_texts,
+    "bad_words": argument_texts,
+    "regex": argument_text,
     "logit_bias": written.biases,
     "schedule": written.schedules,
     "sampler_order": written.order,
     "grammar": partial(grammar_text, "--grammar"),
     "json_schema": partial(grammar_text, "--json-schema"),
 }
-"""What is written in parts, or in a file."""
+"""What is text, or written in parts, or in a file."""
 
 
 @dataclass(frozen=True, slots=True)

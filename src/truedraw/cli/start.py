@@ -21,7 +21,7 @@ def main() -> None:
     from truedraw.cli.main import run
 
     if wanted:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, _interrupt)
     from truedraw.cli.pipe import mark_output
 
     mark_output()
@@ -77,6 +77,18 @@ def came_of_interrupt(error: BaseException) -> bool:
 def _leave(_number: int, _frame: FrameType | None) -> None:
     """Nothing has been done yet, so nothing is lost."""
     os._exit(INTERRUPTED)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """As Python does by itself; what it leaves half made from here on may go without a word."""
+    sys.unraisablehook = _after_interrupt
+    signal.default_int_handler(number, frame)
+
+
+def _after_interrupt(problem: Any) -> None:
+    """The end of an object whose constructor was interrupted, so that it lacks what it would close."""
+    if not (isinstance(problem.exc_value, AttributeError) and getattr(problem.object, "__name__", "") == "__del__"):
+        _unraisable(problem)
 
 
 def _unraisable(problem: Any) -> None:

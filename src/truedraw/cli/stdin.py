@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from truedraw.errors import BadPrompt
 
@@ -27,6 +27,19 @@ def lines() -> Iterator[str]:
     for number, line in enumerate(iter(sys.stdin.buffer.readline, b""), start=1):
         text = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
         yield decoded(text, f"line {number} of stdin").rstrip("\r\n")
+
+
+def argument_text(argument: str) -> str:
+    """An argument as UTF-8, in whatever encoding the system has read it; as it is where that cannot be."""
+    try:
+        return argument.encode(errors="surrogateescape").decode()
+    except UnicodeError:
+        return argument
+
+
+def argument_texts(arguments: Sequence[str]) -> list[str]:
+    """The same of several."""
+    return [argument_text(each) for each in arguments]
 
 
 def decoded(data: bytes, what: str) -> str:

@@ -11,6 +11,7 @@ import typer
 
 from truedraw.cli.flags import ModelFlags
 from truedraw.errors import BadFile
+from truedraw.models.toy import TOY_MODEL
 from truedraw.whole_files import check_folder, replacing
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def paragraphs(found: Verdict, lines: Sequence[str], tuning: Tuning, where: Mapp
     return [[HEAD], [measured], [f"Chosen: {found.name}.", *found.reasons], [ALL, *lines]]
 
 
-PATHS = ("model", "amateur", "draft")
+MODELS = ("model", "amateur")
+PATHS = (*MODELS, "draft")
 PATH_ENDS = ("_path", "_index")
 """Settings that may name a file, and how the names of others end."""
 
@@ -83,7 +85,7 @@ def everywhere(given: Any, key: str = "") -> Any:
         return {name: everywhere(value, name) for name, value in given.items()}
     if isinstance(given, list | tuple):
         return [everywhere(value) for value in given]
-    return settled(given) if names_file(key) and isinstance(given, str) and given else given
+    return settled(given, key) if names_file(key) and isinstance(given, str) and given else given
 
 
 def names_file(key: str) -> bool:
@@ -91,9 +93,19 @@ def names_file(key: str) -> bool:
     return key in PATHS or key.endswith(PATH_ENDS)
 
 
-def settled(model: str) -> str:
-    """A file or folder as it is found from anywhere; a name as it is."""
-    return str(Path(model).resolve()) if Path(model).exists() else model
+def settled(given: str, key: str) -> str:
+    """A file or folder as it is found from anywhere; a name as it is, also where a file is called so."""
+    return given if is_name(given, key) or not Path(given).exists() else str(Path(given).resolve())
+
+
+def is_name(given: str, key: str) -> bool:
+    """Whether it counts as a name before any file, as a draft or as a model."""
+    from truedraw.generate.draft_head import NO_HEAD, OWN_LAYERS
+    from truedraw.models.opening import is_entry
+
+    if key == "draft":
+        return given in (NO_HEAD, OWN_LAYERS)
+    return key in MODELS and (given == TOY_MODEL or is_entry(given))
 
 
 def drafting_verbs(context: typer.Context) -> list[str]:

@@ -69,7 +69,10 @@ def first_layers(models: Models, layers: int | None) -> Engine:
     if layers is not None:
         Wholes(1, "1 or more").check(name, layers)
     if not isinstance(target, Layered):
-        raise BadParameter("method", f"early-exit needs a model with layers, and {models.name} has none to run alone")
+        raise BadParameter(
+            "method",
+            f"early-exit runs the first layers alone, which the engine of {models.name} cannot; take another method",
+        )
     wanted = max(1, target.num_layers // SHARE) if layers is None else layers
     if wanted >= target.num_layers:
         raise BadParameter(name, f"got {wanted}; {models.name} has {target.num_layers} layers, give fewer than these")

@@ -1,6 +1,7 @@
 """Which draft a method draws from: the one that is named, or the one that the target was loaded for.
 
-`loaded` is that one's file or folder, None where there is none; `name` is the target's. All raise BadParameter.
+`loaded` is that one's file or folder, None where there is none. All raise BadParameter, also where the engine of the
+target shows no hidden states, which all drafts of files read.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from pathlib import Path
 
 from truedraw.draft.eagle.checkpoint import is_eagle
 from truedraw.draft.eagle.settings import is_mtp
+from truedraw.draft.head.opening import check_readable
 from truedraw.draft.several import ALWAYS_GOOD, WITH_EAGLE, WITH_HEAD
+from truedraw.draft.site import Models
 from truedraw.errors import BadParameter
 from truedraw.sampling.values import shown
 
@@ -34,15 +37,16 @@ def own_methods(loaded: Path | None) -> tuple[str, ...]:
     return ("eagle",) if is_eagle(loaded) else ("head", "head-ngram")
 
 
-def head_file(path: str | Path | None, loaded: Path | None, name: str) -> Path:
+def head_file(path: str | Path | None, loaded: Path | None, models: Models) -> Path:
     """For the methods over a head."""
     if not isinstance(path, str | Path | None) or path == "":
         raise BadParameter("head_path", f"got {shown(path)}; give a file of `truedraw train draft`")
+    check_readable(models)
     chosen = path or loaded
     if chosen is None:
         raise BadParameter(
             "method",
-            f"{name} was not loaded for a draft head; `truedraw train draft` makes one, to be named in draft",
+            f"{models.name} was not loaded for a draft head; `truedraw train draft` makes one, to be named in draft",
         )
     file = Path(chosen).expanduser()
     if is_mtp(file):
@@ -52,26 +56,30 @@ def head_file(path: str | Path | None, loaded: Path | None, name: str) -> Path:
     return file
 
 
-def eagle_folder(path: str | Path | None, loaded: Path | None, name: str) -> Path:
+def eagle_folder(path: str | Path | None, loaded: Path | None, models: Models) -> Path:
     """For the method eagle."""
     if not isinstance(path, str | Path | None) or path == "":
         raise BadParameter("eagle_path", f"got {shown(path)}; give the folder of an EAGLE draft")
+    check_readable(models)
     chosen = path or loaded
     if chosen is None or (path is None and not is_eagle(Path(chosen))):
-        raise BadParameter("method", f"{name} was not loaded for an EAGLE draft; name its folder in draft (--draft)")
+        raise BadParameter(
+            "method", f"{models.name} was not loaded for an EAGLE draft; name its folder in draft (--draft)"
+        )
     folder = Path(chosen).expanduser()
     if is_mtp(folder):
         raise _drawn_by("mtp", folder)
     return folder
 
 
-def mtp_folder(loaded: Path | None, name: str) -> Path:
+def mtp_folder(loaded: Path | None, models: Models) -> Path:
     """For the method mtp."""
+    check_readable(models)
     if loaded is None or not is_mtp(loaded):
         raise BadParameter(
             "method",
-            f"{name} was not loaded for MTP layers: its checkpoint carries none, or another draft was asked for; where "
-            'it carries some (see docs/drafts.md), give "mtp" as draft (--draft) or leave that out',
+            f"{models.name} was not loaded for MTP layers: its checkpoint carries none, or another draft was asked "
+            'for; where it carries some (see docs/drafts.md), give "mtp" as draft (--draft) or leave that out',
         )
     return loaded
 

@@ -122,11 +122,11 @@ class DraftModels:
 
     def eagle(self, path: str | Path | None) -> Eagle:
         """See Models; each is opened once."""
-        return self._layer(eagle_folder(path, self.head_path, self.name))
+        return self._layer(eagle_folder(path, self.head_path, self))
 
     def mtp(self) -> Eagle:
         """See Models."""
-        return self._layer(mtp_folder(self.head_path, self.name))
+        return self._layer(mtp_folder(self.head_path, self))
 
     def _layer(self, folder: Path) -> Eagle:
         if folder not in self._eagles:
@@ -172,7 +172,7 @@ class DraftModels:
 
     def _head_file(self, path: str | Path | None) -> Path:
         """Raises BadParameter."""
-        return head_file(path, self.head_path, self.name)
+        return head_file(path, self.head_path, self)
 
     def close(self) -> None:
         """Free every draft model."""

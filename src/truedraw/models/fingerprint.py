@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from time import time
@@ -18,9 +19,9 @@ def fingerprint(files: Iterable[Path], named: bool = True) -> str:
     Reads one megabyte a file at most.
     """
     digest = hashlib.sha256()
-    for file in sorted(files, key=lambda path: path.name):
+    for file in sorted(files, key=lambda path: os.fsencode(path.name)):
         size = file.stat().st_size
-        digest.update(f"{file.name if named else ''}\0{size}\0".encode())
+        digest.update((os.fsencode(file.name) if named else b"") + f"\0{size}\0".encode())
         _sample(file, size, digest.update)
     return digest.hexdigest()[:32]
 

@@ -43,7 +43,7 @@ def open_checkpoint(
     """
     path = locate(name, cache=cache, progress=progress, open_folder=open_folder, verify=verify, notice=notice)
     found = open_path(path, str(name), open_folder)
-    return replace(found, sha256=CATALOGUE[name].file_sha256) if _is_entry(name) else found
+    return replace(found, sha256=CATALOGUE[name].file_sha256) if is_entry(name) else found
 
 
 def locate(
@@ -58,7 +58,7 @@ def locate(
     """The model's file or folder, fetched if need be; options as for `open_checkpoint`."""
     if not str(name).strip():
         raise UnknownModel(f"the model's name is empty; the catalogue has {', '.join(CATALOGUE)}")
-    if _is_entry(name):
+    if is_entry(name):
         return pull(CATALOGUE[name], cache=cache, progress=progress, verify=verify)
     path = _path_of(name)
     if _is_there(path):
@@ -145,7 +145,8 @@ def _is_there(path: Path) -> bool:
         raise BadFile(f"{str(path)!r} cannot be looked at: {error.strerror}; give another path") from error
 
 
-def _is_entry(name: str | Path) -> TypeGuard[str]:
+def is_entry(name: str | Path) -> TypeGuard[str]:
+    """Whether it is one of the catalogue, which counts before a file that is called so."""
     return isinstance(name, str) and name in CATALOGUE
 
 

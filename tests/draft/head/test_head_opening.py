@@ -77,7 +77,7 @@ def test_a_head_is_opened_once(path) -> None:
     (models(Shows(vocab_size=VOCAB + 1)), r"reads hidden states of 32 numbers over 60 tokens .* has 32 and 61"),
     (models(Shows(hidden_layers=(1, 5))), r"reads the layers \(1, 4\), .* not loaded for them; give the file as draft"),
     (models(Shows(hidden_layers=None)), r"reads the layers \(1, 4\), .* not loaded for them; give the file as draft"),
-    (models(TabularEngine({(): [0.5, 0.5]})), "method: a draft head reads hidden states, and the engine of another"),
+    (models(TabularEngine({(): [0.5, 0.5]})), "method: such a draft reads hidden states, and the engine of another"),
 ], ids=["tokenizer", "width", "vocabulary", "layers", "no hidden states", "a table"])  # fmt: skip
 def test_a_head_for_another_target(path, drafts, said) -> None:
     with pytest.raises(BadParameter, match=said):

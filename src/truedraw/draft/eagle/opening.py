@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from truedraw.draft.eagle.card import tokenizer_of
 from truedraw.draft.eagle.checkpoint import EagleFolder
 from truedraw.draft.head.card import FALLING
-from truedraw.draft.head.opening import Readable
+from truedraw.draft.head.opening import check_readable
 from truedraw.draft.site import Models
 from truedraw.errors import BadParameter
 
@@ -26,8 +26,7 @@ class Eagle(NamedTuple):
 def open_eagle(path: Path, models: Models, threads: int | None = None) -> Eagle:
     """The draft of a folder, compiled for the target; threads: None is every core. Raises BadParameter, BadFile."""
     target: Any = models.target
-    if not isinstance(models.target, Readable):
-        raise BadParameter("method", f"such a draft reads hidden states, and the engine of {models.name} shows none")
+    check_readable(models)
     folder = EagleFolder(path)
     check(folder, models)
     from truedraw.draft.eagle.network import CompiledNetwork

@@ -75,11 +75,20 @@ def reading(cell: Cell, layers: tuple[int, ...], returned: tuple[int, ...]) -> C
     return Chosen(cell, np.array([*(returned.index(layer) for layer in layers), len(returned)]))
 
 
+def check_readable(models: Models) -> None:
+    """Raises BadParameter where the target's engine is none that a draft can read."""
+    if not isinstance(models.target, Readable):
+        raise BadParameter(
+            "method",
+            f"such a draft reads hidden states, and the engine of {models.name} shows none; take another method",
+        )
+
+
 def check(card: Card, path: Path, models: Models) -> None:
     """Raises BadParameter where the head is another target's, or the target was not loaded for it."""
-    target, name = models.target, "head_path"
-    if not isinstance(target, Readable):
-        raise BadParameter("method", f"a draft head reads hidden states, and the engine of {models.name} has none")
+    target: Any = models.target
+    name = "head_path"
+    check_readable(models)
     if card.tokenizer not in (UNKNOWN, models.tokenizer.fingerprint):
         raise BadParameter(name, f"{path} drafts tokens of {card.target}, and those of {models.name} are others")
     if card.width != target.hidden_size or card.vocab_size != target.vocab_size:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -38,7 +39,7 @@ def converted(
 def _contents(path: Path, folder: Path) -> str:
     """Stands for all bytes of a model's weights; they are read where they were touched since that was asked last."""
     files = [file for file in (weight_files(path) if path.is_dir() else [path]) if file.is_file()]
-    record = folder / f"contents-{sha256(str(path).encode()).hexdigest()[:32]}.json"
+    record = folder / f"contents-{sha256(os.fsencode(path)).hexdigest()[:32]}.json"
     now = stamp(files)
     with suppress(OSError, ValueError, TypeError, KeyError):
         known = read_record(record)
