@@ -11,8 +11,10 @@ import pytest
 
 from models.tiny_models import random_tensors, tiny_config, write_gguf
 from training import error, is_quiet
+from truedraw.distill.comparison.page import to_html
 
 parity = pytest.mark.parity
+LOOK = {"tokens": 9, "acceptance": [0.5], "tokens_a_round": 1.5}
 SMALL = ("--tokens", 2500, "--hidden", 16, "--vocabulary", 200, "--answer-tokens", 40)
 STEPS = (*SMALL, "--steps", 24)
 
@@ -202,3 +204,29 @@ def test_nothing_is_asked_of_files_that_nobody_writes(cli, tmp_path, flags, has_
 def test_torch_is_asked_for(cli, flags, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert "training needs torch, which is not installed" in error(cli("train", "compare", *flags))
+
+
+@pytest.fixture
+def unopened(monkeypatch):
+    """Nothing is compared."""
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("truedraw.cli.train_compare.compared", stopped)
+
+
+def test_what_is_no_report_of_ours_is_kept(cli, tmp_path, flags, has_torch, unopened):
+    page = tmp_path / "keep.txt"
+    page.write_text("years of work")
+    given = (*flags[:4], "-o", page)
+    assert f"{page} is there already and is no report of ours; give another" in error(cli("train", "compare", *given))
+    assert "goes on with" in cli("train", "compare", *given, "--overwrite").err
+    page.write_text(to_html({"model": "a model", "sections": []}, {"kl": [LOOK]}))
+    assert "goes on with" in cli("train", "compare", *given).err
+
+
+@pytest.mark.parametrize(("output", "work"), [("a.html", "a.work"), ("run.a", "run.a.work"), ("run.b", "run.b.work")])
+def test_each_name_has_a_work_folder_of_its_own(cli, tmp_path, flags, has_torch, unopened, output, work):
+    found = cli("train", "compare", *flags[:4], "-o", tmp_path / output)
+    assert found.err == f"interrupted; the same command goes on with {tmp_path / work}\n"

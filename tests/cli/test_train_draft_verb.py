@@ -7,12 +7,15 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
 from models.tiny_models import random_tensors, tiny_config, write_gguf
 from training import error, is_quiet
+from truedraw.distill.store import ROW
 from truedraw.draft.head.file import read_card
+from truedraw.errors import BadFile
 from truedraw.generate.loading import load
 
 parity = pytest.mark.parity
@@ -228,6 +231,44 @@ def test_a_loss_that_is_no_number_leaves_the_best_head(cli, tmp_path, flags, mon
 
 
 @parity
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_no_head_whose_figures_are_no_numbers_is_written(cli, tmp_path, flags, wrong):
+    assert cli("train", "draft", *flags, *SMALL).code == 0
+    head, page = (tmp_path / name for name in ("own.safetensors", "own.html"))
+    before = head.read_bytes(), page.read_bytes()
+    path = tmp_path / "own.work" / "features.f16"
+    features = np.fromfile(path, np.float16)
+    np.full_like(features, wrong).tofile(path)
+    said = error(cli("train", "draft", *flags, *SMALL))
+    assert "a figure of the new draft is no finite number, as damaged features in" in said
+    assert f"what stands at {head} is as it was" in said
+    assert (head.read_bytes(), page.read_bytes()) == before
+
+
+@parity
+def test_a_work_that_gets_more_text_ends_with_better_weights(cli, tmp_path, flags):
+    given = (*flags, *SMALL[4:])
+    assert cli("train", "draft", *given, "--tokens", 300, "--steps", 20).code == 0
+    found = cli("train", "draft", *given, "--tokens", 3000, "--steps", 60)
+    assert found.code == 0
+    assert json.loads(found.out)["best_step"] > 20
+
+
+@parity
+def test_a_card_names_the_temperatures_that_were_drawn(cli, tmp_path, flags):
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text('{"prompt": "hello"}\n{"prompt": "world"}\n')
+    given = ("--prompts", prompts, "--steps", 2, "--hidden", 16, "--answer-tokens", 40)
+    found = cli("train", "draft", *flags, *given, "--temperatures", "0", "--tokens", 5000, "--json")
+    told = json.loads(found.out)
+    assert (told["texts"], told["temperatures"]) == (2, [0.0])
+    texts = tmp_path / "own.txt"
+    texts.write_text("hello world, hello 12 wolves. " * 200)
+    given = ("--documents", texts, "--steps", 2, "--hidden", 16, "--tokens", 500, "--overwrite", "--json")
+    assert json.loads(cli("train", "draft", *flags, *given).out)["temperatures"] == []
+
+
+@parity
 def test_a_budget_of_time_is_shared_by_the_stages(cli, tmp_path, flags):
     prompts = tmp_path / "prompts.jsonl"
     prompts.write_text('{"prompt": "hello"}\n{"turns": ["what is 12?"]}\n')
@@ -254,6 +295,7 @@ def test_torch_is_asked_for(cli, flags, monkeypatch):
         (("--temperatures", "0,2e6"), "--temperatures: got 2000000.0; give a number from 0 to 1000000"),
         (("--budget", "soon"), "--budget: got 'soon'; give a time, as 90s, 2m or 1h"),
         (("--feature-bytes", "much"), "--feature-bytes: got 'much'; give an amount of memory"),
+        (("--seed", 2**64), "--seed: got 18446744073709551616; give a whole number from 0 to 2**64 - 1"),
         (("--layers", "0,9"), "--layers: got [0, 9]; give layers of the model, 0 to 1"),
         (("--layers", "low"), "--layers: got 'low'; give whole numbers"),
         (("--loss", "mse"), "'mse'"),
@@ -261,7 +303,6 @@ def test_torch_is_asked_for(cli, flags, monkeypatch):
         (("--heads", 3), "--heads: a recurrent head drafts any number of tokens; leave it out"),
         (("--kind", "hydra", "--heads", 7), "--heads: got 7; give 1 to 6: drafts go no deeper"),
         (("--kind", "medusa", "--hidden", 16), "--hidden: the blocks of a medusa head are as wide as the model"),
-        (("--kind", "medusa", "--layers", 1), "--layers: a medusa head reads the last hidden state alone"),
         (("--init-from", "none.safetensors"), "none.safetensors cannot be read as a draft head"),
         (("--init-from", "shipped", "--kind", "recurrent"), "--kind: got recurrent with --init-from shipped, whose"),
         (("--init-from", "shipped", "--layers", "1"), "--layers: got 1 with --init-from shipped"),
@@ -306,8 +347,31 @@ def test_what_cannot_be_written_at_last_is_told_at_first(cli, tmp_path, flags, h
     (tmp_path / "own.html").mkdir()
     said = error(cli("train", "draft", *given, "-o", tmp_path / "own"))
     assert "own.html, the report beside --output, cannot be written: it is no regular file" in said
-    said = error(cli("train", "draft", *given, "-o", tmp_path / "all.work"))
+    said = error(cli("train", "draft", *given, "-o", tmp_path / "all.work", "--work", tmp_path / "all.work"))
     assert "all.work is worked in; give another --work" in said
+
+
+def test_what_is_no_report_of_ours_is_kept(cli, tmp_path, flags, has_torch, unopened):
+    page = tmp_path / "own.html"
+    page.write_text("years of work")
+    assert f"{page} is there already and is no report of ours; give another" in error(cli("train", "draft", *flags))
+    assert page.read_text() == "years of work"
+
+
+@pytest.mark.parametrize(("output", "work"), [
+    ("dr.a", "dr.a.work"), ("dr.b", "dr.b.work"), ("own.safetensors", "own.work"), ("own", "own.work"),
+])  # fmt: skip
+def test_each_name_has_a_work_folder_of_its_own(cli, tmp_path, flags, has_torch, monkeypatch, output, work):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("truedraw.cli.train_draft.trained", stopped)
+    found = cli("train", "draft", *flags[:4], "-o", tmp_path / output)
+    assert found.err == f"interrupted; the same command goes on with {tmp_path / work}\n"
+
+
+def test_a_seed_is_looked_at_before_a_model_is_loaded(cli, flags, has_torch, unopened):
+    assert "--seed: got 18446744073709551616" in error(cli("train", "draft", *flags, "--seed", 2**64))
 
 
 @pytest.mark.parametrize(("document", "said"), [
@@ -347,6 +411,42 @@ def test_documents_of_zero_tokens_are_refused(cli, tmp_path, flags, has_torch):
     empty = tmp_path / "empty.txt"
     empty.write_text("")
     assert "there is no text to train on, zero tokens" in error(cli("train", "draft", *flags, "--documents", empty))
+
+
+def test_documents_of_a_few_tokens_are_refused(cli, tmp_path, flags, has_torch):
+    blank = tmp_path / "blank.txt"
+    blank.write_text("   \n\n")
+    said = error(cli("train", "draft", *flags, "--documents", blank, "--tokens", 200, "--steps", 2))
+    assert "there is too little text to train on: 1 texts with " in said
+
+
+def test_one_greedy_answer_is_too_little(cli, tmp_path, flags, has_torch):
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text('{"prompt": "hello"}\n')
+    given = ("--prompts", prompts, "--temperatures", "0,0", "--tokens", 200, "--steps", 2, "--answer-tokens", 20)
+    assert "there is too little text to train on: 1 texts with 20 tokens" in error(
+        cli("train", "draft", *flags, *given)
+    )
+
+
+@pytest.mark.parametrize("kind", ["recurrent", "transformer", "eagle3"])
+def test_a_damaged_row_is_told(cli, tmp_path, flags, has_torch, kind):
+    texts = tmp_path / "own.txt"
+    texts.write_text("hello world, hello 12 wolves. " * 200)
+    given = ("--documents", texts, "--steps", 3, "--tokens", 2000, "--hidden", 16, "--kind", kind)
+    given = (*flags[:4], "-o", tmp_path / "own", "--threads", 1, *given)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("truedraw.distill.preparing._enough", stop)
+        assert "stopped here" in error(cli("train", "draft", *given))
+    path = next((tmp_path / "own.work").rglob("whole/rows.bin" if kind == "eagle3" else "rows.bin"))
+    rows = np.fromfile(path, ROW)
+    rows["token"][40] = 1 << 30
+    rows.tofile(path)
+    assert f"{path} is damaged: it has token 1073741824, and the voc" in error(cli("train", "draft", *given))
+
+
+def stop(*_):
+    raise BadFile("stopped here")
 
 
 def test_the_toy_has_no_hidden_states(cli, tmp_path, has_torch):

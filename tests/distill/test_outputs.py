@@ -8,7 +8,9 @@ import pytest
 from truedraw.distill.folders import CONFIG
 from truedraw.distill.outputs import check_outputs
 from truedraw.distill.plan import HeadPlan, Plan, TextPlan
+from truedraw.distill.report import to_html
 from truedraw.errors import BadFile, BadParameter
+from truedraw.page.document import document
 
 KINDS = ("recurrent", "medusa", "hydra", "parallel", "transformer", "eagle3")
 
@@ -21,7 +23,7 @@ def plan_to(request, tmp_path):
 
 def test_what_can_be_written(tmp_path, plan_to):
     check_outputs(plan_to(tmp_path / "own.safetensors"))
-    (tmp_path / "own.html").write_text("an older report")
+    (tmp_path / "own.html").write_text(to_html({"model": "<a> model"}, [], []))
     (tmp_path / "own.work").mkdir()
     check_outputs(plan_to(tmp_path / "own.safetensors"))
     check_outputs(plan_to(tmp_path / "own.work" / "own.safetensors"))
@@ -42,6 +44,22 @@ def test_a_report_that_cannot_be_written(tmp_path, plan_to):
     (tmp_path / "own.html").mkdir()
     with pytest.raises(BadFile, match=r"own\.html, the report beside --output, cannot be written: it is no regular"):
         check_outputs(plan_to(tmp_path / "own"))
+
+
+@pytest.mark.parametrize("there", ["a page", "<title>Draft for a letter</title>", document("Certificate", "")])
+def test_no_page_but_an_earlier_report_is_written_over(tmp_path, plan_to, there):
+    page, plan = tmp_path / "own.html", plan_to(tmp_path / "own.safetensors")
+    page.write_text(there)
+    with pytest.raises(BadFile, match=r"own\.html is there already and is no report of ours; give another --output"):
+        check_outputs(plan)
+    check_outputs(replace(plan, overwrite=True))
+    page.write_bytes(b"")
+    check_outputs(plan)
+
+
+def test_only_the_ending_of_a_head_gives_way_to_that_of_a_report(tmp_path, plan_to):
+    names = {"own.safetensors": "own.html", "own": "own.html", "own.a": "own.a.html", "v1.5.safetensors": "v1.5.html"}
+    assert {name: plan_to(tmp_path / name).page.name for name in names} == names
 
 
 @pytest.mark.parametrize("output", ["own.work", "own", "own.safetensors"])

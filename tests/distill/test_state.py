@@ -9,7 +9,8 @@ from truedraw.errors import BadFile
 
 POINT = {"tokens": 9, "loss": -0.5, "acceptance": [0.5, 0.25]}
 LOOK = {"tokens": 9, "step": 3, "rows": 7, "acceptance": [0.5, 0.25, 0.1], "tokens_a_round": 1.5}
-FACTS = asdict(State(step=3, tokens=9, loss=-0.5, kept=[0.5, 0], best=1.5, best_step=3, curve=[POINT], looks=[LOOK]))
+FACTS = asdict(State(step=3, tokens=9, loss=-0.5, kept=[0.5, 0], best=1.5, best_step=3, curve=[POINT], looks=[LOOK],
+                     held_out="0123abcd"))  # fmt: skip
 
 
 @pytest.fixture
@@ -28,6 +29,7 @@ def test_it_is_read_as_it_was_written(path, state):
     ("kept", []), ("kept", 0.5), ("kept", [0.5, "x"]), ("curve", {}), ("curve", [3]),
     ("curve", [{**POINT, "loss": None}]), ("curve", [POINT, {**POINT, "acceptance": [0.5]}]),
     ("looks", [{}]), ("looks", [{**LOOK, "tokens_a_round": "x"}]), ("looks", [{**LOOK, "acceptance": 3}]),
+    ("held_out", 3),
 ])  # fmt: skip
 def test_a_fact_that_no_training_writes(path, name, value):
     with pytest.raises(BadFile, match=rf"lk\.checkpoint is cut or damaged \({name} is .*remove it to train anew"):
@@ -40,6 +42,11 @@ def test_a_fact_that_no_training_writes(path, name, value):
 def test_other_facts(path, facts):
     with pytest.raises(BadFile, match=r"it does not say where its training was\); remove it to train anew"):
         state_of(facts, path)
+
+
+def test_facts_of_a_version_that_did_not_name_held_out_rows(path):
+    older = {name: value for name, value in FACTS.items() if name != "held_out"}
+    assert state_of(older, path) == State(**{**FACTS, "held_out": ""})
 
 
 def test_steps_without_a_look(path):

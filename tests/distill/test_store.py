@@ -9,7 +9,7 @@ import pytest
 from distill.conftest import SETTINGS, SHAPE, VOCAB, text_of
 from truedraw.distill import store as stores
 from truedraw.distill.rows import EVERY, Rows
-from truedraw.distill.store import FEATURES, INDEX, ROWS, Store, check_space
+from truedraw.distill.store import FEATURES, INDEX, ROW, ROWS, Store, check_space
 from truedraw.errors import BadFile, BadParameter
 
 
@@ -85,6 +85,10 @@ def test_a_disk_without_room_is_found_before_the_work(tmp_path):
     check_space(tmp_path, 1000)
     with pytest.raises(BadParameter, match=r"--feature-bytes: features would take 1,125,899,907 MB more"):
         check_space(tmp_path, 1 << 50)
+    with pytest.raises(
+        BadParameter, match=r" MB to spare beside the 268 MB that are kept free; give less, or --work on"
+    ):
+        check_space(tmp_path, 1 << 50)
 
 
 def test_a_disk_that_fills_up_loses_nothing(fill, monkeypatch):
@@ -126,6 +130,48 @@ def test_the_same_texts_are_held_out_when_more_have_come(fill):
     assert not set(after.texts[~after.held].tolist()) & held
 
 
+def test_held_out_rows_have_a_name_of_their_own(fill):
+    before = Rows(fill(EVERY, 6), SHAPE).held_name
+    assert Rows(fill(EVERY - 1, 6, start=EVERY), SHAPE).held_name == before
+    assert Rows(fill(1, 6, start=2 * EVERY - 1), SHAPE).held_name != before
+
+
+@pytest.mark.parametrize("count", [2, 3, EVERY, EVERY + 7])
+def test_all_answers_to_a_prompt_are_held_out_or_none(fill, count):
+    numbers = [number % count for number in range(3 * count)]
+    data = Rows(fill(len(numbers), 3), SHAPE, prompts=[*numbers, 0])  # one text has no features yet
+    held = [set(data.held[data.texts == text].tolist()) for text in range(len(numbers))]
+    assert held == [{number == min(count, EVERY) - 1} for number in numbers]
+
+
+def test_of_one_prompt_some_answers_are_held_out(fill):
+    held = Rows(fill(4, 6), SHAPE, prompts=[0] * 4).held
+    assert held.tolist() == [False] * 18 + [True] * 6
+
+
+def test_texts_that_are_gone_are_told(fill):
+    with pytest.raises(BadFile, match="are not those that its features are of; give --overwrite to begin anew"):
+        Rows(fill(4, 6), SHAPE, prompts=[0, 1])
+
+
+@pytest.mark.parametrize("field", ["token", "top"])
+@pytest.mark.parametrize("wrong", [VOCAB, -1])
+def test_a_token_that_no_vocabulary_has_is_told(fill, field, wrong):
+    folder = fill(3, 6)
+    rows = np.fromfile(folder / ROWS, ROW)
+    Rows(folder, SHAPE).check_tokens(VOCAB)
+    rows[field][7] = wrong
+    rows.tofile(folder / ROWS)
+    said = rf"rows\.bin is damaged: it has token {wrong}, and the vocabulary ends at 11; give --overwrite"
+    with pytest.raises(BadFile, match=said):
+        Rows(folder, SHAPE).check_tokens(VOCAB)
+
+
+def test_temperatures_are_named_that_texts_were_drawn_at(fill):
+    assert Rows(fill(1, 6), SHAPE).drawn_at((1.0, 0.7, 0.3)) == [1.0]
+    assert Rows(fill(2, 6, start=1), SHAPE).drawn_at((0.7, 1.0, 0.3, 1.0)) == [0.7, 1.0, 1.0]
+
+
 def test_held_out_rows_are_of_the_temperature_that_is_asked_for(fill):
     data = Rows(fill(3 * EVERY, 6), SHAPE)
     for temperature in (1.0, 0.7):
@@ -153,7 +199,7 @@ def test_streams_are_scaled_by_their_size(fill):
     np.testing.assert_allclose(data.scale() * sizes, 1, rtol=1e-3)
 
 
-@pytest.mark.parametrize(("texts", "rows"), [(1, 50), (5, 3)])
+@pytest.mark.parametrize(("texts", "rows"), [(1, 50), (5, 3), (1, 1), (1, 4), (2, 2)])
 def test_too_little_text_is_refused(fill, texts, rows):
     with pytest.raises(BadFile, match="too little text to train on"):
         Rows(fill(texts, rows), SHAPE).check(5)

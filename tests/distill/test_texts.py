@@ -37,8 +37,8 @@ def source(monkeypatch):
 
     def drawn(_model, _plan, done, watched=None):
         assert watched is None
-        asked.append(list(done))
-        return (record(number) for number in range(100) if (0, number) not in done)
+        asked.append([tuple(each["key"]) for each in done])
+        return (record(number) for number in range(100) if (0, number) not in asked[-1])
 
     asked = []
     monkeypatch.setattr(stage, "_source", drawn)

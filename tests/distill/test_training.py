@@ -67,8 +67,12 @@ def tables(tied=True):
 
 @pytest.fixture
 def data(fill):
+    return opened(fill(30, 12))
+
+
+def opened(folder):
     """With normalisers that fit the final states."""
-    data = Rows(fill(30, 12), SHAPE)
+    data = Rows(folder, SHAPE)
     logits = data.features[:, -1].astype(np.float32) @ tables().output.T
     for place, temperature in enumerate((1.0, 0.7)):
         data.normaliser[:, place] = np.log(np.exp(logits / temperature).sum(1))
@@ -198,6 +202,36 @@ def test_a_loss_that_is_no_number_ends_it_and_keeps_the_last_good_checkpoint(dat
     assert 0 < again.state.step <= 25
     assert all(values.isfinite().all() for values in again.learner.head.weights.values())
     assert all(np.isfinite(values).all() for values in training.best().values())
+
+
+def test_the_best_weights_are_measured_anew_where_other_text_is_held_out(fill, tmp_path, monkeypatch, plan):
+    before = trained(opened(fill(10, 12)), tmp_path, 20, plan=plan).state
+    rewritten(tmp_path / "lk.checkpoint", stale=5)
+    more = opened(fill(20, 12, start=10))
+    training = head_training(more, tables(), plan, tmp_path / "lk.checkpoint")
+    best = learner.HeadLearner(more, tables(), plan, training.best(), 0).look().tokens
+    assert (training.state.best, training.state.stale) == (best, 0)
+    assert before.best != best
+    assert training.state.looks == before.looks
+    monkeypatch.setattr(loop, "PROGRESS", 10.0)
+    training.run(Limits(seconds=None, steps=40, patience=3), None, quiet)
+    again = head_training(more, tables(), plan, tmp_path / "lk.checkpoint").state
+    assert (again.best, again.stale) == (best, 3)
+
+
+def rewritten(path, **changes):
+    """A checkpoint that says something else; None: nothing of it."""
+    arrays, facts = read_checkpoint(path)
+    facts |= changes
+    write_checkpoint(path, arrays, {name: value for name, value in facts.items() if value is not None})
+
+
+def test_a_checkpoint_that_does_not_name_what_was_held_out_goes_on(data, tmp_path):
+    state, path = trained(data, tmp_path, 5).state, tmp_path / "lk.checkpoint"
+    rewritten(path, stale=5)
+    assert head_training(data, tables(), PLAN, path).state == replace(state, stale=5)
+    rewritten(path, held_out=None)
+    assert head_training(data, tables(), PLAN, path).state == replace(state, stale=0)
 
 
 def test_it_ends_where_nothing_gets_better(data, tmp_path, monkeypatch):

@@ -9,12 +9,15 @@ import pytest
 from distill.conftest import SETTINGS
 from models.tiny_models import random_tensors, tiny_config, write_gguf
 from truedraw.distill import own_texts as source
+from truedraw.distill import preparing
 from truedraw.distill.computing import features_of
 from truedraw.distill.gathering import gather
 from truedraw.distill.own_texts import Plan, own_texts
+from truedraw.distill.plan import Plan as Training
 from truedraw.distill.plan import TextPlan
 from truedraw.distill.rows import Rows
 from truedraw.distill.store import Shape, Store
+from truedraw.distill.tables import Tables
 from truedraw.distill.texts import NAME, WATCH, Text, read_texts
 from truedraw.distill.watching import Keeping, Watch
 from truedraw.generate.loading import load
@@ -94,3 +97,15 @@ def test_a_prompt_that_no_context_holds_is_left_out(model):
     context = model.engine.context_length
     asked = ("prompt", "12 " * context, "12 wolves " * 1000 * context, "another prompt")
     assert [each["key"] for each in islice(own_texts(model, replace(PLAN, asked=asked)), 2)] == [[0, 0], [0, 3]]
+
+
+def test_given_prompts_are_held_out_with_all_their_answers(model, shape, tmp_path):
+    with Store(tmp_path, shape, SETTINGS) as store:
+        gathered(model, tmp_path, Keeping(store, 1 << 30), 200)
+    plan = Training(tmp_path / "own", tmp_path, TextPlan(prompts=PLAN.asked))
+    data = preparing._rows(tmp_path, model, plan, Tables(model.engine.embedding().values, None))
+    sides = {}
+    for number, text in enumerate(read_texts(tmp_path)):
+        sides.setdefault(tuple(text.prompt), []).extend(data.held[data.texts == number].tolist())
+    assert data.num_texts > len(sides)
+    assert sorted(map(set, sides.values()), key=max) == [{False}] * (len(sides) - 1) + [{True}]

@@ -64,10 +64,15 @@ def wanted_of(own: CompareFlags, text: TextFlags, head: HeadPlan, model: ModelFl
     """Raises BadParameter, BadFile for what is wrong before the model is loaded, and where torch is missing."""
     from truedraw.bench.prompts import read_prompts
     from truedraw.cli.tuned import refuse
+    from truedraw.distill.comparison.page import TITLE
     from truedraw.distill.comparison.wanted import Wanted, losses_of
+    from truedraw.distill.plan import HEAD_ENDING, PAGE, WORK, beside
+    from truedraw.page.document import check_ours
 
     losses = losses_of(own.loss)
     refuse(own.output, overwrite=True)
+    if not own.overwrite:
+        check_ours(own.output, TITLE)
     tests = None
     if own.test_prompts is not None:
         tests = tuple(each.text for each in read_prompts(own.test_prompts, own.limit, own.per_category))
@@ -75,8 +80,8 @@ def wanted_of(own: CompareFlags, text: TextFlags, head: HeadPlan, model: ModelFl
         budget=own.budget,
         steps=own.steps,
         feature_bytes=own.feature_bytes,
-        output=own.output.with_suffix(".safetensors"),  # which nobody writes
-        work=own.work or own.output.with_suffix(".work"),
+        output=beside(own.output, HEAD_ENDING, PAGE),  # which nobody writes
+        work=own.work or beside(own.output, WORK, PAGE),
         overwrite=own.overwrite,
     )
     first = replace(head, loss=losses[0])  # a plan has one; which does not matter here

@@ -71,5 +71,10 @@ class CompareFlags:
         ),
     ] = None
     overwrite: Annotated[
-        bool, flag("--overwrite", help="Begin --work anew, whatever is there.", rich_help_panel=OUTPUT)
+        bool,
+        flag(
+            "--overwrite",
+            help="Begin --work anew, whatever is there, and replace what stands in the report's place.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = False

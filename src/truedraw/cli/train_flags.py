@@ -175,5 +175,10 @@ class LimitFlags:
         ),
     ] = None
     overwrite: Annotated[
-        bool, flag("--overwrite", help="Begin --work anew, whatever is there.", rich_help_panel=OUTPUT)
+        bool,
+        flag(
+            "--overwrite",
+            help="Begin --work anew, whatever is there, and replace what stands in the report's place.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = False

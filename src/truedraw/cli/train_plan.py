@@ -24,7 +24,7 @@ def plan_of(own: LimitFlags, text: TextFlags, head: HeadPlan, model: ModelFlags,
     Without `sizes` for heads alone.
     """
     from truedraw.cli.options import law_of
-    from truedraw.distill.plan import FOLDERS, Plan, Sizes
+    from truedraw.distill.plan import FOLDERS, WORK, Plan, Sizes, beside
     from truedraw.generate.draft_head import NO_HEAD
 
     require_torch()
@@ -39,7 +39,7 @@ def plan_of(own: LimitFlags, text: TextFlags, head: HeadPlan, model: ModelFlags,
     output = own.output or Path(OUTPUTS.get(head.kind, HEAD_FILE))
     if not output.name:
         raise BadParameter("--output", f"{output} is a folder that is there already; give another name")
-    work, limits = own.work or output.with_suffix(".work"), _limits(own, text, model.threads)
+    work, limits = own.work or beside(output, WORK), _limits(own, text, model.threads)
     plan = Plan(output, work, _texts(text), head, limits, law_of(model), own.overwrite, sizes or Sizes())
     plan.check()
     return plan

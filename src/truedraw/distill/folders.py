@@ -120,4 +120,4 @@ def write_tensors(folder: Path, tensors: Mapping[str, NDArray[Any]]) -> None:
 
 def write_json(path: Path, values: Mapping[str, Any]) -> None:
     """For people to read, too."""
-    path.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", "utf-8", "replace")
+    path.write_text(json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False) + "\n", "utf-8", "replace")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def gather(model: Model, plan: TextPlan, folder: Path, settings: Mapping[str, Any], limit: tuple[float | None, Tell],
            overwrite: bool = False, keeping: Keeping | None = None) -> Gathered:  # fmt: skip
-    """Write texts until there are `plan.tokens`, the time is up or the documents have ended.
+    """Write texts until there are `plan.tokens`, the time is up or no further ones can come.
 
     `keeping`: takes what the model knows of each text while it writes it.
     Raises BadFile for other settings than those it was begun with, and where no text is to be had.
@@ -34,19 +34,20 @@ def gather(model: Model, plan: TextPlan, folder: Path, settings: Mapping[str, An
         found = _counted(checked(journal.records(), folder / NAME))
         clock = Clock(found.seconds, seconds)
         if not _enough(found, plan, clock):
-            done = [tuple(record["key"]) for record in journal.records()]
-            source = _source(model, plan, done, keeping.watched if keeping else None)
+            source = _source(model, plan, journal.records(), keeping.watched if keeping else None)
             found = _written(source, journal, found, plan, (clock, tell, keeping))
     if not found.tokens:
-        raise BadFile("there is no text to train on, zero tokens; give more time, or documents with text")
+        raise BadFile(
+            "there is no text to train on, zero tokens; give more time, other prompts, or documents with text"
+        )
     return found
 
 
 def _source(
-    model: Model, plan: TextPlan, done: Sequence[tuple[int, int]], watched: Callable[[], Watch | None] | None
+    model: Model, plan: TextPlan, done: Iterable[Record], watched: Callable[[], Watch | None] | None
 ) -> Iterator[Record]:
     if plan.documents:
-        seen = set(done)
+        seen = {tuple(record["key"]) for record in done}
         pieces = document_texts(model.tokenizer, plan.documents, model.engine.context_length)
         return (record for record in pieces if tuple(record["key"]) not in seen)
     openers = OPENERS if plan.openers is None else plan.openers

@@ -32,6 +32,11 @@ class HeadLearner:
         self.positions, self.weights = network.positions, self.head.weights
         self.optimiser = optimiser_of(self.weights, plan.rate, found, step)
 
+    @property
+    def held_out(self) -> str:
+        """See learning.Learner."""
+        return self._data.held_name
+
     def gradient(self, step: int, blend: Blend, look: bool) -> tuple[Seen | None, int]:
         """See learning.Learner."""
         where = windows(self._data, self._plan.seed, step, self.positions)

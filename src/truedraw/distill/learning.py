@@ -24,6 +24,11 @@ class Learner(Protocol):
         ...
 
     @property
+    def held_out(self) -> str:
+        """The name of the rows that are: see rows.Rows."""
+        ...
+
+    @property
     def weights(self) -> Mapping[str, Tensor]:
         """What is learnt, by name."""
         ...

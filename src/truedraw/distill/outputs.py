@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from truedraw.distill.folders import check_output
-from truedraw.distill.plan import EAGLE3, FOLDERS, Plan
+from truedraw.distill.plan import EAGLE3, FOLDERS, PAGE, Plan
 from truedraw.errors import BadFile, BadParameter
 from truedraw.whole_files import check_folder
 
@@ -14,12 +14,14 @@ from truedraw.whole_files import check_folder
 def check_outputs(plan: Plan) -> None:
     """Raises BadParameter, BadFile where the draft or the report beside it could not be written, or would be written
     over a text to train on."""
+    from truedraw.distill.report import TITLE
     from truedraw.draft.head.file import check_ours
+    from truedraw.page.document import check_ours as check_page
 
     output, before = plan.output, plan.head.init_from
     if before is not None and before.exists() and output.exists() and output.samefile(before):
         raise BadParameter("--output", f"{output} is the head that is trained further; name another file")
-    if plan.page == output:
+    if output.suffix == PAGE:
         raise BadParameter("--output", f"{output} is what the report would be called; give another ending")
     for text in plan.texts.documents:
         if text.exists() and any(each.exists() and each.samefile(text) for each in (output, plan.page)):
@@ -36,6 +38,8 @@ def check_outputs(plan: Plan) -> None:
         check_folder(output, f"--output {output}")
         check_ours(output, "--output")
     check_folder(plan.page, f"{plan.page}, the report beside --output,")
+    if not plan.overwrite:
+        check_page(plan.page, TITLE)
 
 
 def _is_in(work: Path, output: Path) -> bool:

@@ -7,14 +7,15 @@ the text of a seed is the same in any batch, and what is there already is not dr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from truedraw.distill.texts import WATCH
 from truedraw.errors import BadParameter, BadPrompt
 from truedraw.generate.request import Request
+from truedraw.sampling.randomness import SEED_BITS
 
 if TYPE_CHECKING:
     from truedraw.distill.watching import Watch
@@ -24,7 +25,7 @@ PLACE = "\x00"  # stands for the user's words while the template is looked at
 PROMPT_TOKENS = 60
 SHORTEST, LONGEST = 8, 400  # characters of a prompt
 LEAST_ANSWER = 8  # tokens; shorter answers teach nothing
-MOST_BARREN = 3  # rounds in a row without a text, after which there will be none
+MOST_BARREN = 3  # rounds in a row without a text, at each temperature, after which there will be none
 INSTEAD = "a file of prompts, or --documents"
 PURPOSES = 1 << 32  # seeds of prompts and answers are this far apart
 OPENERS = (
@@ -54,24 +55,65 @@ class Plan:
     asked: tuple[str, ...] | None = None  # prompts that are given
     openers: tuple[str, ...] = OPENERS  # of all but the free prompts, in equal parts; () where all are free
 
+    @property
+    def ends(self) -> bool:
+        """Whether a round is all there is: further answers would be the same."""
+        return self.asked is not None and not any(self.temperatures)
+
+    @property
+    def most_barren(self) -> int:
+        """Rounds in a row without a text: a given prompt has another temperature in each of so many."""
+        return MOST_BARREN * (1 if self.asked is None else len(self.temperatures))
+
+    def temperature(self, number: int, i: int) -> float:
+        """Of the answer to prompt i of a round."""
+        return self.temperatures[(i + number) % len(self.temperatures)]
+
+
+class There(NamedTuple):
+    """Texts that are there, by their keys, and prompts that were asked at temperature 0."""
+
+    keys: set[tuple[int, int]]
+    greedy: set[tuple[int, ...]]
+
+    @classmethod
+    def of(cls, done: Iterable[Record]) -> There:
+        """Of what earlier runs wrote."""
+        found = cls(set(), set())
+        for record in done:
+            found.keys.add((record["key"][0], record["key"][1]))
+            if record["temperature"] == 0:
+                found.greedy.add(tuple(record["prompt"]))
+        return found
+
+    def is_new(self, prompt: Sequence[int] | str, temperature: float) -> bool:
+        """Whether the answer may be another one than those before; a prompt of temperature 0 is noted."""
+        if temperature:
+            return True
+        asked = tuple(map(int, prompt))
+        is_new = asked not in self.greedy
+        self.greedy.add(asked)
+        return is_new
+
 
 def own_texts(
-    model: Model, plan: Plan, done: Iterable[tuple[int, int]] = (), watched: Callable[[], Watch | None] | None = None
+    model: Model, plan: Plan, done: Iterable[Record] = (), watched: Callable[[], Watch | None] | None = None
 ) -> Iterator[Record]:
-    """Texts without end, in order of completion; those in `done`, by their keys, are left out.
+    """Texts in order of completion; those in `done` are left out. They end where given prompts are answered at
+    temperature 0 alone: the same prompt is never answered there twice.
 
     `watched`: makes a watch for each answer. Raises BadParameter where no text comes for several rounds.
     """
-    seen = set(done)
-    number = max((r for r, _ in seen), default=0)
+    there = There.of(done)
+    number = max((r for r, _ in there.keys), default=0)
     first = max(0, number - 1)  # the round before may have been left unfinished, too: answers overlap
     barren = 0
-    for r in count(first):
-        barren = 0 if any(key[0] == r for key in seen) else barren + 1
-        for record in _answers(model, plan, r, seen, watched):
+    for r in range(1) if plan.ends else count(first):
+        barren = 0 if any(key[0] == r for key in there.keys) else barren + 1
+        for record in _answers(model, plan, r, there, watched):
             barren = 0
             yield record
-        if barren == MOST_BARREN:
+        if barren == plan.most_barren:
             raise BadParameter("--prompts", f"{model.name} wrote no text in {barren} rounds; give {INSTEAD}")
 
 
@@ -95,17 +137,19 @@ def _asking(model: Model, plan: Plan, number: int, i: int, begins: tuple[str, st
     free = round(plan.prompts * FREE) if plan.openers else plan.prompts
     many = max(1, (plan.prompts - free) // len(plan.openers)) if words else free
     params = {"temperature": 1.0, "top_p": plan.top_p, "max_tokens": PROMPT_TOKENS, "n": many,
-              "seed": plan.seed + MOST_OPENERS * number + i}  # fmt: skip
+              "seed": seed_from(plan.seed, MOST_OPENERS * number + i)}  # fmt: skip
     return Request(model.tokenizer.encode(head + words, add_special=False), params, False, words)
 
 
 def _answers(
-    model: Model, plan: Plan, number: int, seen: set[tuple[int, int]], watched: Callable[[], Watch | None] | None
+    model: Model, plan: Plan, number: int, there: There, watched: Callable[[], Watch | None] | None
 ) -> Iterator[Record]:
     asked = list(plan.asked) if plan.asked is not None else _prompts(model, plan, number)
-    left = ((i, text) for i, text in enumerate(asked) if (number, i) not in seen)
+    left = ((i, text) for i, text in enumerate(asked) if (number, i) not in there.keys)
     requests = (
-        replace(request, observer=watched() if watched else None) for request in _requests(model, plan, number, left)
+        replace(request, observer=watched() if watched else None)
+        for request in _requests(model, plan, number, left)
+        if there.is_new(request.prompt, request.params["temperature"])
     )  # made as they are pulled: what a watch holds goes with its text
     for request, result in model.generate_many(requests, logits_cache_bytes=0):
         if isinstance(result, BadPrompt):  # longer than the context: one prompt of many
@@ -122,12 +166,16 @@ def _answers(
 
 def _requests(model: Model, plan: Plan, number: int, texts: Iterable[tuple[int, str]]) -> Iterator[Request]:
     for i, text in texts:
-        seed = plan.seed + PURPOSES * (number + 1) + i
-        temperature = plan.temperatures[i % len(plan.temperatures)]
-        params = {"temperature": temperature, "max_tokens": plan.answer_tokens, "seed": seed}
+        seed = seed_from(plan.seed, PURPOSES * (number + 1) + i)
+        params = {"temperature": plan.temperature(number, i), "max_tokens": plan.answer_tokens, "seed": seed}
         prompt = opening(model, text)
         if prompt is not None:
             yield Request(prompt, params, False, (number, i))
+
+
+def seed_from(seed: int, away: int) -> int:
+    """The one so far away; behind the last one comes 0."""
+    return (seed + away) % (1 << SEED_BITS)
 
 
 def opening(model: Model, text: str) -> list[int] | None:

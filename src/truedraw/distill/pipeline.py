@@ -9,7 +9,7 @@ from truedraw.distill.outcome import Outcome
 from truedraw.distill.plan import EAGLE3, TRANSFORMER, Plan, Tell
 from truedraw.distill.preparing import left, prepared
 from truedraw.distill.rows import Rows
-from truedraw.distill.stages import begin_checkpoint, facts_of, run_to_end, write_page
+from truedraw.distill.stages import begin_checkpoint, check_figures, facts_of, run_to_end, write_page
 from truedraw.distill.tables import Tables
 from truedraw.distill.texts import Gathered
 from truedraw.errors import TrainingError
@@ -70,6 +70,7 @@ def _written(
     target = Target(
         model.name, model.tokenizer.fingerprint, engine.vocab_size, engine.hidden_size, tuple(engine.hidden_layers)
     )
+    check_figures(plan, facts)
     export(plan.output, target, head, training.best(), facts)
     write_page(plan.page, facts, training.state)
     return Outcome(plan.output, plan.page, facts, before[1].all_texts)

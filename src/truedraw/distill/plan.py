@@ -20,7 +20,7 @@ WHOLE_SHARES = {TEXTS: 0.45, FEATURES: 0.15, TRAINING: 0.4}
 a stage leaves over is the next one's."""
 DEPTHS = (0.27, 0.5, 0.73, 0.87)
 """Where in the target the streams that a head reads are taken, unless told otherwise; the last one stands behind."""
-PAGE = ".html"
+HEAD_ENDING, PAGE, WORK = ".safetensors", ".html", ".work"
 DEPTH = 2  # of a transformer: each further layer is a few more operations in a draft's pass, which is a short one
 TRANSFORMER, EAGLE3 = "transformer", "eagle3"
 FOLDERS = (TRANSFORMER, EAGLE3)
@@ -125,18 +125,20 @@ class Plan:
     @property
     def page(self) -> Path:
         """The report."""
-        return self.output.with_suffix(PAGE)
+        return beside(self.output, PAGE)
 
     def check(self) -> None:
         """Raises BadParameter for what is wrong before a model is loaded; what is written at last: outputs.py."""
         from truedraw.distill.folders import check_work
         from truedraw.distill.losses import loss_of
+        from truedraw.sampling.randomness import check_seed
         from truedraw.sampling.ranges import TEMPERATURE
 
         loss_of(self.head.loss)
         shape_of(self.head.kind, self.head.hidden, self.head.heads)
         for temperature in self.texts.temperatures:
             TEMPERATURE.check("--temperatures", temperature)
+        check_seed(self.texts.seed, "--seed")
         if not self.texts.temperatures:
             raise BadParameter("--temperatures", "got none; give numbers with commas between them, as in 1,0.7")
         if self.texts.prompts is not None and self.texts.documents:
@@ -144,6 +146,12 @@ class Plan:
         if self.texts.openers and (self.texts.prompts is not None or self.texts.documents):
             raise BadParameter("--openers", "goes without --prompts and --documents: nothing is asked then; give one")
         check_work(self.work)
+
+
+def beside(output: Path, ending: str, own: str = HEAD_ENDING) -> Path:
+    """What stands beside it: the ending `own` gives way to another one, and any other is part of the name."""
+    name = output.name.removesuffix(own) if output.suffix == own else output.name
+    return output.with_name(name + ending)
 
 
 def shape_of(kind: str, hidden: int | None, heads: int | None) -> tuple[int | None, int | None]:

@@ -15,7 +15,7 @@ from truedraw.distill.plan import FEATURES, SHARES, TEXTS, TRAINING, WHOLE_SHARE
 from truedraw.distill.rows import Rows
 from truedraw.distill.store import Shape, Store
 from truedraw.distill.tables import Tables, tables_of
-from truedraw.distill.texts import NAME, Gathered, Text, read_texts
+from truedraw.distill.texts import NAME, Gathered, Text, prompts_of, read_texts
 from truedraw.distill.watching import Keeping
 from truedraw.errors import BadFile, BadParameter
 
@@ -44,7 +44,7 @@ def prepared(model: Model, plan: Plan, tell: Tell) -> Prepared:
     check_readout(model.engine, tables)
     check_init(plan.head, model)
     texts, done = _written_and_seen(model, plan, tell)
-    return Prepared(tables, _enough(Rows(plan.work, _shape(model)), done, plan), texts, done)
+    return Prepared(tables, _enough(_rows(plan.work, model, plan, tables), done, plan), texts, done)
 
 
 def prepared_whole(model: Model, plan: Plan, tell: Tell) -> Prepared:
@@ -60,7 +60,15 @@ def prepared_whole(model: Model, plan: Plan, tell: Tell) -> Prepared:
     seconds = {stage: None if limit is None else limit * share for stage, share in WHOLE_SHARES.items()}
     texts = gather(model, plan.texts, plan.work, settings, (seconds[TEXTS], tell), plan.overwrite)
     done = _seen_whole(model, plan, settings, (_more(seconds, texts), tell))
-    return Prepared(tables, _enough(Rows(folder, _shape(model)), done, plan), texts, done)
+    return Prepared(tables, _enough(_rows(folder, model, plan, tables), done, plan), texts, done)
+
+
+def _rows(folder: Path, model: Model, plan: Plan, tables: Tables) -> Rows:
+    """Of the store in `folder`; given prompts are held out as a whole. Raises BadFile for a damaged store."""
+    prompts = None if plan.texts.prompts is None else prompts_of(plan.work)
+    data = Rows(folder, _shape(model), prompts=prompts)
+    data.check_tokens(len(tables.embedding))
+    return data
 
 
 def _enough(data: Rows, done: Computed, plan: Plan) -> Rows:

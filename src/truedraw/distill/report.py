@@ -13,6 +13,7 @@ from truedraw.page.svg import Axes, key, plot, rounded, steps, ticks, trace
 
 ACROSS = "tokens trained on, in thousands"
 THOUSAND = 1000
+TITLE = "Draft for "  # and the model's name
 Point = tuple[float, float]
 
 EXPLAINED = (
@@ -25,7 +26,7 @@ EXPLAINED = (
 
 def to_html(card: Mapping[str, Any], curve: Sequence[Mapping[str, Any]], looks: Sequence[Mapping[str, Any]]) -> str:
     """The page; `card` is what the head's card says of its training, the others are the points of a State."""
-    title = f"Draft for {card.get('model', 'a model')}"
+    title = TITLE + str(card.get("model", "a model"))
     settings = json.dumps(card, indent=2, ensure_ascii=False)
     return document(
         title,

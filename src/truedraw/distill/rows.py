@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.distill.store import FEATURES, HALF, INDEX, ROW, ROWS, Shape, rows_of
+from truedraw.distill.texts import foreign
 from truedraw.errors import BadFile
 from truedraw.generate.offline.journal import read_records
 from truedraw.protocol import Ints
 
-EVERY = 25  # texts: one of them is held out. No multiple of the number of temperatures, which come in turn
+EVERY = 25  # texts, or prompts: one of them is held out. No multiple of the number of temperatures, which come in turn
+DIGITS = 12  # of a digest that names held-out rows
 SCALE_ROWS = 4096  # from which the size of each stream is taken
 LEAST_SIZE = 1e-3  # of a stream
 
@@ -21,25 +25,52 @@ LEAST_SIZE = 1e-3  # of a stream
 class Rows:
     """What is in a store. Texts are numbered as they came; when more come, those held out stay so, from EVERY texts on.
 
+    prompts: which one each text answers, numbered as they came; then all answers to a prompt are held out or none is,
+    unless there is one alone. None: each text is held out or not by itself.
     features [rows, streams, width] float16, on disk; tokens, tops, texts [rows]; normaliser [rows, temperatures]; held
     [rows]: whether it is held-out text, as all of it is where `all_held`; temperature [rows], nan where a text was not
     drawn.
     """
 
-    def __init__(self, folder: Path, shape: Shape, all_held: bool = False) -> None:
+    def __init__(
+        self, folder: Path, shape: Shape, all_held: bool = False, prompts: Sequence[int] | None = None
+    ) -> None:
         lines = list(read_records(folder / INDEX))
         counts = np.array([rows_of(line, folder) for line in lines], np.int64)
         self.count, self.num_texts, self.shape = int(counts.sum()), len(lines), shape
         self.features: NDArray[np.float16] = _mapped(folder / FEATURES, HALF, (self.count, *shape))
-        rows = np.array(_mapped(folder / ROWS, ROW, (self.count,)))
+        self._path = folder / ROWS
+        rows = np.array(_mapped(self._path, ROW, (self.count,)))
         self.tokens, self.tops = rows["token"].astype(np.int64), rows["top"].astype(np.int64)
         self.normaliser: NDArray[np.float32] = np.ascontiguousarray(rows["normaliser"])
         self.texts = np.repeat(np.arange(len(lines)), counts)
-        self.held = self.texts % min(EVERY, max(len(lines), 1)) == min(EVERY, len(lines)) - 1
+        if prompts is not None and len(prompts) < len(lines):
+            raise foreign(folder)
+        self.held = np.repeat(_held(len(lines), prompts), counts)
         if all_held:
             self.held[:] = True
         drawn = [np.nan if line["temperature"] is None else float(line["temperature"]) for line in lines]
         self.temperature = np.repeat(np.array(drawn), counts)
+
+    @property
+    def held_name(self) -> str:
+        """The same where the same rows are held out, whatever else has come."""
+        return sha256(np.flatnonzero(self.held).astype(np.int64).tobytes()).hexdigest()[:DIGITS]
+
+    def check_tokens(self, vocab_size: int) -> None:
+        """Raises BadFile where there is one that the vocabulary lacks."""
+        for tokens in (self.tokens, self.tops):
+            wrong = tokens[(tokens < 0) | (tokens >= vocab_size)]
+            if len(wrong):
+                raise BadFile(
+                    f"{self._path} is damaged: it has token {wrong[0]}, and the vocabulary ends at {vocab_size - 1}; "
+                    "give --overwrite to begin anew"
+                )
+
+    def drawn_at(self, temperatures: Sequence[float]) -> list[float]:
+        """Those of them that a text was drawn at."""
+        found = set(np.unique(self.temperature).tolist())
+        return [each for each in temperatures if each in found]
 
     def check(self, fewest: int) -> None:
         """Raises BadFile where there is too little to train on and to hold out."""
@@ -57,7 +88,8 @@ class Rows:
     def followed(self, by: int) -> NDArray[np.bool_]:
         """[rows]: whether so many more rows of the same text follow."""
         found = np.zeros(self.count, bool)
-        found[: self.count - by] = self.texts[: self.count - by] == self.texts[by:]
+        last = max(self.count - by, 0)
+        found[:last] = self.texts[:last] == self.texts[by:]
         return found
 
     def scale(self) -> NDArray[np.float32]:
@@ -81,6 +113,15 @@ class Rows:
         drawn = rows & np.isclose(self.temperature, np.nan if temperature is None else temperature)
         found = np.flatnonzero(drawn if drawn.any() else rows)
         return found[:: max(1, -(-len(found) // most))].astype(np.int64)
+
+
+def _held(texts: int, prompts: Sequence[int] | None) -> NDArray[np.bool_]:
+    """[texts]: whether each is held out."""
+    numbers = np.arange(texts)
+    if prompts is not None and len(set(prompts[:texts])) > 1:
+        numbers = np.array(prompts[:texts], np.int64)
+    every = min(EVERY, len(np.unique(numbers)))
+    return np.asarray(numbers % max(every, 1) == every - 1)
 
 
 def _mapped(path: Path, kind: Any, shape: tuple[int, ...]) -> NDArray[Any]:

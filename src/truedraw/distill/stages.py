@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,7 +52,7 @@ def facts_of(model: Model, plan: Plan, state: State, data: Rows, before: tuple[G
         "tokens": data.count,
         "held_out_tokens": int(data.held.sum()),
         "source": _source(plan),
-        "temperatures": list(plan.texts.temperatures),
+        "temperatures": data.drawn_at(plan.texts.temperatures),
         "seed": plan.texts.seed,
         "loss": plan.head.loss,
         "hidden": plan.head.hidden,
@@ -75,6 +76,17 @@ def _source(plan: Plan) -> str:
     if plan.texts.documents:
         return "documents"
     return "its own texts" if plan.texts.prompts is None else "its answers to given prompts"
+
+
+def check_figures(plan: Plan, facts: Mapping[str, Any]) -> None:
+    """Raises TrainingError where a figure of the card is no finite number; before anything is replaced."""
+    try:
+        json.dumps(facts, allow_nan=False)
+    except ValueError as error:
+        raise TrainingError(
+            f"a figure of the new draft is no finite number, as damaged features in {plan.work} make it; it is not "
+            f"written, and what stands at {plan.output} is as it was; give --overwrite to begin --work anew"
+        ) from error
 
 
 def write_page(path: Path, facts: Mapping[str, Any], state: State) -> None:

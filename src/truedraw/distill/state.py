@@ -13,6 +13,8 @@ from truedraw.distill.read_values import LARGEST, are_numbers, is_number, is_who
 from truedraw.distill.windows import POSITIONS
 
 KEPT_AT_FIRST = 0.4  # acceptance, before any was seen
+LATER = {"held_out": ""}
+"""Facts that checkpoints of earlier versions lack."""
 
 
 @dataclass(slots=True)
@@ -27,6 +29,7 @@ class State:
     best: float = 0.0  # tokens a round
     best_step: int = 0
     stale: int = 0  # looks since
+    held_out: str = ""  # the name of the rows that were looked at
     looked: int = -1  # which look was the last
     pointed: int = -1  # which point of the curves
     curve: list[dict[str, Any]] = field(default_factory=list)
@@ -35,14 +38,15 @@ class State:
 
 def state_of(facts: object, path: Path) -> State:
     """The facts of the checkpoint at `path`; raises BadFile for what no training wrote."""
-    if not isinstance(facts, dict) or facts.keys() != {each.name for each in fields(State)}:
+    found = {**LATER, **facts} if isinstance(facts, dict) else {}
+    if found.keys() != {each.name for each in fields(State)}:
         raise damaged(path, "it does not say where its training was")
     for name, is_right in RIGHT.items():
-        if not is_right(facts[name]):
-            raise damaged(path, f"{name} is {facts[name]!r:.40}")
-    if facts["step"] and not facts["looks"]:
+        if not is_right(found[name]):
+            raise damaged(path, f"{name} is {found[name]!r:.40}")
+    if found["step"] and not found["looks"]:
         raise damaged(path, "it has steps and no looks at held-out text")
-    return State(**facts)
+    return State(**found)
 
 
 def _are_points(*names: str) -> Callable[[Any], bool]:
@@ -66,6 +70,7 @@ RIGHT: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("seconds", "best"), is_number),
     "loss": partial(is_number, least=-LARGEST),
     "kept": are_numbers,
+    "held_out": lambda value: isinstance(value, str),
     "curve": _are_points("tokens", "loss"),
     "looks": _are_points("tokens", "step", "tokens_a_round"),
 }

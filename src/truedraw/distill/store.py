@@ -137,8 +137,9 @@ def check_space(folder: Path, needed_bytes: int) -> None:
     if needed_bytes > free:
         raise BadParameter(
             "--feature-bytes",
-            f"features would take {needed_bytes / MEGABYTE:,.0f} MB more, and the disk of {folder} has "
-            f"{max(free, 0) / MEGABYTE:,.0f} MB to spare; give less, or --work on another disk",
+            f"features would take {-(-needed_bytes // MEGABYTE):,.0f} MB more, and the disk of {folder} has "
+            f"{max(free, 0) / MEGABYTE:,.0f} MB to spare beside the {KEEP_FREE_BYTES / MEGABYTE:,.0f} MB that are kept "
+            "free; give less, or --work on another disk",
         )
 
 

@@ -39,6 +39,12 @@ def read_texts(folder: Path) -> Iterator[Text]:
         yield text_of(record)
 
 
+def prompts_of(folder: Path) -> list[int]:
+    """Which prompt each text answers, numbered as they came; raises BadFile."""
+    numbers: dict[tuple[int, ...], int] = {}
+    return [numbers.setdefault(tuple(text.prompt), len(numbers)) for text in read_texts(folder)]
+
+
 def checked(records: Iterable[Record], path: Path) -> Iterator[Record]:
     """The lines of a journal of texts; raises BadFile for what no run wrote."""
     for number, record in enumerate(records, start=1):
@@ -56,3 +62,8 @@ def _is_ours(record: Record) -> bool:
     key, seconds = record.get("key"), record.get("seconds")
     tokens = are_whole(record.get("prompt")) and are_whole(record.get("answer"))
     return tokens and are_whole(key) and len(record["key"]) == KEY and is_number(seconds) and is_temperature(record)
+
+
+def foreign(folder: Path) -> BadFile:
+    """Texts and features do not belong together."""
+    return BadFile(f"the texts in {folder} are not those that its features are of; give --overwrite to begin anew")

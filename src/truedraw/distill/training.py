@@ -21,6 +21,7 @@ from truedraw.distill.checkpoint import (
     write_checkpoint,
 )
 from truedraw.distill.clock import Clock
+from truedraw.distill.evaluation import Measured
 from truedraw.distill.gradients import Blend, Seen, survival_of
 from truedraw.distill.learning import Course, Learner
 from truedraw.distill.plan import TRAINING, Limits, Tell
@@ -60,6 +61,7 @@ class Training(Generic[Learns]):
         self.learner = opened(None if found is None else found[0], known.step if known else 0)
         self.state = known or State(kept=[KEPT_AT_FIRST] * self.learner.positions)
         self._check()
+        self._measure_anew(opened)
 
     def run(self, limits: Limits, seconds: float | None, tell: Tell, until: float = 1.0) -> None:
         """Until time or steps are over, or nothing gets better; or until this share of them, to go on later.
@@ -102,6 +104,13 @@ class Training(Generic[Learns]):
         if self.state.best:
             read_beside(self.best_path, self.path).check(self.learner.arrays(moments=False))
 
+    def _measure_anew(self, opened: Callable[[Arrays | None, int], Learns]) -> None:
+        """The best weights, if other rows are held out now than when they were chosen."""
+        state, held_out = self.state, self.learner.held_out
+        if state.best and state.held_out != held_out:
+            state.best, state.stale = self._seen(opened(self.best(), 0)).tokens, 0
+        state.held_out = held_out
+
     def _step(self, done: float) -> None:
         """One; nothing has changed where its gradient is no number."""
         import torch
@@ -137,11 +146,7 @@ class Training(Generic[Learns]):
         number, state = int(min(done, 1.0) * LOOKS), self.state
         if number == state.looked:
             return
-        found = self.learner.look()
-        if not math.isfinite(found.tokens):
-            raise TrainingError(
-                f"the draft's laws are no numbers after step {state.step}: what it began with is damaged"
-            )
+        found = self._seen(self.learner)
         state.looked = number
         state.looks.append({"tokens": state.tokens, "step": state.step, **found.to_json()})
         if found.tokens > state.best + PROGRESS:
@@ -151,6 +156,16 @@ class Training(Generic[Learns]):
             state.stale += 1
         state.seconds = round(clock.seconds, 3)
         self._save()
+
+    def _seen(self, learner: Learns) -> Measured:
+        """Of a learner, by held-out text; raises TrainingError for laws that are no numbers."""
+        found = learner.look()
+        if not math.isfinite(found.tokens):
+            raise TrainingError(
+                f"the draft's laws are no numbers after step {self.state.step}: what it began with is damaged, or "
+                "the features are"
+            )
+        return found
 
     def _save(self) -> None:
         facts: dict[str, Any] = asdict(self.state)

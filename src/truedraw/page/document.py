@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from html import escape
+from pathlib import Path
+
+from truedraw.errors import BadFile
 
 HUES = (215, 25, 140, 285, 0, 180, 50, 325)
 """Of the curves of one plot, in degrees around the circle of colours: neighbours are far apart."""
@@ -47,3 +50,19 @@ def document(title: str, body: str) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{STYLE}{CURVES}</style></head><body>{body}</body></html>\n"
     )
+
+
+def check_ours(path: Path, title: str) -> None:
+    """Raises BadFile where something else stands there than a page of ours whose title begins so: it would be lost."""
+    begins = document(title, "").partition("</title>")[0].encode()
+    if path.exists() and _first(path, len(begins)) not in (b"", begins):
+        raise BadFile(f"{path} is there already and is no report of ours; give another --output, or --overwrite")
+
+
+def _first(path: Path, size: int) -> bytes | None:
+    """Bytes; None for a file that may not be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(size)
+    except OSError:
+        return None

@@ -76,10 +76,10 @@ def chosen(winner: int) -> int:
     return int(winner)
 
 
-def check_seed(seed: int) -> None:
+def check_seed(seed: int, name: str = "seed") -> None:
     """Raises BadParameter unless 0 <= seed < 2**64."""
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << SEED_BITS:
-        raise BadParameter("seed", f"got {shown(seed)}; give a whole number from 0 to 2**64 - 1, or leave it out")
+        raise BadParameter(name, f"got {shown(seed)}; give a whole number from 0 to 2**64 - 1, or leave it out")
 
 
 def fresh_seed() -> int:

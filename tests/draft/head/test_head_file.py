@@ -229,3 +229,10 @@ def test_the_head_that_comes_with_a_model_is_found_by_what_it_fits(tmp_path, mon
     assert shipped("def", config) is None
     for name, value in (("hidden_size", WIDTH + 1), ("vocab_size", 1), ("num_layers", max(card().layers))):
         assert shipped("abc", SimpleNamespace(**{**vars(config), name: value})) is None
+
+
+@pytest.mark.parametrize("figure", [float("nan"), float("inf")])
+def test_a_card_with_a_figure_that_is_no_number_is_not_written(tmp_path, figure):
+    said = card(training={"held_out": {"1": {"tokens_a_round": figure}}})
+    with pytest.raises(BadFile, match="has a figure that is no finite number; train it anew"):
+        said.to_metadata()

@@ -11,6 +11,7 @@ from truedraw.distill.report import plotted, point
 from truedraw.page.document import document
 
 PLOTTED = (1, 3)  # positions
+TITLE = "Losses for a draft head of "  # and its name
 EXPLAINED = (
     "Every loss had the same texts, features and first weights, and as many steps or as much time as the others. "
     "Acceptance is the mean chance that a draft at this position of a chain is kept, behind the text's own tokens; "
@@ -22,7 +23,7 @@ EXPLAINED = (
 
 def to_html(found: Mapping[str, Any], looks: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """The page; `found` is what the command prints as JSON, `looks` are those of each loss's training."""
-    title = f"Losses for a draft head of {found['model']}"
+    title = f"{TITLE}{found['model']}"
     tables = "".join(_section(each) for each in found["sections"])
     return document(
         title,

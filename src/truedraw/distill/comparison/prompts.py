@@ -10,7 +10,7 @@ from truedraw.distill.comparison.told import PROMPTS
 from truedraw.distill.comparison.wanted import Wanted, folder_of
 from truedraw.distill.computing import compute
 from truedraw.distill.evaluation import CHAIN, MEASURED
-from truedraw.distill.own_texts import opening
+from truedraw.distill.own_texts import opening, seed_from
 from truedraw.distill.plan import Tell
 from truedraw.distill.preparing import text_settings
 from truedraw.distill.rows import Rows
@@ -46,6 +46,7 @@ def test_rows(model: Model, wanted: Wanted, shape: Shape, tell: Tell) -> Rows:
         tokens = sum(len(text.answer) for text in read_texts(folder))
         compute(engine, read_texts(folder), store, (plan.limits.feature_bytes, Clock(0.0, None), tell, tokens))
     found = Rows(folder, shape, all_held=True)
+    found.check_tokens(engine.vocab_size)
     if not found.followed(CHAIN).any():
         raise BadPrompt(f"no text to the prompts of --test-prompts came to more than {CHAIN} tokens; give others")
     return found
@@ -74,6 +75,6 @@ def _requests(model: Model, wanted: Wanted) -> Iterator[Request]:
         if prompt is None:
             continue
         for place, temperature in enumerate(MEASURED):
-            seed = texts.seed + SEEDS + number * len(MEASURED) + place
+            seed = seed_from(texts.seed, SEEDS + number * len(MEASURED) + place)
             params = {"temperature": temperature, "max_tokens": texts.answer_tokens, "seed": seed}
             yield Request(prompt, params, False, (number, place))

@@ -60,6 +60,11 @@ class EagleLearner:
         self.draft = draft_of(config, self.weights, material.tables, arrays[KNOWN], rows)
         self.optimiser = optimiser_of(self.weights, plan.rate, arrays, step)
 
+    @property
+    def held_out(self) -> str:
+        """See learning.Learner."""
+        return self.texts.data.held_name
+
     def gradient(self, step: int, blend: Blend, look: bool) -> tuple[Seen | None, int]:
         """See learning.Learner."""
         batch = self.texts.step(self._plan.seed, step)

@@ -21,7 +21,7 @@ from truedraw.distill.folders import check_output, halved
 from truedraw.distill.outcome import Outcome
 from truedraw.distill.plan import EAGLE3, HIDDEN, Plan, Tell
 from truedraw.distill.preparing import Prepared, left, prepared_whole
-from truedraw.distill.stages import begin_checkpoint, facts_of, run_to_end, write_page
+from truedraw.distill.stages import begin_checkpoint, check_figures, facts_of, run_to_end, write_page
 from truedraw.distill.tables import check_readable
 from truedraw.distill.training import Training
 from truedraw.draft.eagle.card import KIND
@@ -86,6 +86,7 @@ def _written(
     target = Target(
         model.name, model.tokenizer.fingerprint, engine.vocab_size, engine.hidden_size, tuple(engine.hidden_layers)
     )
+    check_figures(plan, facts)
     export(plan.output, target, config, (tensors, tokens), facts)
     write_page(plan.page, facts, training.state)
     return Outcome(plan.output, plan.page, facts, found.done.all_texts)

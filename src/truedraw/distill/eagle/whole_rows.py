@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from truedraw.distill.independent.whole_texts import MOST_TOKENS, foreign, in_turn
+from truedraw.distill.independent.whole_texts import MOST_TOKENS, in_turn
 from truedraw.distill.rows import Rows
-from truedraw.distill.texts import Text, read_texts
+from truedraw.distill.texts import Text, foreign, read_texts
 from truedraw.errors import BadFile
 from truedraw.protocol import Ints
 

@@ -63,6 +63,11 @@ class Learner:
         self.draft, self.weights = Draft(config, weights, self._words), weights
         self.optimiser = optimiser_of(weights, plan.rate, arrays, step)
 
+    @property
+    def held_out(self) -> str:
+        """See learning.Learner."""
+        return self.texts.data.held_name
+
     def gradient(self, step: int, blend: Blend, look: bool) -> tuple[Seen | None, int]:
         """See learning.Learner."""
         batch = self.texts.step(self._plan.seed, step)

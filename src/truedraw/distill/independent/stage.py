@@ -20,7 +20,7 @@ from truedraw.distill.independent.words import Folded
 from truedraw.distill.outcome import Outcome
 from truedraw.distill.plan import TRANSFORMER, Plan, Tell
 from truedraw.distill.preparing import Prepared, left, prepared
-from truedraw.distill.stages import begin_checkpoint, facts_of, run_to_end, write_page
+from truedraw.distill.stages import begin_checkpoint, check_figures, facts_of, run_to_end, write_page
 from truedraw.distill.tables import check_readable
 from truedraw.distill.training import Training
 from truedraw.engine.constants.matrix import dense
@@ -78,6 +78,7 @@ def _written(model: Model, plan: Plan, training: Training[Learner], found: Prepa
         "parameters": num_parameters(config),
         "held_out": _figures(training, as_run(tensors)),
     }
+    check_figures(plan, facts)
     export(plan.output, config, tensors, model.tokenizer, facts)
     write_page(plan.page, facts, training.state)
     return Outcome(plan.output, plan.page, facts, found.done.all_texts)

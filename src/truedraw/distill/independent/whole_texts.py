@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.distill.rows import Rows
-from truedraw.distill.texts import Text, read_texts
-from truedraw.errors import BadFile
+from truedraw.distill.texts import Text, foreign, read_texts
 from truedraw.protocol import Ints
 
 MOST_TOKENS = 1024  # of a text that are read: what stands further before is cut off
@@ -84,8 +83,3 @@ def in_turn(texts: Ints, at_once: int, seed: int, number: int) -> list[int]:
 def _check(text: Text, tokens: Ints, folder: Path) -> None:
     if [text.prompt[-1], *text.answer[:-1]] != tokens.tolist():
         raise foreign(folder)
-
-
-def foreign(folder: Path) -> BadFile:
-    """Texts and features do not belong together."""
-    return BadFile(f"the texts in {folder} are not those that its features are of; give --overwrite to begin anew")

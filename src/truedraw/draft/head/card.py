@@ -57,7 +57,13 @@ class Card:
 
     def to_metadata(self) -> dict[str, str]:
         """As a safetensors file keeps it: strings."""
-        return {"format": FORMAT, "version": str(VERSION), "card": json.dumps(asdict(self), sort_keys=True)}
+        try:
+            card = json.dumps(asdict(self), sort_keys=True, allow_nan=False)
+        except ValueError as error:
+            raise BadFile(
+                f"the card of this head for {self.target} has a figure that is no finite number; train it anew"
+            ) from error
+        return {"format": FORMAT, "version": str(VERSION), "card": card}
 
     @classmethod
     def from_metadata(cls, found: Mapping[str, str] | None, path: object) -> Card:
