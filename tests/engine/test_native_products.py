@@ -357,7 +357,19 @@ def test_layers_of_more_than_two_forms_have_two() -> None:
     assert isinstance(found, Mixed)
     assert (found.fours.scales.dtype, found.finer.is_fine) == (np.uint8, True)
     assert isinstance(stacked([nested("Q6_K", 10, 512), codes(10, 512, 8)]), Blocks)
-    assert isinstance(stacked([nested("Q4_K", 10, 512), fours(10, 512)]), Blocks)
+    coarse = stacked([with_small_scales(nested("Q4_K", 10, 512)), fours(10, 512)])
+    assert isinstance(coarse, Blocks)
+    assert coarse.scales.dtype == np.uint16
+
+
+def with_small_scales(matrix: Matrix) -> Matrix:
+    """All of one size, so that float16 holds the products."""
+    small, steps, small_least, least_steps = matrix.nested
+    ones = np.ones_like(steps, np.float32), np.full_like(least_steps, -1, np.float32)
+    scales, least = small.astype(np.float32), -small_least.astype(np.float32)
+    return Matrix(
+        matrix.values, scales, 0, least, (small, ones[0].astype(np.float16), small_least, ones[1].astype(np.float16))
+    )
 
 
 @pytest.mark.parametrize("half", [1, LANES - 1, LANES, LANES + 6])

@@ -10,7 +10,7 @@ from safetensors.numpy import save_file
 from tiny_models import random_tensors, tiny_config, write_openvino
 
 from truedraw.models import hub as hub_module
-from truedraw.models.sums import keep_others
+from truedraw.models.sums import SUMS, keep_others
 
 pytest.importorskip("huggingface_hub")
 
@@ -85,13 +85,19 @@ def test_of_several_weights_those_that_are_opened_are_fetched(hub, tmp_path, oth
     assert resolved() & {*others, "model.safetensors"} <= {"model.safetensors", "model.safetensors.index.json"}
 
 
-def test_shards_are_those_of_the_index(hub, tmp_path):
+def split(folder):
+    """Its weights in two files and an index; their names."""
     tensors, parts = random_tensors(tiny_config("qwen2")), ("model-1.safetensors", "model-2.safetensors")
     places = {name: parts[number % 2] for number, name in enumerate(tensors)}
     for part in parts:
-        save_file({name: each for name, each in tensors.items() if places[name] == part}, Hub.folder / part)
-    (Hub.folder / "model.safetensors").rename(Hub.folder / "consolidated.safetensors")
-    (Hub.folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": places}))
+        save_file({name: each for name, each in tensors.items() if places[name] == part}, folder / part)
+    (folder / "model.safetensors").rename(folder / "consolidated.safetensors")
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": places}))
+    return parts
+
+
+def test_shards_are_those_of_the_index(hub, tmp_path):
+    parts = split(Hub.folder)
     assert fetch(hub, "org/tiny", tmp_path)[0].startswith("found")
     assert {name for name in resolved() if name.endswith(".safetensors")} == set(parts)
     (Hub.folder / parts[1]).unlink()
@@ -157,6 +163,38 @@ def test_the_old_folder_is_whole_until_the_new_one_is_in_its_place(tmp_path):
     assert [(new / name).read_text() for name in ("mine.txt", "notes/deep/a")] == ["mine.txt", "notes/deep/a"]
     assert (new / "link").is_symlink()
     assert ((new / "config.json").read_text(), (new / "config.json.edited").read_text()) == ("new", "config.json")
+
+
+def test_what_was_fetched_is_no_part_of_a_later_state(hub, tmp_path):
+    """A template, or weights that count before those of an index, which the model has no more."""
+    template = Hub.folder / "chat_template.jinja"
+    template.write_text("old")
+    fetch(hub, "org/tiny", tmp_path)
+    (model(tmp_path) / "mine.safetensors").write_bytes(b"head")
+    (model(tmp_path) / "config.json").write_text("{}")
+    template.unlink()
+    split(Hub.folder)
+    assert fetch(hub, "org/tiny", tmp_path, options="verify=True")[0].startswith("found")
+    names = {file.name for file in model(tmp_path).iterdir()}
+    assert not names & {"chat_template.jinja", "model.safetensors"}
+    assert {"mine.safetensors", "config.json.edited", "model.safetensors.index.json"} <= names
+
+
+@pytest.mark.parametrize("sums", [None, "", "{}"])
+def test_where_nobody_knows_what_was_fetched_texts_are_kept_aside(tmp_path, sums):
+    old, new = tmp_path / "old", tmp_path / "new"
+    for folder, texts in ((old, {"config.json": "mine", "chat_template.jinja": "x"}), (new, {"config.json": "new"})):
+        folder.mkdir()
+        for name, text in (texts | {"tokenizer.json": "same"}).items():
+            (folder / name).write_text(text)
+    for name in ("model.safetensors", "head.safetensors"):
+        (old / name).write_text(name)
+    if sums is not None:
+        (old / SUMS).write_text(sums)
+    assert keep_others(old, new, []) == ["chat_template.jinja.edited", "config.json.edited"]
+    assert sorted(file.name for file in new.iterdir()) == [
+        "chat_template.jinja.edited", "config.json", "config.json.edited", "head.safetensors", "tokenizer.json",
+    ]  # fmt: skip
 
 
 def test_a_kill_between_two_folders_brings_the_old_one_back(tmp_path, monkeypatch):

@@ -151,6 +151,11 @@ def test_a_thought_is_known_by_the_names_that_templates_read(name, read):
     assert template.render(messages, {}) == "-|a;so|b;"
 
 
+def test_a_thought_is_there_beside_what_is_null():
+    source = "{% set m = messages[0] %}{% if m.content is not none %}{{ '<' + m.content }}{% endif %}"
+    assert render(source + "{{ m.reasoning_content }}", [CALL[0] | {"thinking": "so"}]) == "so"
+
+
 def test_a_template_that_needs_what_is_null_has_it():
     """As those of DeepSeek, which fail where the key is missing."""
     source = "{% set m = messages[0] %}{% if m.content is not none %}{{ '<' + m.content }}{% else %}call{% endif %}"

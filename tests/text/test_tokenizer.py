@@ -26,7 +26,8 @@ from tokenizers import models as kinds
 from truedraw.errors import BadInput, BadModelFile, UnsupportedModel
 from truedraw.models import open_checkpoint
 from truedraw.models.gguf_file import GGUFFile
-from truedraw.models.gguf_tokenizer import build_tokenizer, ending_ids, token_id
+from truedraw.models.gguf_tokenizer import build_tokenizer
+from truedraw.models.gguf_tokens import ending_ids, token_fields, token_id
 from truedraw.text import Tokenizer
 
 ODD = [
@@ -251,7 +252,7 @@ def test_what_ends_a_text_by_its_name_is_hidden_and_ends_it(tmp_path, name, kind
     tokens = [*byte_tokens()[:2], name, *byte_tokens()[3:]]
     file = GGUFFile(tmp_path, _bpe_metadata(token_type=types, tokens=tokens, eos_token_id=0), {})
     tokenizer = Tokenizer(build_tokenizer(file))
-    assert ending_ids(file)[-1] == 2
+    assert ending_ids(token_fields(file))[-1] == 2
     assert tokenizer.encode(f"a{name}") == [tokenizer.token_id("a"), 2]
     assert tokenizer.decode([*tokenizer.encode("a"), 2]) == "a"
 
@@ -259,7 +260,7 @@ def test_what_ends_a_text_by_its_name_is_hidden_and_ends_it(tmp_path, name, kind
 def test_a_word_with_such_a_name_ends_nothing(tmp_path):
     types = [3, 3, 1] + [1] * (len(byte_tokens()) - 3)
     file = GGUFFile(tmp_path, _bpe_metadata(token_type=types, eos_token_id=0), {})
-    assert 2 not in ending_ids(file)
+    assert 2 not in ending_ids(token_fields(file))
     assert Tokenizer(build_tokenizer(file)).decode([2]) == "<|im_end|>"
 
 
@@ -272,13 +273,21 @@ def test_the_named_end_is_a_special_token_of_whatever_type(tmp_path, kind):
     assert tokenizer.decode([2]) == ""
 
 
+def test_a_word_that_the_file_names_as_its_begin_stays_a_word(tmp_path):
+    word = byte_tokens().index("a")
+    tokenizer = Tokenizer(build_tokenizer(GGUFFile(tmp_path, _bpe_metadata(bos_token_id=word), {})))
+    assert tokenizer.decode(tokenizer.encode("bab")) == "bab"
+
+
 def test_sentence_piece_has_usual_ids_where_a_file_has_none(pieces, tmp_path):
-    """As llama.cpp has it; -1 says that there is none."""
+    """As llama.cpp has it; -1 says that there is none, and a plain piece is none."""
     absent = dict.fromkeys(("bos_token_id", "eos_token_id", "unknown_token_id"))
     file = GGUFFile(tmp_path / "m.gguf", metadata(**absent), {})
     assert [token_id(file, key) for key in ("bos", "eos", "unknown", "eot")] == [1, 2, 0, None]
     assert tokenizer_of(tmp_path / "m.gguf", **absent).encode("hello") == pieces.encode("hello")
     assert token_id(GGUFFile(tmp_path / "m.gguf", metadata(bos_token_id=-1), {}), "bos") is None
+    types = [2, 1, *metadata()["tokenizer.ggml.token_type"][2:]]
+    assert token_id(GGUFFile(tmp_path / "m.gguf", metadata(**absent, token_type=types), {}), "bos") is None
 
 
 def test_two_tokens_of_one_text_both_have_it():

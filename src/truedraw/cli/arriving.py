@@ -33,14 +33,15 @@ class ArrivingLines:
         return self._lines.popleft()
 
     def is_ready(self) -> bool:
-        """Whether one with something in it is there, or the end."""
-        while not self._ended and not any(map(bytes.strip, self._lines)):
+        """Whether one is there, or the end."""
+        while not self._ended and not self._lines:
             if not select.select([self._descriptor], [], [], 0)[0]:
                 return False
             self._read()
         return True
 
     def _read(self) -> None:
+        select.select([self._descriptor], [], [])  # a descriptor may be one that does not wait by itself
         chunk = os.read(self._descriptor, CHUNK)
         self._ended = not chunk
         *whole, rest = chunk.split(b"\n")

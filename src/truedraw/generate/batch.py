@@ -145,7 +145,11 @@ class End:
     """Behind the last request."""
 
 
-END = End()
+class Nothing:
+    """In place of a request, where something was read that asks for none."""
+
+
+END, NOTHING = End(), Nothing()
 
 
 NOT_OF_THE_PROMPT = (BadParameter, BadFile, UnknownModel, UnknownName, UnsupportedModel)
@@ -154,7 +158,7 @@ NOT_OF_THE_PROMPT = (BadParameter, BadFile, UnknownModel, UnknownName, Unsupport
 
 def generate_many(
     batch: Batch,
-    requests: Iterable[Request],
+    requests: Iterable[Request | Nothing],
     is_like_all: Callable[[Request], bool] = lambda _: False,
     is_ready: Callable[[], bool] = lambda: True,
 ) -> Iterator[tuple[Request, Result | TruedrawError]]:
@@ -172,6 +176,8 @@ def generate_many(
                 if isinstance(request, End):
                     more = False
                     break
+                if isinstance(request, Nothing):
+                    continue
                 try:
                     asked[added(batch, request)] = request
                 except TruedrawError as error:

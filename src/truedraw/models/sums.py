@@ -15,6 +15,7 @@ from truedraw.sampling.values import parsed
 SUMS = ".sha256.json"  # {name: hexadecimal digits}
 EDITED = ".edited"  # behind the name of a file that somebody may have changed
 TEXTS = (".json", ".jinja")
+WEIGHTS = ("model.safetensors", "openvino_model.xml", "openvino_model.bin")  # that are opened by their name
 
 
 def write_sums(folder: Path) -> None:
@@ -27,15 +28,21 @@ def changed_files(folder: Path) -> list[str] | None:
 
     None where the sums themselves are damaged.
     """
+    known = _known(folder)
+    if known is None:
+        return None
+    return [name for name in known if not (folder / name).is_file() or digest_of(folder / name) != known[name]]
+
+
+def _known(folder: Path) -> dict[str, str] | None:
+    """{} where no sums are, None where they are damaged."""
     try:
         known = parsed((folder / SUMS).read_bytes())
     except FileNotFoundError:
-        return []
+        return {}
     except (OSError, ValueError):
         return None
-    if not known or not isinstance(known, dict):
-        return None
-    return [name for name in known if not (folder / name).is_file() or digest_of(folder / name) != known[name]]
+    return known if known and isinstance(known, dict) else None
 
 
 def _sums(folder: Path) -> dict[str, str]:
@@ -45,16 +52,30 @@ def _sums(folder: Path) -> dict[str, str]:
 def keep_others(old: Path, new: Path, changed: Collection[str]) -> list[str]:
     """What somebody laid beside the files of the old folder is in the new one too, which may not be the old one yet.
 
-    So are texts of the old one that were `changed`, by another name; returns those that they have now.
+    What was fetched is not, as it would be read with the new files, nor what is called so where nobody knows. Of texts
+    among these that are not as they were fetched there is a copy by another name; returns those names.
     """
-    for other in sorted(old.iterdir()):
+    known = _known(old) or {}
+    others = [each for each in sorted(old.iterdir()) if each.name != SUMS]
+    theirs = [each for each in others if each.name not in known and (known or not _is_read(each))]
+    for other in theirs:
         if not os.path.lexists(new / other.name):
             _lay(other, new / other.name)
-    edited = [old / name for name in changed if name.endswith(TEXTS) and (old / name).is_file()]
+    texts = [each for each in others if each.name.endswith(TEXTS) and (each.name not in known or each.name in changed)]
+    edited = [each for each in texts if each.is_file() and not _holds_the_same(new / each.name, each)]
     places = [_free(new / f"{file.name}{EDITED}") for file in edited]
     for file, place in zip(edited, places, strict=True):
         _lay(file, place)
     return [place.name for place in places]
+
+
+def _is_read(file: Path) -> bool:
+    """Whether a folder is opened by a file of such a name."""
+    return file.name.endswith(TEXTS) or file.name in WEIGHTS
+
+
+def _holds_the_same(file: Path, other: Path) -> bool:
+    return file.is_file() and file.read_bytes() == other.read_bytes()
 
 
 def _free(path: Path) -> Path:

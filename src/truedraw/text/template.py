@@ -59,7 +59,8 @@ class ChatTemplate:
             raise BadInput("the conversation is empty; give at least one message with role and content")
         given = {name: plain(value, name) for name, value in variables.items()}
         whole = [plain(message, f"message {i}") for i, message in enumerate(messages)]
-        told = [_told(message) for message in whole]
+        whole = [_with_thought(message) for message in whole]
+        told = [{key: value for key, value in message.items() if value is not None} for message in whole]
         try:
             return self._rendered(given, told, whole)
         except Exception as error:  # a template can fail in any way, and it came with the model
@@ -101,11 +102,10 @@ def plain(value: Any, what: str, depth: int = 0) -> Any:
     raise BadInput(f"{what} holds {value!r:.60}; templates are given texts, numbers, lists and objects alone")
 
 
-def _told(message: Mapping[str, Any]) -> dict[str, Any]:
-    """What a template is shown, as in transformers 5: nothing that is null, and a thought by all its names."""
-    found = {key: value for key, value in message.items() if value is not None}
-    thought = next((found[name] for name in THOUGHTS if name in found), None)
-    return found if thought is None else {THOUGHTS[1]: thought, **found, THOUGHTS[0]: thought}
+def _with_thought(message: dict[str, Any]) -> dict[str, Any]:
+    """A thought by both names that templates read, as in transformers 5."""
+    thought = next((message[name] for name in THOUGHTS if message.get(name) is not None), None)
+    return message if thought is None else {THOUGHTS[1]: thought, **message, THOUGHTS[0]: thought}
 
 
 def _why(error: Exception) -> str:

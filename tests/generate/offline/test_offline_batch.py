@@ -58,7 +58,7 @@ def test_every_line_has_one_record_with_what_became_of_it(model):
 
 @pytest.mark.parametrize(("given", "speculative", "words"), [
     ({"stop_token_ids": [99]}, None, "stop_token_ids"), ({"logit_bias": {999: 1.0}}, False, "logit_bias"),
-    ({}, {"method": "model", "model": "nobody"}, "no model 'nobody'"), ({}, "head", "draft head"),
+    ({}, {"method": "model", "model": "nobody"}, "no model 'nobody'"), ({}, "head", "hidden states"),
     ({"temperature": -1}, None, "temperature"),
 ])  # fmt: skip
 def test_what_no_line_could_be_sampled_with_is_one_error(model, given, speculative, words):
@@ -151,7 +151,7 @@ def test_what_is_done_is_not_done_again(model):
     first = run(model, LINES[:5])
     done = Done(first)
     assert (done.count, done.failed) == (4, 2)
-    assert [line.number for line in done.remaining(numbered(LINES))] == [6, 7, 8, 9, 10, 11]
+    assert [line.number for line in done.remaining(numbered(LINES)) if line] == [6, 7, 8, 9, 10, 11]
 
 
 def test_a_line_that_has_changed_since_is_one_error(model, tmp_path):
@@ -162,10 +162,10 @@ def test_a_line_that_has_changed_since_is_one_error(model, tmp_path):
 
 def test_lines_that_are_gone_are_one_error(model, tmp_path):
     done = Done(run(model, LINES[:5]), tmp_path / "out.jsonl")
-    assert len(list(done.remaining(numbered(LINES)))) == 6
+    assert sum(map(bool, done.remaining(numbered(LINES)))) == 6
     done.check_all_met()
     for _ in range(2):  # what was met before does not count
-        assert not list(done.remaining(numbered(LINES[:3])))
+        assert not any(done.remaining(numbered(LINES[:3])))
         with pytest.raises(BadFile, match=r"fewer: 2 of the 4 that .*out\.jsonl has results of are gone"):
             done.check_all_met()
 

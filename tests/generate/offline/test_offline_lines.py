@@ -83,7 +83,7 @@ def test_a_byte_order_mark_of_utf_8_is_no_error_on_any_line():
 
 def test_lines_are_counted_as_an_editor_does():
     found = list(numbered([b'\xef\xbb\xbf{"prompt": "a"}\r\n', b"\n", b"  \r\n", b"\xef\xbb\xbfx\n", b"last"]))
-    assert [(line.number, line.text) for line in found] == [
+    assert [(line.number, line.text) for line in found if line] == [
         (1, b'{"prompt": "a"}'), (4, b"\xef\xbb\xbfx"), (5, b"last"),
     ]  # fmt: skip
 

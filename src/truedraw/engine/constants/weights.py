@@ -47,7 +47,7 @@ class ConvertedConstants:
     is not stored in 4 bits without least values already, for a copy that drafts: it is the least that the kernels
     take, and too little to be the model's own law. An embedding keeps 8 bits, also where it is the head. "grouped" is
     for kernels of this package: "auto" with a scale for each 64 input features in place of one a row, and codes of 4
-    bits with least values as stored.
+    bits with least values, and of 6 bits, as stored.
     """
 
     def __init__(self, weights: Weights, policy: str) -> None:
@@ -101,7 +101,8 @@ class ConvertedConstants:
         ours = self._policy == "grouped" and (alone or name not in READ_BY_GRAPHS)
         if self._policy == "int8" or (not ours and self._weights.stored_as(name) in FOR_OUR_KERNELS):
             return None
-        return self._weights.packed(name)
+        packed = self._weights.packed(name)
+        return packed if ours or packed is None or (packed.least is None and not packed.nested) else None
 
 
 def _finite(name: str, values: NDArray[np.float32]) -> NDArray[np.float32]:

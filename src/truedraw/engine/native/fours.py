@@ -39,7 +39,6 @@ QUADS = SIZE // 2 // QUAD  # of either half
 assert 2 * QUADS * LOW_HALF * 127 < 1 << 15  # adders.brief_pairs
 NEAR = BESIDE // WIDE  # vectors whose codes stand together
 AHEAD = 4096  # bytes of codes, and a quarter of that of scales: two blocks
-NESTED = 40  # bytes of nested scales for one quad of bytes of codes, in the mean
 
 
 def build(builder: Any, adder: Any, rows: int, given: Any) -> None:
@@ -68,8 +67,7 @@ def _vectors(builder: Any, adder: Any, rows: int, given: Any, vectors: range) ->
 
 def _ask_scales(builder: Any, given: Any, number: Any) -> None:
     there = builder.bitcast(given.scales, I8.as_pointer())
-    share = NESTED if given.scales.type == there.type else CACHE_LINE
-    ask(builder, builder.gep(there, [builder.mul(number, I64(share))]), AHEAD // 4, AHEAD // 4 + CACHE_LINE)
+    ask(builder, builder.gep(there, [builder.mul(number, I64(CACHE_LINE))]), AHEAD // 4, AHEAD // 4 + CACHE_LINE)
 
 
 def apart(builder: Any, both: Any) -> tuple[Any, Any]:

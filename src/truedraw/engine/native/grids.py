@@ -14,13 +14,14 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from numba import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
 from truedraw.engine.native import grid_code, grid_eights, grid_fours
 from truedraw.engine.native.machine import FEATURES
 
 HAS_GRIDS = {"amx-int8", "amx-tile"} <= FEATURES and sys.platform == "linux"
 NEVER = 2**31  # rows
+GRIDDED = {types.uint16: grid_fours, types.uint8: grid_fours, types.int16: grid_eights, types.float32: grid_eights}
 FEWEST = 9  # rows that are sooner in a grid than by sums.py
 CALL, ASK, GRIDS = 158, 0x1023, 18  # Linux on x86: arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA)
 
@@ -53,6 +54,21 @@ def grids_from() -> int:
     return FEWEST if granted else NEVER
 
 
+def goes_through_grids(scales: Any) -> Any:
+    """Whether add_in_grids has code for a matrix with such scales: not of 6 bits. For compiled code only."""
+    raise NotImplementedError
+
+
+@overload(goes_through_grids, jit_options={"forceinline": True})
+def _goes_through_grids(scales):  # type: ignore[no-untyped-def]
+    through = scales.dtype in GRIDDED
+
+    def goes(scales):  # type: ignore[no-untyped-def]
+        return through
+
+    return goes
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def set_up_grids(typing: Any, rows: Any, quads: Any) -> Any:
     """Before add_in_grids, in the same thread: for so many rows a grid, and quads of bytes of codes."""
@@ -83,7 +99,7 @@ def add_in_grids(  # noqa: PLR0913, PLR0917
     quads: Any, factors: Any, start: Any, gap: Any, scales: Any, scale: Any, deep: Any, whole: Any, place: Any,
 ) -> Any:  # fmt: skip
     """As sums.block_adder's operation, for any number of rows in so many grids of `each`; numbers are read up to the
-    end of the last grid. Codes of 6 bits do not go through grids."""
+    end of the last grid."""
 
     def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         def data(array: int, place: int) -> Any:
@@ -91,13 +107,12 @@ def add_in_grids(  # noqa: PLR0913, PLR0917
             return builder.gep(whole.data, [given[place]])
 
         form = signature.args[12].dtype
-        if HAS_GRIDS and form != types.int8:
+        if HAS_GRIDS and form in GRIDDED:
             own = Gridded(
                 data(3, 4), data(5, 6), given[7], given[8], data(9, 10), given[11], data(12, 13), data(12, 14),
                 data(15, 16), *given[:3],
             )  # fmt: skip
-            kind = grid_fours if form in {types.uint16, types.uint8} else grid_eights
-            kind.build(builder, own)
+            GRIDDED[form].build(builder, own)
         return context.get_dummy_value()
 
     n = types.int64

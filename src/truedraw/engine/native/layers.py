@@ -1,7 +1,7 @@
 """One kind of matrix of all layers, in one form where that is possible, and how a pass multiplies with a layer's.
 
 A file of "Q4_K_M" has some layers in codes of 4 bits and more precise ones among them: each form has a stack of its own
-then. Codes of 4 bits and of 8 share blocks of SIZE inputs, so that rows are rounded once for either.
+then. All have blocks of SIZE inputs, so that rows are rounded once for either.
 """
 
 # ruff: noqa: ARG001 - numba matches the arguments of overloads by name
@@ -9,6 +9,7 @@ then. Codes of 4 bits and of 8 share blocks of SIZE inputs, so that rows are rou
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,14 +41,19 @@ def stacked(held: list[Matrix]) -> Kind:
     """A copy of the matrices of all layers, an axis of layers in front."""
     short = [_has_four_bits(each) for each in held]
     if all(short) or not any(short):
-        return _alike(held) or of_one_form(held)
+        return (_alike_fours(held) if short[0] else _alike(held)) or of_one_form(held)
     others = [each for each, is_short in zip(held, short, strict=True) if not is_short]
     finer = _alike(others) or of_one_form(others)
-    fours = _alike([each for each, is_short in zip(held, short, strict=True) if is_short])
+    fours = _alike_fours([each for each, is_short in zip(held, short, strict=True) if is_short])
     if finer.size != SIZE or fours is None:
         return of_one_form(held)
     places = np.where(short, np.cumsum(short) - 1, ~(np.cumsum(np.logical_not(short)) - 1))
     return Mixed(fours, finer, places.astype(np.int64))
+
+
+def _alike_fours(held: list[Matrix]) -> Blocks | None:
+    """As the file has them, or else with nested scales as float16, where that loses next to nothing."""
+    return _alike(held) or _alike([replace(each, nested=()) for each in held])
 
 
 def _has_four_bits(matrix: Matrix) -> bool:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from truedraw.engine.constants.matrix import Matrix
 
 OWN = 4  # blocks of SIZE inputs that share float16
+INTEGERS = 4  # of a lane in a block: scales and least values of two halves, or scales of four groups
 SHARES = 16  # input features that share a scale of codes of 6 bits
 SIX_ZERO = 32
 SIX_LOW = 2**6 - 1
@@ -102,23 +103,8 @@ def _placed(scales, blocks, lanes, tile, block):  # type: ignore[no-untyped-def]
         return place, place
 
     def nested(scales, blocks, lanes, tile, block):  # type: ignore[no-untyped-def]
-        own, each = scales.shape[2], OWN * lanes  # integers of a block
+        own, each = scales.shape[2], INTEGERS * lanes
         deep = (tile * scales.shape[1] + block // OWN) * own
         return deep + own - (OWN - block % OWN) * each, deep
 
     return nested if scales.dtype in {types.uint8, types.int8} else plain
-
-
-def goes_through_grids(scales: Any) -> Any:
-    """Whether there is code for it, see grids.py. For compiled code only."""
-    raise NotImplementedError
-
-
-@overload(goes_through_grids, jit_options={"forceinline": True})
-def _goes_through_grids(scales):  # type: ignore[no-untyped-def]
-    through = scales.dtype != types.int8
-
-    def goes(scales):  # type: ignore[no-untyped-def]
-        return through
-
-    return goes

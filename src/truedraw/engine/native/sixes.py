@@ -41,7 +41,7 @@ VECTORS = LANES // WIDE
 GROUP = VECTORS * THREE * LINE  # bytes of codes
 AHEAD = 4096  # bytes of codes, and a quarter of that of scales
 FEW = 3  # rows of which several vectors are at work: of more, numbers would not stay in registers
-SCALES = 80  # bytes of scales a group, in the mean, and some more
+SCALES = 96  # bytes of scales a group: a quarter of a block's, with what it may share with others before it
 
 
 def build(builder: Any, adder: Any, rows: int, given: Any) -> None:
@@ -59,7 +59,7 @@ def _vectors(builder: Any, adder: Any, rows: int, given: Any, vectors: range) ->
         ask(builder, here, AHEAD, AHEAD + len(vectors) * THREE * LINE)
         if not vectors[0]:
             there = builder.gep(given.scales, [builder.mul(group, I64(SCALES))])
-            ask(builder, there, AHEAD // 4, AHEAD // 4 + CACHE_LINE)
+            ask(builder, there, AHEAD // 4, AHEAD // 4 + 2 * CACHE_LINE)
         codes = [_codes(builder, builder.gep(here, [I64(place * THREE * LINE)])) for place in range(len(vectors))]
         scales = [_small(builder, given.scales, group, vector) for vector in vectors]
         for row, sums in enumerate(held):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from truedraw.errors import BadInput, BadParameter, TruedrawError
-from truedraw.generate.batch import Batch, generate_many
+from truedraw.generate.batch import NOTHING, Batch, Nothing, generate_many
 from truedraw.generate.offline.lines import Defaults, Key, Line, key_of, parsed, request_of
 from truedraw.generate.request import Request
 from truedraw.generate.result import Result
@@ -16,29 +16,35 @@ Emit = Callable[[dict[str, Any]], None]
 
 
 def run_lines(
-    batch: Batch, lines: Iterable[Line], defaults: Defaults, emit: Emit, is_ready: Callable[[], bool] = lambda: True
+    batch: Batch,
+    lines: Iterable[Line | None],
+    defaults: Defaults,
+    emit: Emit,
+    is_ready: Callable[[], bool] = lambda: True,
 ) -> None:
     """Sample every line's prompt and hand over a record for each, whatever becomes of it; closes the batch.
 
-    Lines are read when their samples would begin soon, so the memory does not depend on their number; is_ready:
-    whether the next one can be had without waiting, which stops nobody who is at work. A record is
-    {"line": number, "digest": of the line, "id" or "custom_id" where the line has one} and then either
-    Result.to_dict(), with the line's seed, or {"error": {"type", "message", "param"}}. Raises BadInput where a line
-    that says nothing but its prompt could not be sampled, whatever its prompt: no such line could.
+    None stands for a line that is done. Lines are read when their samples would begin soon, so the memory does not
+    depend on their number; is_ready: whether the next one can be had without waiting, which stops nobody who is at
+    work. A record is {"line": number, "digest": of the line, "id" or "custom_id" where the line has one} and then
+    either Result.to_dict(), with the line's seed, or {"error": {"type", "message", "param"}}. Raises BadInput where a
+    line that says nothing but its prompt could not be sampled, whatever its prompt: no such line could.
     """
     requests = _requests(lines, defaults, emit)
     for request, outcome in generate_many(batch, requests, lambda asked: not asked.key.says, is_ready):
         emit(record(request.key, outcome))
 
 
-def _requests(lines: Iterable[Line], defaults: Defaults, emit: Emit) -> Iterator[Request]:
+def _requests(lines: Iterable[Line | None], defaults: Defaults, emit: Emit) -> Iterator[Request | Nothing]:
+    """NOTHING for each line that asks for none, so that nobody has to wait for the one behind it."""
     for line in lines:
-        try:
-            request = request_of(line, defaults)
-        except BadInput as error:
-            emit(record(_key(line), error))
-        else:
-            yield request
+        request: Request | Nothing = NOTHING
+        if line is not None:
+            try:
+                request = request_of(line, defaults)
+            except BadInput as error:
+                emit(record(_key(line), error))
+        yield request
 
 
 def record(key: Key, outcome: Result | TruedrawError) -> dict[str, Any]:

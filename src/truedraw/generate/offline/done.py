@@ -37,10 +37,13 @@ class Done:
         for record in records:
             self._add(record)
 
-    def remaining(self, lines: Iterable[Line]) -> Iterator[Line]:
-        """The lines without a result; raises BadFile for one that has become another since."""
+    def remaining(self, lines: Iterable[Line | None]) -> Iterator[Line | None]:
+        """The lines without a result, and None for others; raises BadFile for one that has become another since."""
         self._met = 0
         for line in lines:
+            if line is None:
+                yield line
+                continue
             digest = self._digests[line.number - 1] if line.number <= len(self._digests) else 0
             if not digest:
                 yield line
@@ -51,6 +54,7 @@ class Done:
                 )
             else:
                 self._met += 1
+                yield None
 
     def check_all_met(self) -> None:
         """Raises BadFile where the lines that `remaining` was given last lack some that have a result."""

@@ -67,12 +67,11 @@ class Defaults:
     as_chat: bool = False  # texts are questions
 
 
-def numbered(lines: Iterable[bytes]) -> Iterator[Line]:
-    """The lines that are not blank; a byte order mark at the very beginning is dropped."""
+def numbered(lines: Iterable[bytes]) -> Iterator[Line | None]:
+    """The lines, None for blank ones; a byte order mark at the very beginning is dropped."""
     for number, raw in enumerate(lines, start=1):
         text = (raw.removeprefix(BYTE_ORDER_MARK) if number == 1 else raw).rstrip(b"\r\n")
-        if text.strip():
-            yield Line(number, text)
+        yield Line(number, text) if text.strip() else None
 
 
 def request_of(line: Line, defaults: Defaults) -> Request:
