@@ -82,7 +82,7 @@ def test_bytes_and_time_end_it_between_two_texts(model, tmp_path):
 
 def test_a_disk_without_room_is_refused_before_the_work(model, tmp_path, monkeypatch):
     monkeypatch.setattr("truedraw.distill.store.KEEP_FREE_BYTES", 1 << 60)
-    with pytest.raises(BadParameter, match="--feature-bytes: features would take 0 MB more"):
+    with pytest.raises(BadParameter, match="--feature-bytes: features would take 1 MB more"):
         run(model, tmp_path)
 
 

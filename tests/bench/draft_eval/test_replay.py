@@ -110,7 +110,7 @@ def test_what_cannot_be_compared():
         list(replay(model, texts_of(model), Speculation("ngram")))
     check(Proposal.chain(()), "ngram")
     bare = load("tabular")
-    with pytest.raises(BadParameter, match=r"^method: .*draft head"):
+    with pytest.raises(BadParameter, match=r"^method: .*hidden states"):
         drafter_of(HEAD, bare)
     with pytest.raises(BadParameter, match="method: 'own' is a plug-in"):
         drafter_of(SimpleNamespace(method="own"), bare)
