@@ -21,7 +21,8 @@ GRAPH, WEIGHTS = "openvino_model.xml", "openvino_model.bin"
 WIDTHS = "hidden_size", "n_embd", "n_embed", "d_model"  # as architectures call them, the usual name first
 HEADS = "num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads"
 LAYERS = "num_hidden_layers", "n_layer", "n_layers", "num_layers"
-LENGTHS = "max_position_embeddings", "max_seq_len", "max_target_positions", "n_positions", "seq_length", "n_ctx"
+LIMITS = "max_position_embeddings", "max_seq_len", "max_target_positions"  # as transformers' own settings have it
+LENGTHS = (*LIMITS, "n_positions", "seq_length", "n_ctx")
 BY_LENGTH = ("dynamic", "longrope", "su")
 """Rotary scalings that treat a text otherwise once it is longer than the model was first trained for."""
 

@@ -10,12 +10,14 @@ from itertools import chain, count
 from pathlib import Path
 
 from truedraw.models.fingerprint import digest_of
+from truedraw.models.hub_files import SETTINGS
+from truedraw.models.openvino_ir import GRAPH, WEIGHTS
+from truedraw.models.safetensors_weights import WHOLE
 from truedraw.sampling.values import parsed
 
 SUMS = ".sha256.json"  # {name: hexadecimal digits}
 EDITED = ".edited"  # behind the name of a file that somebody may have changed
-TEXTS = (".json", ".jinja")
-WEIGHTS = ("model.safetensors", "openvino_model.xml", "openvino_model.bin")  # that are opened by their name
+BY_NAME = (WHOLE, GRAPH, WEIGHTS)  # of weights, that a folder is opened by
 
 
 def write_sums(folder: Path) -> None:
@@ -61,7 +63,9 @@ def keep_others(old: Path, new: Path, changed: Collection[str]) -> list[str]:
     for other in theirs:
         if not os.path.lexists(new / other.name):
             _lay(other, new / other.name)
-    texts = [each for each in others if each.name.endswith(TEXTS) and (each.name not in known or each.name in changed)]
+    texts = [
+        each for each in others if each.name.endswith(SETTINGS) and (each.name not in known or each.name in changed)
+    ]
     edited = [each for each in texts if each.is_file() and not _holds_the_same(new / each.name, each)]
     places = [_free(new / f"{file.name}{EDITED}") for file in edited]
     for file, place in zip(edited, places, strict=True):
@@ -71,7 +75,7 @@ def keep_others(old: Path, new: Path, changed: Collection[str]) -> list[str]:
 
 def _is_read(file: Path) -> bool:
     """Whether a folder is opened by a file of such a name."""
-    return file.name.endswith(TEXTS) or file.name in WEIGHTS
+    return file.name.endswith(SETTINGS) or file.name in BY_NAME
 
 
 def _holds_the_same(file: Path, other: Path) -> bool:

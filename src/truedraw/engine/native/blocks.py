@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from truedraw.engine.constants.matrix import INT4_BITS, Matrix, dense, unpacked
 from truedraw.engine.constants.rounding import GROUP, codes_of
 from truedraw.engine.native.machine import HAS_HALVES
-from truedraw.engine.native.nested import FOURS, THREE, Form, form_of, laid_scales, laid_sixes
+from truedraw.engine.native.nested import FOURS, THREE, Form, filled, form_of, laid_scales, laid_sixes
 from truedraw.sampling.kernels.bits import CACHE_LINE
 
 LANES, WIDE, QUAD = 64, 16, 4  # WIDE: lanes of a vector
@@ -151,10 +151,8 @@ def _laid4(matrix: Matrix, halves: NDArray[np.uint16]) -> Blocks:
 
 
 def _laid_codes4(matrix: Matrix) -> NDArray[np.uint8]:
-    out, width = len(matrix.values), matrix.width
-    tiles, blocks = -(-out // LANES), width // SIZE
-    codes = np.zeros((tiles * LANES, width), np.uint8)
-    codes[:out] = unpacked(matrix.values)
+    tiles, blocks = -(-len(matrix.values) // LANES), matrix.width // SIZE
+    codes = filled(unpacked(matrix.values), LANES)
     both = codes.reshape(tiles, LANES // BESIDE, BESIDE, blocks, 2, SIZE // 2 // QUAD, QUAD)
     order = (both[..., 0, :, :] | both[..., 1, :, :] << INT4_BITS).transpose(0, 3, 1, 4, 2, 5)
     return in_lines(order).reshape(tiles, blocks, -1, LANES, QUAD)
@@ -195,8 +193,7 @@ def _laid(held: Matrix, size: int) -> Blocks:
     tiles, blocks, groups = -(-out // LANES), -(-width // size), held.scales.shape[1]
     codes = np.full((tiles * LANES, blocks * size), ZERO, np.uint8)
     codes[:out, :width] = held.values.view(np.uint8) ^ ZERO  # + 128
-    each = np.zeros((tiles * LANES, 1 if groups == 1 else blocks), np.float32)
-    each[:out] = held.scales if groups == 1 else np.repeat(held.scales, blocks // groups, axis=1)
+    each = filled(held.scales if groups == 1 else np.repeat(held.scales, blocks // groups, axis=1), LANES)
     quads = codes.reshape(tiles, LANES, blocks, size // QUAD, QUAD).transpose(0, 2, 3, 1, 4)
     sizes = each.reshape(tiles, LANES, -1).transpose(0, 2, 1)
     return Blocks(in_lines(quads), in_lines(sizes))

@@ -6,7 +6,6 @@ from typing import Any
 
 from truedraw.engine.native.blocks import LANES, QUAD, START, STEP
 from truedraw.engine.native.instructions import (
-    HALVES,
     I64,
     SINGLES,
     SUMS,
@@ -21,6 +20,7 @@ from truedraw.engine.native.instructions import (
     moved,
     started,
     store,
+    widened,
 )
 from truedraw.engine.native.machine import SHORT, spread
 
@@ -63,10 +63,9 @@ def _vectors(builder: Any, adder: Any, rows: int, given: Any, vectors: range) ->
 
 def scale_of(builder: Any, scales: Any, part: int) -> Any:
     """Scales of a vector of lanes, whichever length they have in memory."""
-    there = builder.gep(scales, [I64(part * WIDE)])
-    if there.type.pointee == SHORT:
-        return builder.fpext(loaded(builder, there, HALVES), SINGLES)
-    return loaded(builder, there, SINGLES)
+    if scales.type.pointee == SHORT:
+        return widened(builder, scales, part * WIDE)
+    return loaded(builder, builder.gep(scales, [I64(part * WIDE)]), SINGLES)
 
 
 def _start(builder: Any, factors: Any) -> Any:

@@ -12,11 +12,9 @@ from truedraw.engine.constants.matrix import INT4_BITS, LOW_HALF
 from truedraw.engine.native.blocks import BESIDE, HALF, LANES, QUAD, SIZE, STEP
 from truedraw.engine.native.instructions import (
     BYTES,
-    HALVES,
     I8,
     I64,
     LINE,
-    SHORTS,
     SINGLES,
     SMALL,
     SUMS,
@@ -29,10 +27,11 @@ from truedraw.engine.native.instructions import (
     fused,
     loaded,
     moved,
+    shifted,
     started,
     store,
+    widened,
 )
-from truedraw.engine.native.machine import HALF as HALF_NUMBER
 from truedraw.sampling.kernels.bits import CACHE_LINE
 
 QUADS = SIZE // 2 // QUAD  # of either half
@@ -73,8 +72,8 @@ def _ask_scales(builder: Any, given: Any, number: Any) -> None:
 def apart(builder: Any, both: Any) -> tuple[Any, Any]:
     """The codes of the first half, and those of the second."""
     low = BYTES([LOW_HALF] * LINE)
-    high = builder.bitcast(builder.lshr(builder.bitcast(both, SHORTS), SHORTS([INT4_BITS] * SHORTS.count)), BYTES)
-    first, second = (builder.bitcast(builder.and_(some, low), SUMS) for some in (both, high))
+    halves = both, shifted(builder, both, INT4_BITS)
+    first, second = (builder.bitcast(builder.and_(some, low), SUMS) for some in halves)
     return first, second
 
 
@@ -108,14 +107,13 @@ def scales_of(builder: Any, given: Any, vector: int) -> tuple[list[Any], list[An
 
 
 def _single(builder: Any, given: Any, kind: int, half: int, lane: int) -> Any:
-    return _widened(builder, given.scales, (2 * kind + half) * LANES + lane)
+    return widened(builder, given.scales, (2 * kind + half) * LANES + lane)
 
 
 def _product(builder: Any, given: Any, kind: int, half: int, lane: int) -> Any:
     """Of an integer without a sign and a float16."""
     small = loaded(builder, builder.gep(given.scales, [I64((2 * kind + half) * LANES + lane)]), SMALL)
-    step = _widened(builder, builder.bitcast(given.deep, HALF_NUMBER.as_pointer()), kind * LANES + lane)
-    return builder.fmul(builder.uitofp(small, SINGLES), step)
+    return builder.fmul(builder.uitofp(small, SINGLES), widened(builder, given.deep, kind * LANES + lane))
 
 
 def added(builder: Any, sums: list[Any], scales: list[Any], least: list[Any], factors: Any, whole: Any) -> Any:
@@ -125,7 +123,3 @@ def added(builder: Any, sums: list[Any], scales: list[Any], least: list[Any], fa
     for half in (0, 1):
         whole = fused(builder, least[half], factor(builder, factors, HALF + half), whole)
     return whole
-
-
-def _widened(builder: Any, halves: Any, place: int) -> Any:
-    return builder.fpext(loaded(builder, builder.gep(halves, [I64(place)]), HALVES), SINGLES)

@@ -11,7 +11,7 @@ from numba.core import cgutils
 
 from truedraw.engine.native import blocks
 from truedraw.engine.native.blocks import QUAD
-from truedraw.engine.native.machine import spread
+from truedraw.engine.native.machine import HALF, spread
 from truedraw.sampling.kernels.bits import CACHE_LINE, SECOND_CACHE, fetch
 
 I8, I16, I32, I64 = (ir.IntType(width) for width in (8, 16, 32, 64))
@@ -19,7 +19,7 @@ WIDE = blocks.WIDE  # sums in a vector
 SUMS, BYTES = ir.VectorType(I32, WIDE), ir.VectorType(I8, WIDE * QUAD)
 LINE = WIDE * QUAD  # bytes of a vector
 SHORTS = ir.VectorType(I16, LINE // 2)
-SINGLES, HALVES = ir.VectorType(ir.FloatType(), WIDE), ir.VectorType(ir.HalfType(), WIDE)
+SINGLES, HALVES = ir.VectorType(ir.FloatType(), WIDE), ir.VectorType(HALF, WIDE)
 SMALL = ir.VectorType(I8, WIDE)
 
 
@@ -92,6 +92,17 @@ def moved(builder: Any, array: Any, stride: Any, row: int) -> Any:
 def loaded(builder: Any, pointer: Any, kind: Any) -> Any:
     """A vector of a kind that stands anywhere."""
     return builder.load(builder.bitcast(pointer, kind.as_pointer()), align=1)
+
+
+def widened(builder: Any, halves: Any, place: int) -> Any:
+    """A vector of float32 from as many float16, so many of them behind a pointer of whatever kind."""
+    there = builder.gep(builder.bitcast(halves, HALF.as_pointer()), [I64(place)])
+    return builder.fpext(loaded(builder, there, HALVES), SINGLES)
+
+
+def shifted(builder: Any, some: Any, by: int) -> Any:
+    """Bytes, to their lower bits, by pairs: what comes from one into the other is the caller's to mask away."""
+    return builder.bitcast(builder.lshr(builder.bitcast(some, SHORTS), SHORTS([by] * SHORTS.count)), BYTES)
 
 
 def everywhere(builder: Any, pointer: Any) -> Any:

@@ -50,8 +50,8 @@ def form_of(matrix: Matrix, size: int) -> Form | None:
 
 def laid_scales(nested: tuple[NDArray[Any], ...], blocks: int, lanes: int) -> Bytes:
     """[tiles, blocks / OWN, bytes]; lanes behind the last row have none."""
-    wholes = [_filled(steps, lanes).reshape(-1, lanes, blocks // OWN, 1) for steps in nested[1::2]]
-    parts = [_filled(part, lanes).reshape(-1, lanes, blocks // OWN, OWN, _each(part, blocks)) for part in nested[::2]]
+    wholes = [filled(steps, lanes).reshape(-1, lanes, blocks // OWN, 1) for steps in nested[1::2]]
+    parts = [filled(part, lanes).reshape(-1, lanes, blocks // OWN, OWN, _each(part, blocks)) for part in nested[::2]]
     steps = np.concatenate(wholes, axis=3).transpose(0, 2, 3, 1)
     small = np.concatenate(parts, axis=4).transpose(0, 2, 3, 4, 1)
     both = [np.ascontiguousarray(some).view(np.uint8).reshape(*some.shape[:2], -1) for some in (steps, small)]
@@ -62,7 +62,8 @@ def _each(part: NDArray[Any], blocks: int) -> int:
     return int(part.shape[1]) // blocks
 
 
-def _filled(numbers: NDArray[Any], lanes: int) -> NDArray[Any]:
+def filled(numbers: NDArray[Any], lanes: int) -> NDArray[Any]:
+    """A copy with rows of zeros behind, to whole tiles of so many."""
     found = np.zeros((-(-len(numbers) // lanes) * lanes, *numbers.shape[1:]), numbers.dtype)
     found[: len(numbers)] = numbers
     return found

@@ -12,11 +12,8 @@ from truedraw.engine.native.adders import sums_of_four
 from truedraw.engine.native.blocks import LANES, QUAD, QUARTER, SIZE, STEP
 from truedraw.engine.native.instructions import (
     BYTES,
-    HALVES,
-    I8,
     I64,
     LINE,
-    SHORTS,
     SINGLES,
     SMALL,
     SUMS,
@@ -29,10 +26,11 @@ from truedraw.engine.native.instructions import (
     fused,
     loaded,
     moved,
+    shifted,
     started,
     store,
+    widened,
 )
-from truedraw.engine.native.machine import HALF as HALF_NUMBER
 from truedraw.engine.native.nested import SHARES, SIX_LOW, THREE
 from truedraw.sampling.kernels.bits import CACHE_LINE
 
@@ -67,7 +65,7 @@ def _vectors(builder: Any, adder: Any, rows: int, given: Any, vectors: range) ->
     for row, sums in enumerate(held):
         step = factor(builder, moved(builder, given.factors, given.gap, row), STEP)
         for place, vector in enumerate(vectors):
-            total = builder.fmul(_step(builder, given.deep, vector), builder.load(sums[place]))
+            total = builder.fmul(widened(builder, given.deep, vector * WIDE), builder.load(sums[place]))
             whole = builder.gep(given.whole, [I64(row * LANES + vector * WIDE)])
             store(builder, fused(builder, step, total, loaded(builder, whole, SINGLES)), whole)
 
@@ -77,16 +75,11 @@ def _codes(builder: Any, here: Any) -> list[Any]:
     low = BYTES([SIX_LOW] * LINE)
     held = [loaded(builder, builder.gep(here, [I64(number * LINE)]), BYTES) for number in range(THREE)]
     rest = [
-        builder.and_(_shifted(builder, some, by), BYTES([3 << at] * LINE))
+        builder.and_(shifted(builder, some, by), BYTES([3 << at] * LINE))
         for some, by, at in zip(held, (2, 4, 6), (4, 2, 0), strict=True)
     ]
     last = builder.or_(builder.or_(rest[0], rest[1]), rest[2])
     return [builder.bitcast(some, SUMS) for some in (*(builder.and_(each, low) for each in held), last)]
-
-
-def _shifted(builder: Any, some: Any, by: int) -> Any:
-    """By pairs of bytes: bits of one that come into the other are masked away."""
-    return builder.bitcast(builder.lshr(builder.bitcast(some, SHORTS), SHORTS([by] * SHORTS.count)), BYTES)
 
 
 def _add_group(builder: Any, adder: Any, vectors: Any, given: Any, group: Any, row: int) -> None:
@@ -105,10 +98,3 @@ def _small(builder: Any, scales: Any, group: Any, vector: int) -> Any:
     """The integers of a vector of lanes."""
     begin = builder.add(builder.mul(group, I64(LANES)), I64(vector * WIDE))
     return builder.sitofp(loaded(builder, builder.gep(scales, [begin]), SMALL), SINGLES)
-
-
-def _step(builder: Any, deep: Any, vector: int) -> Any:
-    """What they are multiplied with."""
-    assert deep.type.pointee == I8
-    halves = builder.bitcast(deep, HALF_NUMBER.as_pointer())
-    return builder.fpext(loaded(builder, builder.gep(halves, [I64(vector * WIDE)]), HALVES), SINGLES)

@@ -12,7 +12,7 @@ from truedraw.models.checkpoint import Checkpoint
 from truedraw.models.fields import read_json
 from truedraw.models.fingerprint import fingerprint
 from truedraw.models.folder_text import folder_text, sampling_defaults
-from truedraw.models.openvino_ir import BY_LENGTH, LENGTHS
+from truedraw.models.openvino_ir import BY_LENGTH, LIMITS
 from truedraw.models.safetensors_weights import weight_files
 from truedraw.protocol import ModelConfig
 
@@ -45,7 +45,7 @@ def open_folder(name: str, folder: Path) -> Checkpoint:
 def context_length(config: Any) -> int:
     """Tokens that a text of this model of transformers can have, so that all of them are treated alike."""
     text = config.get_text_config()
-    told = (getattr(text, name, None) for name in LENGTHS)
+    told = (getattr(text, name, None) for name in LIMITS)
     longest = next((limit for limit in told if isinstance(limit, int) and limit > 0), ENDLESS)
     rope = getattr(text, "rope_parameters", None) or {}
     kinds = [rope, *(each for each in rope.values() if isinstance(each, dict))]  # one a kind of layer, in some models

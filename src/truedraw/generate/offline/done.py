@@ -41,20 +41,17 @@ class Done:
         """The lines without a result, and None for others; raises BadFile for one that has become another since."""
         self._met = 0
         for line in lines:
-            if line is None:
-                yield line
-                continue
-            digest = self._digests[line.number - 1] if line.number <= len(self._digests) else 0
-            if not digest:
-                yield line
-            elif digest != line.digest:
-                raise BadFile(
-                    f"line {line.number} of the prompts is not what it was when {self._path} was begun; "
-                    "give the same prompts, another file for the output, or --overwrite to begin anew"
-                )
-            else:
-                self._met += 1
-                yield None
+            yield line if line is not None and self._is_left(line) else None
+
+    def _is_left(self, line: Line) -> bool:
+        digest = self._digests[line.number - 1] if line.number <= len(self._digests) else 0
+        if digest and digest != line.digest:
+            raise BadFile(
+                f"line {line.number} of the prompts is not what it was when {self._path} was begun; "
+                "give the same prompts, another file for the output, or --overwrite to begin anew"
+            )
+        self._met += bool(digest)
+        return not digest
 
     def check_all_met(self) -> None:
         """Raises BadFile where the lines that `remaining` was given last lack some that have a result."""
