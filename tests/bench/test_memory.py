@@ -70,13 +70,15 @@ def test_the_ratio_leaves_pages_out():
     assert use.to_json()["stages"][0]["name"] == "finished"
 
 
-def test_only_memory_that_refuses_huge_pages_is_cache():
+def test_only_memory_that_nobody_else_asks_for_in_this_way_is_cache():
     def mapping(path, flags):
         return Mapping(0, 1 << 30, "rw-p", path, 4096, 4096, flags)
 
-    assert is_cache(mapping("", ("rd", "nr", "nh")))
-    assert not is_cache(mapping("", ("rd", "nr")))
-    assert not is_cache(mapping("/m/constants.bin", ("nh",)))
+    assert is_cache(mapping("", ("rd", "dd", "nh")))
+    assert is_cache(mapping("", ("rd", "dd", "hg")))
+    assert not is_cache(mapping("", ("rd", "dd")))
+    assert not is_cache(mapping("", ("rd", "hg")))
+    assert not is_cache(mapping("/m/constants.bin", ("dd", "nh")))
 
 
 def test_the_peak_is_read_in_bytes():

@@ -19,7 +19,7 @@ from engine.decoder import PLAIN, Decoder, RandomWeights, expected_rows, tiny_ch
 from truedraw.engine.constants.mapped import DATA
 from truedraw.engine.constants.replaced import INDEX
 from truedraw.engine.cpu import CPUEngine
-from truedraw.engine.paged.page_memory import PageMemory
+from truedraw.engine.paged.page_memory import Tensors
 from truedraw.engine.paged.pages import Claim, PagePool
 from truedraw.errors import BadModelFile, BadParameter, BadPrompt, EngineError, OutOfPages, UnsupportedModel
 from truedraw.protocol import NOTHING, Proposal, Work
@@ -76,7 +76,7 @@ def test_forks_count_each_shared_page_once(small):
 
 
 def test_writing_to_a_shared_page_copies_it_but_for_its_last_holder():
-    memory = PageMemory([(1, 2, 4), (3, 2, 8)], 4, 4)
+    memory = Tensors([(1, 2, 4), (3, 2, 8)], 4, 4)
     pool = PagePool(4, 2, memory)
     mine: list[int] = []
     pool.reserve([Claim(mine, 0, 2)])
@@ -92,7 +92,7 @@ def test_writing_to_a_shared_page_copies_it_but_for_its_last_holder():
 
 
 def test_a_branch_shares_whole_pages_and_copies_the_slots_before_it():
-    memory = PageMemory([(1, 2, 4), (3, 2, 8)], 4, 6)
+    memory = Tensors([(1, 2, 4), (3, 2, 8)], 4, 6)
     pool = PagePool(6, 2, memory)
     pages: list[int] = []
     pool.reserve([Claim(pages, 0, 4)])
@@ -324,15 +324,15 @@ def test_a_file_is_compared_with_its_checksum_before_it_is_converted_and_not_aga
 def test_memory_that_the_system_does_not_give_is_said_with_what_it_gives():
     code = """
 import resource
-from truedraw.engine.paged.page_memory import PageMemory
+from truedraw.engine.paged.page_memory import Tensors
 from truedraw.errors import BadParameter
 resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
 try:
-    PageMemory([(1, 32, 8)], 2, (64 << 30) // 512)
+    Tensors([(1, 32, 8)], 2, (64 << 30) // 512)
 except BadParameter as error:
     print(error)
 try:
-    PageMemory([(1, 32, 8)], 2, 10**30)
+    Tensors([(1, 32, 8)], 2, 10**30)
 except BadParameter as error:
     print(error)
 """

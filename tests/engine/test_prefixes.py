@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.pages import ROWS, TEXT, check_pages, exact_engine, recorded, rows, state
-from truedraw.engine.paged.page_memory import PageMemory
+from truedraw.engine.paged.page_memory import Tensors
 from truedraw.engine.paged.pages import Claim, PagePool
 from truedraw.engine.paged.prefixes import Prefixes
 from truedraw.errors import OutOfPages
@@ -288,7 +288,7 @@ def test_recycled_pages_are_used_before_untouched_ones_are_needed(cache):
 
 
 def test_a_page_that_can_be_found_is_copied_even_by_its_only_holder():
-    memory = PageMemory([(1, 2, 4)], 4, 5)
+    memory = Tensors([(1, 2, 4)], 4, 5)
     pool = PagePool(5, 2, memory, max_idle=4)
     pages: list[int] = []
     pool.reserve([Claim(pages, 0, 4)])
@@ -302,7 +302,7 @@ def test_a_page_that_can_be_found_is_copied_even_by_its_only_holder():
 
 
 def test_two_holders_of_a_found_page_that_both_write_need_two_copies():
-    pool = PagePool(4, 2, PageMemory([(1, 2, 4)], 4, 4), max_idle=4)
+    pool = PagePool(4, 2, Tensors([(1, 2, 4)], 4, 4), max_idle=4)
     mine: list[int] = []
     pool.reserve([Claim(mine, 0, 2)])
     pool.keep(pool.prefixes.root, (1, 2), mine[0])

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from truedraw.engine.mappings import KIB, NO_HUGE_PAGES, SMAPS, Mapping, own_mappings
+from truedraw.engine.mappings import (
+    KIB,
+    LARGE_PAGES,
+    SMALL_PAGES,
+    SMAPS,
+    UNSEEN,
+    Mapping,
+    own_mappings,
+)
 
 STATUS = Path("/proc/self/status")
 MEASURED_BY = "/proc/self/smaps"
@@ -42,8 +50,9 @@ def residence(name: str) -> Residence:
 
 
 def is_cache(mapping: Mapping) -> bool:
-    """The reservation that holds keys and values: the only memory here that refuses huge pages."""
-    return mapping.path == "" and NO_HUGE_PAGES in mapping.flags
+    """The reservation that holds keys and values: no other memory is kept from dumps and says which pages it wants."""
+    says = LARGE_PAGES in mapping.flags or SMALL_PAGES in mapping.flags
+    return mapping.path == "" and UNSEEN in mapping.flags and says
 
 
 def peak_bytes(status: str | None = None) -> int:

@@ -16,6 +16,7 @@ from truedraw.engine.openvino.cache import make_pool
 from truedraw.engine.openvino.compiling import Options, check, compile_checkpoint
 from truedraw.engine.openvino.numerics import INVARIANT, Numerics, numerics
 from truedraw.engine.openvino.runner import Runner
+from truedraw.engine.paged.page_memory import WholePages
 from truedraw.engine.paged.pools import pool_of
 from truedraw.engine.paged.runs import Runs
 from truedraw.errors import BadParameter, EngineError, UnsupportedModel
@@ -85,9 +86,9 @@ def _native(
     config = checkpoint.config
     constants = converted(checkpoint, options.policy, folder, FORM, partial(write_laid, config))
     shape = config.num_kv_heads, SLOTS, config.head_dim
-    pool, memory = pool_of([shape] * (2 * config.num_layers), HALF_BYTES, *room, whole_pages=True)
-    pages = 2 * config.num_layers, -1, config.num_kv_heads, SLOTS * config.head_dim
-    cache = memory.whole.view(np.uint16).reshape(pages)
+    pool, memory = pool_of(WholePages, [shape] * (2 * config.num_layers), HALF_BYTES, *room)
+    heads = 2 * config.num_layers * config.num_kv_heads
+    cache = memory.pages.view(np.uint16).reshape(-1, heads, SLOTS * config.head_dim)
     drop_code()  # what has loaded the kernels, before the weights are held
     trim_heap()  # what converting them has left
     with constants.forgetting():

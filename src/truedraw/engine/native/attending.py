@@ -21,7 +21,7 @@ SPANS = 4  # whose keys and values one thread writes, one behind the other
 
 @inlined(fastmath=FREE, error_model="numpy")
 def remember(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917 - a stage has all of a pass
-    wide, gain, sizes, epsilon, rows, lanes, keys, values, counters, stage
+    wide, gain, sizes, epsilon, rows, lanes, cache, layer, counters, stage
 ):
     """Keys, turned, and values into the slots of the pass.
 
@@ -30,8 +30,9 @@ def remember(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917 - a stag
     waits until all is written.
     """
     num_heads, num_kv, size = sizes
+    keys, values = heads_of(layer, num_kv)
     positions, turns, spans = rows[1], rows[4], lanes[7]
-    room, flat = np.empty(size, np.float32), borrowed((keys.reshape(-1), values.reshape(-1)))
+    room, flat, in_page = np.empty(size, np.float32), borrowed(cache.reshape(-1)), cache.shape[1]
     key, pieces = borrowed(room), (len(spans) + SPANS - 1) // SPANS * num_kv
     piece = next_piece(counters, stage, pieces)
     while piece >= 0:
@@ -39,17 +40,16 @@ def remember(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917 - a stag
         begin, end = spans[following - SPANS], spans[following] if following < len(spans) else len(wide)
         for row in range(begin, end):
             page, slot = place_of(row, lanes)
-            start = page_begins_at(page, num_kv, head, size)
-            come(flat[0], start + slot // NEAR * NEAR * size, NEAR * size)
-            come(flat[1], start + slot * size, size)
+            come(flat, page_begins_at(page, in_page, keys + head, size) + slot // NEAR * NEAR * size, NEAR * size)
+            come(flat, page_begins_at(page, in_page, values + head, size) + slot * size, size)
         first, value = (num_heads + head) * size, (num_heads + num_kv + head) * size
         for row in range(begin, end):
             page, slot = place_of(row, lanes)
-            start = page_begins_at(page, num_kv, head, size)
-            keep(wide[row, value : value + size], flat[1], start + slot * size)
+            there = page_begins_at(page, in_page, values + head, size) + slot * size
+            keep(wide[row, value : value + size], flat, there)
             key[:] = wide[row, first : first + size]
             turn(key, gain, epsilon, turns[positions[row]])
-            keep_key(key, flat[0], start, slot)
+            keep_key(key, flat, page_begins_at(page, in_page, keys + head, size), slot)
         piece = done(counters, stage, pieces)
     alive(room)
     return ended(counters, stage, pieces)
@@ -57,7 +57,7 @@ def remember(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917 - a stag
 
 @inlined(fastmath=FREE, error_model="numpy")
 def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
-    wide, gain, sizes, epsilon, rows, lanes, keys, values, mixed, rounded, counters, stage
+    wide, gain, sizes, epsilon, rows, lanes, cache, layer, mixed, rounded, counters, stage
 ):
     """mixed [n, heads head_dim]: what each row's queries make of the values that it sees; and that rounded.
 
@@ -65,21 +65,22 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     queries of a head of keys fill whole blocks it rounds them, too.
     """
     num_heads, num_kv, size = sizes
+    keys, values = heads_of(layer, num_kv)
     group, spans, longest = num_heads // num_kv, lanes[7], lanes[8]
     positions, turns = rows[1], rows[4]
     fills = group * size % (rounded[0].shape[1] // rounded[1].shape[1]) == 0
     queries, found = np.empty((SPAN * group, size), np.float32), np.empty((SPAN * group, size), np.float32)
     scores, totals = np.empty((SPAN * group, longest + SLOTS), np.float32), np.empty(SPAN * group, np.float32)
-    memory, flat = borrowed((queries, scores, totals, found)), borrowed((keys.reshape(-1), values.reshape(-1)))
+    memory, flat, in_page = borrowed((queries, scores, totals, found)), borrowed(cache.reshape(-1)), cache.shape[1]
     piece = next_piece(counters, stage, len(spans) * num_kv)
     while piece >= 0:
         begin, head = spans[piece // num_kv], piece % num_kv
         end = end_of(begin, lanes)
-        come(flat[0], page_begins_at(first_page(begin, lanes), num_kv, head, size), SLOTS * size)
+        come(flat, page_begins_at(first_page(begin, lanes), in_page, keys + head, size), SLOTS * size)
         for q in range((end - begin) * group):
             row, first = begin + q // group, (head * group + q % group) * size
             ask(wide[row], first, gain, epsilon, turns[positions[row]], memory[0][q])
-        look(begin, end, group, flat, num_kv, head, lanes, memory)
+        look(begin, end, group, flat, in_page, (keys + head, values + head), lanes, memory)
         for q in range((end - begin) * group):
             row, first = begin + q // group, (head * group + q % group) * size
             tell(memory[3][q], totals[q], mixed[row], first)
@@ -91,6 +92,12 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     alive((queries, scores, totals, found))
     stage = ended(counters, stage, len(spans) * num_kv)
     return stage if fills else round_all(mixed, rounded, counters, stage)
+
+
+@inlined(error_model="numpy")
+def heads_of(layer, num_kv):  # type: ignore[no-untyped-def]
+    """Where a layer's heads of keys begin among all that a page has, and its heads of values."""
+    return 2 * layer * num_kv, (2 * layer + 1) * num_kv
 
 
 @inlined(error_model="numpy")

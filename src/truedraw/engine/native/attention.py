@@ -15,6 +15,7 @@ from truedraw.engine.native.machine import halved, ordered, unordered
 from truedraw.engine.native.softly import FREE, exp
 from truedraw.sampling.kernels.bits import CACHE_LINE, prefetch
 
+AHEAD = 3  # pages: what is asked for before its turn
 mix_wide, mix_narrow = (mix_slots(columns) for columns in COLUMNS)
 
 
@@ -57,26 +58,26 @@ def keep_key(numbers, slots, page, slot):  # type: ignore[no-untyped-def]
 
 @inlined()
 def page_begins_at(page, heads, head, size):  # type: ignore[no-untyped-def]
-    """Where the keys, or the values, of a page and a head begin, of all of them flat."""
+    """Where the keys, or the values, of a page and of one of so many heads in it begin, of all of them flat."""
     return (page * heads + head) * size * SLOTS
 
 
 @inlined()
-def compare(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
-    queries, n, keys, heads, head, pages, begin, end, scores
-):
+def compare(queries, n, flat, heads, head, pages, begin, end, scores):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     """scores [n, slots] of queries [n, head_dim] that share keys, over the pages number begin .. end - 1.
 
-    keys: flat [pages, heads, head_dim SLOTS], see heads.compare_page.
+    flat: keys and values [pages, heads, head_dim SLOTS] of all layers, see heads.compare_page for keys of one head;
+    head: the place of these keys among the heads of a page, and that of the values that are wanted next.
     """
     size, gap = queries.shape[1], scores.shape[1]
     lines, out = queries.reshape(-1), scores.reshape(-1)
     for number in range(begin, end):
-        key = page_begins_at(pages[number], heads, head, size)
-        following = page_begins_at(pages[min(number + 1, end - 1)], heads, head, size)
+        key = page_begins_at(pages[number], heads, head[0], size)
+        ahead, kind = (number + AHEAD, 0) if number + AHEAD < end else (begin + number + AHEAD - end, 1)
+        following = page_begins_at(pages[min(ahead, end - 1)], heads, head[kind], size)
         for q in range(0, n, MOST_QUERIES):
             first, at, then = q * size, q * gap + (number - begin) * SLOTS, key if q else following
-            compare_page(min(n - q, MOST_QUERIES), lines, first, size, keys, key, then, out, at, gap)
+            compare_page(min(n - q, MOST_QUERIES), lines, first, size, flat, key, then, out, at, gap)
 
 
 @inlined()

@@ -40,11 +40,9 @@ def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
     for layer in range(len(before_attention)):
         stage = begin_layer(x, before_attention[layer], bias[layer], epsilon, narrow, wide, counters, stage)
         stage = multiply_layer(qkv, layer, narrow, wide, bias.shape[1] == 0, counters, stage, ways)
-        keys = cache[2 * layer].reshape(cache.shape[1], sizes[1], sizes[2], -1)
-        values = cache[2 * layer + 1].reshape(cache.shape[1], sizes[1], -1, sizes[2])
-        stage = remember(wide, key_norm[layer], sizes, epsilon, rows, lanes, keys, values, counters, stage)
+        stage = remember(wide, key_norm[layer], sizes, epsilon, rows, lanes, cache, layer, counters, stage)
         stage = look_back(
-            wide, query_norm[layer], sizes, epsilon, rows, lanes, keys, values, mixed, heads, counters, stage
+            wide, query_norm[layer], sizes, epsilon, rows, lanes, cache, layer, mixed, heads, counters, stage
         )
         stage = multiply_layer(out, layer, heads, x, False, counters, stage, ways)
         stage = norm_all(x, before_feeding[layer], epsilon, feeding, counters, stage)

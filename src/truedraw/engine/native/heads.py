@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 
 from truedraw.engine.native.instructions import HALVES, I32, I64, SINGLES, WIDE, each_case, fitting, fused
 from truedraw.engine.native.machine import ROOM, spread
-from truedraw.sampling.kernels.bits import CACHE_LINE, fetch
+from truedraw.sampling.kernels.bits import CACHE_LINE, SECOND_CACHE, fetch
 
 SLOTS = 32  # of a page
 NEAR = 8  # slots whose keys stand together, pair by pair of places of a head: a key that is written touches few lines
@@ -144,10 +144,10 @@ def _begun(builder: Any, queries: int, parts: int, source: Any, gap: Any) -> lis
 
 
 def _fetched(builder: Any, pages: Any, number: Any, size: int) -> None:
-    """`size` numbers of 16 bits, the part of this number of what is wanted soon."""
+    """`size` numbers of 16 bits, the part of this number of what is wanted soon: the first cache has no room for it."""
     first = builder.bitcast(builder.gep(pages, [builder.mul(number, I64(size))]), BYTES)
     for line in range(0, 2 * size, CACHE_LINE):
-        fetch(builder, builder.gep(first, [I64(line)]))
+        fetch(builder, builder.gep(first, [I64(line)]), SECOND_CACHE)
 
 
 def _widened(builder: Any, there: Any) -> Any:

@@ -8,19 +8,20 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import inlined
-from truedraw.engine.native.attention import compare, mix, page_begins_at, softened
+from truedraw.engine.native.attention import AHEAD, compare, mix, page_begins_at, softened
 from truedraw.engine.native.heads import SLOTS
 
 SPAN = 4  # rows of a text whose queries meet its keys and values together
 
 
 @inlined(error_model="numpy")
-def look(begin, end, group, flat, num_kv, head, lanes, memory):  # type: ignore[no-untyped-def]
-    """Of the rows begin .. end - 1 of a text, and `group` queries each that share a head of keys and values.
+def look(begin, end, group, flat, heads, head, lanes, memory):  # type: ignore[no-untyped-def]
+    """Of the rows begin .. end - 1 of a text, and `group` queries each that share a head of keys and one of values.
 
-    flat: these, see compare and mix. memory: queries, scores, totals and found; the last two are filled.
+    flat: all keys and values, see compare; head: the places of these two among the heads of a page. memory: queries,
+    scores, totals and found; the last two are filled.
     """
-    keys, values = flat
+    value = head[1]
     queries, scores, totals, found = memory
     past, begins, pages, page_begins, mask_begins, lane = (
         lanes[0],
@@ -31,7 +32,7 @@ def look(begin, end, group, flat, num_kv, head, lanes, memory):  # type: ignore[
         lanes[6][begin],
     )
     n, page, slots = (end - begin) * group, page_begins[lane], past[lane] + end - begins[lane]
-    compare(queries, n, keys, num_kv, head, pages, page, page + (slots + SLOTS - 1) // SLOTS, scores)
+    compare(queries, n, flat, heads, head, pages, page, page + (slots + SLOTS - 1) // SLOTS, scores)
     for row in range(begin, end):
         first = (row - begin) * group
         count = visible(row, lanes, scores, first, first + group)
@@ -40,9 +41,9 @@ def look(begin, end, group, flat, num_kv, head, lanes, memory):  # type: ignore[
             found[q] = np.float32(0)
     masked = mask_begins[lane] < mask_begins[lane + 1]
     shared = past[lane] if masked else past[lane] + begin - begins[lane]
-    mix_slots(scores, 0, n, 0, 0, shared, values, num_kv, head, pages, page, found)
+    mix_slots(scores, 0, n, 0, 0, shared, flat, heads, value, pages, page, found)
     for row in range(begin, end):
-        mix_own(row, shared, lanes, scores, (row - begin) * group, group, values, num_kv, head, found)
+        mix_own(row, shared, lanes, scores, (row - begin) * group, group, flat, heads, value, found)
 
 
 @inlined(error_model="numpy")
@@ -73,21 +74,23 @@ def visible(row, lanes, scores, begin, end):  # type: ignore[no-untyped-def]
 
 @inlined(error_model="numpy")
 def mix_slots(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
-    shares, begin, end, first, slot, n, values, num_kv, head, pages, page, found
+    shares, begin, end, first, slot, n, flat, heads, head, pages, page, found
 ):
     """As `mix`, of the values in n slots of a text from `slot` on, whose pages begin with number `page`."""
     gone, size = 0, found.shape[1]
     while gone < n:
         number, place = page + (slot + gone) // SLOTS, (slot + gone) % SLOTS
         count = min(SLOTS - place, n - gone)
-        start = page_begins_at(pages[number], num_kv, head, size) + place * size
-        then = page_begins_at(pages[number + 1], num_kv, head, size) if gone + count < n else start
-        mix(shares, begin, end, first + gone, count, values, start, then, found)
+        start = page_begins_at(pages[number], heads, head, size) + place * size
+        then = start
+        if gone + AHEAD * SLOTS < n:
+            then = page_begins_at(pages[number + AHEAD], heads, head, size) + place * size
+        mix(shares, begin, end, first + gone, count, flat, start, then, found)
         gone += count
 
 
 @inlined(error_model="numpy")
-def mix_own(row, shared, lanes, shares, begin, group, values, num_kv, head, found):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+def mix_own(row, shared, lanes, shares, begin, group, flat, heads, head, found):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     """Of one row: the values of those slots, from number `shared` on, that it sees; all before these it does."""
     past, begins, pages, page_begins, lane = lanes[0], lanes[1], lanes[2], lanes[3], lanes[6][row]
     count = slot = shared
@@ -97,6 +100,6 @@ def mix_own(row, shared, lanes, shares, begin, group, values, num_kv, head, foun
         while slot < end and sees(row, slot, lanes):
             slot += 1
         n, page = slot - first, page_begins[lane]
-        mix_slots(shares, begin, begin + group, count, first, n, values, num_kv, head, pages, page, found)
+        mix_slots(shares, begin, begin + group, count, first, n, flat, heads, head, pages, page, found)
         count += n
         slot += 1

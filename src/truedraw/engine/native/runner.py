@@ -24,8 +24,8 @@ from truedraw.protocol import ModelConfig
 class NativeRunner:
     """As engine.openvino.runner.Runner: the next pass overwrites what it returns.
 
-    cache: [2 layers, pages, kv heads, slots times head_dim], bits of float16, keys and values in turn. Of a page and a
-    head values stand one behind the other, keys as heads.py has them.
+    cache: [pages, 2 layers kv heads, slots times head_dim], bits of float16, of each layer its keys and then its
+    values. Of a page and a head values stand one behind the other, keys as heads.py has them.
     """
 
     pads = False  # a pass has just the rows that it needs
@@ -61,7 +61,7 @@ class NativeRunner:
         """The first layers, over the same cache."""
         kinds = 2 * config.num_layers
         weights = self._weights.first(config.num_layers)
-        return NativeRunner(config, weights, self.pool.first(kinds), self._cache[:kinds], self.crew)
+        return NativeRunner(config, weights, self.pool.first(kinds), self._cache, self.crew)
 
     def over(self, parts: list[Part], num_rows: int, lanes: int) -> tuple[Rows, Computed]:
         """See Runs; the row count and the lanes are its own."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from truedraw.engine.paged.page_memory import Tensors
 from truedraw.engine.paged.pages import PagePool
 from truedraw.engine.paged.pools import pool_of
 
@@ -15,7 +16,7 @@ def make_pool(compiled: Any, cache_bytes: int, prefix_cache_bytes: int = 0) -> t
     ports = _ports(compiled)
     shapes = [tuple(dim.get_length() for dim in list(port.get_partial_shape())[1:]) for port in ports]
     kind = ports[0].get_element_type()
-    pool, memory = pool_of(shapes, kind.size, cache_bytes, prefix_cache_bytes)
+    pool, memory = pool_of(Tensors, shapes, kind.size, cache_bytes, prefix_cache_bytes)
     tensors = {
         port.get_any_name(): ov.Tensor(tensor, ov.Shape((len(tensor), *shape)), kind)
         for port, shape, tensor in zip(ports, shapes, memory.tensors, strict=True)

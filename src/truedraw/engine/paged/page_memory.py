@@ -2,102 +2,80 @@
 
 from __future__ import annotations
 
-import mmap
-import os
 from collections.abc import Sequence as Seq
-from contextlib import suppress
 from copy import copy
 from itertools import pairwise
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.errors import BadParameter
-from truedraw.sampling.ranges import Wholes
-from truedraw.sampling.values import shown
+from truedraw.engine.paged.reservation import reserved
 
 
-class PageMemory:
+class Memory(Protocol):
+    """What a pool of pages asks of it."""
+
+    page_bytes: int
+
+    def first(self, count: int) -> Self:
+        """The same pages, of which only the first `count` tensors are copied."""
+        ...
+
+    def copy(self, source: int, target: int, slots: int) -> None:
+        """Copy the first slots of one page in every tensor, at least."""
+        ...
+
+
+class Tensors:
     """Keys and values of all pages, one tensor a layer and kind, in one reservation of address space.
 
-    `shapes` are those of one page in each tensor, [heads, slots, head_dim]. Physical memory is used when a page is
-    first written. whole_pages: the slots of a page do not lie one behind the other.
+    `shapes` are those of one page in each tensor, [heads, slots, head_dim]; the slots of a head lie one behind the
+    other. Physical memory is used when a page is first written, in small pages of the system's: a large one would
+    hold 2 MiB for a few KiB of each tensor.
     """
 
-    def __init__(
-        self, shapes: Seq[tuple[int, ...]], item_bytes: int, num_pages: int, *, whole_pages: bool = False
-    ) -> None:
-        self._whole_pages = whole_pages
+    def __init__(self, shapes: Seq[tuple[int, ...]], item_bytes: int, num_pages: int) -> None:
         sizes = [int(np.prod(shape)) * item_bytes for shape in shapes]
         self.page_bytes = sum(sizes)
-        self.whole = whole = np.frombuffer(_reserve(self.page_bytes * num_pages), np.uint8)
+        whole = reserved(self.page_bytes * num_pages, large=False)
         starts = (np.cumsum([0, *sizes]) * num_pages).tolist()
         self.tensors: list[NDArray[np.uint8]] = [
             whole[start:end].reshape(num_pages, heads, slots, head_dim * item_bytes)
             for (start, end), (heads, slots, head_dim) in zip(pairwise(starts), shapes, strict=True)
         ]
 
-    def first(self, count: int) -> PageMemory:
-        """The same pages, of which only the first `count` tensors are copied."""
+    def first(self, count: int) -> Self:
+        """See Memory."""
         some = copy(self)
         some.tensors = self.tensors[:count]
         return some
 
     def copy(self, source: int, target: int, slots: int) -> None:
-        """Copy the first slots of one page in every tensor; all of them where slots do not lie one behind the other."""
+        """See Memory."""
         for tensor in self.tensors:
-            if self._whole_pages:
-                tensor[target] = tensor[source]
-            else:
-                tensor[target, :, :slots] = tensor[source, :, :slots]
+            tensor[target, :, :slots] = tensor[source, :, :slots]
 
 
-def check_bytes(num_bytes: int) -> None:
-    """Raises BadParameter for more than this machine has, where that is known: it would be killed when it is used."""
-    Wholes(0, "bytes").check("cache_bytes", num_bytes)
-    there = _machine_bytes()
-    if there is not None and num_bytes > there:
-        raise BadParameter(
-            "cache_bytes", f"got {shown(num_bytes)} bytes, but this machine has {there} of memory; give at most that"
-        )
+class WholePages:
+    """The same page by page: all that a page has, of one tensor behind the other, is one piece, whatever its order.
 
+    So it may lie in large pages of the system's. A pass over many texts reads everything that is written once, and
+    finding a small page that was not read before takes longer than reading it.
+    """
 
-def _machine_bytes() -> int | None:
-    """Physical memory; None where nobody knows."""
-    with suppress(ValueError, OSError, AttributeError):
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return None
+    def __init__(self, shapes: Seq[tuple[int, ...]], item_bytes: int, num_pages: int) -> None:
+        self._ends = np.cumsum([0, *(int(np.prod(shape)) * item_bytes for shape in shapes)]).tolist()
+        self.page_bytes = self._ends[-1]
+        self.pages = reserved(self.page_bytes * num_pages, large=True).reshape(num_pages, self.page_bytes)
 
+    def first(self, count: int) -> Self:
+        """See Memory."""
+        some = copy(self)
+        some._ends = self._ends[: count + 1]
+        return some
 
-def _reserve(num_bytes: int) -> mmap.mmap:
-    """As `_mapped`; raises BadParameter where the system gives no such reservation, with the order of what it gives."""
-    try:
-        return _mapped(num_bytes)
-    except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise BadParameter(
-            "cache_bytes", f"{num_bytes} bytes cannot be set aside ({reason}); give at most {_possible(num_bytes)}"
-        ) from error
-
-
-def _possible(num_bytes: int) -> int:
-    """The largest that can be had of what halving the bytes leads to."""
-    while num_bytes := num_bytes // 2:
-        with suppress(OSError, OverflowError):
-            _mapped(num_bytes).close()
-            break
-    return num_bytes
-
-
-def _mapped(num_bytes: int) -> mmap.mmap:
-    """Anonymous zeroed memory; huge pages off, since one would make 2 MiB resident for a page of a few KiB."""
-    if not hasattr(mmap, "MAP_ANONYMOUS"):  # Windows
-        return mmap.mmap(-1, num_bytes)
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
-    memory = mmap.mmap(-1, num_bytes, flags=flags)
-    if hasattr(mmap, "MADV_NOHUGEPAGE"):
-        try:
-            memory.madvise(mmap.MADV_NOHUGEPAGE)
-        except OSError:  # a kernel without huge pages
-            return memory
-    return memory
+    def copy(self, source: int, target: int, slots: int) -> None:
+        """See Memory; all slots."""
+        end = self._ends[-1]
+        self.pages[target, :end] = self.pages[source, :end]

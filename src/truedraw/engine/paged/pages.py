@@ -8,7 +8,7 @@ from copy import copy
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from truedraw.engine.paged.page_memory import PageMemory
+from truedraw.engine.paged.page_memory import Memory
 from truedraw.engine.paged.prefixes import Block, Prefixes, Tokens
 from truedraw.errors import OutOfPages
 
@@ -31,7 +31,7 @@ class PagePool:
     when another page is wanted.
     """
 
-    def __init__(self, num_pages: int, rows: int, memory: PageMemory, max_idle: int = 0) -> None:
+    def __init__(self, num_pages: int, rows: int, memory: Memory, max_idle: int = 0) -> None:
         self.rows = rows  # slots a page
         self.page_bytes = memory.page_bytes
         self.num_pages = num_pages - SCRATCH - 1

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence as Seq
+from typing import TypeVar
 
 import numpy as np
 
-from truedraw.engine.paged.page_memory import PageMemory, check_bytes
+from truedraw.engine.paged.page_memory import Memory
 from truedraw.engine.paged.pages import SCRATCH, PagePool
+from truedraw.engine.paged.reservation import check_bytes
 from truedraw.errors import BadParameter
 from truedraw.sampling.ranges import Wholes
 from truedraw.sampling.values import shown
 
+Held = TypeVar("Held", bound=Memory)
 CACHE_BYTES = 2 << 30  # address space; memory is used as texts grow
 PREFIX_CACHE_BYTES = 256 << 20  # of these, at most, for texts that are closed: some ten thousand tokens of 135M
 
 
 def pool_of(
+    kind: Callable[[Seq[tuple[int, ...]], int, int], Held],
     shapes: Seq[tuple[int, ...]],
     item_bytes: int,
     cache_bytes: int,
     prefix_cache_bytes: int,
-    *,
-    whole_pages: bool = False,
-) -> tuple[PagePool, PageMemory]:
-    """A pool, and its memory, of tensors whose pages have these shapes [heads, slots, head_dim].
+) -> tuple[PagePool, Held]:
+    """A pool, and its memory of a kind, of tensors whose pages have these shapes [heads, slots, head_dim].
 
     A page is `slots` tokens of every tensor; raises BadParameter where cache_bytes holds fewer than two or is more
     than the machine has, and where prefix_cache_bytes is negative or more than cache_bytes.
@@ -38,7 +41,7 @@ def pool_of(
         )
     Wholes(0, "bytes; 0 switches it off").check("prefix_cache_bytes", prefix_cache_bytes)
     _check_share(prefix_cache_bytes, cache_bytes)
-    memory = PageMemory(shapes, item_bytes, num_pages, whole_pages=whole_pages)
+    memory = kind(shapes, item_bytes, num_pages)
     max_idle = min(prefix_cache_bytes // page_bytes, num_pages)
     return PagePool(num_pages, shapes[0][1], memory, max_idle), memory
 
