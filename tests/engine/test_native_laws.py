@@ -307,36 +307,45 @@ def test_layers_of_two_forms_each_keep_their_own(tmp_path):
     engine.close()
 
 
+SIZES = {"Q4_K": (144, 0, (0.01, 0.075)), "Q5_K": (176, 0, (0.005, 0.075)), "Q6_K": (210, 208, (0.0008,))}
+"""Of a block, bytes, where its float16 begin, and about what these are."""
+
+
 class Nested(RandomWeights):
-    """Bits of GGUF types by chance: Q6_K by the names of some, Q4_K by others."""
+    """Bits of GGUF types by chance: Q6_K by the names of some, a coarser one by others."""
+
+    coarser = "Q4_K"
 
     def stored_as(self, name):
         more = any(part in name for part in ("embed", "lm_head", ".1.mlp.down", "v_proj"))
-        return super().stored_as(name) if len(self._shapes[name]) == 1 else "Q6_K" if more else "Q4_K"
+        return super().stored_as(name) if len(self._shapes[name]) == 1 else "Q6_K" if more else self.coarser
 
     def packed(self, name):
         if len(self._shapes[name]) == 1:
             return None
         (out, width), kind = self._shapes[name], self.stored_as(name)
         rng = np.random.default_rng([self._seed, *name.encode()])
-        size, first, steps = {"Q4_K": (144, 0, (0.01, 0.075)), "Q6_K": (210, 208, (0.0008,))}[kind]
+        size, first, steps = SIZES[kind]
         blocks = rng.integers(0, 256, (out * width // 256, size)).astype(np.uint8)
         spread = rng.uniform(0.5, 1, (len(blocks), len(steps))) * np.array(steps) / np.sqrt(width)
         blocks[:, first : first + 2 * len(steps)] = spread.astype(np.float16).view(np.uint8)
         return READERS[kind](blocks.reshape(out, -1))
 
 
-@pytest.mark.parametrize("tied", [True, False])
-@pytest.mark.parametrize("architecture", ["llama", "qwen2"])
-def test_weights_with_nested_scales_are_taken_as_they_are(tmp_path, architecture, tied):
-    """Layers of Q4_K and Q6_K, some matrices of both kinds side by side, and a head, as in files of type Q4_K_M."""
+@pytest.mark.parametrize(
+    ("architecture", "tied", "coarser"), [("llama", True, "Q4_K"), ("qwen2", False, "Q4_K"), ("qwen2", True, "Q5_K")]
+)
+def test_weights_with_nested_scales_are_taken_as_they_are(tmp_path, architecture, tied, coarser):
+    """Layers of two types, some matrices of both side by side, and a head, as in files of type Q4_K_M and Q5_K_M."""
     wide = {"hidden_size": 256, "intermediate_size": 512, "num_heads": 8, "num_kv_heads": 4, "tie_embeddings": tied}
     config = replace(PLAIN, architecture=architecture, qkv_bias=architecture == "qwen2", num_layers=3, **wide)
     weights = Nested(config, 4)
+    weights.coarser = coarser
     engine = native(tmp_path, config, weights)
     laid = engine._live().runner._weights
     qkv, out, up, down = laid.kinds
     assert [each.scales.dtype.type for each in (out, up, laid.head)] == [np.uint8, np.uint8, np.int8]
+    assert {each.codes.dtype.type for each in (out, up)} == {np.int8 if coarser == "Q5_K" else np.uint8}
     assert (down.at.tolist(), down.finer.scales.dtype.type, qkv.is_fine) == ([0, ~0, 1], np.int8, True)
     logits = engine.forward([Work(engine.open(TEXT[:1]), Proposal.chain(TEXT[1:70]))])[0].logits
     assert np.ptp(logits) > 1

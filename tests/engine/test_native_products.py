@@ -33,7 +33,7 @@ from truedraw.engine.native.grids import FEWEST, NEVER, grids_from
 from truedraw.engine.native.instructions import SUMS
 from truedraw.engine.native.layers import Mixed, _alike, of_one_form, stacked
 from truedraw.engine.native.memory import room
-from truedraw.engine.native.nested import SHARES, SIX_ZERO, THREE
+from truedraw.engine.native.nested import FIFTH, FIVE, SHARES, SIX_ZERO, THREE
 from truedraw.engine.native.products import looked_up
 from truedraw.engine.native.stages import counters
 from truedraw.engine.native.sums import ALL, MOST_ROWS, block_adder
@@ -57,6 +57,9 @@ def all_rounded(rows, rounded):
         round_here(rows[row], rounded, row)
 
 
+NESTED = ("Q4_K", "Q5_K", "Q6_K")
+
+
 def product(rows: np.ndarray, blocks: Blocks, out: np.ndarray, least: int | None = None) -> None:
     """out += rows times a matrix, from so many rows on in grids; None: as it is on this machine."""
     ways = Ways(1, grids_from() if least is None else least)
@@ -72,7 +75,7 @@ def codes(out: int, width: int, groups: int) -> Matrix:
 def nested(name: str, out: int, width: int, seed: int = 0) -> Matrix:
     """Of a GGUF type, all bits by chance but those that would make the float16 infinite."""
     rng = np.random.default_rng([seed, out, width])
-    size, first, count = {"Q4_K": (144, 0, 2), "Q6_K": (210, 208, 1)}[name]
+    size, first, count = {"Q4_K": (144, 0, 2), "Q5_K": (176, 0, 2), "Q6_K": (210, 208, 1)}[name]
     blocks = rng.integers(0, 256, (out * width // 256, size)).astype(np.uint8)
     blocks[:, first : first + 2 * count] = rng.normal(size=(len(blocks), count)).astype(np.float16).view(np.uint8)
     return from_packed(READERS[name](blocks.reshape(out, -1)))
@@ -304,7 +307,7 @@ def test_one_large_row_does_not_hide_that_others_are_lost() -> None:
     checked(small, dense(small), some(3, 64))
 
 
-@pytest.mark.parametrize("name", ["Q4_K", "Q6_K"])
+@pytest.mark.parametrize("name", NESTED)
 @pytest.mark.parametrize("out", [1, LANES - 1, LANES, 3 * LANES + 33])
 @pytest.mark.parametrize("width", [256, 1024])
 def test_nested_scales_are_taken_as_they_are(name: str, out: int, width: int) -> None:
@@ -314,7 +317,7 @@ def test_nested_scales_are_taken_as_they_are(name: str, out: int, width: int) ->
         checked(matrix, dense(matrix), some(count, width))
 
 
-@pytest.mark.parametrize("name", ["Q4_K", "Q6_K"])
+@pytest.mark.parametrize("name", NESTED)
 def test_each_code_with_nested_scales_has_its_place(name: str) -> None:
     matrix = nested(name, LANES + 3, 512)
     out = np.zeros((512, LANES + 3), np.float32)
@@ -322,13 +325,13 @@ def test_each_code_with_nested_scales_has_its_place(name: str) -> None:
     np.testing.assert_allclose(out.T, dense(matrix), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize(("name", "bits"), [("Q4_K", 4.5), ("Q6_K", 6.5625)])
+@pytest.mark.parametrize(("name", "bits"), [("Q4_K", 4.5), ("Q5_K", 5.5), ("Q6_K", 6.5625)])
 def test_they_take_hardly_more_than_in_the_file(name: str, bits: float) -> None:
     blocks = blocks_of(nested(name, 4 * LANES, 1024))
     assert bits <= 8 * (blocks.codes.nbytes + blocks.scales.nbytes) / (4 * LANES * 1024) <= bits + 0.125
 
 
-@pytest.mark.parametrize("name", ["Q4_K", "Q6_K"])
+@pytest.mark.parametrize("name", NESTED)
 def test_rows_that_are_no_whole_blocks_of_the_file_have_another_form(name: str) -> None:
     """As no file has them; what is told of scales must fit, too."""
     matrix = nested(name, 10, 256)
@@ -339,14 +342,14 @@ def test_rows_that_are_no_whole_blocks_of_the_file_have_another_form(name: str) 
         checked(each, dense(each), some(3, each.width))
 
 
-@pytest.mark.parametrize(("out", "kinds"), [(70, ("Q4_K", "Q6_K")), (64, ("Q6_K", "Q4_K"))])
+@pytest.mark.parametrize(("out", "kinds"), [(70, ("Q4_K", "Q6_K")), (64, ("Q6_K", "Q4_K")), (70, ("Q5_K", "Q6_K"))])
 def test_layers_of_both_types_each_keep_their_own(out: int, kinds: tuple[str, ...]) -> None:
     held = [nested(name, out, 512, layer) for layer, name in enumerate((*kinds, kinds[0]))]
     found = stacked(held)
     assert isinstance(found, Mixed)
-    assert (found.fours.scales.dtype, found.finer.scales.dtype) == (np.uint8, np.int8)
+    assert (found.coarser.scales.dtype, found.finer.scales.dtype) == (np.uint8, np.int8)
     for matrix, at in zip(held, found.at, strict=True):
-        own = Blocks(*(each[at] for each in found.fours) if at >= 0 else (each[~at] for each in found.finer))
+        own = Blocks(*(each[at] for each in found.coarser) if at >= 0 else (each[~at] for each in found.finer))
         for part, expected in zip(own, blocks_of(matrix), strict=True):
             np.testing.assert_array_equal(part, expected)
 
@@ -355,7 +358,7 @@ def test_layers_of_more_than_two_forms_have_two() -> None:
     """What has more than four bits is of one form then, and so is what has four, where that loses nothing."""
     found = stacked([nested("Q4_K", 10, 512), nested("Q6_K", 10, 512), codes(10, 512, 8)])
     assert isinstance(found, Mixed)
-    assert (found.fours.scales.dtype, found.finer.is_fine) == (np.uint8, True)
+    assert (found.coarser.scales.dtype, found.finer.is_fine) == (np.uint8, True)
     assert isinstance(stacked([nested("Q6_K", 10, 512), codes(10, 512, 8)]), Blocks)
     coarse = stacked([with_small_scales(nested("Q4_K", 10, 512)), fours(10, 512)])
     assert isinstance(coarse, Blocks)
@@ -373,7 +376,7 @@ def with_small_scales(matrix: Matrix) -> Matrix:
 
 
 @pytest.mark.parametrize("half", [1, LANES - 1, LANES, LANES + 6])
-@pytest.mark.parametrize("form", ["fours", "eights", "floats", "Q4_K", "Q6_K"])
+@pytest.mark.parametrize("form", ["fours", "eights", "floats", *NESTED])
 def test_a_pair_is_filled_up_to_whole_tiles(form: str, half: int) -> None:
     """With rows that make zeros, and nothing else changes."""
     pair = {
@@ -391,7 +394,7 @@ def test_a_pair_is_filled_up_to_whole_tiles(form: str, half: int) -> None:
 
 def test_a_row_has_the_same_bits_beside_any_others() -> None:
     forms = fours(70, 576), codes(70, 576, 9), codes(70, 576, 1), short(codes(70, 576, 9))
-    for matrix in (*forms, nested("Q4_K", 70, 768), nested("Q6_K", 70, 768)):
+    for matrix in (*forms, *(nested(name, 70, 768) for name in NESTED)):
         rows, blocks = some(2 * MOST_ROWS + 1, matrix.width), blocks_of(matrix)
         together = np.zeros((len(rows), 70), np.float32)
         product(rows, blocks, together)
@@ -518,6 +521,38 @@ def six_bits(codes: np.ndarray) -> np.ndarray:
     found = quads[:, :, :THREE].copy()
     for number in range(THREE):
         found[:, :, number] += 64 * (quads[:, :, THREE] // 4 ** (THREE - 1 - number) % 4)
+    return found
+
+
+@pytest.mark.parametrize("rows", range(1, MOST_ROWS + 1))
+def test_it_has_the_same_sums_of_codes_of_five_bits(rows: int) -> None:
+    """All codes and numbers at their ends in some lanes."""
+    chance, quads = np.random.default_rng(rows), SIZE // 2 // QUAD
+    codes = chance.choice([0, 1, 15, 16, 31], (LANES, 2, quads, QUAD)).astype(np.uint8)
+    numbers = chance.choice([-128, -1, 0, 5, 127], (rows, 2, quads, QUAD)).astype(np.int8)
+    codes[:3], numbers[0] = 31, 127
+    steps, deep = (np.exp2(chance.integers(-3, 3, n)).astype(np.float16) for n in (rows, 2 * LANES))
+    small = chance.choice([0, 1, 63], (2, 2, LANES)).astype(np.uint8)
+    own, least = small * deep.reshape(2, 1, LANES).astype(np.float64)
+    lines = numbers.astype(np.int64)
+    sums = np.einsum("lhpk,rhpk->rhl", codes.astype(np.int64), lines)
+    whole = (own * sums + least * lines.sum((2, 3))[:, :, None]).sum(1) * steps[:, None].astype(np.float64)
+    five = five_bits(codes).reshape(-1, LANES, QUAD).view(np.int8)
+    scales = np.concatenate([deep.view(np.uint8), small.ravel()])
+    for name in adders():
+        found = np.ones((rows, LANES), np.float32)
+        flat = numbers.reshape(rows, -1, QUAD)
+        added(name, five, flat, factors_of(flat, steps.astype(np.float32)), scales, found, 4 * LANES)
+        np.testing.assert_allclose(found, 1 + whole, rtol=1e-6)
+
+
+def five_bits(codes: np.ndarray) -> np.ndarray:
+    """[groups, LANES / WIDE, FIVE, WIDE, QUAD] of [LANES, 2, quads, QUAD], bit by bit."""
+    quads = codes.reshape(LANES // WIDE, WIDE, 2, -1, FIFTH, QUAD).transpose(3, 0, 2, 4, 1, 5)
+    found = np.zeros((*quads.shape[:2], FIVE, WIDE, QUAD), np.uint8)
+    for half, number in np.ndindex(2, FIFTH):
+        found[:, :, number] += 16**half * (quads[:, :, half, number] % 16)
+        found[:, :, FIFTH] += 2 ** (FIFTH * half + number) * (quads[:, :, half, number] // 16)
     return found
 
 

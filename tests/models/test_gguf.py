@@ -72,7 +72,10 @@ def test_packed_is_dense(tmp_path, config, tensors, kind, bits, zero):
     assert weights.packed("model.norm.weight") is None
 
 
-@pytest.mark.parametrize(("kind", "size", "steps", "shares"), [("Q4_K", 144, (0, 2), 32), ("Q6_K", 210, (208, 1), 16)])
+@pytest.mark.parametrize(
+    ("kind", "size", "steps", "shares"),
+    [("Q4_K", 144, (0, 2), 32), ("Q5_K", 176, (0, 2), 32), ("Q6_K", 210, (208, 1), 16)],
+)
 def test_nested_scales_are_packed_as_they_are_dequantised(monkeypatch, kind, size, steps, shares):
     """The package has no arithmetic to make some, so any bytes that hold finite numbers will do."""
     monkeypatch.setattr("truedraw.models.gguf_packed.ROWS_AT_ONCE", 4)
@@ -82,7 +85,7 @@ def test_nested_scales_are_packed_as_they_are_dequantised(monkeypatch, kind, siz
     rows = blocks.reshape(6, -1)
     found = READERS[kind](rows)
     assert (found.codes.shape, found.scales.shape) == ((6, 768), (6, 768 // shares))
-    assert (found.bits, found.zero) == ((4, 0) if kind == "Q4_K" else (6, 32))
+    assert (found.bits, found.zero) == {"Q4_K": (4, 0), "Q5_K": (5, 0), "Q6_K": (6, 32)}[kind]
     assert found.codes.max() < 2**found.bits
     expected = gguf.quants.dequantize(rows, gguf.GGMLQuantizationType[kind])
     least = 0 if found.least is None else np.repeat(found.least, shares, axis=1)

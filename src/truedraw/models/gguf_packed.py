@@ -1,4 +1,4 @@
-"""Rows of the ggml types whose values are a scale times a code of 4, 6 or 8 bits, in some plus a least value."""
+"""Rows of the ggml types whose values are a scale times a code of 4, 5, 6 or 8 bits, in some plus a least value."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Bytes = NDArray[np.uint8]
 LOW, BITS = 0x0F, 4
 Q4_0_ZERO = 8
 SHARING = 32  # values with one scale
-BIG_PARTS, SCALE_BYTES = 8, 12  # of a block of Q4_K: parts of SHARING values, and what holds their scales
-BIG = BIG_PARTS * SHARING  # values of a block of Q4_K or Q6_K
+BIG_PARTS, SCALE_BYTES = 8, 12  # of a block of Q4_K or Q5_K: parts of SHARING values, and what holds their scales
+BIG = BIG_PARTS * SHARING  # values of a block of these and of Q6_K
 Q6_K_ZERO, FINE_PARTS = 32, 16  # of a block of Q6_K: parts of BIG / FINE_PARTS values
 ROWS_AT_ONCE = 4096  # of Q6_K, so that temporary copies stay small
 
@@ -36,16 +36,30 @@ def _q4_1(rows: Bytes) -> Packed:
 
 
 def _q4_k(rows: Bytes) -> Packed:
+    blocks = rows.reshape(len(rows), -1, 4 + SCALE_BYTES + BIG // 2)
+    codes = blocks[:, :, 4 + SCALE_BYTES :].reshape(len(rows), -1, SHARING)
+    return _with_least_values(_codes(codes), BITS, blocks)
+
+
+def _q5_k(rows: Bytes) -> Packed:
+    """As Q4_K; before the lower bits of codes stand the highest of all, a bit of each byte for a part."""
+    blocks = rows.reshape(len(rows), -1, 4 + SCALE_BYTES + BIG // 8 + BIG // 2)
+    held = blocks[:, :, 4 + SCALE_BYTES :]
+    codes = _codes(held[:, :, BIG // 8 :].reshape(len(rows), -1, SHARING)).reshape(*blocks.shape[:2], BIG_PARTS, -1)
+    for part in range(BIG_PARTS):
+        codes[:, :, part] |= (held[:, :, : BIG // 8] >> part & 1) << BITS
+    return _with_least_values(codes.reshape(len(rows), -1), BITS + 1, blocks)
+
+
+def _with_least_values(codes: Bytes, bits: int, blocks: Bytes) -> Packed:
     """A block has two float16, which 6 bits each for the scale and the least value of a part are multiplied with."""
     from gguf.quants import Q4_K
 
-    blocks = rows.reshape(len(rows), -1, 4 + SCALE_BYTES + BIG_PARTS * SHARING // 2)
     parts = Q4_K.get_scale_min(blocks[:, :, 4 : 4 + SCALE_BYTES].reshape(-1, SCALE_BYTES))
-    scale_parts, least_parts = (part.reshape(len(rows), -1) for part in parts)
+    scale_parts, least_parts = (part.reshape(len(blocks), -1) for part in parts)
     steps, least_steps = _halves(blocks, 0), -_halves(blocks, 1)
-    codes = blocks[:, :, 4 + SCALE_BYTES :].reshape(len(rows), -1, SHARING)
     nested = scale_parts, steps.astype(np.float16), least_parts, least_steps.astype(np.float16)
-    return Packed(_codes(codes), _times(scale_parts, steps), 0, 4, _times(least_parts, least_steps), nested)
+    return Packed(codes, _times(scale_parts, steps), 0, bits, _times(least_parts, least_steps), nested)
 
 
 def _q6_k(rows: Bytes) -> Packed:
@@ -75,6 +89,7 @@ READERS: Mapping[str, Callable[[Bytes], Packed]] = {
     "Q4_0": _q4_0,
     "Q4_1": _q4_1,
     "Q4_K": _q4_k,
+    "Q5_K": _q5_k,
     "Q6_K": _q6_k,
 }
 """By type: from raw rows [out, bytes]."""

@@ -39,7 +39,7 @@ class Packed:
     codes: NDArray[Any]  # [out, in], int8 or uint8 values
     scales: NDArray[np.float32]  # [out, groups]
     zero: int  # 0, 8 or 32
-    bits: int  # 4, 6 or 8
+    bits: int  # 4, 5, 6 or 8
     least: NDArray[np.float32] | None = None  # [out, groups]; None = 0, which more kernels can hold
     nested: tuple[NDArray[Any], ...] = ()
     """What scales are products of, where the file has them so: small integers [out, groups], and float16 [out, blocks]

@@ -18,7 +18,7 @@ WeightsName = Literal["auto", "int8", "int4", "stored"]
 WEIGHTS: tuple[WeightsName, ...] = ("auto", "int8", "int4", "stored")
 INTEGERS = ("int8", "int4")
 READ_BY_GRAPHS = (EMBEDDING, HEAD)  # of drafts too, whoever computes the target
-FOR_OUR_KERNELS = ("Q4_1", "Q4_K", "Q6_K")  # types that no graph holds as stored
+FOR_OUR_KERNELS = ("Q4_1", "Q4_K", "Q5_K", "Q6_K")  # types that no graph holds as stored
 STACKED = (
     ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
     ("mlp.gate_proj", "mlp.up_proj"),
@@ -47,7 +47,7 @@ class ConvertedConstants:
     is not stored in 4 bits without least values already, for a copy that drafts: it is the least that the kernels
     take, and too little to be the model's own law. An embedding keeps 8 bits, also where it is the head. "grouped" is
     for kernels of this package: "auto" with a scale for each 64 input features in place of one a row, and codes of 4
-    bits with least values, and of 6 bits, as stored.
+    and 5 bits with least values, and of 6 bits, as stored.
     """
 
     def __init__(self, weights: Weights, policy: str) -> None:
@@ -147,7 +147,8 @@ def from_packed(packed: Packed, *, wide: bool = False) -> Matrix:
     """Codes as stored; `wide`: 4 bits as 8, exactly, because rows of a 4-bit constant cannot be looked up."""
     assert packed.least is None or not wide  # see READ_BY_GRAPHS
     if packed.bits > INT4_BITS or wide:
-        return Matrix(packed.codes.astype(np.int8) - np.int8(packed.zero), packed.scales, nested=packed.nested)
+        around_zero = packed.codes.astype(np.int8) - np.int8(packed.zero)
+        return Matrix(around_zero, packed.scales, 0, packed.least, packed.nested)
     codes = packed.codes.astype(np.uint8, copy=False)
     return Matrix(codes[:, ::2] | codes[:, 1::2] << 4, packed.scales, packed.zero, packed.least, packed.nested)
 

@@ -17,7 +17,18 @@ from numpy.typing import NDArray
 from truedraw.engine.constants.matrix import INT4_BITS, Matrix, dense, unpacked
 from truedraw.engine.constants.rounding import GROUP, codes_of
 from truedraw.engine.native.machine import HAS_HALVES
-from truedraw.engine.native.nested import FOURS, THREE, Form, filled, form_of, laid_scales, laid_sixes
+from truedraw.engine.native.nested import (
+    FIVE,
+    FIVES,
+    FOURS,
+    THREE,
+    Form,
+    filled,
+    form_of,
+    laid_fives,
+    laid_scales,
+    laid_sixes,
+)
 from truedraw.sampling.kernels.bits import CACHE_LINE
 
 LANES, WIDE, QUAD = 64, 16, 4  # WIDE: lanes of a vector
@@ -37,13 +48,14 @@ class Blocks(NamedTuple):
     """A matrix [out, in], filled up with zeros.
 
     Codes of 8 bits: weights are scales (codes - ZERO). Codes of 4 bits, two a byte, that of the block's second half in
-    the higher bits: weights are scales codes + least. Codes of 6 bits, four in three bytes, see nested.py: weights are
-    scales (codes - SIX_ZERO).
+    the higher bits: weights are scales codes + least, and so are those of codes of 5 bits, eight in five bytes, see
+    nested.py. Codes of 6 bits, four in three bytes: weights are scales (codes - SIX_ZERO).
     """
 
-    codes: NDArray[np.uint8]
-    """[tiles of LANES outputs, blocks, quads of bytes, LANES, QUAD]; of 4 bits [..., LANES / BESIDE, quads, BESIDE,
-    QUAD] is the order of a block, and of 6 bits [groups, LANES / WIDE, 3, WIDE, QUAD]."""
+    codes: NDArray[Any]
+    """Bytes [tiles of LANES outputs, blocks, quads of bytes, LANES, QUAD], as int8 where codes have 5 bits; of 4 bits
+    [..., LANES / BESIDE, quads, BESIDE, QUAD] is the order of a block, of 5 and 6 bits [groups, LANES / WIDE, 5 or 3,
+    WIDE, QUAD]."""
     scales: NDArray[Any]
     """[tiles, blocks, LANES], [tiles, 1, LANES] where a row has one: float32, or float16 as int16 where these are the
     same numbers; of 4 bits float16 as uint16 [tiles, blocks, 4, LANES], scales of both halves, then least values.
@@ -57,14 +69,17 @@ class Blocks(NamedTuple):
     @property
     def size(self) -> int:
         """Input features of a block."""
+        quads = int(self.codes.shape[-3])
         if self.scales.dtype == np.int8:
-            return int(self.codes.shape[-3]) * QUAD * QUAD // THREE
-        return int(self.codes.shape[-3]) * QUAD * (1 if self.is_fine else 2)
+            return quads * QUAD * QUAD // THREE
+        if self.codes.dtype == np.int8:
+            return quads * QUAD * 2 * QUAD // FIVE
+        return quads * QUAD * (1 if self.is_fine else 2)
 
 
 def blocks_of(matrix: Matrix, size: int = SIZE) -> Blocks:
-    """A copy: codes of 4 and 6 bits as they are where they fill blocks of SIZE, all else as `eights_of`, with scales of
-    half the length where they lose nothing: a GGUF file has no others."""
+    """A copy: codes of 4, 5 and 6 bits as they are where they fill blocks of SIZE, all else as `eights_of`, with scales
+    of half the length where they lose nothing: a GGUF file has no others."""
     form = form_of(matrix, SIZE) if size == SIZE else None
     if form is not None:
         return _laid_nested(matrix, form)
@@ -163,6 +178,9 @@ def _laid_nested(matrix: Matrix, form: Form) -> Blocks:
     scales = in_lines(laid_scales(matrix.nested, blocks, LANES))
     if form == FOURS:
         return Blocks(_laid_codes4(matrix), scales)
+    if form == FIVES:
+        codes = in_lines(laid_fives(matrix.values, blocks, LANES, WIDE, QUAD))
+        return Blocks(codes.reshape(len(codes), blocks, -1, LANES, QUAD).view(np.int8), scales)
     codes = in_lines(laid_sixes(matrix.values, blocks, LANES, WIDE, QUAD))
     return Blocks(codes.reshape(len(codes), blocks, -1, LANES, QUAD), scales.view(np.int8))
 

@@ -90,12 +90,20 @@ def _add_quad(builder: Any, adder: Any, held: Any, codes: Any, given: Any, numbe
 
 def _scaled(builder: Any, adder: Any, held: Any, given: Any, vector: int) -> None:
     """Add each row's sums of both halves, of a vector of lanes, to what is there."""
-    scales, least = scales_of(builder, given, vector)
+    scales = scales_of(builder, given, vector)
     for row, sums in enumerate(held):
-        found = [builder.sitofp(adder.whole(builder, builder.load(whole)), SINGLES) for whole in sums]
-        factors = moved(builder, given.factors, given.gap, row)
-        whole = builder.gep(given.whole, [I64(row * LANES + vector * WIDE)])
-        store(builder, added(builder, found, scales, least, factors, loaded(builder, whole, SINGLES)), whole)
+        found = [adder.whole(builder, builder.load(whole)) for whole in sums]
+        add_to_whole(builder, found, scales, given, row, vector)
+
+
+def add_to_whole(
+    builder: Any, sums: list[Any], scales: tuple[list[Any], list[Any]], given: Any, row: int, vector: int
+) -> None:
+    """Add a row's sums of both halves, integers, of a vector of lanes with these scales to what is there."""
+    found = [builder.sitofp(some, SINGLES) for some in sums]
+    factors = moved(builder, given.factors, given.gap, row)
+    whole = builder.gep(given.whole, [I64(row * LANES + vector * WIDE)])
+    store(builder, added(builder, found, *scales, factors, loaded(builder, whole, SINGLES)), whole)
 
 
 def scales_of(builder: Any, given: Any, vector: int) -> tuple[list[Any], list[Any]]:

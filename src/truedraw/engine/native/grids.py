@@ -54,16 +54,16 @@ def grids_from() -> int:
     return FEWEST if granted else NEVER
 
 
-def goes_through_grids(scales: Any) -> Any:
-    """Whether add_in_grids has code for a matrix with such scales: not of 6 bits. For compiled code only."""
+def goes_through_grids(codes: Any, scales: Any) -> Any:
+    """Whether add_in_grids has code for such a matrix: not of 5 or 6 bits. For compiled code only."""
     raise NotImplementedError
 
 
 @overload(goes_through_grids, jit_options={"forceinline": True})
-def _goes_through_grids(scales):  # type: ignore[no-untyped-def]
-    through = scales.dtype in GRIDDED
+def _goes_through_grids(codes, scales):  # type: ignore[no-untyped-def]
+    through = scales.dtype in GRIDDED and codes.dtype != types.int8
 
-    def goes(scales):  # type: ignore[no-untyped-def]
+    def goes(codes, scales):  # type: ignore[no-untyped-def]
         return through
 
     return goes

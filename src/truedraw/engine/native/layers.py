@@ -1,7 +1,7 @@
 """One kind of matrix of all layers, in one form where that is possible, and how a pass multiplies with a layer's.
 
-A file of "Q4_K_M" has some layers in codes of 4 bits and more precise ones among them: each form has a stack of its own
-then. All have blocks of SIZE inputs, so that rows are rounded once for either.
+A file of "Q4_K_M" has some layers in codes of 4 bits, one of "Q5_K_M" in codes of 5, and more precise ones among them:
+each form has a stack of its own then. All have blocks of SIZE inputs, so that rows are rounded once for either.
 """
 
 # ruff: noqa: ARG001 - numba matches the arguments of overloads by name
@@ -17,7 +17,7 @@ from numba.extending import overload
 
 from truedraw.engine.constants.matrix import Matrix
 from truedraw.engine.native.blocks import SIZE, Blocks, blocks_of, eights_of, halves_of, room_in_lines, shortened
-from truedraw.engine.native.nested import FOURS, form_of
+from truedraw.engine.native.nested import FIVES, FOURS, form_of
 from truedraw.engine.native.softly import FREE
 from truedraw.engine.native.together import multiply, multiply_gated
 from truedraw.protocol import Ints
@@ -28,10 +28,10 @@ FORWARDED = {"forceinline": True, "fastmath": FREE, "error_model": "numpy"}
 class Mixed(NamedTuple):
     """Layers of two forms."""
 
-    fours: Blocks
+    coarser: Blocks
     finer: Blocks
     at: Ints
-    """[layers]: the place among those of 4 bits, or ~place among those of more."""
+    """[layers]: the place among the coarser ones, of 4 or 5 bits, or ~place among those of more."""
 
 
 Kind = Blocks | Mixed
@@ -39,25 +39,25 @@ Kind = Blocks | Mixed
 
 def stacked(held: list[Matrix]) -> Kind:
     """A copy of the matrices of all layers, an axis of layers in front."""
-    short = [_has_four_bits(each) for each in held]
+    short = [_is_coarse(each) for each in held]
     if all(short) or not any(short):
-        return (_alike_fours(held) if short[0] else _alike(held)) or of_one_form(held)
+        return (_alike_coarse(held) if short[0] else _alike(held)) or of_one_form(held)
     others = [each for each, is_short in zip(held, short, strict=True) if not is_short]
     finer = _alike(others) or of_one_form(others)
-    fours = _alike_fours([each for each, is_short in zip(held, short, strict=True) if is_short])
-    if finer.size != SIZE or fours is None:
+    coarser = _alike_coarse([each for each, is_short in zip(held, short, strict=True) if is_short])
+    if finer.size != SIZE or coarser is None:
         return of_one_form(held)
     places = np.where(short, np.cumsum(short) - 1, ~(np.cumsum(np.logical_not(short)) - 1))
-    return Mixed(fours, finer, places.astype(np.int64))
+    return Mixed(coarser, finer, places.astype(np.int64))
 
 
-def _alike_fours(held: list[Matrix]) -> Blocks | None:
+def _alike_coarse(held: list[Matrix]) -> Blocks | None:
     """As the file has them, or else with nested scales as float16, where that loses next to nothing."""
     return _alike(held) or _alike([replace(each, nested=()) for each in held])
 
 
-def _has_four_bits(matrix: Matrix) -> bool:
-    return form_of(matrix, SIZE) == FOURS or halves_of(matrix) is not None
+def _is_coarse(matrix: Matrix) -> bool:
+    return form_of(matrix, SIZE) in {FOURS, FIVES} or halves_of(matrix) is not None
 
 
 def first_of(kind: Kind, layers: int) -> Kind:
@@ -69,12 +69,12 @@ def first_of(kind: Kind, layers: int) -> Kind:
 
 def blocks_in(kind: Kind) -> Blocks:
     """Of one form: inputs, and blocks of a row, are the same in either."""
-    return kind.fours if isinstance(kind, Mixed) else kind
+    return kind.coarser if isinstance(kind, Mixed) else kind
 
 
 def given(kind: Kind) -> tuple[Any, ...]:
     """As compiled code takes it."""
-    return (*kind.fours, *kind.finer, kind.at) if isinstance(kind, Mixed) else tuple(kind)
+    return (*kind.coarser, *kind.finer, kind.at) if isinstance(kind, Mixed) else tuple(kind)
 
 
 def _alike(held: list[Matrix]) -> Blocks | None:

@@ -1,10 +1,11 @@
-"""How codes with nested scales lie in memory: those of types Q4_K and Q6_K, exactly as their files have them.
+"""How codes with nested scales lie in memory: those of types Q4_K, Q5_K and Q6_K, exactly as their files have them.
 
 A scale is a small integer, of few inputs, times a float16 that a block of the file shares. Of each tile and each such
 block come first the float16 of all lanes, then the integers of its blocks of SIZE inputs, one after the other.
 
 Codes of 6 bits, of four quads of inputs that share a scale: the first three are the lower bits of three bytes, and the
-higher two bits of these are the fourth.
+higher two bits of these are the fourth. Codes of 5 bits, of four quads of inputs of either half of a block: their lower
+bits are four bytes, as codes of 4 bits are, and a fifth has the highest bit of each.
 """
 
 # ruff: noqa: ARG001 - numba matches the arguments of overloads by name
@@ -18,7 +19,7 @@ from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from truedraw.engine.constants.matrix import Matrix
+from truedraw.engine.constants.matrix import INT4_BITS, LOW_HALF, Matrix
 
 OWN = 4  # blocks of SIZE inputs that share float16
 INTEGERS = 4  # of a lane in a block: scales and least values of two halves, or scales of four groups
@@ -26,6 +27,7 @@ SHARES = 16  # input features that share a scale of codes of 6 bits
 SIX_ZERO = 32
 SIX_LOW = 2**6 - 1
 THREE = 3  # bytes for four codes
+FIFTH, FIVE = 4, 5  # quads of either half whose highest bits are a byte, and bytes for their codes
 Bytes = NDArray[np.uint8]
 
 
@@ -34,16 +36,17 @@ class Form(NamedTuple):
 
     shares: int  # input features of a scale
     arrays: int  # of Matrix.nested
+    bits: int
 
 
-FOURS, SIXES = Form(32, 4), Form(SHARES, 2)
+FOURS, FIVES, SIXES = Form(32, 4, 4), Form(32, 4, 5), Form(SHARES, 2, 6)
 
 
 def form_of(matrix: Matrix, size: int) -> Form | None:
-    """FOURS or SIXES where a matrix has whole blocks of such scales."""
+    """FOURS, FIVES or SIXES where a matrix has whole blocks of such scales."""
     if not matrix.nested or matrix.width % (OWN * size):
         return None
-    form = FOURS if matrix.values.dtype == np.uint8 else SIXES
+    form = FOURS if matrix.values.dtype == np.uint8 else SIXES if matrix.least is None else FIVES
     counts = [matrix.width // form.shares, matrix.width // (OWN * size)] * (form.arrays // 2)
     return form if [each.shape[1] for each in matrix.nested] == counts else None
 
@@ -80,6 +83,26 @@ def laid_sixes(codes: NDArray[np.int8], blocks: int, lanes: int, wide: int, quad
         own[: len(some)] = some + np.int8(SIX_ZERO)
         found[tile] = _three_of_four(own.reshape(lanes // wide, wide, blocks, groups, SHARES // quad, quad))
     return found
+
+
+def laid_fives(codes: NDArray[np.int8], blocks: int, lanes: int, wide: int, quad: int) -> Bytes:
+    """[tiles, blocks, groups of FIFTH quads of a half, lanes / wide, FIVE, wide, quad] of codes [out, in] from 0 on."""
+    out, width = codes.shape
+    tiles, groups = -(-out // lanes), width // blocks // 2 // quad // FIFTH
+    found = np.empty((tiles, blocks, groups, lanes // wide, FIVE, wide, quad), np.uint8)
+    for tile in range(tiles):
+        own = filled(codes[tile * lanes : (tile + 1) * lanes].view(np.uint8), lanes)
+        found[tile] = _five_of_eight(own.reshape(lanes // wide, wide, blocks, 2, groups, FIFTH, quad))
+    return found
+
+
+def _five_of_eight(own: Bytes) -> Bytes:
+    """[blocks, groups, lanes / wide, FIVE, wide, quad] of [lanes / wide, wide, blocks, 2, groups, FIFTH, quad]."""
+    first, second = own.transpose(3, 2, 4, 0, 5, 1, 6)
+    lower = first & LOW_HALF | (second & LOW_HALF) << INT4_BITS
+    bits = np.concatenate([first >> INT4_BITS, second >> INT4_BITS], axis=3)
+    highest = np.packbits(bits, axis=3, bitorder="little")
+    return np.concatenate([lower, highest], axis=3)
 
 
 def _three_of_four(own: Bytes) -> Bytes:

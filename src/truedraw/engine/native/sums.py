@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from numba import types
 from numba.extending import intrinsic
 
-from truedraw.engine.native import eights, fours, sixes
+from truedraw.engine.native import eights, fives, fours, sixes
 from truedraw.engine.native.adders import Adder, adders
 from truedraw.engine.native.instructions import I64, each_case
 from truedraw.engine.native.machine import ROOM
 
-KINDS = {types.uint16: fours, types.uint8: fours, types.int8: sixes}  # of scales
+KINDS = {types.uint16: fours, types.uint8: fours, types.int8: sixes}  # of scales, where codes are uint8
 FIRST_HALF, SECOND_HALF, ALL = 0, 1, 2  # of what comes next
 FASTEST = next(iter(adders().values()))
 MOST_ROWS = min(6, ROOM // 2)  # at once: sums of both halves of a block fit into the processor's registers
@@ -40,7 +40,8 @@ def block_adder(adder: Adder = FASTEST) -> Any:
     """For up to MOST_ROWS rows at once: whole[r, l] += step[r] sum_k weights[l, k] numbers[r, k] of a block's inputs,
     by the kind of scales: float32, or int16 with bits of float16, for weights = scales[l] (codes[l, k] - ZERO), of
     codes of 8 bits; uint16 with bits of float16 for weights = scales[h, l] codes[l, k] + least[h, l] in half h of the
-    inputs, of codes of 4 bits; uint8 for these with nested scales, int8 for codes of 6 bits, see nested.py.
+    inputs, of codes of 4 bits; uint8 for these with nested scales, and for codes of 5 bits, which are int8; int8 for
+    codes of 6 bits, see nested.py.
 
     An operation of (rows, share, codes, first, numbers, at, stride, quads, factors, start, gap, scales, scale, deep,
     whole, place): codes from `first` on as blocks.py has them, `quads` rows of bytes; int8 numbers of row r from
@@ -64,7 +65,8 @@ def block_adder(adder: Adder = FASTEST) -> Any:
                 data(2, 3), data(4, 5), given[6], given[7], data(8, 9), given[10], data(11, 12), data(11, 13),
                 data(14, 15), *asks,
             )  # fmt: skip
-            kind = KINDS.get(signature.args[11].dtype, eights)
+            is_five = signature.args[2].dtype == types.int8
+            kind = fives if is_five else KINDS.get(signature.args[11].dtype, eights)
             for count in each_case(builder, given[0], MOST_ROWS):
                 kind.build(builder, adder, count, own)
             return context.get_dummy_value()

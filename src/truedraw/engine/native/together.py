@@ -68,7 +68,7 @@ def multiply_gated(matrix, rounded, told, counters, stage, ways):  # type: ignor
 def begun(matrix, rounded, ways):  # type: ignore[no-untyped-def]
     """How many grids the rows of a product go through, and rows in each, set up for it; (0, 0): none."""
     n = len(rounded[0])
-    if n < ways.grids_from or not goes_through_grids(matrix[1]):
+    if n < ways.grids_from or not goes_through_grids(matrix[0], matrix[1]):
         return 0, 0
     count = (n + GRID_ROWS - 1) // GRID_ROWS
     each = (n + count - 1) // count

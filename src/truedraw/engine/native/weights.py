@@ -20,9 +20,9 @@ from truedraw.protocol import ModelConfig
 QKV = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
 UP = ("mlp.gate_proj", "mlp.up_proj")
 KINDS = {"qkv": QKV, "out": ("self_attn.o_proj",), "up": UP, "down": ("mlp.down_proj",)}
-OUTPUT, FOURS, FINER, AT = "output", "fours", "finer", "at"
+OUTPUT, COARSER, FINER, AT = "output", "coarser", "finer", "at"
 VECTORS = ("before_attention", "before_feeding", "bias", "query_norm", "key_norm", "last_norm")
-FORM = "blocks", 3  # of what is written here
+FORM = "blocks", 4  # of what is written here
 Reals = NDArray[np.float32]
 
 
@@ -61,7 +61,7 @@ def write_laid(config: ModelConfig, source: ConvertedConstants, writing: Writing
 
 def _write_kind(name: str, kind: Kind, writing: Writing) -> None:
     if isinstance(kind, Mixed):
-        for part, blocks in ((FOURS, kind.fours), (FINER, kind.finer)):
+        for part, blocks in ((COARSER, kind.coarser), (FINER, kind.finer)):
             _write_kind(f"{name}:{part}", blocks, writing)
         writing.array(f"{name}:{AT}", kind.at)
         return
@@ -72,8 +72,8 @@ def _write_kind(name: str, kind: Kind, writing: Writing) -> None:
 def _read_kind(name: str, held: MappedConstants) -> Kind:
     if f"{name}:{AT}" not in held:
         return _read_blocks(name, held)
-    fours, finer = (_read_blocks(f"{name}:{part}", held) for part in (FOURS, FINER))
-    return Mixed(fours, finer, np.array(held.array(f"{name}:{AT}")))
+    coarser, finer = (_read_blocks(f"{name}:{part}", held) for part in (COARSER, FINER))
+    return Mixed(coarser, finer, np.array(held.array(f"{name}:{AT}")))
 
 
 def _read_blocks(name: str, held: MappedConstants) -> Blocks:
