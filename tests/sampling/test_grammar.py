@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 
 import numpy as np
 import pytest
 
-from guided import END, TOKENS, legal_after, llguidance_step
+from guided import END, TOKENS, Words, legal_after, llguidance_step
+from truedraw import load
 from truedraw.errors import BadParameter
-from truedraw.sampling.grammar import OVER
+from truedraw.sampling import grammar
+from truedraw.sampling.grammar import OVER, Grammar
+from truedraw.sampling.grammar_text import check_grammar
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.step import Opening
@@ -143,6 +147,104 @@ def walk_law(law, tokens):
     for token in tokens:
         law = law.after(token)
     return law
+
+
+class Limited(Words):
+    """It goes no further: every token is too much for it, legal or not."""
+
+    stopped = False
+
+    def deep_copy(self):
+        return Limited(self.words, self.text)
+
+    def consume_token(self, sampled_token: int) -> bool:
+        super().consume_token(sampled_token)
+        self.stopped = True
+        return False
+
+    def is_error(self) -> bool:
+        return self.stopped
+
+    def get_error(self) -> str:
+        return "Too many items"
+
+
+def test_a_legal_token_that_llguidance_cannot_follow_does_not_end_the_grammar() -> None:
+    """The text is stuck there, and does not go on free; what is illegal still leads nowhere."""
+    here = Grammar("grammar", Limited(((A, B, END),)), frozenset({END}))
+    with pytest.raises(BadParameter, match="no text can satisfy it here: Too many items"):
+        legal(here.after(A, None))
+    assert here.after(C, None) is OVER
+    assert here.after(END, None) is OVER
+
+
+@pytest.mark.parametrize("speculative", [False, True])
+def test_a_text_never_leaves_a_grammar_that_becomes_too_complex(speculative: bool) -> None:
+    said = r"grammar: no text can satisfy it here: .*Too many items"
+    with load("tabular") as toy, pytest.raises(BadParameter, match=said):
+        toy.generate("the", grammar='start: " cat" start', seed=3, max_tokens=50, speculative=speculative)
+
+
+class Endless(Words):
+    """Its masks never come."""
+
+    def __init__(self) -> None:
+        super().__init__(((A, END),))
+        self.freed = threading.Event()
+
+    def compute_bitmask(self) -> bytes:
+        self.freed.wait()
+        return super().compute_bitmask()
+
+
+def test_a_grammar_whose_first_mask_never_comes_is_refused(monkeypatch) -> None:
+    monkeypatch.setattr(grammar, "PATIENCE", 0.05)
+    matcher = Endless()
+    with pytest.raises(BadParameter, match=r"not found within 0.05 s; .*write the two as one"):
+        grammar.within_reason(Grammar("grammar", matcher, frozenset({END})))
+    matcher.freed.set()
+    grammar.within_reason(Grammar("grammar", matcher, frozenset({END})))
+
+
+@pytest.mark.parametrize(
+    ("gbnf", "expected"),
+    [
+        ('root ::= start\nstart ::= "a"', [A]),
+        ('root ::= start-x "c"\nstart ::= "b"\nstart-x ::= start', [B]),
+        (r'root ::= "\u0061" [\u0062]', [A]),
+        (r'root ::= "\U00000062"', [B]),
+        (r'# start: "b"\nroot ::= "c" | "\u00e9"', [C]),
+    ],
+)
+def test_gbnf_may_have_any_names_and_numbers_of_characters(gbnf: str, expected) -> None:
+    assert legal(llguidance_step("grammar", gbnf.replace(r"\n", "\n"))) == expected
+
+
+@pytest.mark.parametrize("text", [r'start: "a" /[^"]::=/', 'start: "::=" "a"', 'start: "[temperature=1]"'])
+def test_lark_is_no_gbnf_for_what_stands_in_its_strings(text: str) -> None:
+    check_grammar("grammar", text)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "text", "said"),
+    [
+        ("grammar", "start: a\na[temperature=0.5]: /[ab]+/", "a temperature of its own, which would be ignored"),
+        ("json_schema", '{"x-guidance": {"lenient": true}, "not": {}}', r'left out: Unimplemented keys: \["not"\]'),
+    ],
+)
+def test_nothing_of_a_grammar_is_left_out_silently(parameter: str, text: str, said: str) -> None:
+    with pytest.raises(BadParameter, match=said) as error:
+        SamplingParams(**{parameter: text})
+    assert error.value.parameter == parameter
+
+
+@pytest.mark.parametrize(
+    "schema", [{"const": 2**53 + 1}, '{"enum": [{"id": [-9007199254740993]}]}', {"minimum": 10**30}]
+)
+def test_integers_that_would_be_rounded_are_refused(schema) -> None:
+    with pytest.raises(BadParameter, match=r"got the integer -?\d+, which would be rounded"):
+        SamplingParams(json_schema=schema)
+    SamplingParams(json_schema={"const": 2**53})
 
 
 def test_gbnf_and_lark_are_both_grammars() -> None:

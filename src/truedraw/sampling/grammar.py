@@ -12,24 +12,24 @@ would write them, so that one token is possible there: it is forced.
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
+from threading import Thread
 from typing import Any, Protocol
 
 import numpy as np
 
-from truedraw.errors import BadInput, BadParameter
+from truedraw.errors import BadParameter
 from truedraw.protocol import Floats
 from truedraw.sampling.edits import NOTHING, UNEDITED, Bits, Edits
+from truedraw.sampling.grammar_text import definition, in_one_line
 from truedraw.sampling.row import Row
 from truedraw.sampling.step import FixedEdits, Step
 from truedraw.sampling.truncate import Mask
-from truedraw.sampling.values import not_json, shown, whole_number
 
 PARAMETERS = ("grammar", "json_schema", "regex")
 """At most one of them is given."""
+
+PATIENCE = 30.0  # seconds that the first mask of a grammar may take
 
 REASONS = {
     "NoExtension": "the model has no token that goes on with it",
@@ -38,8 +38,6 @@ REASONS = {
     "LexerTooComplex": "it is too complex",
 }
 """Names that llguidance gives to what stopped it, in words."""
-
-QUOTED = re.compile(r"\d+ \|")  # a line number and a line of the grammar
 
 
 class Matcher(Protocol):
@@ -97,11 +95,21 @@ class Grammar:
         return bits
 
     def after(self, token: int, p: Floats | None) -> Step:
-        """One token further. After an illegal token or the end nothing is banned: no text goes on there."""
+        """One token further. After an illegal token or the end nothing is banned: no text goes on there.
+
+        llguidance also says no to a legal token, where what follows is too complex for it: the text is stuck there.
+        """
         matcher = self.matcher.deep_copy()
-        if token in self.end_ids or not matcher.consume_token(token):
+        if token in self.end_ids or not (matcher.consume_token(token) or self._allows(token)):
             return OVER
         return Grammar(self.parameter, matcher, self.end_ids)
+
+    def _allows(self, token: int) -> bool:
+        """Whether it is legal, as far as that can be told: what is stuck by now may have allowed it before."""
+        try:
+            return bool(self.legal()[token])
+        except BadParameter:
+            return True
 
     def forced(self, limit: int) -> tuple[int, ...]:
         """At most `limit` tokens that must come next, the end token included."""
@@ -133,43 +141,31 @@ def opened(parameter: str, text: str, tokenizer: Any, end_ids: frozenset[int]) -
     if matcher.is_error():
         raise BadParameter(parameter, f"it does not compile: {in_one_line(matcher.get_error())}")
     grammar = Grammar(parameter, matcher, end_ids)
-    grammar.legal()
+    within_reason(grammar)
     return grammar
 
 
-def check_grammar(parameter: str, text: str) -> None:
-    """Compile it without a model; raises BadParameter with llguidance's message."""
-    from llguidance import LLMatcher
+def within_reason(grammar: Grammar) -> None:
+    """See to it that there is a mask, and soon: llguidance may look for one for ever, and nothing can stop it."""
+    wrong: list[Exception] = []
 
-    if message := LLMatcher.validate_grammar(definition(parameter, text)):
-        raise BadParameter(parameter, f"it does not compile: {in_one_line(message)}")
+    def look() -> None:
+        try:
+            grammar.legal()
+        except Exception as error:
+            wrong.append(error)
 
-
-def definition(parameter: str, text: str) -> str:
-    """llguidance's own form of what the user wrote."""
-    from llguidance import grammar_from
-
-    forms: dict[str, Any] = {"grammar": "gbnf", "json_schema": "json_schema", "regex": "regex"}
-    try:
-        return grammar_from(forms[parameter], text)
-    except ValueError as error:
-        raise BadParameter(parameter, f"it does not compile: {in_one_line(str(error))}") from error
-
-
-def schema_text(schema: Any) -> str:
-    """JSON text of a schema given as a mapping, a boolean (both are schemas) or JSON; raises BadParameter."""
-    name = "json_schema"
-    try:
-        parsed = json.loads(schema, parse_int=whole_number) if isinstance(schema, str) else schema
-        if isinstance(parsed, Mapping | bool):
-            return json.dumps(dict(parsed) if isinstance(parsed, Mapping) else parsed, allow_nan=False)
-    except BadInput as error:
-        raise BadParameter(name, str(error)) from error
-    except (TypeError, ValueError, RecursionError) as error:
+    thread = Thread(target=look, daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    if thread.is_alive():
         raise BadParameter(
-            name, f"it is not JSON ({not_json(error)}); give a schema as a mapping or as JSON text"
-        ) from error
-    raise BadParameter(name, f'got {shown(schema)}; give an object, for instance {{"type": "object"}}')
+            grammar.parameter,
+            f"its first tokens were not found within {PATIENCE:g} s; a terminal that could take all of the one behind "
+            "it, as in `start: A A` with `A: /a+/`, never ends: write the two as one",
+        )
+    if wrong:
+        raise wrong[0]
 
 
 def stuck(parameter: str, matcher: Matcher) -> BadParameter:
@@ -177,9 +173,3 @@ def stuck(parameter: str, matcher: Matcher) -> BadParameter:
     reason = in_one_line(matcher.get_error())
     words = REASONS.get(reason, reason)
     return BadParameter(parameter, f"no text can satisfy it here: {words}; change the {parameter}")
-
-
-def in_one_line(message: str) -> str:
-    """llguidance's message without its internal state, the quoted source and the carets below that."""
-    lines = [line.strip() for line in message.partition("<state>")[0].splitlines()]
-    return " ".join(line for line in lines if line.strip("^ ") and not QUOTED.match(line))

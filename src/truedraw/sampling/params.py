@@ -9,7 +9,7 @@ from typing import Any
 from truedraw.errors import BadParameter
 from truedraw.sampling.contradictions import check_together, overruled
 from truedraw.sampling.grammar import PARAMETERS as GRAMMARS
-from truedraw.sampling.grammar import check_grammar, schema_text
+from truedraw.sampling.grammar_text import check_grammar, schema_text
 from truedraw.sampling.order import DEFAULT_ORDER
 from truedraw.sampling.randomness import check_seed
 from truedraw.sampling.ranges import (

@@ -1,0 +1,134 @@
+"""A grammar as the user wrote it, in llguidance's own form, and what is refused before anything is sampled."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from truedraw.errors import BadInput, BadParameter
+from truedraw.sampling.values import not_json, shown, whole_number
+
+LARGEST = 2**53  # of the integers that llguidance, which computes with float64, tells from their neighbours
+QUOTED = re.compile(r"\d+ \|")  # a line number and a line of the grammar
+ASIDE = re.compile(
+    r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*'
+)  # strings, sets of characters and comments of GBNF
+RULE = re.compile(r"^[ \t]*[\w-]+\s*::=", re.MULTILINE)  # of GBNF
+ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|.)", re.DOTALL)
+HEATED = re.compile(r"^[ \t]*[\w-]+[ \t]*\[[^\]\n]*\btemperature\s*=", re.MULTILINE)  # a rule of Lark
+START = re.compile(r"(?<![\w-])start(?![\w-])")
+
+
+def check_grammar(parameter: str, text: str) -> None:
+    """Compile it without a model; raises BadParameter with llguidance's message, also for what it would leave out."""
+    from llguidance import LLMatcher
+
+    failed, messages = LLMatcher.validate_grammar_with_warnings(definition(parameter, text))
+    if failed:
+        raise BadParameter(parameter, f"it does not compile: {in_one_line(' '.join(messages))}")
+    if messages:
+        raise BadParameter(
+            parameter, f"a part of it would be left out: {in_one_line(' '.join(messages))}; take that out of it"
+        )
+
+
+def definition(parameter: str, text: str) -> str:
+    """llguidance's own form of what the user wrote."""
+    from llguidance import grammar_from
+
+    forms: dict[str, Any] = {"grammar": "lark", "json_schema": "json_schema", "regex": "regex"}
+    if parameter == "grammar":
+        _check_heat(text)
+    try:
+        return grammar_from(forms[parameter], _lark(text) if parameter == "grammar" else text)
+    except ValueError as error:
+        raise BadParameter(parameter, f"it does not compile: {in_one_line(str(error))}") from error
+
+
+def schema_text(schema: Any) -> str:
+    """JSON text of a schema given as a mapping, a boolean (both are schemas) or JSON; raises BadParameter."""
+    text = _json(schema)
+    if text is None:
+        raise BadParameter("json_schema", f'got {shown(schema)}; give an object, for instance {{"type": "object"}}')
+    _check_integers(json.loads(text))
+    return text
+
+
+def _json(schema: Any) -> str | None:
+    """None where it is JSON of something else."""
+    try:
+        parsed = json.loads(schema, parse_int=whole_number) if isinstance(schema, str) else schema
+        if isinstance(parsed, Mapping | bool):
+            return json.dumps(dict(parsed) if isinstance(parsed, Mapping) else parsed, allow_nan=False)
+    except BadInput as error:
+        raise BadParameter("json_schema", str(error)) from error
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadParameter(
+            "json_schema", f"it is not JSON ({not_json(error)}); give a schema as a mapping or as JSON text"
+        ) from error
+    return None
+
+
+def in_one_line(message: str) -> str:
+    """llguidance's message without its internal state, the quoted source and the carets below that."""
+    lines = [line.strip() for line in message.partition("<state>")[0].splitlines()]
+    return " ".join(line for line in lines if line.strip("^ ") and not QUOTED.match(line))
+
+
+def _check_integers(schema: Any) -> None:
+    for number in _integers(schema):
+        if abs(number) > LARGEST:
+            raise BadParameter(
+                "json_schema",
+                f"got the integer {shown(number)}, which would be rounded: numbers are float64 here, exact up to "
+                "2**53; give a pattern of a string for longer ones",
+            )
+
+
+def _integers(schema: Any) -> Iterator[int]:
+    """All of a value that JSON holds."""
+    if isinstance(schema, int):
+        yield schema
+    elif isinstance(schema, dict | list):
+        for each in schema.values() if isinstance(schema, dict) else schema:
+            yield from _integers(each)
+
+
+def _lark(text: str) -> str:
+    """Lark as it is, or of GBNF."""
+    from llguidance.gbnf_to_lark import gbnf_to_lark
+
+    if not RULE.search(ASIDE.sub("", text)):
+        return text
+    try:
+        return gbnf_to_lark(_renamed(ESCAPE.sub(_unescaped, text)))
+    except Exception as error:  # of a kind of its own
+        raise ValueError(f"the GBNF cannot be read: {error}") from error
+
+
+def _check_heat(text: str) -> None:
+    if HEATED.search(text):
+        raise BadParameter(
+            "grammar", "got a rule with a temperature of its own, which would be ignored; take it out of the rule"
+        )
+
+
+def _renamed(gbnf: str) -> str:
+    """Without a rule called `start`: that is the name in Lark of GBNF's `root`."""
+    name = "start-"
+    while name in gbnf:
+        name += "x"
+    parts, asides = ASIDE.split(gbnf), ASIDE.findall(gbnf)
+    found = [START.sub(name + "x", part) for part in parts]
+    return "".join(part + aside for part, aside in zip(found, [*asides, ""], strict=True))
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    """A character by its number as itself, or in two digits: llguidance drops zeros that longer numbers begin with."""
+    digits = found[1] or found[2]
+    code = int(digits, 16) if digits else None
+    if code is None or 0xD800 <= code < 0xE000 or code > 0x10FFFF:
+        return found[0]
+    return chr(code) if code > 0x7F else f"\\x{code:02x}"
