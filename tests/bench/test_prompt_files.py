@@ -41,6 +41,12 @@ def test_empty_lines_a_byte_order_mark_and_windows_line_ends(tmp_path):
     assert [(prompt.text, prompt.line) for prompt in read_prompts(file)] == [("one", 1), ("two", 4)]
 
 
+def test_a_key_that_stands_twice(tmp_path):
+    (tmp_path / "p.jsonl").write_text('{"prompt": "one"}\n{"prompt": "two", "prompt": "three"}\n')
+    with pytest.raises(BadFile, match=r"p\.jsonl, line 2: prompt: the key stands there twice; give it once"):
+        read_prompts(tmp_path / "p.jsonl")
+
+
 def test_limits(tmp_path):
     file = write(tmp_path / "p.jsonl", *({"prompt": f"{c}{i}", "category": c} for c in "ab" for i in range(5)))
     assert [p.text for p in read_prompts(file, limit=3)] == ["a0", "a1", "a2"]

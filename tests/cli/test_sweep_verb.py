@@ -240,6 +240,8 @@ def test_without_the_table_extra_it_is_said_before_the_work(cli, tmp_path, monke
         (["-t", "1", "--prompts", "missing.jsonl"], ["missing.jsonl"]),
         (["-t", "1", ""], ["empty"]),
         (["-t", "1", "the", "-n", "0"], ["--n"]),
+        (["-t", "1,2", "the", "-n", "9" * 20], ["n: got 9999", "at most 4,611,686,018,427,387,903 samples"]),
+        (["-t", "1", "the", "-n", "9" * 400], ["n: got 9999", "at most 9,223,372,036,854,775,807 samples"]),
         (["-t", "1", "the", "--html", "x.html"], ["--html", "--output"]),
         (["-t", "1", "the", "--output", "x.jsonl", "--html", "no/folder/x.html"], ["--html no/folder/x.html"]),
         (["-t", "1", "the", "--chat"], ["no chat template"]),
@@ -258,6 +260,20 @@ def test_bad_use(cli, tmp_path, monkeypatch, arguments, words):
     (line,) = done.err.splitlines()
     for word in words:
         assert word in line
+
+
+def test_a_top_k_of_hundreds_of_digits_has_its_report(cli, tmp_path):
+    out, page = tmp_path / "out.jsonl", tmp_path / "out.html"
+    done = cli("sweep", *TOY, "--top-k", f"5,{10**400}", "-n", 1, "the", "--output", out, "--html", page, "--json")
+    assert done.code == 0
+    assert str(10**400) in page.read_text()
+
+
+def test_a_key_that_stands_twice_in_a_prompt_is_refused(cli, tmp_path):
+    (tmp_path / "p.jsonl").write_text('{"prompt": "the"}\n{"prompt": "the", "prompt": "the dog"}\n')
+    done = sweep(cli, "--prompts", tmp_path / "p.jsonl")
+    assert (done.code, done.out) == (2, "")
+    assert "p.jsonl, line 2: prompt: the key stands there twice; give it once" in done.err
 
 
 def test_what_is_varied_follows_no_schedule(cli, tmp_path):

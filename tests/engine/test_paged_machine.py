@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from engine.decoder import PLAIN, RandomWeights, tiny_checkpoint, tiny_engine
+from engine.pages import PAGE_BYTES
 from truedraw.engine.cpu import CPUEngine, InvarianceReport
 from truedraw.engine.cpu.selftest import check_once
 from truedraw.engine.openvino.row_counts import RowCounts, rounded
 from truedraw.errors import BadModelFile
+from truedraw.stats.check.machine import invariance
 
 
 def loaded(cache, **options):
@@ -58,6 +60,33 @@ def test_a_model_with_hardly_any_context_can_be_loaded(tmp_path):
     config = replace(PLAIN, context_length=16)
     engine = tiny_engine(tmp_path, config, RandomWeights(config), numerics="runtime")
     assert engine.invariance is not None
+
+
+@pytest.mark.parametrize(
+    ("numerics", "context_length"), [("invariant", 160), ("runtime", 160), ("rowwise", 160), ("runtime", 16)]
+)
+def test_a_small_cache_is_loaded_without_the_test(tmp_path, numerics, context_length):
+    config = replace(PLAIN, context_length=context_length)
+    tested = []
+    for pages in range(2, 16):
+        more = {"numerics": numerics, "cache_bytes": pages * PAGE_BYTES}
+        engine = tiny_engine(tmp_path / str(pages), config, RandomWeights(config), **more)
+        assert engine.cache_use().pages_held == 0
+        assert bool(engine.invariance) == bool(list((tmp_path / str(pages)).rglob("invariance-*.json")))
+        tested.append(engine.invariance is not None)
+    assert tested == sorted(tested)
+    assert (tested[0], tested[-1]) == (False, True)
+
+
+def test_the_certificate_leaves_out_what_the_cache_has_no_room_for(tmp_path):
+    found = invariance(tiny_engine(tmp_path, numerics="runtime", cache_bytes=2 * PAGE_BYTES))
+    assert found.passed is None
+    assert found.says.startswith("skipped: the cache has no room")
+
+
+def test_what_was_found_with_a_larger_cache_is_known_with_a_small_one(tmp_path):
+    found = tiny_engine(tmp_path, numerics="runtime").invariance
+    assert tiny_engine(tmp_path, numerics="runtime", cache_bytes=2 * PAGE_BYTES).invariance == found
 
 
 def test_row_counts_on_the_ladder():

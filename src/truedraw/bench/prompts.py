@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from truedraw.errors import BadFile, BadInput
-from truedraw.sampling.values import not_json, whole_number
+from truedraw.sampling.values import not_json, unique, whole_number
 
 UNCATEGORISED = "other"
 READ = ("prompt", "turns", "category")
@@ -80,7 +80,7 @@ def _decoded(line: bytes, name: str, number: int) -> str:
 
 def _prompt(line: str, name: str, number: int) -> Prompt:
     try:
-        entry = json.loads(line, parse_int=whole_number)
+        entry = json.loads(line, object_pairs_hook=unique, parse_int=whole_number)
     except BadInput as error:
         _bad(name, number, str(error))
     except (ValueError, RecursionError) as error:

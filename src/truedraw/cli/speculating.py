@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from truedraw.cli.flags import SpeculationFlags
 from truedraw.cli.grouping import ORDER
 from truedraw.errors import BadInput, BadParameter
-from truedraw.sampling.values import not_json, whole_number
+from truedraw.sampling.values import not_json, unique, whole_number
 
 if TYPE_CHECKING:
     from truedraw.generate.speculation import Speculation
@@ -81,9 +80,7 @@ def method_of(config: Mapping[str, Any]) -> str | None:
 def config_of(flag: str, text: str) -> dict[str, Any]:
     """A speculative config out of JSON; raises BadParameter that names the flag."""
     try:
-        config = json.loads(text, object_pairs_hook=partial(_unique, flag), parse_int=whole_number)
-    except BadParameter:
-        raise
+        config = json.loads(text, object_pairs_hook=unique, parse_int=whole_number)
     except BadInput as error:
         raise BadParameter(flag, str(error)) from error
     except (ValueError, RecursionError) as error:
@@ -94,11 +91,3 @@ def config_of(flag: str, text: str) -> dict[str, Any]:
         if not isinstance(config.get(key, ""), str):
             raise BadParameter(flag, f"{key} is {config[key]!r}; give a name")
     return config
-
-
-def _unique(flag: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = [key for key, _ in pairs]
-    for key in keys:
-        if keys.count(key) > 1:
-            raise BadParameter(flag, f"the key {key!r} stands there twice")
-    return dict(pairs)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from truedraw.errors import BadInput
+from truedraw.errors import BadInput, BadParameter
 
 LONGEST_SHOWN = 60  # characters of a value that a message repeats
 PLAIN = frozenset({int, float, str, bool, type(None)})
@@ -73,6 +73,13 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
 
 
+def shortest(number: int | float) -> str:
+    """The shortest text that means the number; 1 and 1.0 have the same."""
+    if isinstance(number, int):  # of any length
+        return str(number)
+    return str(int(number)) if number.is_integer() else repr(number)
+
+
 def parsed(text: str | bytes) -> Any:
     """What JSON says; raises ValueError, also where it is nested too deeply."""
     try:
@@ -91,3 +98,13 @@ def whole_number(text: str) -> int:
     if len(text) > MOST_DIGITS:
         raise BadInput(f"a number has {len(text)} digits; give one of at most {MOST_DIGITS}")
     return int(text)
+
+
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """`object_pairs_hook` for json.loads; raises BadParameter for a key that stands there twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise BadParameter(twice, "the key stands there twice; give it once")
+    return found

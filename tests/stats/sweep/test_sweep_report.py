@@ -51,8 +51,25 @@ def test_curves_are_what_else_varies():
     grid = [record(t, 0, [1, 2], top_p=p, top_k=5) for t in (0.5, 1.0) for p in (0.9, 1.0)]
     points = point_reports(grid, AXES)
     assert varying(points) == "temperature"
-    assert list(by_curve(points, "temperature")) == ["top_p 0.9, top_k 5", "top_p 1, top_k 5"]
+    assert list(by_curve(points, "temperature")) == [(("top_p", p), ("top_k", 5)) for p in (0.9, 1.0)]
+    assert re.findall("</svg> ([^<]*)</li>", to_html(points, {})) == ["top_p 0.9, top_k 5", "top_p 1, top_k 5"]
     assert varying(point_reports([record(1.0, 0, [1], top_k=k) for k in (1, 5)], AXES)) == "top_k"
+
+
+def test_values_that_hardly_differ_are_curves_of_their_own():
+    grid = [record(t, 0, [1, 2], top_p=p) for t in (0.5, 1.0) for p in (0.9, 0.9000001)]
+    points = point_reports(grid, AXES)
+    assert [len(group) for group in by_curve(points, "temperature").values()] == [2, 2]
+    page = to_html(points, {})
+    assert re.findall("</svg> ([^<]*)</li>", page) == ["top_p 0.9", "top_p 0.9000001"]
+    assert page.count("<td>0.9000001</td>") == 2
+    assert page.count("<p>temperature 1, top_p 0.9000001</p>") == 1
+
+
+def test_a_top_k_beyond_any_float():
+    page = to_html(point_reports([record(1.0, 0, [1, 2], top_k=k) for k in (5, 10**400)], AXES), {})
+    assert page.count("<figure ") == 4
+    assert f"<td>{10**400}</td>" in page
 
 
 def test_nothing_but_failures_and_nothing_at_all():

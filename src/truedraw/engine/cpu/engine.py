@@ -48,8 +48,9 @@ class CPUEngine:
     `numerics` is "native" (by kernels of this package: fast; a row's logits are the same bits whatever else is in the
     pass), "runtime" (the same by OpenVINO's, with other bits), "rowwise" (the same, faster than that for many texts at
     once) or "reference" (float32 throughout); `load` chooses between the first two where it is told "invariant".
-    `invariance` tells whether the first three were found to hold on this machine; `not_kept` why the converted weights
-    could not be kept for the next time, None where they are.
+    `invariance` tells whether the first three were found to hold on this machine, None where that was never tested: the
+    test is left out where the cache has no room for it, some 11 pages. `not_kept`: why the converted weights could not
+    be kept for the next time, None where they are.
     """
 
     def __init__(self, runner: Runs, config: ModelConfig, arithmetic: Numerics, layers: Layers | None = None) -> None:
@@ -86,7 +87,7 @@ class CPUEngine:
         fixed_after: int = AFTER,
         cache: Path | None = None,
     ) -> CPUEngine:
-        """Convert (or find converted), compile, and test the invariance once a machine.
+        """Convert (or find converted), compile, and test the invariance once a machine, where the cache has room.
 
         weights: "auto", "int8", "int4" or "stored", see constants/weights.py. hidden_layers: residual streams to
         return with every score, the final norm's output behind them. hidden_text: a text's first scores bring those of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
@@ -16,9 +16,11 @@ from truedraw.protocol import Ints, Logits, Proposal, Work
 
 if TYPE_CHECKING:
     from truedraw.engine.cpu.engine import CPUEngine
+    from truedraw.engine.paged.sequence import PagedSequence
 
 TEXT_TOKENS = 96  # three pages deep
 DRAFT_TOKENS = 31  # so that the widest pass has 32 rows
+OTHERS, BESIDE = 7, 5  # texts of a ragged batch, and tokens of the draft beside them: of all ways that of most pages
 MULTIPLIER, OFFSET = 7919, 31  # a text without meaning that visits the whole vocabulary
 
 
@@ -33,12 +35,17 @@ class InvarianceReport:
     differing: tuple[str, ...]  # the ways of computing that changed something
 
 
-def check_invariance(engine: CPUEngine) -> InvarianceReport:
-    """Compare a text's rows, computed one a pass, with the same rows in chains, trees, ragged batches and chunks."""
+def check_invariance(engine: CPUEngine) -> InvarianceReport | None:
+    """Compare a text's rows, computed one a pass, with the same rows in chains, trees, ragged batches and chunks.
+
+    None where the cache has no room for that.
+    """
     tokens = meaningless(TEXT_TOKENS + DRAFT_TOKENS, engine.vocab_size)
     length = min(len(tokens), engine.context_length - 1)
     drafts = min(DRAFT_TOKENS, length // 2)
     text, draft = tokens[: length - drafts].tolist(), tokens[length - drafts : length]
+    if not _has_room(engine, text, draft):
+        return None
     one_by_one = _one_by_one(engine, text, draft)
     differences = {name: difference(one_by_one[: len(rows)], rows) for name, rows in _ways(engine, text, draft)}
     return InvarianceReport(
@@ -53,6 +60,11 @@ def check_invariance(engine: CPUEngine) -> InvarianceReport:
 def meaningless(count: int, vocab_size: int) -> Ints:
     """The tokens of a text, [count]."""
     return (np.arange(count) * MULTIPLIER + OFFSET) % vocab_size
+
+
+def _has_room(engine: CPUEngine, text: list[int], draft: Ints) -> bool:
+    with _texts(engine, text, OTHERS) as texts:
+        return engine.fits(_works(texts, Proposal.chain(draft[:BESIDE])))
 
 
 def _one_by_one(engine: CPUEngine, text: list[int], draft: Ints) -> Logits:
@@ -73,7 +85,7 @@ def _ways(engine: CPUEngine, text: list[int], draft: Ints) -> Iterator[tuple[str
         yield f"chain of {length}", _scores(engine, text, Proposal.chain(draft[:length]))
     branching, path = forked_chain(draft[:8], engine.vocab_size)
     yield "tree", _scores(engine, text, branching)[path]
-    yield "ragged batch", _scores(engine, text, Proposal.chain(draft[:5]), others=7)
+    yield "ragged batch", _scores(engine, text, Proposal.chain(draft[:BESIDE]), OTHERS)
     yield "tree in a ragged batch", _scores(engine, text, branching, others=3)[path]
     for rows in (1, 7, 32):
         yield f"chunks of {rows}", _scores(engine, text, Proposal.chain(draft[:2]), chunk_rows=rows)
@@ -89,16 +101,25 @@ def forked_chain(draft: Ints, vocab_size: int) -> tuple[Proposal, Ints]:
 
 def _scores(engine: CPUEngine, text: list[int], proposal: Proposal, others: int = 0, chunk_rows: int = 0) -> Logits:
     """All rows of the proposal after the text, [1 + nodes, vocab], beside `others` short texts."""
-    sequence = engine.open(text[: chunk_rows or len(text)], alone=True)
-    for start in range(chunk_rows, len(text), chunk_rows or 1) if chunk_rows else ():
-        engine.forward([Work(sequence)])
-        sequence.commit(text[start : start + chunk_rows])
-    beside = [engine.open(text[:size], alone=True) for size in range(1, others + 1)]
-    works = [*(Work(other) for other in beside), Work(sequence, proposal)]
-    rows = engine.forward(works)[-1].logits.copy()
-    for each in (sequence, *beside):
+    with _texts(engine, text[: chunk_rows or len(text)], others) as texts:
+        for start in range(chunk_rows, len(text), chunk_rows or 1) if chunk_rows else ():
+            engine.forward([Work(texts[0])])
+            texts[0].commit(text[start : start + chunk_rows])
+        return engine.forward(_works(texts, proposal))[-1].logits.copy()
+
+
+@contextmanager
+def _texts(engine: CPUEngine, text: list[int], others: int) -> Iterator[list[PagedSequence]]:
+    """The text, and the beginnings of it with up to so many tokens."""
+    texts = [engine.open(part, alone=True) for part in (text, *(text[:size] for size in range(1, others + 1)))]
+    yield texts
+    for each in texts:
         each.close()
-    return rows
+
+
+def _works(texts: list[PagedSequence], proposal: Proposal) -> list[Work]:
+    """The proposal is that of the first text, which stands last."""
+    return [*map(Work, texts[1:]), Work(texts[0], proposal)]
 
 
 def difference(a: Logits, b: Logits) -> tuple[float, float, int]:
@@ -116,15 +137,16 @@ def _softmax(logits: Logits) -> Logits:
 def check_once(engine: CPUEngine, file: Path) -> InvarianceReport | None:
     """The result recorded in the file, or a fresh one, which is recorded there.
 
-    None, and no record, where rows are no numbers: damaged weights say nothing of the machine.
+    None, and no record, where the cache has no room for the test, and where rows are no numbers: damaged weights say
+    nothing of the machine.
     """
     with suppress(OSError, ValueError, TypeError, KeyError):
         values = read_record(file)
-        report = InvarianceReport(**{**values, "differing": tuple(values["differing"])})
-        if isfinite(report.largest_difference):
-            return report
+        recorded = InvarianceReport(**{**values, "differing": tuple(values["differing"])})
+        if isfinite(recorded.largest_difference):
+            return recorded
     report = check_invariance(engine)
-    if not isfinite(report.largest_difference):
+    if report is None or not isfinite(report.largest_difference):
         return None
     write_record(file, asdict(report))
     return report

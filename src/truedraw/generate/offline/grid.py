@@ -10,6 +10,7 @@ from typing import Any
 
 from truedraw.errors import BadParameter
 from truedraw.generate.offline.seeds import derived_seed
+from truedraw.sampling.values import shortest
 
 MOST_POINTS = 1 << 16  # all are checked, and held, before the first sample
 AXES = ("temperature", "top_p", "min_p", "top_k")
@@ -27,7 +28,7 @@ class Point:
     @property
     def name(self) -> str:
         """For people and for seeds: "temperature=0.7 top_p=0.9"; 1 and 1.0 are the same."""
-        return " ".join(f"{axis}={_plain(value)}" for axis, value in self.values)
+        return " ".join(f"{axis}={shortest(value)}" for axis, value in self.values)
 
     def params(self) -> dict[str, Value]:
         """As sampling parameters."""
@@ -71,10 +72,3 @@ def draws(num_prompts: int, at: Sequence[Point], n: int) -> Iterator[Draw]:
         for point in at:
             for sample in range(n):
                 yield Draw(prompt, point, sample)
-
-
-def _plain(value: Value) -> str:
-    """The shortest text that means the number."""
-    if isinstance(value, int):  # of any length
-        return str(value)
-    return str(int(value)) if value.is_integer() else repr(value)

@@ -17,7 +17,7 @@ from truedraw.errors import BadInput, BadParameter, BadPrompt
 from truedraw.generate.offline.seeds import derived_seed
 from truedraw.generate.request import Request
 from truedraw.sampling.params import ALIASES, SamplingParams, by_our_names
-from truedraw.sampling.values import not_json, whole_number
+from truedraw.sampling.values import not_json, unique, whole_number
 from truedraw.text.characters import check_characters, decoded
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -104,7 +104,7 @@ def key_of(line: Line, entry: Mapping[str, Any] | None = None) -> Key:
 def parsed(line: Line) -> dict[str, Any]:
     """The line's object; raises BadInput."""
     try:
-        entry = json.loads(decoded(line.text), object_pairs_hook=_unique, parse_int=whole_number)
+        entry = json.loads(decoded(line.text), object_pairs_hook=unique, parse_int=whole_number)
     except (ValueError, RecursionError) as error:
         if isinstance(error, BadInput):
             raise
@@ -129,12 +129,3 @@ def prompt_of(entry: Mapping[str, Any], defaults: Defaults) -> str | list[int]:
     if isinstance(prompt, str) and prompt and defaults.as_chat:
         return defaults.chat([{"role": "user", "content": prompt}])
     return prompt
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise BadParameter(twice, "the key stands there twice; give it once")
-    return found

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from sys import maxsize
 from typing import Any
 
-from truedraw.errors import BadFile, TruedrawError
+from truedraw.errors import BadFile, BadParameter, TruedrawError
 from truedraw.generate.batch import Batch, generate_many
 from truedraw.generate.offline.batch import Emit, error_of
 from truedraw.generate.offline.done import may_pass
@@ -16,6 +17,7 @@ from truedraw.generate.prompt_ids import Prompt
 from truedraw.generate.request import Request
 from truedraw.generate.result import Result
 from truedraw.sampling.params import sampling_params
+from truedraw.sampling.values import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,10 @@ class Sweep:
         return len(self.prompts) * len(self.points) * self.n
 
     def check(self) -> None:
-        """Raises BadParameter for a point that cannot be."""
+        """Raises BadParameter for a point that cannot be, and for more samples than can be counted."""
+        most = maxsize // max(1, len(self.prompts) * len(self.points))
+        if self.n > most:
+            raise BadParameter("n", f"got {shown(self.n)}; give at most {most:,} samples of each prompt at each point")
         for point in self.points:
             sampling_params(self._params(point))
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
+from sys import float_info
 from typing import Any
 
 from truedraw.page.document import document
 from truedraw.page.svg import Axes, key, plot, rounded, ticks, trace
+from truedraw.sampling.values import shortest
 from truedraw.stats.diversity import Mean
 from truedraw.stats.sweep.points import ORDERS, PointReport, Values
 
@@ -35,7 +37,7 @@ def to_html(points: Sequence[PointReport], settings: Mapping[str, Any]) -> str:
     across = varying(points)
     curves = by_curve(points, across)
     plots = "".join(_plot(metric, curves, across) for metric in METRICS) if across else ""
-    names = key(list(curves)) if across and len(curves) > 1 else ""
+    names = key([_name(values) for values in curves]) if across and len(curves) > 1 else ""
     return document(
         title,
         f'<h1>{escape(title)}</h1><p>{_summary(points)}</p>{names}<div class="plots">{plots}</div>{_table(points)}'
@@ -59,24 +61,24 @@ def varying(points: Sequence[PointReport]) -> str | None:
     return next(iter([*several, *names]), None)
 
 
-def by_curve(points: Sequence[PointReport], across: str | None) -> dict[str, list[PointReport]]:
+def by_curve(points: Sequence[PointReport], across: str | None) -> dict[Values, list[PointReport]]:
     """The points by what else they have in common, each group in the order of `across`."""
-    found: dict[str, list[PointReport]] = {}
+    found: dict[Values, list[PointReport]] = {}
     for point in points:
-        found.setdefault(_name([pair for pair in point.values if pair[0] != across]), []).append(point)
+        found.setdefault(tuple(pair for pair in point.values if pair[0] != across), []).append(point)
     return found
 
 
-def _plot(metric: tuple[str, Metric, Span], curves: Mapping[str, Sequence[PointReport]], across: str) -> str:
+def _plot(metric: tuple[str, Metric, Span], curves: Mapping[Values, Sequence[PointReport]], across: str) -> str:
     title, value, span = metric
     drawn = {
-        name: [(float(dict(p.values)[across]), y) for p in group if (y := value(p)) is not None]
-        for name, group in curves.items()
+        _name(values): [(_place(p, across), y) for p in group if (y := value(p)) is not None]
+        for values, group in curves.items()
     }
     values = [y for line in drawn.values() for _, y in line]
     if not values:
         return ""
-    xs = sorted({float(dict(point.values)[across]) for group in curves.values() for point in group})
+    xs = sorted({_place(point, across) for group in curves.values() for point in group})
     axes = Axes((xs[0], xs[-1]), _range(span, values))
     body = "".join(trace(axes, line, i, name) for i, (name, line) in enumerate(drawn.items()))
     return plot(axes, body + ticks(axes, xs), title, across)
@@ -97,7 +99,7 @@ def _table(points: Sequence[PointReport]) -> str:
 def _row(point: PointReport) -> str:
     failed = f" and {point.failed} failed" if point.failed else ""
     cells = [
-        *(f"{value:g}" for _, value in point.values),
+        *(shortest(value) for _, value in point.values),
         f"{point.samples}{failed}",
         _number(point.tokens, ".1f"),
         _number(point.stopped, ".0%"),
@@ -119,8 +121,13 @@ def _summary(points: Sequence[PointReport]) -> str:
     return f"{samples} samples at {len(points)} points" + (f"; {failed} failed." if failed else ".")
 
 
-def _name(values: Values | Sequence[tuple[str, float]]) -> str:
-    return ", ".join(f"{name} {value:g}" for name, value in values)
+def _name(values: Values) -> str:
+    return ", ".join(f"{name} {shortest(value)}" for name, value in values)
+
+
+def _place(point: PointReport, across: str) -> float:
+    """Where it stands on the x axis: at the largest float where the value is a larger one, as a top_k may be."""
+    return float(min(dict(point.values)[across], float_info.max))
 
 
 def _number(value: float | None, layout: str) -> str:
