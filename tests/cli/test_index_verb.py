@@ -34,6 +34,18 @@ def test_build_add_and_info(cli, tmp_path, text):
     assert cli("index", "info", index).out == added.out
 
 
+@pytest.mark.parametrize("verb", ["index build", "index add", "ngrams build"])
+def test_ids_of_another_model_are_not_taken(cli, tmp_path, text, verb):
+    own, made = tmp_path / "own.jsonl", tmp_path / "made"
+    cli("index", "build", tmp_path / "made", text, *TOY) if verb == "index add" else None
+    own.write_text('{"model": "smollm2-135m", "choices": [{"token_ids": [1, 2]}]}')
+    refused = cli(*verb.split(), made, own, *TOY)
+    assert (refused.code, refused.out) == (2, "")
+    assert "own.jsonl, line 1: no text, and ids of the model 'smollm2-135m'" in refused.err
+    own.write_text('{"model": "smollm2-135m", "choices": [{"token_ids": [99999], "text": "the cat"}]}')
+    assert cli(*verb.split(), made, own, *TOY).code == 0
+
+
 @pytest.mark.slow
 def test_drafts_come_from_it_and_the_text_stays_the_same(cli, tmp_path, text):
     cli("index", "build", tmp_path / "x.tdx", text, *TOY)

@@ -120,11 +120,15 @@ def tokenizer():
         yield toy.tokenizer
 
 
+def toy(tokenizer, context_length):
+    return SimpleNamespace(name="tabular", tokenizer=tokenizer, engine=SimpleNamespace(context_length=context_length))
+
+
 def test_documents_are_cut_to_what_a_context_holds(tmp_path, tokenizer):
     file = tmp_path / "own.txt"
     file.write_text("the cat sat the dog ran. the cat sat.")
     whole = tokenizer.encode(file.read_text(), add_special=False)
-    pieces = list(document_texts(tokenizer, [file], context_length=5))
+    pieces = list(document_texts(toy(tokenizer, 5), [file]))
     assert [piece["prompt"] + piece["answer"] for piece in pieces] == [
         whole[i : i + 4] for i in range(0, len(whole), 4) if len(whole) - i > 1
     ]
@@ -132,9 +136,16 @@ def test_documents_are_cut_to_what_a_context_holds(tmp_path, tokenizer):
     assert pieces[0]["temperature"] is None
 
 
+def test_documents_with_ids_of_another_model_are_read_as_texts(tmp_path, tokenizer):
+    file = tmp_path / "own.jsonl"
+    file.write_text('{"model": "other", "token_ids": [1, 2], "text": "the cat sat"}')
+    (piece,) = document_texts(toy(tokenizer, 100), [file])
+    assert piece["prompt"] + piece["answer"] == tokenizer.encode("the cat sat", add_special=False)
+
+
 @pytest.mark.parametrize("contents", [b"", b"\n\n"])
 def test_documents_without_text_are_refused(tmp_path, tokenizer, contents):
     file = tmp_path / "empty.jsonl"
     file.write_bytes(contents)
     with pytest.raises(BadFile, match=r"empty\.jsonl: there is no text to train on, zero tokens"):
-        list(document_texts(tokenizer, [file], context_length=100))
+        list(document_texts(toy(tokenizer, 100), [file]))

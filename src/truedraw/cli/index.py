@@ -62,7 +62,7 @@ def build(
     check_own("INDEX", index, files)
     with progress_bar() as tell:
         name, tokenizer = tokenizer_of(model, cache, tell)
-        texts, means = _parts(tokenizer, index, memory, tell)
+        texts, means = _parts((name, tokenizer), index, memory, tell)
         empty = Header(name, tokenizer.fingerprint)
         made = make(index, texts.of(files, _kind(kind)), empty, means, overwrite)
     print_facts(_facts(index, made), as_json, _readable)
@@ -79,8 +79,8 @@ def add(
 
     check_own("INDEX", index, files)
     with progress_bar() as tell:
-        _, tokenizer = tokenizer_of(model, cache, tell)
-        texts, means = _parts(tokenizer, index, memory, tell)
+        name, tokenizer = tokenizer_of(model, cache, tell)
+        texts, means = _parts((name, tokenizer), index, memory, tell)
         made = append(index, texts.of(files, _kind(kind)), tokenizer.fingerprint, means)
     print_facts(_facts(index, made), as_json, _readable)
 
@@ -111,12 +111,13 @@ def tokenizer_of(model: str, cache: Path | None, tell: Tell) -> tuple[str, Token
     return checkpoint.name, Tokenizer.of(checkpoint)
 
 
-def _parts(tokenizer: Tokenizer, index: Path, memory: str, tell: Tell) -> tuple[Texts, Means]:
+def _parts(of: tuple[str, Tokenizer], index: Path, memory: str, tell: Tell) -> tuple[Texts, Means]:
     from truedraw.cli.sizes import bytes_of
     from truedraw.draft.index.segments import Means
     from truedraw.draft.index.texts import Texts
 
-    return Texts(tokenizer, tell), Means(bytes_of("--memory", memory), index.parent, tell=tell)
+    name, tokenizer = of
+    return Texts(tokenizer, tell, name), Means(bytes_of("--memory", memory), index.parent, tell=tell)
 
 
 def _kind(given: str) -> str | None:

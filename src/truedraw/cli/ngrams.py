@@ -49,7 +49,7 @@ def build(  # noqa: PLR0913, PLR0917 - one parameter a flag
     refuse(counts, files, overwrite)
     with progress_bar() as tell:
         name, tokenizer = tokenizer_of(model, cache, tell)
-        texts = joined(Texts(tokenizer, tell).of(files, None if kind == "auto" else kind))
+        texts = joined(Texts(tokenizer, tell, name).of(files, None if kind == "auto" else kind))
         tell(COUNTING, 0, None)
         found = without_rare(count_ngrams(texts, order), least)
     if not found.num_tokens:

@@ -48,7 +48,7 @@ def _source(
 ) -> Iterator[Record]:
     if plan.documents:
         seen = {tuple(record["key"]) for record in done}
-        pieces = document_texts(model.tokenizer, plan.documents, model.engine.context_length)
+        pieces = document_texts(model, plan.documents)
         return (record for record in pieces if tuple(record["key"]) not in seen)
     openers = OPENERS if plan.openers is None else plan.openers
     how = Plan(plan.seed, temperatures=plan.temperatures, answer_tokens=plan.answer_tokens, asked=plan.prompts,

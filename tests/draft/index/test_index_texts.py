@@ -28,7 +28,7 @@ class Bytes:
 
 def read(*files, kind=None):
     """The texts, each as bytes."""
-    ids = [token for array in Texts(Bytes(), quiet).of(files, kind) for token in array.tolist()]
+    ids = [token for array in Texts(Bytes(), quiet, "bytes").of(files, kind) for token in array.tolist()]
     assert not ids or ids[-1] == END
     parts, text = [], []
     for token in ids:
@@ -121,6 +121,40 @@ def test_a_bad_line_is_named(tmp_path, line, problem) -> None:
     with pytest.raises(BadFile) as raised:
         read(path)
     assert str(raised.value).startswith(f"{path}, line 3: {problem}")
+
+
+OTHER = {"model": "other", "token_ids": [66], "text": "words"}
+
+
+def test_ids_of_another_model_give_way_to_its_texts(lines) -> None:
+    path = lines(
+        {**OTHER, "model": "bytes"},
+        {**OTHER, "model": None},
+        OTHER,
+        {**OTHER, "prompt": [65], "completion": None},
+        {**OTHER, "prompt": "a text of "},
+        {"model": "./bytes", "choices": [{"token_ids": [67], "text": "one"}, {"message": {"content": "two"}}]},
+        {"model": "bytes", "choices": [{"token_ids": [67], "text": "one"}]},
+        {"model": 5, "prompt": "alone"},
+    )
+    assert read(path) == [b"B", b"B", b"words", b"words", b"a text of words", b"one", b"two", b"C", b"alone"]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"token_ids": [66]},
+        {"prompt": [66]},
+        {"prompt": 4, "token_ids": [66]},
+        {"text": [66], "prompt": [65]},
+        {"choices": [{"text": "one"}, {"token_ids": [66]}]},
+        {"choices": [{"message": {"content": [66]}}]},
+    ],
+)
+def test_nothing_but_ids_of_another_model_is_refused(lines, record) -> None:
+    with pytest.raises(BadFile, match=r"x\.jsonl, line 2: no text, and ids of the model 'other' .* with --model$"):
+        read(lines({"text": "good"}, {"model": "other", **record}))
+    assert len(read(lines({"text": "good"}, {"model": "bytes", **record}))) > 1
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "latin-1"])

@@ -9,6 +9,8 @@ A line is a JSON object with
 
 or with `error`, which is passed over: what `truedraw generate --output` and `truedraw sweep` write is among them, whose
 prompt may be a number. A key with null is one that is not there, and a message without content one that called a tool.
+Of a line with `model`, another name than that of the model the texts are for, only what is text is taken: its ids may
+mean other tokens.
 """
 
 from __future__ import annotations
@@ -38,10 +40,10 @@ Part = str | list[int]
 
 
 class Texts:
-    """The texts of some files as token ids of one tokenizer."""
+    """The texts of some files as token ids of one tokenizer; `model` is the name that records have for its model."""
 
-    def __init__(self, tokenizer: Tokenizer, tell: Tell) -> None:
-        self._tokenizer, self._tell = tokenizer, tell
+    def __init__(self, tokenizer: Tokenizer, tell: Tell, model: str) -> None:
+        self._tokenizer, self._tell, self._model = tokenizer, tell, model
 
     def of(self, files: Sequence[Path], kind: str | None) -> Iterator[Words]:
         """Arrays of ids, END behind every text. `kind` is TEXT or LINES, None goes by the name. Raises BadFile."""
@@ -77,10 +79,14 @@ class Texts:
         for number, line in enumerate(lines, start=1):
             clean = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
             where = f"{name}, line {number}"
-            for parts in texts_of(_record(clean, where), where) if clean.strip() else ():
+            for parts in self._of_record(_record(clean, where), where) if clean.strip() else ():
                 arrays = [self._checked(part, where) for part in parts]
                 if sum(map(len, arrays)):
                     yield np.concatenate([*arrays, np.array([END], np.int32)])
+
+    def _of_record(self, record: dict[str, Any], where: str) -> list[list[Part]]:
+        named = record.get("model")
+        return texts_of(record, where, None if named == self._model else named)
 
     def _ids(self, text: str) -> Words:
         return np.array(self._tokenizer.encode(text, add_special=False), np.int32)
@@ -102,38 +108,55 @@ class Texts:
         return np.array(ids, np.int32)
 
 
-def texts_of(record: dict[str, Any], where: str) -> list[list[Part]]:
-    """The texts of a line, each in parts to be put behind one another; raises BadFile for a line without any."""
+def texts_of(record: dict[str, Any], where: str, other: Any = None) -> list[list[Part]]:
+    """The texts of a line, each in parts to be put behind one another; raises BadFile for a line without any.
+
+    `other`: the model that the line names, where its ids are not ours and are left out.
+    """
     if "error" in record:
         return []
     if (choices := record.get("choices")) is not None:
         if not isinstance(choices, list) or not choices:
             _bad(where, f"choices is {shown(choices)}; give a list of objects")
-        return [text for choice in choices for text in _texts_of_choice(choice, where)]
-    if (ids := record.get("token_ids")) is not None:
-        return [[_part("token_ids", ids, where, list)]]
-    text, completion = (_part(name, record.get(name), where) for name in ("text", "completion"))
-    rest = text or completion if completion is not None else text
-    prompt = record.get("prompt")
-    prompt = None if is_number(prompt) else _part("prompt", prompt, where)
-    if isinstance(prompt, str) and isinstance(rest, str):
-        return [[prompt + rest]]
-    parts = [part for part in (prompt, rest) if part is not None]
+        return [text for choice in choices for text in _texts_of_choice(choice, where, other)]
+    if (ids := _part("token_ids", record.get("token_ids"), where, list)) is not None and other is None:
+        return [[ids]]
+    parts = _parts_of(record, where, other)
     if not parts:
-        _bad(where, "no text; give token_ids, text, completion, prompt or choices")
+        _bad(where, "no text; give token_ids, text, completion, prompt or choices" if other is None else _lacks(other))
     return [parts]
 
 
-def _texts_of_choice(choice: Any, where: str) -> list[list[Part]]:
+def _parts_of(record: dict[str, Any], where: str, other: Any) -> list[Part]:
+    """The prompt and what follows it, one part where both are texts."""
+    given = {**record, "prompt": None} if is_number(record.get("prompt")) else record
+    parts = [_part(name, given.get(name), where) for name in ("prompt", "text", "completion")]
+    prompt, text, completion = (None if other is not None and isinstance(part, list) else part for part in parts)
+    rest = text or completion if completion is not None else text
+    if isinstance(prompt, str) and isinstance(rest, str):
+        return [prompt + rest]
+    return [part for part in (prompt, rest) if part is not None]
+
+
+def _lacks(other: Any) -> str:
+    return (
+        f"no text, and ids of the model {shown(other)} may mean other tokens here; give a text, or that model with "
+        "--model"
+    )
+
+
+def _texts_of_choice(choice: Any, where: str, other: Any) -> list[list[Part]]:
     """A choice is a record, or has a message, whose content is its text."""
     if not isinstance(choice, dict):
         _bad(where, f"a choice is {shown(choice)}; give an object")
     message = choice.get("message")
     if message is None:
-        return texts_of(choice, where)
+        return texts_of(choice, where, other)
     if not isinstance(message, dict):
         _bad(where, f"message is {shown(message)}; give an object with content")
     content = _part("content", message.get("content"), where)
+    if isinstance(content, list) and other is not None:
+        _bad(where, _lacks(other))
     return [] if content is None else [[content]]
 
 
