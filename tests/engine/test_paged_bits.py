@@ -9,6 +9,7 @@ from engine.prose import PROSE
 from invariance import need_invariance
 from truedraw.engine.cpu import CPUEngine, check_invariance
 from truedraw.engine.openvino.fixed import NARROW, Shape
+from truedraw.engine.trees import tree
 from truedraw.models import open_checkpoint
 from truedraw.protocol import Fill, Proposal, Work
 
@@ -231,6 +232,12 @@ def test_hidden_states_do_not_change_logits(checkpoint, numerics, tokens, plain,
     other.close()
 
 
+def as_a_chain(proposal, text):
+    """trees.tree, with every row seeing all before it."""
+    depths, mask = tree(proposal, text)
+    return depths, np.tril(np.ones_like(mask))
+
+
 def test_the_check_finds_another_kernel(engine, numerics, monkeypatch):
     """A negative control: with the kernel let in that sums otherwise, the self-test must fail.
 
@@ -240,6 +247,8 @@ def test_the_check_finds_another_kernel(engine, numerics, monkeypatch):
     assert check_invariance(engine).holds
     if numerics == "runtime":
         monkeypatch.setattr("truedraw.engine.paged.parts.LONE_ROWS", 1)
+    elif numerics == "native":
+        monkeypatch.setattr("truedraw.engine.paged.parts.tree", as_a_chain)
     else:
         if engine._passes.runner.num_threads == 1:
             pytest.skip("with one thread there is no such kernel")
