@@ -82,6 +82,7 @@ SOURCES = {
     "q": lambda: TableDrafter(random_table(VOCAB, 1, 61)),
     "r": lambda: TableDrafter(random_table(VOCAB, 1, 62)),
     "hesitating": lambda: Hesitating(random_table(VOCAB, 1, 63)),
+    "hesitating too": lambda: Hesitating(random_table(VOCAB, 1, 63)),
     "looked up, then drawn": lambda: LookedUpThenDrawn(random_table(VOCAB, 1, 67)),
     "siblings": lambda: TreeDrafter(random_table(VOCAB, 1, 64), SHAPES[2]),
     "paths": lambda: TreeDrafter(random_table(VOCAB, 1, 64), SHAPES[1]),
@@ -90,6 +91,7 @@ SOURCES = {
     "other": lambda: Likeliest(random_table(VOCAB, 1, 66)),
     "every": lambda: Every(random_table(VOCAB, 0, 0)),
     "noisy": lambda: Coupled(QUARTERS.draft),
+    "noisy too": lambda: Coupled(QUARTERS.draft),
     "ngram": NgramDrafter,
     "suffix": lambda: SuffixDrafter(suffix_decoding_tree=True, suffix_decoding_max_spec_factor=4.0),
 }

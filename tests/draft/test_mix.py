@@ -47,7 +47,7 @@ class Says:
 
 def of(*sources: Says, **settings) -> MixDrafter:
     waiting = list(sources)
-    return MixDrafter(lambda config: waiting.pop(0), sources=["some"] * len(sources), **settings)
+    return MixDrafter(lambda config: waiting.pop(0), sources=[f"source {n}" for n in range(len(sources))], **settings)
 
 
 def chain(*tokens, confidence=None, law=None) -> Proposal:
@@ -287,6 +287,22 @@ def test_an_error_names_its_source(where: str) -> None:
 )
 def test_bad_sources_are_refused(sources) -> None:
     with pytest.raises(BadParameter, match="sources: got"):
+        MixDrafter(inner, sources=sources)
+
+
+@pytest.mark.parametrize(
+    ("sources", "said"),
+    [
+        (["none"], "none drafts nothing by itself"),
+        (["ngram", {"method": "auto"}], "auto drafts nothing by itself"),
+        (["ngram", {"method": "ngram"}], "ngram stands there twice"),
+        ([{"method": "q", "draft_top_k": 3}] * 2, r"q\(draft_top_k=3\) stands there twice"),
+        ([{"draft_top_k": 3}], "in it; give a method, or a config with a method"),
+    ],
+    ids=str,
+)
+def test_sources_that_are_no_drafters_or_stand_there_twice(sources, said: str) -> None:
+    with pytest.raises(BadParameter, match=f"sources: .*{said}"):
         MixDrafter(inner, sources=sources)
 
 

@@ -31,7 +31,7 @@ KINDS = {
     "a chain of its own length": ("hesitating", "every"),
     "lookups with draws below": ("looked up, then drawn", "q"),
     "siblings": ("siblings", "likeliest"),
-    "a mix in the mix": ({"sources": ("q", "likeliest")}, "r"),
+    "a mix in the mix": ({"method": "mix", "sources": ("q", "likeliest")}, "r"),
     "alone": ("q",),
 }
 CHECKS = [
@@ -99,7 +99,7 @@ def test_wide_trees_keep_the_law(kind: str, draws: bool | None, rule: str) -> No
 
 
 @pytest.mark.parametrize("rule", ["coupled", "traversal", "recursive"])
-@pytest.mark.parametrize("sources", [("noisy", "likeliest"), ("every", "noisy"), ("noisy", "ngram", "noisy")])
+@pytest.mark.parametrize("sources", [("noisy", "likeliest"), ("every", "noisy"), ("noisy", "ngram", "noisy too")])
 def test_drafts_with_the_targets_noise_keep_the_law(sources, rule: str) -> None:
     """They are certain tokens, and the noise is the position's, whichever source asks for it."""
     law = law_of(lambda walker: run(QUARTERS, walker, find("verifiers", rule)(), mix(*sources))[0], CoupledWalker)
@@ -164,7 +164,7 @@ def law_of_the_first(proposal: Proposal) -> Proposal:
 
 
 WRONG = {
-    "nothing is said twice": (("hesitating", "hesitating"), nothing_is_said_twice),
+    "nothing is said twice": (("hesitating", "hesitating too"), nothing_is_said_twice),
     "certain ones first": (("q", "likeliest"), certain_ones_first),
     "the law of another source": (("q", "r"), law_of_the_first),
 }

@@ -246,6 +246,8 @@ def test_without_room_in_the_cache_the_last_texts_go_without(monkeypatch) -> Non
     [
         ({"stage": 3}, "stage: got 3; give a method's name"),
         ({"stage": None}, "stage: got None"),
+        ({"stage": "none"}, "stage: none drafts nothing; name a method that does"),
+        ({"stage": {"method": "none"}}, "stage: none drafts nothing"),
         ({"stage": {"method": "ngram", "adaptive": True}}, "a stage does not use adaptive"),
         ({"stage": {"method": "ngram", "rejection_sample_method": "block"}}, "does not use rejection_sample_method"),
         ({"stage": {"method": "ngram", "num_speculative_tokens": -1}}, r"stage.num_speculative_tokens: got -1"),

@@ -204,8 +204,16 @@ def test_heads_and_eagles_are_told_apart(place, third) -> None:
     with opened(place, draft=head) as model:
         with pytest.raises(BadParameter, match="was not loaded for an EAGLE draft"):
             model.generate("a", speculative="eagle")
-        with pytest.raises(BadFile, match=r"head\.safetensors.*config\.json cannot be read"):
+        with pytest.raises(BadParameter, match=r"eagle_path: .*head\.safetensors is a file; .* takes it as head_path"):
             model.generate("a", speculative={"method": "eagle", "eagle_path": head})
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_folder_for_a_head_is_called_what_it_is(place, third, name) -> None:
+    with pytest.raises(BadParameter, match="holds an EAGLE draft"):
+        third.generate("a", speculative={"method": "head", "head_path": str(place.drafts[name])})
+    with pytest.raises(BadParameter, match=r"head_path: .*tiny is a folder that holds no draft; give a file"):
+        third.generate("a", speculative={"method": "head", "head_path": str(place.folder)})
 
 
 def test_a_damaged_draft_is_refused_when_the_model_is_loaded(place) -> None:

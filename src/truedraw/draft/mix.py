@@ -26,6 +26,7 @@ from typing import Any
 from truedraw.draft.chances import OwnChance
 from truedraw.draft.mix_round import MixRound
 from truedraw.draft.mix_sources import Trust
+from truedraw.draft.several import named
 from truedraw.draft.site import Inner, close_each
 from truedraw.errors import BadParameter
 from truedraw.protocol import DraftState, Law, LooksAhead, Proposal, Randomness, Scores
@@ -156,15 +157,10 @@ def check_rule(trees: bool | None) -> None:
 
 
 def check_sources(sources: object) -> None:
-    """Raises BadParameter unless they are names or configs, a few of them."""
+    """Raises BadParameter unless they are names or configs of drafters, a few of them and each another one."""
     if isinstance(sources, str | Mapping) or not isinstance(sources, Sequence):
         raise BadParameter("sources", f'got {shown(sources)}; give a list of methods, as in ["suffix", "ngram"]')
     if not 1 <= len(sources) <= MOST_SOURCES:
         raise BadParameter("sources", f"got {len(sources)}; give 1 to {MOST_SOURCES} methods")
-    for source in sources:
-        if not isinstance(source, str | Mapping):
-            raise BadParameter("sources", f"got {shown(source)} among them; give a method's name or its config")
-        if not isinstance(source, str) and source.get(LENGTH) is not None:
-            raise BadParameter(
-                LENGTH, "sources of a mix share the draft tokens of a round; give their number beside them"
-            )
+    if any(source.get(LENGTH) is not None for source in named(sources, "sources").values()):
+        raise BadParameter(LENGTH, "sources of a mix share the draft tokens of a round; give their number beside them")

@@ -21,7 +21,7 @@ ALWAYS_GOOD = ("suffix", "ngram-lm")
 WITH_HEAD = ("suffix", "head-ngram")
 """Where the target was loaded for a trained head: it and the counts make one law, which is asked once."""
 WITH_EAGLE = (*ALWAYS_GOOD, "eagle")
-
+NOBODY = "none"  # the method that drafts nothing
 
 LONGEST_TOLD = 40  # characters of a setting in a drafter's name
 
@@ -108,24 +108,22 @@ class SeveralDrafters:
         close_each(source.drafter for source in self.sources.values())
 
 
-def named(configs: Sequence[Mapping[str, Any] | str]) -> dict[str, Mapping[str, Any]]:
-    """Configs by a name for each: its method and settings. Raises BadParameter."""
+def named(configs: Sequence[Mapping[str, Any] | str], key: str = "auto_sources") -> dict[str, Mapping[str, Any]]:
+    """Configs by a name for each: its method and settings. Raises BadParameter for `key`."""
     if isinstance(configs, str | bytes) or not isinstance(configs, Sequence) or not configs:
-        raise BadParameter("auto_sources", f"got {shown(configs)}; give a list of methods or speculative configs")
+        raise BadParameter(key, f"got {shown(configs)}; give a list of methods or speculative configs")
     found: dict[str, Mapping[str, Any]] = {}
     for config in configs:
         whole = {"method": config} if isinstance(config, str) else config
         if isinstance(whole, Mapping) and "method" not in whole and "model" in whole:
             whole = {"method": "model", **whole}
         if not isinstance(whole, Mapping) or not isinstance(whole.get("method"), str):
-            raise BadParameter("auto_sources", f"got {shown(config)} in it; give a method, or a config with a method")
-        if whole["method"] in ("none", "auto"):
-            raise BadParameter(
-                "auto_sources", f"{whole['method']} drafts nothing by itself; plain sampling is a choice anyway"
-            )
+            raise BadParameter(key, f"got {shown(config)} in it; give a method, or a config with a method")
+        if whole["method"] in (NOBODY, "auto"):
+            raise BadParameter(key, f"{whole['method']} drafts nothing by itself; leave it out, or name others")
         name = name_of(whole["method"], {key: value for key, value in whole.items() if key != "method"})
         if name in found:
-            raise BadParameter("auto_sources", f"{name} stands there twice; name it once")
+            raise BadParameter(key, f"{name} stands there twice; name it once")
         found[name] = whole
     return found
 

@@ -26,6 +26,7 @@ from truedraw.draft.knobs import AUTO, GUMBEL, TARGET, Knobs
 from truedraw.draft.mix import MODEL, named_in_errors
 from truedraw.draft.mix_tree import parents
 from truedraw.draft.model import close_all, sample_method
+from truedraw.draft.several import NOBODY
 from truedraw.draft.site import Inner, close_each
 from truedraw.draft.staged_chain import Chain
 from truedraw.draft.staged_rows import Middle
@@ -162,7 +163,9 @@ def check(stage: Mapping[str, Any] | str, passes: int | None, knobs: Knobs) -> N
         PASSES.check("staged_passes", passes)
     if not isinstance(stage, str | Mapping):
         raise BadParameter("stage", f"got {shown(stage)}; give a method's name or a config with a method")
-    config = {} if isinstance(stage, str) else stage
+    config = {"method": stage} if isinstance(stage, str) else stage
+    if config.get("method") == NOBODY:
+        raise BadParameter("stage", f'{NOBODY} drafts nothing; name a method that does, or take the method "model"')
     if unused := [name for name in NOT_THE_STAGES if name in config]:
         raise BadParameter("stage", f"a stage does not use {', '.join(unused)}; leave that out")
     if config.get(LENGTH) is not None:

@@ -27,6 +27,7 @@ def contrast(
         )
     engine = ContrastiveEngine(expert.engine, amateur.engine, alpha, beta)
     whole = Model(expert.name, engine, expert.tokenizer, expert.defaults)
+    whole.drafts.files = expert.drafts.files
     whole.drafts.lent.add(name or amateur.name, Model(amateur.name, engine.drafting, amateur.tokenizer))
     return whole
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from truedraw.draft.eagle.checkpoint import is_eagle
+from truedraw.draft.eagle.checkpoint import holds_eagle, is_eagle
 from truedraw.draft.eagle.settings import is_mtp
 from truedraw.draft.head.opening import check_readable
 from truedraw.draft.several import ALWAYS_GOOD, WITH_EAGLE, WITH_HEAD
@@ -48,11 +48,17 @@ def head_file(path: str | Path | None, loaded: Path | None, models: Models) -> P
             "method",
             f"{models.name} was not loaded for a draft head; `truedraw train draft` makes one, to be named in draft",
         )
-    file = Path(chosen).expanduser()
+    file = Path(chosen).expanduser().absolute()
     if is_mtp(file):
         raise _drawn_by("mtp", file)
-    if is_eagle(file):
+    if holds_eagle(file):
         raise BadParameter("method", f'{chosen} holds an EAGLE draft, which the method "eagle" draws from')
+    if is_eagle(file):
+        raise BadParameter(
+            "head_path",
+            f"{chosen} is a folder that holds no draft; give a file of `truedraw train draft` or the folder of a "
+            "Medusa checkpoint",
+        )
     return file
 
 
@@ -66,9 +72,15 @@ def eagle_folder(path: str | Path | None, loaded: Path | None, models: Models) -
         raise BadParameter(
             "method", f"{models.name} was not loaded for an EAGLE draft; name its folder in draft (--draft)"
         )
-    folder = Path(chosen).expanduser()
+    folder = Path(chosen).expanduser().absolute()
     if is_mtp(folder):
         raise _drawn_by("mtp", folder)
+    if folder.is_file():
+        raise BadParameter(
+            "eagle_path",
+            f'{chosen} is a file; give the folder of an EAGLE draft (a head is a file: the method "head" takes it as '
+            "head_path)",
+        )
     return folder
 
 

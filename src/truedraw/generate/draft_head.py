@@ -45,7 +45,7 @@ def head_for(draft: str | Path | None, checkpoint: Checkpoint, tokenizer: Tokeni
         )
     if not able:
         raise BadParameter("draft", f"{checkpoint.name} gives no hidden states, which a draft head reads; leave it out")
-    return checkpoint.path if draft == OWN_LAYERS else Path(draft).expanduser()
+    return checkpoint.path if draft == OWN_LAYERS else Path(draft).expanduser().absolute()
 
 
 def check_draft(draft: object) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from truedraw.draft.eagle.checkpoint import is_eagle
 from truedraw.draft.eagle.opening import Eagle, open_eagle
@@ -20,6 +20,7 @@ from truedraw.draft.tempering import Tempering
 from truedraw.errors import BadParameter
 from truedraw.generate.draft_choice import auto_sources, eagle_folder, head_file, mtp_folder, own_methods
 from truedraw.generate.lent import Lent
+from truedraw.generate.lore import recalled
 from truedraw.protocol import Engine
 from truedraw.text import Tokenizer
 
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
 
 PYTORCH = "pytorch"
 FAST = "invariant"  # the arithmetic of copies: the engine takes whatever suits their weights
-MOST_DRAFTERS = 64  # drafters remembered; a further one pushes out the oldest
-
-Name = TypeVar("Name")
-Lore = TypeVar("Lore")
 
 
 class DraftModels:
@@ -51,6 +48,7 @@ class DraftModels:
         self.name, self.tokenizer, self.vocab_size = name, tokenizer, vocab_size
         self.options: Mapping[str, Any] = options or {}
         self.target = target
+        self.files: Path | None = None  # that the target was opened from; None: its name is all that is known
         self._open: dict[tuple[Any, ...], Model] = {}
         self.lent = Lent()
         self._temperings: dict[str, Tempering] = {}
@@ -76,14 +74,11 @@ class DraftModels:
 
         Raises what `load` raises, and BadParameter where its token ids stand for something else than the target's.
         """
-        known = (name,) in self._open
-        model = self._model(name)
-        if not self.tokenizer.same_ids(model.tokenizer):
-            if not known:
-                self._open.pop((name,)).close()
+        model = self._alike(name)
+        if model is None:
             raise BadParameter(
                 "model",
-                f"the vocabulary of {model.name} is not that of {self.name}: the same ids stand for other tokens; "
+                f"the vocabulary of {name} is not that of {self.name}: the same ids stand for other tokens; "
                 "take a smaller model of the same family, whose tokenizer is the target's own",
             )
         return model.engine
@@ -104,9 +99,12 @@ class DraftModels:
         if self.options.get("weights") == weights and self.options.get("numerics") != REFERENCE:
             raise BadParameter("method", f"{self.name} has {weights} weights already; a copy of it drafts no sooner")
         try:
-            return self._model(self.name, **wanted).engine
+            model = self._alike(self.files or self.name, **wanted)
         except BadParameter as error:
             raise BadParameter("method", f"{self.name} cannot draft for itself with other weights; {error}") from error
+        if model is None:
+            raise BadParameter("method", f"the files of {self.name} hold another model by now; load it again")
+        return model.engine
 
     def tempering(self, drafter: str) -> Tempering:
         """What is known of the temperature of a drafter's law, by its name: runs learn from one another."""
@@ -179,8 +177,18 @@ class DraftModels:
         while self._open:
             self._open.popitem()[1].close()
 
-    def _model(self, name: str, **changes: Any) -> Model:
-        lent = None if changes else self.lent.find(name)
+    def _alike(self, name: str | Path, **changes: Any) -> Model | None:
+        """None where its ids stand for other tokens than the target's; opened for this alone, it is closed then."""
+        key = (name, *changes.values())
+        known, model = key in self._open, self._model(name, **changes)
+        if self.tokenizer.same_ids(model.tokenizer):
+            return model
+        if not known and key in self._open:
+            self._open.pop(key).close()
+        return None
+
+    def _model(self, name: str | Path, **changes: Any) -> Model:
+        lent = None if changes else self.lent.find(str(name))
         if lent is not None:
             return lent
         key = (name, *changes.values())
@@ -189,12 +197,3 @@ class DraftModels:
 
             self._open[key] = open_model(name, **{**self.options, **changes})
         return self._open[key]
-
-
-def recalled(known: dict[Name, Lore], name: Name, new: Callable[[], Lore]) -> Lore:
-    """What is known under a name, something new the first time."""
-    if name not in known:
-        while len(known) >= MOST_DRAFTERS:
-            del known[next(iter(known))]
-        known[name] = new()
-    return known[name]

@@ -14,6 +14,7 @@ class Lent:
 
     def __init__(self) -> None:
         self._models: dict[str, Model] = {}
+        self._places: dict[str, str] = {}
 
     @property
     def default(self) -> str | None:
@@ -21,12 +22,15 @@ class Lent:
         return next(iter(self._models), None)
 
     def add(self, name: str, model: Model) -> None:
-        """From now on it drafts under this name."""
+        """From now on it drafts under this name, which means the same file when the process changes its folder."""
         self._models[name] = model
+        self._places[name] = str(Path(name).expanduser().absolute())
 
     def find(self, name: str) -> Model | None:
         """The model of this name, or of another name of its file."""
-        return next((model for known, model in self._models.items() if is_same(known, name)), None)
+        if name in self._models:
+            return self._models[name]
+        return next((self._models[known] for known, place in self._places.items() if is_same(place, name)), None)
 
 
 def is_same(name: str, other: str) -> bool:

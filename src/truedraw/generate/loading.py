@@ -18,6 +18,7 @@ from truedraw.generate.draft_head import HIDDEN, NO_HEAD, head_for, options_for
 from truedraw.generate.first_start import kernels
 from truedraw.generate.model import Model
 from truedraw.generate.rows import warm_up
+from truedraw.models.cache import cache_root
 from truedraw.models.catalogue import DEFAULT_MODEL
 from truedraw.models.toy import TOY_MODEL, TOY_TABLE, toy_text
 from truedraw.registry import find, names
@@ -75,7 +76,7 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
         "numerics": numerics or DEFAULT_NUMERICS.get(engine),
         "weights": weights,
         "threads": plain_number(threads),
-        "cache": None if cache is None else Path(cache),
+        "cache": None if cache is None else cache_root(Path(cache)).absolute(),
         "progress": progress,
     }
     model = open_model(name, draft=head, **options, **own)
@@ -149,7 +150,7 @@ def open_model(
             loaded = kind.load(checkpoint, **{**options_for(head, checkpoint.config.num_layers, kind), **given})
             model = Model(checkpoint.name, loaded, tokenizer, checkpoint.sampling_defaults)
             undo.callback(model.close)
-            model.drafts.head_path = head
+            model.drafts.files, model.drafts.head_path = checkpoint.path, head
             if compiling:
                 model.drafts.prepare(given.get("threads"))
         undo.pop_all()

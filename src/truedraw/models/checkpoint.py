@@ -41,7 +41,7 @@ class Checkpoint:
     """A model that was found and checked: the files are complete, no weight is in memory yet."""
 
     name: str  # as it was asked for
-    path: Path  # the GGUF file or the folder
+    path: Path  # the GGUF file or the folder; absolute, for what is read after the process has changed its own folder
     kind: Kind
     config: ModelConfig
     weights: Weights | None  # None: an OpenVINO IR folder, whose graph holds them

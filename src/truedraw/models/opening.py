@@ -42,7 +42,7 @@ def open_checkpoint(
     which files of such a folder those were. Raises UnknownModel, UnsupportedModel, BadModelFile, BadFile or PullError.
     """
     path = locate(name, cache=cache, progress=progress, open_folder=open_folder, verify=verify, notice=notice)
-    found = open_path(path, str(name), open_folder)
+    found = open_path(path.absolute(), str(name), open_folder)
     return replace(found, sha256=CATALOGUE[name].file_sha256) if is_entry(name) else found
 
 

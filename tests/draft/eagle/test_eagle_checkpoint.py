@@ -95,8 +95,9 @@ def test_a_first_draft_is_as_wide_as_its_target(tmp_path) -> None:
 @pytest.mark.parametrize("said", [
     {"use_sliding_window": False}, {"layer_types": ["full_attention"]}, {"model_type": "qwen3"},
 ])  # fmt: skip
-def test_a_window_that_no_layer_has_is_none(third, said) -> None:
-    assert EagleFolder(say(third, layer={"sliding_window": 4, **said})).is_third
+def test_a_window_that_no_layer_has_is_none(tmp_path, said) -> None:
+    folder = write(tmp_path / "third", replace(SHAPES["eagle3"], head_norms=True))
+    assert EagleFolder(say(folder, layer={"sliding_window": 4, **said})).is_third
 
 
 def test_a_first_draft_reads_the_last_state_and_may_say_so(tmp_path) -> None:
@@ -279,6 +280,67 @@ def test_parts_of_the_third(tmp_path, name, value, said) -> None:
 def test_settings_that_cannot_be_meant(third, changes, said) -> None:
     with pytest.raises(BadInput, match=said):
         whole(say(third, **changes))
+
+
+NORMS = ["embedding_layernorm.weight", "transformer.input_layernorm.weight", "pre_lm_head_layernorm.weight"]
+WITH_ALL = replace(SHAPES["eagle"], extra_norms=True, biases=True)
+
+
+@pytest.mark.parametrize("said", [True, None])
+@pytest.mark.parametrize("missing", [*([name] for name in NORMS), NORMS[1:], NORMS])
+def test_norms_that_should_be_there(tmp_path, missing, said) -> None:
+    lacking = {name.replace(".", "__"): None for name in missing}
+    folder = say(write(tmp_path / "eagle", WITH_ALL, **lacking), layernorms=said)
+    if said is None and missing == NORMS:
+        assert whole(folder)
+        return
+    why = "and has others that come with it" if said is None else "and layernorms is true"
+    with pytest.raises(BadFile, match=f"lacks {', '.join(missing)}, {why}"):
+        EagleFolder(folder)
+
+
+def test_norms_and_a_bias_that_should_not_be_there(tmp_path) -> None:
+    folder = write(tmp_path / "eagle", WITH_ALL)
+    with pytest.raises(BadFile, match=f"holds {', '.join(NORMS)}, and layernorms is false"):
+        EagleFolder(say(folder, layernorms=False))
+    with pytest.raises(BadFile, match=r"holds fusion_fc\.bias, and fusion_bias is false"):
+        EagleFolder(say(folder, layernorms=True, fusion_bias=False))
+    assert whole(say(folder, layernorms=None, fusion_bias=None))
+
+
+def test_a_bias_that_should_be_there(tmp_path) -> None:
+    folder = write(tmp_path / "eagle", WITH_ALL, fusion_fc__bias=None)
+    with pytest.raises(BadFile, match=r"lacks fusion_fc\.bias, and fusion_bias is true"):
+        EagleFolder(folder)
+    assert whole(say(folder, fusion_bias=None))
+
+
+@pytest.mark.parametrize(("kind", "missing"), [("llama", "q"), ("llama", "k"), ("qwen3", "k"), ("qwen3", "qk")])
+def test_norms_of_queries_and_keys_come_together(tmp_path, kind, missing) -> None:
+    shape = replace(SHAPES["eagle3"], head_norms=True)
+    assert whole(say(write(tmp_path / "whole", shape), layer={"model_type": kind}))
+    lacking = {f"layers__0__self_attn__{each}_norm__weight": None for each in missing}
+    folder = say(write(tmp_path / "eagle", shape, **lacking), layer={"model_type": kind})
+    named = ", ".join(rf"layers\.0\.self_attn\.{each}_norm\.weight" for each in missing)
+    with pytest.raises(BadFile, match=f"lacks {named}; fetch or train it again"):
+        EagleFolder(folder)
+
+
+@pytest.mark.parametrize(("said", "told"), [
+    (7, r"draft_vocab_size is 7, and lm_head\.weight has 24 rows"), (60, "is 60, and lm_head"), (0, "is 0, not a"),
+    (-24, "is -24, not"), ("24", "is '24', not a positive whole number"), (24.0, "is 24.0, not a"), (True, "True, not"),
+])  # fmt: skip
+def test_another_number_of_drafted_tokens(third, said, told) -> None:
+    with pytest.raises(BadFile, match=told):
+        EagleFolder(say(third, draft_vocab_size=said))
+
+
+@pytest.mark.parametrize("said", [None, 60])
+def test_the_number_of_drafted_tokens_where_all_are(tmp_path, said) -> None:
+    folder = write(tmp_path / "eagle", replace(SHAPES["eagle3"], known=60), d2t=None, t2d=None)
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "draft_vocab_size": said}))
+    assert len(whole(folder).tokens) == 60
 
 
 def test_a_whole_model_is_no_draft(tmp_path) -> None:

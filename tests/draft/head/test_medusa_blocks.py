@@ -111,11 +111,32 @@ def test_heads_of_vllm_have_rows_of_their_own(tmp_path, prefix, bias) -> None:
     check(file, held, lambda head: held[f"lm_heads.{head}.weight"])
 
 
-@pytest.mark.parametrize(("said", "own"), [(VLLM, False), (VLLM, None), (SPECULATORS, False)])
+@pytest.mark.parametrize(("said", "own"), [(VLLM, False), (VLLM, None), (SPECULATORS, False), (SPECULATORS, None)])
 def test_whose_rows_there_are_the_config_says(tmp_path, said, own) -> None:
     held = tensors()
     check(open_medusa(write(tmp_path / "m", said, held, original_lm_head=own), VOCAB), held,
           lambda head: held[f"lm_heads.{head}.weight"])  # fmt: skip
+
+
+def test_rows_are_the_targets_where_speculators_says_nothing_and_there_are_none(tmp_path) -> None:
+    held, output = tensors(rows=0), np.random.default_rng(2).normal(size=(VOCAB, WIDTH)).astype(np.float32)
+    folder = write(tmp_path / "m", SPECULATORS, held, original_lm_head=None)
+    check(open_medusa(folder, VOCAB), held, lambda head: output, output)
+
+
+@pytest.mark.parametrize("said", [VLLM, SPECULATORS], ids=["vllm", "speculators"])
+def test_rows_that_are_there_and_said_to_be_the_targets_are_refused(tmp_path, said) -> None:
+    with pytest.raises(BadFile, match=r"holds lm_heads\.0\.weight, and original_lm_head is true"):
+        open_medusa(write(tmp_path / "m", said, tensors(), original_lm_head=True), VOCAB)
+
+
+def test_a_copy_of_the_targets_rows_as_vllm_has_it_is_not_read(tmp_path) -> None:
+    held, output = tensors(rows=0), np.random.default_rng(2).normal(size=(VOCAB, WIDTH)).astype(np.float32)
+    copy = {"lm_heads.0.weight": output + 1}
+    check(open_medusa(write(tmp_path / "m", VLLM, {**held, **copy}, original_lm_head=True), VOCAB), held,
+          lambda head: output, output)  # fmt: skip
+    with pytest.raises(BadFile, match=r"holds lm_heads\.0\.weight"):
+        open_medusa(write(tmp_path / "s", SPECULATORS, {**held, **copy}), VOCAB)
 
 
 def test_a_shared_output_in_the_file_is_the_targets_own(tmp_path) -> None:
@@ -217,7 +238,7 @@ def test_tensors_that_are_missing_or_others(tmp_path, held, said) -> None:
     ({"num_heads": 4}, r"lacks the tensor blocks\.3\.layers\.0\.weight"),
     ({"num_hidden_layers": "2"}, "num_hidden_layers is '2'"),
     ({"num_hidden_layers": 3}, r"lacks the tensor blocks\.0\.layers\.2\.weight"),
-    ({"hidden_size": None}, "hidden_size is None"), ({"vocab_size": -5}, "vocab_size is -5"),
+    ({"hidden_size": None}, "lacks hidden_size, a positive whole number"), ({"vocab_size": -5}, "vocab_size is -5"),
     ({"medusa_fc_bias": True}, r"lacks the tensor blocks\.0\.layers\.0\.bias"),
     ({"medusa_fc_bias": "yes"}, "medusa_fc_bias is 'yes', not true or false"),
     ({"original_lm_head": 1}, "original_lm_head is 1, not true or false"),

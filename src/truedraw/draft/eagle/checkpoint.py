@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from truedraw.draft.eagle.names import (
     EMBEDDING,
+    HEAD,
     MTP,
     MTP_NAMES,
-    READ_NORM,
     THIRD,
     UNREAD,
     Names,
     find_names,
 )
+from truedraw.draft.eagle.parts import check_parts
 from truedraw.draft.eagle.settings import CONFIG, layer_config, mtp_config, speculators_type
 from truedraw.draft.folder_tensors import TO_DRAFT, TO_TARGET, FolderTensors
 from truedraw.draft.head.medusa.folder import is_medusa
@@ -23,11 +25,21 @@ from truedraw.models.mtp import check_layers, declared_layers
 from truedraw.protocol import Ints, Logits, ModelConfig
 
 LAYER_IDS = "eagle_aux_hidden_state_layer_ids"
+DRAFTED = "draft_vocab_size"
 
 
 def is_eagle(path: Path) -> bool:
     """Whether a draft is one of these to read, by what kind of folder it is; whether it can be, EagleFolder says."""
     return (path / CONFIG).is_file() and not is_medusa(path)
+
+
+def holds_eagle(path: Path) -> bool:
+    """Whether such a folder has the tensors of a draft, rather than those of a whole model, say."""
+    if not is_eagle(path):
+        return False
+    with suppress(BadFile):
+        return find_names([*FolderTensors(path)], None) is not None
+    return False
 
 
 class EagleFolder:
@@ -92,7 +104,7 @@ class EagleFolder:
 
     def tokens(self) -> Ints:
         """[known] the target's ids of the draft's own tokens, in the order of its head's rows."""
-        return self._tensors.drafted(self.rows("lm_head.weight"), self.config.vocab_size)
+        return self._tensors.drafted(self.rows(HEAD), self.config.vocab_size)
 
     def layers(self, num_layers: int) -> tuple[int, ...]:
         """After which layers of a target of so many hidden states are to be shown.
@@ -165,8 +177,16 @@ class EagleFolder:
             )
         if self.config.num_layers != 1:
             raise BadFile(f"{self.path} has {self.config.num_layers} layers; EAGLE drafts of one are known here")
-        if self._values.switch("norm_before_fc") != self.has(READ_NORM):
-            raise BadFile(f"{self.path / CONFIG}: norm_before_fc and the tensor {READ_NORM} contradict each other")
+        check_parts(self.names, self._values, self.has)
+        if self.is_third:
+            self._check_rows()
+
+    def _check_rows(self) -> None:
+        if self._values.get(DRAFTED) is None:
+            return
+        said, found = self._values.positive(DRAFTED), self.rows(HEAD)
+        if said != found:
+            raise BadFile(f"{self.path / CONFIG}: {DRAFTED} is {said}, and {HEAD} has {found} rows; fetch it again")
 
 
 def _eagle_config(values: Fields) -> Fields:

@@ -5,11 +5,13 @@
         sizes                        medusa_hidden_size, medusa_vocab_size      hidden_size, vocab_size
         heads and their blocks       num_heads, num_hidden_layers
         fewer tokens, or 0           truncated_vocab_size
-        rows are the target's own    original_lm_head (true if not said)        original_lm_head (false)
+        rows are the target's own    original_lm_head                           original_lm_head
+            if that is not said      where there are no lm_heads                never
         blocks have biases           medusa_fc_bias
     safetensors, by head and layer from 0; in front of the names there may stand "medusa_heads."
         blocks.{head}.layers.{layer}.weight, .bias    [width, width], [width]
-        lm_heads.{head}.weight                        [known or vocab, width], unless rows are the target's own
+        lm_heads.{head}.weight                        [known or vocab, width], unless rows are the target's own; then
+                                                      number 0 of vLLM may be a copy of them
         d2t, t2d (speculators), token_map (vLLM)      which tokens are drafted, where these are fewer
 
 As in own.py head number k from 0 is our level k + 1.
@@ -37,6 +39,7 @@ from truedraw.protocol import Ints
 SPECULATORS, MODEL = "speculators_model_type", "model_type"
 OUTER = "medusa_heads."
 TOKENS = "token_map"
+OWN_ROWS, SHARED = "lm_heads.", "original_lm_head"
 OURS = re.compile(r"blocks\.\d+\.layers\.(\d+)\.(?:weight|bias)|lm_heads\.\d+\.weight")
 UNREAD = {"lm_head.weight", "embed_tokens.weight", "verifier_lm_head.weight", TO_TARGET, TO_DRAFT, TOKENS}
 """Copies of the target's own numbers, and maps, which are read where tokens are fewer."""
@@ -56,7 +59,7 @@ class Said:
     biased: bool
 
     @classmethod
-    def of(cls, fields: Fields) -> Said:
+    def of(cls, fields: Fields, tensors: FolderTensors) -> Said:
         """Of either format; raises BadFile."""
         theirs = fields.get(SPECULATORS) == MEDUSA
         vocab = fields.positive("medusa_vocab_size" if theirs else "vocab_size")
@@ -68,7 +71,7 @@ class Said:
             width=fields.positive("medusa_hidden_size" if theirs else "hidden_size"),
             vocab_size=vocab,
             known=fields.positive("truncated_vocab_size") if fields.get("truncated_vocab_size") else vocab,
-            shared=fields.switch("original_lm_head") or (theirs and fields.get("original_lm_head") is None),
+            shared=_shares_rows(fields, tensors, theirs=theirs),
             biased=fields.switch("medusa_fc_bias"),
         )
 
@@ -82,9 +85,9 @@ class MedusaBlocks:
     """draft.head.file.Numbers of such a folder, matrices as int8; raises BadFile."""
 
     def __init__(self, path: Path, fields: Fields) -> None:
-        self._said = said = Said.of(fields)
         self._tensors = FolderTensors(path)
         self._tensors.rename(OUTER)
+        self._said = said = Said.of(fields, self._tensors)
         if left := sorted(name for name in self._tensors if not self._is_known(name)):
             raise BadFile(f"{path} holds {', '.join(left[:3])}, which no Medusa draft that is known here has")
         if said.known > said.vocab_size:
@@ -147,6 +150,18 @@ class MedusaBlocks:
             raise BadFile(f"{tensors.path} drafts {said.known} tokens and lacks the tensor that names them: "
                           f"{TO_TARGET}, {TO_DRAFT} or {TOKENS}; fetch it again")  # fmt: skip
         return tensors.drafted(said.known, said.vocab_size)
+
+
+def _shares_rows(fields: Fields, tensors: FolderTensors, *, theirs: bool) -> bool:
+    """Whether the heads write with the target's rows; raises BadFile where there are others, and it is said."""
+    own = [name for name in tensors if name.startswith(OWN_ROWS)]
+    if fields.get(SHARED) is None:
+        return theirs and not own
+    shared = fields.switch(SHARED)
+    copies = [] if theirs else [f"{OWN_ROWS}0.weight"]
+    if shared and not {*own} <= {*copies}:
+        raise BadFile(f"{tensors.path} holds {own[0]}, and {SHARED} is true; fetch it again")
+    return shared
 
 
 def _spelled(fields: Fields, name: str, what: str) -> str:
