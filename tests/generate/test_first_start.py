@@ -81,7 +81,7 @@ def test_an_interruption_while_it_is_waited_for_leaves_no_model_open(monkeypatch
         raise KeyboardInterrupt
 
     toy = SimpleNamespace(load=lambda _checkpoint, **_: TabularEngine(TOY_TABLE))
-    checkpoint = SimpleNamespace(name="any", config=SimpleNamespace(num_layers=1), sampling_defaults=None)
+    checkpoint = SimpleNamespace(path=None, name="any", config=SimpleNamespace(num_layers=1), sampling_defaults=None)
     tokenizer = Tokenizer(toy_text().load_tokenizer(), eos_ids=toy_text().eos_ids)
     given = {
         "kernels": interrupted,
