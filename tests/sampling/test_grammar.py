@@ -201,9 +201,12 @@ def test_a_grammar_whose_first_mask_never_comes_is_refused(monkeypatch) -> None:
     monkeypatch.setattr(grammar, "PATIENCE", 0.05)
     matcher = Endless()
     with pytest.raises(BadParameter, match=r"not found within 0.05 s; .*write the two as one"):
-        grammar.within_reason(Grammar("grammar", matcher, frozenset({END})))
+        grammar.within_reason(Grammar("grammar", matcher, frozenset({END})), "endless")
     matcher.freed.set()
-    grammar.within_reason(Grammar("grammar", matcher, frozenset({END})))
+    grammar.within_reason(Grammar("grammar", matcher, frozenset({END})), "another")
+    with pytest.raises(BadParameter, match="write the two as one"):  # it is not tried again
+        grammar.within_reason(Grammar("grammar", matcher, frozenset({END})), "endless")
+    grammar.ENDLESS.clear()
 
 
 @pytest.mark.parametrize(
@@ -213,6 +216,9 @@ def test_a_grammar_whose_first_mask_never_comes_is_refused(monkeypatch) -> None:
         ('root ::= start-x "c"\nstart ::= "b"\nstart-x ::= start', [B]),
         (r'root ::= "\u0061" [\u0062]', [A]),
         (r'root ::= "\U00000062"', [B]),
+        ('root ::= start start_x\nstart ::= "a"\nstart_x ::= "b"', [A]),
+        (r'root ::= "c" | "\[" | [\-\]]', [C]),
+        ('root ::= "a" | (\n  b [temperature=])\nb ::= "b"', [A, B]),
         (r'# start: "b"\nroot ::= "c" | "\u00e9"', [C]),
     ],
 )
@@ -229,6 +235,8 @@ def test_lark_is_no_gbnf_for_what_stands_in_its_strings(text: str) -> None:
     ("parameter", "text", "said"),
     [
         ("grammar", "start: a\na[temperature=0.5]: /[ab]+/", "a temperature of its own, which would be ignored"),
+        ("grammar", "start: a\n?a[temperature=1]: /[ab]+/", "a temperature of its own, which would be ignored"),
+        ("grammar", 'start: a\na[capture="]", temperature=1]: /b/', "a temperature of its own, which would be ignored"),
         ("json_schema", '{"x-guidance": {"lenient": true}, "not": {}}', r'left out: Unimplemented keys: \["not"\]'),
     ],
 )
@@ -239,12 +247,31 @@ def test_nothing_of_a_grammar_is_left_out_silently(parameter: str, text: str, sa
 
 
 @pytest.mark.parametrize(
-    "schema", [{"const": 2**53 + 1}, '{"enum": [{"id": [-9007199254740993]}]}', {"minimum": 10**30}]
+    "schema",
+    [
+        {"const": 2**53 + 1},
+        '{"enum": [{"id": [-9007199254740993]}]}',
+        {"properties": {"default": {"maximum": 2**63}}},
+        {"items": [{"minimum": 10**30}]},
+    ],
 )
 def test_integers_that_would_be_rounded_are_refused(schema) -> None:
     with pytest.raises(BadParameter, match=r"got the integer -?\d+, which would be rounded"):
         SamplingParams(json_schema=schema)
-    SamplingParams(json_schema={"const": 2**53})
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"const": 2**53},
+        {"type": "integer", "minimum": 0, "maximum": 2**63 - 1},
+        {"enum": [2**60, -(2**60)]},
+        {"type": "integer", "default": 2**60 + 1, "examples": [2**60 + 1], "$comment": 2**60 + 1},
+        {"type": "array", "items": {"const": 0}, "maxItems": 2**63 - 1},
+    ],
+)
+def test_integers_that_are_not_rounded_or_not_read_are_taken(schema) -> None:
+    SamplingParams(json_schema=schema)
 
 
 def test_gbnf_and_lark_are_both_grammars() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from truedraw.engine.mappings import (
     KIB,
     LARGE_PAGES,
+    NOT_DUMPED,
     SMALL_PAGES,
     SMAPS,
-    UNSEEN,
     Mapping,
     own_mappings,
 )
@@ -52,7 +52,7 @@ def residence(name: str) -> Residence:
 def is_cache(mapping: Mapping) -> bool:
     """The reservation that holds keys and values: no other memory is kept from dumps and says which pages it wants."""
     says = LARGE_PAGES in mapping.flags or SMALL_PAGES in mapping.flags
-    return mapping.path == "" and UNSEEN in mapping.flags and says
+    return mapping.path == "" and NOT_DUMPED in mapping.flags and says
 
 
 def peak_bytes(status: str | None = None) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 SMAPS = Path("/proc/self/smaps")
 KIB = 1024
-UNSEEN, LARGE_PAGES, SMALL_PAGES = "dd", "hg", "nh"  # flags of mappings that asked for these
+NOT_DUMPED, LARGE_PAGES, SMALL_PAGES = "dd", "hg", "nh"  # flags of mappings that asked for these
 _HEAD = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ \d+\s*(.*)")
 
 

@@ -30,6 +30,7 @@ PARAMETERS = ("grammar", "json_schema", "regex")
 """At most one of them is given."""
 
 PATIENCE = 30.0  # seconds that the first mask of a grammar may take
+ENDLESS: set[str] = set()  # grammars of which it took longer, in this process: each is still being looked at
 
 REASONS = {
     "NoExtension": "the model has no token that goes on with it",
@@ -141,12 +142,17 @@ def opened(parameter: str, text: str, tokenizer: Any, end_ids: frozenset[int]) -
     if matcher.is_error():
         raise BadParameter(parameter, f"it does not compile: {in_one_line(matcher.get_error())}")
     grammar = Grammar(parameter, matcher, end_ids)
-    within_reason(grammar)
+    within_reason(grammar, text)
     return grammar
 
 
-def within_reason(grammar: Grammar) -> None:
-    """See to it that there is a mask, and soon: llguidance may look for one for ever, and nothing can stop it."""
+def within_reason(grammar: Grammar, text: str) -> None:
+    """See to it that there is a mask, and soon: llguidance may look for one for ever, and nothing can stop it.
+
+    text: what the grammar was made of, so that it is not tried again.
+    """
+    if text in ENDLESS:
+        raise _endless(grammar.parameter)
     wrong: list[Exception] = []
 
     def look() -> None:
@@ -159,13 +165,18 @@ def within_reason(grammar: Grammar) -> None:
     thread.start()
     thread.join(PATIENCE)
     if thread.is_alive():
-        raise BadParameter(
-            grammar.parameter,
-            f"its first tokens were not found within {PATIENCE:g} s; a terminal that could take all of the one behind "
-            "it, as in `start: A A` with `A: /a+/`, never ends: write the two as one",
-        )
+        ENDLESS.add(text)
+        raise _endless(grammar.parameter)
     if wrong:
         raise wrong[0]
+
+
+def _endless(parameter: str) -> BadParameter:
+    return BadParameter(
+        parameter,
+        f"its first tokens were not found within {PATIENCE:g} s; a terminal that could take all of the one behind it, "
+        "as in `start: A A` with `A: /a+/`, never ends: write the two as one",
+    )
 
 
 def stuck(parameter: str, matcher: Matcher) -> BadParameter:

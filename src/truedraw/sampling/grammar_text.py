@@ -10,14 +10,18 @@ from typing import Any
 from truedraw.errors import BadInput, BadParameter
 from truedraw.sampling.values import not_json, shown, whole_number
 
-LARGEST = 2**53  # of the integers that llguidance, which computes with float64, tells from their neighbours
+MOST = 2**63 - 1  # what llguidance, which reads numbers as float64, writes for all that are larger
+COMPARED = ("const", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+NAMED = ("properties", "patternProperties", "$defs", "definitions")  # with names of the user's for keys
+REMARKS = ("default", "example", "examples", "$comment")  # keywords of a schema that nobody reads
 QUOTED = re.compile(r"\d+ \|")  # a line number and a line of the grammar
 ASIDE = re.compile(
     r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*'
 )  # strings, sets of characters and comments of GBNF
 RULE = re.compile(r"^[ \t]*[\w-]+\s*::=", re.MULTILINE)  # of GBNF
 ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|.)", re.DOTALL)
-HEATED = re.compile(r"^[ \t]*[\w-]+[ \t]*\[[^\]\n]*\btemperature\s*=", re.MULTILINE)  # a rule of Lark
+STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')  # of Lark
+HEATED = re.compile(r"^[ \t]*[?!]?[\w-]+[ \t]*\[[^\]\n]*\btemperature\s*=", re.MULTILINE)  # a rule of Lark
 START = re.compile(r"(?<![\w-])start(?![\w-])")
 
 
@@ -39,7 +43,7 @@ def definition(parameter: str, text: str) -> str:
     from llguidance import grammar_from
 
     forms: dict[str, Any] = {"grammar": "lark", "json_schema": "json_schema", "regex": "regex"}
-    if parameter == "grammar":
+    if parameter == "grammar" and not RULE.search(text):
         _check_heat(text)
     try:
         return grammar_from(forms[parameter], _lark(text) if parameter == "grammar" else text)
@@ -78,8 +82,8 @@ def in_one_line(message: str) -> str:
 
 
 def _check_integers(schema: Any) -> None:
-    for number in _integers(schema):
-        if abs(number) > LARGEST:
+    for number in _compared(schema):
+        if max(-MOST, min(int(float(number)), MOST)) != number:
             raise BadParameter(
                 "json_schema",
                 f"got the integer {shown(number)}, which would be rounded: numbers are float64 here, exact up to "
@@ -87,20 +91,25 @@ def _check_integers(schema: Any) -> None:
             )
 
 
-def _integers(schema: Any) -> Iterator[int]:
-    """All of a value that JSON holds."""
-    if isinstance(schema, int):
-        yield schema
-    elif isinstance(schema, dict | list):
-        for each in schema.values() if isinstance(schema, dict) else schema:
-            yield from _integers(each)
+def _compared(schema: Any) -> Iterator[int]:
+    """The integers that a text is compared with: not those of keywords that say nothing of it."""
+    waiting = [(schema, False, False)]  # a value, whether its integers count, and whether its keys are names
+    while waiting:
+        value, counts, names = waiting.pop()
+        if isinstance(value, int) and counts:
+            yield value
+        elif isinstance(value, list):
+            waiting += [(each, counts, False) for each in value]
+        elif isinstance(value, dict):
+            read = [key for key in value if names or counts or not (key in REMARKS or key.startswith("x-"))]
+            waiting += [(value[key], counts or (key in COMPARED and not names), key in NAMED) for key in read]
 
 
 def _lark(text: str) -> str:
     """Lark as it is, or of GBNF."""
     from llguidance.gbnf_to_lark import gbnf_to_lark
 
-    if not RULE.search(ASIDE.sub("", text)):
+    if not RULE.search(text):
         return text
     try:
         return gbnf_to_lark(_renamed(ESCAPE.sub(_unescaped, text)))
@@ -109,7 +118,7 @@ def _lark(text: str) -> str:
 
 
 def _check_heat(text: str) -> None:
-    if HEATED.search(text):
+    if HEATED.search(STRING.sub('""', text)):
         raise BadParameter(
             "grammar", "got a rule with a temperature of its own, which would be ignored; take it out of the rule"
         )
@@ -117,18 +126,21 @@ def _check_heat(text: str) -> None:
 
 def _renamed(gbnf: str) -> str:
     """Without a rule called `start`: that is the name in Lark of GBNF's `root`."""
-    name = "start-"
-    while name in gbnf:
+    name, taken = "begin", re.sub(r"[^a-z]", "", gbnf.lower())
+    while name in taken:  # however names are spelled there, and are to be spelled in Lark
         name += "x"
     parts, asides = ASIDE.split(gbnf), ASIDE.findall(gbnf)
-    found = [START.sub(name + "x", part) for part in parts]
+    found = [START.sub(name, part) for part in parts]
     return "".join(part + aside for part, aside in zip(found, [*asides, ""], strict=True))
 
 
 def _unescaped(found: re.Match[str]) -> str:
-    """A character by its number as itself, or in two digits: llguidance drops zeros that longer numbers begin with."""
+    """A character by its number as itself, or in two digits: llguidance drops zeros that longer numbers begin with, and
+    does not know all that may stand behind a backslash."""
     digits = found[1] or found[2]
-    code = int(digits, 16) if digits else None
-    if code is None or 0xD800 <= code < 0xE000 or code > 0x10FFFF:
+    if not digits:
+        return f"\\x{ord(found[0][1]):02x}" if found[0][1] in "[]-" else found[0]
+    code = int(digits, 16)
+    if 0xD800 <= code < 0xE000 or code > 0x10FFFF:
         return found[0]
     return chr(code) if code > 0x7F else f"\\x{code:02x}"

@@ -124,15 +124,15 @@ def test_rows_are_the_targets_where_speculators_says_nothing_and_there_are_none(
     check(open_medusa(folder, VOCAB), held, lambda head: output, output)
 
 
-@pytest.mark.parametrize("said", [VLLM, SPECULATORS], ids=["vllm", "speculators"])
-def test_rows_that_are_there_and_said_to_be_the_targets_are_refused(tmp_path, said) -> None:
+def test_rows_that_are_there_and_said_to_be_the_targets_are_refused(tmp_path) -> None:
     with pytest.raises(BadFile, match=r"holds lm_heads\.0\.weight, and original_lm_head is true"):
-        open_medusa(write(tmp_path / "m", said, tensors(), original_lm_head=True), VOCAB)
+        open_medusa(write(tmp_path / "m", SPECULATORS, tensors(), original_lm_head=True), VOCAB)
 
 
-def test_a_copy_of_the_targets_rows_as_vllm_has_it_is_not_read(tmp_path) -> None:
+@pytest.mark.parametrize("copies", [1, 3])
+def test_copies_of_the_targets_rows_as_vllm_has_them_are_not_read(tmp_path, copies) -> None:
     held, output = tensors(rows=0), np.random.default_rng(2).normal(size=(VOCAB, WIDTH)).astype(np.float32)
-    copy = {"lm_heads.0.weight": output + 1}
+    copy = {f"lm_heads.{head}.weight": output + 1 for head in range(copies)}
     check(open_medusa(write(tmp_path / "m", VLLM, {**held, **copy}, original_lm_head=True), VOCAB), held,
           lambda head: output, output)  # fmt: skip
     with pytest.raises(BadFile, match=r"holds lm_heads\.0\.weight"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 
 from truedraw.draft.eagle.names import (
@@ -34,12 +33,11 @@ def is_eagle(path: Path) -> bool:
 
 
 def holds_eagle(path: Path) -> bool:
-    """Whether such a folder has the tensors of a draft, rather than those of a whole model, say."""
-    if not is_eagle(path):
-        return False
-    with suppress(BadFile):
-        return find_names([*FolderTensors(path)], None) is not None
-    return False
+    """Whether such a folder has the tensors of a draft, rather than those of a whole model, say.
+
+    Raises BadFile where they cannot be read.
+    """
+    return is_eagle(path) and find_names([*FolderTensors(path)], None) is not None
 
 
 class EagleFolder:

@@ -73,8 +73,8 @@ def compare(queries, n, flat, heads, head, pages, begin, end, scores):  # type: 
     lines, out = queries.reshape(-1), scores.reshape(-1)
     for number in range(begin, end):
         key = page_begins_at(pages[number], heads, head[0], size)
-        ahead, kind = (number + AHEAD, 0) if number + AHEAD < end else (begin + number + AHEAD - end, 1)
-        following = page_begins_at(pages[min(ahead, end - 1)], heads, head[kind], size)
+        ahead, kind = (number + AHEAD, 0) if number + AHEAD < end else (begin + number - max(begin, end - AHEAD), 1)
+        following = page_begins_at(pages[ahead], heads, head[kind], size)
         for q in range(0, n, MOST_QUERIES):
             first, at, then = q * size, q * gap + (number - begin) * SLOTS, key if q else following
             compare_page(min(n - q, MOST_QUERIES), lines, first, size, flat, key, then, out, at, gap)

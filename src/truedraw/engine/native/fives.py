@@ -35,7 +35,7 @@ VECTORS = LANES // WIDE
 GROUP = VECTORS * FIVE * LINE  # bytes of codes
 AHEAD = 4096  # bytes of codes, and a quarter of that of scales
 FEW = 3  # rows of which several vectors are at work: of more, numbers would not stay in registers
-SCALES = 144  # bytes of scales a group: half of a block's, with what it may share with others before it
+SCALES = 160  # bytes of scales a group: half of a block's, with its part of what it shares with others
 
 
 def build(builder: Any, adder: Any, rows: int, given: Any) -> None:

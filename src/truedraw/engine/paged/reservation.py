@@ -13,7 +13,7 @@ from truedraw.errors import BadParameter
 from truedraw.sampling.ranges import Wholes
 from truedraw.sampling.values import shown
 
-UNSEEN = "MADV_DONTDUMP"  # by who reads what a crash has left; so it stays apart from all memory beside it, too
+NOT_DUMPED = "MADV_DONTDUMP"  # by who reads what a crash has left; so it stays apart from all memory beside it, too
 
 
 def check_bytes(num_bytes: int) -> None:
@@ -62,7 +62,7 @@ def _mapped(num_bytes: int, large: bool = False) -> mmap.mmap:
         return mmap.mmap(-1, num_bytes)
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
     memory = mmap.mmap(-1, num_bytes, flags=flags)
-    for name in ("MADV_HUGEPAGE" if large else "MADV_NOHUGEPAGE", UNSEEN):
+    for name in ("MADV_HUGEPAGE" if large else "MADV_NOHUGEPAGE", NOT_DUMPED):
         if hasattr(mmap, name):
             with suppress(OSError):  # of a kernel without large pages
                 memory.madvise(getattr(mmap, name))
