@@ -91,7 +91,7 @@ def test_the_bits_are_those_of_the_other_graph(usual, fixed):
 def test_the_self_test_holds_across_both_graphs(fixed):
     report = check_invariance(fixed)
     assert report.holds, report
-    assert made(fixed)
+    assert made(fixed) >= ONE_TEXT - {Shape(4, 4)}  # no way of computing in it has four rows
 
 
 def test_hidden_states_of_text_come_along(folder):

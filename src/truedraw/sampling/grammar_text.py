@@ -43,10 +43,9 @@ def definition(parameter: str, text: str) -> str:
     from llguidance import grammar_from
 
     forms: dict[str, Any] = {"grammar": "lark", "json_schema": "json_schema", "regex": "regex"}
-    if parameter == "grammar" and not RULE.search(text):
-        _check_heat(text)
+    given = _lark(text) if parameter == "grammar" else text
     try:
-        return grammar_from(forms[parameter], _lark(text) if parameter == "grammar" else text)
+        return grammar_from(forms[parameter], given)
     except ValueError as error:
         raise BadParameter(parameter, f"it does not compile: {in_one_line(str(error))}") from error
 
@@ -110,11 +109,13 @@ def _lark(text: str) -> str:
     from llguidance.gbnf_to_lark import gbnf_to_lark
 
     if not RULE.search(text):
+        _check_heat(text)
         return text
     try:
         return gbnf_to_lark(_renamed(ESCAPE.sub(_unescaped, text)))
     except Exception as error:  # of a kind of its own
-        raise ValueError(f"the GBNF cannot be read: {error}") from error
+        said = in_one_line(str(error))
+        raise BadParameter("grammar", f"it does not compile: the GBNF cannot be read: {said}") from error
 
 
 def _check_heat(text: str) -> None:

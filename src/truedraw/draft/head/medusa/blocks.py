@@ -11,7 +11,7 @@
     safetensors, by head and layer from 0; in front of the names there may stand "medusa_heads."
         blocks.{head}.layers.{layer}.weight, .bias    [width, width], [width]
         lm_heads.{head}.weight                        [known or vocab, width], unless rows are the target's own; then
-                                                      number 0 of vLLM may be a copy of them
+                                                      those of vLLM are not read
         d2t, t2d (speculators), token_map (vLLM)      which tokens are drafted, where these are fewer
 
 As in own.py head number k from 0 is our level k + 1.
