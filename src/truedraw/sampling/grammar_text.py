@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from truedraw.errors import BadInput, BadParameter
+from truedraw.sampling.gbnf import to_lark
 from truedraw.sampling.values import not_json, shown, whole_number
 
 MOST = 2**63 - 1  # what llguidance, which reads numbers as float64, writes for all that are larger
@@ -15,27 +16,29 @@ COMPARED = ("const", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiv
 NAMED = ("properties", "patternProperties", "$defs", "definitions")  # with names of the user's for keys
 REMARKS = ("default", "example", "examples", "$comment")  # keywords of a schema that nobody reads
 QUOTED = re.compile(r"\d+ \|")  # a line number and a line of the grammar
-ASIDE = re.compile(
-    r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*'
-)  # strings, sets of characters and comments of GBNF
 RULE = re.compile(r"^[ \t]*[\w-]+\s*::=", re.MULTILINE)  # of GBNF
-ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|.)", re.DOTALL)
 STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')  # of Lark
 HEATED = re.compile(r"^[ \t]*[?!]?[\w-]+[ \t]*\[[^\]\n]*\btemperature\s*=", re.MULTILINE)  # a rule of Lark
-START = re.compile(r"(?<![\w-])start(?![\w-])")
 
 
 def check_grammar(parameter: str, text: str) -> None:
     """Compile it without a model; raises BadParameter with llguidance's message, also for what it would leave out."""
     from llguidance import LLMatcher
 
-    failed, messages = LLMatcher.validate_grammar_with_warnings(definition(parameter, text))
+    failed, messages = LLMatcher.validate_grammar_with_warnings(definition(parameter, text), limits=limits())
     if failed:
         raise BadParameter(parameter, f"it does not compile: {in_one_line(' '.join(messages))}")
     if messages:
         raise BadParameter(
             parameter, f"a part of it would be left out: {in_one_line(' '.join(messages))}; take that out of it"
         )
+
+
+def limits() -> Any:
+    """How complex a grammar may be, as llguidance.LLParserLimits: thousands of words may be possible at one place."""
+    from llguidance import LLParserLimits
+
+    return LLParserLimits(max_items_in_row=50_000)
 
 
 def definition(parameter: str, text: str) -> str:
@@ -76,7 +79,8 @@ def _json(schema: Any) -> str | None:
 
 def in_one_line(message: str) -> str:
     """llguidance's message without its internal state, the quoted source and the carets below that."""
-    lines = [line.strip() for line in message.partition("<state>")[0].splitlines()]
+    said = message.partition("<state>")[0].partition("<backtrace>")[0]
+    lines = [line.strip() for line in said.splitlines()]
     return " ".join(line for line in lines if line.strip("^ ") and not QUOTED.match(line))
 
 
@@ -106,16 +110,13 @@ def _compared(schema: Any) -> Iterator[int]:
 
 def _lark(text: str) -> str:
     """Lark as it is, or of GBNF."""
-    from llguidance.gbnf_to_lark import gbnf_to_lark
-
     if not RULE.search(text):
         _check_heat(text)
         return text
     try:
-        return gbnf_to_lark(_renamed(ESCAPE.sub(_unescaped, text)))
-    except Exception as error:  # of a kind of its own
-        said = in_one_line(str(error))
-        raise BadParameter("grammar", f"it does not compile: the GBNF cannot be read: {said}") from error
+        return to_lark(text)
+    except ValueError as error:
+        raise BadParameter("grammar", f"it does not compile: the GBNF cannot be read: {error}") from error
 
 
 def _check_heat(text: str) -> None:
@@ -123,25 +124,3 @@ def _check_heat(text: str) -> None:
         raise BadParameter(
             "grammar", "got a rule with a temperature of its own, which would be ignored; take it out of the rule"
         )
-
-
-def _renamed(gbnf: str) -> str:
-    """Without a rule called `start`: that is the name in Lark of GBNF's `root`."""
-    name, taken = "begin", re.sub(r"[^a-z]", "", gbnf.lower())
-    while name in taken:  # however names are spelled there, and are to be spelled in Lark
-        name += "x"
-    parts, asides = ASIDE.split(gbnf), ASIDE.findall(gbnf)
-    found = [START.sub(name, part) for part in parts]
-    return "".join(part + aside for part, aside in zip(found, [*asides, ""], strict=True))
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    """A character by its number as itself, or in two digits: llguidance drops zeros that longer numbers begin with, and
-    does not know all that may stand behind a backslash."""
-    digits = found[1] or found[2]
-    if not digits:
-        return f"\\x{ord(found[0][1]):02x}" if found[0][1] in "[]-" else found[0]
-    code = int(digits, 16)
-    if 0xD800 <= code < 0xE000 or code > 0x10FFFF:
-        return found[0]
-    return chr(code) if code > 0x7F else f"\\x{code:02x}"
