@@ -256,8 +256,30 @@ def test_nothing_of_a_grammar_is_left_out_silently(parameter: str, text: str, sa
     ],
 )
 def test_integers_that_would_be_rounded_are_refused(schema) -> None:
-    with pytest.raises(BadParameter, match=r"got the integer -?\d+, which would be rounded"):
-        SamplingParams(json_schema=schema)
+    for given in ({"json_schema": schema}, {"grammar": f"start: a /[^%]/\na: %json {text_of(schema)}"}):
+        with pytest.raises(BadParameter, match=r"got the integer -?\d+, which would be rounded"):
+            SamplingParams(**given)
+
+
+def text_of(schema) -> str:
+    return schema if isinstance(schema, str) else json.dumps(schema)
+
+
+@pytest.mark.parametrize(
+    "lark",
+    [
+        'start: "x" // %json {"const": 9007199254740993}',
+        'start: /x/ # %json {"const": 9007199254740993}',
+        r'start: /[^%json {"const": 9007199254740993}]/',
+    ],
+)
+def test_what_only_looks_like_a_schema_within_lark_is_taken(lark: str) -> None:
+    SamplingParams(grammar=lark)
+
+
+def test_a_number_of_a_thousand_digits_within_lark_is_refused() -> None:
+    with pytest.raises(BadParameter, match="digits"):
+        SamplingParams(grammar=f'start: %json {{"const": {"9" * 5000}}}')
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ REMARKS = ("default", "example", "examples", "$comment")  # keywords of a schema
 QUOTED = re.compile(r"\d+ \|")  # a line number and a line of the grammar
 RULE = re.compile(r"^[ \t]*[\w-]+\s*::=", re.MULTILINE)  # of GBNF
 STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')  # of Lark
+ASIDE = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/(?:\\.|[^/\\\n])+/|#[^\n]*|(?P<json>%json\s*)')  # no rules of Lark
 HEATED = re.compile(r"^[ \t]*[?!]?[\w-]+[ \t]*\[[^\]\n]*\btemperature\s*=", re.MULTILINE)  # a rule of Lark
 
 
@@ -58,7 +59,7 @@ def schema_text(schema: Any) -> str:
     text = _json(schema)
     if text is None:
         raise BadParameter("json_schema", f'got {shown(schema)}; give an object, for instance {{"type": "object"}}')
-    _check_integers(json.loads(text))
+    _check_integers("json_schema", json.loads(text))
     return text
 
 
@@ -84,11 +85,11 @@ def in_one_line(message: str) -> str:
     return " ".join(line for line in lines if line.strip("^ ") and not QUOTED.match(line))
 
 
-def _check_integers(schema: Any) -> None:
+def _check_integers(parameter: str, schema: Any) -> None:
     for number in _compared(schema):
         if max(-MOST, min(int(float(number)), MOST)) != number:
             raise BadParameter(
-                "json_schema",
+                parameter,
                 f"got the integer {shown(number)}, which would be rounded: numbers are float64 here, exact up to "
                 "2**53; give a pattern of a string for longer ones",
             )
@@ -112,11 +113,28 @@ def _lark(text: str) -> str:
     """Lark as it is, or of GBNF."""
     if not RULE.search(text):
         _check_heat(text)
+        for schema in _schemas(text):
+            _check_integers("grammar", schema)
         return text
     try:
         return to_lark(text)
     except ValueError as error:
         raise BadParameter("grammar", f"it does not compile: the GBNF cannot be read: {error}") from error
+
+
+def _schemas(lark: str) -> Iterator[Any]:
+    """The JSON schemas within Lark; of what is no JSON llguidance tells."""
+    at = 0
+    while found := ASIDE.search(lark, at):
+        at = found.end()
+        if found["json"]:
+            try:
+                schema, at = json.JSONDecoder(parse_int=whole_number).raw_decode(lark, at)
+            except BadInput as error:
+                raise BadParameter("grammar", str(error)) from error
+            except (ValueError, RecursionError):
+                continue
+            yield schema
 
 
 def _check_heat(text: str) -> None:
