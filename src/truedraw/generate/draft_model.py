@@ -21,6 +21,7 @@ from truedraw.errors import BadParameter
 from truedraw.generate.draft_choice import auto_sources, eagle_folder, head_file, mtp_folder, own_methods
 from truedraw.generate.lent import Lent
 from truedraw.generate.lore import recalled
+from truedraw.generate.seeds import Seeds
 from truedraw.protocol import Engine
 from truedraw.text import Tokenizer
 
@@ -51,6 +52,7 @@ class DraftModels:
         self.files: Path | None = None  # that the target was opened from; None: its name is all that is known
         self._open: dict[tuple[Any, ...], Model] = {}
         self.lent = Lent()
+        self.seeds = Seeds()
         self._temperings: dict[str, Tempering] = {}
         self._siblings: dict[tuple[str, bool], Siblings] = {}
         self._blendings: dict[str, Weights] = {}

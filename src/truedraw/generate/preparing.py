@@ -14,7 +14,7 @@ from truedraw.generate.sample import Parts
 from truedraw.generate.shared_drafters import SharedDrafters
 from truedraw.generate.speculation import OFF, Speculation
 from truedraw.generate.spelling import spelling
-from truedraw.protocol import Engine, Observer
+from truedraw.protocol import Engine, Observer, Verifier
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness, fresh_seed
@@ -41,7 +41,8 @@ def prepare(
     params = wish.params
     end_ids = ends(params, tokenizer, engine.vocab_size)
     readers = [TextReader(tokenizer, params.stop) for _ in range(params.num_drawn)]
-    seed = fresh_seed() if params.seed is None else params.seed
+    verifier = wish.speculation.verifier(params.seed)
+    seed = seed_of(wish, verifier, drafts)
     opening = Opening(
         wish.prompt,
         engine.vocab_size,
@@ -55,7 +56,15 @@ def prepare(
         chance = PhiloxRandomness(seed, index)
         law = SamplingLaw(params, replace(opening, randomness=chance))
         starts.append(Start(law, chance, Ending(end_ids, room, reader)))
-    return Job(wish.prompt, parts(wish, drafts, shared), starts), readers
+    return Job(wish.prompt, parts(wish, verifier, drafts, shared), starts), readers
+
+
+def seed_of(wish: Wish, verifier: Verifier, drafts: DraftModels) -> int:
+    """Whose noise the samples take."""
+    seed = wish.params.seed
+    if seed is None:
+        return fresh_seed()
+    return seed if verifier.coupled or wish.speculation.method == OFF else drafts.seeds.next(seed)
 
 
 def ends(params: SamplingParams, tokenizer: Tokenizer, vocab_size: int) -> set[int]:
@@ -66,11 +75,9 @@ def ends(params: SamplingParams, tokenizer: Tokenizer, vocab_size: int) -> set[i
     return {*params.stop_token_ids, *(() if params.ignore_eos else tokenizer.eos_ids)}
 
 
-def parts(wish: Wish, drafts: DraftModels, shared: SharedDrafters | None) -> Parts:
+def parts(wish: Wish, verifier: Verifier, drafts: DraftModels, shared: SharedDrafters | None) -> Parts:
     """The stages that are the job's own: a rule that counts what it loses counts for one job."""
-    spec = wish.speculation
-    verifier = spec.verifier(wish.params.seed)
-    asked = None
+    spec, asked = wish.speculation, None
     if shared is None:
         drafter = spec.drafter(verifier, drafts)
     else:

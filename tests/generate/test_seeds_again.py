@@ -1,0 +1,71 @@
+"""A seed that comes again names other noise where drafts can change a text: what the first request wrote drafts for the
+second, and must not depend on the numbers that judge it there. By enumeration, under which a reused number is an error.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from enumeration import Walker, law_of, total_variation
+from truedraw import load
+from truedraw.engine.tabular import TabularEngine
+from truedraw.generate import preparing
+from truedraw.generate.model import Model
+from truedraw.generate.seeds import Seeds, another
+
+TARGET = {(): (0.7, 0.3)}
+PROMPT = [0, 1, 0]
+SUFFIX = {"method": "suffix", "suffix_decoding_min_token_prob": 0.0}
+COUNTS = {"method": "ngram-lm", "ngram_lm_online": "all"}
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    with load("tabular") as toy:
+        yield toy.tokenizer
+
+
+def two_texts(tokenizer, walker: Walker, monkeypatch, seeds=(5, 5), **config):
+    """One after the other; each draws by the walker's noise of its seed."""
+    monkeypatch.setattr(preparing, "PhiloxRandomness", lambda seed, index: walker.sample(seed))
+    fixed = {"adaptive": False, "num_speculative_tokens": 1, **config}
+    model = Model("two tokens", TabularEngine(TARGET), tokenizer)
+    with model.batch(max_running=1, logits_cache_bytes=0) as batch:
+        runs = [batch.add(PROMPT, seed=seed, max_tokens=2, ignore_eos=True, speculative=fixed) for seed in seeds]
+        list(batch.completed())
+        return tuple(run.result().choices[0].tokens for run in runs)
+
+
+def independent():
+    texts = list(product(range(2), repeat=2))
+    chance = {text: TARGET[()][text[0]] * TARGET[()][text[1]] for text in texts}
+    return {(a, b): chance[a] * chance[b] for a in texts for b in texts}
+
+
+@pytest.mark.parametrize("drafts", [SUFFIX, COUNTS], ids=lambda drafts: drafts["method"])
+@pytest.mark.parametrize("rule", ["token", "block", "traversal"])
+def test_two_requests_of_one_seed_are_independent_where_drafts_count(tokenizer, rule, drafts, monkeypatch) -> None:
+    law = law_of(lambda walker: two_texts(tokenizer, walker, monkeypatch, **drafts, rejection_sample_method=rule))
+    assert total_variation(law, independent()) < 1e-12
+
+
+def test_the_first_request_of_a_seed_takes_its_own_noise() -> None:
+    seeds = Seeds()
+    assert [seeds.next(7), seeds.next(7), seeds.next(8), seeds.next(7)] == [7, another(7, 1), 8, another(7, 2)]
+    assert len({7, 8, another(7, 1), another(7, 2), another(8, 1)}) == 5
+
+
+@pytest.mark.parametrize(
+    ("rule", "method", "same"),
+    [("coupled", "suffix", True), ("token", "none", True), ("token", "suffix", False)],
+)
+def test_only_where_drafts_count_a_seed_that_comes_again_gives_another_text(rule: str, method: str, same: bool) -> None:
+    with load("tabular") as toy:
+        given = {"seed": 1, "max_tokens": 60, "ignore_eos": True,
+                 "speculative": {"method": method, "rejection_sample_method": rule}}  # fmt: skip
+        first, again = (toy.generate("the cat", **given).choices[0].tokens for _ in range(2))
+    with load("tabular") as toy:
+        assert toy.generate("the cat", **given).choices[0].tokens == first
+    assert (first == again) is same
