@@ -54,8 +54,8 @@ class SamplingParams:
     tokens that end it, beside the model's own. ignore_eos: the model's own end tokens do not end it.
 
     The draws. n: samples of each prompt. best_of: draw that many and keep the n of the highest mean log probability a
-    token, by the model; None = n. seed: 0 to 2**64 - 1; by the default rule the same text each time, whatever is drafted;
-    None = a new one every time.
+    token, by the model; None = n. seed: 0 to 2**64 - 1; the same seed gives the same text, whatever is
+    drafted, unless another rule than the default is named; None = a new one every time.
 
     What is told. logprobs: so many of the likeliest tokens of each place, 0 to 20, with their log probabilities by the
     model, before all of the above; of equally likely ones the lower id first. None = none. Those of the tokens drawn
