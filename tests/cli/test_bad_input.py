@@ -89,7 +89,7 @@ def assert_refused(done, *words):
         (["hi", *TOY, "--speculative-config", "[]"], ["give an object"]),
         (["hi", *TOY, "--speculative-config", '{"speed": 9}'], ["speed", "num_speculative_tokens"]),
         (["hi", *TOY, "--speculative-config", '{"method": []}'], ["method"]),
-        (["hi", *TOY, "--speculative-config", '{"method": "none", "method": "ngram"}'], ["'method'", "twice"]),
+        (["hi", *TOY, "--speculative-config", '{"method": "none", "method": "ngram"}'], ["method: the key", "twice"]),
         (["hi", *TOY, "--speculative-config", '{"method": "none"}', "--spec-method", "ngram"], ["contradicts"]),
         (["hi", *TOY, "--speculative-config", '{"num_speculative_tokens": 2}', "--spec-tokens", "3"], ["contradicts"]),
         ([*TOY], ["PROMPT"]),

@@ -63,7 +63,7 @@ def test_acceptance_alone_and_quietly(cli, prompts):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "draft head"),
+        ((), "such a draft reads hidden states"),
         (("--spec-method", "ngram"), "ngram hands over certain tokens"),
         (("--spec-method", "auto"), "--spec-method: auto is several drafters"),
         ((*COUNTS, "--temperature", "1,warm"), "--temperature: got '1,warm'"),
