@@ -18,6 +18,7 @@ from truedraw.generate.seeds import Seeds, another
 TARGET = {(): (0.7, 0.3)}
 PROMPT = [0, 1, 0]
 SUFFIX = {"method": "suffix", "suffix_decoding_min_token_prob": 0.0}
+FIXED = {"adaptive": False}
 COUNTS = {"method": "ngram-lm", "ngram_lm_online": "all"}
 
 
@@ -30,7 +31,7 @@ def tokenizer():
 def two_texts(tokenizer, walker: Walker, monkeypatch, seeds=(5, 5), **config):
     """One after the other; each draws by the walker's noise of its seed."""
     monkeypatch.setattr(preparing, "PhiloxRandomness", lambda seed, index: walker.sample(seed))
-    fixed = {"adaptive": False, "num_speculative_tokens": 1, **config}
+    fixed = {**FIXED, "num_speculative_tokens": 1, **config}
     model = Model("two tokens", TabularEngine(TARGET), tokenizer)
     with model.batch(max_running=1, logits_cache_bytes=0) as batch:
         runs = [batch.add(PROMPT, seed=seed, max_tokens=2, ignore_eos=True, speculative=fixed) for seed in seeds]
@@ -58,13 +59,16 @@ def test_the_first_request_of_a_seed_takes_its_own_noise() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "method", "same"),
-    [("coupled", "suffix", True), ("token", "none", True), ("token", "suffix", False)],
+    ("config", "same"),
+    [
+        ({**FIXED, **SUFFIX, "rejection_sample_method": "coupled"}, True),
+        ({"method": "none", "rejection_sample_method": "token"}, True),
+        ({**FIXED, **SUFFIX, "rejection_sample_method": "token"}, False),
+    ],
 )
-def test_only_where_drafts_count_a_seed_that_comes_again_gives_another_text(rule: str, method: str, same: bool) -> None:
+def test_only_where_drafts_count_a_seed_that_comes_again_gives_another_text(config, same: bool) -> None:
+    given = {"seed": 1, "max_tokens": 60, "ignore_eos": True, "speculative": config}
     with load("tabular") as toy:
-        given = {"seed": 1, "max_tokens": 60, "ignore_eos": True,
-                 "speculative": {"method": method, "rejection_sample_method": rule}}  # fmt: skip
         first, again = (toy.generate("the cat", **given).choices[0].tokens for _ in range(2))
     with load("tabular") as toy:
         assert toy.generate("the cat", **given).choices[0].tokens == first
