@@ -84,7 +84,7 @@ def test_what_is_no_file_is_nobodys_to_replace(tmp_path) -> None:
 @pytest.mark.parametrize("name", ["a" * 255, "é" * 127, "字" * 85])
 def test_the_longest_names(tmp_path, name) -> None:
     file = tmp_path / name
-    old = tmp_path / f"{name.encode()[:200].decode(errors='ignore')}.1-1.part"
+    old = tmp_path / f"{name.encode()[:200].decode(errors='ignore')}.1-1.truedraw.part"
     old.write_text("killed")
     os.utime(old, (0, 0))
     check_folder(file, name)
@@ -107,12 +107,21 @@ def test_a_link_stays_one_and_its_file_keeps_its_mode(tmp_path) -> None:
 
 
 def test_what_a_killed_process_left_is_swept_away_later(tmp_path) -> None:
-    for name, age in (("a.1-1.part", 2 * STALE_SECONDS), ("a.2-2.part", 0.0), ("b.3-3.part", 2 * STALE_SECONDS)):
+    old = "a.1-1.truedraw.part", "b.3-3.truedraw.part", "a.part", "a.1.part", "a.2026-11.part"
+    for name in (*old, "a.2-2.truedraw.part"):
         (tmp_path / name).write_text("half")
-        os.utime(tmp_path / name, (time() - age, time() - age))
+    for name in old:
+        os.utime(tmp_path / name, (time() - 2 * STALE_SECONDS,) * 2)
     with replacing(tmp_path / "a") as fresh:
         fresh.write_text("whole")
-    assert names(tmp_path) == ["a", "a.2-2.part", "b.3-3.part"]
+    assert names(tmp_path) == [
+        "a",
+        "a.1.part",
+        "a.2-2.truedraw.part",
+        "a.2026-11.part",
+        "a.part",
+        "b.3-3.truedraw.part",
+    ]
 
 
 def test_many_threads_write_one_file_one_after_the_other(tmp_path) -> None:

@@ -19,6 +19,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 ROOM, FOLDER = "free some space or give a file on another disk", "give a file in a folder that exists"
 HINTS = {**dict.fromkeys(FULL, ROOM), errno.EFBIG: "raise the limit on the size of a file (ulimit -f)"}
 HINTS |= dict.fromkeys((errno.ENOENT, errno.ENOTDIR), FOLDER)
+PART = ".truedraw.part"  # how their names end until then: no file of somebody else's is called so
 STALE_SECONDS = 3600.0  # since anything was written to a part: whoever wrote it was killed
 
 
@@ -43,7 +44,7 @@ def replacing(path: Path, named: str = "", then: str = "") -> Iterator[Path]:
         check_kind(path, named)
         target = path.resolve()
         sweep(target)
-        fresh = target.with_name(f"{_stem(target)}.{os.getpid()}-{get_native_id()}.part")
+        fresh = part_of(target)
         try:
             yield fresh
             to_disk(fresh)
@@ -82,9 +83,14 @@ def _stem(target: Path) -> str:
     return os.fsencode(target.name)[:LONGEST_STEM].decode(errors="ignore")
 
 
+def part_of(target: Path) -> Path:
+    """What is to take its place, under a name that only this thread uses."""
+    return target.with_name(f"{_stem(target)}.{os.getpid()}-{get_native_id()}{PART}")
+
+
 def sweep(target: Path) -> None:
     """Remove the parts of it that killed processes left."""
-    for part in target.parent.glob(f"{escape(_stem(target))}.*.part"):
+    for part in target.parent.glob(f"{escape(_stem(target))}.*{PART}"):
         with suppress(OSError):
             if time() - part.stat().st_mtime > STALE_SECONDS:
                 part.unlink()

@@ -1,5 +1,7 @@
 import json
+import os
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +47,12 @@ def test_a_key_that_stands_twice(tmp_path):
     (tmp_path / "p.jsonl").write_text('{"prompt": "one"}\n{"prompt": "two", "prompt": "three"}\n')
     with pytest.raises(BadFile, match=r"p\.jsonl, line 2: prompt: the key stands there twice; give it once"):
         read_prompts(tmp_path / "p.jsonl")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs devices")
+def test_a_device_is_not_read():
+    with pytest.raises(BadFile, match=r"^/dev/zero cannot be read: it is a device; give a file, or a pipe$"):
+        read_prompts(Path("/dev/zero"))
 
 
 def test_limits(tmp_path):

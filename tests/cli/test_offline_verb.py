@@ -117,6 +117,13 @@ def test_bad_use(cli, arguments, words):
         assert word in line
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs devices")
+def test_a_device_is_no_input(cli, tmp_path):
+    done = cli("generate", *TOY, "--input", "/dev/zero", "--output", tmp_path / "out.jsonl")
+    assert (done.code, done.out) == (2, "")
+    assert "--input /dev/zero cannot be read: it is a device; give a file, or a pipe" in done.err
+
+
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(cli, tmp_path, interrupted_in_pass):
     out = tmp_path / "out.jsonl"
     interrupted_in_pass(6)  # few are needed: every prompt is the same, and rows that are known need none

@@ -140,6 +140,10 @@ def test_a_note_changes_nothing_but_the_card(tmp_path, head):
     once = to.read_bytes()
     note(to, to, {})
     assert to.read_bytes() == once
+    (tmp_path / "link").symlink_to(to)
+    note(path, tmp_path / "link", {})
+    assert (tmp_path / "link").is_symlink()
+    assert read_card(to).training == {"seed": 1, "loss": "kl"}
     with pytest.raises(BadFile, match="cannot be written"):
         note(path, tmp_path / "gone" / "head.safetensors", {})
     assert not [*tmp_path.glob("*.part")]

@@ -12,7 +12,7 @@ from truedraw.whole_files import STALE_SECONDS
 def test_parts_of_killed_processes_go_when_they_are_old(tmp_path) -> None:
     file = tmp_path / "passes-1.json"
     old, fresh, other = (
-        tmp_path / f"{name}.part" for name in ("passes-1.json.7", "passes-1.json.8", "passes-2.json.7")
+        tmp_path / f"{name}.truedraw.part" for name in ("passes-1.json.7-7", "passes-1.json.8-8", "passes-2.json.7-7")
     )
     for part in (old, fresh, other):
         part.touch()

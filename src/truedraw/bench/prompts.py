@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,7 +10,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from truedraw.errors import BadFile, BadInput
-from truedraw.sampling.values import not_json, unique, whole_number
+from truedraw.input_files import opened, unreadable
+from truedraw.sampling.values import not_json, once_each
 
 UNCATEGORISED = "other"
 READ = ("prompt", "turns", "category")
@@ -21,6 +21,7 @@ NOTES = (
     "source", "comment",
 )  # fmt: skip
 """Keys that say something about a prompt and change nothing."""
+HINT = "give a file with one JSON object a line"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -56,11 +57,13 @@ def parse(lines: Iterable[bytes], name: str) -> Iterator[Prompt]:
 
 
 def _lines(path: Path | None) -> list[bytes]:
-    source = files("truedraw.bench") / "prompts.jsonl" if path is None else path
+    if path is None:
+        return (files("truedraw.bench") / "prompts.jsonl").read_bytes().splitlines()
     try:
-        return source.read_bytes().splitlines()
+        with opened(path, hint=HINT) as file:
+            return file.read().splitlines()
     except OSError as error:
-        raise BadFile(f"{path} cannot be read: {error.strerror}; give a file with one JSON object a line") from error
+        raise unreadable(str(path), error, HINT) from error
 
 
 def _first(prompts: Iterable[Prompt], per_category: int | None) -> Iterator[Prompt]:
@@ -80,7 +83,7 @@ def _decoded(line: bytes, name: str, number: int) -> str:
 
 def _prompt(line: str, name: str, number: int) -> Prompt:
     try:
-        entry = json.loads(line, object_pairs_hook=unique, parse_int=whole_number)
+        entry = once_each(line)
     except BadInput as error:
         _bad(name, number, str(error))
     except (ValueError, RecursionError) as error:

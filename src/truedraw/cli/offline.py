@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from truedraw.cli.arriving import ArrivingLines, arriving, is_ready
 from truedraw.cli.flags import CountFlags, ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
 from truedraw.cli.record_files import STDOUT, FileFlags
-from truedraw.errors import BadFile, BadParameter
+from truedraw.errors import BadParameter
+from truedraw.input_files import opened as opened_input
 
 if TYPE_CHECKING:
     from truedraw.generate.batch import Batch
@@ -139,11 +140,7 @@ def _input(source: str) -> Iterator[Lines]:
     if source == STDOUT:
         yield arriving(sys.stdin.buffer)
         return
-    try:
-        file = Path(source).open("rb")  # noqa: SIM115 - closed below; only opening it may fail in this way
-    except OSError as error:
-        raise BadFile(f"--input {source} cannot be read: {error.strerror}; give a file of JSON lines") from error
-    with file:
+    with opened_input(Path(source), f"--input {source}", "give a file of JSON lines") as file:
         yield arriving(file)
 
 

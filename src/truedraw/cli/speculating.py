@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from truedraw.cli.flags import SpeculationFlags
 from truedraw.cli.grouping import ORDER
 from truedraw.errors import BadInput, BadParameter
-from truedraw.sampling.values import not_json, unique, whole_number
+from truedraw.sampling.values import not_json, once_each
 
 if TYPE_CHECKING:
     from truedraw.generate.speculation import Speculation
@@ -80,7 +79,7 @@ def method_of(config: Mapping[str, Any]) -> str | None:
 def config_of(flag: str, text: str) -> dict[str, Any]:
     """A speculative config out of JSON; raises BadParameter that names the flag."""
     try:
-        config = json.loads(text, object_pairs_hook=unique, parse_int=whole_number)
+        config = once_each(text)
     except BadInput as error:
         raise BadParameter(flag, str(error)) from error
     except (ValueError, RecursionError) as error:

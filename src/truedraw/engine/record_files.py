@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 from truedraw.models.cache import remove
 from truedraw.sampling.values import parsed
-from truedraw.whole_files import sweep
+from truedraw.whole_files import part_of, sweep
 
 
 def read_record(file: Path) -> Any:
@@ -19,7 +18,7 @@ def read_record(file: Path) -> Any:
 
 def write_record(file: Path, values: Any) -> None:
     """Whole or not at all; a folder that cannot be written only means that it is found out again."""
-    fresh = file.with_name(f"{file.name}.{os.getpid()}.part")
+    fresh = part_of(file)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         sweep(file)

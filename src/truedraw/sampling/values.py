@@ -100,11 +100,32 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
-def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """`object_pairs_hook` for json.loads; raises BadParameter for a key that stands there twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise BadParameter(twice, "the key stands there twice; give it once")
-    return found
+def once_each(text: str | bytes) -> Any:
+    """What JSON says, with no key twice in an object.
+
+    Raises BadParameter for such a key, by its path, BadInput for a number of too many digits, and as json.loads.
+    """
+    twice: list[tuple[dict[str, Any], str]] = []
+
+    def kept(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found, names = dict(pairs), [name for name, _ in pairs]
+        if len(found) < len(names):
+            twice.append((found, next(name for name in names if names.count(name) > 1)))
+        return found
+
+    whole = json.loads(text, object_pairs_hook=kept, parse_int=whole_number)
+    if twice:
+        inside, name = twice[-1]  # nothing around it has lost a key, so it is in the whole
+        raise BadParameter(".".join([*(_path(inside, whole) or ()), name]), "the key stands there twice; give it once")
+    return whole
+
+
+def _path(wanted: object, whole: object) -> list[str] | None:
+    """The keys and numbers that lead to it; None where it is not there."""
+    if whole is wanted:
+        return []
+    parts = whole.items() if isinstance(whole, dict) else enumerate(whole) if isinstance(whole, list) else ()
+    for name, part in parts:
+        if (rest := _path(wanted, part)) is not None:
+            return [str(name), *rest]
+    return None

@@ -214,34 +214,48 @@ def test_two_writers_at_once(path) -> None:
     add(path, arrays([MORE]), EMPTY.fingerprint, means(path))
 
 
-@pytest.mark.parametrize("then", ["it is there", "another one is there"])
-def test_a_part_that_another_process_has_put_in_its_place_is_not_written_to(path, monkeypatch, then) -> None:
-    """Opened before, and locked behind: it is the index by now."""
-    pytest.importorskip("fcntl")
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_another_process_is_faster(path, monkeypatch, overwrite) -> None:
+    """What it has built meanwhile is written over only where that was asked for."""
+
+    other, said = path.with_name("other.tdx"), writing._said
+    index_of(other, [MORE])
+
+    def late(file, header):
+        other.replace(path)
+        return said(file, header)
+
+    monkeypatch.setattr(writing, "_said", late)
+    with contextlib.nullcontext() if overwrite else pytest.raises(BadFile, match="there already"):
+        build(path, arrays([TEXT]), EMPTY, means(path), overwrite)
+    assert drafted(path, MORE[:2])[0] == (TEXT if overwrite else MORE)[2]
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_what_is_built_while_an_index_is_written_anew_is_kept(path, monkeypatch) -> None:
     index_of(path, [TEXT])
-    lock, part = writing._lock, path.with_name(f"{path.name}.part")
+    other = path.with_name("other.tdx")
+    index_of(other, [MORE])
+    whole, copy = other.read_bytes(), writing._copy
 
-    def late(file, named) -> None:
-        part.replace(path)
-        path.write_bytes(whole)
-        if then == "another one is there":
-            part.touch()
-        lock(file, named)
+    def late(*args) -> None:
+        other.replace(path)
+        monkeypatch.undo()
+        copy(*args)
 
-    whole = path.read_bytes()
-    monkeypatch.setattr(writing, "_lock", late)
-    with pytest.raises(BadFile, match="just written by another process"):
-        build(path, arrays([MORE]), EMPTY, means(path), overwrite=True)
+    monkeypatch.setattr(writing, "_copy", late)
+    with path.open("rb") as old, pytest.raises(BadFile, match="just replaced by another process"):
+        writing._compacted(path, old, checked_header(path))
     assert path.read_bytes() == whole
-    monkeypatch.undo()
-    build(path, arrays([MORE]), EMPTY, means(path), overwrite=True)
-    assert drafted(path, MORE[:2]) == [MORE[2]]
 
 
-def test_what_a_killed_build_left_is_written_over(path) -> None:
-    path.with_name(f"{path.name}.part").write_bytes(b"x" * 1_000_000)
-    index_of(path, [TEXT])
-    assert path.stat().st_size < 1_000_000
+def test_a_file_that_is_called_like_a_part_of_it_stays(path) -> None:
+    part = path.with_name(f"{path.name}.part")
+    part.write_bytes(b"a text")
+    whole = index_of(path, [TEXT])
+    with path.open("rb") as old:
+        writing._compacted(path, old, whole)
+    assert part.read_bytes() == b"a text"
     assert drafted(path, TEXT[:2]) == TEXT[2:]
 
 

@@ -183,6 +183,16 @@ def test_records_that_are_dropped_leave_all_others_as_they_were(path):
     assert sorted(file.name for file in path.parent.iterdir()) == ["out.jsonl", "out.jsonl.settings.json"]
 
 
+def test_a_file_that_is_called_like_a_part_of_it_stays(path):
+    written(path)
+    others = [path.with_name(f"{path.name}{ending}") for ending in (".part", ".1.part", ".tmp")]
+    for other in others:
+        other.write_text("prompts")
+    with Journal(path, SETTINGS) as journal:
+        journal.drop(is_wanted_again)
+    assert [other.read_text() for other in others] == ["prompts"] * 3
+
+
 def test_a_link_to_the_file_stays_a_link(path):
     whole, link = written(path), path.with_name("link.jsonl")
     (path.parent / "out.jsonl.settings.json").rename(path.parent / "link.jsonl.settings.json")
@@ -215,12 +225,12 @@ def test_a_disk_that_fails_while_records_are_dropped_costs_nothing(path, monkeyp
     with Journal(path, SETTINGS) as journal:
         with monkeypatch.context() as broken:
             broken.setattr(step, fail)
-            with pytest.raises(BadFile, match=r"out\.jsonl\.part cannot be written: No space"):
+            with pytest.raises(BadFile, match=r"out\.jsonl cannot be written: No space.*; make room"):
                 journal.drop(is_wanted_again)
         assert path.read_bytes() == whole
         journal.append({"line": 99})
     assert path.read_bytes() == whole + b'{"line": 99}\n'
-    assert not path.with_name("out.jsonl.part").exists()
+    assert sorted(file.name for file in path.parent.iterdir()) == ["out.jsonl", "out.jsonl.settings.json"]
 
 
 def test_who_waited_for_a_file_that_was_replaced_does_not_write_into_nothing(path, monkeypatch):

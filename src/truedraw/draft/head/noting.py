@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from truedraw.draft.head.file import LENGTH_BYTES, METADATA, read_card
-from truedraw.errors import BadFile
+from truedraw.whole_files import replacing
 
 
 def note(path: Path, to: Path, figures: Mapping[str, Any]) -> None:
@@ -21,13 +20,8 @@ def note(path: Path, to: Path, figures: Mapping[str, Any]) -> None:
     """
     card = read_card(path)
     card = replace(card, training={**card.training, **figures})
-    fresh = to.with_name(f"{to.name}.{os.getpid()}.part")
-    try:
+    with replacing(to) as fresh:
         fresh.write_bytes(_with_metadata(path.read_bytes(), card.to_metadata()))
-        fresh.replace(to)
-    except OSError as error:
-        fresh.unlink(missing_ok=True)
-        raise BadFile(f"{to} cannot be written: {error.strerror}; give a file in a folder that exists") from error
 
 
 def _with_metadata(data: bytes, metadata: Mapping[str, str]) -> bytes:

@@ -19,7 +19,6 @@ import json
 from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from stat import S_ISBLK, S_ISCHR
 from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
@@ -27,6 +26,7 @@ import numpy as np
 from truedraw.draft.index.layout import END, Words
 from truedraw.draft.index.segments import Tell
 from truedraw.errors import BadFile, BadInput, BadPrompt
+from truedraw.input_files import opened, size_of, unreadable
 from truedraw.sampling.values import not_json, shown
 from truedraw.text import Tokenizer
 from truedraw.text.characters import check_characters, decoded
@@ -47,17 +47,17 @@ class Texts:
 
     def of(self, files: Sequence[Path], kind: str | None) -> Iterator[Words]:
         """Arrays of ids, END behind every text. `kind` is TEXT or LINES, None goes by the name. Raises BadFile."""
-        sizes = [_size(path) for path in files]
+        sizes = [size_of(path) for path in files]
         for number, path in enumerate(files):
             is_lines = kind == LINES or (kind is None and path.suffix.lower() in LINE_ENDINGS)
             try:
-                with path.open("rb") as file:
+                with opened(path) as file:
                     for array in self.of_lines(file, str(path)) if is_lines else self.of_text(file, str(path)):
                         yield array
                         here = file.tell() if file.seekable() else 0
                         self._tell(READING, sum(sizes[:number]) + here, sum(sizes))
             except OSError as error:
-                raise BadFile(f"{path} cannot be read: {error.strerror or error}") from error
+                raise unreadable(str(path), error) from error
 
     def of_text(self, file: BinaryIO, name: str) -> Iterator[Words]:
         """One text, in pieces that end with a line."""
@@ -182,17 +182,6 @@ def _record(line: bytes, where: str) -> dict[str, Any]:
     if not isinstance(record, dict):
         _bad(where, f"got {line[:40].decode(errors='replace').strip()!r}; give one JSON object a line")
     return record
-
-
-def _size(path: Path) -> int:
-    """0 of a pipe; raises BadFile for a device, of which reading may never end."""
-    try:
-        found = path.stat()
-        if S_ISCHR(found.st_mode) or S_ISBLK(found.st_mode):
-            raise BadFile(f"{path} cannot be read: it is a device; give a file, or a pipe")
-        return found.st_size
-    except OSError as error:
-        raise BadFile(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 def _bad(where: str, problem: str) -> NoReturn:

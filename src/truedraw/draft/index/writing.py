@@ -31,7 +31,7 @@ from truedraw.draft.index.layout import (
 )
 from truedraw.draft.index.segments import Feed, Means, append, append_merged, mapped
 from truedraw.errors import BadFile
-from truedraw.whole_files import check_kind, keep_mode
+from truedraw.whole_files import check_kind, replacing
 
 GROWTH = 2
 MOST_SEGMENTS = 8  # a look-up asks each of them
@@ -42,14 +42,18 @@ def build(path: Path, arrays: Iterable[Words], empty: Header, means: Means, over
 
     Raises BadFile where something is there already, unless `overwrite`, where it cannot be written, and for no tokens.
     """
+    _check_free(path, overwrite)
+    with _replacing(path) as file:
+        header = _said(file, replace(_appended(file, empty, Feed(arrays), means), sequence=1))
+        _check_free(path, overwrite)  # another process may have been faster
+        return header
+
+
+def _check_free(path: Path, overwrite: bool) -> None:
     check_kind(path, str(path))
     if path.exists() and not overwrite:
         raise BadFile(f"{path} is there already; `truedraw index add` adds to it, --overwrite makes it anew")
     check_ours(path)
-    with _replacing(path) as file:
-        header = _appended(file, empty, Feed(arrays), means)
-        _to_disk(file)
-        return _said(file, replace(header, sequence=1))
 
 
 def add(path: Path, arrays: Iterable[Words], fingerprint: str, means: Means) -> Header:
@@ -126,8 +130,9 @@ def _compacted(path: Path, old: BinaryIO, header: Header) -> Header:
             _copy(old, file, segment.start, (end, segment.num_words))
             segments.append(replace(segment, start=end))
             end += segment.num_words
-        _to_disk(file)
-        return _said(file, replace(header, end=end, segments=tuple(segments)))
+        header = _said(file, replace(header, end=end, segments=tuple(segments)))
+        _check_at(old, path)
+        return header
 
 
 def _copy(old: BinaryIO, new: BinaryIO, source: int, target: tuple[int, int]) -> None:
@@ -142,34 +147,16 @@ def _copy(old: BinaryIO, new: BinaryIO, source: int, target: tuple[int, int]) ->
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of `path` at the end; without an end, nothing is left of it.
-
-    A link stays one, and who may read the file stays the same.
-    """
-    target = path.resolve()
-    fresh = target.with_name(target.name + ".part")
-    with _disk_errors(path), os.fdopen(os.open(fresh, os.O_RDWR | os.O_CREAT, 0o666), "r+b") as file:
-        _lock(file, path)
-        if not _is_at(file, fresh):  # whoever had it has put it in its place since it was opened here
-            raise BadFile(f"{path} was just written by another process, or was to be; try again")
-        try:
-            keep_mode(target, fresh)
-            file.truncate(0)
-            file.write(bytes(FIRST_WORD * WORD_BYTES))
-            yield file
-            file.flush()
-            fresh.replace(target)
-        except BaseException:
-            fresh.unlink(missing_ok=True)
-            raise
+    """A file that takes the place of `path` at the end; without an end, nothing is left of it."""
+    with replacing(path) as fresh, fresh.open("w+b") as file:
+        file.write(bytes(FIRST_WORD * WORD_BYTES))
+        yield file
 
 
-def _is_at(file: BinaryIO, path: Path) -> bool:
-    """Whether an open file is the one of that name."""
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
+def _check_at(file: BinaryIO, path: Path) -> None:
+    """Raises BadFile where an open file is no longer the one of that name."""
+    if not (path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())):
+        raise BadFile(f"{path} was just replaced by another process; try again")
 
 
 @contextmanager
@@ -180,8 +167,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
     check_regular(path)
     with _disk_errors(path), path.open("r+b") as file:
         _lock(file, path)
-        if not _is_at(file, path):
-            raise BadFile(f"{path} was just replaced by another process; try again")
+        _check_at(file, path)
         yield file
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from stat import S_IMODE
 from time import monotonic
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -20,8 +20,8 @@ from typing import Any, BinaryIO
 from truedraw.errors import BadFile
 from truedraw.generate.offline.locking import has_locks, opened
 from truedraw.generate.offline.settings import begin, check_removable, forget
+from truedraw.whole_files import replacing
 
-FRESH = ".part"  # behind the name of a file that is to take another one's place
 SYNC_SECONDS = 1.0  # between two waits for the disk
 LONGEST_SHOWN = 40  # characters of a line that a message repeats
 
@@ -81,14 +81,8 @@ class Journal:
         """
         if self._is_old or not any(map(unwanted, self.records())):
             return
-        path = self.path.resolve()  # a link to it stays a link
-        fresh = path.with_name(path.name + FRESH)
-        try:
+        with self._giving_way(), replacing(self.path, then="make room, or give another file") as fresh:
             self._write_without(unwanted, fresh)
-            self._give_way_to(fresh, path)
-        except OSError as error:
-            fresh.unlink(missing_ok=True)
-            raise BadFile(f"{fresh} cannot be written: {error.strerror}; make room, or give another file") from error
 
     def sync(self) -> None:
         """Wait until everything is on the disk."""
@@ -113,23 +107,20 @@ class Journal:
             for number, line in enumerate(lines, start=1):
                 if not unwanted(_record(line, self.path, number)):
                     out.write(line)
-            out.flush()
-            os.fsync(out.fileno())
-        fresh.chmod(S_IMODE(os.fstat(self._file).st_mode))
 
-    def _give_way_to(self, fresh: Path, path: Path) -> None:
+    @contextmanager
+    def _giving_way(self) -> Iterator[None]:
         """The lock is held until the other file is there, for whoever had waited would write into nothing."""
-        before = self._file
         if has_locks():
-            fresh.replace(path)
-            self._file = opened(path)
+            yield
+            before, self._file = self._file, opened(self.path)
             os.close(before)
             return
-        os.close(before)  # a system without such locks does not replace a file that is open
+        os.close(self._file)  # a system without such locks does not replace a file that is open
         try:
-            fresh.replace(path)
+            yield
         finally:
-            self._file = opened(path)
+            self._file = opened(self.path)
 
     def _cut(self) -> None:
         """Drop what follows the last line break: a line that a killed process did not finish."""

@@ -7,7 +7,6 @@ What a line does not say is as the run says. A line without a seed has derived_s
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from hashlib import sha256
@@ -17,7 +16,7 @@ from truedraw.errors import BadInput, BadParameter, BadPrompt
 from truedraw.generate.offline.seeds import derived_seed
 from truedraw.generate.request import Request
 from truedraw.sampling.params import ALIASES, SamplingParams, by_our_names
-from truedraw.sampling.values import not_json, unique, whole_number
+from truedraw.sampling.values import not_json, once_each
 from truedraw.text.characters import check_characters, decoded
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -104,7 +103,7 @@ def key_of(line: Line, entry: Mapping[str, Any] | None = None) -> Key:
 def parsed(line: Line) -> dict[str, Any]:
     """The line's object; raises BadInput."""
     try:
-        entry = json.loads(decoded(line.text), object_pairs_hook=unique, parse_int=whole_number)
+        entry = once_each(decoded(line.text))
     except (ValueError, RecursionError) as error:
         if isinstance(error, BadInput):
             raise
