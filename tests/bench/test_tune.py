@@ -278,6 +278,19 @@ def test_doubt_leaves_the_default():
     assert words(candidate("ngram", [1.4]))[0] == "plain sampling"
 
 
+@pytest.mark.parametrize(("tried", "least"), [(1, 5), (2, 6), (14, 9)])
+def test_too_few_prompts_are_said(tried, least):
+    def tuned(prompts):
+        return words(*(candidate("ngram", prompts * [2.0]) for _ in range(tried)))
+
+    name, why = tuned(least - 1)
+    assert name == "plain sampling"
+    assert f"{least - 1} prompts are too few to tell" in why
+    assert f"at least {least} are needed." in why
+    assert tuned(least)[0] == "ngram"
+    assert "too few" not in tuned(least)[1]
+
+
 def test_failures_are_never_chosen():
     failed = candidate("ngram", [2.0, 2.1, 2.0])
     failed.failed = True

@@ -23,6 +23,7 @@ def test_the_file_is_read_by_the_other_verbs(cli, tmp_path):
     assert [each["name"] for each in found["candidates"]][:2] == ["auto", "ngram"]
     assert len(found["candidates"]) == len(READY)
     assert found["chosen"] in done.err
+    assert f"notice: 2 prompts are too few to tell among {len(READY)} candidates; at least" in done.err
     text = path.read_text()
     assert f"# Chosen: {found['chosen']}." in text
     assert all(f"# {each['name']}" in text for each in found["candidates"])

@@ -40,6 +40,21 @@ def test_one_failed_finding_of_any_section_refuses_the_certificate(key: str) -> 
     assert [section["key"] for section in refused.to_dict()["sections"] if not section["passed"]] == [key]
 
 
+def test_where_statistics_alone_refuse_it_the_chance_of_a_false_alarm_is_told(monkeypatch) -> None:
+    monkeypatch.setattr(real_text, "run_tests", lambda samples: family(ALPHA / FAMILY / 9))
+    found, _ = real_text.findings([sample()], ALPHA)
+    statistic = next(each for each in found if each.name == "test 0")
+    few, wrong = Finding("few", False, "", too_little=True), Finding("wrong", False, "")
+
+    def doubt(*findings: Finding) -> str | None:
+        return replace(GOOD, sections=(Section("c", "c", findings),), conditions={"alpha": ALPHA}).doubt
+
+    said = doubt(statistic, few)
+    assert said is not None
+    assert "probability 0.05 at most, all of them together; look again with another --seed" in said
+    assert [doubt(), doubt(few), doubt(wrong), doubt(statistic, wrong)] == [None] * 4
+
+
 def family(p_value: float) -> list[Hypothesis]:
     """One test that stands out among others that do not."""
     others = [Hypothesis(f"test {i}", 0.9, 0.0, 100, joint=i == 1) for i in range(1, FAMILY)]

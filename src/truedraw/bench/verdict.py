@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil, log2
 from typing import Any
 
 from truedraw.bench.bootstrap import Interval, median_interval
@@ -37,10 +38,12 @@ def verdict(candidates: Sequence[Candidate]) -> Verdict:
     if first.median <= 1:
         return plainly(f"Plain sampling is best: the fastest candidate was {said(first)}.")
     doubt = f"Nothing was faster than plain sampling beyond doubt; the fastest was {said(first)}."
+    few = too_few(max(len(each.by_prompt()) for each in measured), len(candidates))
+    doubts = (doubt,) if few is None else (doubt, f"{few}.")
     if auto is None or (auto.speed.high or auto.median) < 1:
-        return plainly(doubt)
+        return plainly(*doubts)
     stays = f"auto stays, at {interval(auto.speed)}: it returns to plain sampling by itself where drafts do not pay."
-    return Verdict(auto.name, auto.config, (doubt, stays))
+    return Verdict(auto.name, auto.config, (*doubts, stays))
 
 
 def fastest(best: Candidate, first: Candidate, auto: Candidate | None) -> Verdict:
@@ -65,9 +68,19 @@ def fastest(best: Candidate, first: Candidate, auto: Candidate | None) -> Verdic
     return Verdict(auto.name, auto.config, (*reasons, chosen, *by_category(auto)))
 
 
-def plainly(reason: str) -> Verdict:
+def too_few(prompts: int, tried: int) -> str | None:
+    """Said of fewer prompts than `surely_gains` takes where each of them gains; None of enough."""
+    least = ceil(log2(tried / DOUBT))
+    if prompts >= least:
+        return None
+    given = "one prompt is" if prompts == 1 else f"{prompts} prompts are"
+    among = f"among {tried} candidates" if tried > 1 else "whether the one candidate gains"
+    return f"{given} too few to tell {among}; at least {least} are needed".capitalize()
+
+
+def plainly(*reasons: str) -> Verdict:
     """Without drafts."""
-    return Verdict("plain sampling", {"method": OFF}, (reason,))
+    return Verdict("plain sampling", {"method": OFF}, reasons)
 
 
 def by_category(chosen: Candidate) -> tuple[str, ...]:

@@ -27,3 +27,5 @@ def print_certificate(certificate: Certificate, color: Literal["auto", "always",
         table.add_section()
     console.print(table)
     console.print(f"{certificate.verdict}; {certificate.seconds:.0f} s")
+    if certificate.doubt is not None:
+        console.print(certificate.doubt)

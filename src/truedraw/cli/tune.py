@@ -114,6 +114,7 @@ def tune(
     with opened(model, apart=True, configs=further) as loaded:
         params = loaded.params(**given)
         tuning = _begun(loaded, params, prompts, own.raw, (further, seconds))
+        notice_too_few(len(prompts), len(tuning.candidates))
         complete = _measured(tuning, seconds)
         found, where = verdict(tuning.candidates), conditions(loaded, params, model)
     lines = ranking(tuning.candidates)
@@ -152,6 +153,14 @@ def _begun(
 
     further, seconds = plan
     return Tuning(params, tasks(model, prompts, raw), candidates(model, [*tried(model), *further]), seconds)
+
+
+def notice_too_few(prompts: int, tried: int) -> None:
+    """One line on stderr before the work."""
+    from truedraw.bench.verdict import too_few
+
+    if (few := too_few(prompts, tried)) is not None:
+        typer.echo(f"truedraw: notice: {few}", err=True)
 
 
 def _measured(tuning: Tuning, seconds: float) -> bool:

@@ -27,10 +27,14 @@ def to_html(certificate: Certificate) -> str:
     return document(
         title,
         f'<h1>{escape(title)}: <span class="{kind}">{word}</span></h1>'
-        f"<p>Checked in {certificate.seconds:.0f} s: {certificate.verdict}. A passed statistic means: no bias as large "
-        f"as the stated smallest one was found, never that there is none; only section (a) excludes a bias of any "
-        f"size, in the rules themselves.</p>{sections}<h2>Conditions</h2><pre>{conditions}</pre>",
+        f"<p>Checked in {certificate.seconds:.0f} s: {_verdict(certificate)}. A passed statistic means: no bias as "
+        f"large as the stated smallest one was found, never that there is none; only section (a) excludes a bias of "
+        f"any size, in the rules themselves.</p>{sections}<h2>Conditions</h2><pre>{conditions}</pre>",
     )
+
+
+def _verdict(certificate: Certificate) -> str:
+    return "; ".join(filter(None, (certificate.verdict, certificate.doubt)))
 
 
 def _section(section: Section, certificate: Certificate) -> str:

@@ -129,4 +129,4 @@ def _possible(samples: Sequence[Sample], equal_bits: bool) -> Finding:
 def _finding(test: Test, adjusted: float, alpha: float) -> Finding:
     says = f"p = {test.p_value:.3g}, adjusted {adjusted:.3g} (statistic {test.score:.3g} over {test.count})"
     figures = {"p_value": test.p_value, "adjusted": adjusted, "statistic": test.score, "count": test.count}
-    return Finding(test.name, adjusted > alpha, says, figures)
+    return Finding(test.name, adjusted > alpha, says, figures, by_chance=True)

@@ -10,7 +10,8 @@ from typing import Any
 class Finding:
     """One thing that was looked at. passed None: nothing was claimed, so nothing could fail.
 
-    too_little: it fails because too little was looked at, not because something is wrong.
+    too_little: it fails because too little was looked at, not because something is wrong. by_chance: it is a statistic
+    of the family that fails with probability alpha where nothing is wrong.
     """
 
     name: str
@@ -18,6 +19,7 @@ class Finding:
     says: str  # one line for people
     figures: dict[str, Any] = field(default_factory=dict)  # the same for programs
     too_little: bool = False
+    by_chance: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +54,26 @@ class Certificate:
     @property
     def verdict(self) -> str:
         """In words; what failed because too little was looked at has neither found an error nor proven anything."""
-        failed = [each for section in self.sections for each in section.findings if each.passed is False]
+        failed = self._failed
         if not failed:
             return "nothing failed"
         return "nothing was proven" if all(each.too_little for each in failed) else "the certificate is refused"
+
+    @property
+    def doubt(self) -> str | None:
+        """What to do where nothing but statistics refuses it, which chance alone may do; else None."""
+        failed = [each for each in self._failed if not each.too_little]
+        if not failed or not all(each.by_chance for each in failed):
+            return None
+        alpha = self.conditions["alpha"]
+        return (
+            f"only statistics failed: where nothing is wrong that happens with probability {alpha:g} at most, all of "
+            "them together; look again with another --seed"
+        )
+
+    @property
+    def _failed(self) -> list[Finding]:
+        return [each for section in self.sections for each in section.findings if each.passed is False]
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -63,6 +81,7 @@ class Certificate:
         return {
             "passed": self.passed,
             "verdict": self.verdict,
+            "doubt": self.doubt,
             "sections": sections,
             "plots": self.plots,
             "seconds": self.seconds,
