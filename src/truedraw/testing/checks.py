@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -46,14 +47,27 @@ def require(condition: bool, otherwise: str) -> None:
 def require_exact(scenario: Scenario, prompt: tuple[int, ...], verifier: Verifier, drafter: Drafter) -> None:
     """The production loop with these parts emits the target's law: every branch, no tolerance but rounding."""
     law = law_of(lambda walker: run(scenario, walker, verifier, drafter, prompt=prompt)[0])
-    _require_equal(scenario, law, text_law(scenario, prompt))
+    require_law(scenario, law, text_law(scenario, prompt))
+
+
+def require_independent(
+    scenario: Scenario, verifier: Verifier, make: Callable[[], Drafter | None], prompt: tuple[int, ...] = PROMPT
+) -> None:
+    """Two samples of one run have the law of two texts that know nothing of each other; a drafter is made a branch."""
+    joint = law_of(lambda walker: run(scenario, walker, verifier, make(), n=2, prompt=prompt))
+    one = text_law(scenario, prompt)
+    apart: dict[tuple[tuple[int, ...], ...], float] = {
+        (a, b): one[a] * one[b] for a, b in itertools.product(one, repeat=2)
+    }
+    wrong = total_variation(joint, apart)
+    require(wrong < ROUNDING, f"two samples of one prompt are {wrong:.3g} away from independence in total variation")
 
 
 def require_exact_round(
     scenario: Scenario, verifier: Verifier, drafter: Drafter, prompt: tuple[int, ...] = PROMPT
 ) -> None:
     """One round followed by fresh samples of the target has the target's law; such rounds compose."""
-    _require_equal(scenario, *completed_round(scenario, verifier, drafter, prompt))
+    require_law(scenario, *completed_round(scenario, verifier, drafter, prompt))
 
 
 def completed_round(
@@ -80,6 +94,7 @@ def same_law(one: DraftLaw | None, other: DraftLaw | None) -> bool:
     return one is None and other is None
 
 
-def _require_equal(scenario: Scenario, law: TextLaw, expected: TextLaw) -> None:
+def require_law(scenario: Scenario, law: TextLaw, expected: TextLaw) -> None:
+    """Raises AssertionError where the laws differ by more than rounding."""
     wrong = total_variation(law, expected)
     require(wrong < ROUNDING, f"{scenario}: the emitted law is {wrong:.3g} away from the target's in total variation")

@@ -15,6 +15,7 @@ import numpy as np
 
 from truedraw.protocol import Drafter, Proposal
 from truedraw.testing.checks import Check, require, require_exact, require_exact_round
+from truedraw.testing.drafter_laws import law_checks
 from truedraw.testing.drafter_states import state_checks
 from truedraw.testing.drafter_statistics import statistics_checks
 from truedraw.testing.drafter_texts import Seeded, Texts, require_same
@@ -46,10 +47,10 @@ def drafter_checks(make: Callable[[], Drafter], vocab_size: int = 3, context_len
     """Every check for the drafter that `make` returns, which must draft for a target of `vocab_size` tokens.
 
     The exact law is enumerated up to a vocabulary of 5: of whole texts of four or five tokens, and of rounds of up to
-    four drafts over several targets, behind a prompt that holds every token. Over more tokens the draws of the drafter,
-    and what comes out, are compared with their laws by statistics. A drafter with a model of its own is made over a
-    model of so many tokens here, a tabular one for instance; `context_length` is how long its texts can be, None where
-    there is no limit.
+    four drafts over several targets, behind a prompt that holds every token, of two samples, and behind forced tokens.
+    Over more tokens the draws of the drafter, and what comes out, are compared with their laws by statistics. A drafter
+    with a model of its own is made over a model of so many tokens here, a tabular one for instance; `context_length` is
+    how long its texts can be, None where there is no limit.
     """
     checks = [
         Check("budgets", partial(_budgets, make, vocab_size)),
@@ -66,6 +67,7 @@ def drafter_checks(make: Callable[[], Drafter], vocab_size: int = 3, context_len
         return checks + statistics_checks(make, vocab_size)
     checks += [Check(f"exact law, {name}", partial(_exact, make, vocab_size, name)) for name in SETTINGS]
     checks.append(Check("exact law, round behind round", partial(_exact_behind, make, vocab_size)))
+    checks += law_checks(make, vocab_size)
     return checks + [
         Check(f"exact rounds, {name}", partial(_exact_rounds, make, vocab_size, name)) for name in SETTINGS
     ]

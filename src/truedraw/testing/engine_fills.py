@@ -7,6 +7,7 @@ from truedraw.testing.bench import Bench, refused, woven_tree
 from truedraw.testing.checks import require
 
 PIECES = (1, 3, 8, 100)  # tokens a fill
+FILLED, AT_ONCE = 20, 4  # tokens of a text that is filled beside others, and such texts
 
 
 def uncached(bench: Bench) -> None:
@@ -58,6 +59,23 @@ def _filled(bench: Bench, works: list[Work], long: Sequence, piece: int) -> list
     left = long.num_uncached
     require(1 <= left <= before - count, f"a fill of {count} left {left} of {before} tokens uncached")
     return [each.logits.copy() for each in scores]
+
+
+def several(bench: Bench) -> None:
+    """As many as a crowd of new prompts brings: each text is what it is alone, and so is the one beside them."""
+    beside, proposal = bench.text(5), woven_tree(bench.engine.vocab_size)
+    texts = [bench.text(FILLED, seed=number) for number in range(AT_ONCE)]
+    expected = [bench.rows(each, proposal) for each in (beside, *texts)]
+    other, *filled = (bench.engine.open(each) for each in (beside, *texts))
+    fills = [Fill(each, each.num_uncached // 2) for each in filled if each.num_uncached > 1]
+    if bench.engine.fits([Work(other, proposal)], fills):
+        found = bench.engine.forward([Work(other, proposal)], fills)[0].logits.copy()
+        bench.require_equal(found, expected[0], f"a text beside {len(fills)} fills")
+        for each, rows in zip(filled, expected[1:], strict=True):
+            found = bench.engine.forward([Work(each, proposal)])[0].logits.copy()
+            bench.require_equal(found, rows, f"one of {len(fills)} texts filled in one pass")
+    for each in (other, *filled):
+        each.close()
 
 
 def bad(bench: Bench) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from truedraw.protocol import ROOT, Proposal, Work
+from truedraw.protocol import Proposal, Work
 from truedraw.testing.bench import Bench, refused, woven_tree
 from truedraw.testing.checks import require
+from truedraw.testing.engine_drafts import path_to, plainly
 
 DRAFTED = (1, 6, 7, 15, 64)
 """Lengths of chains: 7 if nothing is said, 64 where so many tokens have to come."""
@@ -62,15 +63,9 @@ def twice(bench: Bench) -> None:
 def chains(bench: Bench) -> None:
     """Every row of a chain is the row of plain decoding."""
     text, (*shorter, draft) = bench.text(), _drafts(bench)
-    sequence = bench.engine.open(text)
-    rows = []
-    for token in [*draft, None]:
-        rows.append(bench.engine.forward([Work(sequence)])[0].logits[0].copy())
-        sequence.commit([] if token is None else [token])
-    sequence.close()
+    rows = plainly(bench, text, draft)
     for each in (*shorter, draft):
-        expected = np.stack(rows[: 1 + len(each)])
-        bench.require_equal(bench.rows(text, Proposal.chain(each)), expected, f"a chain of {len(each)}")
+        bench.require_equal(bench.rows(text, Proposal.chain(each)), rows[: 1 + len(each)], f"a chain of {len(each)}")
 
 
 def _drafts(bench: Bench, lengths: tuple[int, ...] = DRAFTED) -> list[list[int]]:
@@ -85,11 +80,7 @@ def trees(bench: Bench) -> None:
     text, tree = bench.text(), woven_tree(bench.engine.vocab_size)
     logits = bench.rows(text, tree)
     for node in range(len(tree)):
-        path: list[int] = []
-        above = node
-        while above != ROOT:
-            path.insert(0, int(tree.tokens[above]))
-            above = int(tree.parents[above])
+        path = tree.tokens[path_to(tree, node)].tolist()
         expected = bench.rows(text, Proposal.chain(path))[-1:]
         bench.require_equal(logits[1 + node : 2 + node], expected, f"tree node {node}")
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from truedraw.protocol import Engine
+from truedraw.testing import engine_drafts as drafts
 from truedraw.testing import engine_fills as fills
 from truedraw.testing import engine_histories as histories
 from truedraw.testing import engine_room as room
@@ -43,10 +44,13 @@ def engine_checks(make: Callable[[], Engine], tolerance: float = 0.0) -> list[Ch
         "ragged batches": texts.ragged,
         "many texts in one pass": texts.crowds,
         "long texts": texts.long,
+        "drafts behind long texts": drafts.behind,
+        "long texts in one pass": drafts.side_by_side,
         "pages come back": texts.pages,
         "the context's end": texts.context,
         "uncached rows are counted": fills.uncached,
         "fills beside other texts": fills.beside,
+        "several fills in one pass": fills.several,
         "bad fills are refused": fills.bad,
         "evicted texts come back": room.evictions,
         "equal beginnings": room.beginnings,

@@ -40,6 +40,11 @@ class Drawn:
         """Of the tokens as they came."""
         return cls(law, np.bincount(np.fromiter(tokens, np.int64), minlength=len(law)))
 
+    def entropy(self) -> float:
+        """Of the law, in nats."""
+        p = self.law[self.law > 0]
+        return float(-(p * np.log(p)).sum())
+
     def cells(self) -> tuple[Floats, Floats]:
         """(chances, counts) of the cells; one cell says nothing."""
         order = np.argsort(-self.law, kind="stable")

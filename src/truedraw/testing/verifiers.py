@@ -21,10 +21,10 @@ from truedraw.draft.none import NoDrafter
 from truedraw.engine.trees import is_chain
 from truedraw.protocol import ROOT, Drafter, DraftLaw, Floats, Proposal, Randomness, Rows, SparseLaw, Verdict, Verifier
 from truedraw.sampling.randomness import PhiloxRandomness
-from truedraw.testing.checks import Check, require, require_exact, require_exact_round, same_law
-from truedraw.testing.enumeration import Walker, law_of, total_variation
-from truedraw.testing.runs import PROMPT, first_round, run
-from truedraw.testing.scenarios import SCENARIOS, Scenario, TableDrafter, random_table, text_law
+from truedraw.testing.checks import Check, require, require_exact, require_exact_round, require_independent, same_law
+from truedraw.testing.enumeration import Walker, law_of
+from truedraw.testing.runs import first_round, run
+from truedraw.testing.scenarios import SCENARIOS, Scenario, TableDrafter, random_table
 from truedraw.testing.short import shortened
 from truedraw.testing.sparse import Sparsely
 from truedraw.testing.trees import SHAPES, TREES, Shape, TreeDrafter
@@ -113,14 +113,7 @@ def _exact_or_refused(
 
 
 def _independent(make: Callable[[], Verifier]) -> None:
-    rule = make()
-    joint = law_of(lambda walker: run(PAIR, walker, rule, n=2))
-    one = text_law(PAIR, PROMPT)
-    apart: dict[tuple[tuple[int, ...], ...], float] = {
-        (a, b): one[a] * one[b] for a, b in itertools.product(one, repeat=2)
-    }
-    wrong = total_variation(joint, apart)
-    require(wrong < 1e-12, f"two samples of one prompt are {wrong:.3g} away from independence in total variation")
+    require_independent(PAIR, make(), lambda: None)
 
 
 class _Watched:

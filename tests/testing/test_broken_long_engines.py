@@ -1,0 +1,134 @@
+"""Engines that are right in short texts, small trees and small passes: the suite looks further."""
+
+from __future__ import annotations
+
+import pytest
+
+from truedraw.engine.tabular import TabularEngine, TabularSequence
+from truedraw.errors import OutOfPages
+from truedraw.protocol import ROOT
+from truedraw.testing import engine_checks, random_table
+
+TABLE = random_table(4, 2, 1)
+BEHIND, FILLS, PASS = "drafts behind long texts", "several fills in one pass", "long texts in one pass"
+
+
+class Moving(TabularEngine):
+    """All rows of a work move by a hair where `wrong` says, in a pass of these works and fills."""
+
+    def __init__(self, most=0):
+        super().__init__(TABLE, context_length=1024)
+        self.most = most
+
+    def forward(self, works, fills=()):
+        scores = super().forward(works, fills)
+        for work in works:
+            work.sequence.drafted = len(work.proposal)
+        wrong = [self.wrong(work, works, fills) for work in works]
+        return [type(each)(each.logits * (1 + 1e-9 * bad)) for each, bad in zip(scores, wrong, strict=True)]
+
+    def wrong(self, work, works, fills):
+        return False
+
+
+class WithDrafts(Moving):
+    def wrong(self, work, works, fills):
+        return len(work.sequence.tokens) >= self.most and len(work.proposal) > 0
+
+
+class WithLargeTrees(Moving):
+    def wrong(self, work, works, fills):
+        chain = list(range(ROOT, len(work.proposal) - 1))
+        return len(work.proposal) > self.most and work.proposal.parents.tolist() != chain
+
+
+class WithFills(Moving):
+    def wrong(self, work, works, fills):
+        return len(fills) > self.most
+
+
+class BesideALongText(Moving):
+    def wrong(self, work, works, fills):
+        long = [each for each in works if len(each.sequence.tokens) >= self.most]
+        return len(long) > 1 and work is not long[0]
+
+
+class Grown(TabularSequence):
+    drafted, grown, evicted, forked = 0, False, False, False
+
+    def commit(self, tokens):
+        super().commit(tokens)
+        self.grown = self.drafted > 3 and len(tokens) > 5
+
+    def evict(self):
+        super().evict()
+        self.evicted = True
+
+
+class OfGrownTexts(Moving):
+    """Long ones that `spoils` names: here those to which a path of a tree was committed."""
+
+    spoils = "grown"
+
+    def open(self, tokens):
+        return Grown(super().open(tokens).tokens)
+
+    def fork(self, sequence, n):
+        found = [Grown(each.tokens, each.cached) for each in super().fork(sequence, n)]
+        for each in found:
+            each.forked = True
+        return found
+
+    def wrong(self, work, works, fills):
+        return len(work.sequence.tokens) >= self.most and getattr(work.sequence, self.spoils)
+
+
+class OfEvictedTexts(OfGrownTexts):
+    spoils = "evicted"
+
+
+class OfForks(OfGrownTexts):
+    spoils = "forked"
+
+
+WRONG = {
+    WithDrafts: (BEHIND, (64, 300, 500)),
+    WithLargeTrees: (BEHIND, (7, 16, 25)),
+    WithFills: (FILLS, (2, 3)),
+    BesideALongText: (PASS, (100, 300)),
+    OfGrownTexts: (BEHIND, (100, 500)),
+    OfEvictedTexts: (BEHIND, (100, 500)),
+    OfForks: (BEHIND, (100, 500)),
+}
+
+
+def failing(make) -> set[str]:
+    found = set()
+    for check in engine_checks(make):
+        try:
+            check()
+        except (AssertionError, OutOfPages):
+            found.add(check.name)
+    return found
+
+
+@pytest.mark.parametrize(("kind", "most"), [(kind, most) for kind, (_, all_of) in WRONG.items() for most in all_of])
+def test_wrong_beyond_a_size(kind, most) -> None:
+    assert WRONG[kind][0] in failing(lambda: kind(most))
+
+
+def test_right_at_every_size() -> None:
+    assert failing(Moving) == set()
+
+
+def test_no_more_is_asked_than_there_is_room_for() -> None:
+    class Small(Moving):
+        def fits(self, works, fills=()):
+            return sum(len(work.sequence.tokens) + len(work.proposal) for work in works) <= 1100
+
+        def forward(self, works, fills=()):
+            if not self.fits(works, fills):
+                raise OutOfPages("it has room for 1100 tokens")
+            return super().forward(works, fills)
+
+    assert failing(Small) == set()
