@@ -1,42 +1,32 @@
 """Tensors of a `torch.save` file without torch, and without running anything that the file names.
 
 Such a file is a zip archive: data.pkl, a pickle that says what there is, and an entry of raw numbers for each storage.
-A pickle can call whatever it names; here it can name an ordered dictionary, the kinds of storages and how a tensor is
-put together of one, and these only note what was said. Anything else, or the format from before torch 1.6, is refused.
+The format from before torch 1.6 is refused.
 """
 
 from __future__ import annotations
 
-import io
 import math
-import pickle
 import zipfile
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.draft.head.medusa.torch_pickle import Said, Storage, read_pickle
 from truedraw.errors import BadFile
 from truedraw.models.safetensors_file import DTYPES
 
 PICKLE = "data.pkl"
 MOST_PICKLE_BYTES = 1 << 20  # of what only lists tensors
-STORAGES = {"FloatStorage": "F32", "HalfStorage": "F16", "BFloat16Storage": "BF16"}
+MOST_AXES = 8
 CONVERT = (
     'python -c "import torch, safetensors.torch as s; s.save_file({name: each.contiguous().clone() for name, each in '
     "torch.load('{name}.pt', map_location='cpu', weights_only=True).items()}, '{name}.safetensors')\""
 )
-
-
-class Storage(NamedTuple):
-    """Raw numbers of the archive."""
-
-    dtype: str
-    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,52 +50,6 @@ class TorchTensor:
         return convert(raw[self.offset : self.offset + math.prod(self.shape)].reshape(self.shape))
 
 
-class _Tensor(NamedTuple):
-    """What a pickle says of a tensor."""
-
-    storage: Storage
-    offset: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-
-
-class _Rebuild:
-    """Stands for torch._utils._rebuild_tensor_v2; a pickle can call it, and change nothing about it."""
-
-    __slots__ = ()
-
-    def __call__(self, storage: Storage, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], *_: Any) -> Any:
-        return _Tensor(storage, offset, shape, strides)
-
-
-class _Whole:
-    """Stands for torch._utils._rebuild_parameter."""
-
-    __slots__ = ()
-
-    def __call__(self, tensor: Any, *_: Any) -> Any:
-        return tensor
-
-
-class _Reader(pickle._Unpickler):  # in Python: the one in C reserves as much memory as a file tells it to
-    def find_class(self, module: str, name: str) -> Any:
-        known: dict[tuple[str, str], Any] = {
-            ("collections", "OrderedDict"): OrderedDict,
-            ("torch._utils", "_rebuild_tensor_v2"): _Rebuild(),
-            ("torch._utils", "_rebuild_parameter"): _Whole(),
-            **{("torch", storage): dtype for storage, dtype in STORAGES.items()},
-        }
-        if (module, name) not in known:
-            raise pickle.UnpicklingError(f"it names {module}.{name}")
-        return known[module, name]
-
-    def persistent_load(self, pid: Any) -> Storage:
-        _, dtype, key, *_ = pid
-        if dtype not in DTYPES or not isinstance(key, str):
-            raise pickle.UnpicklingError(f"a storage of {dtype!r:.40}")
-        return Storage(dtype, key)
-
-
 def read_torch(path: Path) -> dict[str, TorchTensor]:
     """By their names; raises BadFile with what to do instead."""
     try:
@@ -114,7 +58,7 @@ def read_torch(path: Path) -> dict[str, TorchTensor]:
             (listed,) = (name for name in sizes if name == PICKLE or name.endswith(f"/{PICKLE}"))
             if sizes[listed] > MOST_PICKLE_BYTES:
                 raise ValueError(f"{listed} has {sizes[listed]} bytes")
-            found = _Reader(io.BytesIO(archive.read(listed))).load()
+            found = read_pickle(archive.read(listed))
         if not isinstance(found, Mapping):
             raise TypeError(f"it holds a {type(found).__name__}")
         folder = listed.removesuffix(PICKLE)
@@ -130,18 +74,29 @@ def _stored_bytes(info: zipfile.ZipInfo) -> int:
 
 
 def _placed(path: Path, folder: str, tensor: Any, sizes: Mapping[str, int]) -> TorchTensor:
-    if not isinstance(tensor, _Tensor) or not isinstance(tensor.storage, Storage):
+    if not isinstance(tensor, Said) or not isinstance(tensor.storage, Storage):
         raise TypeError(f"a {type(tensor).__name__} among its tensors")
+    if not _is_small(tensor.shape) or not _is_small(tensor.strides) or not _is_small((tensor.offset,)):
+        raise TypeError("a tensor whose shape is no list of a few whole numbers")
     entry, (kind, _) = folder + tensor.storage.key, DTYPES[tensor.storage.dtype]
-    shape, numbers = tuple(map(int, tensor.shape)), sizes[entry] // np.dtype(kind).itemsize
+    shape, numbers = tensor.shape, sizes[entry] // np.dtype(kind).itemsize
     whole = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
     if min(shape, default=1) < 1 or list(tensor.strides) != whole:
         raise ValueError(f"a tensor of the shape {shape} whose numbers do not lie in a row")
     if not 0 <= tensor.offset <= numbers - math.prod(shape):
         raise ValueError(f"a tensor of the shape {shape} that does not lie in {entry}")
-    return TorchTensor(path, entry, tensor.storage.dtype, shape, int(tensor.offset))
+    return TorchTensor(path, entry, tensor.storage.dtype, shape, tensor.offset)
+
+
+def _is_small(numbers: Any) -> bool:
+    return (
+        isinstance(numbers, tuple)
+        and len(numbers) <= MOST_AXES
+        and all(isinstance(each, int) and abs(each) < 1 << 63 for each in numbers)
+    )
 
 
 def _damaged(path: Path, error: Exception) -> BadFile:
     how = CONVERT.replace("{name}", path.with_suffix("").name)
-    return BadFile(f"{path} cannot be read without torch ({error}); where torch is, convert it in its folder: {how}")
+    reason = "it ends too early" if isinstance(error, EOFError) else str(error) or type(error).__name__
+    return BadFile(f"{path} cannot be read without torch ({reason}); where torch is, convert it in its folder: {how}")
