@@ -38,6 +38,12 @@ FALCON = {"vocab_size": VOCAB, "hidden_size": 64, "num_hidden_layers": 2, "num_a
 LLAMA4 = {**SIZES, "intermediate_size_mlp": 96, "head_dim": 16, "num_local_experts": 2, "floor_scale": 16,
           "attn_scale": 0.5, "attention_chunk_size": 8192, "no_rope_layer_interval": 2, "moe_layers": []}  # fmt: skip
 DOGE = {**SIZES, "keep_window_size": WINDOW, "head_dim": 16}
+XGLM = {"vocab_size": VOCAB, "d_model": 64, "ffn_dim": 96, "num_layers": 2, "attention_heads": 4,
+        "max_position_embeddings": CONTEXT, "pad_token_id": 0, "decoder_start_token_id": 2, **MARKS}  # fmt: skip
+LINEAR = {**SIZES, "head_dim": 16, "num_local_experts": 4, "block_size": 8,
+          "layer_types": ["linear_attention", "full_attention"]}  # fmt: skip
+GEMMA4 = {**SIZES, "head_dim": 16, "global_head_dim": 32, "sliding_window": WINDOW, "hidden_size_per_layer_input": 8,
+          "vocab_size_per_layer_input": VOCAB, "layer_types": ["sliding_attention", "full_attention"]}  # fmt: skip
 FAMILIES: dict[str, tuple[str, dict[str, Any], int]] = {
     "llama": ("LlamaForCausalLM", SIZES, CONTEXT),
     "qwen2": ("Qwen2ForCausalLM", SIZES, CONTEXT),
@@ -48,6 +54,9 @@ FAMILIES: dict[str, tuple[str, dict[str, Any], int]] = {
     "latent attention": ("DeepseekV3ForCausalLM", {**SIZES, **LATENT}, CONTEXT),
     "sliding window": ("MistralForCausalLM", {**SIZES, "sliding_window": WINDOW}, WINDOW),
     "windows in some layers": ("Gemma3ForCausalLM", {**SIZES, "head_dim": 16, "sliding_window": WINDOW}, WINDOW),
+    "layers with settings of their own": ("Gemma4ForCausalLM", GEMMA4, WINDOW),
+    "a table of positions": ("XGLMForCausalLM", XGLM, CONTEXT),
+    "linear attention": ("MiniMaxForCausalLM", LINEAR, 0),
     "a window over slots": ("GPTNeoForCausalLM", LOCAL, 0),
     "ALiBi": ("BloomForCausalLM", BLOOM, 0),
     "attention that differs by its form": ("FalconForCausalLM", FALCON, 0),

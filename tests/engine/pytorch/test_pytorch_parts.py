@@ -15,7 +15,7 @@ from truedraw.engine.pytorch import PyTorchEngine
 from truedraw.engine.pytorch.folders import ENDLESS, context_length
 from truedraw.engine.pytorch.kept import Kept
 from truedraw.engine.pytorch.parts import Part, batch
-from truedraw.engine.pytorch.reach import reach
+from truedraw.engine.pytorch.reach import is_sparse, reach
 from truedraw.engine.pytorch.room import Room
 from truedraw.engine.pytorch.sequence import Drafted, TorchSequence
 from truedraw.engine.texts import Limits
@@ -178,11 +178,21 @@ class Config(SimpleNamespace):
         ({"index_topk": 24}, 24),
         ({"attn_temperature_tuning": True}, 0),
         ({"attn_temperature_tuning": False}, 500),
+        ({"per_layer_config": {"1": {"sliding_window": 24}}}, 24),
+        ({"sliding_window": 30, "per_layer_config": {"0": {"sliding_window": None}, "7": {"sliding_window": 24}}}, 24),
+        ({"sliding_window": 24, "use_sliding_window": False, "per_layer_config": {"0": {"head_dim": 8}}}, 500),
+        ({"per_layer_config": {"1": {"attn_temperature_tuning": True}}}, 0),
     ],
 )
 def test_how_far_masks_without_windows_are_right(settings, expected) -> None:
     pytest.importorskip("torch")
     assert reach(SimpleNamespace(config=Config(**settings), buffers=list), 500) == expected
+
+
+@pytest.mark.parametrize("own", [{"index_topk": 24}, {"head_dim": 24}])
+def test_a_layer_that_chooses_its_rows_is_found(own) -> None:
+    config = Config(per_layer_config={"1": own})
+    assert is_sparse(SimpleNamespace(config=config)) == ("index_topk" in own)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,9 @@ class Transformers:
         if path.is_file():  # dequantised once: its kernels for packed weights are several times slower
             path, how = path.parent, {"gguf_file": path.name, "quantization_config": GgufConfig(dequantize=True)}
         disable_progress_bar()
-        self._model = AutoModelForCausalLM.from_pretrained(str(path), dtype=torch.bfloat16, **how).eval()
+        self._model = AutoModelForCausalLM.from_pretrained(
+            str(path), dtype=torch.bfloat16, trust_remote_code=False, **how
+        ).eval()
 
     def sample(self, tokens: Sequence[int], n: int, max_tokens: int, temperature: float) -> int:
         """As Peer; end tokens are ignored."""

@@ -6,12 +6,13 @@ from collections.abc import Sequence as Seq
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from truedraw.engine.pytorch.casting import cast
 from truedraw.engine.pytorch.folders import context_length, open_folder
 from truedraw.engine.pytorch.network import Network
 from truedraw.engine.pytorch.options import Options, check_device
 from truedraw.engine.pytorch.parts import Part
 from truedraw.engine.pytorch.passes import CachedPasses, Passes, ReplayedPasses
-from truedraw.engine.pytorch.probe import batches_hold, looks_at_length
+from truedraw.engine.pytorch.probe import batches_hold, compute_some, looks_at_length
 from truedraw.engine.pytorch.reach import is_sparse, reach
 from truedraw.engine.pytorch.room import Room
 from truedraw.engine.pytorch.running import running
@@ -45,10 +46,9 @@ class PyTorchEngine:
     def __init__(self, model: Any, options: Options, *, is_eager: bool = True) -> None:
         """`model` in float32 on the CPU, ready to be run, with eager attention or another, which honours no masks.
 
-        Raises BadParameter for layers that it does not have, UnsupportedModel where it is not causal.
+        Raises BadParameter for layers that it does not have or a dtype that it cannot be run in, UnsupportedModel where
+        it is not causal.
         """
-        from truedraw.engine.pytorch.loading import cast
-
         with running(options.threads):
             network = Network(model, options.hidden_layers)
             self.vocab_size = int(network.text([0], 1).logits.shape[1])
@@ -56,7 +56,7 @@ class PyTorchEngine:
             self.num_layers = int(model.config.get_text_config().num_hidden_layers)
             by_length = looks_at_length(network, self.vocab_size, self.context_length)
             holds, row_bytes = batches_hold(network, self.vocab_size, self.context_length) if is_eager else (False, 0)
-        cast(model, options.dtype, options.device)
+            cast(model, options, lambda: compute_some(network, self.context_length, batched=holds))
         self.numerics = options.arithmetic
         self.invariance: InvarianceReport | None = None  # nothing is promised; the certificate measures it
         self._reach = reach(model, self.context_length) if holds else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from truedraw.engine.pytorch.asking import HOW, reason
 from truedraw.engine.pytorch.options import MISSING
 from truedraw.engine.pytorch.running import quiet
 from truedraw.errors import BadModelFile, BadParameter, UnsupportedModel
@@ -45,9 +46,9 @@ def open_folder(name: str, folder: Path) -> Checkpoint:
 def context_length(config: Any) -> int:
     """Tokens that a text of this model of transformers can have, so that all of them are treated alike."""
     text = config.get_text_config()
-    told = (getattr(text, name, None) for name in LIMITS)
+    told = (_setting(text, name) for name in LIMITS)
     longest = next((limit for limit in told if isinstance(limit, int) and limit > 0), ENDLESS)
-    rope = getattr(text, "rope_parameters", None) or {}
+    rope = _setting(text, "rope_parameters") or {}
     kinds = [rope, *(each for each in rope.values() if isinstance(each, dict))]  # one a kind of layer, in some models
     scaled = [each for each in kinds if each.get("rope_type") in BY_LENGTH]
     return min([int(longest), *(int(each.get("original_max_position_embeddings") or longest) for each in scaled)])
@@ -57,7 +58,7 @@ def _sizes(folder: Path) -> ModelConfig:
     """What is asked of a config whatever its architecture; the graph is transformers' own."""
     config = _config(folder)
     text = config.get_text_config()
-    hidden, heads = int(text.hidden_size), int(getattr(text, "num_attention_heads", None) or 1)
+    hidden, heads = int(text.hidden_size), int(_setting(text, "num_attention_heads") or 1)
     return ModelConfig(
         architecture=str(config.model_type),
         vocab_size=int(text.vocab_size),
@@ -69,7 +70,7 @@ def _sizes(folder: Path) -> ModelConfig:
         num_kv_heads=int(_number(text, "num_key_value_heads", heads)),
         head_dim=int(_number(text, "head_dim", max(1, hidden // heads))),
         rms_norm_eps=float(_number(text, "rms_norm_eps", 1e-6)),
-        rope_theta=float((getattr(text, "rope_parameters", None) or {}).get("rope_theta", 10_000.0)),
+        rope_theta=float((_setting(text, "rope_parameters") or {}).get("rope_theta", 10_000.0)),
         rope_scaling=None,
         tie_embeddings=bool(getattr(text, "tie_word_embeddings", False)),
         qkv_bias=False,
@@ -84,11 +85,10 @@ def _config(folder: Path) -> Any:
         raise BadParameter("engine", MISSING) from None
     try:
         with quiet():
-            return AutoConfig.from_pretrained(folder, local_files_only=True)
+            return AutoConfig.from_pretrained(folder, **HOW)
     except (ValueError, KeyError) as error:
         raise UnsupportedModel(
-            f"{folder / 'config.json'} is of no architecture that the installed transformers knows: "
-            f"{str(error).splitlines()[0]}"
+            f"{folder / 'config.json'} is of no architecture that the installed transformers knows: {reason(error)}"
         ) from error
     except (OSError, TypeError, AttributeError) as error:
         raise BadModelFile(f"{folder / 'config.json'} cannot be read by transformers: {error}") from error
@@ -96,5 +96,13 @@ def _config(folder: Path) -> Any:
 
 def _number(config: Any, key: str, usual: float) -> float:
     """A setting that is one number; a list, one a layer, or nothing becomes the usual one."""
-    value = getattr(config, key, None)
+    value = _setting(config, key)
     return value if isinstance(value, int | float) and value > 0 else usual
+
+
+def _setting(config: Any, key: str) -> Any:
+    """None for one that is not there, and for one that differs from layer to layer, which transformers then raises."""
+    try:
+        return getattr(config, key, None)
+    except RuntimeError:
+        return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from truedraw.engine.pytorch.asking import HOW, reason
 from truedraw.engine.pytorch.running import quiet
 from truedraw.errors import BadModelFile, UnsupportedModel
 from truedraw.models import Checkpoint
@@ -12,7 +13,7 @@ from truedraw.protocol import ModelConfig, Weights
 CLASSES = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM"}
 """Models whose weights are known by the names of Hugging Face, whatever file they come from."""
 EAGER = "eager"  # attention that honours any mask, on any device, and that every architecture has
-SETTINGS: dict[str, Any] = {"output_loading_info": True, "local_files_only": True}
+SETTINGS: dict[str, Any] = {"output_loading_info": True, **HOW}
 
 
 def load_model(checkpoint: Checkpoint, attention: str = EAGER) -> Any:
@@ -41,18 +42,7 @@ def _translates(checkpoint: Checkpoint) -> bool:
         return False
     from transformers import AutoConfig
 
-    return bool(
-        getattr(AutoConfig.from_pretrained(checkpoint.path, local_files_only=True), "is_encoder_decoder", False)
-    )
-
-
-def cast(model: Any, dtype: str, device: str) -> Any:
-    """To another type and place; the tables of positions stay as exact as they are."""
-    import torch
-
-    for parameter in model.parameters():
-        parameter.data = parameter.data.to(getattr(torch, dtype))
-    return model.to(device)
+    return bool(getattr(AutoConfig.from_pretrained(checkpoint.path, **HOW), "is_encoder_decoder", False))
 
 
 def _from_folder(checkpoint: Checkpoint, attention: str) -> tuple[Any, dict[str, Any]]:
@@ -64,11 +54,11 @@ def _from_folder(checkpoint: Checkpoint, attention: str) -> tuple[Any, dict[str,
             checkpoint.path, dtype=torch.float32, attn_implementation=attention, **SETTINGS
         )
     except ValueError as error:
-        raise UnsupportedModel(f"transformers cannot run {checkpoint.path}: {_line(error)}") from error
+        raise UnsupportedModel(f"transformers cannot run {checkpoint.path}: {reason(error)}") from error
     except ImportError as error:
-        raise UnsupportedModel(f"{checkpoint.path} needs a package that is not installed: {_line(error)}") from error
+        raise UnsupportedModel(f"{checkpoint.path} needs a package that is not installed: {reason(error)}") from error
     except Exception as error:  # the readers below raise classes of their own
-        raise BadModelFile(f"{checkpoint.path} cannot be loaded: {_line(error)}; fetch the model again") from error
+        raise BadModelFile(f"{checkpoint.path} cannot be loaded: {reason(error)}; fetch the model again") from error
     return found[0], found[1]
 
 
@@ -117,7 +107,3 @@ def _tensors(weights: Weights) -> dict[str, Any]:
     import torch
 
     return {name: torch.from_numpy(weights.dense(name)) for name in weights.names()}
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300] or type(error).__name__

@@ -73,6 +73,14 @@ def batches_hold(network: Network, vocab_size: int, context_length: int) -> tupl
     return equal, row_bytes if equal else 0
 
 
+def compute_some(network: Network, context_length: int, *, batched: bool) -> None:
+    """A few rows, in each way in which the engine would; raises whatever torch does."""
+    vocab_size = last_rows(network, context_length).shape[1]
+    if batched:
+        text = TorchSequence(_text(FEW, vocab_size), Limits(vocab_size, context_length))
+        CachedPasses(network).run([Part(text, FEW)])
+
+
 def _text(count: int, vocab_size: int) -> list[int]:
     return [(index * MULTIPLIER + OFFSET) % vocab_size for index in range(count)]
 

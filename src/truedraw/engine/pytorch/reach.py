@@ -20,9 +20,10 @@ def reach(model: Any, context_length: int) -> int:
     over the slots of the cache itself, or counts by them, whatever it is told of positions, has a reach of 0.
     """
     config = model.config.get_text_config()
-    if config.to_dict().get(BY_SLOT):
+    settings = _settings(config)
+    if any(each.get(BY_SLOT) for each in settings):
         return 0
-    window = _window(config)
+    window = _window(config, settings)
     if window is None:
         return context_length
     return 0 if _has_masks(model) else min(window, context_length)
@@ -30,16 +31,23 @@ def reach(model: Any, context_length: int) -> int:
 
 def is_sparse(model: Any) -> bool:
     """Whether layers choose the rows that they see: a row may be another one where rows stand behind it."""
-    settings = model.config.get_text_config().to_dict()
-    return any(isinstance(settings.get(name), int) for name in SPARSE)
+    settings = _settings(model.config.get_text_config())
+    return any(isinstance(each.get(name), int) for each in settings for name in SPARSE)
 
 
-def _window(config: Any) -> int | None:
+def _settings(config: Any) -> list[dict[str, Any]]:
+    """Those of the whole model, then those of each layer that has some of its own."""
+    whole = config.to_dict()
+    own = whole.pop("per_layer_config", None) or {}
+    return [whole, *({**whole, **each} for each in own.values())]
+
+
+def _window(config: Any, settings: list[dict[str, Any]]) -> int | None:
     """The smallest one; None where there is none. A number that is taken for one and is none only costs time."""
     kinds = getattr(config, "layer_types", None)
     if kinds and not any(kind.startswith(NEAR) for kind in kinds):
         return None
-    return min(_windows(config.to_dict()), default=None)
+    return min((window for each in settings for window in _windows(each)), default=None)
 
 
 def _windows(settings: dict[str, Any]) -> Iterator[int]:
