@@ -29,6 +29,7 @@ RANGE = re.compile(rf"({ESCAPED}|[^\\])(?:-({ESCAPED}|[^\\]))?", re.DOTALL)
 NEWLINE = "\n"
 NAMED = {"t": "\t", "r": "\r", "n": "\n"}
 ESCAPES = r"""\x12, \u1234, \U00012345, \t, \r, \n, \\, \", \[, \] and \-"""
+EMPTY = '""'  # Lark's empty string
 OPENING = (("mark", "("), ("mark", "|"))  # behind these an alternative begins
 CLOSING = (("mark", ")"), ("mark", "|"))  # before these it ends
 
@@ -67,8 +68,10 @@ def _words(gbnf: str) -> Iterator[Word]:
         if found is None:
             line = gbnf.count("\n", 0, at) + 1
             raise ValueError(f"`{gbnf[at : at + 20].partition(NEWLINE)[0]}` in line {line} is no part of GBNF")
-        at = found.end()
         kind = str(found.lastgroup)
+        if kind == "rule" and gbnf[:at].rpartition(NEWLINE)[2].strip():
+            raise ValueError(f"the rule `{found[kind]}` begins within a line; give each rule a line of its own")
+        at = found.end()
         if kind != "blank":
             yield kind, found[kind]
 
@@ -78,7 +81,7 @@ def _body(words: list[Word], names: Mapping[str, str]) -> str:
     written: list[str] = []
     for before, word in pairwise([("mark", "("), *words, ("mark", ")")]):
         if before in OPENING and word in CLOSING:
-            written.append('""')
+            written.append(EMPTY)
         if word[0] == "times":
             written.append(_repeated(before, written.pop() if written else "", word[1]))
         else:
@@ -88,8 +91,15 @@ def _body(words: list[Word], names: Mapping[str, str]) -> str:
 
 
 def _repeated(before: Word, written: str, times: str) -> str:
-    if before in OPENING or before[0] == "times":
-        raise ValueError(f"`{times}` stands behind nothing that it repeats; put what it repeats into parentheses")
+    if before in OPENING:
+        raise ValueError(f"`{times}` stands behind nothing that it repeats")
+    if before[0] == "times":
+        raise ValueError(f"`{times}` stands behind another repetition; put that into parentheses")
+    bounds = [int(number) for number in re.findall(r"\d+", times)]
+    if bounds and bounds[-1] < bounds[0]:
+        raise ValueError(f"`{times}` ends before it begins")
+    if bounds and not bounds[-1] and not times.rstrip(" }").endswith(","):
+        raise ValueError(f"`{times}` repeats nothing; leave out what it stands behind")
     return (f"({written})" if before[0] == "string" else written) + "".join(times.split())
 
 
@@ -113,7 +123,7 @@ def _symbol(kind: str, text: str, names: Mapping[str, str]) -> str:
 
 
 def _string(codes: list[int]) -> str:
-    return " ".join(f"/{_written(code)}/" for code in codes) or '""'
+    return " ".join(f"/{_written(code)}/" for code in codes) or EMPTY
 
 
 def _set(text: str) -> str:
@@ -146,11 +156,7 @@ def _all(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 def _code(character: str) -> int:
     """The number of a character that may be escaped."""
     kind = character[1:2]
-    if not kind:
-        return ord(character)
-    if kind not in "xuU":
-        return ord(NAMED.get(kind, kind))
-    code = int(character[2:], 16)
+    code = int(character[2:], 16) if kind and kind in "xuU" else ord(NAMED.get(kind, kind or character))
     if 0xD800 <= code < 0xE000 or code > 0x10FFFF:
         raise ValueError(f"`{character}` is no character of Unicode")
     return code

@@ -35,10 +35,9 @@ ENDLESS: set[str] = set()  # grammars of which it took longer, in this process: 
 REASONS = {
     "NoExtension": "the model has no token that goes on with it",
     "NoExtensionBias": "the model has no token that goes on with it",
-    "ParserTooComplex": "it is too complex",
-    "LexerTooComplex": "it is too complex",
 }
 """Names that llguidance gives to what stopped it, in words."""
+AT_A_LIMIT = ("TooComplex", "Too many items", "max is")  # signs that a limit stopped it, see grammar_text.limits
 
 
 class Matcher(Protocol):
@@ -182,5 +181,11 @@ def _endless(parameter: str) -> BadParameter:
 def stuck(parameter: str, matcher: Matcher) -> BadParameter:
     """The error of a matcher that has one."""
     reason = in_one_line(matcher.get_error())
+    if any(sign in reason for sign in AT_A_LIMIT):
+        return BadParameter(
+            parameter,
+            f"there are too many ways to read the text so far for the parser to go on ({reason}); write what repeats "
+            "with * or +, so that each text can be read in one way",
+        )
     words = REASONS.get(reason, reason)
     return BadParameter(parameter, f"no text can satisfy it here: {words}; change the {parameter}")

@@ -36,10 +36,13 @@ def check_grammar(parameter: str, text: str) -> None:
 
 
 def limits() -> Any:
-    """How complex a grammar may be, as llguidance.LLParserLimits: thousands of words may be possible at one place."""
+    """How complex a grammar may be, as llguidance.LLParserLimits: thousands of words may be possible at one place.
+
+    A mask takes half a second at most then, as measured for texts that can be read in ever more ways.
+    """
     from llguidance import LLParserLimits
 
-    return LLParserLimits(max_items_in_row=50_000)
+    return LLParserLimits(max_items_in_row=50_000, step_max_items=250_000)
 
 
 def definition(parameter: str, text: str) -> str:
