@@ -115,6 +115,52 @@ class DropsAtATemperature(Dropping):
         return state.law.temperature in (0.7, 0.8)
 
 
+class Rare(Bigrams):
+    """Drafts in few rounds, by a coin of its own: right."""
+
+    share = 0.05
+
+    def chain(self, state, *asked):
+        if asked[1].accept(self.share, 1.0, Purpose.DRAFT, len(state.text), 900):
+            return super().chain(state, *asked)
+        return Proposal.chain([], [])
+
+
+class RareAndLikeliest(Rare, ArgmaxAsASample):
+    """Drafts the likeliest token, but in few rounds."""
+
+
+class RareAndBestOfTwo(Rare, BestOfTwo):
+    """Drafts the better of two tokens, but in few rounds."""
+
+
+class Jitter(Drawing):
+    """No law comes twice, as those of a drafter that learns: right."""
+
+    def __init__(self, vocab_size):
+        super().__init__(vocab_size)
+        self.calls = 0
+
+    def chain(self, state, budget, randomness):
+        self.calls += 1
+        law = np.bincount(list(state.after[state.text[-1]].elements()), minlength=self.vocab_size) + 1 / self.calls
+        law /= law.sum()
+        token = self.token(law, randomness, len(state.text), 0)
+        return Proposal.chain([token][:budget], [law][:budget])
+
+    def token(self, law, randomness, position, node):
+        return randomness.choose(law, Purpose.DRAFT, position, node)
+
+
+class JitterAndLikeliest(Jitter):
+    def token(self, law, randomness, position, node):
+        return int(law.argmax())
+
+
+class JitterAndBestOfTwo(Jitter):
+    token = BestOfTwo.token
+
+
 class Certain(Bigrams):
     """Draws from laws that leave next to no choice."""
 

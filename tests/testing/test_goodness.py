@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chi2
 
 from testing.drafter_mutants import bent
-from truedraw.testing.goodness import FEWEST, LEVEL, POWER, SUSPICIOUS, Drawn, p_value, visible
+from truedraw.testing.goodness import FEWEST, LEVEL, POWER, SUSPICIOUS, Drawn, p_value, placed, visible
 from truedraw.testing.scenarios import random_row
 
 LAW = np.array(random_row(np.random.default_rng(1), 40, 0.0))
@@ -59,6 +59,24 @@ def test_many_small_groups_are_seen_together() -> None:
 
 def test_a_token_that_the_law_excludes_is_enough() -> None:
     assert p_value([Drawn(np.array([0.5, 0.5, 0.0]), np.array([2000, 1999, 1]))]) == 0.0
+
+
+def once_each(bend: float) -> list[Drawn]:
+    """Of 2000 laws one draw each, from a law so far away."""
+    rng = np.random.default_rng(5)
+    laws = [np.array(random_row(rng, 12, 0.0)) for _ in range(2000)]
+    return [drawn(bent(law, bend), seed, 1, law) for seed, law in enumerate(laws)]
+
+
+def test_draws_of_laws_that_come_once_are_judged_by_where_they_fall() -> None:
+    assert p_value(once_each(0.3)) == 1.0
+    assert p_value([placed(once_each(0.3))]) <= LEVEL
+    assert p_value([placed(once_each(0.0))]) > 0.01
+
+
+def test_where_draws_fall_is_uniform() -> None:
+    found = np.sort([p_value([placed([drawn(LAW, seed, 500)], seed)]) for seed in range(400)])
+    assert np.abs(found - (np.arange(400) + 0.5) / 400).max() < 0.08  # Kolmogorov at 0.01
 
 
 def test_few_draws_say_nothing() -> None:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
+from truedraw.draft.site import close
 from truedraw.protocol import Drafter, DraftLaw, SparseLaw, Verifier
-from truedraw.testing.enumeration import law_of, total_variation
+from truedraw.testing.enumeration import Walker, law_of, total_variation
 from truedraw.testing.runs import PROMPT, first_round, run
 from truedraw.testing.scenarios import Scenario, text_law
 
 ROUNDING = 1e-12
 
+Made = TypeVar("Made", bound=Drafter | None)
 TextLaw = Mapping[tuple[int, ...], float]
 
 
@@ -44,6 +48,16 @@ def require(condition: bool, otherwise: str) -> None:
         raise AssertionError(otherwise)
 
 
+@contextmanager
+def fresh(make: Callable[[], Made]) -> Iterator[Made]:
+    """A drafter that is closed when it is done with."""
+    drafter = make()
+    try:
+        yield drafter
+    finally:
+        close(drafter)
+
+
 def require_exact(scenario: Scenario, prompt: tuple[int, ...], verifier: Verifier, drafter: Drafter) -> None:
     """The production loop with these parts emits the target's law: every branch, no tolerance but rounding."""
     law = law_of(lambda walker: run(scenario, walker, verifier, drafter, prompt=prompt)[0])
@@ -54,7 +68,12 @@ def require_independent(
     scenario: Scenario, verifier: Verifier, make: Callable[[], Drafter | None], prompt: tuple[int, ...] = PROMPT
 ) -> None:
     """Two samples of one run have the law of two texts that know nothing of each other; a drafter is made a branch."""
-    joint = law_of(lambda walker: run(scenario, walker, verifier, make(), n=2, prompt=prompt))
+
+    def pair(walker: Walker) -> tuple[tuple[int, ...], ...]:
+        with fresh(make) as drafter:
+            return run(scenario, walker, verifier, drafter, n=2, prompt=prompt)
+
+    joint = law_of(pair)
     one = text_law(scenario, prompt)
     apart: dict[tuple[tuple[int, ...], ...], float] = {
         (a, b): one[a] * one[b] for a, b in itertools.product(one, repeat=2)

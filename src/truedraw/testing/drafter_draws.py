@@ -7,7 +7,8 @@ whatever is wrong. States are asked for few tokens and for many, and looked ahea
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -34,13 +35,55 @@ class Asked(NamedTuple):
 
 ASKED = (Asked(1), Asked(1), Asked(7), Asked(2, ahead=True), Asked(2, 0.8))  # the first two alike
 STATES = PROMPTS * len(ASKED)  # in one call, so that chance which is shared among them is seen
-DRAWS = 5000  # rounds, 4000 at one temperature: these see a first token's law that is a twelfth away
+DRAWS = 5000  # rounds at a time, 4000 at one temperature: these see a first token's law that is a twelfth away
+MOST_ROUNDS = 50_000  # of a drafter that drafts in few of them
 SILENT = 200  # rounds without a law, after which there is none to come
+FEWEST_DRAWS, LEAST_ENTROPY = 500, 0.3  # from laws of at least so many nats
 
 Place = tuple[int, ...]
 AGREEMENT: Place = ()  # where no token is drawn: whether two equal texts of a call have equal first drafts
 Draw = tuple[Place, Floats, int]
 Found = dict[bytes, tuple[Floats, list[int]]]
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was drawn, by place and law, in how many rounds, and in how many of these anything was."""
+
+    rounds: int = 0
+    drafted: int = 0
+    found: dict[Place, Found] = field(default_factory=lambda: defaultdict(dict))
+
+    def add(self, proposed: Sequence[Sequence[Draw]]) -> None:
+        """The draws of each round of a call, and of what was compared in it."""
+        self.rounds += STATES
+        self.drafted += sum(1 for draws in proposed[:STATES] if draws)
+        for draws in proposed:
+            for place, q, token in draws:
+                self.found[place].setdefault(q.tobytes(), (q, []))[1].append(token)
+
+    def groups(self) -> dict[Place, list[Drawn]]:
+        """By place."""
+        return {place: [Drawn.of(*each) for each in laws.values()] for place, laws in self.found.items()}
+
+    def is_over(self) -> bool:
+        """Whether more rounds would tell no more, or there have been too many."""
+        silent = self.rounds >= SILENT and not self.found
+        if silent or self.rounds % DRAWS or not self.rounds:
+            return silent
+        often = self.rounds >= MOST_ROUNDS or self.drafted >= DRAWS
+        return often or telling(self.groups()) >= FEWEST_DRAWS
+
+
+def telling(groups: Mapping[Place, Sequence[Drawn]]) -> int:
+    """Draws of tokens from laws that leave a choice: certain ones say nothing of how they were drawn from."""
+    laws = [each for place, of_place in groups.items() if place != AGREEMENT for each in choices(of_place)]
+    return sum(int(each.counts.sum()) for each in laws)
+
+
+def choices(groups: Sequence[Drawn]) -> list[Drawn]:
+    """Those that leave a choice."""
+    return [each for each in groups if each.entropy() >= LEAST_ENTROPY]
 
 
 def prompts_of(vocab_size: int) -> list[list[int]]:
@@ -52,21 +95,17 @@ def prompts_of(vocab_size: int) -> list[list[int]]:
     return [[*text, LAST] for text in texts.tolist()]
 
 
-def drawn_at(drafter: Drafter, vocab_size: int) -> dict[Place, list[Drawn]]:
-    """What was drawn, by place and law."""
-    found: dict[Place, Found] = defaultdict(dict)
-    states = _opened(drafter, vocab_size)
-    for first in range(0, DRAWS, STATES):
-        if first >= SILENT and not found:
-            break
-        drawn = list(_drawn_in_a_call(drafter, states, first))
-        for place, q, token in drawn:
-            found[place].setdefault(q.tobytes(), (q, []))[1].append(token)
-        if not drawn:  # some draft behind fresh scores alone
+def seen_of(drafter: Drafter, vocab_size: int) -> Seen:
+    """What it draws, until that is enough."""
+    seen, states = Seen(), _opened(drafter, vocab_size)
+    while not seen.is_over():
+        drawn = list(_drawn_in_a_call(drafter, states, seen.rounds))
+        seen.add(drawn)
+        if not any(drawn):  # some draft behind fresh scores alone
             _close(states)
             states = _opened(drafter, vocab_size)
     _close([*states, drafter])
-    return {place: [Drawn.of(*each) for each in laws.values()] for place, laws in found.items()}
+    return seen
 
 
 def _opened(drafter: Drafter, vocab_size: int) -> list[DraftState]:
@@ -88,7 +127,8 @@ def _close(parts: Sequence[object]) -> None:
         close(part)
 
 
-def _drawn_in_a_call(drafter: Drafter, states: list[DraftState], first: int) -> Iterator[Draw]:
+def _drawn_in_a_call(drafter: Drafter, states: list[DraftState], first: int) -> Iterator[list[Draw]]:
+    """Of each state, then of each pair of equal texts."""
     kinds = [ASKED[place // PROMPTS] for place in range(STATES)]
     asked = [
         state.ahead([LAST]) if kind.ahead and isinstance(state, LooksAhead) else state
@@ -96,10 +136,10 @@ def _drawn_in_a_call(drafter: Drafter, states: list[DraftState], first: int) -> 
     ]
     chances = [PhiloxRandomness(21, first + place) for place in range(STATES)]
     proposals = drafter.propose(asked, [kind.budget for kind in kinds], chances)
-    for proposal in proposals:
-        yield from _drawn(proposal)
-    for pair in zip(proposals[:PROMPTS], proposals[PROMPTS:], strict=False):
-        yield from _agreement(*(next(_drawn(proposal), None) for proposal in pair))
+    drawn = [list(_drawn(proposal)) for proposal in proposals]
+    yield from drawn
+    for pair in zip(drawn[:PROMPTS], drawn[PROMPTS:], strict=False):
+        yield list(_agreement(*(next(iter(draws), None) for draws in pair)))
 
 
 def _agreement(one: Draw | None, other: Draw | None) -> Iterator[Draw]:

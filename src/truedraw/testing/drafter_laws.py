@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 from truedraw.protocol import Drafter
-from truedraw.testing.checks import Check, require_independent, require_law
-from truedraw.testing.enumeration import law_of
+from truedraw.testing.checks import Check, fresh, require_independent, require_law
+from truedraw.testing.enumeration import Walker, law_of
 from truedraw.testing.forcing import forcing
 from truedraw.testing.runs import run
 from truedraw.testing.scenarios import Scenario, random_table, text_law
@@ -39,7 +39,12 @@ def _behind_forced(make: Callable[[], Drafter], vocab_size: int) -> None:
     most = len(FORCED) + free.max_tokens
     forced = replace(free, masks=(forcing(FORCED, vocab_size),), max_tokens=most)
     prompt = _prompt(vocab_size)
-    law = law_of(lambda walker: run(forced, walker, TraversalVerifier(), make(), prompt=prompt)[0])
+
+    def behind_forced(walker: Walker) -> tuple[int, ...]:
+        with fresh(make) as drafter:
+            return run(forced, walker, TraversalVerifier(), drafter, prompt=prompt)[0]
+
+    law = law_of(behind_forced)
     behind = text_law(free, (*prompt, *FORCED))
     require_law(forced, law, {(*FORCED, *text): weight for text, weight in behind.items()})
 

@@ -6,6 +6,8 @@ is compared with chi-square. Where that leaves a doubt the p-value is counted ou
 draws from the same laws, simulated n times, is at least as large k times, and (1 + k) / (1 + n) is a p-value whatever
 the cells are.
 
+Draws of laws that hardly ever come twice are judged by where in its law each falls (`placed`): that is uniform.
+
 Power: a law at total variation d of the stated one has sum (p - q)^2 / q >= 4 d^2 over the cells (Cauchy and Schwarz),
 so n draws move the statistic by a noncentrality of at least 4 n d^2.
 """
@@ -25,6 +27,7 @@ POWER = 0.99
 SUSPICIOUS, CERTAIN = 1e-3, 1e-7  # p-values by chi-square between these are counted out
 ENOUGH = 50  # simulations above what was found, after which the p-value is known well enough
 ROUNDING = 1e-12
+BINS = 20  # of where draws fall in their laws
 SIMULATED, AT_ONCE = 1_000_000, 10_000  # the smallest p-value that is counted is a tenth of LEVEL
 
 
@@ -75,6 +78,16 @@ def p_value(groups: Sequence[Drawn], seed: int = 0) -> float:
     return _counted_out(cells, found, np.random.default_rng(seed))
 
 
+def placed(groups: Sequence[Drawn], seed: int = 0) -> Drawn:
+    """Where in [0, 1] draws fall if each law is laid out there, likeliest first: one group, whatever the laws are.
+
+    Within the width of its token a draw falls anywhere (the randomised probability integral transform).
+    """
+    rng = np.random.default_rng(seed)
+    falls = np.concatenate([np.zeros(0), *(_falls(each, rng) for each in groups)])
+    return Drawn.of(np.full(BINS, 1 / BINS), np.minimum(falls * BINS, BINS - 1).astype(int).tolist())
+
+
 def visible(draws: int, cells: int, level: float = LEVEL, power: float = POWER) -> float:
     """Total variation, between laws over that many cells, that so many draws of one law show with this power."""
     from scipy.optimize import brentq
@@ -85,6 +98,13 @@ def visible(draws: int, cells: int, level: float = LEVEL, power: float = POWER) 
     edge = chi2.isf(level, cells - 1)
     moved = brentq(lambda by: ncx2.sf(edge, cells - 1, by) - power, 1e-6, 1e5)
     return float(np.sqrt(moved / (4 * draws)))
+
+
+def _falls(drawn: Drawn, rng: np.random.Generator) -> Floats:
+    order = np.argsort(-drawn.law, kind="stable")
+    widths = drawn.law[order] / drawn.law.sum()
+    tokens = np.repeat(np.arange(len(order)), drawn.counts[order])
+    return np.asarray((np.cumsum(widths) - widths)[tokens] + rng.random(len(tokens)) * widths[tokens])
 
 
 def _pearson(chances: Floats, counts: Floats) -> Floats:
