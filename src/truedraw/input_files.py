@@ -9,6 +9,8 @@ from typing import BinaryIO
 
 from truedraw.errors import BadFile
 
+STDIN = Path("/dev/stdin")
+
 
 def opened(path: Path, named: str = "", hint: str = "give another file") -> BinaryIO:
     """To be read as bytes. Raises BadFile as `size_of`; messages call the file `named`."""
@@ -29,6 +31,12 @@ def size_of(path: Path, named: str = "", hint: str = "give another file") -> int
         return found.st_size
     except OSError as error:
         raise unreadable(named, error, hint) from error
+
+
+def check_stdin(named: str) -> None:
+    """Raises BadFile where it is a device of which reading may never end."""
+    if STDIN.exists():  # not every system has such a name
+        size_of(STDIN, named)
 
 
 def unreadable(named: str, error: OSError, hint: str = "give another file") -> BadFile:

@@ -19,6 +19,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 ROOM, FOLDER = "free some space or give a file on another disk", "give a file in a folder that exists"
 HINTS = {**dict.fromkeys(FULL, ROOM), errno.EFBIG: "raise the limit on the size of a file (ulimit -f)"}
 HINTS |= dict.fromkeys((errno.ENOENT, errno.ENOTDIR), FOLDER)
+HINTS[errno.EEXIST] = "another process was faster"
 PART = ".truedraw.part"  # how their names end until then: no file of somebody else's is called so
 STALE_SECONDS = 3600.0  # since anything was written to a part: whoever wrote it was killed
 
@@ -32,12 +33,13 @@ def check_folder(path: Path, named: str) -> None:
 
 
 @contextmanager
-def replacing(path: Path, named: str = "", then: str = "") -> Iterator[Path]:
+def replacing(path: Path, named: str = "", then: str = "", anew: bool = False) -> Iterator[Path]:
     """A path beside this one, to be written to; once that is on the disk it takes this one's place.
 
     Where it cannot be written, or something else is raised meanwhile, nothing of it stays and what was there is there
-    still. A link stays one: the file that it leads to is replaced. Raises BadFile, which calls the file `named` and
-    says what to do `then`, without one what fits the error.
+    still; with `anew` that is an error, also for what came there meanwhile. A link stays one: the file that it leads to
+    is replaced. Raises BadFile, which calls the file `named` and says what to do `then`, without one what fits the
+    error.
     """
     named = named or str(path)
     with _told(named, then):
@@ -46,10 +48,11 @@ def replacing(path: Path, named: str = "", then: str = "") -> Iterator[Path]:
         sweep(target)
         fresh = part_of(target)
         try:
+            keep_mode(target, fresh)
             yield fresh
             to_disk(fresh)
             keep_mode(target, fresh)
-            fresh.replace(target)
+            _put(fresh, target, anew)
         finally:
             with suppress(OSError):
                 fresh.unlink()
@@ -58,9 +61,21 @@ def replacing(path: Path, named: str = "", then: str = "") -> Iterator[Path]:
 
 
 def keep_mode(target: Path, fresh: Path) -> None:
-    """What takes the place of a file may be read by the same people."""
+    """What takes the place of a file may be read by the same people, from its beginning on."""
     if target.exists():
+        fresh.touch(mode=0o600)
         fresh.chmod(S_IMODE(target.stat().st_mode))
+
+
+def _put(fresh: Path, target: Path, anew: bool) -> None:
+    if anew:
+        try:
+            os.link(fresh, target)  # unlike a change of names, it fails where something is
+            return
+        except OSError as error:
+            if error.errno == errno.EEXIST:
+                raise
+    fresh.replace(target)
 
 
 @contextmanager

@@ -3,9 +3,11 @@
 import errno
 import json
 import os
+from pathlib import Path
 
 import pytest
 
+from truedraw import input_files
 from truedraw.engine.tabular import TabularEngine
 
 pytestmark = pytest.mark.interrupts
@@ -122,6 +124,13 @@ def test_a_device_is_no_input(cli, tmp_path):
     done = cli("generate", *TOY, "--input", "/dev/zero", "--output", tmp_path / "out.jsonl")
     assert (done.code, done.out) == (2, "")
     assert "--input /dev/zero cannot be read: it is a device; give a file, or a pipe" in done.err
+
+
+def test_a_device_is_no_stdin(cli, tmp_path, monkeypatch):
+    monkeypatch.setattr(input_files, "STDIN", Path("/dev/zero"))
+    done = cli("generate", *TOY, "--input", "-", "--output", tmp_path / "out.jsonl", stdin=b"")
+    assert (done.code, done.out) == (2, "")
+    assert "stdin cannot be read: it is a device; give a file, or a pipe" in done.err
 
 
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(cli, tmp_path, interrupted_in_pass):

@@ -13,7 +13,7 @@ from truedraw import load
 from truedraw.engine.tabular import TabularEngine
 from truedraw.generate import preparing
 from truedraw.generate.model import Model
-from truedraw.generate.seeds import Seeds, another
+from truedraw.generate.seeds import Seeds
 
 TARGET = {(): (0.7, 0.3)}
 PROMPT = [0, 1, 0]
@@ -54,8 +54,19 @@ def test_two_requests_of_one_seed_are_independent_where_drafts_count(tokenizer, 
 
 def test_the_first_request_of_a_seed_takes_its_own_noise() -> None:
     seeds = Seeds()
-    assert [seeds.next(7), seeds.next(7), seeds.next(8), seeds.next(7)] == [7, another(7, 1), 8, another(7, 2)]
-    assert len({7, 8, another(7, 1), another(7, 2), another(8, 1)}) == 5
+    found = [seeds.next(seed) for seed in (7, 7, 8, 7)]
+    assert (found[0], found[2]) == (7, 8)
+    assert len(set(found)) == 4
+    again = Seeds()
+    assert [again.next(seed) for seed in (7, 7, 8, 7)] == found
+
+
+def test_seeds_are_forgotten_without_their_noise_coming_again(monkeypatch) -> None:
+    monkeypatch.setattr("truedraw.generate.seeds.MOST_KEPT", 3)
+    seeds = Seeds()
+    found = [seeds.next(seed) for seed in (1, 2, 1, 3, 4, 1, 1, 5, 6, 1)]
+    assert len(set(found)) == len(found)
+    assert len(seeds._uses) <= 3
 
 
 @pytest.mark.parametrize(
@@ -69,7 +80,13 @@ def test_the_first_request_of_a_seed_takes_its_own_noise() -> None:
 def test_only_where_drafts_count_a_seed_that_comes_again_gives_another_text(config, same: bool) -> None:
     given = {"seed": 1, "max_tokens": 60, "ignore_eos": True, "speculative": config}
     with load("tabular") as toy:
-        first, again = (toy.generate("the cat", **given).choices[0].tokens for _ in range(2))
-    with load("tabular") as toy:
-        assert toy.generate("the cat", **given).choices[0].tokens == first
-    assert (first == again) is same
+        first, again = (toy.generate("the cat", **given) for _ in range(2))
+    assert first.seed == 1
+    assert (text_of(first) == text_of(again)) is (again.seed == 1) is same
+    for one in (first, again):  # each by the seed that it tells
+        with load("tabular") as toy:
+            assert text_of(toy.generate("the cat", **{**given, "seed": one.seed})) == text_of(one)
+
+
+def text_of(result):
+    return result.choices[0].tokens

@@ -14,6 +14,7 @@ from truedraw.cli.arriving import ArrivingLines, arriving, is_ready
 from truedraw.cli.flags import CountFlags, ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
 from truedraw.cli.record_files import STDOUT, FileFlags
 from truedraw.errors import BadParameter
+from truedraw.input_files import check_stdin
 from truedraw.input_files import opened as opened_input
 
 if TYPE_CHECKING:
@@ -138,6 +139,7 @@ def _look_ahead(lines: Lines, done: Done) -> None:
 def _input(source: str) -> Iterator[Lines]:
     """The lines, as bytes; raises BadFile."""
     if source == STDOUT:
+        check_stdin("stdin")
         yield arriving(sys.stdin.buffer)
         return
     with opened_input(Path(source), f"--input {source}", "give a file of JSON lines") as file:

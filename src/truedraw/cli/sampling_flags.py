@@ -54,7 +54,10 @@ class SamplingFlags:
         ),
     ] = None
     seed: Annotated[
-        int | None, flag("--seed", help="Same seed, same text, whatever is drafted.", rich_help_panel=SAMPLING)
+        int | None,
+        flag(
+            "--seed", help="Same seed, same text, whatever is drafted, by the default rule.", rich_help_panel=SAMPLING
+        ),
     ] = None
     stop: Annotated[
         list[str] | None,

@@ -99,7 +99,7 @@ class Generation(OnePlace):
         best = tuple(best_first(choices)[: self.params.n]) if len(choices) > self.params.n else tuple(choices)
         why = self.explanation() if self._alone else None
         stats, dropped = self._stats(rounds, why), len(choices) - len(best)
-        return Result(self._name, self._job.prompt, self.params.seed, best, stats, loss, fault, why, dropped)
+        return Result(self._name, self._job.prompt, self._job.seed, best, stats, loss, fault, why, dropped)
 
     def explanation(self) -> Explanation | None:
         """What the controller did so far, and why, for all runs that share it; None where nothing was left to it."""

@@ -33,6 +33,7 @@ class Job:
     prompt: tuple[int, ...]
     parts: Parts
     starts: Sequence[Start]  # one for each sample
+    seed: int | None = None  # that was given, or what took its place: see seeds.py
 
     first: int = -1  # number of the first sample; the others follow
     root: p.Sequence | None = None  # the prompt, which samples are forked from while some have not begun

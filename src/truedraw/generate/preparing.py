@@ -56,7 +56,8 @@ def prepare(
         chance = PhiloxRandomness(seed, index)
         law = SamplingLaw(params, replace(opening, randomness=chance))
         starts.append(Start(law, chance, Ending(end_ids, room, reader)))
-    return Job(wish.prompt, parts(wish, verifier, drafts, shared), starts), readers
+    told = None if params.seed is None else seed
+    return Job(wish.prompt, parts(wish, verifier, drafts, shared), starts, told), readers
 
 
 def seed_of(wish: Wish, verifier: Verifier, drafts: DraftModels) -> int:

@@ -8,10 +8,11 @@ draft changes a text, so there a seed always names the same noise.
 from __future__ import annotations
 
 from collections import Counter
-from hashlib import blake2b
 from threading import Lock
 
-from truedraw.sampling.randomness import SEED_BITS
+from truedraw.generate.offline.seeds import derived_seed
+
+MOST_KEPT = 1 << 16  # seeds whose uses are counted at a time
 
 
 class Seeds:
@@ -19,16 +20,16 @@ class Seeds:
 
     def __init__(self) -> None:
         self._uses: Counter[int] = Counter()
+        self._forgotten = 0  # times that all were forgotten: any seed may have been used before then
         self._lock = Lock()
 
     def next(self, seed: int) -> int:
         """The seed whose noise the next such request takes: itself the first time, another one each time after."""
         with self._lock:
+            if len(self._uses) == MOST_KEPT:
+                self._uses.clear()
+                self._forgotten += 1
             uses = self._uses[seed]
             self._uses[seed] += 1
-        return another(seed, uses) if uses else seed
-
-
-def another(seed: int, uses: int) -> int:
-    """A seed that nobody else is likely to name."""
-    return int.from_bytes(blake2b(f"{seed} {uses}".encode(), digest_size=SEED_BITS // 8).digest(), "little")
+            names = self._forgotten, uses
+        return derived_seed(seed, "again", *names) if any(names) else seed

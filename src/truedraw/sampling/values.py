@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -108,24 +109,25 @@ def once_each(text: str | bytes) -> Any:
     twice: list[tuple[dict[str, Any], str]] = []
 
     def kept(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found, names = dict(pairs), [name for name, _ in pairs]
-        if len(found) < len(names):
-            twice.append((found, next(name for name in names if names.count(name) > 1)))
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            twice.append((found, Counter(name for name, _ in pairs).most_common(1)[0][0]))
         return found
 
     whole = json.loads(text, object_pairs_hook=kept, parse_int=whole_number)
     if twice:
         inside, name = twice[-1]  # nothing around it has lost a key, so it is in the whole
-        raise BadParameter(".".join([*(_path(inside, whole) or ()), name]), "the key stands there twice; give it once")
+        raise BadParameter(".".join([*_path(inside, whole), name]), "the key stands there twice; give it once")
     return whole
 
 
-def _path(wanted: object, whole: object) -> list[str] | None:
-    """The keys and numbers that lead to it; None where it is not there."""
-    if whole is wanted:
-        return []
-    parts = whole.items() if isinstance(whole, dict) else enumerate(whole) if isinstance(whole, list) else ()
-    for name, part in parts:
-        if (rest := _path(wanted, part)) is not None:
-            return [str(name), *rest]
-    return None
+def _path(wanted: object, whole: object) -> list[str]:
+    """The keys and numbers that lead to it."""
+    waiting: list[tuple[object, list[str]]] = [(whole, [])]
+    while waiting:
+        here, path = waiting.pop()
+        if here is wanted:
+            return path
+        parts = here.items() if isinstance(here, dict) else enumerate(here) if isinstance(here, list) else ()
+        waiting += [(part, [*path, str(name)]) for name, part in parts]
+    return []

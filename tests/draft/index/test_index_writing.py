@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from index_files import EMPTY, arrays, index_of, means
+from truedraw import whole_files
 from truedraw.draft.index import layout, writing
 from truedraw.draft.index import segments as segment_files
 from truedraw.draft.index.known_texts import KnownTexts
@@ -216,20 +217,41 @@ def test_two_writers_at_once(path) -> None:
 
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_another_process_is_faster(path, monkeypatch, overwrite) -> None:
-    """What it has built meanwhile is written over only where that was asked for."""
-
-    other, said = path.with_name("other.tdx"), writing._said
+    """What it has built meanwhile, up to the last moment, stays: whoever wrote anew has not seen it."""
+    other, to_disk = path.with_name("other.tdx"), whole_files.to_disk
     index_of(other, [MORE])
 
-    def late(file, header):
-        other.replace(path)
+    def late(part, *how):
+        if other.exists():
+            other.replace(path)
+        to_disk(part, *how)
+
+    monkeypatch.setattr(whole_files, "to_disk", late)
+    with pytest.raises(BadFile, match="File exists; another process was faster"):
+        build(path, arrays([TEXT]), EMPTY, means(path), overwrite)
+    assert drafted(path, MORE[:2])[0] == MORE[2]
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_an_index_that_is_being_written_is_not_made_anew(path) -> None:
+    index_of(path, [TEXT])
+    with writing._opened(path), pytest.raises(BadFile, match="being written by another process"):
+        build(path, arrays([MORE]), EMPTY, means(path), True)
+    assert drafted(path, TEXT[:2])[0] == TEXT[2]
+
+
+def test_what_is_to_replace_a_private_index_is_private_all_along(path, monkeypatch) -> None:
+    index_of(path, [TEXT])
+    path.chmod(0o600)
+    modes, said = [], writing._said
+
+    def looked(file, header):
+        modes.extend(each.stat().st_mode & 0o777 for each in path.parent.iterdir())
         return said(file, header)
 
-    monkeypatch.setattr(writing, "_said", late)
-    with contextlib.nullcontext() if overwrite else pytest.raises(BadFile, match="there already"):
-        build(path, arrays([TEXT]), EMPTY, means(path), overwrite)
-    assert drafted(path, MORE[:2])[0] == (TEXT if overwrite else MORE)[2]
-    assert [each.name for each in path.parent.iterdir()] == [path.name]
+    monkeypatch.setattr(writing, "_said", looked)
+    build(path, arrays([MORE]), EMPTY, means(path), True)
+    assert modes == [0o600, 0o600]
 
 
 def test_what_is_built_while_an_index_is_written_anew_is_kept(path, monkeypatch) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -42,18 +42,13 @@ def build(path: Path, arrays: Iterable[Words], empty: Header, means: Means, over
 
     Raises BadFile where something is there already, unless `overwrite`, where it cannot be written, and for no tokens.
     """
-    _check_free(path, overwrite)
-    with _replacing(path) as file:
-        header = _said(file, replace(_appended(file, empty, Feed(arrays), means), sequence=1))
-        _check_free(path, overwrite)  # another process may have been faster
-        return header
-
-
-def _check_free(path: Path, overwrite: bool) -> None:
     check_kind(path, str(path))
-    if path.exists() and not overwrite:
+    before = path.exists()
+    if before and not overwrite:
         raise BadFile(f"{path} is there already; `truedraw index add` adds to it, --overwrite makes it anew")
     check_ours(path)
+    with _opened(path) if before else nullcontext(), _replacing(path, anew=not before) as file:
+        return _said(file, replace(_appended(file, empty, Feed(arrays), means), sequence=1))
 
 
 def add(path: Path, arrays: Iterable[Words], fingerprint: str, means: Means) -> Header:
@@ -146,9 +141,9 @@ def _copy(old: BinaryIO, new: BinaryIO, source: int, target: tuple[int, int]) ->
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
+def _replacing(path: Path, anew: bool = False) -> Iterator[BinaryIO]:
     """A file that takes the place of `path` at the end; without an end, nothing is left of it."""
-    with replacing(path) as fresh, fresh.open("w+b") as file:
+    with replacing(path, anew=anew) as fresh, fresh.open("w+b") as file:
         file.write(bytes(FIRST_WORD * WORD_BYTES))
         yield file
 
