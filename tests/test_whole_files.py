@@ -106,6 +106,17 @@ def test_a_link_stays_one_and_its_file_keeps_its_mode(tmp_path) -> None:
     assert (file.read_text(), S_IMODE(file.stat().st_mode)) == ("new", 0o640)
 
 
+def test_a_file_that_may_only_be_read_is_replaced(tmp_path) -> None:
+    """What takes its place can be written until then, by its owner alone, and has its mode at the end."""
+    file = tmp_path / "a"
+    file.write_text("before")
+    file.chmod(0o440)
+    with replacing(file) as fresh:
+        assert S_IMODE(fresh.stat().st_mode) == 0o640
+        fresh.write_text("after")
+    assert (S_IMODE(file.stat().st_mode), file.read_text()) == (0o440, "after")
+
+
 def test_what_a_killed_process_left_is_swept_away_later(tmp_path) -> None:
     old = "a.1-1.truedraw.part", "b.3-3.truedraw.part", "a.part", "a.1.part", "a.2026-11.part"
     for name in (*old, "a.2-2.truedraw.part"):

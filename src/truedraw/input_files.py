@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from stat import S_ISBLK, S_ISCHR
 from typing import BinaryIO
 
 from truedraw.errors import BadFile
 
-STDIN = Path("/dev/stdin")
+STDIN = 0  # the descriptor
 
 
 def opened(path: Path, named: str = "", hint: str = "give another file") -> BinaryIO:
@@ -26,27 +29,30 @@ def size_of(path: Path, named: str = "", hint: str = "give another file") -> int
     named = named or str(path)
     try:
         found = path.stat()
-        if S_ISBLK(found.st_mode) or (S_ISCHR(found.st_mode) and not _has_end(path, found)):
-            raise BadFile(f"{named} cannot be read: it is a device; give a file, or a pipe")
+        _refuse_device(found, partial(_is_terminal, path), named)
         return found.st_size
     except OSError as error:
         raise unreadable(named, error, hint) from error
 
 
-def check_stdin(named: str) -> None:
+def check_stdin() -> None:
     """Raises BadFile where it is a device of which reading may never end."""
-    if STDIN.exists():  # not every system has such a name
-        size_of(STDIN, named)
+    with suppress(OSError):  # none is there: whoever reads it will see
+        _refuse_device(os.fstat(STDIN), partial(os.isatty, STDIN), "stdin")
+
+
+def _refuse_device(found: os.stat_result, is_terminal: Callable[[], bool], named: str) -> None:
+    """A terminal has an end, and nothing comes from the null device."""
+    is_null = S_ISCHR(found.st_mode) and found.st_rdev == os.stat(os.devnull).st_rdev
+    if S_ISBLK(found.st_mode) or (S_ISCHR(found.st_mode) and not is_null and not is_terminal()):
+        raise BadFile(f"{named} cannot be read: it is a device; give a file, or a pipe")
+
+
+def _is_terminal(path: Path) -> bool:
+    with path.open("rb", buffering=0) as file:
+        return file.isatty()
 
 
 def unreadable(named: str, error: OSError, hint: str = "give another file") -> BadFile:
     """What to raise for it."""
     return BadFile(f"{named} cannot be read: {error.strerror or error}; {hint}")
-
-
-def _has_end(path: Path, device: os.stat_result) -> bool:
-    """A terminal has one, and nothing comes from the null device."""
-    if device.st_rdev == os.stat(os.devnull).st_rdev:
-        return True
-    with path.open("rb", buffering=0) as file:
-        return file.isatty()

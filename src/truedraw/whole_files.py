@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
-from stat import S_IMODE
+from stat import S_IMODE, S_IRUSR, S_IWUSR
 from threading import get_native_id
 from time import time
 
@@ -17,9 +17,9 @@ from truedraw.errors import BadFile
 LONGEST_STEM = 200  # bytes, of the 255 that a name may have nearly everywhere
 FULL = (errno.ENOSPC, errno.EDQUOT)
 ROOM, FOLDER = "free some space or give a file on another disk", "give a file in a folder that exists"
-HINTS = {**dict.fromkeys(FULL, ROOM), errno.EFBIG: "raise the limit on the size of a file (ulimit -f)"}
-HINTS |= dict.fromkeys((errno.ENOENT, errno.ENOTDIR), FOLDER)
-HINTS[errno.EEXIST] = "another process was faster"
+HINTS = {**dict.fromkeys(FULL, ROOM), **dict.fromkeys((errno.ENOENT, errno.ENOTDIR), FOLDER)}
+HINTS |= {errno.EFBIG: "raise the limit on the size of a file (ulimit -f)", errno.EEXIST: "another process was faster"}
+OURS = S_IRUSR | S_IWUSR  # to read and to write
 PART = ".truedraw.part"  # how their names end until then: no file of somebody else's is called so
 STALE_SECONDS = 3600.0  # since anything was written to a part: whoever wrote it was killed
 
@@ -48,7 +48,7 @@ def replacing(path: Path, named: str = "", then: str = "", anew: bool = False) -
         sweep(target)
         fresh = part_of(target)
         try:
-            keep_mode(target, fresh)
+            keep_mode(target, fresh, OURS)
             yield fresh
             to_disk(fresh)
             keep_mode(target, fresh)
@@ -60,11 +60,11 @@ def replacing(path: Path, named: str = "", then: str = "", anew: bool = False) -
             to_disk(target.parent, os.O_RDONLY)
 
 
-def keep_mode(target: Path, fresh: Path) -> None:
-    """What takes the place of a file may be read by the same people, from its beginning on."""
+def keep_mode(target: Path, fresh: Path, more: int = 0) -> None:
+    """What takes the place of a file may be read by the same people, from its beginning on; `more` is allowed too."""
     if target.exists():
-        fresh.touch(mode=0o600)
-        fresh.chmod(S_IMODE(target.stat().st_mode))
+        fresh.touch(mode=OURS)
+        fresh.chmod(S_IMODE(target.stat().st_mode) | more)
 
 
 def _put(fresh: Path, target: Path, anew: bool) -> None:

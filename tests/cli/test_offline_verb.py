@@ -126,10 +126,13 @@ def test_a_device_is_no_input(cli, tmp_path):
     assert "--input /dev/zero cannot be read: it is a device; give a file, or a pipe" in done.err
 
 
-def test_a_device_is_no_stdin(cli, tmp_path, monkeypatch):
-    monkeypatch.setattr(input_files, "STDIN", Path("/dev/zero"))
-    done = cli("generate", *TOY, "--input", "-", "--output", tmp_path / "out.jsonl", stdin=b"")
-    assert (done.code, done.out) == (2, "")
+@pytest.mark.parametrize("verb", [("generate", "--input", "-"), ("generate", "-"), ("chat",), ("sweep", "-")])
+def test_a_device_is_no_stdin(cli, tmp_path, monkeypatch, verb):
+    out = () if verb in {("generate", "-"), ("chat",)} else ("--output", tmp_path / "out.jsonl")
+    with Path("/dev/zero").open("rb") as zeros:
+        monkeypatch.setattr(input_files, "STDIN", zeros.fileno())
+        done = cli(*verb, *TOY, *out, stdin=b"")
+    assert done.code == 2
     assert "stdin cannot be read: it is a device; give a file, or a pipe" in done.err
 
 

@@ -139,7 +139,7 @@ def _look_ahead(lines: Lines, done: Done) -> None:
 def _input(source: str) -> Iterator[Lines]:
     """The lines, as bytes; raises BadFile."""
     if source == STDOUT:
-        check_stdin("stdin")
+        check_stdin()
         yield arriving(sys.stdin.buffer)
         return
     with opened_input(Path(source), f"--input {source}", "give a file of JSON lines") as file:

@@ -77,8 +77,12 @@ class Seen:
 
 def telling(groups: Mapping[Place, Sequence[Drawn]]) -> int:
     """Draws of tokens from laws that leave a choice: certain ones say nothing of how they were drawn from."""
-    laws = [each for place, of_place in groups.items() if place != AGREEMENT for each in choices(of_place)]
-    return sum(int(each.counts.sum()) for each in laws)
+    return sum(num_draws(choices(of_place)) for place, of_place in groups.items() if place != AGREEMENT)
+
+
+def num_draws(groups: Sequence[Drawn]) -> int:
+    """Of all of them."""
+    return sum(int(each.counts.sum()) for each in groups)
 
 
 def choices(groups: Sequence[Drawn]) -> list[Drawn]:

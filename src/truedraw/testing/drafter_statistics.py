@@ -24,6 +24,7 @@ from truedraw.testing.drafter_draws import (
     PROMPTS,
     Seen,
     choices,
+    num_draws,
     prompts_of,
     seen_of,
     telling,
@@ -70,15 +71,11 @@ def _draws(make: Callable[[], Drafter], vocab_size: int) -> None:
     found = seen.groups()
     _require_telling(seen, telling(found))
     places = [place for place in found if place != AGREEMENT]
-    busiest = sorted(places, key=lambda place: -_draws_of(found[place]))[:MOST_PLACES]
+    busiest = sorted(places, key=lambda place: -num_draws(found[place]))[:MOST_PLACES]
     for place in [*(found.keys() & {AGREEMENT}), *busiest]:
         chance = min(p_value(found[place]), p_value([placed(choices(found[place]))]))
         said = SAID if place == AGREEMENT else SAID_OF_A_PLACE.format(place)
-        require(chance > LEVEL / len(busiest), f"{said}: p = {chance:.2g} over {_draws_of(found[place])} draws")
-
-
-def _draws_of(groups: list[Drawn]) -> int:
-    return sum(int(each.counts.sum()) for each in groups)
+        require(chance > LEVEL / len(busiest), f"{said}: p = {chance:.2g} over {num_draws(found[place])} draws")
 
 
 def _require_telling(seen: Seen, draws: int) -> None:
