@@ -103,7 +103,7 @@ def test_a_pass_that_computed_a_prompt_is_in_no_width() -> None:
     account = Account(Experience())
     one = Round(0, (1,), (), (), (), 0, 0, seconds=1.0)
     for rows, others in ((300, []), (2, [replace(one, sample=5)]), (2, [])):
-        account.begin([Asker(0, 7, ("it",))], [{}], {})
+        account.begin({0}, [Asker(0, 7, ("it",))], [{}], {})
         account.plain(PAUSING)
         account.saw([one, *others], rows, 1 + len(others))
     assert [passes.rounds for passes in account.explanation().widths.values()] == [1]
@@ -111,7 +111,7 @@ def test_a_pass_that_computed_a_prompt_is_in_no_width() -> None:
 
 def test_what_others_decided_is_not_told() -> None:
     account = Account(Experience())
-    account.begin([Asker(0, 7, ("it",))], [{"it": Proposal.chain([1, 2])}], {"it": 0.5})
+    account.begin({0}, [Asker(0, 7, ("it",))], [{"it": Proposal.chain([1, 2])}], {"it": 0.5})
     account.drafted([Asker(0, 7, ("it",))], [Choice("it", np.array([0, 1]))], [(1.4, 0.0)])
     mine = Round(0, (1, 2, 3), (), (), (), 2, 2, seconds=1.0, source="it")
     account.saw([mine, replace(mine, sample=1, source="other")], 6, 6)
@@ -148,7 +148,7 @@ def test_what_was_told_does_not_change_afterwards() -> None:
 def test_a_drafter_that_is_asked_late_and_has_nothing_is_told_so() -> None:
     account = Account(Experience())
     asker = Asker(0, 7, ("it",))
-    account.begin([asker], [{}], {})
+    account.begin({asker.sample}, [asker], [{}], {})
     account.drafted([asker], [Choice("it", tokens=2)], [(1.1, 0.0)])
     account.saw([Round(0, (1,), (), (), (), 0, 0, draft_seconds=0.25, late_seconds=0.25, seconds=1.0)], 2, 3)
     found = account.explanation()
@@ -159,7 +159,7 @@ def test_a_drafter_that_is_asked_late_and_has_nothing_is_told_so() -> None:
 
 def test_what_drafters_took_is_told_of_whoever_was_asked() -> None:
     account = Account(Experience())
-    account.begin([Asker(0, 7, ("one", "two"))], [{"one": Proposal.chain([1])}], {"one": 0.5, "two": 0.25})
+    account.begin({0}, [Asker(0, 7, ("one", "two"))], [{"one": Proposal.chain([1])}], {"one": 0.5, "two": 0.25})
     found = account.explanation()
     assert {name: (use.asked, use.seconds) for name, use in found.drafters.items()} == {
         "one": (1, 0.5),
@@ -178,7 +178,7 @@ def test_rounds_in_which_nobody_is_asked_are_rounds() -> None:
 def test_a_speed_counts_where_it_was_weighed() -> None:
     account = Account(Experience())
     for speed in (None, 0.75, None, 1.0):
-        account.begin([Asker(0, 7, ("it",))], [{}], {})
+        account.begin({0}, [Asker(0, 7, ("it",))], [{}], {})
         account.plain(NOT_WORTH_IT, speed)
     assert account.explanation().plain[NOT_WORTH_IT].to_dict()["best_speed"] == 0.875
 
@@ -186,7 +186,7 @@ def test_a_speed_counts_where_it_was_weighed() -> None:
 def test_a_round_that_nobody_decided_for_is_not_told() -> None:
     """The decision of the one before is over with it."""
     account = Account(Experience())
-    account.begin([Asker(0, 7, ("it",))], [{}], {})
+    account.begin({0}, [Asker(0, 7, ("it",))], [{}], {})
     account.plain(NOT_WORTH_IT)
     for _ in range(3):
         account.saw([Round(0, (1,), (), (), (), 0, 0, seconds=1.0)], 1, 1)
@@ -198,7 +198,7 @@ def test_what_asking_took_for_nothing_stands_with_the_reason_and_not_with_the_pa
     for _ in range(FIRST):
         known.of("it", asker.coupled).pace.add(0.25, 1)
     account = Account(known)
-    account.begin([asker], [{"it": Proposal.chain([1])}], {"it": 0.5})
+    account.begin({asker.sample}, [asker], [{"it": Proposal.chain([1])}], {"it": 0.5})
     account.plain(NOT_WORTH_IT)
     account.saw([Round(0, (1,), (), (), (), 0, 0, draft_seconds=0.5, seconds=2.0)], 1, 1)
     found = account.explanation()
@@ -216,7 +216,7 @@ def test_it_is_told_while_the_sums_go_on() -> None:
     def go_on() -> None:
         number = min(next(names), 300)  # new ones while that is asked; all that come would make it slow
         one, other = f"a{number}", f"b{number}"
-        account.begin([Asker(0, 7, (one, other))], [{one: Proposal.chain([1]), other: Proposal.chain([1])}], {})
+        account.begin({0}, [Asker(0, 7, (one, other))], [{one: Proposal.chain([1]), other: Proposal.chain([1])}], {})
         account.weighed({one: 1.0, other: 2.0})
         account.plain(one)
         account.saw([Round(0, (1,), (), (), (), 0, 0, seconds=1.0)], 5 + number, 5 + number)

@@ -19,7 +19,7 @@ PASS, WARMING, CALL = 1.0, 30.0, 0.01  # seconds
 def rounds(account: Account, known: Experience, calls: int, seconds: float, taken: bool = False) -> None:
     """One text asks a drafter that has two tokens, and takes them or none."""
     for _ in range(calls):
-        account.begin([ASKER], [{"it": Proposal.chain([1, 2])}], {"it": seconds})
+        account.begin({ASKER.sample}, [ASKER], [{"it": Proposal.chain([1, 2])}], {"it": seconds})
         known.of("it").pace.add(seconds, 2)
         if taken:
             account.drafted([ASKER], [Choice("it")], [(1.5, 0.0)])
@@ -62,7 +62,7 @@ def test_later_calls_are_expected_to_take_what_they_take() -> None:
 
 def test_a_drafter_that_had_nothing_after_all_was_asked_in_a_plain_round() -> None:
     account = Account(Experience())
-    account.begin([ASKER], [{}], {})
+    account.begin({ASKER.sample}, [ASKER], [{}], {})
     account.drafted([ASKER], [Choice("it", tokens=2)], [(1.1, 0.0)])
     account.saw([Round(0, (1,), (), (), (), 0, 0, draft_seconds=0.25, seconds=1.25)], 1, 1)
     found = account.explanation()

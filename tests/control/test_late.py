@@ -38,7 +38,7 @@ def test_each_text_is_offered_what_its_own_drafts_are_worth():
     late = late_of(Experience())
     much, little = [(0.9, 1), (0.8, 2), (0.7, 3)], [(0.2, 1), (0.1, 2)]
     askers = [Asker(0, 3, ("it",), {"it": much}), Asker(1, 1, ("it",), {"it": little}), Asker(2, 9, ("it",))]
-    assert late.weigh(askers, never)
+    assert late.weigh(askers, never, {each.sample for each in askers})
     first, second, told_by_position = (late.offers(asker)[0].survivals for asker in askers)
     assert first == pytest.approx([0.9, 0.8, 0.7])
     assert second == pytest.approx([0.2])  # as much as it has room for
@@ -50,12 +50,12 @@ def test_a_look_waits_for_what_its_token_costs():
     for _ in range(3):
         known.of("it").pace.add(5.0, 1)
     late, asker = late_of(known), Asker(0, 3, ("it",), {})
-    late.weigh([asker], never)
+    late.weigh([asker], never, {asker.sample})
     least = BURST * 5.0 / (LOOKS * Width(known, 15).plain(1))
     known.rounds = int(0.9 * least)
-    assert late.look([asker], [{}], 1) is None
+    assert late.look([asker], [{}], 1, 1) is None
     known.rounds = 2 * int(least)
-    assert late.look([asker], [{}], 2) == (0, "it")
+    assert late.look([asker], [{}], 2, 1) == (0, "it")
 
 
 def test_a_look_at_what_hardly_loses_is_due_soon():
@@ -68,9 +68,9 @@ def test_a_look_at_what_hardly_loses_is_due_soon():
         for _ in range(3):
             known.of("it").pace.add(0.5 * known.costs.seconds(1), 1, 1)
         width.rate = lambda samples: (1.0 + beside) / width.plain(samples)
-        late.weigh([asker], never)
+        late.weigh([asker], never, {asker.sample})
         for known.rounds in range(10**4):
-            if late.look([asker], [{}], known.rounds) is not None:
+            if late.look([asker], [{}], known.rounds, 1) is not None:
                 return known.rounds
         return None
 
@@ -89,7 +89,7 @@ def test_looks_wait_over_the_ends_of_texts():
         controller, asker = PayoffController(known), Asker(0, 3, ("it",), {})
         for _ in range(30):
             choice = Choice()
-            if not controller.rest([0]):
+            if not any(controller.rest([0])):
                 controller.budget([asker])
                 (choice,) = controller.choose([asker], [{}], {})
             found += choice.tokens
@@ -102,8 +102,8 @@ def test_a_look_goes_on_for_some_rounds_and_is_over_then():
     looked = []
     for step in range(10**6, 10**6 + 3 * BURST):
         late._known.rounds = step
-        late.weigh([asker], never)
-        found = late.look([asker], [{}], step)
+        late.weigh([asker], never, {asker.sample})
+        found = late.look([asker], [{}], step, 1)
         looked.append(found is not None)
         if found is not None:
             chosen(late, [asker], [Choice("it", tokens=1)])
@@ -114,10 +114,10 @@ def test_a_look_goes_on_for_some_rounds_and_is_over_then():
 def test_a_look_that_was_broken_off_is_over():
     late, asker = late_of(Experience()), Asker(0, 3, ("it",), {})
     late._known.rounds = 10**6
-    late.weigh([asker], never)
-    assert late.look([asker], [{}], 10**6) == (0, "it")
+    late.weigh([asker], never, {asker.sample})
+    assert late.look([asker], [{}], 10**6, 1) == (0, "it")
     chosen(late, [asker], [Choice("it", tokens=1)])
-    assert late.look([asker], [{}], 10**6 + 2) is None
+    assert late.look([asker], [{}], 10**6 + 2, 1) is None
 
 
 @pytest.mark.parametrize(("rested", "counts"), [(1, True), (RESTED, True), (RESTED + 1, False), (1000, False)])
@@ -128,7 +128,7 @@ def test_the_first_call_behind_a_rest_tells_nothing_of_what_calls_take(rested, c
 
     def call(step, seconds):
         known.rounds = step
-        late.weigh([asker], never)
+        late.weigh([asker], never, {asker.sample})
         chosen(late, [asker], [Choice("it", tokens=1)])
         return late.saw([drafted(0, 1, 1, late=seconds)])
 
@@ -148,7 +148,7 @@ def test_acceptance_is_learnt_from_every_text_of_a_call():
     known = Experience()
     late = late_of(known)
     askers = [Asker(i, 3, ("it",), {}) for i in range(2)]
-    late.weigh(askers, never)
+    late.weigh(askers, never, {each.sample for each in askers})
     chosen(late, askers, [Choice("it", tokens=1)] * 2)
     late.saw([drafted(0, 1, 1), drafted(1, 1, 0)])
     other = Experience().of("it").acceptance
@@ -161,9 +161,9 @@ def test_a_text_that_waited_is_not_learnt_by_a_later_promise():
     """What was asked for before is not mixed up with what is weighed now."""
     known = Experience()
     late, asker = late_of(known), Asker(0, 3, ("it",), {})
-    late.weigh([asker], never)
+    late.weigh([asker], never, {asker.sample})
     chosen(late, [asker], [Choice("it", tokens=2)])
-    late.weigh([Asker(1, 3, (), {})], never)
+    late.weigh([Asker(1, 3, (), {})], never, {1})
     late.saw([drafted(0, 2, 2)])
     assert known.of("it").acceptance.gains().tolist() == Experience().of("it").acceptance.gains().tolist()
 
@@ -171,21 +171,21 @@ def test_a_text_that_waited_is_not_learnt_by_a_later_promise():
 def test_who_has_offered_something_is_not_asked_again():
     late, askers = late_of(Experience()), [Asker(i, 3, ("it",), {}) for i in range(2)]
     late._known.rounds = 10**6
-    late.weigh(askers, never)
-    assert late.look(askers, [{"it": NOTHING}, {}], 10**6) == (1, "it")
-    assert late.look(askers, [{"it": NOTHING}, {"it": NOTHING}], 10**6) is None
+    late.weigh(askers, never, {each.sample for each in askers})
+    assert late.look(askers, [{"it": NOTHING}, {}], 10**6, 2) == (1, "it")
+    assert late.look(askers, [{"it": NOTHING}, {"it": NOTHING}], 10**6, 2) is None
 
 
 def test_who_was_not_asked_for_want_of_room_has_not_found_nothing():
     known = Experience()
     late, asker = late_of(known), Asker(0, 3, ("it",), {})
     for _ in range(5):
-        late.weigh([asker], never)
+        late.weigh([asker], never, {asker.sample})
         chosen(late, [asker], [Choice("it", tokens=2)])
         late.saw([drafted(0, 2, 1, late=0.2)])
     before = known.of("it").pace.rates, known.of("it").acceptance.found
     for _ in range(9):
-        late.weigh([asker], never)
+        late.weigh([asker], never, {asker.sample})
         chosen(late, [asker], [Choice("it", tokens=2)])
         late.saw([drafted(0, 0, 0, late=None, cheap=0.05)])
     assert (known.of("it").pace.rates, known.of("it").acceptance.found) == before
@@ -223,11 +223,11 @@ def test_who_has_rested_hides_nothing_of_what_others_take():
         for _ in range(FIRST):
             known.of(name).pace.add(0.1, 1)
     for known.rounds in range(1, 20):
-        late.weigh(askers, never)
+        late.weigh(askers, never, {each.sample for each in askers})
         chosen(late, askers, [Choice("it", tokens=1), Choice()])
         late.saw([drafted(0, 1, 1)])
     before = {name: known.of(name).pace.rates for name in ("it", "other")}
-    late.weigh(askers, never)
+    late.weigh(askers, never, {each.sample for each in askers})
     known.rounds = 20
     chosen(late, askers, [Choice("it", tokens=1), Choice("other", tokens=1)])
     assert late.saw([drafted(0, 1, 1, late=0.2), drafted(1, 1, 1, late=0.2)])
@@ -239,7 +239,7 @@ def test_before_anything_is_known_the_first_call_counts():
     known = Experience()
     late, asker = late_of(known), Asker(0, 3, ("it",), {})
     for known.rounds in (100, 200, 300):  # never twice in a row
-        late.weigh([asker], never)
+        late.weigh([asker], never, {asker.sample})
         chosen(late, [asker], [Choice("it", tokens=1)])
         late.saw([drafted(0, 1, 1)])
     assert known.of("it").pace.is_measured
@@ -250,7 +250,7 @@ def looks(world_seconds, rounds):
     controller, found = PayoffController(), []
     controller._known.of("it").is_certain = False
     for step in range(rounds):
-        if controller.rest([0]):
+        if any(controller.rest([0])):
             tokens = 0
         else:
             controller.budget([Asker(0, 3, ("it",), {})])
@@ -286,7 +286,7 @@ def test_a_price_that_was_wrong_is_learnt_anew_from_a_few_looks():
 
     def look(start, seconds):
         for known.rounds in range(start, start + BURST):
-            late.weigh([asker], never)
+            late.weigh([asker], never, {asker.sample})
             chosen(late, [asker], [Choice("it", tokens=1)])
             late.saw([drafted(0, 1, 0, late=seconds)])
 
@@ -307,8 +307,8 @@ def test_texts_beside_one_that_drafts_have_looks_of_their_own():
     for _ in range(3):
         known.of("it").pace.add(0.1, 1, 1)
     for known.rounds in range(1, 4000):
-        assert late.weigh(askers, never)
-        found = late.look(askers, [{}, {}, {}], known.rounds)
+        assert late.weigh(askers, never, {each.sample for each in askers})
+        found = late.look(askers, [{}, {}, {}], known.rounds, 3)
         choices = [Choice("it", tokens=1), Choice(), Choice()]
         if found is not None:
             looked.add(found[0])
@@ -328,7 +328,7 @@ def test_runs_in_turns_learn_prices_all_the_same(controllers):
     for step in range(1, 12):
         for late in lates:
             known.rounds += 1
-            late.weigh([asker], never)
+            late.weigh([asker], never, {asker.sample})
             if late is lates[0]:
                 late.chosen([asker], [Choice("it", tokens=1)], step, known.rounds)
                 late.saw([drafted(0, 1, 0, late=1.0)])
@@ -338,7 +338,7 @@ def test_runs_in_turns_learn_prices_all_the_same(controllers):
 def test_what_is_read_late_is_entered_for_the_round_it_was_in():
     known = Experience()
     late, asker = late_of(known), Asker(0, 3, ("it",), {})
-    late.weigh([asker], never)
+    late.weigh([asker], never, {asker.sample})
     late.chosen([asker], [Choice("it", tokens=1)], 1, 1)
     for _ in range(9):
         known.of("it").pace.add(0.1, 1)
@@ -353,7 +353,7 @@ def test_a_look_leaves_alone_what_others_keep_fresh():
     known = Experience()
     late, askers = late_of(known), [Asker(0, 3, ("it", "other"), {})]
     for known.rounds in range(1, 100):
-        late.weigh(askers, never)
+        late.weigh(askers, never, {each.sample for each in askers})
         chosen(late, askers, [Choice("it", tokens=1)])
         known.upkeep.add(1, 1, 1.0)
     before = known.upkeep._drafting[1]._sums[0]
@@ -364,6 +364,6 @@ def test_a_look_leaves_alone_what_others_keep_fresh():
 def test_texts_that_promise_the_same_share_the_weighing():
     late, worths = late_of(Experience()), [(0.5, 1), (0.2, 2)]
     askers = [Asker(0, 9, ("it",), {"it": worths}), Asker(1, 9, ("it",), {"it": [*worths]}), Asker(2, 9, ("it",))]
-    late.weigh(askers, never)
+    late.weigh(askers, never, {each.sample for each in askers})
     first, second, third = (late._promises[place, "it"] for place in range(3))
     assert first is second is not third

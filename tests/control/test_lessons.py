@@ -28,10 +28,10 @@ def test_they_are_read_when_the_last_of_them_is_over(pause):
     controller = resting(pause)
     for number in range(pause):
         assert passes(controller) == 0
-        assert controller.rest([0]) == pause - number
+        assert controller.rest([0]) == [pause - number]
         controller.observe([done()])
     assert passes(controller) == pause
-    assert controller.rest([0]) == 0
+    assert controller.rest([0]) == [0]
 
 
 def test_who_is_asked_before_that_decides_by_all_of_them():
@@ -77,7 +77,7 @@ def test_what_is_learnt_is_what_would_have_been_at_once():
     def seconds(reads):
         controller, asker = PayoffController(), Asker(0, 7, (), {})
         for number in range(200):
-            if not controller.rest([0]):
+            if not any(controller.rest([0])):
                 controller.budget([asker])
                 controller.choose([asker], [{}], {})
                 controller._next = controller._step + 1 + number % 5

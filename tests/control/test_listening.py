@@ -37,7 +37,7 @@ def weighings(hearing: float, rounds: int = 600) -> int:
     """Rounds in which a drafter that never has anything is asked, where to hear a round takes so long."""
     controller, asked = PayoffController(), 0
     for _ in range(rounds):
-        left = controller.rest([0])
+        (left,) = controller.rest([0])
         if not left:
             asked += 1
             asker = Asker(0, 7, ("it",))

@@ -40,7 +40,7 @@ def test_what_must_come_is_the_text_s_own_and_nobody_beside_it():
 def test_nobody_rests_before_it_is_known_what_a_pass_takes():
     controller, asker = PayoffController(), Asker(0, 7, ("it",), {})
     for _ in range(4):
-        assert controller.rest([0]) == 0
+        assert controller.rest([0]) == [0]
         controller.budget([asker])
         controller.choose([asker], [{"it": NOTHING}], {"it": 1.0})
         controller.observe([Round(0, (1,), (), (), (), 0, 0, engine_seconds=1.0, seconds=1.0, pass_rows=1)])
@@ -49,7 +49,7 @@ def test_nobody_rests_before_it_is_known_what_a_pass_takes():
 def test_a_rest_leaves_no_rows_of_drafts_behind():
     controller = PayoffController()
     controller._next, controller._rows = 9, 7
-    assert controller.rest([0]) == 8
+    assert controller.rest([0]) == [8]
     assert controller._rows == 0
 
 

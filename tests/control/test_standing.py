@@ -150,7 +150,7 @@ def test_a_look_is_for_one_round(monkeypatch) -> None:
 def test_a_rest_ends_it() -> None:
     controller, _ = standing_controller()
     controller._next = controller._step + 3
-    assert controller.rest([0]) == 2
+    assert controller.rest([0]) == [2]
     assert not controller._standing._choices
 
 
@@ -220,7 +220,7 @@ def test_what_is_read_together_teaches_the_same() -> None:
     def taught(reads: bool):
         controller, asker = standing_controller()
         for number in range(60):
-            if not controller.rest([0]):
+            if not any(controller.rest([0])):
                 controller.budget([asker])
                 (choice,) = controller.choose([asker], [{}], {})
                 rows, source = choice.tokens, choice.source

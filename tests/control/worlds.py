@@ -74,8 +74,12 @@ class World:
 
     def _round(self, controller: Controller, step: int, rng: np.random.Generator) -> None:
         askers = [Asker(i, MOST, tuple(self.sources)) for i in range(self.samples)]
-        rests = isinstance(controller, Rests) and controller.rest([asker.sample for asker in askers])
-        wishes: Sequence[Mapping[str, int]] = [{} for _ in askers] if rests else controller.budget(askers)
+        numbers = [asker.sample for asker in askers]
+        rests = controller.rest(numbers) if isinstance(controller, Rests) else [0] * len(askers)
+        awake = [place for place, rounds in enumerate(rests) if not rounds]
+        wishes: list[Mapping[str, int]] = [{} for _ in askers]
+        for place, wish in zip(awake, controller.budget([askers[i] for i in awake]) if awake else (), strict=True):
+            wishes[place] = wish
         offers = [
             {name: self.sources[name].offer(rng, n, self.still.get((name, i))) for name, n in wish.items()}
             for i, wish in enumerate(wishes)
@@ -84,7 +88,10 @@ class World:
         for offer in offers:
             for name, proposal in offer.items():
                 spent[name] += self.sources[name].seconds * len(proposal)
-        choices = [Choice() for _ in askers] if rests else controller.choose(askers, offers, spent)
+        choices = [Choice() for _ in askers]
+        made_for = [askers[i] for i in awake], [offers[i] for i in awake]
+        for place, choice in zip(awake, controller.choose(*made_for, spent) if awake else (), strict=True):
+            choices[place] = choice
         drafts: list[tuple[str, Proposal, float | None, float]] = []
         for offer, choice in zip(offers, choices, strict=True):
             made = offer.get(choice.source, NOTHING)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from truedraw.draft.several import SeveralDrafters, SeveralStates, Source
+from truedraw.errors import BadInput
 from truedraw.generate import guesses
 from truedraw.generate.guarded_drafter import GuardedDrafter, GuardedState
 from truedraw.generate.guess import MOST_TOLD
@@ -78,9 +79,16 @@ def clock(monkeypatch):
 
 def test_what_must_come_comes_while_the_controller_rests():
     one = sample(Gives(), forced=(4, 5))
-    controller = type("Rests", (), {"rest": lambda self, samples: 3})()
+    controller = type("Rests", (), {"rest": lambda self, samples: [3]})()
     guess(controller, schedule(), Turn([one]))
     assert (one.proposal.tokens.tolist(), one.forced, one.rest) == ([4, 5], 2, 3)
+
+
+@pytest.mark.parametrize("rests", [3, [], [0, 0], None])
+def test_a_controller_names_the_rounds_of_each(rests):
+    controller = type("Rests", (), {"rest": lambda self, samples: rests})()
+    with pytest.raises(BadInput, match=r"rest\(\) gave .* for 1 samples; give the rounds of each"):
+        guess(controller, schedule(), Turn([sample(Gives())]))
 
 
 @pytest.mark.parametrize(("room", "left"), [(9, 6), (3, 0)])

@@ -130,14 +130,14 @@ class Resting:
     def __init__(self) -> None:
         self.left, self.plan, self.asked, self.rested = 0, list(RESTS), 0, 0
 
-    def rest(self, samples) -> int:
+    def rest(self, samples) -> list[int]:
         if not self.left:
             self.plan = self.plan[1:] + self.plan[:1]
             self.left = self.plan[0]
             if not self.left:
-                return 0
+                return [0 for _ in samples]
         self.left, self.rested = self.left - 1, self.rested + 1
-        return self.left + 1
+        return [self.left + 1 for _ in samples]
 
     def budget(self, askers):
         self.asked += 1
@@ -195,8 +195,8 @@ def test_a_controller_is_not_asked_for_nobody(monkeypatch) -> None:
 
 
 def test_nobody_is_asked_where_nothing_is_ever_to_be_drafted() -> None:
-    assert FixedController(0).rest([0, 1]) > 0
-    assert FixedController(1).rest([0, 1]) == 0
+    assert all(FixedController(0).rest([0, 1]))
+    assert not any(FixedController(1).rest([0, 1]))
 
     parts = Parts(NgramDrafter(), None, controller=FixedController(0))  # no verifier: an asker needs one
     sample = Sample(

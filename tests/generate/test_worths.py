@@ -83,7 +83,7 @@ FAULTS = {
 def test_a_drafter_that_fails_to_tell_ends_drafting_and_not_the_text(monkeypatch, fault, shared) -> None:
     monkeypatch.setitem(BUILT_IN["drafters"], "boasts", f"{__name__}:Boasts")
     monkeypatch.setattr(Boasts, "says", staticmethod(FAULTS[fault]))
-    monkeypatch.setattr("truedraw.control.payoff.CHEAP", 0.0)  # nobody asks what certain drafts are worth
+    monkeypatch.setattr("truedraw.control.experience.CHEAP", 0.0)  # nobody asks what certain drafts are worth
     settings = {"speculative": {"method": "boasts"}, "seed": 3, "max_tokens": 20, "ignore_eos": True}
     with load("tabular") as toy:
         plain = toy.generate("the cat sat", **{**settings, "speculative": False})

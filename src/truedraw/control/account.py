@@ -59,11 +59,12 @@ class Account:
         return found
 
     def begin(
-        self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]
-    ) -> None:
-        """Who was asked, and what came of it."""
+        self, samples: Collection[int], askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]],
+        seconds: Mapping[str, float],
+    ) -> None:  # fmt: skip
+        """Whose round it is, who was asked, and what came of it."""
         self._sums.rounds += 1
-        self._now = Now({asker.sample for asker in askers})
+        self._now = Now(samples)
         for asker, offer in zip(askers, offers, strict=True):
             for source, proposal in offer.items():
                 self._offered(source, len(proposal))

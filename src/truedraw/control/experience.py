@@ -13,10 +13,11 @@ from truedraw.control.costs import PassCosts
 from truedraw.control.opinion import Opinion
 from truedraw.control.slope import Slope
 from truedraw.control.upkeep import Upkeep
-from truedraw.protocol import DraftCost
+from truedraw.protocol import Asker, DraftCost, Proposal
 
 MOST_RECORDS = 256  # drafters with settings that are told apart; the oldest goes first
 NODE = 0.15  # of what a further level of a tree takes, that each further token of it takes beside
+CHEAP = 0.05  # of a pass, a call for one text
 Kind = tuple[str, bool]
 """A drafter by its name in a job, and whether a coupled rule judges what it drafts."""
 NOTHING_KEPT: Mapping[Kind, DraftCost] = MappingProxyType({})
@@ -155,6 +156,21 @@ class Experience:
     def records(self) -> Mapping[Kind, Record]:
         """Of the drafters that somebody has asked about."""
         return MappingProxyType(self._records)
+
+    def is_cheap(self, record: Record) -> bool:
+        """Whether a drafter's offers are made to be weighed."""
+        return record.is_certain and record.pace.call < CHEAP * self.costs.seconds(1)
+
+    def timed(
+        self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]
+    ) -> None:
+        """What each drafter took for its offers, by its name in these jobs."""
+        for source, took in seconds.items():
+            made = [(asker.coupled, len(offer[source])) for asker, offer in zip(askers, offers, strict=True)
+                    if source in offer]  # fmt: skip
+            for coupled in {kind for kind, _ in made}:
+                drafted = sum(tokens for _, tokens in made) / len(made)
+                self.of(source, coupled).pace.add(took / len(made), drafted)
 
     def of(self, source: str, coupled: bool = False) -> Record:
         """What is known about a drafter, by its name in a job, under a coupled rule or another."""

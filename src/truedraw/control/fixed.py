@@ -16,9 +16,9 @@ class FixedController:
 
     num_speculative_tokens: int
 
-    def rest(self, samples: Sequence[int]) -> int:
+    def rest(self, samples: Sequence[int]) -> list[int]:
         """protocol.Rests: where the number is 0, this round and the next, and so on; it saves the asking."""
-        return 0 if self.num_speculative_tokens else 2
+        return [0 if self.num_speculative_tokens else 2] * len(samples)
 
     def budget(self, askers: Sequence[Asker]) -> list[dict[str, int]]:
         """The number, or less where the text has less room left."""

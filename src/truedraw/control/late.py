@@ -38,16 +38,18 @@ class Late:
         self._fresh: set[Kind] = set()  # of those who draft in this round, whoever has rested
         self._look: tuple[Kind, int, int, int] | None = None  # under way: at whom, for which text, when, rounds left
 
-    def weigh(self, askers: Sequence[Asker], is_cheap: Callable[[Record], bool]) -> bool:
-        """What each source would bring that is not cheap; whether any is worth its price."""
+    def weigh(self, askers: Sequence[Asker], is_cheap: Callable[[Record], bool], present: Set[int]) -> bool:
+        """What sources that are not cheap would bring to these of all texts; whether any is worth its price."""
         self._asked, self._fresh = {}, set()
         kinds = dict.fromkeys((source, asker.coupled) for asker in askers for source in asker.sources)
         self._kinds = [kind for kind in kinds if not is_cheap(self._known.of(*kind))]
         self._promises = {
             (asker.sample, kind[0]): promise for kind in self._kinds for asker, promise in self._of(kind, askers)
         }
-        self._since = {each: self._since.get(each, self._known.rounds) for each in self._promises}
-        rate = self._width.rate(len(askers))
+        self._since = {each: at for each, at in self._since.items() if each[0] in present}
+        for each in self._promises:
+            self._since.setdefault(each, self._known.rounds)
+        rate = self._width.rate(len(present))
         self._worths = {each: promise.net(rate) for each, promise in self._promises.items()}
         return any(self._worths.values())
 
@@ -68,7 +70,7 @@ class Late:
         return [Offer(source, worth[: asker.room], False) for source, worth in found if worth]
 
     def look(
-        self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], step: int
+        self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], step: int, samples: int
     ) -> tuple[int, str] | None:
         """A text, by its place, and a source that is to draft a token for it, to see whether it pays by now.
 
@@ -81,24 +83,24 @@ class Late:
             able.sort(key=lambda place: -self._promises[askers[place].sample, kind[0]].gain(1))
             for place in able:
                 goes_on = last is not None and last[:3] == (kind, askers[place].sample, step - 1)
-                if goes_on or self._is_due(kind, askers, place):
+                if goes_on or self._is_due(kind, askers[place].sample, samples):
                     left = last[3] if goes_on and last is not None else BURST
                     self._look = (kind, askers[place].sample, step, left - 1) if left > 1 else None
                     return place, kind[0]
         return None
 
     @property
-    def is_looking(self) -> bool:
-        """Whether a look goes on in the next round."""
-        return self._look is not None
+    def looked_at(self) -> int | None:
+        """The text at which a look goes on in the next round."""
+        return None if self._look is None else self._look[1]
 
-    def _is_due(self, kind: Kind, askers: Sequence[Asker], place: int) -> bool:
+    def _is_due(self, kind: Kind, text: int, samples: int) -> bool:
         """By what a look is thought to lose, and the rounds since it drafted for anybody: texts may be short.
 
         Where it drafts for others a text has looks of its own, as often as one that is alone.
         """
-        rounds, each = self._known.rounds, (askers[place].sample, kind[0])
-        samples, rests, waits = len(askers), min(self._rest_of(kind, rounds), rounds), rounds - self._since[each]
+        rounds, each = self._known.rounds, (text, kind[0])
+        rests, waits = min(self._rest_of(kind, rounds), rounds), rounds - self._since[each]
         if max(rests, waits) < LOOK_EVERY:
             return False
         lost = self._lost(samples, self._promises[each])

@@ -92,7 +92,7 @@ class Lessons:
     def _stood(self, stood: Stood) -> None:
         """Enter what was decided in that round."""
         askers, choices = stood.askers, stood.choices
-        self._account.begin(askers, [{} for _ in askers], {})
+        self._account.begin({asker.sample for asker in askers}, askers, [{} for _ in askers], {})
         late = self._late.chosen(askers, choices, stood.step, stood.at)
         self._account.drafted(askers, choices, [late.get(place, (0.0, 0.0)) for place in range(len(askers))])
 

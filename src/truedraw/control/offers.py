@@ -57,6 +57,10 @@ class Pile:
         """Tokens that m rows are worth."""
         return float(self.worth[min(m, len(self._nodes))])
 
+    def of_all(self, m: int, share: float) -> float:
+        """Tokens that m rows of all texts would be worth, were these, such a share of them, offered what all are."""
+        return float(np.interp(m * share, np.arange(len(self.worth)), self.worth)) / share
+
     def worths(self, m: int) -> list[float]:
         """[texts] tokens that the best m are worth to each."""
         found = [0.0] * len(self._offers)

@@ -12,26 +12,27 @@ are asked seldom.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from time import perf_counter
 
 from truedraw.control.account import MEASURING, NO_ROOM, NOT_WORTH_IT, NOTHING_OFFERED, PAUSING, Account
 from truedraw.control.average import Average, warmed
-from truedraw.control.experience import Experience, Record
+from truedraw.control.experience import Experience
 from truedraw.control.late import Late
 from truedraw.control.lessons import Lessons, Seen, Stood
 from truedraw.control.listening import Listening
 from truedraw.control.offers import Offer, Pile
 from truedraw.control.standing import Standing
 from truedraw.control.texts import Texts
+from truedraw.control.watch import Watch
 from truedraw.control.width import Width
 from truedraw.control.yardstick import Yardstick
 from truedraw.protocol import Asker, Choice, Proposal, Round
 
 SHORTEST, LONGEST = 7, 15  # tokens that a text is offered: a pass of 8 or 16 rows, where it is alone
-CHEAP = 0.05  # of a pass, a call for one text: cheap drafts are made to be weighed
 IDLE = 0.0025  # of the time, that asking drafters, or their listening, may take where nothing is drafted
 LONGEST_PAUSE = 64  # rounds
+UNASKED = 2  # rounds that a text rests, as far as is known, where others are asked in its place
 DOZING = 3  # rounds from one asking to the next, of which one is heard later: so it is seen what that saves
 
 
@@ -53,8 +54,9 @@ class PayoffController:
         self._rows = 0  # of drafts in the present pass
         self._yardstick = Yardstick(self._costs)
         self._present: Set[int] = frozenset()  # texts of this round
+        self._here: Sequence[int] = ()  # those of the next call of `budget`, and others that are not asked
         self._late = Late(self._known, self._width)
-        self._standing = Standing()
+        self._standing, self._watch = Standing(), Watch()
         self._stood: Stood | None = None  # in this round
         self._lessons = Lessons(self._known, self._account, self._texts, self._late, self._listening)
 
@@ -67,7 +69,7 @@ class PayoffController:
     def budget(self, askers: Sequence[Asker]) -> list[dict[str, int]]:
         """All that cheap drafters can offer; one token of those whose cost is not known yet."""
         self._begin()
-        self._present = {asker.sample for asker in askers}
+        self._present, self._here = {*self._here, *(asker.sample for asker in askers)}, ()
         if (standing := self._standing.at(self._step, askers)) is not None:
             self._stood, self._next = Stood(self._step, self._known.rounds, askers, standing), self._step + 1
             return [{} for _ in askers]
@@ -76,15 +78,22 @@ class PayoffController:
         self._length = min(LONGEST, max(SHORTEST, 2 * self._width.rows // len(askers) + 1))
         return [self._wanted(asker) for asker in askers]
 
-    def rest(self, samples: Sequence[int]) -> int:
-        """protocol.Rests: until offers are weighed again."""
-        left = self._next - self._step - 1
-        if left <= 0:
-            return 0
-        self._begin()
-        self._present, self._rows, self._left = set(samples), 0, left
-        self._standing.drop()
-        return left
+    def rest(self, samples: Sequence[int]) -> list[int]:
+        """protocol.Rests: until offers are weighed again, and longer for those whom others stand for then."""
+        left = max(0, self._next - self._step - 1)
+        asked = self._asked(samples) if left <= 1 else ()
+        if left > 0:
+            self._begin()
+            self._present, self._rows, self._left = set(samples), 0, left
+            self._standing.drop()
+        else:
+            self._here = samples
+        return [left if left > 1 or sample in asked else UNASKED for sample in samples]
+
+    def _asked(self, samples: Sequence[int]) -> Collection[int]:
+        """In the next round in which anybody is."""
+        is_idle = self._costs.is_known and not self._width.rows and not self._standing.lasts(self._step + 1)
+        return self._watch.among(samples, self._width.gain, self._late.looked_at) if is_idle else samples
 
     def _begin(self) -> None:
         """A round."""
@@ -97,40 +106,44 @@ class PayoffController:
         """The best offer of each text, as much of it as there are rows for."""
         if self._stood is not None:
             return list(self._stood.choices)
-        start = perf_counter()
-        self._account.begin(askers, offers, seconds)
+        start, share = perf_counter(), self._watch.share(askers, self._present)
+        self._account.begin(self._present, askers, offers, seconds)
         if any(offers):
-            self._asking = warmed(self._asking, sum(seconds.values()))
-            self._timed(askers, offers, seconds)
-        choices = self._weighed(askers, offers)
+            self._asking = warmed(self._asking, sum(seconds.values()) / share)
+            self._known.timed(askers, offers, seconds)
+        choices = self._weighed(askers, offers, share)
         self._weighing = warmed(self._weighing, sum(seconds.values()) + perf_counter() - start)
-        self._next = self._step + self._rest(len(askers))
+        self._next = self._step + self._rest(len(self._present))
         return choices
 
-    def _weighed(self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]]) -> list[Choice]:
-        samples = len(askers)
-        is_promising = self._late.weigh(askers, self._is_cheap)
-        look = self._late.look(askers, offers, self._step)
+    def _weighed(self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], share: float) -> list[Choice]:
+        samples = len(self._present)
+        is_promising = self._late.weigh(askers, self._known.is_cheap, self._present)
+        look = self._late.look(askers, offers, self._step, samples)
         if not any(offers) and not is_promising and look is None:
             can = any(asker.room and asker.sources for asker in askers)
             return self._plainly(askers, PAUSING if can else NO_ROOM)
         pile = Pile([self._best(asker, offer) for asker, offer in zip(askers, offers, strict=True)])
-        self._width.add(pile, samples, self._step - self._weighed_at)
-        self._weighed_at = self._step
-        if self._yardstick.is_due(*self._width.filled(samples), self._width):
-            return self._plainly(askers, MEASURING)
-        self._width.settle(samples, self._asking.value / self._standing.span if any(offers) else 0.0)
-        self._rows = self._width.now(pile, samples)
+        offering = self._asking.value / self._standing.span if any(offers) else 0.0
+        if share < 1.0:
+            self._rows, self._watch.is_alarmed = 0, self._width.glance(pile, samples, share, offering) > 1.0
+        else:
+            self._width.add(pile, samples, self._step - self._weighed_at)
+            self._weighed_at = self._step
+            if self._yardstick.is_due(*self._width.filled(samples), self._width):
+                return self._plainly(askers, MEASURING)
+            self._width.settle(samples, offering)
+            self._rows = self._width.now(pile, samples)
         choices = pile.taken(self._rows)
         if look is not None:
             choices[look[0]] = Choice(look[1], tokens=1)
-        else:
+        elif share == 1.0:
             self._standing.keep(self._step, askers, offers, choices)
         return self._noted(askers, pile, choices)
 
     def _rest(self, samples: int) -> int:
         """Rounds to the next one in which drafters are asked, and what they bring is weighed."""
-        if self._late.is_looking:
+        if self._late.looked_at is not None or self._watch.is_alarmed:
             return 1
         idle = max(self._weighing.value, self._listening.seconds) / (IDLE * self._width.plain(samples))
         is_busy = self._width.rows > 0 or not self._costs.is_known
@@ -173,22 +186,9 @@ class PayoffController:
             record = self._known.of(source, asker.coupled)
             if not record.pace.is_known and record.is_certain:
                 wanted[source] = min(asker.room, 1)
-            elif self._is_cheap(record):
+            elif self._known.is_cheap(record):
                 wanted[source] = min(asker.room, self._length)
         return {source: tokens for source, tokens in wanted.items() if tokens}
-
-    def _is_cheap(self, record: Record) -> bool:
-        return record.is_certain and record.pace.call < CHEAP * self._costs.seconds(1)
-
-    def _timed(
-        self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]
-    ) -> None:
-        for source, took in seconds.items():
-            made = [(asker.coupled, len(offer[source])) for asker, offer in zip(askers, offers, strict=True)
-                    if source in offer]  # fmt: skip
-            for coupled in {kind for kind, _ in made}:
-                drafted = sum(tokens for _, tokens in made) / len(made)
-                self._known.of(source, coupled).pace.add(took / len(made), drafted)
 
     def _best(self, asker: Asker, made: Mapping[str, Proposal]) -> Offer | None:
         """The offer that is worth most to a text."""

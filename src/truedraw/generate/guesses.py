@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from truedraw.draft.joining import join, widest
-from truedraw.errors import BadProposal
+from truedraw.errors import BadInput, BadProposal
 from truedraw.generate.certain import Tokens, forced_tokens
 from truedraw.generate.guess import Guess, Order, begun, room_of
 from truedraw.generate.sample import Sample, Schedule, Turn
 from truedraw.protocol import NOTHING, Choice, Controller, Drafter, Work
+from truedraw.sampling.values import shown
 from truedraw.sampling.working_time import working_seconds
 
 
@@ -22,9 +23,8 @@ def guess(controller: Controller, schedule: Schedule, turn: Turn) -> float:
     fresh = [sample for sample in turn.samples if sample.proposal is None]
     certain = must_come(fresh)
     for judge, group in grouped(fresh, controller):
-        if rests(judge, group, certain):
-            continue
-        if guesses := list(begun(schedule, group, certain)):
+        asked = awake(judge, group, certain)
+        if guesses := list(begun(schedule, asked, certain)):
             Guessing(judge, schedule, guesses).run()
     turn.samples = [sample for sample in turn.samples if sample.proposal is not None]
     return sum(sample.draft_seconds for sample in fresh if sample.proposal is not None)
@@ -49,16 +49,26 @@ def must_come(samples: Sequence[Sample]) -> dict[Sample, Tokens]:
     return dict(zip(samples, found, strict=True))
 
 
-def rests(controller: Controller, samples: Sequence[Sample], certain: Mapping[Sample, Tokens]) -> bool:
-    """Whether nobody is to be asked in this round: then what must come is all that is proposed."""
+def awake(controller: Controller, samples: Sequence[Sample], certain: Mapping[Sample, Tokens]) -> Sequence[Sample]:
+    """Those who are to be asked in this round; of the others what must come is all that is proposed."""
     rest = getattr(controller, "rest", None)  # protocol.Rests: an instance check takes longer
-    rounds = 0 if rest is None else rest([sample.number for sample in samples])
-    for sample in samples:
-        sample.rest = rounds
-        if rounds:
+    rounds = [0] * len(samples) if rest is None else rest([sample.number for sample in samples])
+    check_rests(rounds, samples)
+    for sample, rests in zip(samples, rounds, strict=True):
+        sample.rest = rests
+        if rests:
             sample.proposal, sample.forced = join(certain[sample], NOTHING), len(certain[sample])
             sample.source, sample.draft_seconds, sample.late_seconds = "", 0.0, None
-    return rounds > 0
+    return [sample for sample in samples if not sample.rest]
+
+
+def check_rests(rounds: Sequence[int], samples: Sequence[Sample]) -> None:
+    """Raises BadInput unless a controller has named the rounds of each."""
+    if not isinstance(rounds, Sequence) or len(rounds) != len(samples):
+        raise BadInput(
+            f"a controller's rest() gave {shown(rounds)} for {len(samples)} samples; give the rounds of each, 0 "
+            "for one that is asked (protocol.Rests)"
+        )
 
 
 class Guessing:

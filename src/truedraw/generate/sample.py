@@ -47,7 +47,7 @@ class Sample:
     source: str = ""  # which of the drafters made the rest of it
     draft_seconds: float = 0.0  # its share of the time that took, until a round tells it
     late_seconds: float | None = None  # see Round
-    rest: int = 0  # rounds, the present one included, before any of its drafters is asked
+    rest: int = 0  # rounds, the present one included, before any of its drafters is thought to be asked
     finish_reason: str | None = None
 
     def drop_drafts(self) -> bool:

@@ -85,12 +85,12 @@ class Controller(Protocol):
 
 @runtime_checkable
 class Rests(Protocol):
-    """A controller that knows beforehand when it is not going to ask anybody. Optional; it saves the asking."""
+    """A controller that knows beforehand whom it is not going to ask. Optional; it saves the asking."""
 
-    def rest(self, samples: Seq[int]) -> int:
-        """Rounds, beginning with the present one of these samples, in which nothing is drafted for anybody.
+    def rest(self, samples: Seq[int]) -> Seq[int]:
+        """For each of these samples the rounds, beginning with the present one, in which nothing is drafted for it.
 
-        0: none, and the round goes on with `budget`. Else it is called in the place of `budget` and `choose`, in each
-        of these rounds, and `observe` follows.
+        It is called first in every round. The round goes on with `budget` and `choose` for those who have 0, if there
+        are any, and `observe` follows. Rounds behind the present one are a guess, by which drafters listen or doze.
         """
         ...
