@@ -8,6 +8,7 @@ from typing import Protocol
 
 from truedraw.errors import BadParameter
 from truedraw.models import Checkpoint
+from truedraw.silent_openvino import openvino
 
 PEERS = {
     "openvino-genai": "truedraw.bench.peers.genai:ContinuousBatching",
@@ -28,6 +29,7 @@ def peer(name: str) -> Callable[[Checkpoint], Peer]:
     if name not in PEERS:
         raise BadParameter("peers", f"got {name!r}; choose among {', '.join(PEERS)}")
     module, _, attribute = PEERS[name].partition(":")
+    openvino()  # before a peer imports it in its own way
     try:
         found: Callable[[Checkpoint], Peer] = getattr(import_module(module), attribute)
     except ImportError as error:

@@ -17,6 +17,7 @@ from truedraw.engine.constants.matrix import Matrix
 from truedraw.engine.constants.rounding import quantise
 from truedraw.errors import UnsupportedModel
 from truedraw.protocol import ModelConfig, Weights
+from truedraw.silent_openvino import openvino, operations
 
 Node = Any
 EMBEDDING, HEAD = "model.embed_tokens", "lm_head"
@@ -25,7 +26,7 @@ UNSEEN = -1e9  # added to the score of a key that a query must not see
 
 def write_ir(folder: Path, config: ModelConfig, weights: Weights, *, int8: bool = True) -> Path:
     """Write openvino_model.xml, .bin and config.json into a new folder; raises UnsupportedModel outside llama."""
-    import openvino as ov
+    ov = openvino()
 
     if config.architecture != "llama":
         raise UnsupportedModel(f"only llama models can be exported, not {config.architecture}")
@@ -62,8 +63,8 @@ class Exporter:
 
     def model(self) -> Any:
         """The openvino.Model; its output is logits [batch, length, vocab]."""
-        import openvino as ov
-        from openvino import opset13 as op
+        ov = openvino()
+        op = operations()
 
         x = op.gather(self._matrix(EMBEDDING), self._ids, _axis())
         for layer in range(self._config.num_layers):
@@ -76,7 +77,7 @@ class Exporter:
         return ov.Model([op.result(logits)], self._sinks, inputs, "exported")
 
     def _matrix(self, name: str) -> Node:
-        from openvino import opset13 as op
+        op = operations()
 
         values = self._weights.dense(name + ".weight")
         if not self._int8:
@@ -85,12 +86,12 @@ class Exporter:
         return op.multiply(op.convert(op.constant(matrix.values), "f32"), op.constant(matrix.scales))
 
     def _linear(self, x: Node, name: str) -> Node:
-        from openvino import opset13 as op
+        op = operations()
 
         return op.matmul(x, self._matrix(name), False, True)
 
     def _norm(self, x: Node, name: str) -> Node:
-        from openvino import opset13 as op
+        op = operations()
 
         mean = op.reduce_mean(op.power(x, _number(2)), _integers(-1), True)
         root = op.sqrt(op.add(mean, _number(self._config.rms_norm_eps)))
@@ -99,13 +100,13 @@ class Exporter:
 
     def _heads(self, x: Node) -> Node:
         """[batch, heads, length, head_dim]."""
-        from openvino import opset13 as op
+        op = operations()
 
         shaped = op.reshape(x, _integers(0, 0, -1, self._config.head_dim), True)
         return op.transpose(shaped, _integers(0, 2, 1, 3))
 
     def _rotated(self, x: Node) -> Node:
-        from openvino import opset13 as op
+        op = operations()
 
         half = self._config.head_dim // 2
         frequencies = self._config.rope_theta ** (-np.arange(half, dtype=np.float32) / half)
@@ -117,8 +118,8 @@ class Exporter:
 
     def _remembered(self, fresh: Node, name: str) -> Node:
         """Old keys or values with the new ones behind them."""
-        import openvino as ov
-        from openvino import opset13 as op
+        ov = openvino()
+        op = operations()
         from openvino.op.util import Variable, VariableInfo
 
         heads, size = self._config.num_kv_heads, self._config.head_dim
@@ -135,7 +136,7 @@ class Exporter:
 
     def _repeated(self, x: Node) -> Node:
         """Every key or value head for each query head of its group."""
-        from openvino import opset13 as op
+        op = operations()
 
         config = self._config
         groups = config.num_heads // config.num_kv_heads
@@ -148,7 +149,7 @@ class Exporter:
         return op.reshape(wide, _integers(0, config.num_heads, -1, config.head_dim), True)
 
     def _attention(self, x: Node, prefix: str) -> Node:
-        from openvino import opset13 as op
+        op = operations()
 
         q, k, v = (self._heads(self._linear(x, f"{prefix}{part}_proj")) for part in "qkv")
         k = self._remembered(self._rotated(k), prefix + "key")
@@ -162,7 +163,7 @@ class Exporter:
 
     def _causal(self, k: Node) -> Node:
         """[batch, 1, queries, keys]: 0 where a query sees a key, far below zero elsewhere."""
-        from openvino import opset13 as op
+        op = operations()
 
         length = op.gather(op.shape_of(k), op.constant(np.int64(2)), _axis())
         keys = op.range(op.constant(np.int64(0)), length, op.constant(np.int64(1)), "i64")
@@ -171,14 +172,14 @@ class Exporter:
         return op.select(op.logical_or(later, hidden), _number(UNSEEN), _number(0))
 
     def _feed_forward(self, x: Node, prefix: str) -> Node:
-        from openvino import opset13 as op
+        op = operations()
 
         gate = op.swish(self._linear(x, prefix + "gate_proj"))
         return self._linear(op.multiply(gate, self._linear(x, prefix + "up_proj")), prefix + "down_proj")
 
 
 def _input(name: str, shape: list[int], dtype: Any) -> Node:
-    from openvino import opset13 as op
+    op = operations()
 
     node = op.parameter(shape, dtype, name=name)
     node.output(0).get_tensor().set_names({name})
@@ -186,18 +187,18 @@ def _input(name: str, shape: list[int], dtype: Any) -> Node:
 
 
 def _integers(*values: int) -> Node:
-    from openvino import opset13 as op
+    op = operations()
 
     return op.constant(np.array(values, np.int64))
 
 
 def _axis() -> Node:
-    from openvino import opset13 as op
+    op = operations()
 
     return op.constant(np.int64(0))
 
 
 def _number(value: float) -> Node:
-    from openvino import opset13 as op
+    op = operations()
 
     return op.constant(np.float32(value))

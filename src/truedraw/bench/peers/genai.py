@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-import openvino as ov
 import openvino_genai
 import openvino_tokenizers
 from transformers import PreTrainedTokenizerFast
@@ -16,6 +15,7 @@ from transformers import PreTrainedTokenizerFast
 from truedraw.bench.peers.exported import write_ir
 from truedraw.errors import BadParameter
 from truedraw.models import Checkpoint
+from truedraw.silent_openvino import openvino
 
 CACHE_GIB = 2
 MOST_ROWS = 512  # in one of its passes
@@ -39,7 +39,7 @@ class ContinuousBatching:
         wanted: Any = openvino_genai.GenerationConfig()
         wanted.do_sample, wanted.temperature, wanted.top_p = True, temperature, 1.0
         wanted.num_return_sequences, wanted.max_new_tokens, wanted.ignore_eos = n, max_tokens, True
-        prompt = ov.Tensor(np.array([list(tokens)], np.int64))
+        prompt = openvino().Tensor(np.array([list(tokens)], np.int64))
         texts = self._pipeline.generate([prompt], [wanted])[0].m_generation_ids
         return sum(len(text) for text in texts)
 
@@ -50,4 +50,4 @@ def _write_tokenizer(folder: Path, checkpoint: Checkpoint) -> None:
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=plain, eos_token=end)
     both = openvino_tokenizers.convert_tokenizer(tokenizer, with_detokenizer=True)
     for part, name in zip(both, ("openvino_tokenizer.xml", "openvino_detokenizer.xml"), strict=True):
-        ov.save_model(part, folder / name)
+        openvino().save_model(part, folder / name)

@@ -24,6 +24,7 @@ from truedraw.engine.openvino.nodes import (
     stored,
 )
 from truedraw.protocol import Ints
+from truedraw.silent_openvino import openvino, operations
 
 QUERIES, KEYS, VALUES = PARTS = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
 GATES = ("mlp.gate_proj", "mlp.up_proj")
@@ -42,7 +43,7 @@ class Graphs:
 
     def start(self) -> Any:
         """features [n, streams * width of the target] -> states [n, width]: F f of EAGLE-3."""
-        import openvino as ov
+        ov = openvino()
 
         fusion = self._names.fusion + ".weight"
         wide = self._folder.width(fusion)
@@ -55,8 +56,8 @@ class Graphs:
 
         An MTP layer is asked with `shown` [n], 1.0, or 0.0 where the token is not to be read.
         """
-        import openvino as ov
-        from openvino import opset13 as op
+        ov = openvino()
+        op = operations()
 
         states, tokens = parameter("states", [-1, self._width], np.float32), parameter("tokens", [-1], np.int64)
         asked, e = [states, tokens], looked_up(self._embedding, stored(self._embedding), tokens)
@@ -70,8 +71,8 @@ class Graphs:
 
     def after(self) -> Any:
         """mixed [n, heads * head_dim], residual [n, width] -> after [n, width], logits [n, known]."""
-        import openvino as ov
-        from openvino import opset13 as op
+        ov = openvino()
+        op = operations()
 
         heads = self._config.num_heads * self._config.head_dim
         mixed = parameter("mixed", [-1, heads], np.float32)
@@ -101,7 +102,7 @@ class Graphs:
 
     def _first(self, h: Node, e: Node) -> tuple[Node, Node]:
         """r and a of EAGLE."""
-        from openvino import opset13 as op
+        op = operations()
 
         e = self._normed(e, TEXT_NORM) if self._folder.has(TEXT_NORM) else e
         u = self._fused(op.concat([e, h], 1), 2 * self._width)
@@ -110,7 +111,7 @@ class Graphs:
 
     def _third(self, h: Node, e: Node) -> tuple[Node, Node]:
         """r and a of EAGLE-3."""
-        from openvino import opset13 as op
+        op = operations()
 
         normed = self._layer_norm(h, "hidden_norm.weight")
         read = op.concat([self._layer_norm(e, "input_layernorm.weight"), normed], 1)
@@ -118,7 +119,7 @@ class Graphs:
 
     def _mtp(self, h: Node, e: Node) -> tuple[Node, Node]:
         """r and a of an MTP layer."""
-        from openvino import opset13 as op
+        op = operations()
 
         parts = [self._layer_norm(h, "hidden_layernorm.weight"), self._layer_norm(e, "token_layernorm.weight")]
         u = self._fused(op.concat(parts, 1), 2 * self._width)
@@ -134,7 +135,7 @@ class Graphs:
 
     def _head_norm(self, x: Node, part: str) -> Node:
         """Each head normed, where the layer does that (qwen3)."""
-        from openvino import opset13 as op
+        op = operations()
 
         name, width = self._names.of(part), self._config.head_dim
         if not self._folder.has(name):
@@ -152,7 +153,7 @@ class Graphs:
         return self._product(x, [(self._names.fusion, self._width)], width)
 
     def _product(self, x: Node, parts: list[tuple[str, int]], width: int) -> Node:
-        from openvino import opset13 as op
+        op = operations()
 
         matrix = self._constants.kept(
             np.concatenate([self._constants.numbers(f"{name}.weight", (size, width)) for name, size in parts])
@@ -183,6 +184,6 @@ class Graphs:
 
 def _copied(node: Node, name: str) -> Node:
     """An output of its own: a node may be another one's input, or a part of one, and have no name then."""
-    from openvino import opset13 as op
+    op = operations()
 
     return named(op.add(node, constant(0.0, np.float32)), name)

@@ -30,6 +30,7 @@ from truedraw.engine.openvino.nodes import (
 from truedraw.engine.openvino.numerics import numerics
 from truedraw.engine.openvino.requests import Request
 from truedraw.protocol import Ints
+from truedraw.silent_openvino import openvino, operations
 
 if TYPE_CHECKING:
     from truedraw.engine.native.blocks import Blocks
@@ -79,7 +80,7 @@ class Parts:
 
     def fed(self, x: Node, names: tuple[str, str]) -> Node:
         """D (silu(G x) * (U x)) [n, width], of x [n, read]; `names` are those of (G, U) stacked and of D."""
-        from openvino import opset13 as op
+        op = operations()
 
         inner, read = self.file.rows(names[0]) // 2, x.output(0).get_partial_shape()[1].get_length()
         gate, up = split(self.times(x, names[0], (2 * inner, read)), [inner, inner])
@@ -87,7 +88,7 @@ class Parts:
 
     def gained(self, x: Node, name: str) -> Node:
         """G * x, by the columns of a gain."""
-        from openvino import opset13 as op
+        op = operations()
 
         return op.multiply(x, constant(self.file.vector(name, self.width)[None], np.float32))
 
@@ -117,7 +118,7 @@ def rows_of(matrix: Matrix, tokens: Ints | slice) -> Matrix:
 
 def copied(x: Node, name: str) -> Node:
     """A node as an output of its own, where it is an inner one as well."""
-    from openvino import opset13 as op
+    op = operations()
 
     return named(op.add(x, constant(0.0, np.float32)), name)
 
@@ -129,7 +130,7 @@ def token_ids() -> Node:
 
 def request_of(outputs: list[Node], inputs: list[Node], threads: int | None) -> Request:
     """What runs a graph of these named nodes; threads: None is every core."""
-    import openvino as ov
+    ov = openvino()
 
     model = ov.Model(outputs, inputs, "head")
     return Request(core().compile_model(model, "CPU", numerics("runtime").properties(threads)))

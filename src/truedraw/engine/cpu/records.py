@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from truedraw.engine.openvino.core import core
 from truedraw.engine.processors import processors
+from truedraw.silent_openvino import openvino
 
 if TYPE_CHECKING:
     from truedraw.engine.openvino.compiling import Options
@@ -23,7 +24,7 @@ def record_key(checkpoint: Checkpoint, options: Options) -> str:
 
 
 def _runtime() -> list[str]:
-    import openvino as ov
+    ov = openvino()
 
     machine = core()
     kinds = machine.get_property("CPU", "OPTIMIZATION_CAPABILITIES")

@@ -7,11 +7,12 @@ from typing import Any
 from truedraw.engine.paged.page_memory import Tensors
 from truedraw.engine.paged.pages import PagePool
 from truedraw.engine.paged.pools import pool_of
+from truedraw.silent_openvino import openvino
 
 
 def make_pool(compiled: Any, cache_bytes: int, prefix_cache_bytes: int = 0) -> tuple[PagePool, dict[str, Any]]:
     """The pool, and the tensors to bind, by input name, for a compiled model; raises as pool_of does."""
-    import openvino as ov
+    ov = openvino()
 
     ports = _ports(compiled)
     shapes = [tuple(dim.get_length() for dim in list(port.get_partial_shape())[1:]) for port in ports]

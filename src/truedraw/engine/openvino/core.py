@@ -12,6 +12,8 @@ import sys
 from functools import cache
 from typing import Any
 
+from truedraw.silent_openvino import openvino
+
 KEPT: list[Any] = []  # cores whose stack could not be taken back: they must not end
 
 
@@ -23,7 +25,7 @@ class SignalStack(ctypes.Structure):
 
 def core() -> Any:
     """A fresh openvino.Core, its plug-in for the CPU loaded."""
-    import openvino as ov
+    ov = openvino()
 
     before = _signal_stack()
     try:

@@ -37,6 +37,7 @@ from truedraw.engine.openvino.paging import Attention, Heads
 from truedraw.errors import UnsupportedModel
 from truedraw.models.layout import ARCHITECTURES, EMBEDDING, HEAD
 from truedraw.protocol import ModelConfig
+from truedraw.silent_openvino import openvino, operations
 
 ROW_INPUTS = ("attention_rows", "back_rows", "logit_rows")
 HIDDEN_ROWS = "hidden_rows"
@@ -95,7 +96,7 @@ class _Decoder:
         self._attention = Attention(Heads(config.num_kv_heads, config.head_dim))
 
     def model(self, hidden_layers: tuple[int, ...], hidden_text: bool, precision: str) -> Any:
-        import openvino as ov
+        ov = openvino()
 
         table = self._matrix(EMBEDDING)
         held = stored(table)
@@ -119,14 +120,14 @@ class _Decoder:
         return ov.Model(outputs, [*inputs, *self._attention.caches], "decoder")
 
     def _layer(self, x: Node, prefix: str) -> Node:
-        from openvino import opset13 as op
+        op = operations()
 
         x = op.add(x, self._attend(self._norm(x, prefix + "input_layernorm.weight"), prefix + "self_attn."))
         inner = self._norm(x, prefix + "post_attention_layernorm.weight")
         return op.add(x, self._feed_forward(inner, prefix + "mlp."))
 
     def _attend(self, x: Node, prefix: str) -> Node:
-        from openvino import opset13 as op
+        op = operations()
 
         config = self._config
         heads = {"q_proj": config.num_heads, "k_proj": config.num_kv_heads, "v_proj": config.num_kv_heads}
@@ -144,7 +145,7 @@ class _Decoder:
 
     def _rotated(self, x: Node, norm: str, heads: int) -> Node:
         """x [rows, heads * head_dim] -> the same shape, each head normed (qwen3) and rotated."""
-        from openvino import opset13 as op
+        op = operations()
 
         width = self._config.head_dim
         x = op.reshape(x, integers(-1, heads, 1, width), False)
@@ -154,7 +155,7 @@ class _Decoder:
         return op.reshape(turned, integers(-1, heads * width), False)
 
     def _feed_forward(self, x: Node, prefix: str) -> Node:
-        from openvino import opset13 as op
+        op = operations()
 
         both = self._products(x, [prefix + "gate_proj", prefix + "up_proj"])
         gate, up = split(both, [self._config.intermediate_size] * 2)
@@ -162,7 +163,7 @@ class _Decoder:
 
     def _products(self, x: Node, names: list[str]) -> Node:
         """x times several matrices, side by side; one product where their constants can be stacked."""
-        from openvino import opset13 as op
+        op = operations()
 
         weights = tuple(name + ".weight" for name in names)
         matrix = self._constants.matrix(weights)
@@ -191,7 +192,7 @@ def _stacked(parts: list[Node], precision: str) -> Node:
     For an output in a higher one the runtime computes whatever leads there in that as well, which is the sum that runs
     through all layers: other logits than without `hidden`, in twice as many steps.
     """
-    from openvino import opset13 as op
+    op = operations()
 
     whole = op.concat([op.unsqueeze(part, integers(1)) for part in parts], 1)
     return named(op.convert(whole, precision), "hidden")

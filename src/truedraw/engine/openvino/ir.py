@@ -22,9 +22,9 @@ def read_ir(checkpoint: Checkpoint) -> Any:
 
     Raises UnsupportedModel where the folder holds no decoder that can be paged.
     """
+    model = read_graph(checkpoint.path)  # with the runtime loaded
     from openvino._offline_transformations import paged_attention_transformation
 
-    model = read_graph(checkpoint.path)
     try:
         paged_attention_transformation(model, allow_qq_bias=True)
     except RuntimeError as error:

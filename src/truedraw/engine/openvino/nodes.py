@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from truedraw.engine.constants.matrix import Matrix
 from truedraw.protocol import Logits
+from truedraw.silent_openvino import openvino, operations
 
 Node = Any  # openvino.Node or one of its outputs: openvino has no usable annotations
 INNER_AXIS = 3  # of [rows, heads, 1, head_dim]; rotary fusion wants it counted from the front
@@ -16,7 +17,7 @@ INNER_AXIS = 3  # of [rows, heads, 1, head_dim]; rotary fusion wants it counted 
 
 def constant(value: Any, dtype: Any) -> Node:
     """A constant of any shape."""
-    from openvino import opset13 as op
+    op = operations()
 
     return op.constant(np.asarray(value, dtype=dtype))
 
@@ -28,7 +29,7 @@ def integers(*values: int) -> Node:
 
 def parameter(name: str, shape: list[int], dtype: Any) -> Node:
     """A named input; -1 is a size that varies."""
-    from openvino import opset13 as op
+    op = operations()
 
     node = op.parameter(shape, dtype)
     return named(node, name)
@@ -43,7 +44,7 @@ def named(node: Node, name: str) -> Node:
 
 def take_rows(x: Node, rows: Node) -> Node:
     """x[rows] along the first axis."""
-    from openvino import opset13 as op
+    op = operations()
 
     return op.gather(x, rows, constant(0, np.int64))
 
@@ -53,7 +54,7 @@ def stored(matrix: Matrix) -> Node:
 
     It shares the memory of the matrix, which must stay alive as long as the graph, as the scales do.
     """
-    import openvino as ov
+    ov = openvino()
 
     bits = {np.dtype(np.uint8): ov.Type.u4, np.dtype(np.uint16): ov.Type.bf16}
     kind = bits.get(matrix.values.dtype) or ov.Type(matrix.values.dtype)
@@ -62,7 +63,7 @@ def stored(matrix: Matrix) -> Node:
 
 def _shared(values: NDArray[Any], shape: tuple[int, ...], kind: Any) -> Node:
     """A constant in the memory of an array, which must be contiguous to be shared."""
-    import openvino as ov
+    ov = openvino()
 
     return ov.op.Constant(ov.Tensor(np.ascontiguousarray(values), ov.Shape(shape), kind))
 
@@ -76,7 +77,7 @@ def grouped_shape(matrix: Matrix) -> tuple[int, ...]:
 
 def dequantised(matrix: Matrix, held: Node) -> Node:
     """[out, in] float32 as the kernels' fusion expects it: convert, subtract the zero, scale, reshape."""
-    from openvino import opset13 as op
+    op = operations()
 
     assert matrix.least is None  # see Matrix
     if matrix.values.dtype == np.float32:
@@ -91,7 +92,7 @@ def dequantised(matrix: Matrix, held: Node) -> Node:
 
 def _zeros(matrix: Matrix) -> Node:
     """Zero points of 4 bits, one a group, as `_scales`: the fast kernels want them in the type of the codes."""
-    import openvino as ov
+    ov = openvino()
 
     zeros = ov.Tensor(ov.Type.u4, ov.Shape(_a_group(matrix)))  # owns its memory
     zeros.data[...] = matrix.zero << 4 | matrix.zero
@@ -100,7 +101,7 @@ def _zeros(matrix: Matrix) -> Node:
 
 def _scales(matrix: Matrix) -> Node:
     """Scales that broadcast against `stored`."""
-    import openvino as ov
+    ov = openvino()
 
     assert matrix.scales is not None
     return _shared(matrix.scales, _a_group(matrix), ov.Type.f32)
@@ -114,7 +115,7 @@ def _a_group(matrix: Matrix) -> tuple[int, ...]:
 
 
 def _scaled(matrix: Matrix, wide: Node, scales: Node) -> Node:
-    from openvino import opset13 as op
+    op = operations()
 
     product = op.multiply(wide, scales)
     if len(grouped_shape(matrix)) == 2:
@@ -124,7 +125,7 @@ def _scaled(matrix: Matrix, wide: Node, scales: Node) -> Node:
 
 def looked_up(matrix: Matrix, held: Node, ids: Node) -> Node:
     """Rows of the table, dequantised after the look-up, [rows, in] float32."""
-    from openvino import opset13 as op
+    op = operations()
 
     rows = take_rows(held, ids)
     wide = rows if matrix.values.dtype == np.float32 else op.convert(rows, "f32")
@@ -135,21 +136,21 @@ def looked_up(matrix: Matrix, held: Node, ids: Node) -> Node:
 
 def linear(x: Node, weight: Node) -> Node:
     """x [rows, in] times weight [out, in] transposed."""
-    from openvino import opset13 as op
+    op = operations()
 
     return op.matmul(x, weight, False, True)
 
 
 def split(x: Node, sizes: list[int]) -> list[Node]:
     """x [rows, sum(sizes)] cut into parts [rows, size]."""
-    from openvino import opset13 as op
+    op = operations()
 
     return list(op.variadic_split(x, constant(1, np.int64), integers(*sizes)).outputs())
 
 
 def rms_norm(x: Node, gain: Logits, eps: float) -> Node:
     """x / sqrt(mean(x^2) + eps) * gain over the last axis."""
-    from openvino import opset13 as op
+    op = operations()
 
     mean = op.reduce_mean(op.power(x, constant(2.0, np.float32)), integers(-1), True)
     root = op.sqrt(op.add(mean, constant(eps, np.float32)))
@@ -158,7 +159,7 @@ def rms_norm(x: Node, gain: Logits, eps: float) -> Node:
 
 def rotate(x: Node, cos: Node, sin: Node, head_dim: int) -> Node:
     """Rotary positions, halves of a head paired: x [rows, heads, 1, head_dim]; cos, sin [rows, 1, 1, head_dim]."""
-    from openvino import opset13 as op
+    op = operations()
 
     half = integers(head_dim // 2, head_dim // 2)
     halves = op.variadic_split(x, constant(INNER_AXIS, np.int64), half)

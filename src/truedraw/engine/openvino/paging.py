@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from truedraw.engine.openvino.nodes import Node, constant, parameter
+from truedraw.silent_openvino import openvino
 
 PAGED = "PagedAttentionExtension"
 SHARED: tuple[tuple[str, list[int], type], ...] = (
@@ -44,7 +45,7 @@ class Attention:
 
     def layer(self, q: Node, k: Node, v: Node) -> Node:
         """[rows, heads * head_dim] for q of that shape and k, v [rows, kv_heads * head_dim], after rotation."""
-        import openvino as ov
+        ov = openvino()
 
         number = len(self.caches) // 2
         caches = [parameter(f"{kind}_cache.{number}", [-1] * 4, ov.Type.dynamic) for kind in ("key", "value")]
@@ -71,7 +72,7 @@ class Attention:
 
 
 def _output(node: Node) -> Node:
-    import openvino as ov
+    ov = openvino()
 
     return node if isinstance(node, ov.Output) else node.output(0)
 

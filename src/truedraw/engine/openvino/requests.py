@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.silent_openvino import openvino
+
 BITS_MORE = 16  # of a float32 than of a bfloat16, which is its upper half
 
 
@@ -47,10 +49,8 @@ class Request:
 
     def _hold(self, name: str, array: NDArray[Any]) -> None:
         """Memory of this shape for an input, filled."""
-        from openvino import Tensor
-
         held = np.array(array, self._ports[name].get_element_type().to_dtype(), order="C")
-        self._request.set_tensor(name, Tensor(held, shared_memory=True))
+        self._request.set_tensor(name, openvino().Tensor(held, shared_memory=True))
         self._bound[name] = held
 
 
@@ -62,6 +62,4 @@ def widened(array: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _is_short(port: Any) -> bool:
-    from openvino import Type
-
-    return bool(port.get_element_type() == Type.bf16)
+    return bool(port.get_element_type() == openvino().Type.bf16)

@@ -12,11 +12,12 @@ from truedraw.engine.openvino.core import core
 from truedraw.errors import BadModelFile, UnsupportedModel
 from truedraw.models.openvino_ir import GRAPH
 from truedraw.protocol import Logits
+from truedraw.silent_openvino import openvino
 
 
 def read_graph(folder: Path) -> Any:
     """The graph as it is on the disk; raises BadModelFile."""
-    import openvino as ov
+    ov = openvino()
 
     try:
         return ov.Core().read_model(folder / GRAPH)  # which loads no plug-in, see core.py

@@ -21,6 +21,7 @@ from truedraw.draft.head.compiled import Parts, TargetRows, copied, flat, reques
 from truedraw.draft.head.file import Numbers
 from truedraw.engine.openvino.nodes import Node, named, parameter, split
 from truedraw.protocol import Ints, Logits
+from truedraw.silent_openvino import operations
 
 
 class HydraCell:
@@ -62,7 +63,7 @@ def _level(parts: Parts, level: int, threads: int | None) -> Any:
 
 def _moved(parts: Parts, level: int, known: tuple[Node, list[Node]]) -> Node:
     """y_k of x and the embedded tokens."""
-    from openvino import opset13 as op
+    op = operations()
 
     x, tokens = known
     u = op.concat([parts.normed(x), *tokens], 1)
@@ -71,7 +72,7 @@ def _moved(parts: Parts, level: int, known: tuple[Node, list[Node]]) -> Node:
 
 
 def _joined(nodes: list[Node], name: str) -> Node:
-    from openvino import opset13 as op
+    op = operations()
 
     return copied(op.concat(nodes, 1), name)
 

@@ -22,6 +22,7 @@ from truedraw.draft.head.file import Numbers
 from truedraw.draft.head.kinds.at_once import AtOnce
 from truedraw.engine.openvino.nodes import Node, constant, named
 from truedraw.protocol import Ints, Logits
+from truedraw.silent_openvino import operations
 
 
 class MedusaCell(AtOnce):
@@ -40,7 +41,7 @@ class MedusaCell(AtOnce):
 
 def _graph(parts: Parts, target: TargetRows, threads: int | None) -> Any:
     """features [n, width] -> logits [n, levels * known], level by level."""
-    from openvino import opset13 as op
+    op = operations()
 
     features = parts.features()
     z = parts.gained(features, "gain")
@@ -50,7 +51,7 @@ def _graph(parts: Parts, target: TargetRows, threads: int | None) -> Any:
 
 def _through(parts: Parts, level: int, z: Node) -> Node:
     """z_{k,last}."""
-    from openvino import opset13 as op
+    op = operations()
 
     block, width = 1, parts.width
     while parts.file.has(name := f"block.{level}.{block}") or block == 1:

@@ -22,6 +22,7 @@ from truedraw.draft.head.file import Numbers
 from truedraw.draft.head.kinds.at_once import AtOnce
 from truedraw.engine.openvino.nodes import Node, integers, named
 from truedraw.protocol import Ints, Logits
+from truedraw.silent_openvino import operations
 
 
 class ParallelCell(AtOnce):
@@ -43,7 +44,7 @@ def _graph(parts: Parts, threads: int | None) -> Any:
 
     They are rows of one product, so that the output rows, most of the weights, are fetched once.
     """
-    from openvino import opset13 as op
+    op = operations()
 
     features, tokens = parts.features(), token_ids()
     z = moved(parts, parts.fused(features), parts.embedded(tokens))
@@ -57,7 +58,7 @@ def _graph(parts: Parts, threads: int | None) -> Any:
 
 def moved(parts: Parts, x: Node, e: Node) -> Node:
     """x_i from x_{i-1} and n(e(t_i))."""
-    from openvino import opset13 as op
+    op = operations()
 
     fed = parts.fed(op.concat([parts.normed(x), e], 1), ("up", "down"))
     return op.add(op.add(x, parts.times(e, "token", (parts.width, parts.width))), fed)
