@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from guided import END, llguidance_step
 from truedraw.errors import BadParameter
 from truedraw.sampling.gbnf import to_lark
+from truedraw.sampling.gbnf_tails import without_tail
 from truedraw.sampling.grammar import Grammar
 
 LONGEST = 5
@@ -121,6 +123,88 @@ def test_the_language_is_that_of_any_way_to_read_it(seed: int) -> None:
         pytest.skip("no word is that short")
     gbnf = "\n".join(f"{name} ::= {body.text}" for name, body in rules.items())
     assert language(llguidance_step("grammar", gbnf)) == expected, gbnf
+
+
+def row(*parts: Expression) -> Expression:
+    return Expression(" ".join(part.text for part in parts), "sequence", parts)
+
+
+def either(*parts: Expression) -> Expression:
+    return Expression(f"({' | '.join(part.text for part in parts)})", "either", parts)
+
+
+def maybe(part: Expression) -> Expression:
+    return Expression(f"{part.text}?", "times", (part, 0, 1))
+
+
+def ended(chance: random.Random, name: str, other: str) -> Expression:
+    """What ends in the rule itself, or may, or has it elsewhere."""
+    some = [Expression(f'"{letter}"', "words", (letter,)) for letter in CHARACTERS]
+    first, second, third = (chance.choice(some) for _ in range(3))
+    itself, rule = Expression(name, "rule", (name,)), Expression(other, "rule", (other,))
+    nothing = Expression("", "words", ("",))
+    behind = [
+        itself,
+        maybe(itself),
+        either(itself),
+        maybe(either(itself)),
+        either(second, row(third, itself)),
+        maybe(either(row(second, rule), row(third, either(itself, nothing)))),
+        either(row(second, maybe(itself)), third, nothing),
+        row(itself, second),
+        row(rule, maybe(itself)),
+        nothing,
+    ]
+    return row(first, chance.choice(behind))
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_rules_that_end_in_themselves_are_their_repetitions(seed: int) -> None:
+    chance, names = random.Random(seed), ["root", "other"]
+    rules = {}
+    for name, other in zip(names, names[::-1], strict=True):
+        parts = [ended(chance, name, other) for _ in range(chance.randint(1, 3))]
+        parts.append(Expression('"b"', "words", ("b",)))
+        rules[name] = Expression(" | ".join(part.text for part in parts), "either", tuple(parts))
+    gbnf = "\n".join(f"{name} ::= {body.text}" for name, body in rules.items())
+    assert language(llguidance_step("grammar", gbnf)) == meaning(rules), gbnf
+
+
+@pytest.mark.parametrize(
+    ("body", "written"),
+    [
+        ('item | item "," list', '( item "," ) * ( item )'),
+        ('item ("," list)?', '( item "," ) * ( item )'),
+        ('item ("," (list | "x" list | "y"))?', '( item "," | item "," "x" ) * ( item "," "y" | item )'),
+        ('"(" list ")" list | "x"', '( "(" list ")" ) * ( "x" )'),
+        ("item list | ", "( item ) * ( )"),
+        ("list | item", "list | item"),
+        ("item list", "item list"),
+        ('(item list | "b")+', '( item list | "b" ) +'),
+        ('list? "x"', 'list ? "x"'),
+    ],
+)
+def test_how_a_tail_is_written(body: str, written: str) -> None:
+    marks = {"item": "name", "list": "name", "?": "times", "*": "times", "+": "times"}
+    words = [(marks.get(word, "mark"), word) for word in re.findall(r'"[^"]*"|[a-z]+|[()|?+*]', body)]
+    assert " ".join(text for _, text in without_tail("list", words)) == written
+
+
+@pytest.mark.parametrize(
+    "gbnf", ['root ::= [a-z] root | ""', "root ::= [a-z] (root | [.])?", 'root ::= a "x"\na ::= ([a-w] a)?']
+)
+def test_long_texts_are_read_by_rules_that_end_in_themselves(gbnf: str) -> None:
+    assert accepts(gbnf, "a" * 3000 + "x")
+
+
+def test_alternatives_without_number_stay_as_they_are() -> None:
+    deep = [("mark", "(")] * 3000 + [("name", "root")] + [("mark", ")")] * 3000
+    many = [word for i in range(3000) for word in (("string", str(i)), ("name", "root"), ("mark", "|"))]
+    assert without_tail("root", [("string", "a"), *deep, ("mark", "|"), ("string", "b")])[:2] == [
+        ("string", "a"),
+        ("mark", "("),
+    ]
+    assert without_tail("root", many) == many
 
 
 def accepts(gbnf: str, text: str) -> bool:

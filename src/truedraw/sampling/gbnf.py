@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import accumulate, pairwise
 
+from truedraw.sampling.gbnf_tails import Word, without_tail
+
 WORD = re.compile(
     r"""(?P<blank>[ \t\r\n]+|\#[^\r\n]*)
       | (?P<rule>[\w-]+)\s*::=
@@ -33,9 +35,6 @@ EMPTY = '""'  # Lark's empty string
 OPENING = (("mark", "("), ("mark", "|"))  # behind these an alternative begins
 CLOSING = (("mark", ")"), ("mark", "|"))  # before these it ends
 
-Word = tuple[str, str]
-"""Kind and text of a part of a rule."""
-
 
 def to_lark(gbnf: str) -> str:
     """Lark of the same language; raises ValueError that says what cannot be read."""
@@ -43,7 +42,7 @@ def to_lark(gbnf: str) -> str:
     if "root" not in rules:
         raise ValueError("it has no rule `root`, which the whole text is to match")
     names = {name: f"r{i}" for i, name in enumerate(rules)} | {"root": "start"}
-    return "".join(f"{names[name]}: {_body(words, names)}\n" for name, words in rules.items())
+    return "".join(f"{names[name]}: {_body(without_tail(name, words), names)}\n" for name, words in rules.items())
 
 
 def _rules(gbnf: str) -> dict[str, list[Word]]:
