@@ -81,7 +81,7 @@ class PayoffController:
     def rest(self, samples: Sequence[int]) -> list[int]:
         """protocol.Rests: until offers are weighed again, and longer for those whom others stand for then."""
         left = max(0, self._next - self._step - 1)
-        asked = self._asked(samples) if left <= 1 else ()
+        asked = frozenset(self._asked(samples) if left <= 1 else ())
         if left > 0:
             self._begin()
             self._present, self._rows, self._left = set(samples), 0, left

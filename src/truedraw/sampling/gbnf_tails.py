@@ -12,7 +12,7 @@ from __future__ import annotations
 Word = tuple[str, str]
 """Kind and text of a part of a rule, as gbnf.py has them."""
 OPEN, CLOSE, OR, MAYBE, OFTEN = ("mark", "("), ("mark", ")"), ("mark", "|"), ("times", "?"), ("times", "*")
-MOST = 64  # steps that it may take to bring a rule's ends to light
+MOST = 256  # steps that it may take to bring a rule's ends to light
 
 
 def without_tail(name: str, words: list[Word]) -> list[Word]:
