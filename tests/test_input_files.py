@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
 from truedraw.errors import BadFile
-from truedraw.input_files import opened, size_of
+from truedraw.input_files import opened, readable, size_of
 
 unix = pytest.mark.skipif(os.name == "nt", reason="needs devices and pipes")
 
@@ -43,6 +44,14 @@ def test_what_comes_to_an_end(tmp_path) -> None:
         assert nothing.read() == b""
     for each in (ours, theirs, read):
         os.close(each)
+
+
+def test_what_fails_while_it_is_read() -> None:
+    with (
+        pytest.raises(BadFile, match=r"^it cannot be read: Input/output error; give a file$"),
+        readable("it", "give a file"),
+    ):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
 def test_what_is_not_there(tmp_path) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from stat import S_ISBLK, S_ISCHR
@@ -18,21 +18,17 @@ STDIN = 0  # the descriptor
 def opened(path: Path, named: str = "", hint: str = "give another file") -> BinaryIO:
     """To be read as bytes. Raises BadFile as `size_of`; messages call the file `named`."""
     size_of(path, named, hint)
-    try:
+    with readable(named or str(path), hint):
         return path.open("rb")
-    except OSError as error:
-        raise unreadable(named or str(path), error, hint) from error
 
 
 def size_of(path: Path, named: str = "", hint: str = "give another file") -> int:
     """In bytes, 0 of a pipe; raises BadFile where it is not there, and for a device, of which reading may never end."""
     named = named or str(path)
-    try:
+    with readable(named, hint):
         found = path.stat()
         _refuse_device(found, partial(_is_terminal, path), named)
         return found.st_size
-    except OSError as error:
-        raise unreadable(named, error, hint) from error
 
 
 def check_stdin() -> None:
@@ -53,6 +49,10 @@ def _is_terminal(path: Path) -> bool:
         return file.isatty()
 
 
-def unreadable(named: str, error: OSError, hint: str = "give another file") -> BadFile:
-    """What to raise for it."""
-    return BadFile(f"{named} cannot be read: {error.strerror or error}; {hint}")
+@contextmanager
+def readable(named: str, hint: str = "give another file") -> Iterator[None]:
+    """Inside, nothing but reading: an error of the system there is a BadFile."""
+    try:
+        yield
+    except OSError as error:
+        raise BadFile(f"{named} cannot be read: {error.strerror or error}; {hint}") from error

@@ -19,10 +19,11 @@ def clean_environment(monkeypatch):
 
 @pytest.fixture
 def cli(capsys, monkeypatch):
-    """cli("generate", "text", stdin=b"...") -> .code, .out, .err"""
+    """cli("generate", "text", stdin=b"..." or a file of bytes) -> .code, .out, .err"""
 
     def invoke(*arguments, stdin=b""):
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        file = io.BytesIO(stdin) if isinstance(stdin, bytes) else stdin
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(file))
         code = run([str(argument) for argument in arguments])
         said = capsys.readouterr()
         return SimpleNamespace(code=code, out=said.out, err=said.err)

@@ -54,6 +54,14 @@ def test_the_end_is_something_to_be_read(pipe):
     assert ArrivingLines(read).is_ready()
 
 
+def test_an_error_is_met_by_whoever_reads(tmp_path):
+    with (tmp_path / "lines").open("wb") as file:  # for writing only
+        lines = ArrivingLines(file.fileno())
+        assert lines.is_ready()
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            next(lines)
+
+
 def test_what_can_be_read_twice_is_read_as_it_is(tmp_path):
     path = tmp_path / "lines"
     path.write_bytes(b"a\n")

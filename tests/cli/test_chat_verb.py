@@ -1,4 +1,5 @@
 import json
+from pkgutil import resolve_name
 
 import pytest
 
@@ -87,6 +88,49 @@ def test_an_answer_that_is_interrupted_is_kept_as_far_as_it_came(capsys, interru
     assert [message["content"] for message in talked.messages[1::2]] == [first, second]
 
 
+@pytest.fixture(
+    params=[
+        "truedraw.generate.model.Model.chat_prompt",
+        "truedraw.generate.model.Model.start",
+        "truedraw.generate.generation.Generation.result",
+        "truedraw.cli.conversation.Conversation.remember",
+        "truedraw.cli.turns.write",
+        "truedraw.cli.turns.statistics_line",
+        "truedraw.cli.conversation.Conversation.is_full",
+    ]
+)
+def interrupted_beside_the_answer(monkeypatch, request):
+    """ctrl-C comes at the end of the first call of a step before the answer or behind it."""
+    step, left = resolve_name(request.param), [1]
+
+    def interrupted(*arguments, **named):
+        found = step(*arguments, **named)
+        if left:
+            left.clear()
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(request.param, interrupted)
+
+
+@pytest.mark.usefixtures("interrupted_beside_the_answer")
+def test_ctrl_c_before_an_answer_or_behind_it_drops_the_turn(capsys):
+    talked = conversation(system="Be brief.")
+    try:
+        talk(talked, ["the cat", "the dog"], OutputFlags(), at_terminal=True)
+    except KeyboardInterrupt:  # which would end all other tests, too
+        pytest.fail("the conversation has ended")
+    assert [message["content"] for message in talked.messages[:2]] == ["Be brief.", "the dog"]
+    assert len(talked.messages) == 3
+    assert capsys.readouterr().err.count("stopped; this turn is forgotten") == 1
+
+
+@pytest.mark.usefixtures("interrupted_beside_the_answer")
+def test_ctrl_c_ends_a_script_there():
+    with pytest.raises(KeyboardInterrupt):
+        talk(conversation(), ["the cat", "the dog"], OutputFlags(), at_terminal=False)
+
+
 def test_the_verb_reads_a_pipe(cli, monkeypatch):
     monkeypatch.setattr("truedraw.generate.loading.load", lambda *_, **__: instruct())
     done = cli("chat", "--seed", 3, "--json", "--system", "Be brief.", stdin="the cat\r\nthe dög\n".encode())
@@ -111,15 +155,29 @@ def test_a_model_without_a_template(cli):
     assert "no chat template" in done.err
 
 
-def test_typed_lines(monkeypatch, capsys):
-    typed = iter(["hello", KeyboardInterrupt(), "again", EOFError()])
+@pytest.fixture
+def typed(monkeypatch):
+    """typed("a line", an error, ...): what input() returns or raises, to its end."""
 
-    def answer(prompt):
-        said = next(typed)
-        if isinstance(said, BaseException):
-            raise said
-        return said
+    def begin(*lines):
+        left = iter([*lines, EOFError()])
+        monkeypatch.setattr("builtins.input", lambda _prompt: said(next(left)))
 
-    monkeypatch.setattr("builtins.input", answer)
+    def said(line):
+        if isinstance(line, BaseException):
+            raise line
+        return line
+
+    return begin
+
+
+def test_typed_lines(typed, capsys):
+    typed("hello", KeyboardInterrupt(), "again")
     assert list(chat.typed()) == ["hello", "again"]
     assert chat.HELP in capsys.readouterr().err
+
+
+def test_what_is_typed_is_utf8_in_every_locale(typed, capsys):
+    typed("é✓".encode().decode("ascii", errors="surrogateescape"), "caf\udce9", "again")
+    assert list(chat.typed()) == ["é✓", "again"]
+    assert "that was not UTF-8; set the terminal to UTF-8" in capsys.readouterr().err

@@ -1,4 +1,5 @@
 import json
+import os
 
 import pytest
 
@@ -144,6 +145,16 @@ def test_a_file_that_is_missing(cli, tmp_path):
         done = cli("generate", "the", "-m", "tabular", "--config", path)
         assert done.code == 2
         assert "cannot be read" in done.err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs devices")
+def test_a_device_is_no_config_file(cli, monkeypatch):
+    said = "--config /dev/zero cannot be read: it is a device"
+    assert said in cli("generate", "the", "-m", "tabular", "--config", "/dev/zero").err
+    monkeypatch.setenv("TRUEDRAW_CONFIG", "/dev/zero")
+    done = cli("generate", "the", "-m", "tabular")
+    assert done.code == 2
+    assert said in done.err
 
 
 def test_a_flag_under_both_its_spellings_is_refused(cli, config):

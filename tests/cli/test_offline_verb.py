@@ -1,6 +1,7 @@
 """truedraw generate --input."""
 
 import errno
+import io
 import json
 import os
 from pathlib import Path
@@ -105,6 +106,7 @@ def test_other_settings_and_other_prompts_are_refused(cli, source, tmp_path):
         (["--input", "-", "--max-running", "0"], ["--max-running"]),
         (["--input", "-", "--json"], ["--json", "--output"]),
         (["--input", "-", "--output", "no/such/folder/out.jsonl"], ["no/such/folder", "cannot be written"]),
+        (["--input", "-", "--output", "no_folder_yet/"], ["--output", "no_folder_yet/ is the name of a folder"]),
         (["--input", "-", "--temperature", "-1"], ["temperature"]),
         (["the", "--output", "x.jsonl"], ["--output", "--input"]),
         (["the", "--overwrite"], ["--overwrite"]),
@@ -134,6 +136,42 @@ def test_a_device_is_no_stdin(cli, tmp_path, monkeypatch, verb):
         done = cli(*verb, *TOY, *out, stdin=b"")
     assert done.code == 2
     assert "stdin cannot be read: it is a device; give a file, or a pipe" in done.err
+
+
+class Broken(io.RawIOBase):
+    """A disk that fails, or a stdin that is open for writing only."""
+
+    def readable(self):
+        return True
+
+    def seekable(self):
+        return True
+
+    def readinto(self, _room):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+@pytest.fixture
+def broken():
+    return io.BufferedReader(Broken())
+
+
+@pytest.mark.parametrize("verb", [("generate", "--input", "-"), ("generate", "-"), ("chat",), ("sweep", "-", "-t", 1)])
+def test_a_stdin_that_cannot_be_read(cli, broken, verb):
+    done = cli(*verb, *TOY, stdin=broken)
+    assert (done.code, done.out) == (2, "")
+    (line,) = done.err.splitlines()
+    assert " cannot be read: Input/output error; give a file" in line
+
+
+@pytest.mark.parametrize("at_terminal", [True, False])
+def test_an_input_that_cannot_be_read(cli, source, monkeypatch, broken, at_terminal):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: at_terminal)
+    opened = Path.open
+    monkeypatch.setattr(Path, "open", lambda path, *how: broken if path == source else opened(path, *how))
+    done = cli("generate", *TOY, "--input", source)
+    assert (done.code, done.out) == (2, "")
+    assert " cannot be read: Input/output error; give a file" in done.err
 
 
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(cli, tmp_path, interrupted_in_pass):

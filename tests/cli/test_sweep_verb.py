@@ -113,6 +113,21 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(cli, tmp_path, interrup
     assert len({*keys(read(out))}) == len(read(out)) == 12
 
 
+def test_ctrl_c_before_the_first_sample_leaves_the_reports_as_they_are(cli, tmp_path, monkeypatch):
+    pages = tmp_path / "out.html", tmp_path / "out.parquet"
+    for page in pages:
+        page.write_text("of another sweep")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TabularEngine, "forward", interrupted)
+    monkeypatch.setattr("truedraw.generate.offline.parquet.require_pyarrow", lambda: None)
+    more = ("--output", tmp_path / "out.jsonl", "--html", pages[0], "--parquet", pages[1])
+    assert sweep(cli, "the cat", *more).code == 130
+    assert [page.read_text() for page in pages] == ["of another sweep"] * 2
+
+
 @pytest.fixture
 def no_room_for_dogs(monkeypatch):
     """Passes with texts of this prompt raise OutOfPages, as long as the fixture is not undone."""
@@ -249,6 +264,7 @@ def test_without_the_table_extra_it_is_said_before_the_work(cli, tmp_path, monke
         (["-t", "1", "the", "--output", "x", "--html", "x"], ["--output", "also the file of --html"]),
         (["-t", "1", "the", "--output", "x", "--html", "x.settings.json"], ["the settings of --output", "--html"]),
         (["-t", "1", "the", "--output", "x", "--parquet", "./x"], ["--output", "--parquet"]),
+        (["-t", "1", "the", "--output", "x/"], ["--output: x/ is the name of a folder; give a file, or - for stdout"]),
         (["-t", "9" * 5000, "the"], ["temperature"]),
         (["--top-k", "9" * 5000, "the"], ["--top-k"]),
     ],

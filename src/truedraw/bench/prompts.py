@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from truedraw.errors import BadFile, BadInput
-from truedraw.input_files import opened, unreadable
+from truedraw.input_files import opened, readable
 from truedraw.sampling.values import not_json, once_each
 
 UNCATEGORISED = "other"
@@ -59,11 +59,8 @@ def parse(lines: Iterable[bytes], name: str) -> Iterator[Prompt]:
 def _lines(path: Path | None) -> list[bytes]:
     if path is None:
         return (files("truedraw.bench") / "prompts.jsonl").read_bytes().splitlines()
-    try:
-        with opened(path, hint=HINT) as file:
-            return file.read().splitlines()
-    except OSError as error:
-        raise unreadable(str(path), error, HINT) from error
+    with opened(path, hint=HINT) as file, readable(str(path), HINT):
+        return file.read().splitlines()
 
 
 def _first(prompts: Iterable[Prompt], per_category: int | None) -> Iterator[Prompt]:

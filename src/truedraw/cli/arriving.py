@@ -6,6 +6,7 @@ import os
 import select
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from io import UnsupportedOperation
 from typing import BinaryIO
 
@@ -33,11 +34,12 @@ class ArrivingLines:
         return self._lines.popleft()
 
     def is_ready(self) -> bool:
-        """Whether one is there, or the end."""
-        while not self._ended and not self._lines:
-            if not select.select([self._descriptor], [], [], 0)[0]:
-                return False
-            self._read()
+        """Whether one is there, or the end, or an error, which whoever reads it meets."""
+        with suppress(OSError):
+            while not self._ended and not self._lines:
+                if not select.select([self._descriptor], [], [], 0)[0]:
+                    return False
+                self._read()
         return True
 
     def _read(self) -> None:

@@ -35,8 +35,9 @@ def chat(
 ) -> None:
     """Talk with an instruct model.
 
-    ctrl-C stops an answer and keeps what was said of it; /help lists the commands. From a pipe, every line is one
-    turn. An answer may fill the model's context unless --max-tokens is given; --json prints one object a turn.
+    ctrl-C stops an answer and keeps what was said of it; before the answer begins, or behind it, it drops the turn.
+    /help lists the commands. From a pipe, every line is one turn, and ctrl-C ends the conversation. An answer may fill
+    the model's context unless --max-tokens is given; --json prints one object a turn.
     """
     from truedraw.cli.conversation import Conversation
     from truedraw.cli.options import opened
@@ -58,16 +59,16 @@ def chat(
 
 
 def typed() -> Iterator[str]:
-    """Lines from a terminal, with editing where Python has readline."""
+    """Lines from a terminal, with editing where Python has readline; UTF-8 in every locale."""
     with suppress(ImportError):
         import readline  # noqa: F401 - importing it gives input() its editing and history
     while True:
         try:
-            yield input("> ")
+            yield input("> ").encode(errors="surrogateescape").decode()
         except EOFError:
             typer.echo()
             return
         except KeyboardInterrupt:
             typer.echo(f"\n{HELP}", err=True)
-        except UnicodeDecodeError:
+        except UnicodeError:
             typer.echo("that was not UTF-8; set the terminal to UTF-8", err=True)

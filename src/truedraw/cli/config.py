@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import typer
 
 from truedraw.errors import BadFile
+from truedraw.input_files import opened, readable
 
 Option = Any  # typer's own class for an option is not public
 Words = tuple[str, ...]
 """What is typed for a verb behind `truedraw`: ("bench", "many")."""
+HINT = "give a TOML file"
 NOT_IN_A_FILE = ("config", "help", "version")
 
 
@@ -34,14 +36,14 @@ def from_file(context: typer.Context, path: Path | None) -> Path | None:
 
 def read(path: Path) -> dict[str, Any]:
     """The file's table; raises BadFile."""
+    named = f"--config {path}"
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise BadFile(f"--config {path} cannot be read: {error.strerror}; give a TOML file") from error
+        with opened(path, named, HINT) as file, readable(named, HINT):
+            return tomllib.loads(file.read().decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise BadFile(f"--config {path} is not UTF-8 (byte {error.start + 1}); save it as UTF-8") from error
+        raise BadFile(f"{named} is not UTF-8 (byte {error.start + 1}); save it as UTF-8") from error
     except tomllib.TOMLDecodeError as error:
-        raise BadFile(f"--config {path} is not TOML: {error}") from error
+        raise BadFile(f"{named} is not TOML: {error}") from error
 
 
 def settings(table: Mapping[str, Any], words: Words, whole: Verb, path: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from truedraw.cli.arriving import ArrivingLines, arriving, is_ready
 from truedraw.cli.flags import CountFlags, ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
 from truedraw.cli.record_files import STDOUT, FileFlags
 from truedraw.errors import BadParameter
-from truedraw.input_files import check_stdin
+from truedraw.input_files import check_stdin, readable
 from truedraw.input_files import opened as opened_input
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from truedraw.generate.speculation import Speculation
 
 Lines = BinaryIO | ArrivingLines
+HINT = "give a file of JSON lines"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ def _input(source: str) -> Iterator[Lines]:
         check_stdin()
         yield arriving(sys.stdin.buffer)
         return
-    with opened_input(Path(source), f"--input {source}", "give a file of JSON lines") as file:
+    with opened_input(Path(source), f"--input {source}", HINT) as file:
         yield arriving(file)
 
 
@@ -151,7 +152,7 @@ def _num_lines(source: str) -> int | None:
     path = Path(source)
     if source == STDOUT or not path.is_file() or not sys.stderr.isatty():
         return None
-    with path.open("rb") as file:
+    with readable(f"--input {source}", HINT), path.open("rb") as file:
         return sum(1 for line in file if line.strip())
 
 

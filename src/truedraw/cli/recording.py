@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -41,7 +42,9 @@ class Recording:
     tally: Tally
 
     def check(self) -> None:
-        """Raises BadParameter for a flag that would have no meaning."""
+        """Raises BadParameter for a flag that would have no meaning, and for a folder in place of a file."""
+        if (self.files.output or "").endswith(("/", os.sep)):
+            raise BadParameter("--output", f"{self.files.output} is the name of a folder; give a file, or - for stdout")
         if self.output.json and self.files.path is None:
             raise BadParameter(
                 "--json", "without --output FILE the results themselves are JSON lines on stdout; give that, too"

@@ -12,7 +12,7 @@ from truedraw.cli.exit_codes import INTERRUPTED
 
 
 def main() -> None:
-    """Run the command line and exit with its code; ctrl-C never shows a traceback, however early it comes."""
+    """Run the command line and exit with its code; from here on ctrl-C never shows a traceback."""
     wanted = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN  # a background job of a script keeps ignoring it
     if wanted:
         signal.signal(signal.SIGINT, _leave)

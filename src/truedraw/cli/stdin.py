@@ -6,20 +6,23 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from truedraw.errors import BadPrompt
-from truedraw.input_files import check_stdin
+from truedraw.input_files import check_stdin, readable
 
+HINT = "give a file, or a pipe"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def prompt_text(argument: str) -> str:
-    """The argument, or all of stdin for "-"; raises BadPrompt, and BadFile where stdin never ends.
+    """The argument, or all of stdin for "-"; raises BadPrompt, and BadFile where stdin never ends or fails.
 
     Of stdin, one final line break is dropped, as a shell would, whether it is \\n or \\r\\n. All others are the user's
     text and stay what they are.
     """
     if argument == "-":
         check_stdin()
-        text = decoded(sys.stdin.buffer.read().removeprefix(BYTE_ORDER_MARK), "the prompt on stdin")
+        with readable("stdin", HINT):
+            data = sys.stdin.buffer.read()
+        text = decoded(data.removeprefix(BYTE_ORDER_MARK), "the prompt on stdin")
         return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
     return decoded(argument.encode(errors="surrogateescape"), "the prompt")
 
@@ -27,9 +30,10 @@ def prompt_text(argument: str) -> str:
 def lines() -> Iterator[str]:
     """The lines of stdin as they come, without line breaks; raises as prompt_text."""
     check_stdin()
-    for number, line in enumerate(iter(sys.stdin.buffer.readline, b""), start=1):
-        text = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
-        yield decoded(text, f"line {number} of stdin").rstrip("\r\n")
+    with readable("stdin", HINT):
+        for number, line in enumerate(iter(sys.stdin.buffer.readline, b""), start=1):
+            text = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
+            yield decoded(text, f"line {number} of stdin").rstrip("\r\n")
 
 
 def argument_text(argument: str) -> str:

@@ -75,7 +75,10 @@ def sweep(
     output: OutputFlags,
     prompt: Argument = None,
 ) -> None:
-    """Sample prompts at every point of a grid, all in one batch that computes each prompt once.
+    """Sample prompts at every point of a grid, all in one batch.
+
+    The samples of a prompt share what is computed for it, unless it has 8 tokens or fewer: that costs next to nothing,
+    and each of them computes it for itself.
 
     One JSON line a sample goes to --output (or stdout) when it is done: its prompt's number, its point, its text,
     tokens and log probabilities, and a seed of its own, with which `truedraw generate` writes the same text. Killed and

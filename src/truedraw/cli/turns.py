@@ -19,23 +19,32 @@ from truedraw.cli.statistics import notices
 from truedraw.errors import BadPrompt
 from truedraw.generate.result import Result
 
+DROPPED = "\nstopped; this turn is forgotten"  # behind the ^C that a terminal shows
+
 
 def talk(conversation: Conversation, lines: Iterable[str], output: OutputFlags, at_terminal: bool) -> None:
     """Answer line after line. A person may go on after a full context or a ctrl-C; a script is told and ends."""
     for line in lines:
         if line.strip() == LEAVE:
             return
-        if not line.strip() or _is_command(conversation, line.strip()):
-            continue
+        before = conversation.messages[:]
         try:
-            result = turn(conversation, line, output)
-        except BadPrompt as error:
+            is_stopped = _obeyed(conversation, line, output)
+        except (BadPrompt, KeyboardInterrupt) as error:
             if not at_terminal:
                 raise
-            typer.echo(str(error), err=True)
+            conversation.messages = before
+            typer.echo(str(error) or DROPPED, err=True)
             continue
-        if was_interrupted(result) and not at_terminal:
+        if is_stopped and not at_terminal:
             raise typer.Exit(EXIT_CODE)
+
+
+def _obeyed(conversation: Conversation, line: str, output: OutputFlags) -> bool:
+    """Whether ctrl-C stopped the answer; a command and an empty line have none."""
+    if not line.strip() or _is_command(conversation, line.strip()):
+        return False
+    return was_interrupted(turn(conversation, line, output))
 
 
 def turn(conversation: Conversation, question: str, output: OutputFlags) -> Result:

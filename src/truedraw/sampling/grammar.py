@@ -32,9 +32,10 @@ PARAMETERS = ("grammar", "json_schema", "regex")
 PATIENCE = 30.0  # seconds that the first mask of a grammar may take
 ENDLESS: set[str] = set()  # grammars of which it took longer, in this process: each is still being looked at
 
+NO_TOKEN = "the model has no token that goes on with it, or none of just the bytes that must come next"
 REASONS = {
-    "NoExtension": "the model has no token that goes on with it",
-    "NoExtensionBias": "the model has no token that goes on with it",
+    "NoExtension": NO_TOKEN,
+    "NoExtensionBias": NO_TOKEN,
 }
 """Names that llguidance gives to what stopped it, in words."""
 AT_A_LIMIT = ("TooComplex", "Too many items", "max is")  # signs that a limit stopped it, see grammar_text.limits

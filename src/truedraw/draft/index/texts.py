@@ -26,7 +26,7 @@ import numpy as np
 from truedraw.draft.index.layout import END, Words
 from truedraw.draft.index.segments import Tell
 from truedraw.errors import BadFile, BadInput, BadPrompt
-from truedraw.input_files import opened, size_of, unreadable
+from truedraw.input_files import opened, readable, size_of
 from truedraw.sampling.values import not_json, shown
 from truedraw.text import Tokenizer
 from truedraw.text.characters import check_characters, decoded
@@ -50,14 +50,11 @@ class Texts:
         sizes = [size_of(path) for path in files]
         for number, path in enumerate(files):
             is_lines = kind == LINES or (kind is None and path.suffix.lower() in LINE_ENDINGS)
-            try:
-                with opened(path) as file:
-                    for array in self.of_lines(file, str(path)) if is_lines else self.of_text(file, str(path)):
-                        yield array
-                        here = file.tell() if file.seekable() else 0
-                        self._tell(READING, sum(sizes[:number]) + here, sum(sizes))
-            except OSError as error:
-                raise unreadable(str(path), error) from error
+            with opened(path) as file, readable(str(path)):
+                for array in self.of_lines(file, str(path)) if is_lines else self.of_text(file, str(path)):
+                    yield array
+                    here = file.tell() if file.seekable() else 0
+                    self._tell(READING, sum(sizes[:number]) + here, sum(sizes))
 
     def of_text(self, file: BinaryIO, name: str) -> Iterator[Words]:
         """One text, in pieces that end with a line."""

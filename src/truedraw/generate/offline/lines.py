@@ -15,6 +15,7 @@ from typing import Any
 from truedraw.errors import BadInput, BadParameter, BadPrompt
 from truedraw.generate.offline.seeds import derived_seed
 from truedraw.generate.request import Request
+from truedraw.input_files import readable
 from truedraw.sampling.params import ALIASES, SamplingParams, by_our_names
 from truedraw.sampling.values import not_json, once_each
 from truedraw.text.characters import check_characters, decoded
@@ -23,6 +24,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 IDS = ("id", "custom_id")
 OWN = ("prompt", "messages", "speculative", *IDS)
 DIGEST_BYTES = 8
+HINT = "give a file of JSON lines, or a pipe"
 
 Chat = Callable[[Any], list[int]]
 """Messages to token ids; raises BadInput."""
@@ -67,10 +69,11 @@ class Defaults:
 
 
 def numbered(lines: Iterable[bytes]) -> Iterator[Line | None]:
-    """The lines, None for blank ones; a byte order mark at the very beginning is dropped."""
-    for number, raw in enumerate(lines, start=1):
-        text = (raw.removeprefix(BYTE_ORDER_MARK) if number == 1 else raw).rstrip(b"\r\n")
-        yield Line(number, text) if text.strip() else None
+    """The lines, None for blank ones; a byte order mark at the very beginning is dropped. Raises BadFile."""
+    with readable("the input", HINT):
+        for number, raw in enumerate(lines, start=1):
+            text = (raw.removeprefix(BYTE_ORDER_MARK) if number == 1 else raw).rstrip(b"\r\n")
+            yield Line(number, text) if text.strip() else None
 
 
 def request_of(line: Line, defaults: Defaults) -> Request:
