@@ -66,8 +66,8 @@ def test_one_file_serves_all_verbs(cli, config):
     bench = cli("bench", "--max-tokens", 3, "--config", path)
     assert bench.code == 0, bench.err
     assert json.loads(bench.out)["prompts"] == 1
-    evaluation = cli("train", "eval", "nowhere.safetensors", "--draft", "none", "--config", path)
-    assert "HEAD: nowhere.safetensors is a head" in evaluation.err
+    evaluation = cli("train", "eval", "nowhere.safetensors", "--draft", "other.safetensors", "--config", path)
+    assert "HEAD: nowhere.safetensors is a draft" in evaluation.err
 
 
 @pytest.mark.parametrize(
@@ -93,9 +93,9 @@ def test_unknown_names_are_refused_with_the_whole_command(cli, config, text, wor
 
 
 def test_a_flag_may_be_called_as_a_verb_of_another_group(cli, config):
-    path = config('draft = "none"\n')
+    path = config('draft = "other.safetensors"\n')
     done = cli("train", "eval", "nowhere.safetensors", "-m", "tabular", "--config", path)
-    assert "--draft none; give one of them" in done.err
+    assert "--draft other.safetensors; give one of them" in done.err
 
 
 def test_lists_and_single_values(cli, config):

@@ -11,7 +11,7 @@ from cli.test_bad_input import assert_refused
 from cli.test_chat_verb import instruct
 from truedraw.cli.flags import ModelFlags
 from truedraw.cli.options import opened
-from truedraw.cli.saving import learns
+from truedraw.cli.saving import check_saving, learns
 from truedraw.errors import BadParameter
 from truedraw.generate.draft_model import DraftModels
 from truedraw.generate.model import Model
@@ -79,6 +79,19 @@ def test_a_verb_says_so_before_the_model_is_loaded(cli, tmp_path, monkeypatch, v
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("truedraw.generate.loading.load", None)
     assert_refused(cli(*verb, "--save-draft", "head.safetensors"), "--save-draft: no head learns here")
+
+
+def test_a_folder_that_learns_and_cannot_be_saved(cli, tmp_path, monkeypatch):
+    monkeypatch.setattr("truedraw.generate.loading.load", None)
+    folder, file = tmp_path / "medusa", tmp_path / "own.safetensors"
+    folder.mkdir()
+    given = ("generate", "the", "--save-draft", tmp_path / "head.safetensors", "--speculative-config")
+    said = f"--save-draft: {folder} is a folder, into which nothing learnt is written; give a head in a file, or leave"
+    assert_refused(cli(*given, json.dumps(LEARNING), "--draft", folder), said)
+    inside = {"auto_sources": ["suffix", {**LEARNING, "head_path": str(folder)}]}
+    assert_refused(cli(*given, json.dumps(inside), "--draft", file), said)
+    check_saving(tmp_path / "head.safetensors", folder, [{**LEARNING, "head_path": str(file)}])
+    check_saving(tmp_path / "head.safetensors", file, [LEARNING])
 
 
 def test_what_learns():

@@ -13,6 +13,7 @@ from safetensors.numpy import load_file
 
 from models.tiny_models import random_tensors, tiny_config, write_gguf
 from training import error, is_quiet
+from truedraw.distill.folders import worked_in
 from truedraw.distill.store import ROW
 from truedraw.draft.head.file import read_card
 from truedraw.errors import BadFile
@@ -418,6 +419,47 @@ def test_documents_of_a_few_tokens_are_refused(cli, tmp_path, flags, has_torch):
     blank.write_text("   \n\n")
     said = error(cli("train", "draft", *flags, "--documents", blank, "--tokens", 200, "--steps", 2))
     assert "there is too little text to train on: 1 texts with " in said
+
+
+def test_documents_that_tokens_end_too_soon(cli, tmp_path, flags, has_torch):
+    texts = tmp_path / "own.txt"
+    texts.write_text("hello world, hello 12 wolves. " * 2000)
+    said = error(cli("train", "draft", *flags, "--documents", texts, "--tokens", 30))
+    assert "--tokens: 30 are reached with too few texts, 1: at least two of more than 5 tokens are needed; give" in said
+
+
+def test_prompts_that_are_all_too_long(cli, tmp_path, flags, has_torch):
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text(f'{{"prompt": "{"hello 12 wolves " * 2000}"}}\n' * 2)
+    said = error(cli("train", "draft", *flags, "--prompts", prompts))
+    assert "--prompts: none of them can be answered, 2 in all: the prompt has " in said
+    assert " tokens and the model's context " in said
+
+
+@parity
+def test_prompts_that_are_too_long_are_counted(cli, tmp_path, flags):
+    prompts = tmp_path / "prompts.jsonl"
+    long = json.dumps({"prompt": "hello 12 wolves " * 2000})
+    prompts.write_text(f'{long}\n{{"prompt": "hello"}}\n{{"prompt": "world"}}\n{long}\n')
+    found = cli("train", "draft", *flags, *SMALL[2:-1], "--tokens", 400, "--prompts", prompts)
+    assert json.loads(found.out)["prompts_left_out"] == 2
+    assert "  prompts that are too long for the model's context and were left out: 2\n" in found.err
+    assert read_card(tmp_path / "own.safetensors").training["prompts_left_out"] == 2
+
+
+@pytest.mark.parametrize("given", [("draft",), ("draft", "--kind", "eagle3"), ("draft", "--kind", "transformer"),
+                                   ("compare", "--losses", "kl")], ids=str)  # fmt: skip
+def test_one_process_at_a_time_works_in_a_folder(cli, tmp_path, flags, has_torch, given):
+    texts, work = tmp_path / "own.txt", tmp_path / "shared.work"
+    texts.write_text("hello world, hello 12 wolves. " * 200)
+    flags = (*flags[:4], "--documents", texts, "--work", work, "-o", tmp_path / "own", "--overwrite")
+    with worked_in(work):
+        before = {path.name: path.read_bytes() for path in work.iterdir()}
+        said = error(cli("train", *given, *flags))
+    assert f"{work / 'lock'} is being written by another process; wait for it, or give another --work" in said
+    assert {path.name: path.read_bytes() for path in work.iterdir()} == before
+    with worked_in(work):
+        pass
 
 
 def test_one_greedy_answer_is_too_little(cli, tmp_path, flags, has_torch):

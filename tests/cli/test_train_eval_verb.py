@@ -69,11 +69,12 @@ def test_acceptance_alone_and_quietly(cli, prompts):
         ((*COUNTS, "--temperature", "1,warm"), "--temperature: got '1,warm'"),
         ((*COUNTS, "--temperature", "-1"), "temperature: "),
         ((*COUNTS, "--write-card", "x.safetensors"), "--write-card: ngram-lm has no card"),
+        (("--speculative-config", '{"head_path": 5}', "--write-card", "x.safetensors"), "head_path: got 5"),
         (("one.safetensors", "--write-card", "."), "--write-card . is there already"),
-        (("one.safetensors", "--write-card", "gone/x.safetensors"), "cannot be written; give a file in a folder"),
+        (("one.safetensors", "--write-card", "gone/x.safetensors"), "cannot be written: give a file in a folder"),
         ((*COUNTS, "--max-tokens", 1), "no text came to two tokens"),
         (("gone.safetensors", *COUNTS), "HEAD: ngram-lm drafts without a head"),
-        (("one.safetensors", "--draft", "two.safetensors"), "HEAD: one.safetensors is a head, and so is --draft two"),
+        (("one.safetensors", "--draft", "two.safetensors"), "HEAD: one.safetensors is a draft, and so is --draft two"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(cli, prompts, arguments, said):

@@ -119,6 +119,29 @@ def test_what_is_no_head(cli, tmp_path, head):
         assert "cannot be read as a draft head" in done.err
 
 
+@pytest.mark.parametrize(
+    ("kind", "name"), [("truedraw eagle draft", "eagle3"), ("truedraw draft model", "transformer")]
+)
+def test_a_draft_that_is_a_folder(cli, tmp_path, kind, name):
+    card = {
+        "format": kind,
+        "tokenizer": "a" * 16,
+        "vocab_size": 6,
+        "training": {**WHOLE, "kind": name, "model": "tiny"},
+    }
+    (tmp_path / "training.json").write_text(json.dumps(card))
+    done = cli("train", "show", tmp_path)
+    assert (done.code, done.err) == (0, "")
+    for said in (f"{tmp_path}: a draft of the kind {name} for tiny, 0.0 MB", "data: 4,000 tokens", "held-out text",
+                 "  39,000 ", "Extrapolated, not measured"):  # fmt: skip
+        assert said in done.out
+    assert json.loads(cli("train", "show", tmp_path, "--json").out)["training"] == card["training"]
+    (tmp_path / "training.json").write_text(json.dumps({"format": kind, "training": 3}))
+    assert "has a card that says nonsense" in cli("train", "show", tmp_path).err
+    (tmp_path / "training.json").write_text('{"format": "another"}')
+    assert "cannot be read as a draft head: it is a folder" in cli("train", "show", tmp_path).err
+
+
 def test_what_is_no_file(cli, tmp_path):
     for path, said in ((tmp_path, "a folder"), ("/dev/null", "no regular file")):
         done = cli("train", "show", path)

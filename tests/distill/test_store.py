@@ -2,6 +2,7 @@
 
 import errno
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -89,6 +90,13 @@ def test_a_disk_without_room_is_found_before_the_work(tmp_path):
         BadParameter, match=r" MB to spare beside the 268 MB that are kept free; give less, or --work on"
     ):
         check_space(tmp_path, 1 << 50)
+
+
+def test_features_that_are_all_there_need_no_room(tmp_path, monkeypatch):
+    monkeypatch.setattr(stores, "disk_usage", lambda _: SimpleNamespace(free=100))
+    check_space(tmp_path, 0)
+    with pytest.raises(BadParameter, match=r"would take 1 MB more, and the disk of .* has 0 MB to spare beside"):
+        check_space(tmp_path, 1)
 
 
 def test_a_disk_that_fills_up_loses_nothing(fill, monkeypatch):

@@ -10,7 +10,10 @@ from suffix_drafts import PROMPT, drafts, with_text
 from truedraw.draft.none import NoDrafter
 from truedraw.draft.suffix import SuffixDrafter
 from truedraw.errors import BadParameter
+from truedraw.generate.making import CHAINS
+from truedraw.generate.speculation import Speculation
 from truedraw.protocol import Drafter, DraftState, LooksAhead
+from truedraw.registry import names
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.testing import Scenario, drafter_checks, random_table, run
 from truedraw.verify.coupled import CoupledVerifier
@@ -149,6 +152,18 @@ def test_a_look_ahead_leaves_everything_as_it_is() -> None:
 def test_bad_settings_are_refused_by_name(name, value) -> None:
     with pytest.raises(BadParameter, match=name):
         SuffixDrafter(**{name: value})
+
+
+@pytest.mark.parametrize("rule", [None, *names("verifiers")])
+def test_a_tree_is_refused_where_the_rule_takes_chains_only(rule) -> None:
+    tree = {"method": "suffix", "suffix_decoding_tree": True}
+    for spec in (tree, {"method": "auto", "auto_sources": [tree]}):
+        if rule in CHAINS:
+            with pytest.raises(BadParameter, match=r"suffix_decoding_tree: the rule takes chains only.*traversal"):
+                Speculation(**spec, rejection_sample_method=rule)
+        else:
+            Speculation(**spec, rejection_sample_method=rule)
+        Speculation("suffix", suffix_decoding_tree=False, rejection_sample_method=rule)
 
 
 @pytest.mark.parametrize("kind", KINDS)

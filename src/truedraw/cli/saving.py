@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -13,12 +14,11 @@ from truedraw.generate.draft_head import NO_HEAD
 from truedraw.whole_files import check_folder
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from truedraw.generate.model import Model
 
 FLAG = "--save-draft"
-HEAD, REFIT = "head", "refit"  # the plain method over a head, and the setting with which it goes on learning
+HEAD, HEAD_PATH = "head", "head_path"  # the plain method over a head, and the setting that names another one
+REFIT = "refit"  # the setting with which it goes on learning
 
 
 def check_saving(path: Path | None, draft: object, configs: Iterable[object] | None) -> None:
@@ -34,20 +34,44 @@ def check_saving(path: Path | None, draft: object, configs: Iterable[object] | N
     check_ours(path.expanduser(), FLAG)
     if draft == NO_HEAD:
         raise BadParameter(FLAG, f"no head is loaded here (as with --draft {NO_HEAD}), so none learns; leave it out")
-    if configs is not None and not any(map(learns, configs)):
+    if configs is None:
+        return
+    given = [*configs]
+    if not any(map(learns, given)):
         raise BadParameter(
             FLAG,
             f'no head learns here; give "{REFIT}": true in --speculative-config, where there is one, or leave it out',
+        )
+    check_heads([config.get(HEAD_PATH) or draft for each in given for config in learners(each)])
+
+
+def check_heads(heads: Sequence[object]) -> None:
+    """Raises BadParameter where all that learn are folders."""
+    folders = [each for each in heads if isinstance(each, str | Path) and Path(each).expanduser().is_dir()]
+    if folders and len(folders) == len(heads):
+        raise BadParameter(
+            FLAG,
+            f"{folders[0]} is a folder, into which nothing learnt is written; give a head in a file, or leave it out",
         )
 
 
 def learns(config: object) -> bool:
     """Whether a drafter of a speculative config, or of one inside it, goes on learning."""
+    return any(True for _ in learners(config))
+
+
+def learners(config: object) -> Iterator[Mapping[str, Any]]:
+    """The settings of those that do."""
     if isinstance(config, Mapping):
-        return bool(config.get(REFIT)) or any(map(learns, config.values()))
-    if isinstance(config, list | tuple):
-        return any(map(learns, config))
-    return learns(getattr(config, "settings", ()))
+        if config.get(REFIT):
+            yield config
+        for each in config.values():
+            yield from learners(each)
+    elif isinstance(config, list | tuple):
+        for each in config:
+            yield from learners(each)
+    else:
+        yield from learners(getattr(config, "settings", ()))
 
 
 @contextmanager

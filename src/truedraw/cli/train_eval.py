@@ -58,21 +58,20 @@ def evaluate(
     from truedraw.cli.train_eval_lines import lines
 
     points = points_of(sampling, own.temperature)
-    if head is not None and model.draft is not None:
-        raise BadParameter("HEAD", f"{head} is a head, and so is --draft {model.draft}; give one of them")
     speculation = drafting(spec, head)
+    draft = loaded_for(head, model.draft)
     if own.write_card is not None:
-        check_card(own.write_card, head, speculation)
+        check_card(own.write_card, draft, speculation)
     prompts = read_prompts(own.prompts, own.limit, own.per_category)
     drafts = {} if head is None else {"draft": head}
     with opened(model, apart=True, configs=[speculation], **drafts) as loaded:
         plan = Plan(loaded, speculation, tasks(loaded, prompts, own.raw), own.repeats)
         sections, complete = measured(plan, points)
         found = {**told(plan, own, sections, complete), **conditions(plan, points, model)}
-    if own.write_card is not None and complete:
-        write_card(own.write_card, found)
     if sections:
         print_found(found, lines(found), output)
+    if own.write_card is not None and complete:
+        write_card(own.write_card, found)
     if not complete:
         raise typer.Exit(EXIT_CODE)
 
@@ -103,7 +102,18 @@ def drafting(spec: SpeculationFlags, head: Path | None) -> Speculation:
         found = found.but(method=HEAD)
     if head is not None and HEAD_PATH not in keys(found.method):
         raise BadParameter("HEAD", f"{found.method} drafts without a head; leave out one of the two")
+    if head is not None and (other := found.settings.get(HEAD_PATH)) is not None:
+        raise BadParameter("HEAD", f"{head} is a head, and so is {HEAD_PATH} {other}; give one of them")
     return found
+
+
+def loaded_for(head: Path | None, draft: str | None) -> str | Path | None:
+    """The draft that the model is loaded for, as it was named; HEAD goes beside a --draft that names none."""
+    from truedraw.generate.draft_head import NO_HEAD
+
+    if head is not None and draft not in (None, NO_HEAD):
+        raise BadParameter("HEAD", f"{head} is a draft, and so is --draft {draft}; give one of them")
+    return draft if head is None else head
 
 
 def measured(plan: Plan, points: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
@@ -134,6 +144,7 @@ def bars(plan: Plan, temperatures: int) -> Iterator[Done]:
 
 def told(plan: Plan, own: EvalFlags, sections: list[dict[str, Any]], complete: bool) -> dict[str, Any]:
     """What was found, and of what."""
+    from truedraw.bench.draft_eval.conditions import digest_of
     from truedraw.bench.draft_eval.figures import BUILT_IN
     from truedraw.cli.train_eval_card import card_of
 
@@ -142,6 +153,7 @@ def told(plan: Plan, own: EvalFlags, sections: list[dict[str, Any]], complete: b
         "head": card_of(plan),
         "prompts": len(plan.todo),
         "prompts_from": BUILT_IN if own.prompts is None else own.prompts.name,
+        "prompts_digest": digest_of(plan.todo),
         "temperatures": sections,
         "complete": complete,
         "repeats": own.repeats,

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truedraw.errors import BadFile, BadParameter
+from truedraw.whole_files import check_folder
 
 if TYPE_CHECKING:
     from truedraw.bench.draft_eval.report import Plan
     from truedraw.generate.speculation import Speculation
+
+FLAG = "--write-card"
 
 
 def card_of(plan: Plan) -> Mapping[str, Any] | None:
@@ -26,16 +29,22 @@ def card_of(plan: Plan) -> Mapping[str, Any] | None:
     return {"file": str(path), "bytes": sum(each.stat().st_size for each in files), "card": card and asdict(card)}
 
 
-def check_card(path: Path, head: Path | None, speculation: Speculation) -> None:
-    """Raises BadParameter, BadFile for what would not be written at the end, before anything is measured."""
+def check_card(path: Path, draft: str | Path | None, speculation: Speculation) -> None:
+    """Raises BadParameter, BadFile for what would not be written at the end, before anything is measured.
+
+    draft: what the model is loaded for; a head_path counts before it.
+    """
     from truedraw.bench.draft_eval.report import HEAD
 
     if speculation.method != HEAD:
-        raise BadParameter("--write-card", f"{speculation.method} has no card; leave it out, or evaluate a head")
-    if path.exists() and (path.is_dir() or head is None or not path.samefile(head)):
-        raise BadFile(f"--write-card {path} is there already; give another file, or the head itself")
-    if not path.parent.is_dir():
-        raise BadFile(f"--write-card {path} cannot be written; give a file in a folder that exists")
+        raise BadParameter(FLAG, f"{speculation.method} has no card; leave it out, or evaluate a head")
+    given = speculation.settings.get("head_path") or draft
+    head = Path(given).expanduser() if isinstance(given, str | Path) else None
+    if head is not None and head.is_dir():
+        raise BadParameter(FLAG, f"{head} is a folder, which has no card to write to; leave it out")
+    if path.exists() and (path.is_dir() or head is None or not head.exists() or not path.samefile(head)):
+        raise BadFile(f"{FLAG} {path} is there already; give another file, or the head itself")
+    check_folder(path, f"{FLAG} {path}")
 
 
 def write_card(path: Path, found: Mapping[str, Any]) -> None:

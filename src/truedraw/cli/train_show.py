@@ -1,4 +1,4 @@
-"""truedraw train show: the card of a draft head."""
+"""truedraw train show: the card of a draft."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Argument = Annotated[
     Path | None,
     typer.Argument(
         metavar="HEAD",
-        help="A draft head; the one that comes with the default model if not given.",
+        help="A draft of `truedraw train draft`; the head that comes with the default model if not given.",
         show_default=False,
     ),
 ]
@@ -30,8 +30,8 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.",
 
 
 def show(head: Argument = None, as_json: Json = False) -> None:
-    """Print what a draft head says of itself: data, the curve of its training, what is kept of its drafts by position
-    and by category, where it fails."""
+    """Print what a draft says of itself: data, the curve of its training, what is kept of its drafts by position; of a
+    head also what is kept by category and where it fails."""
     from truedraw.cli.train_show_lines import lines
 
     path = head if head is not None else shipped_head()
@@ -52,8 +52,24 @@ def facts(path: Path) -> dict[str, Any]:
     """The card, and the file that it is in; raises BadFile."""
     from truedraw.draft.head.file import read_card
 
+    if (found := of_folder(path)) is not None:
+        return found
     card = read_card(path)
     return {"file": str(path), "bytes": path.stat().st_size, **asdict(card)}
+
+
+def of_folder(path: Path) -> dict[str, Any] | None:
+    """The card of a draft that is a folder, and its size; None for anything else. Raises BadFile."""
+    from truedraw.distill.folders import is_ours
+    from truedraw.distill.independent.export import KIND as TRANSFORMER
+    from truedraw.draft.eagle.card import CARD
+    from truedraw.draft.eagle.card import KIND as EAGLE
+    from truedraw.sampling.values import parsed
+
+    if not any(is_ours(path, kind) for kind in (EAGLE, TRANSFORMER)):
+        return None
+    size = sum(each.stat().st_size for each in path.iterdir() if each.is_file())
+    return {"file": str(path), "bytes": size, **parsed((path / CARD).read_bytes())}
 
 
 def shipped_head() -> Path:

@@ -1,4 +1,4 @@
-"""A head's card for people. What a card lacks, as one of an earlier version may, is left out."""
+"""A draft's card for people. What a card lacks, as one of an earlier version may, is left out."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from truedraw.cli.statistics import UNKNOWN
 from truedraw.cli.train_eval_lines import means, row, share, shares
+from truedraw.draft.eagle.card import FORMAT
 
 MEGABYTE = 1e6
 MOST_LOOKS = 12  # lines of the curve
@@ -25,13 +26,14 @@ Facts = Mapping[str, Any]
 def lines(found: Facts) -> list[str]:
     """The card of `facts`."""
     training = found["training"]
+    learnt = [*data(training), *held_out(training), *curve(training), *outlook(training)]
+    size = f"{found['bytes'] / MEGABYTE:.1f} MB"
+    if FORMAT in found:
+        return [f"{found['file']}: a draft of the kind {training['kind']} for {training['model']}, {size}", *learnt]
     return [
-        f"{found['file']}: a {found['kind']} head for {found['target']}, {found['bytes'] / MEGABYTE:.1f} MB",
+        f"{found['file']}: a {found['kind']} head for {found['target']}, {size}",
         reads(found),
-        *data(training),
-        *held_out(training),
-        *curve(training),
-        *outlook(training),
+        *learnt,
         *(line for each in training.get("evaluated", {}).items() for line in evaluated(*each)),
         *failures(training),
     ]
@@ -128,7 +130,7 @@ def outlook(training: Facts) -> list[str]:
 
 def evaluated(name: str, found: Facts) -> list[str]:
     """What `truedraw train eval` measured on some prompts."""
-    said = ["", f"{name}: {found['prompts']} prompts, {found['max_tokens']} tokens at most, seed {found['seed']}"]
+    said = ["", f"{name}: {', '.join(conditions(found))}"]
     for temperature, section in warmest_first(found["temperatures"]).items():
         positions = [str(place + 1) for place in range(len(section["acceptance"]))]
         said += [row(f"T = {temperature}, {section['places']:,} places, kept", positions)]
@@ -138,6 +140,14 @@ def evaluated(name: str, found: Facts) -> list[str]:
         tree = section["tokens_per_round"]["tree"]
         said += [f"  in a tree of {len(tree)}: {means(tree)[-1]}{speed(section)}"]
     return said
+
+
+def conditions(found: Facts) -> list[str]:
+    """Under which a set was measured; what is usual is left out."""
+    numerics = [] if found.get("numerics") is None else [f"{found['numerics']} numerics"]
+    settings = [f"{name} {value!r:.40}" for name, value in found.get("settings", {}).items()]
+    named = [f"{found['prompts']} prompts", f"{found['max_tokens']} tokens at most", f"seed {found['seed']}"]
+    return [*named, *numerics, *settings]
 
 
 def parts(section: Facts) -> Sequence[tuple[str, Facts]]:

@@ -8,6 +8,7 @@ pipeline.py     the stages, one after the other, within one budget
 preparing.py    those before training
 stages.py       what a training begins and ends with, whatever its kind
 outcome.py      what came of it
+asking.py       what a user says, as the model gets it
 own_texts.py    texts that the target writes for itself
 documents.py    texts of files
 texts.py        the texts of a run, in a journal

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from glob import escape
 from pathlib import Path
 from shutil import rmtree
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from truedraw.draft.eagle.card import CARD, FORMAT
 from truedraw.errors import BadFile
+from truedraw.generate.offline.locking import opened
 from truedraw.sampling.values import parsed
 from truedraw.whole_files import STALE_SECONDS, to_disk
 
@@ -27,6 +29,7 @@ PART, OLD = (
     ".truedraw-part",
     ".truedraw-old",
 )  # behind a folder's name and a process: the new one so far, and the one before
+LOCK = "lock"  # the file in --work that a training holds; it stays
 LARGEST = float(np.finfo(np.float16).max)
 
 
@@ -43,6 +46,17 @@ def make_work(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadFile(_no_work(folder, error.strerror or str(error))) from error
+
+
+@contextmanager
+def worked_in(folder: Path) -> Iterator[None]:
+    """Made if it is not there, and meanwhile no other process trains there; raises BadFile."""
+    make_work(folder)
+    lock = opened(folder / LOCK, "give another --work")
+    try:
+        yield
+    finally:
+        os.close(lock)
 
 
 def _no_work(folder: Path, why: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from truedraw.distill.asking import left_out
 from truedraw.distill.clock import Clock
 from truedraw.distill.documents import document_texts
 from truedraw.distill.own_texts import OPENERS, Plan, own_texts
@@ -24,11 +25,13 @@ def gather(model: Model, plan: TextPlan, folder: Path, settings: Mapping[str, An
     """Write texts until there are `plan.tokens`, the time is up or no further ones can come.
 
     `keeping`: takes what the model knows of each text while it writes it.
-    Raises BadFile for other settings than those it was begun with, and where no text is to be had.
+    Raises BadFile for other settings than those it was begun with, and where no text is to be had, BadParameter where
+    no prompt can be answered.
     """
     from truedraw.generate.offline.journal import Journal
 
     seconds, tell = limit
+    too_long = 0 if plan.prompts is None else left_out(model, plan.prompts)
     with Journal(folder / NAME, settings, overwrite) as journal:
         journal.renew()
         found = _counted(checked(journal.records(), folder / NAME))
@@ -40,7 +43,7 @@ def gather(model: Model, plan: TextPlan, folder: Path, settings: Mapping[str, An
         raise BadFile(
             "there is no text to train on, zero tokens; give more time, other prompts, or documents with text"
         )
-    return found
+    return found._replace(left_out=too_long)
 
 
 def _source(

@@ -32,6 +32,8 @@ class Outcome:
         ]
         seconds = ", ".join(f"{stage} {each:,.0f} s" for stage, each in found["seconds"].items())
         more = [] if self.all_texts else ["  features of some texts had no room or time: see --feature-bytes"]
+        if count := found.get("prompts_left_out"):
+            more.append(f"  prompts that are too long for the model's context and were left out: {count:,}")
         return [
             f"trained on {found['tokens']:,} tokens of {found['texts']:,} texts, {found['trained_tokens']:,} with "
             f"repetitions ({seconds})",

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from truedraw.distill.asking import opening
 from truedraw.distill.texts import WATCH
 from truedraw.errors import BadParameter, BadPrompt
 from truedraw.generate.request import Request
@@ -176,13 +177,3 @@ def _requests(model: Model, plan: Plan, number: int, texts: Iterable[tuple[int, 
 def seed_from(seed: int, away: int) -> int:
     """The one so far away; behind the last one comes 0."""
     return (seed + away) % (1 << SEED_BITS)
-
-
-def opening(model: Model, text: str) -> list[int] | None:
-    """A user's turn, or, for a model that knows no turns, a text to continue; None for one far beyond the context."""
-    if not model.tokenizer.has_chat_template:
-        return model.tokenizer.encode(text)
-    try:
-        return model.chat_prompt([{"role": "user", "content": text}])
-    except BadPrompt:  # which is said before it is cut into tokens
-        return None

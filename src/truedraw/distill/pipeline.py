@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from truedraw.distill.computing import Computed
+from truedraw.distill.folders import worked_in
 from truedraw.distill.outcome import Outcome
 from truedraw.distill.plan import EAGLE3, TRANSFORMER, Plan, Tell
 from truedraw.distill.preparing import left, prepared
 from truedraw.distill.rows import Rows
 from truedraw.distill.stages import begin_checkpoint, check_figures, facts_of, run_to_end, write_page
-from truedraw.distill.tables import Tables
+from truedraw.distill.tables import Tables, check_readable
 from truedraw.distill.texts import Gathered
 from truedraw.errors import TrainingError
 
@@ -23,20 +25,30 @@ if TYPE_CHECKING:
 def train_draft(model: Model, plan: Plan, tell: Tell) -> Outcome:
     """A draft for `model`, whose engine returns the hidden states that a head reads; in `plan.output`, and a report.
 
-    Raises BadFile for a folder begun with other settings and for damaged files, BadParameter for a model that shows no
-    hidden states or a disk without room, TrainingError where the loss was no number any more: the best head so far has
-    then been written.
+    Raises BadFile for a folder begun with other settings or in use and for damaged files, BadParameter for a model that
+    shows no hidden states or a disk without room, TrainingError where the loss was no number any more: the best head so
+    far has then been written.
     """
-    from truedraw.engine.pytorch.running import running
+    check_readable(model.engine, model.name)
+    with worked_in(plan.work):
+        return _of_kind(plan.head.kind)(model, plan, tell)
 
-    if plan.head.kind == TRANSFORMER:
+
+def _of_kind(kind: str) -> Callable[[Model, Plan, Tell], Outcome]:
+    if kind == TRANSFORMER:
         from truedraw.distill.independent.stage import train_transformer
 
-        return train_transformer(model, plan, tell)
-    if plan.head.kind == EAGLE3:
+        return train_transformer
+    if kind == EAGLE3:
         from truedraw.distill.eagle.stage import train_eagle
 
-        return train_eagle(model, plan, tell)
+        return train_eagle
+    return _train_head
+
+
+def _train_head(model: Model, plan: Plan, tell: Tell) -> Outcome:
+    from truedraw.engine.pytorch.running import running
+
     tables, data, texts, done = prepared(model, plan, tell)
     with running(plan.limits.threads):
         training, failed = _trained(data, tables, plan, left(plan, texts, done), tell)

@@ -44,7 +44,7 @@ def prepared(model: Model, plan: Plan, tell: Tell) -> Prepared:
     check_readout(model.engine, tables)
     check_init(plan.head, model)
     texts, done = _written_and_seen(model, plan, tell)
-    return Prepared(tables, _enough(_rows(plan.work, model, plan, tables), done, plan), texts, done)
+    return Prepared(tables, _enough(_rows(plan.work, model, plan, tables), (texts, done), plan), texts, done)
 
 
 def prepared_whole(model: Model, plan: Plan, tell: Tell) -> Prepared:
@@ -60,7 +60,7 @@ def prepared_whole(model: Model, plan: Plan, tell: Tell) -> Prepared:
     seconds = {stage: None if limit is None else limit * share for stage, share in WHOLE_SHARES.items()}
     texts = gather(model, plan.texts, plan.work, settings, (seconds[TEXTS], tell), plan.overwrite)
     done = _seen_whole(model, plan, settings, (_more(seconds, texts), tell))
-    return Prepared(tables, _enough(_rows(folder, model, plan, tables), done, plan), texts, done)
+    return Prepared(tables, _enough(_rows(folder, model, plan, tables), (texts, done), plan), texts, done)
 
 
 def _rows(folder: Path, model: Model, plan: Plan, tables: Tables) -> Rows:
@@ -71,14 +71,22 @@ def _rows(folder: Path, model: Model, plan: Plan, tables: Tables) -> Rows:
     return data
 
 
-def _enough(data: Rows, done: Computed, plan: Plan) -> Rows:
-    """Raises BadParameter where so few features had no room for more, BadFile where there is too little text."""
+def _enough(data: Rows, before: tuple[Gathered, Computed], plan: Plan) -> Rows:
+    """Raises BadParameter where so few features had no room for more or so few tokens were asked for, BadFile where
+    there is too little text."""
+    (texts, done), wanted = before, plan.texts.tokens
     if done.needed_bytes is not None and not data.is_enough(FEWEST_ROWS):
         most, each = plan.limits.feature_bytes, data.shape.row_bytes
         raise BadParameter(
             "--feature-bytes",
             f"{most:,} bytes hold {most // each:,} tokens of text at {each:,} bytes each, too few to train on; give "
             f"{-(-done.needed_bytes // MEGABYTE)}M, which holds all that is there, or more; the texts are kept",
+        )
+    if wanted is not None and texts.tokens >= wanted and done.all_texts and not data.is_enough(FEWEST_ROWS):
+        raise BadParameter(
+            "--tokens",
+            f"{wanted:,} are reached with too few texts, {data.num_texts}: at least two of more than {FEWEST_ROWS} "
+            "tokens are needed; give more, or leave it out",
         )
     data.check(FEWEST_ROWS)
     return data

@@ -52,6 +52,7 @@ def facts_of(model: Model, plan: Plan, state: State, data: Rows, before: tuple[G
         "tokens": data.count,
         "held_out_tokens": int(data.held.sum()),
         "source": _source(plan),
+        **({"prompts_left_out": texts.left_out} if texts.left_out else {}),
         "temperatures": data.drawn_at(plan.texts.temperatures),
         "seed": plan.texts.seed,
         "loss": plan.head.loss,

@@ -133,12 +133,12 @@ NAMES = (FEATURES, ROWS)
 
 def check_space(folder: Path, needed_bytes: int) -> None:
     """Raises BadParameter where the disk has not so much to spare."""
-    free = disk_usage(folder).free - KEEP_FREE_BYTES
+    free = max(disk_usage(folder).free - KEEP_FREE_BYTES, 0)
     if needed_bytes > free:
         raise BadParameter(
             "--feature-bytes",
             f"features would take {-(-needed_bytes // MEGABYTE):,.0f} MB more, and the disk of {folder} has "
-            f"{max(free, 0) / MEGABYTE:,.0f} MB to spare beside the {KEEP_FREE_BYTES / MEGABYTE:,.0f} MB that are kept "
+            f"{free / MEGABYTE:,.0f} MB to spare beside the {KEEP_FREE_BYTES / MEGABYTE:,.0f} MB that are kept "
             "free; give less, or --work on another disk",
         )
 

@@ -29,6 +29,7 @@ class Gathered(NamedTuple):
     texts: int
     tokens: int  # of answers
     seconds: float  # that they took
+    left_out: int = 0  # prompts that were given and are too long to be answered
 
 
 def read_texts(folder: Path) -> Iterator[Text]:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from truedraw.draft.handed_down import check_tree
 from truedraw.draft.shared_index import Shelf, Source, View, fingerprint
 from truedraw.draft.site import Models
 from truedraw.errors import BadParameter
@@ -94,6 +95,7 @@ class SuffixDrafter:
     "all" those of other prompts as well; the nearest source wins where suffixes are equally long.
     suffix_decoding_index: a file that `truedraw index build` made, looked up beside all that by 32 tokens at most, the
     farthest source. `models` tells the tokenizer that its ids must be of. Raises BadFile for what is no such file.
+    `trees` says whether the rule takes trees of certain tokens; None: not known.
     """
 
     def __init__(  # noqa: PLR0913 - its settings, all by name
@@ -108,6 +110,7 @@ class SuffixDrafter:
         suffix_decoding_scope: str = PROMPT,
         suffix_decoding_index: str | Path | None = None,
         models: Models | None = None,
+        trees: bool | None = None,
     ) -> None:
         check(locals())
         bounds = (suffix_decoding_max_cached_requests, suffix_decoding_max_cached_bytes)
@@ -181,9 +184,7 @@ def check(given: Mapping[str, Any]) -> None:
     if not is_one_of(given["suffix_decoding_scope"], SCOPES):
         scope = given["suffix_decoding_scope"]
         raise BadParameter("suffix_decoding_scope", f"got {shown(scope)}; give one of: {', '.join(SCOPES)}")
-    if not isinstance(given["suffix_decoding_tree"], bool):
-        tree = given["suffix_decoding_tree"]
-        raise BadParameter("suffix_decoding_tree", f"got {shown(tree)}; give true or false")
+    check_tree("suffix_decoding_tree", given["suffix_decoding_tree"], given["trees"])
     if not isinstance(index := given["suffix_decoding_index"], str | Path | None) or index == "":
         raise BadParameter("suffix_decoding_index", f"got {shown(index)}; give a file that `truedraw index build` made")
 

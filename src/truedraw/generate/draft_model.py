@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from truedraw.draft.eagle.checkpoint import is_eagle
 from truedraw.draft.eagle.opening import Eagle, open_eagle
 from truedraw.draft.head.opening import Head, open_head
-from truedraw.draft.head.refit.file import refit_of, write_refitted
+from truedraw.draft.head.refit.file import check_saved, refit_of, write_refitted
 from truedraw.draft.head.refit.learning import Learnt, Refit
 from truedraw.draft.head_ngram_weights import Weights
 from truedraw.draft.quantised_self import REFERENCE
@@ -158,9 +158,10 @@ class DraftModels:
         """Write a head with what was learnt on top of it.
 
         head: None is the only one that learnt, or else the one that the target was loaded for. Raises BadParameter
-        where nothing that helps was learnt, and BadFile.
+        where nothing that helps was learnt, and BadFile where something else than a head stands at `path`.
         """
         file = next(iter(self._refits)) if head is None and len(self._refits) == 1 else self._head_file(head)
+        check_saved(file, path)
         found = self._refits.get(file)
         if found is None or not found.helps:
             said = "was not refitted" if found is None else f"keeps no more after {found.learnt.places} places"

@@ -150,7 +150,8 @@ class Model(OnePlace):
         """Write the draft head that was refitted on this model's texts, to be loaded as `draft` the next time.
 
         head_path: the one that requests named; None: the only one that learnt. Written whole or not at all.
-        Raises BadParameter where nothing was learnt that helps, and BadFile.
+        Raises BadParameter where nothing was learnt that helps, and BadFile, also where something else than a head
+        stands at `path`.
         """
         return self.drafts.save_refit(Path(path).expanduser(), head_path)
 

@@ -5,9 +5,11 @@ import json
 import pytest
 
 from bench.draft_eval.tables import toy_with_head
+from truedraw.bench.draft_eval.conditions import digest_of
 from truedraw.bench.draft_eval.figures import figures, weak_places
 from truedraw.bench.draft_eval.report import Plan, evaluated
 from truedraw.bench.pairs import Task
+from truedraw.bench.provenance import settings
 from truedraw.generate.speculation import Speculation
 
 TODO = [Task("cats", (0, 1)), Task("cats", (0, 2)), Task("dogs", (0, 3)), Task("dogs", (1,))]
@@ -23,8 +25,9 @@ def found():
     return {
         "prompts": 4,
         "prompts_from": "odd.jsonl",
+        "prompts_digest": digest_of(TODO),
         "temperatures": sections,
-        "sampling": {"max_tokens": 24, "seed": 1},
+        **settings(model.params(seed=1, max_tokens=24, ignore_eos=True), plan.speculation),
     }
 
 
@@ -59,8 +62,35 @@ def test_figures_are_short_and_stand_beside_those_of_other_prompts(found):
     assert {*one["by_category"]} == {"cats", "dogs"}
     assert len(json.dumps(mine, allow_nan=False)) < 20_000
     assert figures(found, {})["evaluated"] == {"odd.jsonl": mine}
-    again = figures({**found, "prompts_from": "spec.jsonl"}, training)["evaluated"]
-    assert again["spec.jsonl"]["prompts"] == 4
+
+
+def test_temperatures_of_the_same_prompts_and_settings_are_one_set(found):
+    warm, cold = ({**found, "temperatures": [each]} for each in found["temperatures"])
+    once = json.loads(json.dumps(figures(warm, {})))
+    assert [*figures(cold, once)["evaluated"]["odd.jsonl"]["temperatures"]] == ["1", "0"]
+    assert figures(cold, once)["evaluated"] == figures(found, {})["evaluated"]
+    assert figures(warm, figures(found, {}))["evaluated"] == figures(found, {})["evaluated"]
+    named = {**found, "speculation": {**found["speculation"], "head_path": "other.safetensors"}}
+    assert [*figures(named, once)["evaluated"]] == ["odd.jsonl"]
+
+
+@pytest.mark.parametrize("changed", [
+    {"prompts_digest": digest_of(TODO[::-1])},
+    {"numerics": "reference"},
+    {"sampling": {"seed": 2}},
+    {"sampling": {"max_tokens": 9}},
+    {"sampling": {"top_p": 0.9}},
+    {"speculation": {"draft_temperature": 1.0}},
+], ids=str)  # fmt: skip
+def test_nothing_of_other_prompts_or_settings_is_replaced(found, changed):
+    first = figures(found, {})
+    other = {**found, **{name: {**found[name], **value} if isinstance(value, dict) else value
+                         for name, value in changed.items()}}  # fmt: skip
+    both = figures(other, first)
+    assert [*both["evaluated"]] == ["odd.jsonl", "odd.jsonl (2)"]
+    assert both["evaluated"]["odd.jsonl"] == first["evaluated"]["odd.jsonl"]
+    assert figures(other, both) == both
+    assert [*figures({**other, "prompts": 3}, both)["evaluated"]][2:] == ["odd.jsonl (3)"]
 
 
 def test_weak_places_are_those_that_cannot_be_chance():

@@ -7,4 +7,5 @@ rounds.py   from places to acceptance by position and tokens a round, of chains 
 costs.py    what drafts take, and what speed-up that predicts
 report.py   all of it at one temperature
 figures.py  what of it a head's card says
+conditions.py  for which prompts and settings that is
 """

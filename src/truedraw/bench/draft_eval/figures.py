@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain, count
 from typing import Any
 
 from truedraw.bench.draft_eval.rounds import INDEPENDENT
 
-EVALUATED = "evaluated"
-"""In a card: {name of the prompts: figures}."""
+EVALUATED, SECTIONS = "evaluated", "temperatures"
+"""In a card: {name of the prompts: a set of figures}; and in a set: {temperature: figures}."""
 BUILT_IN = "built-in prompts"
 DIGITS = 4
 Found = Mapping[str, Any]
@@ -16,22 +17,19 @@ Found = Mapping[str, Any]
 
 def figures(found: Found, training: Found) -> dict[str, Any]:
     """Of what `truedraw train eval` found, beside what the card has of other prompts; `training` is the card's."""
-    name = found["prompts_from"]
+    from truedraw.bench.draft_eval.conditions import conditions
+
+    before, mine = training.get(EVALUATED, {}), conditions(found)
+    name = _place(before, found["prompts_from"], mine)
+    earlier = before.get(name, {}).get(SECTIONS, {})
     sections = {f"{each['temperature']:g}": _section(each) for each in found["temperatures"]}
-    mine = {
-        "prompts": found["prompts"],
-        "max_tokens": found["sampling"]["max_tokens"],
-        "seed": found["sampling"]["seed"],
-        "numerics": found.get("numerics"),
-        "temperatures": sections,
-    }
-    return {EVALUATED: {**training.get(EVALUATED, {}), name: mine}}
+    return {EVALUATED: {**before, name: {**mine, SECTIONS: {**earlier, **sections}}}}
 
 
 def weak_places(evaluated: Found) -> list[str]:
     """The categories of which a head keeps less than of all together, as far as can be told from so many texts."""
     found = []
-    for temperature, section in evaluated["temperatures"].items():
+    for temperature, section in evaluated[SECTIONS].items():
         whole = section["acceptance"][0]
         for name, each in section["by_category"].items():
             first = each["acceptance"][0]
@@ -41,6 +39,16 @@ def weak_places(evaluated: Found) -> list[str]:
                     f"first drafts kept, {whole['mean']:.3f} over all"
                 )
     return found
+
+
+def _place(before: Found, name: str, mine: Found) -> str:
+    """The name of a set: with other temperatures of it, or, where a different one has the name, with a number."""
+    names = chain([name], (f"{name} ({number})" for number in count(2)))
+    return next(each for each in names if each not in before or _without_sections(before[each]) == mine)
+
+
+def _without_sections(one: Found) -> dict[str, Any]:
+    return {name: value for name, value in one.items() if name != SECTIONS}
 
 
 def _section(section: Found) -> dict[str, Any]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from truedraw.distill.asking import opening
 from truedraw.distill.clock import Clock
 from truedraw.distill.comparison.told import PROMPTS
 from truedraw.distill.comparison.wanted import Wanted, folder_of
 from truedraw.distill.computing import compute
 from truedraw.distill.evaluation import CHAIN, MEASURED
-from truedraw.distill.own_texts import opening, seed_from
+from truedraw.distill.own_texts import seed_from
 from truedraw.distill.plan import Tell
 from truedraw.distill.preparing import text_settings
 from truedraw.distill.rows import Rows

@@ -12,6 +12,7 @@ from truedraw.distill.comparison.prompts import test_rows
 from truedraw.distill.comparison.seen import by_temperature
 from truedraw.distill.comparison.told import HELD_OUT, PROMPTS
 from truedraw.distill.comparison.wanted import Wanted, all_alike, folder_of, settings_of
+from truedraw.distill.folders import worked_in
 from truedraw.distill.learner import HeadLearner, head_training
 from truedraw.distill.plan import Plan, Tell
 from truedraw.distill.preparing import Prepared, left, prepared
@@ -62,6 +63,11 @@ def compare(model: Model, wanted: Wanted, tell: Tell) -> Compared:
     Raises what train_draft raises; a loss that is no number any more is measured at its best head, and the others go
     on.
     """
+    with worked_in(wanted.plan.work):
+        return _compared(model, wanted, tell)
+
+
+def _compared(model: Model, wanted: Wanted, tell: Tell) -> Compared:
     from truedraw.engine.pytorch.running import running
 
     plan, settings = all_alike(wanted.plan), settings_of(model, wanted)

@@ -22,7 +22,6 @@ from truedraw.distill.outcome import Outcome
 from truedraw.distill.plan import EAGLE3, HIDDEN, Plan, Tell
 from truedraw.distill.preparing import Prepared, left, prepared_whole
 from truedraw.distill.stages import begin_checkpoint, check_figures, facts_of, run_to_end, write_page
-from truedraw.distill.tables import check_readable
 from truedraw.distill.training import Training
 from truedraw.draft.eagle.card import KIND
 from truedraw.engine.constants.matrix import dense
@@ -44,7 +43,6 @@ def train_eagle(model: Model, plan: Plan, tell: Tell) -> Outcome:
     from truedraw.engine.pytorch.running import running
 
     check_output(plan.output, KIND)
-    check_readable(model.engine, model.name)
     engine: Any = model.engine
     config = layer_config(engine.vocab_size, engine.context_length, engine.hidden_size, plan.head.hidden or HIDDEN)
     found = prepared_whole(model, plan, tell)

@@ -21,7 +21,6 @@ from truedraw.distill.outcome import Outcome
 from truedraw.distill.plan import TRANSFORMER, Plan, Tell
 from truedraw.distill.preparing import Prepared, left, prepared
 from truedraw.distill.stages import begin_checkpoint, check_figures, facts_of, run_to_end, write_page
-from truedraw.distill.tables import check_readable
 from truedraw.distill.training import Training
 from truedraw.engine.constants.matrix import dense
 from truedraw.engine.constants.rounding import quantise
@@ -43,7 +42,6 @@ def train_transformer(model: Model, plan: Plan, tell: Tell) -> Outcome:
     from truedraw.engine.pytorch.running import running
 
     check_output(plan.output, KIND)
-    check_readable(model.engine, model.name)
     engine: Any = model.engine
     how = TransformerPlan.of(plan.head, plan.sizes)
     config = draft_config(how, engine.vocab_size, engine.context_length, engine.hidden_size)

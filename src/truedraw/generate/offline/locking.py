@@ -10,8 +10,11 @@ from truedraw.errors import BadFile
 BINARY = getattr(os, "O_BINARY", 0)  # line breaks stay what they are, where that has to be said
 
 
-def opened(path: Path) -> int:
-    """The file, made if it is not there, to be read and appended to by us alone; raises BadFile."""
+def opened(path: Path, otherwise: str = "give another file") -> int:
+    """The file, made if it is not there, to be read and appended to by us alone; raises BadFile.
+
+    otherwise: what to do where another process writes to it.
+    """
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, 0o666)
     except OSError as error:
@@ -22,7 +25,7 @@ def opened(path: Path) -> int:
             raise BlockingIOError  # another process has put another file there since
     except OSError as error:
         os.close(file)
-        raise BadFile(f"{path} is being written by another process; wait for it, or give another file") from error
+        raise BadFile(f"{path} is being written by another process; wait for it, or {otherwise}") from error
     return file
 
 

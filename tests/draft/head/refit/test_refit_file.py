@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from draft.head.random_heads import KNOWN, WIDTH, card, write
+from draft.head.random_heads import KNOWN, VOCAB, WIDTH, card, write
 from draft.head.test_head_file import changed
 from draft.head.test_head_opening import models
+from draft.head.test_medusa_folder import tensors
+from draft.head.test_medusa_folder import write as write_medusa
 from truedraw.draft.head.file import HeadFile, read_card
 from truedraw.draft.head.refit.cell import CorrectedCell
 from truedraw.draft.head.refit.correction import RANK
@@ -101,6 +103,24 @@ def test_where_it_cannot_be_written(path, tmp_path) -> None:
     taught(drafts, path)
     with pytest.raises(BadFile, match=r"cannot be written: .*; give a file in a folder that exists"):
         drafts.save_refit(tmp_path / "none" / "head.safetensors", path)
+
+
+def test_a_file_that_is_no_head_is_kept(path, tmp_path) -> None:
+    drafts, to = models(), tmp_path / "notes.json"
+    taught(drafts, path)
+    to.write_text("{}")
+    with pytest.raises(
+        BadFile, match=r"notes\.json is there already and is no draft head; give another path, or remove"
+    ):
+        drafts.save_refit(to, path)
+    assert to.read_text() == "{}"
+
+
+def test_a_folder_has_no_place_for_what_was_learnt(tmp_path) -> None:
+    drafts, folder = models(), write_medusa(tmp_path / "medusa", tensors(vocab=VOCAB))
+    taught(drafts, folder)
+    with pytest.raises(BadParameter, match="medusa is a folder, into which nothing learnt is written; refit a head in"):
+        drafts.save_refit(tmp_path / "head.safetensors", folder)
 
 
 def test_a_head_that_was_trained_again_meanwhile(path, tmp_path) -> None:

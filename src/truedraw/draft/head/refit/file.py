@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from truedraw.draft.head.card import Card
 from truedraw.draft.head.cell import Cell, shown
-from truedraw.draft.head.file import HeadFile, Numbers, write_arrays
+from truedraw.draft.head.file import HeadFile, Numbers, check_ours, write_arrays
 from truedraw.draft.head.refit.cell import CorrectedCell
 from truedraw.draft.head.refit.correction import Correction
 from truedraw.draft.head.refit.learning import Learnt, Refit
-from truedraw.errors import BadFile
+from truedraw.errors import BadFile, BadParameter
 
 READ, SAY, BIAS = NAMES = ("refit.read", "refit.say", "refit.bias")
 REFIT, PLACES = "refit", "places"  # in what a card says of training
@@ -67,6 +67,13 @@ def refit_of(cell: Cell, card: Card) -> Refit:
 def width_shown(cell: Cell, card: Card) -> int:
     """Numbers that the cell shows of a state."""
     return int(shown(cell, np.zeros((1, card.width), np.float32)).shape[1])
+
+
+def check_saved(source: Path, path: Path) -> None:
+    """Raises BadParameter where what the head at `source` learns has no place, BadFile for a file that would go."""
+    if source.is_dir():
+        raise BadParameter(REFIT, f"{source} is a folder, into which nothing learnt is written; refit a head in a file")
+    check_ours(path, "path")
 
 
 def write_refitted(source: Path, card: Card, path: Path, refit: Refit) -> None:
