@@ -10,21 +10,24 @@ from __future__ import annotations
 import sys
 from functools import cache
 from importlib import import_module
+from threading import Lock
 from typing import Any
 
 TELEMETRY = "openvino_telemetry"
+LOCK = Lock()
 
 
 @cache
 def openvino() -> Any:
     """The package, imported when it is first asked for."""
-    if "openvino" in sys.modules or TELEMETRY in sys.modules:
-        return import_module("openvino")
-    sys.modules[TELEMETRY] = None  # type: ignore[assignment] # an ImportError, for which it has functions that do nothing
-    try:
-        return import_module("openvino")
-    finally:
-        del sys.modules[TELEMETRY]
+    with LOCK:
+        if "openvino" in sys.modules or TELEMETRY in sys.modules:
+            return import_module("openvino")
+        sys.modules[TELEMETRY] = None  # type: ignore[assignment] # an error, for which it has functions that do nothing
+        try:
+            return import_module("openvino")
+        finally:
+            del sys.modules[TELEMETRY]
 
 
 @cache

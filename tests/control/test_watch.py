@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from control.worlds import Source, World
+from truedraw.control.average import Average
 from truedraw.control.experience import Experience
 from truedraw.control.late import Late
 from truedraw.control.offers import Offer, Pile
 from truedraw.control.payoff import UNASKED, PayoffController
 from truedraw.control.watch import FAR, WATCHED, Watch
 from truedraw.control.width import Width
-from truedraw.protocol import Asker, Round
+from truedraw.protocol import Asker, Proposal, Round
 
 MANY = range(10)
 
@@ -136,13 +137,16 @@ class Counting:
         self._inner.observe(rounds)
 
 
-def test_texts_that_cannot_draft_have_no_turn_and_no_share() -> None:
+def test_texts_that_cannot_draft_have_no_share_and_one_turn_in_all() -> None:
     watch = Watch()
     able, unable = Asker(3, 7, ("it",)), [Asker(sample, 7, ()) for sample in range(3)]
     others = [Asker(sample, 7, ("it",)) for sample in range(4, 10)]
     assert watch.share([*unable, able, *others], set(MANY)) == 1.0
-    assert set(watch.among(MANY, 0.5, None)) <= {3, 4, 5, 6, 7, 8, 9}
-    assert watch.share([able], set(MANY)) == 1 / 7
+    assert set(watch.among(MANY, 0.5, None)) == {0, 3, 4, 5, 6}
+    watch.pass_on()
+    assert set(watch.among(MANY, 0.5, None)) == {1, 3, 7, 8, 9}
+    assert watch.share([able, unable[1]], set(MANY)) == 1 / 7
+    assert watch.share([able, Asker(2, 7, ("it",))], set(MANY)) == 2 / 8
 
 
 def test_a_look_waits_as_long_whoever_is_asked_in_between() -> None:
@@ -155,3 +159,77 @@ def test_a_look_waits_as_long_whoever_is_asked_in_between() -> None:
     assert late._since == {(0, "it"): 0, (1, "it"): 0}
     late.weigh([second], lambda _: False, {1})
     assert late._since == {(1, "it"): 0}
+
+
+def weighed(controller: PayoffController, offered: bool = True) -> list[int]:
+    """Who is asked in this round; each offers tokens that are likely, or nothing, and one call takes a second."""
+    rests = controller.rest(MANY)
+    here = [sample for sample, rounds in zip(MANY, rests, strict=True) if not rounds]
+    askers = [Asker(sample, 7, ("it",)) for sample in here]
+    controller.budget(askers)
+    likely = Proposal.chain([1] * 7, confidence=np.full(7, 0.99))
+    controller.choose(askers, [{"it": likely} if offered else {} for _ in askers], {"it": 1e-3})
+    return here
+
+
+def likely_to_pay() -> PayoffController:
+    """One whose drafter is cheap and mostly right, as far as anybody can tell."""
+    controller = idle()
+    record = controller._known.of("it")
+    for _ in range(8):
+        record.pace.add(1e-6, 7)
+    return controller
+
+
+def test_what_would_pay_wakes_all_and_they_listen_first() -> None:
+    controller = likely_to_pay()
+    controller._width.glance, controller._pause = lambda *_: 1.5, 32
+    controller._weighing = Average(1.0, 99)  # a long pause would follow
+    assert weighed(controller) == [0, 1, 2, 3]
+    assert controller.rest(MANY) == [1] * len(MANY)
+    assert controller.rest(MANY) == [0] * len(MANY)
+
+
+def test_what_would_not_pay_wakes_nobody_and_the_next_ones_listen_first() -> None:
+    controller = likely_to_pay()
+    controller._width.glance = lambda *_: 1.0
+    controller._listening._awake = controller._listening._asleep = Average(count=99)
+    assert weighed(controller) == [0, 1, 2, 3]
+    assert controller._next >= controller._step + 2
+    controller._next = controller._step + 2
+    assert controller.rest(MANY) == [1 if 4 <= sample < 8 else UNASKED for sample in MANY]
+    assert weighed(controller) == [4, 5, 6, 7]
+
+
+def test_a_few_are_weighed_for_all() -> None:
+    controller, seen = likely_to_pay(), []
+    controller._width.glance = lambda _, samples, share, offering: seen.append((samples, share, offering)) or 0.5
+    controller._width.plain = lambda samples: seen.append(samples) or 1.0
+    weighed(controller)
+    assert seen == [10, (10, 0.4, pytest.approx(1e-3 / 0.4)), 10]
+    assert controller._width._seen == 0
+
+
+def test_who_is_asked_where_a_decision_stands_is_everybody() -> None:
+    controller = idle()
+    controller._standing.lasts = lambda _: True
+    assert controller.rest(MANY) == [0] * len(MANY)
+
+
+def test_rounds_whose_few_have_failed_are_in_the_account() -> None:
+    controller = idle()
+    controller.rest(MANY)
+    controller.observe([Round(9, (1,), (), (), (), 0, 0, engine_seconds=0.1, seconds=0.1, pass_rows=1)])
+    assert controller.account.explanation().rounds == 1
+    assert asked(controller) == [0, 1, 2, 3]
+    assert controller.account.explanation().rounds == 2
+
+
+def test_who_could_not_draft_has_a_turn() -> None:
+    watch = Watch()
+    watch.share([Asker(sample, 7, ("it",) if sample < 6 else ()) for sample in MANY], set(MANY))
+    seen = set()
+    for _ in range(4):
+        seen |= set(watch.among(MANY, 0.5, None))
+        watch.pass_on()
+    assert seen == set(MANY)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import openvino as ov
 import pytest
-from openvino import opset13 as op
 from tokenizers import Tokenizer, models
 
 from engine.decoder import PLAIN, Decoder, RandomWeights, expected_rows, random_tree, tv
@@ -16,6 +14,9 @@ from truedraw.engine.cpu import CPUEngine
 from truedraw.errors import BadParameter, UnsupportedModel
 from truedraw.models import open_checkpoint
 from truedraw.protocol import Proposal, Work
+from truedraw.silent_openvino import openvino, operations
+
+ov, op = openvino(), operations()
 
 CONFIG = PLAIN
 TEXT = np.random.default_rng(3).integers(0, CONFIG.vocab_size, 120).tolist()

@@ -9,10 +9,7 @@ from pathlib import Path
 from shutil import copytree
 
 import numpy as np
-import openvino as ov
 import pytest
-from openvino import opset13 as op
-from openvino.op.util import Variable, VariableInfo
 
 from engine.decoder import RandomWeights
 from models.tiny_models import byte_tokenizer, tiny_config
@@ -23,6 +20,10 @@ from truedraw.errors import BadModelFile, UnsupportedModel
 from truedraw.generate.loading import load
 from truedraw.models import open_checkpoint
 from truedraw.protocol import Work
+from truedraw.silent_openvino import openvino, operations
+
+ov, op = openvino(), operations()
+Variable, VariableInfo = ov.op.util.Variable, ov.op.util.VariableInfo
 
 CONFIG = tiny_config(head_dim=32)
 CAUSAL = Exporter._causal

@@ -174,8 +174,8 @@ def test_rules_that_end_in_themselves_are_their_repetitions(seed: int) -> None:
     ("body", "written"),
     [
         ('item | item "," list', '( item "," ) * ( item )'),
-        ('item ("," list)?', '( item "," ) * ( item )'),
-        ('item ("," (list | "x" list | "y"))?', '( item "," | item "," "x" ) * ( item "," "y" | item )'),
+        ('item ("," list)?', '( item ( "," ) ) * ( item ( ) )'),
+        ('item ("," (list | "x" list | "y"))?', '( item ( "," ( | "x" ) ) ) * ( item ( "," ( "y" ) | ) )'),
         ('"(" list ")" list | "x"', '( "(" list ")" ) * ( "x" )'),
         ("item list | ", "( item ) * ( )"),
         ("list | item", "list | item"),
@@ -197,14 +197,31 @@ def test_long_texts_are_read_by_rules_that_end_in_themselves(gbnf: str) -> None:
     assert accepts(gbnf, "a" * 3000 + "x")
 
 
-def test_alternatives_without_number_stay_as_they_are() -> None:
+def test_groups_without_number_stay_as_they_are() -> None:
     deep = [("mark", "(")] * 3000 + [("name", "root")] + [("mark", ")")] * 3000
-    many = [word for i in range(3000) for word in (("string", str(i)), ("name", "root"), ("mark", "|"))]
-    assert without_tail("root", [("string", "a"), *deep, ("mark", "|"), ("string", "b")])[:2] == [
-        ("string", "a"),
-        ("mark", "("),
-    ]
-    assert without_tail("root", many) == many
+    words = [("string", "a"), *deep, ("mark", "|"), ("string", "b")]
+    assert without_tail("root", words) == words
+
+
+def test_what_stands_before_a_group_is_written_twice_at_most() -> None:
+    prefix, behind = "[a-z]" * 900, " | ".join(f'"{number:03}" root' for number in range(160))
+    assert len(to_lark(gbnf := f'root ::= {prefix} ({behind} | "!")')) < 3 * len(gbnf) * len("/[\\x{61}-\\x{7a}]/") / 5
+    assert accepts(gbnf, 2 * ("q" * 900 + "007") + "z" * 900 + "!")
+
+
+@pytest.mark.parametrize(
+    ("gbnf", "said"),
+    [
+        ('root ::= "a" ) ( root | "b"', "not in pairs"),
+        ('root ::= "x" ( * root ) | "b"', r"`\*` stands behind nothing"),
+        ('root ::= "x" ({2} root | "c") | "b"', r"`\{2\}` stands behind nothing"),
+        ('root ::= "a" (* | root) | "b"', r"`\*` stands behind nothing"),
+        ('root ::= ("a" ? ? root) | "b"', r"`\?` stands behind another repetition"),
+    ],
+)
+def test_what_is_wrong_in_a_rule_that_ends_in_itself_is_told_as_ever(gbnf: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        to_lark(gbnf)
 
 
 def accepts(gbnf: str, text: str) -> bool:

@@ -59,7 +59,7 @@ def chat(
 
 
 def typed() -> Iterator[str]:
-    """Lines from a terminal, with editing where Python has readline; UTF-8 in every locale."""
+    """Lines from a terminal, with editing where Python has readline; what a locale of ASCII cannot say is UTF-8."""
     with suppress(ImportError):
         import readline  # noqa: F401 - importing it gives input() its editing and history
     while True:

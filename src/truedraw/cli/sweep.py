@@ -109,5 +109,6 @@ def sweep(
         ),
     )
     complete = sweeping.draw(plan, run)
-    sweeping.write_reports(files, own.html, own.parquet)
+    if run.tally.before or run.tally.done:  # else what is there is of no sample of this sweep
+        sweeping.write_reports(files, own.html, own.parquet)
     run.close(complete, sweeping.summary(plan) if output.json else {})

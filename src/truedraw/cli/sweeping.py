@@ -118,15 +118,13 @@ def check_reports(files: FileFlags, html: Path | None, parquet: Path | None) -> 
 
 
 def write_reports(files: FileFlags, html: Path | None, parquet: Path | None) -> None:
-    """From all samples that are there, of this run and those before, if any are; raises BadFile."""
+    """From all samples that are there, of this run and those before; raises BadFile."""
     from truedraw.generate.offline.journal import read_records
     from truedraw.generate.offline.parquet import write_parquet
 
-    if files.path is None or next(read_records(files.path), None) is None:
-        return
-    if parquet is not None:
+    if files.path is not None and parquet is not None:
         write_parquet(read_records(files.path), parquet)
-    if html is not None:
+    if files.path is not None and html is not None:
         page = _page(files.path)
         with replacing(html, f"--html {html}") as fresh:
             fresh.write_text(page, encoding="utf-8", errors="replace")

@@ -161,6 +161,17 @@ class Experience:
         """Whether a drafter's offers are made to be weighed."""
         return record.is_certain and record.pace.call < CHEAP * self.costs.seconds(1)
 
+    def wanted(self, asker: Asker, length: int) -> dict[str, int]:
+        """Draft tokens that cheap drafters are to offer a text; one of those whose price is not known yet."""
+        tokens = {}
+        for source in asker.sources:
+            record = self.of(source, asker.coupled)
+            if not record.pace.is_known and record.is_certain:
+                tokens[source] = min(asker.room, 1)
+            elif self.is_cheap(record):
+                tokens[source] = min(asker.room, length)
+        return {source: each for source, each in tokens.items() if each}
+
     def timed(
         self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]
     ) -> None:

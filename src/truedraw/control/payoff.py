@@ -32,6 +32,7 @@ from truedraw.protocol import Asker, Choice, Proposal, Round
 SHORTEST, LONGEST = 7, 15  # tokens that a text is offered: a pass of 8 or 16 rows, where it is alone
 IDLE = 0.0025  # of the time, that asking drafters, or their listening, may take where nothing is drafted
 LONGEST_PAUSE = 64  # rounds
+HEARING = 2  # rounds to the next asking, of those who were not asked now
 UNASKED = 2  # rounds that a text rests, as far as is known, where others are asked in its place
 DOZING = 3  # rounds from one asking to the next, of which one is heard later: so it is seen what that saves
 
@@ -68,7 +69,8 @@ class PayoffController:
 
     def budget(self, askers: Sequence[Asker]) -> list[dict[str, int]]:
         """All that cheap drafters can offer; one token of those whose cost is not known yet."""
-        self._begin()
+        if not self._here:
+            self._begin()
         self._present, self._here = {*self._here, *(asker.sample for asker in askers)}, ()
         if (standing := self._standing.at(self._step, askers)) is not None:
             self._stood, self._next = Stood(self._step, self._known.rounds, askers, standing), self._step + 1
@@ -76,15 +78,15 @@ class PayoffController:
         self._learn()
         self._texts.among(self._present)
         self._length = min(LONGEST, max(SHORTEST, 2 * self._width.rows // len(askers) + 1))
-        return [self._wanted(asker) for asker in askers]
+        return [self._known.wanted(asker, self._length) for asker in askers]
 
     def rest(self, samples: Sequence[int]) -> list[int]:
         """protocol.Rests: until offers are weighed again, and longer for those whom others stand for then."""
         left = max(0, self._next - self._step - 1)
         asked = frozenset(self._asked(samples) if left <= 1 else ())
-        if left > 0:
-            self._begin()
-            self._present, self._rows, self._left = set(samples), 0, left
+        self._begin()
+        self._present, self._rows, self._left = set(samples), 0, left
+        if left:
             self._standing.drop()
         else:
             self._here = samples
@@ -113,7 +115,7 @@ class PayoffController:
             self._known.timed(askers, offers, seconds)
         choices = self._weighed(askers, offers, share)
         self._weighing = warmed(self._weighing, sum(seconds.values()) + perf_counter() - start)
-        self._next = self._step + self._rest(len(self._present))
+        self._next = self._step + self._rest(len(self._present), share)
         return choices
 
     def _weighed(self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], share: float) -> list[Choice]:
@@ -127,29 +129,40 @@ class PayoffController:
         offering = self._asking.value / self._standing.span if any(offers) else 0.0
         if share < 1.0:
             self._rows, self._watch.is_alarmed = 0, self._width.glance(pile, samples, share, offering) > 1.0
-        else:
-            self._width.add(pile, samples, self._step - self._weighed_at)
-            self._weighed_at = self._step
-            if self._yardstick.is_due(*self._width.filled(samples), self._width):
-                return self._plainly(askers, MEASURING)
-            self._width.settle(samples, offering)
-            self._rows = self._width.now(pile, samples)
+        elif not self._settled(pile, samples, offering):
+            return self._plainly(askers, MEASURING)
         choices = pile.taken(self._rows)
         if look is not None:
             choices[look[0]] = Choice(look[1], tokens=1)
-        elif share == 1.0:
+        else:
             self._standing.keep(self._step, askers, offers, choices)
         return self._noted(askers, pile, choices)
 
-    def _rest(self, samples: int) -> int:
-        """Rounds to the next one in which drafters are asked, and what they bring is weighed."""
-        if self._late.looked_at is not None or self._watch.is_alarmed:
+    def _settled(self, pile: Pile, samples: int, offering: float) -> bool:
+        """What all are offered decides about rows; not in a round that is to be plain, to measure that."""
+        self._width.add(pile, samples, self._step - self._weighed_at)
+        self._weighed_at = self._step
+        if self._yardstick.is_due(*self._width.filled(samples), self._width):
+            return False
+        self._width.settle(samples, offering)
+        self._rows = self._width.now(pile, samples)
+        return True
+
+    def _rest(self, samples: int, share: float) -> int:
+        """Rounds to the next one in which drafters are asked, and what they bring is weighed.
+
+        Others than those of this round have to listen to one before that.
+        """
+        if self._watch.is_alarmed:
+            return HEARING
+        if self._late.looked_at is not None:
             return 1
+        self._watch.pass_on()
         idle = max(self._weighing.value, self._listening.seconds) / (IDLE * self._width.plain(samples))
         is_busy = self._width.rows > 0 or not self._costs.is_known
         wanted = max(int(idle) + 1, 1 if self._listening.is_known else DOZING)
         self._pause = 1 if is_busy else min(2 * self._pause, wanted, LONGEST_PAUSE)
-        return self._pause
+        return self._pause if share == 1.0 else max(self._pause, HEARING)
 
     def _plainly(self, askers: Sequence[Asker], why: str) -> list[Choice]:
         self._rows = 0
@@ -158,6 +171,8 @@ class PayoffController:
 
     def observe(self, rounds: Sequence[Round]) -> None:
         """Learn from one step of the loop, the rounds of all samples that ran in it."""
+        if self._here:  # whoever was to be asked has failed
+            self._left, self._here = UNASKED, ()
         seen = Seen(rounds, self._present, self._rows, self._left, self._stood)
         is_over = any(done.finish_reason is not None for done in rounds)
         self._lessons.add(seen, wait=self._standing.lasts(self._step + 1) and not is_over)
@@ -179,16 +194,6 @@ class PayoffController:
         else:
             self._account.plain(NOTHING_OFFERED)
         return choices
-
-    def _wanted(self, asker: Asker) -> dict[str, int]:
-        wanted = {}
-        for source in asker.sources:
-            record = self._known.of(source, asker.coupled)
-            if not record.pace.is_known and record.is_certain:
-                wanted[source] = min(asker.room, 1)
-            elif self._known.is_cheap(record):
-                wanted[source] = min(asker.room, self._length)
-        return {source: tokens for source, tokens in wanted.items() if tokens}
 
     def _best(self, asker: Asker, made: Mapping[str, Proposal]) -> Offer | None:
         """The offer that is worth most to a text."""

@@ -20,25 +20,33 @@ class Watch:
 
     def __init__(self) -> None:
         self._turn = 0
-        self._unable: Set[int] = frozenset()  # texts that nobody can draft for, when all were asked last
+        self._unable: set[int] = set()  # texts that nobody could draft for when they were asked last
         self.is_alarmed = False
 
     def among(self, samples: Sequence[int], gain: float, looked: int | None) -> Collection[int]:
-        """Those who are asked next.
+        """Those who are asked next, and one of those who could not draft: that may have changed.
 
         gain: of drafting, in speeds of plain sampling; looked: a text at which a look goes on, and which stays.
         """
-        able = [sample for sample in samples if sample not in self._unable]
-        if len(able) <= WATCHED or gain >= FAR or self.is_alarmed:
+        unable = [sample for sample in samples if sample in self._unable]
+        if len(samples) - len(unable) <= WATCHED or gain >= FAR or self.is_alarmed:
             return samples
-        few = {able[(self._turn + each) % len(able)] for each in range(WATCHED)}
-        return few if looked is None else few | {looked}
+        able = [sample for sample in samples if sample not in self._unable]
+        few = {able[(self._turn * WATCHED + each) % len(able)] for each in range(WATCHED)}
+        more = [unable[self._turn % len(unable)]] if unable else []
+        return few.union(more, () if looked is None else (looked,))
 
     def share(self, askers: Sequence[Asker], present: Set[int]) -> float:
-        """What those who are asked in this round are of all who can draft; others have their turn in the next one."""
-        self._turn += WATCHED
+        """What those who are asked in this round are of all who can draft."""
         self.is_alarmed = False
+        self._unable &= present
+        for asker in askers:
+            (self._unable.discard if asker.room and asker.sources else self._unable.add)(asker.sample)
         if len(askers) >= len(present):
-            self._unable = {asker.sample for asker in askers if not (asker.room and asker.sources)}
             return 1.0
-        return min(1.0, len(askers) / max(1, len(present - self._unable)))
+        able = sum(asker.sample not in self._unable for asker in askers)
+        return min(1.0, max(1, able) / max(1, len(present - self._unable)))
+
+    def pass_on(self) -> None:
+        """The next ones' turn."""
+        self._turn += 1

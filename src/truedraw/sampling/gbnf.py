@@ -42,7 +42,12 @@ def to_lark(gbnf: str) -> str:
     if "root" not in rules:
         raise ValueError("it has no rule `root`, which the whole text is to match")
     names = {name: f"r{i}" for i, name in enumerate(rules)} | {"root": "start"}
-    return "".join(f"{names[name]}: {_body(without_tail(name, words), names)}\n" for name, words in rules.items())
+    return "".join(f"{names[name]}: {_rewritten(name, words, names)}\n" for name, words in rules.items())
+
+
+def _rewritten(name: str, words: list[Word], names: Mapping[str, str]) -> str:
+    _body(words, names)  # as it stands it is to be right
+    return _body(without_tail(name, words), names)
 
 
 def _rules(gbnf: str) -> dict[str, list[Word]]:

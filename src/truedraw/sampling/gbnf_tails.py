@@ -1,7 +1,7 @@
 """Rules of GBNF that end in themselves, as repetitions.
 
     list ::= item | item "," list          list ::= (item ",")* item
-    text ::= char text?                    text ::= (char)* char
+    text ::= char ("." text | "!")?        text ::= (char ".")* char "!"?
 
 R ::= A R | B and R ::= A* B have the same texts, also where R stands in A or B. What reads the former keeps something
 for each turn until the text ends, and looks at all of it at every character; the latter leaves nothing behind.
@@ -9,53 +9,52 @@ for each turn until the text ends, and looks at all of it at every character; th
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 Word = tuple[str, str]
 """Kind and text of a part of a rule, as gbnf.py has them."""
+Words = list[Word]
 OPEN, CLOSE, OR, MAYBE, OFTEN = ("mark", "("), ("mark", ")"), ("mark", "|"), ("times", "?"), ("times", "*")
-MOST = 256  # steps that it may take to bring a rule's ends to light
+DEEPEST = 32  # groups within each other that are taken apart
 
 
-def without_tail(name: str, words: list[Word]) -> list[Word]:
-    """The right side of a rule; as it is where no alternative ends in the rule, or all do."""
-    itself = "name", name
-    found = endings(alternatives(words), itself)
-    turns = [each[:-1] for each in found if each[-1:] == [itself] and len(each) > 1]
-    ends = [each for each in found if each[-1:] != [itself]]
+class Tails(NamedTuple):
+    """Alternatives without the rule itself, which followed these turns, and behind which these ends have nothing."""
+
+    turns: list[Words]
+    ends: list[Words]
+
+
+def without_tail(name: str, words: Words) -> Words:
+    """The right side of a rule, whose parentheses are in pairs; as it is where no alternative ends in the rule, or
+    all do."""
+    turns, ends = _tails(alternatives(words), ("name", name), DEEPEST)
+    turns = [turn for turn in turns if turn]  # R ::= R says nothing
     return [*group(turns), OFTEN, *group(ends)] if turns and ends else words
 
 
-def endings(waiting: list[list[Word]], itself: Word) -> list[list[Word]]:
-    """Alternatives, each of which ends in the rule itself or has it at no end; none where they are too many."""
-    waiting = waiting[::-1]
-    found: list[list[Word]] = []
-    for _ in range(MOST):
-        if not waiting:
-            return found
-        each = waiting.pop()
-        parts = apart(each, itself)
-        if parts == [each]:
-            found.append(each)
-        else:
-            waiting += parts[::-1]
-    return []
+def _tails(found: list[Words], itself: Word, depth: int) -> Tails:
+    parts = [_apart(each, itself, depth) for each in found]
+    return Tails([turn for part in parts for turn in part.turns], [end for part in parts for end in part.ends])
 
 
-def apart(alternative: list[Word], itself: Word) -> list[list[Word]]:
-    """An alternative whose last part is a group with the rule itself, or may be left out, as several."""
+def _apart(alternative: Words, itself: Word, depth: int) -> Tails:
+    """An alternative whose last part is the rule itself, or a group with it, either of which may be left out."""
     maybe = alternative[-1:] == [MAYBE]
     before = alternative[:-1] if maybe else alternative
     start = last_part(before)
-    part = before[start:]
-    if part[-1:] == [CLOSE] and itself in part:
-        inside = alternatives(part[1:-1])
-    elif part == [itself]:
-        inside = [part]
-    else:
-        return [alternative]
-    return [[*before[:start], *each] for each in ([*inside, []] if maybe else inside)]
+    first, part = before[:start], before[start:]
+    if part == [itself]:
+        return Tails([first], [first] if maybe else [])
+    if part[-1:] != [CLOSE] or itself not in part or not depth:
+        return Tails([], [alternative])
+    turns, ends = _tails(alternatives(part[1:-1]), itself, depth - 1)
+    if maybe:
+        ends = [*ends, []]
+    return Tails([[*first, *group(turns)]] if turns else [], [[*first, *group(ends)]] if ends else [])
 
 
-def last_part(words: list[Word]) -> int:
+def last_part(words: Words) -> int:
     """Where the last word begins, or the group that it ends."""
     depth = 0
     for place in range(len(words) - 1, -1, -1):
@@ -65,9 +64,9 @@ def last_part(words: list[Word]) -> int:
     return len(words)
 
 
-def alternatives(words: list[Word]) -> list[list[Word]]:
+def alternatives(words: Words) -> list[Words]:
     """What stands between the bars that are in no group."""
-    found: list[list[Word]] = [[]]
+    found: list[Words] = [[]]
     depth = 0
     for word in words:
         depth += (word == OPEN) - (word == CLOSE)
@@ -78,6 +77,6 @@ def alternatives(words: list[Word]) -> list[list[Word]]:
     return found
 
 
-def group(parts: list[list[Word]]) -> list[Word]:
+def group(parts: list[Words]) -> Words:
     """Any of these."""
     return [OPEN, *[word for part in parts for word in (OR, *part)][1:], CLOSE]
