@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from control.worlds import MOST, Source, World
+from truedraw.control.explanation import Passes
 from truedraw.control.late import Late
 from truedraw.control.payoff import PayoffController
 from truedraw.control.standing import FIRST, ROUNDS, Standing
@@ -214,6 +215,20 @@ def test_rounds_of_one_decision_are_read_together() -> None:
     assert found.draft_rounds == entered.draft_rounds + left
     assert found.drafters["model"].taken == entered.drafters["model"].taken + left
     assert found.drafters["model"].expected > entered.drafters["model"].expected
+
+
+def test_a_decision_that_stands_is_told_with_its_rows() -> None:
+    """As the loop has it, which asks first whether anybody rests."""
+    controller, asker = standing_controller()
+    drafted = controller._rows
+    assert drafted > 0
+    before = controller.account.explanation().widths.get((1, drafted), Passes()).rounds
+    left = controller._standing._until - controller._step - 1
+    assert left > 1
+    for _ in range(left):
+        assert controller.rest([0]) == [0]
+        assert turn(controller, asker).tokens
+    assert controller.account.explanation().widths[1, drafted].rounds == before + left
 
 
 def test_what_is_read_together_teaches_the_same() -> None:

@@ -85,11 +85,12 @@ class PayoffController:
         left = max(0, self._next - self._step - 1)
         asked = frozenset(self._asked(samples) if left <= 1 else ())
         self._begin()
-        self._present, self._rows, self._left = set(samples), 0, left
+        self._present, self._left = set(samples), left
         if left:
+            self._rows = 0
             self._standing.drop()
         else:
-            self._here = samples
+            self._here = samples  # rows are those of a decision that stands, or are decided anew
         return [left if left > 1 or sample in asked else UNASKED for sample in samples]
 
     def _asked(self, samples: Sequence[int]) -> Collection[int]:
@@ -172,7 +173,7 @@ class PayoffController:
     def observe(self, rounds: Sequence[Round]) -> None:
         """Learn from one step of the loop, the rounds of all samples that ran in it."""
         if self._here:  # whoever was to be asked has failed
-            self._left, self._here = UNASKED, ()
+            self._left, self._rows, self._here = UNASKED, 0, ()
         seen = Seen(rounds, self._present, self._rows, self._left, self._stood)
         is_over = any(done.finish_reason is not None for done in rounds)
         self._lessons.add(seen, wait=self._standing.lasts(self._step + 1) and not is_over)

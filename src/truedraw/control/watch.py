@@ -2,7 +2,7 @@
 
 What makes drafts pay is mostly common to the texts of a batch. So it is seen a little later, at a fraction of what it
 takes that everybody listens and is asked. What a few are offered is too little to decide by: where it would pay, if all
-were offered the same, all are asked in the next round, and those offers count.
+were offered the same, all listen to the next round and are asked in the one behind it, and those offers count.
 """
 
 from __future__ import annotations
