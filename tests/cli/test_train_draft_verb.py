@@ -478,7 +478,7 @@ def test_a_damaged_row_is_told(cli, tmp_path, flags, has_torch, kind):
     given = ("--documents", texts, "--steps", 3, "--tokens", 2000, "--hidden", 16, "--kind", kind)
     given = (*flags[:4], "-o", tmp_path / "own", "--threads", 1, *given)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("truedraw.distill.preparing._enough", stop)
+        patch.setattr("truedraw.distill.preparing.enough", stop)
         assert "stopped here" in error(cli("train", "draft", *given))
     path = next((tmp_path / "own.work").rglob("whole/rows.bin" if kind == "eagle3" else "rows.bin"))
     rows = np.fromfile(path, ROW)

@@ -143,14 +143,15 @@ class LimitFlags:
              "the first half do not count.", min=1, rich_help_panel=LIMITS),
     ] = 6  # fmt: skip
     feature_bytes: Annotated[
-        str,
+        str | None,
         flag(
             "--feature-bytes",
             metavar="SIZE",
-            help="Disk for what the model knows at each token, as 512M or 4G.",
+            help="Disk for what the model knows at each token, as 512M; 4G if not given. With --engine pytorch "
+            "memory of the device, all that is free of a GPU if not given.",
             rich_help_panel=LIMITS,
         ),
-    ] = "4G"
+    ] = None
     output: Annotated[
         Path | None,
         flag(

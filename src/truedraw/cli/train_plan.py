@@ -101,4 +101,5 @@ def _limits(own: LimitFlags, text: TextFlags, threads: int | None) -> Limits:
     ends = text.tokens is not None and own.steps is not None
     budget = own.budget or (None if ends else BUDGET)
     seconds = None if budget is None else seconds_of("--budget", budget)
-    return Limits(seconds, own.steps, bytes_of("--feature-bytes", own.feature_bytes), own.patience, threads)
+    room = None if own.feature_bytes is None else bytes_of("--feature-bytes", own.feature_bytes)
+    return Limits(seconds, own.steps, room, own.patience, threads)

@@ -78,7 +78,7 @@ def _first(head: Head, data: Rows, rows: Ints) -> list[tuple[Floats, Floats]]:
             x = head.network.begin(head.weights, scaled(data, part, head.scale))
             _, logits = _behind(head, x, data, (part, 1))
             p, q = _p(head.known, data, part + 1, 0), torch.softmax(logits, -1)
-            found.append((p.double().numpy(), q.double().numpy()))
+            found.append((p.double().cpu().numpy(), q.double().cpu().numpy()))
     return found
 
 
@@ -97,10 +97,8 @@ def _kept(head: Head, data: Rows, rows: Ints, temperature: float) -> Floats:
 
 def _behind(head: Head, x: Tensor, data: Rows, at: tuple[Ints, int]) -> tuple[Tensor, Tensor]:
     """States and logits once the tokens so many places behind these rows stand there."""
-    import torch
-
     rows, position = at
-    after, out = head.behind(x, head.known.embedded[torch.from_numpy(data.tokens[rows + position])], position)
+    after, out = head.behind(x, head.known.embedded[data.on(data.tokens[rows + position])], position)
     return after, out @ head.known.readout.T
 
 
@@ -109,13 +107,11 @@ def chances(known: Known, logits: Tensor, data: Rows, at: Ints, temperature: flo
     import torch
 
     if temperature == GREEDY:
-        return np.asarray(known.tokens[logits.argmax(-1).numpy()] == data.tops[at])
+        return np.asarray(known.tokens[logits.argmax(-1).cpu().numpy()] == data.tops[at])
     p = _p(known, data, at, TEMPERATURES.index(temperature))
-    return np.asarray(p.minimum(torch.softmax(logits / temperature, -1)).sum(-1).numpy())
+    return np.asarray(p.minimum(torch.softmax(logits / temperature, -1)).sum(-1).cpu().numpy())
 
 
 def _p(known: Known, data: Rows, at: Ints, place: int) -> Tensor:
-    import torch
-
-    final = torch.tensor(data.features[at, -1]).float()
-    return known.of_logits(final @ known.output.T / TEMPERATURES[place], data.normaliser[at, place])
+    logits = data.finals(at) @ known.output.T / TEMPERATURES[place]
+    return known.of_logits(logits, data.on(data.normaliser[at, place]))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from truedraw.distill.asking import left_out
 from truedraw.distill.clock import Clock
 from truedraw.distill.documents import document_texts
-from truedraw.distill.own_texts import OPENERS, Plan, own_texts
+from truedraw.distill.own_texts import OPENERS, PROMPTS, Plan, own_texts
 from truedraw.distill.plan import TEXTS, Tell, TextPlan
 from truedraw.distill.texts import NAME, WATCH, Gathered, Record, checked, text_of
 from truedraw.distill.watching import Keeping, Watch
@@ -20,11 +20,23 @@ if TYPE_CHECKING:
     from truedraw.generate.offline.journal import Journal
 
 
+class Manner(NamedTuple):
+    """prompts: that a model writes in a round. ready: whether further texts are there without a wait; these are taken
+    also when the time is up."""
+
+    prompts: int = PROMPTS
+    ready: Callable[[], bool] = lambda: False
+
+
+ONE_BY_ONE = Manner()
+
+
 def gather(model: Model, plan: TextPlan, folder: Path, settings: Mapping[str, Any], limit: tuple[float | None, Tell],
-           overwrite: bool = False, keeping: Keeping | None = None) -> Gathered:  # fmt: skip
+           overwrite: bool = False, keeping: Keeping | None = None,
+           manner: Manner = ONE_BY_ONE) -> Gathered:  # fmt: skip
     """Write texts until there are `plan.tokens`, the time is up or no further ones can come.
 
-    `keeping`: takes what the model knows of each text while it writes it.
+    `keeping`: takes what the model knows of each text while it writes it. manner: how the model writes.
     Raises BadFile for other settings than those it was begun with, and where no text is to be had, BadParameter where
     no prompt can be answered.
     """
@@ -37,8 +49,8 @@ def gather(model: Model, plan: TextPlan, folder: Path, settings: Mapping[str, An
         found = _counted(checked(journal.records(), folder / NAME))
         clock = Clock(found.seconds, seconds)
         if not _enough(found, plan, clock):
-            source = _source(model, plan, journal.records(), keeping.watched if keeping else None)
-            found = _written(source, journal, found, plan, (clock, tell, keeping))
+            source = _source(model, (plan, manner.prompts), journal.records(), keeping.watched if keeping else None)
+            found = _written(source, journal, found, plan, (clock, tell, keeping), manner.ready)
     if not found.tokens:
         raise BadFile(
             "there is no text to train on, zero tokens; give more time, other prompts, or documents with text"
@@ -47,21 +59,22 @@ def gather(model: Model, plan: TextPlan, folder: Path, settings: Mapping[str, An
 
 
 def _source(
-    model: Model, plan: TextPlan, done: Iterable[Record], watched: Callable[[], Watch | None] | None
+    model: Model, wanted: tuple[TextPlan, int], done: Iterable[Record], watched: Callable[[], Watch | None] | None
 ) -> Iterator[Record]:
+    plan, prompts = wanted
     if plan.documents:
         seen = {tuple(record["key"]) for record in done}
         pieces = document_texts(model, plan.documents)
         return (record for record in pieces if tuple(record["key"]) not in seen)
     openers = OPENERS if plan.openers is None else plan.openers
-    how = Plan(plan.seed, temperatures=plan.temperatures, answer_tokens=plan.answer_tokens, asked=plan.prompts,
+    how = Plan(plan.seed, prompts, temperatures=plan.temperatures, answer_tokens=plan.answer_tokens, asked=plan.prompts,
                openers=openers)  # fmt: skip
     return own_texts(model, how, done, watched)
 
 
 def _written(
     source: Iterator[Record], journal: Journal, found: Gathered, plan: TextPlan,
-    means: tuple[Clock, Tell, Keeping | None],
+    means: tuple[Clock, Tell, Keeping | None], ready: Callable[[], bool],
 ) -> Gathered:  # fmt: skip
     clock, tell, keeping = means
     tell(TEXTS, _share(found, plan, clock), _words(found))
@@ -72,7 +85,7 @@ def _written(
             keeping.add(found.texts, text_of(record), watch)
         found = Gathered(found.texts + 1, found.tokens + len(record["answer"]), clock.seconds)
         tell(TEXTS, _share(found, plan, clock), _words(found))
-        if _enough(found, plan, clock):
+        if _enough(found, plan, clock) and not (clock.over and ready()):
             break
     return found
 

@@ -37,15 +37,8 @@ class Seen(NamedTuple):
 
 
 def scaled(data: Rows, at: Ints, scale: Tensor) -> Tensor:
-    """Features of rows [n, streams * width] as the network takes them.
-
-    torch.tensor copies into torch's own memory, and so whenever numbers enter here: where an array of numpy's begins is
-    chance, and the last bits of a product can depend on it.
-    """
-    import torch
-
-    features = torch.tensor(data.features[at.reshape(-1)]).float()
-    return (features * scale[None, :, None]).flatten(1)
+    """Features of rows [n, streams * width] as the network takes them."""
+    return (data.states(at.reshape(-1)) * scale[None, :, None]).flatten(1)
 
 
 def gradient(head: Head, where: Windows, blend: Blend, look: bool = False) -> Seen | None:
@@ -60,12 +53,12 @@ def gradient(head: Head, where: Windows, blend: Blend, look: bool = False) -> Se
     with torch.autocast("cpu", known.fast, enabled=known.fast != torch.float32):
         x = network.begin(head.weights, scaled(data, where.rows, head.scale)).float().view(count, length, -1)
         for position in range(1, network.positions + 1):
-            some = min(num_windows(position), count)
+            some = min(num_windows(position, data.windows), count)
             tokens = data.tokens[where.behind(position, some)]
-            x, out = head.behind(x[:some], known.embedded[torch.from_numpy(tokens)], position)
+            x, out = head.behind(x[:some], known.embedded[data.on(tokens)], position)
             x = x.float()
             p = laws[:some, position - 1 : position - 1 + length]
-            counts = torch.tensor(where.counts(position, some)).float()
+            counts = data.on(where.counts(position, some)).float()
             weighted = counts * (blend.survival[position - 1] / (some * length))
             part, found = pulled(out.float(), known, (p, weighted, counts), blend, look)
             total = total + part

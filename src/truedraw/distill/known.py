@@ -30,30 +30,28 @@ class Known(NamedTuple):
 
     def law(self, data: Rows, at: Ints, place: int = 0) -> Tensor:
         """The target's p of the known tokens [..., known] behind rows, normalised over the whole vocabulary."""
-        import torch
-
-        final = torch.tensor(data.features[at.reshape(-1), -1]).float()
-        logits = (final.to(self.fast) @ self.output.to(self.fast).T).float()
-        return self.of_logits(logits, data.normaliser[at.reshape(-1), place]).view(*at.shape, -1)
+        rows = at.reshape(-1)
+        logits = (data.finals(rows).to(self.fast) @ self.output.to(self.fast).T).float()
+        return self.of_logits(logits, data.on(data.normaliser[rows, place])).view(*at.shape, -1)
 
     @staticmethod
-    def of_logits(logits: Tensor, normaliser: NDArray[np.float32]) -> Tensor:
+    def of_logits(logits: Tensor, normaliser: Tensor) -> Tensor:
         """p [rows, known] of logits that may be a little off: the sum is at most 1."""
         import torch
 
-        share = (torch.logsumexp(logits, -1) - torch.tensor(normaliser)).clamp_max(0).exp()
+        share = (torch.logsumexp(logits, -1) - normaliser).clamp_max(0).exp()
         return torch.softmax(logits, -1).mul_(share[:, None])
 
 
-def known_of(tables: Tables, tokens: Ints) -> Known:
+def known_of(tables: Tables, tokens: Ints, device: str = "cpu") -> Known:
     """Large products are of bfloat16 where the processor is made for that: they take a quarter of the time."""
     import torch
 
-    embedding = torch.from_numpy(tables.embedding)
-    readout = embedding[tokens].contiguous()
-    output = readout if tables.tied else torch.tensor(tables.output[tokens])
-    fast = torch.bfloat16 if torch.ops.mkldnn._is_mkldnn_bf16_supported() else torch.float32
-    return Known(tokens, normed(embedding), readout, output, fast)
+    embedding = torch.from_numpy(tables.embedding).to(device)
+    readout = embedding[torch.from_numpy(tokens).to(device)].contiguous()
+    output = readout if tables.tied else torch.tensor(tables.output[tokens], device=device)
+    short = device == "cpu" and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    return Known(tokens, normed(embedding), readout, output, torch.bfloat16 if short else torch.float32)
 
 
 def bridge(known: Known) -> NDArray[np.float32]:
@@ -64,5 +62,5 @@ def bridge(known: Known) -> NDArray[np.float32]:
     width = known.readout.shape[1]
     if known.output is known.readout:
         return np.eye(width, dtype=np.float32)
-    found = np.linalg.lstsq(known.readout.numpy(), known.output.numpy(), rcond=None)[0]
+    found = np.linalg.lstsq(known.readout.cpu().numpy(), known.output.cpu().numpy(), rcond=None)[0]
     return np.asarray(found, np.float32)

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from truedraw.generate.model import Model
 
 PLACE = "\x00"  # stands for the user's words while the template is looked at
-PROMPT_TOKENS = 60
-SHORTEST, LONGEST = 8, 400  # characters of a prompt
+PROMPT_TOKENS = 100
+PROMPTS = 256  # of a round
+SHORTEST, LONGEST = 8, 600  # characters of a prompt
 LEAST_ANSWER = 8  # tokens; shorter answers teach nothing
 MOST_BARREN = 3  # rounds in a row without a text, at each temperature, after which there will be none
 INSTEAD = "a file of prompts, or --documents"
@@ -33,7 +34,11 @@ OPENERS = (
     "Write", "Write a", "Write a story", "Write a poem", "Write a letter", "Tell me", "Tell me a story", "Give me",
     "Give me ideas", "Come up with", "Name", "List", "Explain", "Describe", "Describe a", "Imagine", "Suggest",
     "Create a", "Compare", "Summarize", "Compose", "Choose", "Make", "What", "What is", "How", "How do", "Why", "Who",
-    "Where", "Which", "Is", "If", "Should", "I", "My", "The", "Continue this",
+    "Where", "Which", "Is", "If", "Should", "I", "My", "The", "Continue this", "Rewrite", "Translate",
+    "Translate into German:", "Solve", "Calculate", "Find", "Recommend", "Pick", "Rank", "Which is better",
+    "Tell me about", "Generate", "Design", "Invent", "Outline", "Answer this question:", "Can you", "Could you",
+    "Please", "Help me", "Do", "Does", "Are", "When", "In", "You are", "Given", "Write a Python", "Fix",
+    "Here is a text:", "Read this:",
 )  # fmt: skip
 """How most of the prompts begin. Left alone a model asks itself what it was taught to answer, and nearly always in the
 same words; a word or two in front make it ask for the rest of what people ask for."""
@@ -49,7 +54,7 @@ class Plan:
     """How texts are drawn. The same plan and model give the same texts."""
 
     seed: int = 0
-    prompts: int = 256  # drawn a round; those that do not end, or are too short or long, are left out
+    prompts: int = PROMPTS  # drawn a round; those that do not end, or are too short or long, are left out
     top_p: float = 0.95  # of prompts: what a model believes of users has a long tail of noise
     temperatures: tuple[float, ...] = (1.0, 0.7, 1.0)  # of answers, in turn
     answer_tokens: int = 300

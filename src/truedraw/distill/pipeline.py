@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from truedraw.distill.computing import Computed
 from truedraw.distill.folders import worked_in
 from truedraw.distill.outcome import Outcome
-from truedraw.distill.plan import EAGLE3, TRANSFORMER, Plan, Tell
+from truedraw.distill.plan import EAGLE3, FOLDERS, TRANSFORMER, Plan, Tell
 from truedraw.distill.preparing import left, prepared
 from truedraw.distill.rows import Rows
 from truedraw.distill.stages import begin_checkpoint, check_figures, facts_of, run_to_end, write_page
 from truedraw.distill.tables import Tables, check_readable
 from truedraw.distill.texts import Gathered
+from truedraw.distill.wide import fast_products, is_wide, prepared_wide
 from truedraw.errors import TrainingError
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def train_draft(model: Model, plan: Plan, tell: Tell) -> Outcome:
     shows no hidden states or a disk without room, TrainingError where the loss was no number any more: the best head so
     far has then been written.
     """
-    check_readable(model.engine, model.name)
+    if not is_wide(model) or plan.head.kind in FOLDERS:
+        check_readable(model.engine, model.name)
     with worked_in(plan.work):
         return _of_kind(plan.head.kind)(model, plan, tell)
 
@@ -49,8 +51,8 @@ def _of_kind(kind: str) -> Callable[[Model, Plan, Tell], Outcome]:
 def _train_head(model: Model, plan: Plan, tell: Tell) -> Outcome:
     from truedraw.engine.pytorch.running import running
 
-    tables, data, texts, done = prepared(model, plan, tell)
-    with running(plan.limits.threads):
+    tables, data, texts, done = (prepared_wide if is_wide(model) else prepared)(model, plan, tell)
+    with running(plan.limits.threads), fast_products(data.device):
         training, failed = _trained(data, tables, plan, left(plan, texts, done), tell)
         outcome = _written(model, plan, training, data, (texts, done))
     if failed is not None:
@@ -76,12 +78,11 @@ def _written(
     from truedraw.distill.export import Target, export, figures
 
     engine: Any = model.engine
-    head = training.learner.head
-    found = figures(head, training.best(), data, plan.head.seed)
+    width = data.shape.width
+    head, some = training.learner.measurable()
+    found = figures(head, training.best(), some, plan.head.seed)
     facts = {**facts_of(model, plan, training.state, data, before), **found}
-    target = Target(
-        model.name, model.tokenizer.fingerprint, engine.vocab_size, engine.hidden_size, tuple(engine.hidden_layers)
-    )
+    target = Target(model.name, model.tokenizer.fingerprint, engine.vocab_size, width, tuple(engine.hidden_layers))
     check_figures(plan, facts)
     export(plan.output, target, head, training.best(), facts)
     write_page(plan.page, facts, training.state)

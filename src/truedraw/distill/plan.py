@@ -28,6 +28,7 @@ FOLDERS = (TRANSFORMER, EAGLE3)
 RATE, RATE_FURTHER = 2e-3, 1e-3
 """Of learning, at its highest; that of a head that is trained further."""
 VOCABULARY = 8192
+FEATURE_BYTES = 4 << 30
 FIRST, LAST = 2, 3  # of the layers whose input an EAGLE draft reads: from the first, and from the end
 HIDDEN, HEADS, MOST_HEADS = 1536, 4, 6
 """Inner width of a head, and how many positions one has that has a head a position, unless told otherwise; no more than
@@ -104,9 +105,14 @@ class Limits:
 
     seconds: float | None = 3600.0  # in all, those of runs before included
     steps: int | None = None  # of training
-    feature_bytes: int = 4 << 30
+    feature_bytes: int | None = None  # None: FEATURE_BYTES of the disk, or what is free of a card
     patience: int = 6  # looks at held-out text without progress before training ends
     threads: int | None = None  # None: all cores
+
+    @property
+    def disk_bytes(self) -> int:
+        """For features, where they are kept on the disk."""
+        return FEATURE_BYTES if self.feature_bytes is None else self.feature_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ def prepared(model: Model, plan: Plan, tell: Tell) -> Prepared:
     check_readout(model.engine, tables)
     check_init(plan.head, model)
     texts, done = _written_and_seen(model, plan, tell)
-    return Prepared(tables, _enough(_rows(plan.work, model, plan, tables), (texts, done), plan), texts, done)
+    return Prepared(tables, enough(_rows(plan.work, model, plan, tables), (texts, done), plan), texts, done)
 
 
 def prepared_whole(model: Model, plan: Plan, tell: Tell) -> Prepared:
@@ -60,7 +60,7 @@ def prepared_whole(model: Model, plan: Plan, tell: Tell) -> Prepared:
     seconds = {stage: None if limit is None else limit * share for stage, share in WHOLE_SHARES.items()}
     texts = gather(model, plan.texts, plan.work, settings, (seconds[TEXTS], tell), plan.overwrite)
     done = _seen_whole(model, plan, settings, (_more(seconds, texts), tell))
-    return Prepared(tables, _enough(_rows(folder, model, plan, tables), (texts, done), plan), texts, done)
+    return Prepared(tables, enough(_rows(folder, model, plan, tables), (texts, done), plan), texts, done)
 
 
 def _rows(folder: Path, model: Model, plan: Plan, tables: Tables) -> Rows:
@@ -71,12 +71,12 @@ def _rows(folder: Path, model: Model, plan: Plan, tables: Tables) -> Rows:
     return data
 
 
-def _enough(data: Rows, before: tuple[Gathered, Computed], plan: Plan) -> Rows:
+def enough(data: Rows, before: tuple[Gathered, Computed], plan: Plan) -> Rows:
     """Raises BadParameter where so few features had no room for more or so few tokens were asked for, BadFile where
     there is too little text."""
     (texts, done), wanted = before, plan.texts.tokens
     if done.needed_bytes is not None and not data.is_enough(FEWEST_ROWS):
-        most, each = plan.limits.feature_bytes, data.shape.row_bytes
+        most, each = plan.limits.disk_bytes, data.shape.row_bytes
         raise BadParameter(
             "--feature-bytes",
             f"{most:,} bytes hold {most // each:,} tokens of text at {each:,} bytes each, too few to train on; give "
@@ -100,7 +100,7 @@ def _more(seconds: dict[str, float | None], texts: Gathered) -> float | None:
 
 def _seen_whole(model: Model, plan: Plan, settings: dict[str, Any], limit: tuple[float | None, Tell]) -> Computed:
     engine: Any = model.engine
-    (seconds, tell), most = limit, plan.limits.feature_bytes
+    (seconds, tell), most = limit, plan.limits.disk_bytes
     of_features = {**settings, "kind": "draft features of whole texts", "layers": list(engine.hidden_layers)}
     rows = sum(len(text.answer) for text in whole_texts(plan.work))
     with Store(plan.work / WHOLE, _shape(model), of_features, plan.overwrite) as store:
@@ -142,7 +142,7 @@ def _written_and_seen(model: Model, plan: Plan, tell: Tell) -> tuple[Gathered, C
     settings = text_settings(model, plan)
     of_features = {**settings, "kind": "draft features", "layers": list(engine.hidden_layers)}
     with Store(plan.work, _shape(model), of_features, plan.overwrite) as store:
-        most = plan.limits.feature_bytes
+        most = plan.limits.disk_bytes
         seconds = None if plan.limits.seconds is None else plan.limits.seconds * SHARES[TEXTS]
         if not plan.overwrite and (before := _there(plan)):
             limit = (most, Clock(store.seconds, _for_features(plan, None)), tell, before)

@@ -16,7 +16,9 @@ from truedraw.errors import BadFile
 from truedraw.generate.offline.journal import read_records
 from truedraw.protocol import Ints
 
+Tensor = Any  # torch.Tensor
 EVERY = 25  # texts, or prompts: one of them is held out. No multiple of the number of temperatures, which come in turn
+WINDOWS = 16  # of neighbouring rows that one step learns
 DIGITS = 12  # of a digest that names held-out rows
 SCALE_ROWS = 4096  # from which the size of each stream is taken
 LEAST_SIZE = 1e-3  # of a stream
@@ -32,30 +34,67 @@ class Rows:
     drawn.
     """
 
+    device = "cpu"  # where learning computes, as torch calls it
+    windows = WINDOWS  # of a step
+    looked = 1500  # held-out rows that are looked at while a draft learns
+
     def __init__(
         self, folder: Path, shape: Shape, all_held: bool = False, prompts: Sequence[int] | None = None
     ) -> None:
         lines = list(read_records(folder / INDEX))
         counts = np.array([rows_of(line, folder) for line in lines], np.int64)
         self.count, self.num_texts, self.shape = int(counts.sum()), len(lines), shape
-        self.features: NDArray[np.float16] = _mapped(folder / FEATURES, HALF, (self.count, *shape))
+        self.features: Any = _mapped(folder / FEATURES, HALF, (self.count, *shape))
         self._path = folder / ROWS
         rows = np.array(_mapped(self._path, ROW, (self.count,)))
-        self.tokens, self.tops = rows["token"].astype(np.int64), rows["top"].astype(np.int64)
-        self.normaliser: NDArray[np.float32] = np.ascontiguousarray(rows["normaliser"])
-        self.texts = np.repeat(np.arange(len(lines)), counts)
         if prompts is not None and len(prompts) < len(lines):
             raise foreign(folder)
-        self.held = np.repeat(_held(len(lines), prompts), counts)
+        self._tell(rows, counts, [line["temperature"] for line in lines], prompts)
         if all_held:
             self.held[:] = True
-        drawn = [np.nan if line["temperature"] is None else float(line["temperature"]) for line in lines]
-        self.temperature = np.repeat(np.array(drawn), counts)
+
+    def _tell(
+        self, rows: NDArray[Any], counts: Ints, drawn: Sequence[float | None], prompts: Sequence[int] | None
+    ) -> None:
+        """All but the features, of ROWs [rows] and of texts with so many rows each, drawn at such temperatures."""
+        self.tokens, self.tops = rows["token"].astype(np.int64), rows["top"].astype(np.int64)
+        self.normaliser: NDArray[np.float32] = np.ascontiguousarray(rows["normaliser"])
+        self.texts = np.repeat(np.arange(len(counts)), counts)
+        self.held = np.repeat(_held(len(counts), prompts), counts)
+        temperatures = [np.nan if each is None else float(each) for each in drawn]
+        self.temperature = np.repeat(np.array(temperatures), counts)
+
+    def hold_out(self, prompts: Sequence[int]) -> None:
+        """By prompts: which one each text answers."""
+        self.held = _held(self.num_texts, prompts)[self.texts]
+
+    def on(self, values: Any) -> Tensor:
+        """An array of numpy's, where learning computes.
+
+        torch.tensor copies into torch's own memory, and so whenever numbers enter: where an array of numpy's begins is
+        chance, and the last bits of a product can depend on it.
+        """
+        import torch
+
+        return torch.tensor(values, device=self.device)
+
+    def states(self, at: Ints) -> Tensor:
+        """Features of rows [n], [n, streams, width] float32."""
+        return self.on(self.features[at]).float()
+
+    def finals(self, at: Ints) -> Tensor:
+        """The last stream of rows [n], the final norm's output, [n, width] float32."""
+        return self.on(self.features[at, -1]).float()
 
     @property
     def held_name(self) -> str:
         """The same where the same rows are held out, whatever else has come."""
         return sha256(np.flatnonzero(self.held).astype(np.int64).tobytes()).hexdigest()[:DIGITS]
+
+    def _numbers(self, at: Ints) -> NDArray[np.float16]:
+        """Features of rows [n], [n, streams, width]."""
+        found: NDArray[np.float16] = self.features[at]
+        return found
 
     def check_tokens(self, vocab_size: int) -> None:
         """Raises BadFile where there is one that the vocabulary lacks."""
@@ -95,7 +134,7 @@ class Rows:
     def scale(self) -> NDArray[np.float32]:
         """[streams]: 1 / rms of each, over the first rows that may be learnt from."""
         some = np.flatnonzero(~self.held)[:SCALE_ROWS]
-        squares = np.square(self.features[some].astype(np.float64)).mean((0, 2))
+        squares = np.square(self._numbers(some).astype(np.float64)).mean((0, 2))
         return np.asarray(1 / np.maximum(np.sqrt(squares), LEAST_SIZE), np.float32)
 
     def commonest(self, most: int, vocab_size: int) -> Ints:

@@ -41,13 +41,14 @@ def bridged(head: Head) -> None:
     head.network.bridge(head.weights, torch.from_numpy(bridge(head.known)), float(head.scale[-1]))
 
 
-def head_of(network: Network, tables: Tables, arrays: Mapping[str, Any]) -> Head:
-    """Weights that can be learnt, and what they work with."""
+def head_of(network: Network, tables: Tables, arrays: Mapping[str, Any], device: str = "cpu") -> Head:
+    """Weights that can be learnt, and what they work with, all on a device of torch's."""
     import torch
 
     names = (*network.matrices, *network.vectors)  # in one order always: the length of a gradient is summed in it
-    weights = {name: torch.tensor(arrays[WEIGHT + name]).requires_grad_() for name in names}
-    return Head(network, weights, known_of(tables, arrays["tokens"]), torch.tensor(arrays["scale"]))
+    weights = {name: torch.tensor(arrays[WEIGHT + name], device=device).requires_grad_() for name in names}
+    scale = torch.tensor(arrays["scale"], device=device)
+    return Head(network, weights, known_of(tables, arrays["tokens"], device), scale)
 
 
 def optimiser_of(weights: Mapping[str, Any], rate: float, arrays: Mapping[str, Any], step: int) -> Any:
@@ -56,7 +57,7 @@ def optimiser_of(weights: Mapping[str, Any], rate: float, arrays: Mapping[str, A
 
     found = torch.optim.AdamW(list(weights.values()), lr=rate, betas=BETAS, weight_decay=DECAY)
     for name, values in weights.items() if step else ():
-        mean, square = (torch.tensor(arrays[kind + name]) for kind in (MEAN, SQUARE))
+        mean, square = (torch.tensor(arrays[kind + name], device=values.device) for kind in (MEAN, SQUARE))
         found.state[values] = {"step": torch.tensor(float(step)), "exp_avg": mean, "exp_avg_sq": square}
     return found
 
@@ -70,10 +71,10 @@ def learnt_arrays(weights: Mapping[str, Any], optimiser: Any, moments: bool) -> 
     """Weights by their names, `moments`: with what their optimiser remembers."""
     found: Arrays = {}
     for name, values in weights.items():
-        found[WEIGHT + name] = values.detach().numpy()
+        found[WEIGHT + name] = values.detach().cpu().numpy()
         kept = optimiser.state.get(values, {}) if moments else {}
         if kept:
-            found |= {MEAN + name: kept["exp_avg"].numpy(), SQUARE + name: kept["exp_avg_sq"].numpy()}
+            found |= {MEAN + name: kept["exp_avg"].cpu().numpy(), SQUARE + name: kept["exp_avg_sq"].cpu().numpy()}
     return found
 
 
@@ -81,5 +82,7 @@ def rounded(head: Head, arrays: Mapping[str, Any]) -> Head:
     """The head with these weights, by their names, instead of its own."""
     import torch
 
-    weights = {name: torch.from_numpy(np.array(arrays[name], np.float32)) for name in head.weights}
+    weights = {
+        name: torch.tensor(np.array(arrays[name], np.float32), device=head.scale.device) for name in head.weights
+    }
     return head._replace(weights=weights)

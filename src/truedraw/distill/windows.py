@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.distill.rows import Rows
+from truedraw.distill.rows import WINDOWS, Rows
 from truedraw.protocol import Ints
 
-WINDOWS, LENGTH = 16, 128  # of a step, and rows of each
+LENGTH = 128  # rows of a window
 POSITIONS = 3  # drafts behind each row that are learnt, where one step serves all
 FEWER_FROM = 3  # the position from which half of the windows do
 STREAM = 1  # of random numbers, beside the seed: windows
@@ -40,10 +40,10 @@ def windows(data: Rows, seed: int, step: int, positions: int = POSITIONS) -> Win
     """
     length = min(LENGTH, data.count - positions)
     chance = np.random.default_rng((seed, STREAM, step))
-    starts = chance.integers(0, data.count - positions - length + 1, WINDOWS)
+    starts = chance.integers(0, data.count - positions - length + 1, data.windows)
     return Windows(starts[:, None] + np.arange(length)[None], data)
 
 
-def num_windows(position: int) -> int:
-    """Of a step that learn this position: later ones matter less, and cost as much."""
-    return WINDOWS if position < FEWER_FROM else WINDOWS // 2
+def num_windows(position: int, windows: int = WINDOWS) -> int:
+    """Of a step of so many that learn this position: later ones matter less, and cost as much."""
+    return windows if position < FEWER_FROM else windows // 2

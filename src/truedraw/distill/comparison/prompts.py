@@ -45,7 +45,7 @@ def test_rows(model: Model, wanted: Wanted, shape: Shape, tell: Tell) -> Rows:
     layers = {**settings, "kind": "draft test features", "layers": list(getattr(engine, "hidden_layers", None) or ())}
     with Store(folder, shape, layers, plan.overwrite) as store:
         tokens = sum(len(text.answer) for text in read_texts(folder))
-        compute(engine, read_texts(folder), store, (plan.limits.feature_bytes, Clock(0.0, None), tell, tokens))
+        compute(engine, read_texts(folder), store, (plan.limits.disk_bytes, Clock(0.0, None), tell, tokens))
     found = Rows(folder, shape, all_held=True)
     found.check_tokens(engine.vocab_size)
     if not found.followed(CHAIN).any():

@@ -163,7 +163,7 @@ def law(data: Rows, at: Ints, target: Tensor, columns: Columns, place: int = 0) 
     logits = (final @ target.T).float()
     if TEMPERATURES[place] != 1:
         logits /= TEMPERATURES[place]
-    return Known.of_logits(columns.counted(logits), data.normaliser[at, place])
+    return Known.of_logits(columns.counted(logits), data.on(data.normaliser[at, place]))
 
 
 def fast_type() -> Any:

@@ -57,6 +57,7 @@ class PyTorchEngine:
             by_length = looks_at_length(network, self.vocab_size, self.context_length)
             holds, row_bytes = batches_hold(network, self.vocab_size, self.context_length) if is_eager else (False, 0)
             cast(model, options, lambda: compute_some(network, self.context_length, batched=holds))
+        self.network, self.hidden_layers = model, options.hidden_layers  # for training, which runs it by itself
         self.numerics = options.arithmetic
         self.invariance: InvarianceReport | None = None  # nothing is promised; the certificate measures it
         self._reach = reach(model, self.context_length) if holds else 0

@@ -1,0 +1,121 @@
+"""What comes before training, where the target is a model of transformers: texts, and rows on its device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from truedraw.distill.computing import CHECKED_ROWS
+from truedraw.distill.folders import make_work
+from truedraw.distill.gathering import Manner, gather
+from truedraw.distill.own_texts import PROMPTS
+from truedraw.distill.plan import FEATURE_BYTES, SHARES, TEXTS, HeadPlan, Plan, Tell
+from truedraw.distill.preparing import Prepared, enough, text_settings
+from truedraw.distill.store import Shape
+from truedraw.distill.tables import Tables, check_output
+from truedraw.distill.texts import prompts_of, read_texts
+from truedraw.distill.wide.features import rows_on
+from truedraw.distill.wide.writing import WideModel
+from truedraw.engine.pytorch.taps import Taps
+from truedraw.engine.pytorch.wide.attention import take_grouped
+from truedraw.errors import BadParameter
+
+if TYPE_CHECKING:
+    from truedraw.generate.model import Model
+
+CARD = "cuda"
+ROUND = {CARD: 8192}  # prompts of a round, where it is no usual one
+CARD_BYTES = 1 << 62  # what is free of a card is less
+
+
+def is_wide(model: Model) -> bool:
+    """Whether its engine runs a model of transformers, whose layers and tables torch shows."""
+    from truedraw.engine.pytorch.engine import PyTorchEngine
+
+    return isinstance(model.engine, PyTorchEngine)
+
+
+def prepared_wide(model: Model, plan: Plan, tell: Tell) -> Prepared:
+    """See preparing.prepared."""
+    engine: Any = model.engine
+    make_work(plan.work)
+    check_before(plan.head, model)
+    network = writer_of(engine.network)
+    tables = tables_of(network)
+    taps = Taps(network, tuple(engine.hidden_layers))
+    _check_readout(network, taps, tables)
+    seconds = None if plan.limits.seconds is None else plan.limits.seconds * SHARES[TEXTS]
+    writer: Any = WideModel(model, network)
+    settings = {**text_settings(model, plan), "written": "wide"}
+    manner = Manner(ROUND.get(network.device.type, PROMPTS), writer.ready)
+    texts = gather(writer, plan.texts, plan.work, settings, (seconds, tell), plan.overwrite, manner=manner)
+    shape = Shape(len(engine.hidden_layers) + 1, tables.embedding.shape[1])
+    most = plan.limits.feature_bytes or (CARD_BYTES if is_card(network.device) else FEATURE_BYTES)
+    data, done = rows_on((network, taps), read_texts(plan.work), shape, (most, 0.0, tell))
+    if plan.texts.prompts is not None:
+        data.hold_out(prompts_of(plan.work)[: data.num_texts])
+    return Prepared(tables, enough(data, (texts, done), plan), texts, done)
+
+
+@contextmanager
+def fast_products(device: str) -> Iterator[None]:
+    """Float32 by the units that a card has for it (TF32, ten bits of each factor), and as before behind it."""
+    import torch
+
+    before = torch.get_float32_matmul_precision()
+    try:
+        if device.startswith(CARD):
+            torch.set_float32_matmul_precision("high")
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def is_card(device: Any) -> bool:
+    """Whether a device of torch's has memory of its own."""
+    return bool(device.type == CARD)
+
+
+def check_before(plan: HeadPlan, model: Model) -> None:
+    """Raises BadParameter for --init-from with a head of another model: see further.check_init, whose engine drafts."""
+    if plan.before is None:
+        return
+    card, engine = plan.before.file.card, model.engine
+    theirs = card.tokenizer, card.vocab_size
+    if theirs != (model.tokenizer.fingerprint, engine.vocab_size):
+        raise BadParameter(
+            "--init-from", f"{plan.init_from} is for {card.target}, whose tokens are not those of {model.name}; give "
+            "another head, or leave it out"
+        )  # fmt: skip
+
+
+def tables_of(network: Any) -> Tables:
+    """Embedding and output rows of a model of transformers."""
+    found = [each.weight.detach().float().cpu().numpy() for each in
+             (network.get_input_embeddings(), network.get_output_embeddings())]  # fmt: skip
+    embedding, output = found
+    return Tables(embedding, embedding if np.array_equal(embedding, output) else output)
+
+
+def writer_of(network: Any) -> Any:
+    """A copy that writes texts: float16 on a card; on a processor as it is."""
+    found = deepcopy(network)
+    for module in found.modules():  # the engine's own, which would keep what thousands of texts are
+        module._forward_hooks.clear()
+        module._forward_pre_hooks.clear()
+    take_grouped(found)
+    return found.half() if is_card(network.device) else found
+
+
+def _check_readout(network: Any, taps: Taps, tables: Tables) -> None:
+    import torch
+
+    ids = torch.arange(CHECKED_ROWS, device=network.device)[None] % len(tables.embedding)
+    with torch.inference_mode():
+        logits = network(input_ids=ids, use_cache=False, logits_to_keep=CHECKED_ROWS).logits[0]
+        final = taps.read(CHECKED_ROWS)[0, :, -1]
+    check_output(tables, logits.float().cpu().numpy(), final.float().cpu().numpy())

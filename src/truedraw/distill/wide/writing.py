@@ -1,0 +1,124 @@
+"""A model that answers requests thousands at once: what own_texts.py asks of one, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from truedraw.engine.pytorch.wide import Drawing, Wanted
+from truedraw.errors import BadPrompt
+from truedraw.generate.request import Request
+from truedraw.sampling.randomness import SEED_BITS
+
+if TYPE_CHECKING:
+    from truedraw.generate.model import Model
+    from truedraw.text.tokenizer import Tokenizer
+
+LEAST_BYTES = 2 << 30  # for keys and values of a batch, where a processor runs it
+OF_CARD = 0.55  # of what is free of a card, the same
+TEXTS = 1 << 13  # of a batch: beyond, a step takes as many times longer as there are more
+
+
+class Choice(NamedTuple):
+    """As generate.result has it, so far as training asks."""
+
+    tokens: tuple[int, ...]
+    finish_reason: str
+    tokenizer: Tokenizer
+
+    @property
+    def text(self) -> str:
+        """Without the end token; made when it is asked for, since nobody asks for an answer's."""
+        return self.tokenizer.decode(self.tokens[:-1] if self.finish_reason == "stop" else self.tokens)
+
+
+class Result(NamedTuple):
+    """The samples of a request."""
+
+    choices: tuple[Choice, ...]
+
+
+class WideModel:
+    """Stands in for generate.Model where texts are written.
+
+    Of a request it takes the prompt, temperature, top_p, max_tokens and n. Its noise is a whole batch's, begun with the
+    first request's seed: the same command writes the same texts on the same device, and others on another one.
+    """
+
+    def __init__(self, model: Model, network: Any) -> None:
+        self.name, self.tokenizer, self.engine = model.name, model.tokenizer, model.engine
+        self.chat_prompt = model.chat_prompt
+        self._drawing = Drawing(network, model.tokenizer.eos_ids)
+        self._left = 0  # texts of a batch that are to be handed out
+        self._columns = _room_of(network.device) // self._drawing.column_bytes
+
+    def generate_many(self, requests: Iterable[Request], **_: Any) -> Iterator[tuple[Request, Any]]:
+        """Each request with its Result, or with BadPrompt where it leaves no room in the context."""
+        batch = _Batch([], 0, 0)
+        for request in requests:
+            if self._room(request) < 1:
+                yield request, BadPrompt(f"{len(self._prompt(request)):,} tokens leave no room for an answer")
+                continue
+            more = batch.with_one(request)
+            if batch.requests and not more.fits(self._columns):
+                yield from self._answered(batch.requests)
+                more = _Batch([], 0, 0).with_one(request)
+            batch = more
+        if batch.requests:
+            yield from self._answered(batch.requests)
+
+    def ready(self) -> bool:
+        """Whether the next text is there."""
+        return self._left > 0
+
+    def _answered(self, batch: Sequence[Request]) -> Iterator[tuple[Request, Result]]:
+        texts = [self._wanted(request) for request in batch for _ in range(_many(request))]
+        seed = int(batch[0].params.get("seed", 0)) % (1 << SEED_BITS)
+        found = iter(self._drawing.continued(texts, seed))
+        self._left = len(batch)
+        for request in batch:
+            self._left -= 1
+            yield request, Result(tuple(self._choice(next(found)) for _ in range(_many(request))))
+
+    def _choice(self, tokens: list[int]) -> Choice:
+        ended = bool(tokens) and tokens[-1] in self.tokenizer.eos_ids
+        return Choice(tuple(tokens), "stop" if ended else "length", self.tokenizer)
+
+    def _prompt(self, request: Request) -> Sequence[int]:
+        assert not isinstance(request.prompt, str)
+        return request.prompt
+
+    def _room(self, request: Request) -> int:
+        return int(self.engine.context_length) - len(self._prompt(request))
+
+    def _wanted(self, request: Request) -> Wanted:
+        most = min(request.params["max_tokens"], self._room(request))
+        return Wanted(self._prompt(request), most, request.params["temperature"], request.params.get("top_p", 1.0))
+
+
+class _Batch(NamedTuple):
+    """Requests that are answered together: their texts, and the columns of the longest."""
+
+    requests: list[Request]
+    texts: int
+    longest: int
+
+    def with_one(self, request: Request) -> _Batch:
+        longest = len(request.prompt) + int(request.params["max_tokens"])
+        return _Batch([*self.requests, request], self.texts + _many(request), max(self.longest, longest))
+
+    def fits(self, columns: int) -> bool:
+        return self.texts <= TEXTS and self.texts * self.longest <= columns
+
+
+def _many(request: Request) -> int:
+    return int(request.params.get("n", 1))
+
+
+def _room_of(device: Any) -> int:
+    """Bytes for keys and values."""
+    import torch
+
+    if device.type != "cuda":
+        return LEAST_BYTES
+    return int(torch.cuda.mem_get_info(device)[0] * OF_CARD)
