@@ -147,6 +147,9 @@ def test_batches_hold_what_there_is_room_for(model, monkeypatch):
     ]
     assert [request.key for request, _ in writer.generate_many(asked)] == [5, 80, 5, 5, 5, 5]
     assert sizes == [2, 4]
+    many = Request([1] * 5, {"temperature": 1.0, "max_tokens": 20, "n": 11}, key="many")
+    ((_, found),) = writer.generate_many([many])
+    assert (len(found.choices), sizes[2:]) == (11, [8, 3])
     too_long = Request([1] * 9999, {"temperature": 1.0, "max_tokens": 20})
     ((_, said),) = writer.generate_many([too_long])
     assert "9,999 tokens" in str(said)

@@ -102,20 +102,45 @@ def tables_of(network: Any) -> Tables:
 
 
 def writer_of(network: Any) -> Any:
-    """A copy that writes texts: float16 on a card; on a processor as it is."""
+    """A copy that writes texts: on a card in float16, where its numbers fit into that, else in bfloat16; on a processor
+    as it is."""
+    import torch
+
+    if not is_card(network.device):
+        return copied(network)
+    half = copied(network).half()
+    return half if _is_finite(half) else copied(network).to(torch.bfloat16)
+
+
+def copied(network: Any) -> Any:
+    """Without what listens to it, which would keep what thousands of texts are."""
     found = deepcopy(network)
-    for module in found.modules():  # the engine's own, which would keep what thousands of texts are
+    for module in found.modules():
         module._forward_hooks.clear()
         module._forward_pre_hooks.clear()
     take_grouped(found)
-    return found.half() if is_card(network.device) else found
+    return found
+
+
+def _is_finite(network: Any) -> bool:
+    import torch
+
+    with torch.inference_mode():
+        return bool(_first_logits(network).isfinite().all())
+
+
+def _first_logits(network: Any) -> Any:
+    """Of a text of the first tokens [CHECKED_ROWS, vocab]."""
+    import torch
+
+    ids = torch.arange(CHECKED_ROWS, device=network.device)[None] % network.get_input_embeddings().weight.shape[0]
+    return network(input_ids=ids, use_cache=False, logits_to_keep=CHECKED_ROWS).logits[0]
 
 
 def _check_readout(network: Any, taps: Taps, tables: Tables) -> None:
     import torch
 
-    ids = torch.arange(CHECKED_ROWS, device=network.device)[None] % len(tables.embedding)
     with torch.inference_mode():
-        logits = network(input_ids=ids, use_cache=False, logits_to_keep=CHECKED_ROWS).logits[0]
+        logits = _first_logits(network)
         final = taps.read(CHECKED_ROWS)[0, :, -1]
     check_output(tables, logits.float().cpu().numpy(), final.float().cpu().numpy())

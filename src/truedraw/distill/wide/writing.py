@@ -74,11 +74,18 @@ class WideModel:
     def _answered(self, batch: Sequence[Request]) -> Iterator[tuple[Request, Result]]:
         texts = [self._wanted(request) for request in batch for _ in range(_many(request))]
         seed = int(batch[0].params.get("seed", 0)) % (1 << SEED_BITS)
-        found = iter(self._drawing.continued(texts, seed))
+        found = iter(self._continued(texts, seed))
         self._left = len(batch)
         for request in batch:
             self._left -= 1
             yield request, Result(tuple(self._choice(next(found)) for _ in range(_many(request))))
+
+    def _continued(self, texts: Sequence[Wanted], seed: int) -> Iterator[list[int]]:
+        """In as many parts as the room asks for: a request may have thousands of samples."""
+        longest = max(len(text.prompt) + text.most for text in texts)
+        size = max(1, min(TEXTS, self._columns // longest))
+        for start in range(0, len(texts), size):
+            yield from self._drawing.continued(texts[start : start + size], (seed + start) % (1 << SEED_BITS))
 
     def _choice(self, tokens: list[int]) -> Choice:
         ended = bool(tokens) and tokens[-1] in self.tokenizer.eos_ids
