@@ -115,7 +115,7 @@ def test_what_was_stopped_goes_on_with_its_texts(model, tmp_path, monkeypatch):
     texts = list(read_texts(plan.work))
     monkeypatch.setattr(Training, "run", ran)
     told = []
-    found = pipeline.train_draft(model, plan, lambda stage, done, words: told.append((stage, done)))
+    found = pipeline.train_draft(model, plan, lambda stage, done, _: told.append((stage, done)))
     assert list(read_texts(plan.work)) == texts
     assert found.training["steps"] == 30
     assert min(done for stage, done in told if stage == "training") >= 0.5
@@ -133,6 +133,18 @@ def test_texts_that_are_there_are_taken_when_the_time_is_up(model, tmp_path):
     assert found.texts > 10
 
 
+def test_a_batch_tells_how_far_it_is(model, tmp_path):
+    from truedraw.distill.pipeline import train_draft
+
+    told = []
+    train_draft(model, plan_in(tmp_path), lambda stage, done, words: told.append((stage, done, words)))
+    said = [(done, words) for stage, done, words in told if "texts at once, 7 of 20 tokens" in words]
+    assert said
+    assert {stage for stage, _, words in told if "at once" in words} == {"texts"}
+    shares = [done for stage, done, _ in told if stage == "texts"]
+    assert shares == sorted(shares)
+
+
 def test_batches_hold_what_there_is_room_for(model, monkeypatch):
     from truedraw.distill.wide import writing
     from truedraw.distill.wide.stage import writer_of
@@ -141,7 +153,7 @@ def test_batches_hold_what_there_is_room_for(model, monkeypatch):
     writer = writing.WideModel(model, writer_of(model.engine.network))
     sizes = []
     monkeypatch.setattr(writer, "_columns", 200)
-    monkeypatch.setattr(writer._drawing, "continued", lambda texts, _: sizes.append(len(texts)) or [[3]] * len(texts))
+    monkeypatch.setattr(writer._drawing, "continued", lambda texts, *_: sizes.append(len(texts)) or [[3]] * len(texts))
     asked = [
         Request([1] * length, {"temperature": 1.0, "max_tokens": 20}, key=length) for length in (5, 80, 5, 5, 5, 5)
     ]

@@ -49,16 +49,33 @@ def prepared_wide(model: Model, plan: Plan, tell: Tell) -> Prepared:
     taps = Taps(network, tuple(engine.hidden_layers))
     _check_readout(network, taps, tables)
     seconds = None if plan.limits.seconds is None else plan.limits.seconds * SHARES[TEXTS]
-    writer: Any = WideModel(model, network)
+    heard = Heard(tell)
+    writer: Any = WideModel(model, network, heard.meanwhile)
     settings = {**text_settings(model, plan), "written": "wide"}
     manner = Manner(ROUND.get(network.device.type, PROMPTS), writer.ready)
-    texts = gather(writer, plan.texts, plan.work, settings, (seconds, tell), plan.overwrite, manner=manner)
+    texts = gather(writer, plan.texts, plan.work, settings, (seconds, heard), plan.overwrite, manner=manner)
     shape = Shape(len(engine.hidden_layers) + 1, tables.embedding.shape[1])
     most = plan.limits.feature_bytes or (CARD_BYTES if is_card(network.device) else FEATURE_BYTES)
     data, done = rows_on((network, taps), read_texts(plan.work), shape, (most, 0.0, tell))
     if plan.texts.prompts is not None:
         data.hold_out(prompts_of(plan.work)[: data.num_texts])
     return Prepared(tables, enough(data, (texts, done), plan), texts, done)
+
+
+class Heard:
+    """Tells how far texts are, and what is done until more of them are there."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell, self._done = tell, 0.0
+
+    def __call__(self, stage: str, done: float, words: str) -> None:
+        """See plan.Tell."""
+        self._done = done
+        self._tell(stage, done, words)
+
+    def meanwhile(self, words: str) -> None:
+        """As far as before."""
+        self._tell(TEXTS, self._done, words)
 
 
 @contextmanager

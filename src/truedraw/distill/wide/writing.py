@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from truedraw.engine.pytorch.wide import Drawing, Wanted
@@ -45,10 +45,11 @@ class WideModel:
     first request's seed: the same command writes the same texts on the same device, and others on another one.
     """
 
-    def __init__(self, model: Model, network: Any) -> None:
+    def __init__(self, model: Model, network: Any, told: Callable[[str], None] = lambda _: None) -> None:
         self.name, self.tokenizer, self.engine = model.name, model.tokenizer, model.engine
         self.chat_prompt = model.chat_prompt
         self._drawing = Drawing(network, model.tokenizer.eos_ids)
+        self._told = told
         self._left = 0  # texts of a batch that are to be handed out
         self._columns = _room_of(network.device) // self._drawing.column_bytes
 
@@ -85,7 +86,12 @@ class WideModel:
         longest = max(len(text.prompt) + text.most for text in texts)
         size = max(1, min(TEXTS, self._columns // longest))
         for start in range(0, len(texts), size):
-            yield from self._drawing.continued(texts[start : start + size], (seed + start) % (1 << SEED_BITS))
+            some = texts[start : start + size]
+
+            def told(count: int, most: int, texts: int = len(some)) -> None:
+                self._told(f"{texts:,} texts at once, {count} of {most} tokens")
+
+            yield from self._drawing.continued(some, (seed + start) % (1 << SEED_BITS), told)
 
     def _choice(self, tokens: list[int]) -> Choice:
         ended = bool(tokens) and tokens[-1] in self.tokenizer.eos_ids

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,14 @@ PART = 512  # texts whose prompts are computed in one pass
 LOOK_EVERY = 16  # steps, after which it is looked whose text has ended
 FEWER = 0.8  # of the texts: when no more go on, the others' columns are let go
 NO_TOKEN = -1
+
+
+Told = Callable[[int, int], None]
+"""Called at each step with the tokens that each text has, and how many it may have."""
+
+
+def silent(_count: int, _most: int) -> None:
+    """Tells nobody."""
 
 
 class Wanted(NamedTuple):
@@ -41,7 +49,7 @@ class Drawing:
         self.column_bytes = _column_bytes(model)  # what a token of a text takes while it is written
         self._cache_name = "cache" if "cache" in _parameters(model) else "past_key_values"
 
-    def continued(self, texts: Sequence[Wanted], seed: int) -> list[list[int]]:
+    def continued(self, texts: Sequence[Wanted], seed: int, told: Told = silent) -> list[list[int]]:
         """Tokens of each, its end among them. The same texts and seed on the same device give the same
         ones."""
         import torch
@@ -50,6 +58,7 @@ class Drawing:
             batch = _Batch(self, texts, seed)
             batch.begin()
             while batch.goes_on():
+                told(*batch.count)
                 batch.step()
             return batch.found()
 
@@ -110,6 +119,11 @@ class _Batch:
         if alive < FEWER * len(self._alive):
             self._only(self._alive.nonzero()[:, 0])
         return alive > 0
+
+    @property
+    def count(self) -> tuple[int, int]:
+        """Tokens that each text has, and how many it may have at most."""
+        return self._count, self._most
 
     def step(self) -> None:
         """A token for each."""
