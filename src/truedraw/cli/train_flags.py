@@ -148,7 +148,7 @@ class LimitFlags:
             "--feature-bytes",
             metavar="SIZE",
             help="Disk for what the model knows at each token, as 512M; 4G if not given. With --engine pytorch "
-            "memory of the device, all that is free of a GPU if not given.",
+            "memory of the device, what is free of a GPU but for 8 GB if not given.",
             rich_help_panel=LIMITS,
         ),
     ] = None

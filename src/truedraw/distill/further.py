@@ -27,13 +27,19 @@ CODES = ".codes"  # behind the name of a matrix, in a file
 def check_init(plan: HeadPlan, model: Model) -> None:
     """Raises BadParameter, BadFile for a head that is damaged, another model's or not to be learnt, before hours go
     by."""
-    from truedraw.distill.kinds import network_of
     from truedraw.draft.head.opening import head_of
 
     if plan.before is None:
         return
     file = plan.before.file
     head_of(file, file.path, model.drafts)
+    check_known(plan, file)
+
+
+def check_known(plan: HeadPlan, file: HeadFile) -> None:
+    """Raises BadParameter for a head that has more than is learnt here."""
+    from truedraw.distill.kinds import network_of
+
     arrays, known = file.arrays, network_of(plan).matrices
     more = sorted(name for name in arrays if name.endswith(CODES) and name.removesuffix(CODES) not in known)
     if more:

@@ -85,7 +85,7 @@ def _written(
             keeping.add(found.texts, text_of(record), watch)
         found = Gathered(found.texts + 1, found.tokens + len(record["answer"]), clock.seconds)
         tell(TEXTS, _share(found, plan, clock), _words(found))
-        if _enough(found, plan, clock) and not (clock.over and ready()):
+        if _has_all(found, plan) or (clock.over and not ready()):
             break
     return found
 
@@ -100,7 +100,11 @@ def _counted(records: Iterable[Record]) -> Gathered:
 
 
 def _enough(found: Gathered, plan: TextPlan, clock: Clock) -> bool:
-    return clock.over or (plan.tokens is not None and found.tokens >= plan.tokens)
+    return clock.over or _has_all(found, plan)
+
+
+def _has_all(found: Gathered, plan: TextPlan) -> bool:
+    return plan.tokens is not None and found.tokens >= plan.tokens
 
 
 def _share(found: Gathered, plan: TextPlan, clock: Clock) -> float:

@@ -9,8 +9,8 @@ from truedraw.distill.computing import Computed
 from truedraw.distill.folders import worked_in
 from truedraw.distill.outcome import Outcome
 from truedraw.distill.plan import EAGLE3, FOLDERS, TRANSFORMER, Plan, Tell
-from truedraw.distill.preparing import left, prepared
-from truedraw.distill.rows import Rows
+from truedraw.distill.preparing import Prepared, left, prepared
+from truedraw.distill.rows import WINDOWS, Rows
 from truedraw.distill.stages import begin_checkpoint, check_figures, facts_of, run_to_end, write_page
 from truedraw.distill.tables import Tables, check_readable
 from truedraw.distill.texts import Gathered
@@ -51,13 +51,22 @@ def _of_kind(kind: str) -> Callable[[Model, Plan, Tell], Outcome]:
 def _train_head(model: Model, plan: Plan, tell: Tell) -> Outcome:
     from truedraw.engine.pytorch.running import running
 
-    tables, data, texts, done = (prepared_wide if is_wide(model) else prepared)(model, plan, tell)
+    tables, data, texts, done = _prepared(model, plan, tell)
     with running(plan.limits.threads), fast_products(data.device):
         training, failed = _trained(data, tables, plan, left(plan, texts, done), tell)
         outcome = _written(model, plan, training, data, (texts, done))
     if failed is not None:
         raise TrainingError(f"{failed}; the best head before is written: {plan.output}") from failed
     return outcome
+
+
+def _prepared(model: Model, plan: Plan, tell: Tell) -> Prepared:
+    from truedraw.engine.pytorch.running import running
+
+    if not is_wide(model):
+        return prepared(model, plan, tell)
+    with running(plan.limits.threads):
+        return prepared_wide(model, plan, tell)
 
 
 def _trained(
@@ -67,6 +76,8 @@ def _trained(
 
     path = plan.work / f"{plan.head.kind}-{plan.head.loss}.checkpoint"
     settings = {**plan.head.identity(), "kind": "draft head", "network": plan.head.kind, "shape": list(data.shape)}
+    if data.windows != WINDOWS:
+        settings["windows"] = data.windows
     begin_checkpoint(path, settings, plan.overwrite)
     training = head_training(data, tables, plan.head, path, plan.overwrite)
     return training, run_to_end(training, plan, seconds, tell)
@@ -82,6 +93,8 @@ def _written(
     head, some = training.learner.measurable()
     found = figures(head, training.best(), some, plan.head.seed)
     facts = {**facts_of(model, plan, training.state, data, before), **found}
+    if is_wide(model):
+        facts["device"] = data.device
     target = Target(model.name, model.tokenizer.fingerprint, engine.vocab_size, width, tuple(engine.hidden_layers))
     check_figures(plan, facts)
     export(plan.output, target, head, training.best(), facts)

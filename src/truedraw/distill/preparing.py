@@ -145,11 +145,11 @@ def _written_and_seen(model: Model, plan: Plan, tell: Tell) -> tuple[Gathered, C
         most = plan.limits.disk_bytes
         seconds = None if plan.limits.seconds is None else plan.limits.seconds * SHARES[TEXTS]
         if not plan.overwrite and (before := _there(plan)):
-            limit = (most, Clock(store.seconds, _for_features(plan, None)), tell, before)
+            limit = (most, Clock(store.seconds, for_features(plan, None)), tell, before)
             compute(engine, read_texts(plan.work), store, limit)
         keeping = Keeping(store, most)
         texts = gather(model, plan.texts, plan.work, settings, (seconds, tell), plan.overwrite, keeping)
-        limit = (most, Clock(store.seconds, _for_features(plan, texts)), tell, texts.tokens)
+        limit = (most, Clock(store.seconds, for_features(plan, texts)), tell, texts.tokens)
         return texts, compute(engine, read_texts(plan.work), store, limit)
 
 
@@ -158,7 +158,7 @@ def _there(plan: Plan) -> int:
     return sum(len(text.answer) for text in read_texts(plan.work)) if (plan.work / NAME).exists() else 0
 
 
-def _for_features(plan: Plan, texts: Gathered | None) -> float | None:
+def for_features(plan: Plan, texts: Gathered | None) -> float | None:
     """Seconds for those that are not there yet, with what the texts left over; None: they are not written yet."""
     seconds = plan.limits.seconds
     if seconds is None:

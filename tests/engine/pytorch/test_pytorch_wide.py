@@ -24,7 +24,7 @@ def engine():
 def network(engine):
     from truedraw.distill.wide.stage import writer_of
 
-    found = writer_of(engine.network)
+    found = writer_of(engine.model)
     assert found.config._attn_implementation == "truedraw_grouped"
     return found
 
@@ -103,7 +103,7 @@ def test_what_is_seen_of_texts_is_what_the_engine_returns(engine, network, monke
     from truedraw.engine.pytorch.taps import Taps
     from truedraw.engine.pytorch.wide import seeing
 
-    monkeypatch.setattr(seeing, "ROWS", 16)
+    monkeypatch.setattr(seeing, "FEW_NUMBERS", 16 * engine.vocab_size)
     monkeypatch.setattr(seeing, "LOGITS", 3)
     texts, seen = [*map(list, PROMPTS), list(range(20, 33))], {}
     for found in seeing.seen(network, Taps(network, LAYERS), texts, (1.0, 0.7)):
@@ -117,3 +117,33 @@ def test_what_is_seen_of_texts_is_what_the_engine_returns(engine, network, monke
         for place, temperature in enumerate((1.0, 0.7)):
             wanted = np.log(np.exp(scores.logits.astype(np.float64) / temperature).sum(1))
             np.testing.assert_allclose(normaliser[:, place], wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_padding_is_no_matter_in_half_precision(engine):
+    """A score far below 0 beside the lowest number there is would be no number."""
+    import torch
+
+    from truedraw.distill.wide.stage import cast, copied
+    from truedraw.engine.pytorch.wide import Drawing, Wanted
+
+    network = copied(engine.model)
+    for name, values in network.named_parameters():
+        if "q_proj" in name:
+            values.data *= 200
+    half = cast(network, torch.float16)
+    short, long = Wanted([5, 6, 7], 8, 0.0), Wanted(list(range(40, 70)), 8, 0.0)
+    together = Drawing(half, ()).continued([short, long], seed=0)
+    assert together == [Drawing(half, ()).continued([each], seed=0)[0] for each in (short, long)]
+
+
+def test_logits_that_are_no_numbers_are_told(engine):
+    import torch
+
+    from truedraw.distill.wide.stage import copied
+    from truedraw.engine.pytorch.wide import Drawing, Wanted
+    from truedraw.errors import EngineError
+
+    network = copied(engine.model)
+    next(network.parameters()).data[9, 0] = torch.nan
+    with pytest.raises(EngineError, match="no finite numbers in float32"):
+        Drawing(network, ()).continued([Wanted([9, 9], 4), Wanted([5], 4)], seed=0)

@@ -11,19 +11,21 @@ from numpy.typing import NDArray
 
 from truedraw.distill.clock import Clock
 from truedraw.distill.computing import Computed
-from truedraw.distill.plan import FEATURES, Tell
+from truedraw.distill.plan import FEATURE_BYTES, FEATURES, Tell
 from truedraw.distill.store import ROW, TEMPERATURES, Shape
 from truedraw.distill.texts import Text
+from truedraw.distill.wide.cards import free_bytes, is_card
 from truedraw.distill.wide.rows import DeviceRows
 from truedraw.engine.pytorch.wide import Seen, seen
-from truedraw.errors import BadFile
+from truedraw.errors import BadFile, BadParameter
 
 if TYPE_CHECKING:
     from truedraw.engine.pytorch.taps import Taps
 
 Tensor = Any  # torch.Tensor
 LARGEST = 65504.0  # float16
-KEEP_FREE = 8 << 30  # bytes of a card, for what learning needs beside
+TEXTS_OF_CARD, TEXTS_OF_PROCESSOR = 4096, 64
+"""Seen before it is asked whether the time is up; those of like length stand in one pass."""
 
 
 class Material(NamedTuple):
@@ -31,17 +33,17 @@ class Material(NamedTuple):
 
     features: Tensor
     rows: NDArray[Any]
-    starts: list[int]  # of each text's rows
+    starts: list[int]  # of each text's rows, and behind the last one
     texts: Sequence[Text]
 
-    def take(self, found: Seen) -> None:
-        """What a pass saw."""
+    def take(self, found: Seen, before: int = 0) -> None:
+        """What a pass saw of texts behind so many."""
         import torch
 
         longest = found.top.shape[1]
         here, there = [], []
         for place, number in enumerate(found.texts):
-            text, start = self.texts[number], self.starts[number]
+            text, start = self.texts[before + number], self.starts[before + number]
             first = place * longest + len(text.prompt) - 1
             here.append(np.arange(first, first + len(text.answer)))
             there.append(np.arange(start, start + len(text.answer)))
@@ -53,34 +55,70 @@ class Material(NamedTuple):
         self.rows["normaliser"][to] = found.normaliser.flatten(0, 1)[index].cpu().numpy()
 
 
-def rows_on(
-    network: tuple[Any, Taps], texts: Iterable[Text], shape: Shape, limit: tuple[int, float, Tell]
-) -> tuple[DeviceRows, Computed]:
-    """Of as many texts as `limit` has bytes for; it is bytes, seconds that were spent before, and who is told.
+class Limit(NamedTuple):
+    """bytes: of features; None: what is free of a card. seconds: of computing them; None: no limit."""
 
-    network: the model and what reads its streams.
+    num_bytes: int | None
+    seconds: float | None
+    tell: Tell
+
+
+def rows_on(
+    network: tuple[Any, Taps], texts: Iterable[Text], shape: Shape, limit: Limit
+) -> tuple[DeviceRows, Computed]:
+    """Of the first texts, as many as there is room and time for. network: the model, and what reads its streams.
+
+    Raises BadParameter where there is room for none.
     """
     import torch
 
-    model, taps = network
-    most_bytes, before, tell = limit
-    clock = Clock(before, None)
-    every = list(texts)
-    some = _that_fit(every, min(most_bytes, _free(model.device)) // (shape.row_bytes - ROW.itemsize))
+    model, _ = network
+    clock, every = Clock(0.0, limit.seconds), list(texts)
+    room = _room(model.device, limit.num_bytes)
+    some = _that_fit(every, room // (shape.row_bytes - ROW.itemsize))
+    if every and not some:
+        raise BadParameter(
+            "--feature-bytes", f"{room:,} bytes of {model.device} hold no text: a token takes {shape.row_bytes:,}; "
+            "give more, or a device with more memory"
+        )  # fmt: skip
     counts = [len(text.answer) for text in some]
-    total = sum(counts)
-    features = torch.empty(total, *shape, dtype=torch.float16, device=model.device)
-    material = Material(features, np.zeros(total, ROW), [0, *accumulate(counts)][:-1], some)
-    done = 0
-    for found in seen(model, taps, [[*text.prompt, *text.answer[:-1]] for text in some], TEMPERATURES):
-        material.take(found)
-        done += sum(counts[number] for number in found.texts)
-        tell(FEATURES, done / max(total, 1), f"{done:,} rows")
+    features = torch.empty(sum(counts), *shape, dtype=torch.float16, device=model.device)
+    material = Material(features, np.zeros(len(features), ROW), [0, *accumulate(counts)], some)
     material.rows["token"] = [token for text in some for token in (text.prompt[-1], *text.answer[:-1])]
-    _check(material)
-    whole = len(some) == len(every)
-    needed = None if whole else sum(len(text.answer) for text in every) * shape.row_bytes
-    return DeviceRows(features, material.rows, some), Computed(len(some), total, clock.seconds, whole, needed)
+    seen_texts = _fill(material, network, clock, limit.tell)
+    return _of_first(material, seen_texts), _computed(material, seen_texts, every, (clock, shape))
+
+
+def _fill(material: Material, network: tuple[Any, Taps], clock: Clock, tell: Tell) -> int:
+    """Text by text in their order, some at once, until all are seen or the time is up: how many were."""
+    model, taps = network
+    at_once = TEXTS_OF_CARD if is_card(model.device) else TEXTS_OF_PROCESSOR
+    total, done = len(material.rows), 0
+    for first in range(0, len(material.texts), at_once):
+        if clock.over and first:
+            return first
+        some = material.texts[first : first + at_once]
+        ids = [[*text.prompt, *text.answer[:-1]] for text in some]
+        for found in seen(model, taps, ids, TEMPERATURES):
+            material.take(found, first)
+            done += sum(len(some[number].answer) for number in found.texts)
+            tell(FEATURES, done / max(total, 1), f"{done:,} rows")
+    return len(material.texts)
+
+
+def _of_first(material: Material, texts: int) -> DeviceRows:
+    """Raises BadFile where the target's numbers are none."""
+    rows = material.rows[: material.starts[texts]]
+    if not np.isfinite(rows["normaliser"]).all():
+        raise BadFile("the model's logits are no finite numbers in half precision; train with another engine")
+    return DeviceRows(material.features[: len(rows)], rows, material.texts[:texts])
+
+
+def _computed(material: Material, texts: int, every: Sequence[Text], means: tuple[Clock, Shape]) -> Computed:
+    clock, shape = means
+    fitted = len(material.texts) == len(every)
+    needed = None if fitted else sum(len(text.answer) for text in every) * shape.row_bytes
+    return Computed(texts, material.starts[texts], clock.seconds, texts == len(every), needed)
 
 
 def _that_fit(texts: Sequence[Text], rows: int) -> list[Text]:
@@ -89,17 +127,8 @@ def _that_fit(texts: Sequence[Text], rows: int) -> list[Text]:
     return [text for text, end in zip(texts, ends, strict=True) if end <= rows]
 
 
-def _free(device: Any) -> int:
-    """Bytes that features may take of a card; of a processor's memory whatever is asked for."""
-    import torch
-
-    if device.type != "cuda":
-        return 1 << 62
-    torch.cuda.empty_cache()
-    return max(0, int(torch.cuda.mem_get_info(device)[0]) - KEEP_FREE)
-
-
-def _check(material: Material) -> None:
-    """Raises BadFile where the target's numbers are none in half precision."""
-    if not np.isfinite(material.rows["normaliser"]).all():
-        raise BadFile("the model's logits are no finite numbers in half precision; train on another engine")
+def _room(device: Any, asked: int | None) -> int:
+    free = free_bytes(device)
+    if free is None:
+        return FEATURE_BYTES if asked is None else asked
+    return free if asked is None else min(asked, free)

@@ -52,10 +52,10 @@ class DeviceRows(Rows):
         """They were checked as texts."""
 
     def held_part(self) -> DeviceRows:
-        """The first held-out texts, on the processor."""
-        at = np.flatnonzero(self.held)
-        last = self.texts[at[min(len(at), HELD_ROWS) - 1]]
-        at = at[self.texts[at] <= last]
+        """Held-out texts, evenly spread, on the processor."""
+        every = -(-int(self.held.sum()) // HELD_ROWS)
+        chosen = np.unique(self.texts[self.held])[::every]
+        at = np.flatnonzero(np.isin(self.texts, chosen))
         found = copy(self)
         found.features, found.device = self.features[self.on(at)].cpu(), "cpu"
         found.count, found.num_texts = len(at), len(np.unique(self.texts[at]))

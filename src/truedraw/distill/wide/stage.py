@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
@@ -11,25 +9,27 @@ import numpy as np
 
 from truedraw.distill.computing import CHECKED_ROWS
 from truedraw.distill.folders import make_work
+from truedraw.distill.further import check_known
 from truedraw.distill.gathering import Manner, gather
 from truedraw.distill.own_texts import PROMPTS
-from truedraw.distill.plan import FEATURE_BYTES, SHARES, TEXTS, HeadPlan, Plan, Tell
-from truedraw.distill.preparing import Prepared, enough, text_settings
+from truedraw.distill.plan import SHARES, TEXTS, HeadPlan, Plan, Tell
+from truedraw.distill.preparing import Prepared, enough, for_features, text_settings
 from truedraw.distill.store import Shape
 from truedraw.distill.tables import Tables, check_output
 from truedraw.distill.texts import prompts_of, read_texts
-from truedraw.distill.wide.features import rows_on
+from truedraw.distill.wide.cards import is_card
+from truedraw.distill.wide.features import Limit, rows_on
 from truedraw.distill.wide.writing import WideModel
 from truedraw.engine.pytorch.taps import Taps
+from truedraw.engine.pytorch.wide import Drawing, Wanted
 from truedraw.engine.pytorch.wide.attention import take_grouped
-from truedraw.errors import BadParameter
+from truedraw.errors import BadParameter, EngineError
 
 if TYPE_CHECKING:
     from truedraw.generate.model import Model
 
-CARD = "cuda"
-ROUND = {CARD: 8192}  # prompts of a round, where it is no usual one
-CARD_BYTES = 1 << 62  # what is free of a card is less
+LEAST_BATCHED = 512  # tokens of a text, which pieces of documents have
+ROUND = 8192  # prompts of one, on a card
 
 
 def is_wide(model: Model) -> bool:
@@ -44,7 +44,8 @@ def prepared_wide(model: Model, plan: Plan, tell: Tell) -> Prepared:
     engine: Any = model.engine
     make_work(plan.work)
     check_before(plan.head, model)
-    network = writer_of(engine.network)
+    check_batches(model)
+    network = writer_of(engine.model)
     tables = tables_of(network)
     taps = Taps(network, tuple(engine.hidden_layers))
     _check_readout(network, taps, tables)
@@ -52,11 +53,13 @@ def prepared_wide(model: Model, plan: Plan, tell: Tell) -> Prepared:
     heard = Heard(tell)
     writer: Any = WideModel(model, network, heard.meanwhile)
     settings = {**text_settings(model, plan), "written": "wide"}
-    manner = Manner(ROUND.get(network.device.type, PROMPTS), writer.ready)
+    if writer.ignored:
+        heard.meanwhile(f"drawn without the model's own {', '.join(writer.ignored)}")
+    manner = Manner(ROUND if is_card(network.device) else PROMPTS, writer.ready)
     texts = gather(writer, plan.texts, plan.work, settings, (seconds, heard), plan.overwrite, manner=manner)
     shape = Shape(len(engine.hidden_layers) + 1, tables.embedding.shape[1])
-    most = plan.limits.feature_bytes or (CARD_BYTES if is_card(network.device) else FEATURE_BYTES)
-    data, done = rows_on((network, taps), read_texts(plan.work), shape, (most, 0.0, tell))
+    limit = Limit(plan.limits.feature_bytes, for_features(plan, texts), tell)
+    data, done = rows_on((network, taps), read_texts(plan.work), shape, limit)
     if plan.texts.prompts is not None:
         data.hold_out(prompts_of(plan.work)[: data.num_texts])
     return Prepared(tables, enough(data, (texts, done), plan), texts, done)
@@ -78,35 +81,28 @@ class Heard:
         self._tell(TEXTS, self._done, words)
 
 
-@contextmanager
-def fast_products(device: str) -> Iterator[None]:
-    """Float32 by the units that a card has for it (TF32, ten bits of each factor), and as before behind it."""
-    import torch
-
-    before = torch.get_float32_matmul_precision()
-    try:
-        if device.startswith(CARD):
-            torch.set_float32_matmul_precision("high")
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
-
-
-def is_card(device: Any) -> bool:
-    """Whether a device of torch's has memory of its own."""
-    return bool(device.type == CARD)
-
-
 def check_before(plan: HeadPlan, model: Model) -> None:
     """Raises BadParameter for --init-from with a head of another model: see further.check_init, whose engine drafts."""
     if plan.before is None:
         return
-    card, engine = plan.before.file.card, model.engine
-    theirs = card.tokenizer, card.vocab_size
-    if theirs != (model.tokenizer.fingerprint, engine.vocab_size):
+    engine: Any = model.engine
+    card = plan.before.file.card
+    width = engine.model.get_input_embeddings().weight.shape[1]
+    if (card.tokenizer, card.vocab_size, card.width) != (model.tokenizer.fingerprint, engine.vocab_size, width):
         raise BadParameter(
-            "--init-from", f"{plan.init_from} is for {card.target}, whose tokens are not those of {model.name}; give "
-            "another head, or leave it out"
+            "--init-from", f"{plan.init_from} is for {card.target}, whose tokens or width are not those of "
+            f"{model.name}; give another head, or leave it out"
+        )  # fmt: skip
+    check_known(plan, plan.before.file)
+
+
+def check_batches(model: Model) -> None:
+    """Raises BadParameter for a model of which texts of one batch are not what each is alone."""
+    engine: Any = model.engine
+    if engine.batched_tokens < min(LEAST_BATCHED, engine.context_length):
+        raise BadParameter(
+            "--engine", f"{model.name} cannot be trained for here: a text of it in a batch is not what it is alone "
+            f"beyond {engine.batched_tokens} tokens; give a model with attention to all of its text"
         )  # fmt: skip
 
 
@@ -125,8 +121,8 @@ def writer_of(network: Any) -> Any:
 
     if not is_card(network.device):
         return copied(network)
-    half = copied(network).half()
-    return half if _is_finite(half) else copied(network).to(torch.bfloat16)
+    half = cast(copied(network), torch.float16)
+    return half if _is_finite(half) else cast(copied(network), torch.bfloat16)
 
 
 def copied(network: Any) -> Any:
@@ -139,11 +135,20 @@ def copied(network: Any) -> Any:
     return found
 
 
-def _is_finite(network: Any) -> bool:
-    import torch
+def cast(network: Any, kind: Any) -> Any:
+    """Weights, and no tables, which stay as exact as they are."""
+    for parameter in network.parameters():
+        parameter.data = parameter.data.to(kind)
+    return network
 
-    with torch.inference_mode():
-        return bool(_first_logits(network).isfinite().all())
+
+def _is_finite(network: Any) -> bool:
+    """Tried by two texts of different lengths."""
+    try:
+        Drawing(network, ()).continued([Wanted(range(1), 2), Wanted(range(CHECKED_ROWS), 2)], seed=0)
+    except EngineError:
+        return False
+    return True
 
 
 def _first_logits(network: Any) -> Any:

@@ -57,7 +57,8 @@ class PyTorchEngine:
             by_length = looks_at_length(network, self.vocab_size, self.context_length)
             holds, row_bytes = batches_hold(network, self.vocab_size, self.context_length) if is_eager else (False, 0)
             cast(model, options, lambda: compute_some(network, self.context_length, batched=holds))
-        self.network, self.hidden_layers = model, options.hidden_layers  # for training, which runs it by itself
+        self.model, self.hidden_layers = model, options.hidden_layers  # for training, which runs it by itself
+        self.cache_bytes = options.cache_bytes
         self.numerics = options.arithmetic
         self.invariance: InvarianceReport | None = None  # nothing is promised; the certificate measures it
         self._reach = reach(model, self.context_length) if holds else 0
@@ -145,9 +146,14 @@ class PyTorchEngine:
 
     def close(self) -> None:
         """Free everything; sequences that are still open can no longer be run."""
-        self._passes = None
+        self._passes = self.model = None
         for text in self._texts:
             text.close()
+
+    @property
+    def batched_tokens(self) -> int:
+        """That a text may have in a batch; 0: none can be computed so."""
+        return self._reach
 
     def _scored(self, works: Seq[Work]) -> list[Scores]:
         """The works that can stand in one batch together, then the others."""

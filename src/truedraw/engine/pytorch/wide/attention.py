@@ -11,7 +11,7 @@ from typing import Any
 Tensor = Any  # torch.Tensor
 NAME = "truedraw_grouped"
 FAMILIES = ("llama", "qwen2", "qwen3")
-"""Architectures whose attention is just this: no caps, no sinks, no windows."""
+"""Architectures whose attention is just this: no caps, no sinks. Windows are no matter while texts are shorter."""
 
 
 def take_grouped(model: Any) -> None:
@@ -40,8 +40,8 @@ def grouped(
         )
         return found.transpose(1, 2).contiguous(), None
     shared = key.shape[1]
-    together = query.reshape(texts, shared, heads // shared * rows, width)
-    scores = (together @ key.transpose(2, 3)).mul_(scaling).view(texts, heads, rows, -1).add_(attention_mask)
+    together = (query * scaling).reshape(texts, shared, heads // shared * rows, width)
+    scores = (together @ key.transpose(2, 3)).view(texts, heads, rows, -1).add_(attention_mask)
     shares = torch.softmax(scores, -1, dtype=torch.float32).to(query.dtype)
     found = (shares.view(texts, shared, -1, key.shape[2]) @ value).view(texts, heads, rows, width)
     return found.transpose(1, 2).contiguous(), None

@@ -29,9 +29,9 @@ def columns_of(where: Where, num_layers: int) -> Any:
         def update(self, keys: Tensor, values: Tensor, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
             """See CacheLayerMixin."""
             if self.keys is None:
-                heads, width = keys.shape[1], keys.shape[3]
-                shape = where.texts, heads, where.columns, width
-                self.keys, self.values = (keys.new_zeros(shape) for _ in range(2))
+                self.keys, self.values = (
+                    like.new_zeros(where.texts, like.shape[1], where.columns, like.shape[3]) for like in (keys, values)
+                )
                 self.is_initialized = True
             end = where.at + keys.shape[2]
             self.keys[where.part, :, where.at : end] = keys

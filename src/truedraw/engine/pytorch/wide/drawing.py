@@ -9,9 +9,12 @@ import numpy as np
 
 from truedraw.engine.pytorch.wide.columns import Where, columns_of, keep
 from truedraw.engine.pytorch.wide.sampling import drawn
+from truedraw.errors import EngineError
 
 Tensor = Any  # torch.Tensor
-PART = 512  # texts whose prompts are computed in one pass
+PART, SQUARES = 512, 1 << 24
+"""Texts whose prompts are computed in one pass, and squares of the longest one's length: scores have as many numbers
+a head."""
 LOOK_EVERY = 16  # steps, after which it is looked whose text has ended
 FEWER = 0.8  # of the texts: when no more go on, the others' columns are let go
 NO_TOKEN = -1
@@ -96,15 +99,16 @@ class _Batch:
         self._cache = columns_of(self._where, drawing._num_layers)
         self._tokens = torch.full((len(texts), most), NO_TOKEN, device=device)
         self._numbers, self._alive = torch.arange(len(texts), device=device), torch.ones(len(texts), device=device) > 0
-        self._count, self._last = 0, self._ids[:, -1]
+        self._count, self._last, self._finite = 0, self._ids[:, -1], torch.tensor(True, device=device)
 
     def begin(self) -> None:
         """Prompts, and the first tokens."""
         import torch
 
         rows = []
-        for start in range(0, len(self._ids), PART):
-            self._where.part = slice(start, min(start + PART, len(self._ids)))
+        part = max(1, min(PART, SQUARES // self._first**2))
+        for start in range(0, len(self._ids), part):
+            self._where.part = slice(start, min(start + part, len(self._ids)))
             rows.append(self._prompts(self._where.part))
         self._where.part, self._where.at = slice(0, len(self._ids)), self._first
         self._take(torch.cat(rows))
@@ -115,6 +119,7 @@ class _Batch:
             return False
         if self._count % LOOK_EVERY:
             return True
+        self._check()
         alive = int(self._alive.sum())
         if alive < FEWER * len(self._alive):
             self._only(self._alive.nonzero()[:, 0])
@@ -138,6 +143,7 @@ class _Batch:
 
     def found(self) -> list[list[int]]:
         """The tokens of each."""
+        self._check()
         return [[token for token in row if token != NO_TOKEN] for row in self._tokens.tolist()]
 
     def _prompts(self, part: slice) -> Tensor:
@@ -149,17 +155,25 @@ class _Batch:
         positions = (columns[None] - pads[:, None]).clamp_min(0)
         return self._drawing.logits(ids, positions, self._hidden(hidden)[:, None], self._cache)
 
+    def _check(self) -> None:
+        """Raises EngineError."""
+        if not self._finite:
+            kind = str(self._drawing._model.dtype).removeprefix("torch.")
+            raise EngineError(f"the model's logits are no finite numbers in {kind}; take the engine openvino")
+
     def _hidden(self, which: Tensor) -> Tensor:
         """To be added to scores."""
         import torch
 
         kind = self._drawing._model.dtype
-        return torch.zeros(which.shape, dtype=kind, device=which.device).masked_fill_(which, torch.finfo(kind).min)
+        low = torch.finfo(kind).min / 2  # with any score still a number: a row of padding sees nothing else
+        return torch.zeros(which.shape, dtype=kind, device=which.device).masked_fill_(which, low)
 
     def _take(self, logits: Tensor) -> None:
         """Draw the next token of each text that goes on."""
         import torch
 
+        self._finite &= logits.isfinite().all()
         self._last = drawn(logits, self._temperature, self._top_p, self._noise)
         self._tokens[self._numbers, self._count] = self._last.where(self._alive, NO_TOKEN)
         self._count += 1

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 from truedraw.engine.pytorch.taps import Taps
 
 Tensor = Any  # torch.Tensor
-ROWS = 1 << 14  # of a pass, padding included; each has logits as wide as the vocabulary
+NUMBERS = {"cuda": 1 << 30}
+FEW_NUMBERS = 1 << 28
+"""Logits of a pass, padding included, and of one on a device that is no card: each row has the whole vocabulary's."""
 LOGITS = 1 << 11  # rows whose logits stand in memory as float32
 
 
@@ -26,7 +28,8 @@ def seen(model: Any, taps: Taps, texts: Sequence[Sequence[int]], temperatures: S
     """All texts, those of like length together; rows behind a text's last one mean nothing."""
     import torch
 
-    for batch in _batches(texts):
+    rows = NUMBERS.get(model.device.type, FEW_NUMBERS) // model.get_output_embeddings().weight.shape[0]
+    for batch in _batches(texts, rows):
         longest = len(texts[batch[-1]])
         ids = torch.zeros(len(batch), longest, dtype=torch.long)
         for row, number in zip(ids, batch, strict=True):
@@ -36,11 +39,11 @@ def seen(model: Any, taps: Taps, texts: Sequence[Sequence[int]], temperatures: S
             yield Seen(batch, taps.read(longest), *_laws(logits, temperatures))
 
 
-def _batches(texts: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+def _batches(texts: Sequence[Sequence[int]], rows: int) -> Iterator[list[int]]:
     """Numbers of texts, rising in length."""
     batch: list[int] = []
     for number in sorted(range(len(texts)), key=lambda each: len(texts[each])):
-        if batch and (len(batch) + 1) * len(texts[number]) > ROWS:
+        if batch and (len(batch) + 1) * len(texts[number]) > rows:
             yield batch
             batch = []
         batch.append(number)
