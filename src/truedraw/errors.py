@@ -28,16 +28,15 @@ class BadInput(TruedrawError, ValueError):
 
 
 class BadParameter(BadInput):
-    """A parameter outside its range; `parameter` is its public name."""
+    """A parameter outside its range; `parameter` is its public name, `reason` what is wrong with it."""
 
     def __init__(self, parameter: str, message: str) -> None:
         super().__init__(f"{parameter}: {message}")
-        self.parameter = parameter
-        self._given = parameter, message
+        self.parameter, self.reason = parameter, message
 
     def __reduce__(self) -> tuple[type, tuple[str, str]]:
         """As it was made: an error may have to go from one process to another."""
-        return type(self), self._given
+        return type(self), (self.parameter, self.reason)
 
 
 class BadPrompt(BadInput):

@@ -9,7 +9,7 @@ import pytest
 
 from distill.test_training import PLAN, opened, trained
 from models.tiny_models import random_tensors, tiny_config, write_gguf
-from truedraw.distill.plan import HeadPlan, Limits, Plan, TextPlan
+from truedraw.distill.plan import HeadPlan, Limits, Plan, Sizes, TextPlan
 from truedraw.distill.store import ROW
 from truedraw.distill.texts import Text, read_texts
 from truedraw.draft.head.file import read_card
@@ -221,17 +221,25 @@ def test_a_head_of_another_model_is_not_trained_further(model, tmp_path):
     head = tmp_path / "own.safetensors"
     model.tokenizer.__dict__["fingerprint"] = "another"
     further = HeadPlan(16, 200, seed=5, init_from=head)
-    with pytest.raises(BadParameter, match=r"--init-from: .*whose tokens or width are not those"):
+    with pytest.raises(BadParameter, match=r"--init-from: .* drafts tokens of .*tiny.gguf, and those of"):
         train_draft(model, replace(plan_in(tmp_path / "more"), head=further), silent)
 
 
 @pytest.mark.parametrize("kind", ["transformer", "eagle3"])
-def test_other_kinds_want_another_engine(model, tmp_path, kind):
+def test_other_kinds_are_trained_for_it_and_draft_for_it(model, path, tmp_path, kind):
     from truedraw.distill.pipeline import train_draft
 
     plan = plan_in(tmp_path)
-    with pytest.raises(BadParameter, match=r"--engine: .*use openvino"):
-        train_draft(model, replace(plan, head=replace(HEAD, kind=kind)), silent)
+    plan = replace(plan, head=replace(HEAD, kind=kind), sizes=Sizes(32, 1, 2), output=tmp_path / "own")
+    found = train_draft(model, plan, silent)
+    assert found.training["steps"] == 30
+    speculative = {"num_speculative_tokens": 2, "adaptive": False}
+    speculative |= {"method": "model", "model": str(plan.output)} if kind == "transformer" else {"method": "eagle"}
+    draft = "none" if kind == "transformer" else plan.output
+    with load(path, engine="pytorch", cache=tmp_path / "cache", draft=draft) as target:
+        drafts = target.generate("a b", seed=3, max_tokens=40, speculative=speculative)
+        assert drafts.stats.drafted
+        assert drafts.text == target.generate("a b", seed=3, max_tokens=40, speculative=False).text
 
 
 def test_codes_of_four_bits_are_near_and_gradients_pass(fill):

@@ -32,11 +32,14 @@ def check_init(plan: HeadPlan, model: Model) -> None:
     if plan.before is None:
         return
     file = plan.before.file
-    head_of(file, file.path, model.drafts)
-    check_known(plan, file)
+    try:
+        head_of(file, file.path, model.drafts)
+    except BadParameter as error:
+        raise BadParameter("--init-from", error.reason) from error
+    _check_known(plan, file)
 
 
-def check_known(plan: HeadPlan, file: HeadFile) -> None:
+def _check_known(plan: HeadPlan, file: HeadFile) -> None:
     """Raises BadParameter for a head that has more than is learnt here."""
     from truedraw.distill.kinds import network_of
 

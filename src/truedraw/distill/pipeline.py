@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from truedraw.distill.computing import Computed
 from truedraw.distill.folders import worked_in
 from truedraw.distill.outcome import Outcome
-from truedraw.distill.plan import EAGLE3, FOLDERS, TRANSFORMER, Plan, Tell
+from truedraw.distill.plan import EAGLE3, TRANSFORMER, Plan, Tell
 from truedraw.distill.preparing import Prepared, left, prepared
 from truedraw.distill.rows import WINDOWS, Rows
 from truedraw.distill.stages import begin_checkpoint, check_figures, facts_of, run_to_end, write_page
@@ -30,8 +30,7 @@ def train_draft(model: Model, plan: Plan, tell: Tell) -> Outcome:
     shows no hidden states or a disk without room, TrainingError where the loss was no number any more: the best head so
     far has then been written.
     """
-    if not is_wide(model) or plan.head.kind in FOLDERS:
-        check_readable(model.engine, model.name)
+    check_readable(model.engine, model.name)
     with worked_in(plan.work):
         return _of_kind(plan.head.kind)(model, plan, tell)
 
@@ -89,13 +88,13 @@ def _written(
     from truedraw.distill.export import Target, export, figures
 
     engine: Any = model.engine
-    width = data.shape.width
     head, some = training.learner.measurable()
     found = figures(head, training.best(), some, plan.head.seed)
     facts = {**facts_of(model, plan, training.state, data, before), **found}
     if is_wide(model):
         facts["device"] = data.device
-    target = Target(model.name, model.tokenizer.fingerprint, engine.vocab_size, width, tuple(engine.hidden_layers))
+    width, layers = engine.hidden_size, tuple(engine.hidden_layers)
+    target = Target(model.name, model.tokenizer.fingerprint, engine.vocab_size, width, layers)
     check_figures(plan, facts)
     export(plan.output, target, head, training.best(), facts)
     write_page(plan.page, facts, training.state)

@@ -66,7 +66,7 @@ def prepared_whole(model: Model, plan: Plan, tell: Tell) -> Prepared:
 def _rows(folder: Path, model: Model, plan: Plan, tables: Tables) -> Rows:
     """Of the store in `folder`; given prompts are held out as a whole. Raises BadFile for a damaged store."""
     prompts = None if plan.texts.prompts is None else prompts_of(plan.work)
-    data = Rows(folder, _shape(model), prompts=prompts)
+    data = Rows(folder, shape_of(model), prompts=prompts)
     data.check_tokens(len(tables.embedding))
     return data
 
@@ -103,7 +103,7 @@ def _seen_whole(model: Model, plan: Plan, settings: dict[str, Any], limit: tuple
     (seconds, tell), most = limit, plan.limits.disk_bytes
     of_features = {**settings, "kind": "draft features of whole texts", "layers": list(engine.hidden_layers)}
     rows = sum(len(text.answer) for text in whole_texts(plan.work))
-    with Store(plan.work / WHOLE, _shape(model), of_features, plan.overwrite) as store:
+    with Store(plan.work / WHOLE, shape_of(model), of_features, plan.overwrite) as store:
         return compute(engine, whole_texts(plan.work), store, (most, Clock(store.seconds, seconds), tell, rows))
 
 
@@ -141,7 +141,7 @@ def _written_and_seen(model: Model, plan: Plan, tell: Tell) -> tuple[Gathered, C
     engine: Any = model.engine
     settings = text_settings(model, plan)
     of_features = {**settings, "kind": "draft features", "layers": list(engine.hidden_layers)}
-    with Store(plan.work, _shape(model), of_features, plan.overwrite) as store:
+    with Store(plan.work, shape_of(model), of_features, plan.overwrite) as store:
         most = plan.limits.disk_bytes
         seconds = None if plan.limits.seconds is None else plan.limits.seconds * SHARES[TEXTS]
         if not plan.overwrite and (before := _there(plan)):
@@ -174,6 +174,7 @@ def left(plan: Plan, texts: Gathered, done: Computed) -> float | None:
     return None if seconds is None else max(seconds - texts.seconds - done.seconds, seconds * LEAST_TRAINING)
 
 
-def _shape(model: Model) -> Shape:
+def shape_of(model: Model) -> Shape:
+    """Of the hidden states that its engine returns with a row."""
     engine: Any = model.engine
     return Shape(len(engine.hidden_layers) + 1, engine.hidden_size)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 NO_HEAD = "none"
 OWN_LAYERS = "mtp"
+READY_MADE = "openvino"  # a kind of checkpoint whose graph shows nothing but logits
 HIDDEN = "hidden_layers"  # the option of an engine that can return hidden states
 HIDDEN_TEXT = "hidden_text"  # and of the text that scores follow; an engine may lack it
 
@@ -31,7 +32,7 @@ def head_for(draft: str | Path | None, checkpoint: Checkpoint, tokenizer: Tokeni
     of its own to draft with.
     """
     check_draft(draft)
-    able = checkpoint.weights is not None and HIDDEN in signature(kind.load).parameters and hasattr(kind, "embedding")
+    able = checkpoint.kind != READY_MADE and HIDDEN in signature(kind.load).parameters and hasattr(kind, "embedding")
     if draft is None:
         own = checkpoint.path if checkpoint.mtp_layers else None
         return shipped(tokenizer.fingerprint, checkpoint.config) or own if able else None

@@ -5,20 +5,18 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from truedraw.distill.computing import CHECKED_ROWS
+from truedraw.distill.computing import CHECKED_ROWS, Computed, check_readout
 from truedraw.distill.folders import make_work
-from truedraw.distill.further import check_known
+from truedraw.distill.further import check_init
 from truedraw.distill.gathering import Manner, gather
 from truedraw.distill.own_texts import PROMPTS
-from truedraw.distill.plan import SHARES, TEXTS, HeadPlan, Plan, Tell
-from truedraw.distill.preparing import Prepared, enough, for_features, text_settings
-from truedraw.distill.store import Shape
-from truedraw.distill.tables import Tables, check_output
-from truedraw.distill.texts import prompts_of, read_texts
+from truedraw.distill.plan import SHARES, TEXTS, Plan, Tell
+from truedraw.distill.preparing import Prepared, enough, for_features, shape_of, text_settings
+from truedraw.distill.tables import tables_of
+from truedraw.distill.texts import Gathered, prompts_of, read_texts
 from truedraw.distill.wide.cards import is_card
 from truedraw.distill.wide.features import Limit, rows_on
+from truedraw.distill.wide.rows import DeviceRows
 from truedraw.distill.wide.writing import WideModel
 from truedraw.engine.pytorch.taps import Taps
 from truedraw.engine.pytorch.wide import Drawing, Wanted
@@ -41,28 +39,38 @@ def is_wide(model: Model) -> bool:
 
 def prepared_wide(model: Model, plan: Plan, tell: Tell) -> Prepared:
     """See preparing.prepared."""
-    engine: Any = model.engine
     make_work(plan.work)
-    check_before(plan.head, model)
+    check_init(plan.head, model)
     check_batches(model)
-    network = writer_of(engine.model)
-    tables = tables_of(network)
-    taps = Taps(network, tuple(engine.hidden_layers))
-    _check_readout(network, taps, tables)
+    tables = tables_of(model.engine, model.name)
+    check_readout(model.engine, tables)
+    texts = _written(model, plan, tell)
+    data, done = _seen(model, plan, texts, tell)
+    return Prepared(tables, enough(data, (texts, done), plan), texts, done)
+
+
+def _written(model: Model, plan: Plan, tell: Tell) -> Gathered:
+    """Texts of its own, many at once."""
+    engine: Any = model.engine
     seconds = None if plan.limits.seconds is None else plan.limits.seconds * SHARES[TEXTS]
-    heard = Heard(tell)
+    heard, network = Heard(tell), writer_of(engine.model)
     writer: Any = WideModel(model, network, heard.meanwhile)
-    settings = {**text_settings(model, plan), "written": "wide"}
     if writer.ignored:
         heard.meanwhile(f"drawn without the model's own {', '.join(writer.ignored)}")
+    settings = {**text_settings(model, plan), "written": "wide"}
     manner = Manner(ROUND if is_card(network.device) else PROMPTS, writer.ready)
-    texts = gather(writer, plan.texts, plan.work, settings, (seconds, heard), plan.overwrite, manner=manner)
-    shape = Shape(len(engine.hidden_layers) + 1, tables.embedding.shape[1])
+    return gather(writer, plan.texts, plan.work, settings, (seconds, heard), plan.overwrite, manner=manner)
+
+
+def _seen(model: Model, plan: Plan, texts: Gathered, tell: Tell) -> tuple[DeviceRows, Computed]:
+    """What the model knows at each row of the texts, on its device."""
+    engine: Any = model.engine
+    network = engine.model, Taps(engine.model, tuple(engine.hidden_layers))
     limit = Limit(plan.limits.feature_bytes, for_features(plan, texts), tell)
-    data, done = rows_on((network, taps), read_texts(plan.work), shape, limit)
+    data, done = rows_on(network, read_texts(plan.work), shape_of(model), limit)
     if plan.texts.prompts is not None:
         data.hold_out(prompts_of(plan.work)[: data.num_texts])
-    return Prepared(tables, enough(data, (texts, done), plan), texts, done)
+    return data, done
 
 
 class Heard:
@@ -81,21 +89,6 @@ class Heard:
         self._tell(TEXTS, self._done, words)
 
 
-def check_before(plan: HeadPlan, model: Model) -> None:
-    """Raises BadParameter for --init-from with a head of another model: see further.check_init, whose engine drafts."""
-    if plan.before is None:
-        return
-    engine: Any = model.engine
-    card = plan.before.file.card
-    width = engine.model.get_input_embeddings().weight.shape[1]
-    if (card.tokenizer, card.vocab_size, card.width) != (model.tokenizer.fingerprint, engine.vocab_size, width):
-        raise BadParameter(
-            "--init-from", f"{plan.init_from} is for {card.target}, whose tokens or width are not those of "
-            f"{model.name}; give another head, or leave it out"
-        )  # fmt: skip
-    check_known(plan, plan.before.file)
-
-
 def check_batches(model: Model) -> None:
     """Raises BadParameter for a model of which texts of one batch are not what each is alone."""
     engine: Any = model.engine
@@ -104,14 +97,6 @@ def check_batches(model: Model) -> None:
             "--engine", f"{model.name} cannot be trained for here: a text of it in a batch is not what it is alone "
             f"beyond {engine.batched_tokens} tokens; give a model with attention to all of its text"
         )  # fmt: skip
-
-
-def tables_of(network: Any) -> Tables:
-    """Embedding and output rows of a model of transformers."""
-    found = [each.weight.detach().float().cpu().numpy() for each in
-             (network.get_input_embeddings(), network.get_output_embeddings())]  # fmt: skip
-    embedding, output = found
-    return Tables(embedding, embedding if np.array_equal(embedding, output) else output)
 
 
 def writer_of(network: Any) -> Any:
@@ -149,20 +134,3 @@ def _is_finite(network: Any) -> bool:
     except EngineError:
         return False
     return True
-
-
-def _first_logits(network: Any) -> Any:
-    """Of a text of the first tokens [CHECKED_ROWS, vocab]."""
-    import torch
-
-    ids = torch.arange(CHECKED_ROWS, device=network.device)[None] % network.get_input_embeddings().weight.shape[0]
-    return network(input_ids=ids, use_cache=False, logits_to_keep=CHECKED_ROWS).logits[0]
-
-
-def _check_readout(network: Any, taps: Taps, tables: Tables) -> None:
-    import torch
-
-    with torch.inference_mode():
-        logits = _first_logits(network)
-        final = taps.read(CHECKED_ROWS)[0, :, -1]
-    check_output(tables, logits.float().cpu().numpy(), final.float().cpu().numpy())

@@ -211,7 +211,7 @@ class CPUEngine:
         places, logits, hidden = passes.run([task.part() for task in works_first])
         if hidden is None:
             return [Scores(logits[rows]) for rows in places[: len(works)]]
-        told = [self._admission.own(work.sequence).tell() if passes.runner.shows_text else () for work in works]
+        told = [self._admission.own(work.sequence).shown.tell() if passes.runner.shows_text else () for work in works]
         found = zip(places, told, strict=False)
         return [Scores(logits[rows], hidden[rows], text=text) for rows, text in found]
 

@@ -59,7 +59,7 @@ class Passes:
             batch, (logits, hidden) = self._computed(parts)
         if hidden is not None and self.runner.shows_text:
             for part, rows in zip(parts, batch.text_places(), strict=True):
-                part.sequence.show(part.positions[0], hidden[rows])
+                part.sequence.shown.show(part.positions[0], hidden[rows])
         for part in parts:
             part.sequence.computed(part.cached, part.drafted)
         return batch.places, logits, hidden

@@ -53,7 +53,7 @@ class Part:
     @property
     def untold(self) -> int:
         """How many of its first rows are text without logits, of a text whose hidden states nobody was told yet."""
-        return 0 if self.sequence.told else self.first_wanted
+        return 0 if self.sequence.shown.told else self.first_wanted
 
 
 def chunk(sequence: PagedSequence, count: int) -> Part:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence as Seq
 
-import numpy as np
-from numpy.typing import NDArray
-
 from truedraw.engine.paged.pages import PagePool
 from truedraw.engine.paged.prefixes import Block
+from truedraw.engine.shown import Shown
 from truedraw.engine.texts import Limits, continuation
 from truedraw.errors import EngineError
-from truedraw.protocol import TextRows
 
 
 class PagedSequence:
@@ -33,8 +30,7 @@ class PagedSequence:
         self.pages: list[int] = []
         self.closed = False
         self._asked = 0  # tokens that have been counted as asked of the cache
-        self.told = False  # whether its hidden states were handed over
-        self._shown: list[TextRows] = []
+        self.shown = Shown()
 
     @property
     def num_uncached(self) -> int:
@@ -72,7 +68,7 @@ class PagedSequence:
         """An equal sequence that shares the pages."""
         twin = PagedSequence(list(self.tokens), self.pool, self._limits, self._block)
         twin._asked = len(self.tokens)
-        twin.told, twin._shown = self.told, list(self._shown)
+        twin.shown = self.shown.forked()
         twin.share(self)
         return twin
 
@@ -121,21 +117,6 @@ class PagedSequence:
         """A pass has filled the slots up to `end` with text, then with `drafted`, a chain of draft tokens."""
         self.cached, self._drafted = end, drafted
         self._keep()
-
-    def show(self, first: int, hidden: NDArray[np.float32]) -> None:
-        """A pass has found hidden states [rows, layers, width] of the text from `first` on; a copy is kept.
-
-        What was found before an eviction, and is computed again, is not kept twice.
-        """
-        end = self._shown[-1].first + len(self._shown[-1].hidden) if self._shown else 0
-        new = max(first, end)
-        if new < first + len(hidden):
-            self._shown.append(TextRows(new, hidden[new - first :].copy()))
-
-    def tell(self) -> tuple[TextRows, ...]:
-        """What passes have shown of the text, once; of pages that were found there is nothing."""
-        shown, self._shown, self.told = tuple(self._shown), [], True
-        return shown
 
     def _keep(self) -> None:
         """Let equal texts find the pages that are full now."""

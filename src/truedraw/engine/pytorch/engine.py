@@ -17,6 +17,7 @@ from truedraw.engine.pytorch.reach import is_sparse, reach
 from truedraw.engine.pytorch.room import Room
 from truedraw.engine.pytorch.running import running
 from truedraw.engine.pytorch.sequence import TorchSequence
+from truedraw.engine.pytorch.tables import rows_of
 from truedraw.engine.texts import Limits, beginning
 from truedraw.engine.trees import height
 from truedraw.engine.works import checked
@@ -25,6 +26,7 @@ from truedraw.models import Checkpoint
 from truedraw.protocol import NOTHING, Fill, Proposal, Scores, Sequence, Work
 
 if TYPE_CHECKING:
+    from truedraw.engine.constants.matrix import Matrix
     from truedraw.engine.cpu.selftest import InvarianceReport
 
 CACHE_BYTES = 2 << 30  # of keys and values; memory is used as texts grow
@@ -50,7 +52,7 @@ class PyTorchEngine:
         it is not causal.
         """
         with running(options.threads):
-            network = Network(model, options.hidden_layers)
+            network = Network(model, options.hidden_layers, hidden_text=options.hidden_text)
             self.vocab_size = int(network.text([0], 1).logits.shape[1])
             self.context_length = context_length(model.config)
             self.num_layers = int(model.config.get_text_config().num_hidden_layers)
@@ -81,6 +83,7 @@ class PyTorchEngine:
         numerics: str | None = None,
         weights: str = "auto",
         hidden_layers: tuple[int, ...] = (),
+        hidden_text: bool = False,
         threads: int | None = None,
         cache_bytes: int = CACHE_BYTES,
         prefix_cache_bytes: int = 0,
@@ -89,13 +92,16 @@ class PyTorchEngine:
 
         device: as torch calls it, "cpu", "cuda", "cuda:1". dtype: "float32", "bfloat16" or "float16". numerics: only
         what dtype gives. weights: "auto" or "stored", both the file's own values. hidden_layers: residual streams to
-        return with every score, the final norm's output behind them. threads: None is torch's own choice. cache_bytes:
-        for the texts that are open; of others nothing is kept. Raises UnsupportedModel, BadParameter or BadModelFile.
+        return with every score, the final norm's output behind them. hidden_text: a text's first scores bring those of
+        the tokens before, too. threads: None is torch's own choice. cache_bytes: for the texts that are open; of others
+        nothing is kept. Raises UnsupportedModel, BadParameter or BadModelFile.
         """
         from truedraw.engine.pytorch.attention import as_usual
         from truedraw.engine.pytorch.loading import load_model
 
-        options = Options(device, dtype, numerics, weights, threads, hidden_layers, cache_bytes, prefix_cache_bytes)
+        options = Options(
+            device, dtype, numerics, weights, threads, hidden_layers, hidden_text, cache_bytes, prefix_cache_bytes
+        )
         check_device(device)
         with running(threads):
             model, is_eager = as_usual(checkpoint, load_model(checkpoint))
@@ -155,6 +161,19 @@ class PyTorchEngine:
         """That a text may have in a batch; 0: none can be computed so."""
         return self._reach
 
+    @property
+    def hidden_size(self) -> int:
+        """Numbers of a hidden state."""
+        return int(self.model.config.get_text_config().hidden_size)
+
+    def embedding(self) -> Matrix:
+        """[vocab, width] in float32, for what drafts on the processor."""
+        return rows_of(self.model.get_input_embeddings())
+
+    def unembedding(self) -> Matrix:
+        """[vocab, width], what logits are made with."""
+        return rows_of(self.model.get_output_embeddings())
+
     def _scored(self, works: Seq[Work]) -> list[Scores]:
         """The works that can stand in one batch together, then the others."""
         parts = [Part(self._own(work.sequence), len(work.sequence.tokens), work.proposal) for work in works]
@@ -164,7 +183,7 @@ class PyTorchEngine:
             chosen = [index for index, keeps in enumerate(kept) if keeps is wanted]
             for index, found in zip(chosen, passes.run([parts[index] for index in chosen]), strict=True):
                 assert found is not None
-                scores[index] = Scores(*found)
+                scores[index] = Scores(*found, text=parts[index].sequence.shown.tell())
         return [scores[index] for index in range(len(parts))]
 
     def _compute(self, sequence: TorchSequence, end: int) -> None:

@@ -19,20 +19,22 @@ CACHES = ("cache", "past_key_values")
 
 
 class Network:
-    """`hidden_layers` as for PyTorchEngine.load."""
+    """`hidden_layers` and `hidden_text` as for PyTorchEngine.load."""
 
-    def __init__(self, model: Any, hidden_layers: tuple[int, ...] = ()) -> None:
+    def __init__(self, model: Any, hidden_layers: tuple[int, ...] = (), *, hidden_text: bool = False) -> None:
         self.model = model
         self._takes = set(signature(model.forward).parameters)
         self._cache = next((name for name in CACHES if name in self._takes), None)
         self._taps = Taps(model, hidden_layers) if hidden_layers else None
+        self.shows_text = hidden_text and self._taps is not None
 
     def text(self, ids: list[int], keep: int) -> Found:
         """The last `keep` rows of a text, computed as transformers does it, with nothing before it."""
-        import torch
+        return self.rows(*self._alone(ids, keep), 0, keep)
 
-        found = self._run(keep, input_ids=torch.tensor([ids], device=self.model.device), use_cache=False)
-        return self.rows(*found, 0, keep)
+    def hidden(self, ids: list[int]) -> Tensor | None:
+        """Of all rows of such a text, [1, rows, layers, width]."""
+        return self._alone(ids, len(ids))[1]
 
     def batch(self, batch: Batch, cache: Any, keep: int) -> tuple[Tensor, Tensor | None]:
         """The last `keep` rows or more: logits [parts, rows, vocab], hidden [parts, rows, layers, width] or None.
@@ -62,7 +64,12 @@ class Network:
     @staticmethod
     def rows(logits: Tensor, hidden: Tensor | None, part: int, count: int) -> Found:
         """The last `count` rows of a part, as float32 in the caller's memory."""
-        return Found(_array(logits[part, -count:]), None if hidden is None else _array(hidden[part, -count:]))
+        return Found(as_array(logits[part, -count:]), None if hidden is None else as_array(hidden[part, -count:]))
+
+    def _alone(self, ids: list[int], keep: int) -> tuple[Tensor, Tensor | None]:
+        import torch
+
+        return self._run(keep, input_ids=torch.tensor([ids], device=self.model.device), use_cache=False)
 
     def _run(self, keep: int, **inputs: Any) -> tuple[Tensor, Tensor | None]:
         import torch
@@ -76,5 +83,6 @@ class Network:
             return logits, None if self._taps is None else self._taps.read(max(1, keep))
 
 
-def _array(rows: Tensor) -> Any:
+def as_array(rows: Tensor) -> Any:
+    """As float32 in the caller's memory."""
     return np.array(rows.float().cpu().numpy(), order="C")

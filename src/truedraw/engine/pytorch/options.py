@@ -23,6 +23,7 @@ class Options:
     weights: str = "auto"
     threads: int | None = None
     hidden_layers: tuple[int, ...] = ()
+    hidden_text: bool = False
     cache_bytes: int = 0
     prefix_cache_bytes: int = 0
 

@@ -28,9 +28,19 @@ class Part:
         object.__setattr__(self, "past", min(self.sequence.num_past, self.end - 1))
 
     @property
+    def num_rows(self) -> int:
+        """Of the text and the nodes."""
+        return self.end - self.past + len(self.proposal)
+
+    @property
     def num_scores(self) -> int:
         """Its last rows, those that are wanted."""
         return 1 + len(self.proposal) if self.scored else 0
+
+    @property
+    def untold(self) -> int:
+        """How many of its first rows are text without scores, of a text whose hidden states nobody was told yet."""
+        return 0 if self.sequence.shown.told else self.end - self.past - self.scored
 
 
 class Found(NamedTuple):

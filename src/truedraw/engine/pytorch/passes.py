@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from truedraw.engine.pytorch.kept import Kept
-from truedraw.engine.pytorch.network import Network
+from truedraw.engine.pytorch.network import Network, as_array
 from truedraw.engine.pytorch.parts import Found, Part, batch
 from truedraw.engine.trees import paths
 
@@ -38,9 +38,13 @@ class CachedPasses:
             return []
         pasts, whole, cache = [_past(part) for part in parts], batch(parts), DynamicCache()
         _fill(cache, pasts, whole.past)
-        logits, hidden = self._network.batch(whole, cache, max(part.num_scores for part in parts))
+        shows = self._network.shows_text and any(part.untold for part in parts)
+        keep = whole.ids.shape[1] if shows else max(part.num_scores for part in parts)
+        logits, hidden = self._network.batch(whole, cache, keep)
+        if shows:
+            _show(parts, hidden)
         for index, (part, past) in enumerate(zip(parts, pasts, strict=True)):
-            fresh = _fresh(cache, index, part.end - part.past + len(part.proposal))
+            fresh = _fresh(cache, index, part.num_rows)
             kept = fresh.copied() if past is None else past.joined(fresh)
             part.sequence.computed(kept, part.end, part.proposal)
         return [
@@ -62,6 +66,9 @@ class ReplayedPasses:
         """See Passes; nothing is kept, and the text only counts as computed."""
         found = [self._rows(part) if part.scored else None for part in parts]
         for part in parts:
+            if self._network.shows_text and not self._one_by_one and part.scored and part.untold:
+                text = part.sequence.tokens[: part.end]
+                _show([Part(part.sequence, part.end)], self._network.hidden(text))
             part.sequence.computed(None, part.end)
         return found
 
@@ -83,6 +90,14 @@ class ReplayedPasses:
         rows = [self._network.text(text[:end], 1) for end in range(len(text) - count + 1, len(text) + 1)]
         hidden = [each.hidden for each in rows if each.hidden is not None]
         return Found(np.concatenate([each.logits for each in rows]), np.concatenate(hidden) if hidden else None)
+
+
+def _show(parts: Seq[Part], hidden: Any) -> None:
+    """To each text the rows of its own that have no scores, of hidden [parts, rows, layers, width]."""
+    for part, states in zip(parts, hidden, strict=True):
+        if part.untold:
+            own = states[len(states) - part.num_rows :]
+            part.sequence.shown.show(part.past, as_array(own[: part.untold]))
 
 
 def _past(part: Part) -> Kept | None:

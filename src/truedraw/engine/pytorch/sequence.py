@@ -6,6 +6,7 @@ from collections.abc import Sequence as Seq
 from typing import NamedTuple
 
 from truedraw.engine.pytorch.kept import Kept
+from truedraw.engine.shown import Shown
 from truedraw.engine.texts import Limits, continuation
 from truedraw.errors import EngineError
 from truedraw.protocol import NOTHING, ROOT, Proposal
@@ -50,6 +51,7 @@ class TorchSequence:
         self.cached = 0  # tokens of it that are computed
         self.kept: Kept | None = None
         self.closed = False
+        self.shown = Shown()
         self._limits = limits
         self._text_rows = 0  # of `kept`; the others are drafts'
         self._drafted = Drafted()
@@ -93,7 +95,7 @@ class TorchSequence:
         """An equal sequence that shares what is kept."""
         twin = TorchSequence(list(self.tokens), self._limits)
         twin.cached, twin.kept = self.cached, self.kept
-        twin._text_rows, twin._drafted = self._text_rows, self._drafted
+        twin._text_rows, twin._drafted, twin.shown = self._text_rows, self._drafted, self.shown.forked()
         return twin
 
     def past(self) -> Kept | None:
