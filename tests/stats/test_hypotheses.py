@@ -10,13 +10,12 @@ import pytest
 from scipy import stats
 
 from truedraw.stats.check.drawing import Drawn, Note
+from truedraw.stats.check.family import holm, smallest_visible
 from truedraw.stats.check.hypotheses import (
     Sample,
     coincidences,
-    holm,
     impossible,
     run_tests,
-    smallest_visible,
     surprise,
     tails,
     toward,

@@ -10,7 +10,8 @@ import pytest
 from truedraw.stats.check import real_text
 from truedraw.stats.check.controls import judged
 from truedraw.stats.check.drawing import Drawn
-from truedraw.stats.check.hypotheses import Sample, smallest_visible
+from truedraw.stats.check.family import smallest_visible
+from truedraw.stats.check.hypotheses import Sample
 from truedraw.stats.check.hypotheses import Test as Hypothesis
 from truedraw.stats.check.planted import BUGS
 from truedraw.stats.check.records import Certificate, Finding, Section

@@ -17,7 +17,8 @@ from truedraw.engine.tabular import TabularEngine
 from truedraw.protocol import Drafter, Engine
 from truedraw.stats.check.drawing import Recipe
 from truedraw.stats.check.enumerated import ROUNDING, SMALL, distance_of
-from truedraw.stats.check.hypotheses import Sample, Test, holm, impossible, run_tests, smallest_visible
+from truedraw.stats.check.family import holm, smallest_visible
+from truedraw.stats.check.hypotheses import Sample, Test, impossible, run_tests
 from truedraw.stats.check.planted import BUGS, Bug, PlantedVerifier
 from truedraw.stats.check.real_text import RAISE, sampled, seen
 from truedraw.stats.check.records import Finding

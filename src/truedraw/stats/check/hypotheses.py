@@ -3,8 +3,8 @@
 Whether an event happens as often as p says is judged by the law of a sum of tosses of coins, each with a chance of its
 own, which is computed. Other sums of terms with mean 0 given the past are compared with the normal law of the variance
 sum(Var); their terms are bounded and number in the thousands. Where they do not, the law is simulated.
-Sources: Holm 1979 for the family; Ville 1939 for the e-value; the conditional probability integral transform is
-Rosenblatt's, 1952.
+Sources: Ville 1939 for the e-value; the conditional probability integral transform is Rosenblatt's, 1952. What several
+of them say together: family.py.
 """
 
 from __future__ import annotations
@@ -181,23 +181,3 @@ def running(name: str, found: RunningEvidence) -> Test:
 def impossible(samples: Sequence[Sample]) -> int:
     """Emitted tokens to which p gives no chance at all: one of them is enough."""
     return sum(int((sample.places["chance"] <= 0).sum()) for sample in samples)
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values adjusted for their number: those at most alpha are rejected with a family error of alpha."""
-    adjusted, largest = [0.0] * len(p_values), 0.0
-    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
-        adjusted[index] = largest
-    return adjusted
-
-
-def smallest_visible(count: int, tests: int, alpha: float, power: float) -> float:
-    """Mean total variation a token that a directed test of this family finds with this power: d = z / (2 sqrt(N)).
-
-    An event of chance c has variance c (1 - c) <= 1/4; the first step of Holm's procedure rejects at alpha / tests.
-    """
-    from scipy import stats
-
-    z = float(stats.norm.isf(alpha / tests / 2) + stats.norm.isf(1 - power))
-    return z / (2 * math.sqrt(count)) if count else math.inf

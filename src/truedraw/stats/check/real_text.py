@@ -10,7 +10,8 @@ import numpy as np
 
 from truedraw.protocol import Engine
 from truedraw.stats.check.drawing import Recipe, draw
-from truedraw.stats.check.hypotheses import Sample, Test, bets, evidence, holm, impossible, run_tests, smallest_visible
+from truedraw.stats.check.family import holm, smallest_visible
+from truedraw.stats.check.hypotheses import Sample, Test, bets, evidence, impossible, run_tests
 from truedraw.stats.check.records import Finding
 from truedraw.stats.check.replay import Distance, replay, texts_law
 from truedraw.stats.check.settings import LARGE, POWER
