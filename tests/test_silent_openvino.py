@@ -17,7 +17,7 @@ IMPORTS = re.compile(
     r"""^\s*import\ [^\n]*\bopenvino\b | ^\s*from\ openvino[.\ ] | import(?:_module|__)\(["']openvino\b""",
     re.MULTILINE | re.VERBOSE,
 )
-BEHIND = {"bench/peers/exported.py", "engine/openvino/ir.py", "silent_openvino.py"}  # parts of it, where it is loaded
+BEHIND = {"bench/peers/exported_graph.py", "engine/openvino/ir.py", "silent_openvino.py"}  # parts of it, once loaded
 
 FIRST = """
 import sys

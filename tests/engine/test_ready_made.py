@@ -13,8 +13,8 @@ import pytest
 
 from engine.decoder import RandomWeights
 from models.tiny_models import byte_tokenizer, tiny_config
-from truedraw.bench.peers import exported
-from truedraw.bench.peers.exported import UNSEEN, Exporter, write_ir
+from truedraw.bench.peers.exported import write_ir
+from truedraw.bench.peers.exported_graph import UNSEEN, Exporter
 from truedraw.engine.cpu import CPUEngine, ready_made
 from truedraw.errors import BadModelFile, UnsupportedModel
 from truedraw.generate.loading import load
@@ -62,7 +62,7 @@ def both_directions(self, k):
 
 @pytest.mark.parametrize("mask", [window, both_directions])
 def test_a_graph_with_a_mask_of_its_own_is_refused(tmp_path, monkeypatch, mask) -> None:
-    monkeypatch.setattr(exported.Exporter, "_causal", mask)
+    monkeypatch.setattr(Exporter, "_causal", mask)
     folder = written(tmp_path / "m")
     for _ in range(2):  # nothing of it is kept
         with pytest.raises(UnsupportedModel, match="cannot be run page by page: its attention is not plainly causal"):
@@ -79,7 +79,7 @@ def long_written(folder: Path) -> Path:
 
 
 def test_a_mask_that_begins_to_act_late_is_seen(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(exported.Exporter, "_causal", partialmethod(window, size=200))
+    monkeypatch.setattr(Exporter, "_causal", partialmethod(window, size=200))
     with pytest.raises(UnsupportedModel, match="its attention is not plainly causal"):
         loaded(long_written(tmp_path / "m"), tmp_path / "cache")
 
@@ -99,7 +99,7 @@ def scaled_behind(self, x, length: int):
 
 def test_a_rotary_scaling_by_length_is_seen_and_where_it_is_told_ends_the_context(tmp_path, monkeypatch) -> None:
     """One text's rows would depend on the length of another one's, and keys on when they were written."""
-    monkeypatch.setattr(exported.Exporter, "_rotated", partialmethod(scaled_behind, length=300))
+    monkeypatch.setattr(Exporter, "_rotated", partialmethod(scaled_behind, length=300))
     folder = long_written(tmp_path / "m")
     with pytest.raises(UnsupportedModel, match="cannot be run page by page"):
         loaded(folder, tmp_path / "cache")
@@ -113,7 +113,7 @@ def test_a_rotary_scaling_by_length_is_seen_and_where_it_is_told_ends_the_contex
 
 def test_what_only_neighbours_and_growing_change_is_seen(tmp_path, monkeypatch) -> None:
     """Each text alone is right: the long one begins in a pass that is long enough, the others end before."""
-    monkeypatch.setattr(exported.Exporter, "_rotated", partialmethod(scaled_behind, length=201))
+    monkeypatch.setattr(Exporter, "_rotated", partialmethod(scaled_behind, length=201))
     folder = long_written(tmp_path / "m")
     with pytest.raises(UnsupportedModel, match="cannot be run page by page"):
         loaded(folder, tmp_path / "cache")
@@ -137,7 +137,7 @@ def test_what_was_found_equal_is_not_compared_again(plain, tmp_path, monkeypatch
 
 
 def test_what_was_found_equal_in_a_short_context_is_compared_again_in_a_longer_one(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(exported.Exporter, "_causal", window)
+    monkeypatch.setattr(Exporter, "_causal", window)
     folder = written(tmp_path / "m")
     file = folder / "config.json"
     config = json.loads(file.read_text())
