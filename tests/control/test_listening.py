@@ -6,7 +6,8 @@ import pytest
 
 from truedraw.control.average import FIRST
 from truedraw.control.listening import HEARD, Listening
-from truedraw.control.payoff import IDLE, LONGEST_PAUSE, PayoffController
+from truedraw.control.pause import IDLE, LONGEST
+from truedraw.control.payoff import PayoffController
 from truedraw.protocol import Asker, Round
 
 PASS = 1.0
@@ -51,5 +52,5 @@ def weighings(hearing: float, rounds: int = 600) -> int:
 def test_where_listening_takes_long_drafters_are_asked_seldom() -> None:
     often, seldom = weighings(0.004), weighings(0.04)
     assert seldom < often
-    pause = min(HEARD * 0.04 / (IDLE * PASS), LONGEST_PAUSE)
+    pause = min(HEARD * 0.04 / (IDLE * PASS), LONGEST)
     assert 600 / pause <= seldom <= 2 * 600 / pause + 5

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from control.worlds import MOST, Source, World, best_speed, table
+from truedraw.control import pause
 from truedraw.control.costs import PassCosts
 from truedraw.control.experience import Experience
-from truedraw.control.payoff import LONGEST_PAUSE, PayoffController
+from truedraw.control.payoff import PayoffController
 from truedraw.control.table import LADDER
 from truedraw.protocol import Asker, Proposal, Round
 
@@ -308,7 +309,7 @@ def test_drafters_that_are_no_use_are_asked_seldom() -> None:
     world.run(controller, 100)
     asked.clear()
     world.run(controller, 500)
-    assert 500 / LONGEST_PAUSE / 2 < sum(asked) < 250
+    assert 500 / pause.LONGEST / 2 < sum(asked) < 250
 
 
 def test_what_one_job_has_learnt_serves_the_next() -> None:

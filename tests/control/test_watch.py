@@ -183,8 +183,8 @@ def likely_to_pay() -> PayoffController:
 
 def test_what_would_pay_wakes_all_and_they_listen_first() -> None:
     controller = likely_to_pay()
-    controller._width.glance, controller._pause = lambda *_: 1.5, 32
-    controller._weighing = Average(1.0, 99)  # a long pause would follow
+    controller._width.glance, controller._pause._last = lambda *_: 1.5, 32
+    controller._pause._weighing = Average(1.0, 99)  # a long pause would follow
     assert weighed(controller) == [0, 1, 2, 3]
     assert controller.rest(MANY) == [1] * len(MANY)
     assert controller.rest(MANY) == [0] * len(MANY)
@@ -193,7 +193,7 @@ def test_what_would_pay_wakes_all_and_they_listen_first() -> None:
 def test_what_would_not_pay_wakes_nobody_and_the_next_ones_listen_first() -> None:
     controller = likely_to_pay()
     controller._width.glance = lambda *_: 1.0
-    controller._listening._awake = controller._listening._asleep = Average(count=99)
+    controller._pause.listening._awake = controller._pause.listening._asleep = Average(count=99)
     assert weighed(controller) == [0, 1, 2, 3]
     assert controller._next >= controller._step + 2
     controller._next = controller._step + 2

@@ -7,7 +7,7 @@ many rows), the renewal-reward rule. A drafter whose tokens cost time, or are dr
 tokens are worth what its acceptance by position says, less their measured time, and stand in the same order.
 
 Everything is known before the fate of a token is, so the law is untouched. Where drafting does not pay, the drafters
-are asked seldom.
+are asked seldom (pause.py).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from truedraw.control.average import Average, warmed
 from truedraw.control.experience import Experience
 from truedraw.control.late import Late
 from truedraw.control.lessons import Lessons, Seen, Stood
-from truedraw.control.listening import Listening
 from truedraw.control.offers import Offer, Pile
+from truedraw.control.pause import Pause
 from truedraw.control.standing import Standing
 from truedraw.control.texts import Texts
 from truedraw.control.watch import Watch
@@ -30,11 +30,7 @@ from truedraw.control.yardstick import Yardstick
 from truedraw.protocol import Asker, Choice, Proposal, Round
 
 SHORTEST, LONGEST = 7, 15  # tokens that a text is offered: a pass of 8 or 16 rows, where it is alone
-IDLE = 0.0025  # of the time, that asking drafters, or their listening, may take where nothing is drafted
-LONGEST_PAUSE = 64  # rounds
-HEARING = 2  # rounds to the next asking, of those who were not asked now
 UNASKED = 2  # rounds that a text rests, as far as is known, where others are asked in its place
-DOZING = 3  # rounds from one asking to the next, of which one is heard later: so it is seen what that saves
 
 
 class PayoffController:
@@ -46,10 +42,9 @@ class PayoffController:
         self._width = Width(self._known, LONGEST)
         self._account = Account(self._known)
         self._texts = Texts(self._known)
-        self._asking, self._weighing = Average(), Average()  # seconds a round, the second those of the first as well
-        self._listening = Listening()
+        self._asking = Average()  # seconds a round
         self._step = self._weighed_at = 0  # rounds; the last that weighed offers
-        self._next, self._pause = 0, 1  # the next that is to, and how many there are in between
+        self._next = 0  # the next that is to
         self._left = 0  # rounds until then, the present one included, where nobody is asked in it
         self._length = SHORTEST
         self._rows = 0  # of drafts in the present pass
@@ -59,7 +54,8 @@ class PayoffController:
         self._late = Late(self._known, self._width)
         self._standing, self._watch = Standing(), Watch()
         self._stood: Stood | None = None  # in this round
-        self._lessons = Lessons(self._known, self._account, self._texts, self._late, self._listening)
+        self._pause = Pause(self._width, self._costs, self._watch, self._late)
+        self._lessons = Lessons(self._known, self._account, self._texts, self._late, self._pause.listening)
 
     @property
     def account(self) -> Account:
@@ -115,8 +111,8 @@ class PayoffController:
             self._asking = warmed(self._asking, sum(seconds.values()) / share)
             self._known.timed(askers, offers, seconds)
         choices = self._weighed(askers, offers, share)
-        self._weighing = warmed(self._weighing, sum(seconds.values()) + perf_counter() - start)
-        self._next = self._step + self._rest(len(self._present), share)
+        weighing = sum(seconds.values()) + perf_counter() - start
+        self._next = self._step + self._pause.rounds(weighing, len(self._present), share)
         return choices
 
     def _weighed(self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], share: float) -> list[Choice]:
@@ -148,22 +144,6 @@ class PayoffController:
         self._width.settle(samples, offering)
         self._rows = self._width.now(pile, samples)
         return True
-
-    def _rest(self, samples: int, share: float) -> int:
-        """Rounds to the next one in which drafters are asked, and what they bring is weighed.
-
-        Others than those of this round have to listen to one before that.
-        """
-        if self._watch.is_alarmed:
-            return HEARING
-        if self._late.looked_at is not None:
-            return 1
-        self._watch.pass_on()
-        idle = max(self._weighing.value, self._listening.seconds) / (IDLE * self._width.plain(samples))
-        is_busy = self._width.rows > 0 or not self._costs.is_known
-        wanted = max(int(idle) + 1, 1 if self._listening.is_known else DOZING)
-        self._pause = 1 if is_busy else min(2 * self._pause, wanted, LONGEST_PAUSE)
-        return self._pause if share == 1.0 else max(self._pause, HEARING)
 
     def _plainly(self, askers: Sequence[Asker], why: str) -> list[Choice]:
         self._rows = 0

@@ -1,0 +1,45 @@
+"""How soon drafters are asked again: each round where they draft, seldom where it does not pay.
+
+To ask them, and to have them hear every round until then, is to take a small part of the time, however long it takes.
+"""
+
+from __future__ import annotations
+
+from truedraw.control.average import Average, warmed
+from truedraw.control.costs import PassCosts
+from truedraw.control.late import Late
+from truedraw.control.listening import Listening
+from truedraw.control.watch import Watch
+from truedraw.control.width import Width
+
+IDLE = 0.0025  # of the time, that asking drafters, or their listening, may take where nothing is drafted
+LONGEST = 64  # rounds
+HEARING = 2  # rounds to the next asking, of those who were not asked now
+DOZING = 3  # rounds from one asking to the next, of which one is heard later: so it is seen what that saves
+
+
+class Pause:
+    """One controller's, by what it is about to draft."""
+
+    def __init__(self, width: Width, costs: PassCosts, watch: Watch, late: Late) -> None:
+        self._width, self._costs, self._watch, self._late = width, costs, watch, late
+        self.listening = Listening()
+        self._weighing = Average()  # seconds a round, of drafters that are asked and of weighing what they offer
+        self._last = 1
+
+    def rounds(self, weighing: float, samples: int, share: float) -> int:
+        """From the present round, in which weighing took so many seconds, to the next one in which drafters are asked.
+
+        Others than those of this round have to listen to one before that.
+        """
+        self._weighing = warmed(self._weighing, weighing)
+        if self._watch.is_alarmed:
+            return HEARING
+        if self._late.looked_at is not None:
+            return 1
+        self._watch.pass_on()
+        idle = max(self._weighing.value, self.listening.seconds) / (IDLE * self._width.plain(samples))
+        is_busy = self._width.rows > 0 or not self._costs.is_known
+        wanted = max(int(idle) + 1, 1 if self.listening.is_known else DOZING)
+        self._last = 1 if is_busy else min(2 * self._last, wanted, LONGEST)
+        return self._last if share == 1.0 else max(self._last, HEARING)
