@@ -378,7 +378,7 @@ def test_an_error_before_anybody_runs_ends_those_who_wait(model: Model, monkeypa
         raise RuntimeError("nobody can be let in")
 
     with model.batch() as batch:
-        monkeypatch.setattr(batch._scheduler._crowd, "admit", broken)
+        monkeypatch.setattr(batch._scheduler.jobs._crowd, "admit", broken)
         runs = [batch.add("the cat"), batch.add("the dog")]
         assert set(batch.completed()) == set(runs)
         assert all("nobody can be let in" in str(run.error) for run in runs)
@@ -409,7 +409,9 @@ def test_an_interruption_closes_the_batch(model: Model) -> None:
         batch.add("the", max_tokens=3)
 
 
-WHERE_TEXTS_END = ("batch.py", "scheduler.py", "crowd.py", "job.py", "ending.py", "reader.py", "taking_turns.py")
+WHERE_TEXTS_END = (
+    "batch.py", "scheduler.py", "jobs.py", "crowd.py", "job.py", "ending.py", "reader.py", "taking_turns.py",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("act", ["close", "complete"])
@@ -427,7 +429,7 @@ def test_what_an_interruption_leaves_closing_once_more_frees(act: str) -> None:
         assert model.engine.open_texts == [], place
         assert all(run.ended for run in runs), place
         assert batch.num_unfinished == 0
-        assert len(set(batch._scheduler.ended)) == len(batch._scheduler.ended)
+        assert len(set(batch._scheduler.jobs.ended)) == len(batch._scheduler.jobs.ended)
         if not more:
             break
     assert place > 30
@@ -544,7 +546,7 @@ def test_what_another_thread_adds_and_cancels_at_once_writes_nothing(model: Mode
             runs.append(batch.add("the dog", seed=2, n=2, **LONG))
             runs[0].cancel()
 
-        batch._scheduler._added = Interrupted(act, "empty")
+        batch._scheduler.jobs.added = Interrupted(act, "empty")
         for _ in range(3):
             batch.step()
         assert runs[0].ended
@@ -558,10 +560,10 @@ def test_what_another_thread_adds_and_cancels_at_once_writes_nothing(model: Mode
 def test_what_is_cancelled_before_it_is_added_is_not_begun(model: Model) -> None:
     with model.batch() as batch:
         scheduler, run = batch._scheduler, batch.add("the cat", seed=1, **LONG)
-        job = scheduler._added.pop()
+        job = scheduler.jobs.added.pop()
         run.cancel()
         assert not batch.step()
-        scheduler._added.append(job)
+        scheduler.jobs.added.append(job)
         assert not batch.step()
         assert list(batch.finished()) == [run]
     assert run.result().stats.tokens == 0
@@ -585,7 +587,7 @@ def test_a_batch_that_is_closed_while_a_request_is_added(model: Model) -> None:
     assert list(batch.finished()) == []
 
     batch = model.batch()
-    batch._scheduler._added = Interrupted(batch.close, "filled")
+    batch._scheduler.jobs.added = Interrupted(batch.close, "filled")
     run = batch.add("the cat", seed=1, **LONG)
     assert run.ended
     assert batch.num_unfinished == 0

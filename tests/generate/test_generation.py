@@ -171,7 +171,9 @@ def test_parameters_come_whole_or_by_name(model: Model) -> None:
         model.generate(PROMPT, tempreature=3)
 
 
-WHERE_A_RUN_GOES_ON = ("account.py", "ending.py", "generation.py", "loop.py", "reader.py", "scheduler.py", "stops.py")
+WHERE_A_RUN_GOES_ON = (
+    "account.py", "ending.py", "generation.py", "jobs.py", "loop.py", "reader.py", "scheduler.py", "stops.py",
+)  # fmt: skip
 READ = {"seed": 3, "n": 2, "max_tokens": 8, "ignore_eos": True}
 
 

@@ -17,6 +17,7 @@ from truedraw.engine.logits_cache import LogitsCache
 from truedraw.errors import OutOfPages
 from truedraw.generate.ending import Ending
 from truedraw.generate.job import Job, Start
+from truedraw.generate.jobs import Jobs
 from truedraw.generate.planning import Limits
 from truedraw.generate.sample import Parts, Sample
 from truedraw.generate.scheduler import Scheduler
@@ -201,7 +202,7 @@ def test_certain_drafts_without_room(verifier: str) -> None:
 
 def test_drafts_that_were_drawn_are_never_dropped_for_want_of_room(monkeypatch) -> None:
     """An engine may need more room for them than any of ours: then the text ends there."""
-    monkeypatch.setattr(Scheduler, "has_room", lambda self, work: True)
+    monkeypatch.setattr(Jobs, "has_room", lambda self, work: True)
     with pytest.raises(OutOfPages):
         crowded_law("traversal", lambda: Branching(CROWDED.draft), LONGEST)
     law, most = crowded_law("coupled", lambda: Branching(CROWDED.draft), LONGEST)  # where no draft changes a text
@@ -214,7 +215,7 @@ def test_drafts_dropped_for_the_room_they_need_would_be_seen(monkeypatch) -> Non
         sample.proposal = sample.proposal.only(np.arange(sample.forced))
         return True
 
-    monkeypatch.setattr(Scheduler, "has_room", lambda self, work: True)
+    monkeypatch.setattr(Jobs, "has_room", lambda self, work: True)
     monkeypatch.setattr(Sample, "drop_drafts", drop)
     law, _ = crowded_law("traversal", lambda: Branching(CROWDED.draft), LONGEST)
     assert total_variation(law, independent(CROWDED, 1)) > 1e-3

@@ -168,7 +168,7 @@ def test_what_becomes_free_is_used_at_once() -> None:
         assert progress(batch, runs) == [1, 0, 1]
     batch, runs = crowded_batch(60, 15, 15, pages=40)
     with batch:
-        while not batch._scheduler._crowd.evicted:
+        while not batch._scheduler.jobs._crowd.evicted:
             batch.step()
         runs[1].cancel()
         assert progress(batch, runs) == [1, 0, 1]
@@ -185,7 +185,7 @@ def test_what_a_sample_leaves_is_used_at_once_though_its_job_goes_on() -> None:
         while len(samples) == 3:
             batch.step()
         before = [len(sample.sequence.tokens) for sample in samples]
-        assert batch._scheduler._crowd.evicted == samples[1:]
+        assert batch._scheduler.jobs._crowd.evicted == samples[1:]
         batch.step()
         assert [len(sample.sequence.tokens) for sample in samples] == [length + 1 for length in before]
 
@@ -199,7 +199,7 @@ def test_nobody_overtakes_those_who_gave_up_their_pages(n: int) -> None:
         ahead = add(batch, "the dog", 5, n)
         batch.step()
         assert tokens(ahead) == 0
-        while not batch._scheduler._crowd.evicted:
+        while not batch._scheduler.jobs._crowd.evicted:
             batch.step()
         late = add(batch, "the", 5)
         assert 10 < tokens(second) < 30

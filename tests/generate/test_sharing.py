@@ -8,16 +8,15 @@ from types import SimpleNamespace
 import pytest
 
 from truedraw import load
-from truedraw.control.payoff import PayoffController
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.errors import BadInput
 from truedraw.generate import shared_drafters
 from truedraw.generate.calls import Calls
 from truedraw.generate.crowd import Crowd
 from truedraw.generate.guarded_drafter import GuardedDrafter
+from truedraw.generate.jobs import Jobs
 from truedraw.generate.planning import LIMITS
 from truedraw.generate.sample import Turn
-from truedraw.generate.scheduler import Scheduler
 from truedraw.generate.shared_drafters import SharedDrafter, SharedDrafters
 from truedraw.generate.speculation import Speculation, speculation
 from truedraw.protocol import NOTHING, Proposal
@@ -201,11 +200,11 @@ def test_while_pages_are_short_no_prompt_is_computed_beside_texts():
 
 def test_a_pass_over_prompts_is_paid_by_their_shares():
 
-    scheduler = Scheduler(None, PayoffController())
+    every = Jobs(None, LIMITS, None)
     jobs = [SimpleNamespace(root=SimpleNamespace(), first=n, fill_seconds=0.0) for n in range(2)]
-    scheduler._crowd.opened = jobs
+    every._crowd.opened = jobs
     fills = [SimpleNamespace(sequence=job.root, count=count) for job, count in zip(jobs, (30, 10), strict=True)]
-    scheduler._charge(Turn([], fills, rows=40, engine_seconds=8.0))
+    every._charge(Turn([], fills, rows=40, engine_seconds=8.0))
     assert [job.fill_seconds for job in jobs] == [6.0, 2.0]
 
 

@@ -86,28 +86,28 @@ class Batch(OnePlace):
         """Each request once, when it has ended, failed or been cancelled, until none is left; more may be added."""
         while True:
             yield from self.finished()
-            if not self.step() and not self._scheduler.ended:
+            if not self.step() and not self._scheduler.jobs.ended:
                 return
 
     def finished(self) -> Iterator[Generation]:
         """Those that have ended since the last look; moves nobody."""
-        while self._scheduler.ended:
-            yield self._open.pop(self._scheduler.ended.popleft())
+        while self._scheduler.jobs.ended:
+            yield self._open.pop(self._scheduler.jobs.ended.popleft())
 
     @property
     def num_unfinished(self) -> int:
         """Samples that run or wait."""
-        return self._scheduler.num_unfinished
+        return self._scheduler.jobs.num_unfinished
 
     @property
     def num_tokens(self) -> int:
         """Written so far, by all requests; another thread may look."""
-        return self._scheduler.num_tokens
+        return self._scheduler.jobs.num_tokens
 
     @property
     def is_hungry(self) -> bool:
         """Whether another request would begin soon."""
-        return self._scheduler.is_hungry
+        return self._scheduler.jobs.is_hungry
 
     @property
     def logits_cache_use(self) -> LogitsCacheUse:

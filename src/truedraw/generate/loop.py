@@ -1,7 +1,7 @@
 """Speculative sampling, the whole of it: propose, score, transform, verify, commit, until every text has ended.
 
 Plain sampling is the same loop with empty proposals. One target pass serves everyone whose turn it is; who that is, a
-schedule says: generate/scheduler.py, or all samples together.
+schedule says: generate/jobs.py, or all samples together.
 """
 
 from __future__ import annotations
