@@ -12,9 +12,10 @@ from truedraw.errors import TruedrawError
 
 if TYPE_CHECKING:
     from truedraw.generate.batch import Batch
-    from truedraw.generate.generation import Generation, Piece
+    from truedraw.generate.generation import Generation
     from truedraw.generate.loading import load
     from truedraw.generate.model import Model
+    from truedraw.generate.pieces import Piece
     from truedraw.generate.request import Request
     from truedraw.generate.result import Choice, Result
     from truedraw.generate.speculation import Speculation
@@ -31,7 +32,7 @@ _HOMES = {
     "Choice": "truedraw.generate.result",
     "Generation": "truedraw.generate.generation",
     "Model": "truedraw.generate.model",
-    "Piece": "truedraw.generate.generation",
+    "Piece": "truedraw.generate.pieces",
     "Request": "truedraw.generate.request",
     "Result": "truedraw.generate.result",
     "SamplingParams": "truedraw.sampling.params",

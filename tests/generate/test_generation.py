@@ -241,7 +241,8 @@ def test_what_another_thread_moves_is_shown_whole(model: Model) -> None:
     for place in range(100):
         with model.batch() as batch:
             pieces = batch.add(PROMPT, **settings).pieces()
-            shown = between_once(partial(list, pieces), place, partial(list, batch.completed()), "generation.py")
+            others = partial(list, batch.completed())
+            shown = between_once(partial(list, pieces), place, others, "generation.py", "pieces.py")
         assert "".join(piece.text for piece in shown) == whole.text, place
 
 

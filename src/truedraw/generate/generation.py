@@ -4,31 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from truedraw.control.explanation import Explanation
 from truedraw.errors import BadInput, TruedrawError
 from truedraw.generate.job import Job
 from truedraw.generate.one_place import OnePlace
+from truedraw.generate.pieces import Piece, as_they_come, at_the_end
 from truedraw.generate.reader import TextReader
 from truedraw.generate.result import Choice, Result
 from truedraw.generate.scheduler import Scheduler
-from truedraw.protocol import LossyVerifier, Origin, Round
+from truedraw.protocol import LossyVerifier, Round
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.values import shown
 from truedraw.stats.summary import Stats, summary
 
 INTERRUPTED = "interrupted"
 TWICE = "generator already executing"  # as Python says it
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A piece of a sample's text and where its last token came from."""
-
-    sample: int
-    text: str
-    origin: Origin
 
 
 class Generation(OnePlace):
@@ -87,8 +79,8 @@ class Generation(OnePlace):
         With `best_of` nobody knows before the end which samples are wanted: all of it comes then.
         """
         if len(self._readers) > self.params.n:
-            return self._pieces_of_the_best()
-        return self._pieces_as_they_come()
+            return at_the_end(self)
+        return as_they_come(self, self._readers)
 
     def result(self) -> Result:
         """The samples so far; those that have not ended are marked "interrupted", also where `error` says why."""
@@ -160,22 +152,6 @@ class Generation(OnePlace):
             return found
         return replace(found, predicted_speedup=why.predicted_speedup, actual_speedup=why.actual_speedup)
 
-    def _pieces_as_they_come(self) -> Generator[Piece]:
-        shown = [0] * len(self._readers)
-        for step in self:
-            for done in step:
-                first = shown[done.sample]
-                end = None if done.finish_reason else first + len(done.tokens)
-                fresh = self._readers[done.sample].pieces[first:end]
-                shown[done.sample] += len(fresh)
-                yield from pieces_of(done.sample, fresh, done.origins)
-
-    def _pieces_of_the_best(self) -> Generator[Piece]:
-        for _ in self:
-            pass
-        for choice in self.result().choices:
-            yield from pieces_of(choice.index, choice.pieces, choice.origins)
-
     def _choice(self, index: int, mine: Sequence[Round], ended: bool) -> Choice:
         """Of these rounds; the text of the round that is being drawn is left out."""
         reason, reader = mine[-1].finish_reason if mine else None, self._readers[index]
@@ -196,13 +172,6 @@ class Generation(OnePlace):
             top_logprobs=top,
             top_bytes={token: reader.token_bytes(token) for each in top or () for token, _ in each},
         )
-
-
-def pieces_of(sample: int, texts: Sequence[str], origins: Sequence[Origin]) -> Iterator[Piece]:
-    """Texts of tokens; what was held back to the end comes with the last token."""
-    for text, origin in zip(texts, (*origins, *origins[-1:]), strict=False):
-        if text:
-            yield Piece(sample, text, origin)
 
 
 def best_first(choices: Sequence[Choice]) -> list[Choice]:

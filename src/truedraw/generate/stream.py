@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from threading import Lock
 
-from truedraw.generate.generation import Generation, Piece
+from truedraw.generate.generation import Generation
+from truedraw.generate.pieces import Piece
 
 
 class Stream(Iterator[Piece]):
