@@ -127,7 +127,7 @@ def law_of(flags: ModelFlags) -> dict[str, Any]:
 def files_of(model: str | None, flags: ModelFlags) -> Checkpoint | None:
     """A model's files, fetched with a progress bar if need be; None for no model and for the toy."""
     from truedraw.cli.models import progress_bar
-    from truedraw.generate.loading import find_checkpoint, find_engine
+    from truedraw.generate.engine_choice import find_checkpoint, find_engine
 
     if model is None or model == TOY_MODEL:
         return None

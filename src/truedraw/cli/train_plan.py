@@ -56,7 +56,7 @@ def require_torch() -> None:
 def chosen_layers(layers: tuple[int, ...] | None, flags: ModelFlags, head: HeadPlan) -> tuple[int, ...]:
     """As asked for, or as this kind of draft has them in a model of this depth; raises BadParameter."""
     from truedraw.distill.plan import checked_layers, default_layers
-    from truedraw.generate.loading import find_checkpoint, find_engine
+    from truedraw.generate.engine_choice import find_checkpoint, find_engine
     from truedraw.models.toy import TOY_MODEL
 
     if flags.model == TOY_MODEL:

@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
-from inspect import signature
+from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from truedraw.control.costs import PassCosts
 from truedraw.control.experience import Experience
 from truedraw.control.kept import recalled
-from truedraw.errors import BadParameter, UnknownName
+from truedraw.errors import BadParameter
 from truedraw.generate.contrast import check_contrast, contrast
 from truedraw.generate.draft_head import HIDDEN, NO_HEAD, head_for, options_for
+from truedraw.generate.engine_choice import find_checkpoint, find_engine, told
 from truedraw.generate.first_start import kernels
 from truedraw.generate.model import Model
 from truedraw.generate.rows import warm_up
 from truedraw.models.cache import cache_root
 from truedraw.models.catalogue import DEFAULT_MODEL
 from truedraw.models.toy import TOY_MODEL, TOY_TABLE, toy_text
-from truedraw.registry import find, names
 from truedraw.sampling.values import plain_number, shown
 from truedraw.text import Tokenizer
-
-if TYPE_CHECKING:
-    from truedraw.models import Checkpoint
 
 ENGINE = "openvino"  # unless another one is asked for
 FOR_DRAFTS = ("fixed_after",)  # options of the target's engine that draft models have, too
 DEFAULT_NUMERICS = {ENGINE: "invariant"}
 """Where an engine's default is spelled out, so that two models opened alike can be seen to be so."""
-USUAL = {"weights": "auto"}
-"""What an engine that has no such setting need not be told."""
 
 
 def load(  # noqa: PLR0913 - what can be said of a model, all but the first by name
@@ -131,19 +125,12 @@ def open_model(
     `engine` is a registered one that has a `load` like OpenVINO's.
     """
     if str(name) == TOY_MODEL:
-        _refuse_options({"engine": engine, "draft": None if draft == NO_HEAD else draft, **engine_options})
-        warm_up()
-        from truedraw.engine.tabular import TabularEngine
-
-        text = toy_text()
-        return Model(TOY_MODEL, TabularEngine(TOY_TABLE), Tokenizer(text.load_tokenizer(), eos_ids=text.eos_ids))
+        return _toy({"engine": engine, "draft": None if draft == NO_HEAD else draft, **engine_options})
     kind = find_engine(engine)
-    given = _options(engine, kind, engine_options, cache)
+    given = told(engine, kind, engine_options, cache)
     checkpoint = find_checkpoint(name, kind, cache=cache, progress=progress)
     tokenizer = Tokenizer.of(checkpoint)
-    wanted = NO_HEAD if draft is None and HIDDEN in given else draft  # whoever asks for other layers wants just those
-    if draft not in (None, NO_HEAD) and HIDDEN in given:
-        raise BadParameter(HIDDEN, f"the draft {draft} says which layers are read; leave one of the two out")
+    wanted = _draft_beside(given, draft)
     with ExitStack() as undo:
         with kernels() as compiling:
             head = head_for(wanted, checkpoint, tokenizer, kind)
@@ -157,50 +144,23 @@ def open_model(
     return model
 
 
-def find_engine(name: str) -> Any:
-    """The class of an engine that runs models from files; raises UnknownName, BadParameter."""
-    kind = find("engines", name)
-    if not hasattr(kind, "load"):
-        choices = ", ".join(each for each in names("engines") if reads_files(each))
-        raise BadParameter("engine", f"{name!r} runs no model from a file; choose one of: {choices}")
-    return kind
+def _draft_beside(given: Mapping[str, Any], draft: str | Path | None) -> str | Path | None:
+    """The draft to look for: whoever asks for other layers wants just those. Raises BadParameter for both."""
+    if HIDDEN not in given:
+        return draft
+    if draft not in (None, NO_HEAD):
+        raise BadParameter(HIDDEN, f"the draft {draft} says which layers are read; leave one of the two out")
+    return NO_HEAD
 
 
-def reads_files(engine: str) -> bool:
-    """Whether an engine can be loaded by its name; False for a plug-in that is broken."""
-    with suppress(UnknownName):
-        return hasattr(find("engines", engine), "load")
-    return False
+def _toy(given: Mapping[str, Any]) -> Model:
+    """A table that needs no file."""
+    _refuse_options(given)
+    warm_up()
+    from truedraw.engine.tabular import TabularEngine
 
-
-def find_checkpoint(
-    name: str | Path,
-    kind: Any,
-    *,
-    cache: Path | None = None,
-    progress: Callable[[str, int, int | None], None] | None = None,
-) -> Checkpoint:
-    """The model as an engine of this class wants it: one that runs more architectures reads folders by itself."""
-    from truedraw.models import open_checkpoint
-
-    reading = {"open_folder": kind.open_folder} if hasattr(kind, "open_folder") else {}
-    return open_checkpoint(name, cache=cache, progress=progress, **reading)
-
-
-def _options(name: str, kind: Any, given: Mapping[str, Any], cache: Path | None) -> dict[str, Any]:
-    """What the engine is to be told: the folder too, where it keeps something there.
-
-    Raises BadParameter for an option that the engine does not have.
-    """
-    wanted = {option: value for option, value in given.items() if value is not None}
-    known = signature(kind.load).parameters
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
-        return {**wanted, "cache": cache}
-    for option in [option for option in wanted if option not in known]:
-        value = wanted.pop(option)
-        if value != USUAL.get(option):
-            raise BadParameter(option, f"got {shown(value)}, but the engine {name} has no such setting; leave it out")
-    return {**wanted, "cache": cache} if "cache" in known else wanted
+    text = toy_text()
+    return Model(TOY_MODEL, TabularEngine(TOY_TABLE), Tokenizer(text.load_tokenizer(), eos_ids=text.eos_ids))
 
 
 def _refuse_options(given: Mapping[str, Any]) -> None:
