@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from truedraw.cli.check import CheckFlags, settings_of
-from truedraw.cli.flags import SamplingFlags
+from truedraw.cli.sampling_flags import SamplingFlags
 from truedraw.errors import BadParameter
 from truedraw.registry import BUILT_IN
 from truedraw.stats.check.enumerated import enumeration

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from models.tiny_models import random_tensors, tiny_config, write_gguf
-from truedraw.cli.flags import ModelFlags
+from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.options import law_of
 from truedraw.errors import BadFile
 from truedraw.generate.offline.journal import Journal

@@ -9,7 +9,7 @@ import pytest
 
 from cli.test_bad_input import assert_refused
 from cli.test_chat_verb import instruct
-from truedraw.cli.flags import ModelFlags
+from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.options import opened
 from truedraw.cli.saving import check_saving, learns
 from truedraw.errors import BadParameter

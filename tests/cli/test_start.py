@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from truedraw.cli.flags import ModelFlags
+from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.options import opened
 from truedraw.cli.start import came_of_interrupt
 from truedraw.sampling.working_time import COMPILER

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from truedraw.cli import bench_kernels, bench_many, bench_memory, bench_reuse
-from truedraw.cli.flags import CountFlags, Explain, ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
+from truedraw.cli.flags import CountFlags, Explain, OutputFlags, SpeculationFlags
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.cli.interrupt import EXIT_CODE
+from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.prompt_flags import PANEL, PromptFlags
+from truedraw.cli.sampling_flags import SamplingFlags
 from truedraw.cli.sizes import sizes_of
 from truedraw.errors import BadParameter
 

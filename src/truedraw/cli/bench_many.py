@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from truedraw.cli.flags import ModelFlags, ReportFlags, SamplingFlags, SpeculationFlags
+from truedraw.cli.flags import ReportFlags, SpeculationFlags
 from truedraw.cli.found import print_found
 from truedraw.cli.grouping import flag, with_flags
+from truedraw.cli.model_flags import ModelFlags
+from truedraw.cli.sampling_flags import SamplingFlags
 from truedraw.errors import BadParameter
 
 if TYPE_CHECKING:

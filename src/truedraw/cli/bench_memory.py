@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from truedraw.cli.flags import ENGINE, ModelFlags, ReportFlags
+from truedraw.cli.flags import ReportFlags
 from truedraw.cli.found import print_found
 from truedraw.cli.grouping import flag, with_flags
+from truedraw.cli.model_flags import ENGINE, ModelFlags
 from truedraw.errors import BadParameter
 from truedraw.models.toy import TOY_MODEL
 

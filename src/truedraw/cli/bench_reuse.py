@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from truedraw.cli.flags import ModelFlags, ReportFlags
+from truedraw.cli.flags import ReportFlags
 from truedraw.cli.found import print_found
 from truedraw.cli.grouping import flag, with_flags
+from truedraw.cli.model_flags import ModelFlags
 
 EPILOG = """Examples:
 

@@ -11,8 +11,10 @@ from typing import Annotated
 import typer
 
 from truedraw.cli.chat_commands import HELP
-from truedraw.cli.flags import ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
+from truedraw.cli.flags import OutputFlags, SpeculationFlags
 from truedraw.cli.grouping import flag, with_flags
+from truedraw.cli.model_flags import ModelFlags
+from truedraw.cli.sampling_flags import SamplingFlags
 
 EPILOG = """Examples:
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truedraw.cli.flags import ENGINE, ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
+from truedraw.cli.flags import OutputFlags, SpeculationFlags
 from truedraw.cli.grouping import flag, report, with_flags
+from truedraw.cli.model_flags import ENGINE, ModelFlags
+from truedraw.cli.sampling_flags import SamplingFlags
 from truedraw.errors import BadParameter
 from truedraw.models.toy import TOY_MODEL
 from truedraw.whole_files import check_folder, replacing

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from truedraw.cli.colour import legend, painter, wants_colour, write
-from truedraw.cli.flags import OUTPUT, CountFlags, Explain, ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
+from truedraw.cli.flags import OUTPUT, CountFlags, Explain, OutputFlags, SpeculationFlags
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.cli.interrupt import EXIT_CODE
+from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.offline import job_of, refuse_without_input, run_job
 from truedraw.cli.record_files import FileFlags
+from truedraw.cli.sampling_flags import SamplingFlags
 from truedraw.errors import BadParameter
 
 if TYPE_CHECKING:

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from truedraw.cli.arriving import ArrivingLines, arriving, is_ready
-from truedraw.cli.flags import CountFlags, ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
+from truedraw.cli.flags import CountFlags, OutputFlags, SpeculationFlags
+from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.record_files import STDOUT, FileFlags
+from truedraw.cli.sampling_flags import SamplingFlags
 from truedraw.errors import BadParameter
 from truedraw.input_files import check_stdin, readable
 from truedraw.input_files import opened as opened_input

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from truedraw.cli.flags import ENGINE, ModelFlags
+from truedraw.cli.model_flags import ENGINE, ModelFlags
 from truedraw.cli.sizes import bytes_of
 from truedraw.errors import BadParameter
 from truedraw.generate.offline.settings import CONTENTS

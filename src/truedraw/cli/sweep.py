@@ -8,10 +8,11 @@ from typing import Annotated
 
 import typer
 
-from truedraw.cli.flags import ModelFlags, OutputFlags, SamplingFlags, SpeculationFlags
+from truedraw.cli.flags import OutputFlags, SpeculationFlags
 from truedraw.cli.grouping import flag, report, with_flags
+from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.record_files import FileFlags
-from truedraw.cli.sampling_flags import SAMPLING
+from truedraw.cli.sampling_flags import SAMPLING, SamplingFlags
 
 GRID, REPORT = "Grid", "Report"
 SAMPLES = 8  # of each prompt at each point: enough for self-BLEU to mean something

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truedraw.cli.flags import ModelFlags
+from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.options import law_of, opened
 from truedraw.cli.record_files import FileFlags, records_to, seed_of
 from truedraw.cli.recording import Recording, Work

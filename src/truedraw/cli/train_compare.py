@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from truedraw.cli.flags import ModelFlags, ReportFlags
+from truedraw.cli.flags import ReportFlags
 from truedraw.cli.grouping import with_flags
 from truedraw.cli.interrupt import EXIT_CODE
+from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.train_bars import bars
 from truedraw.cli.train_compare_flags import CompareFlags
 from truedraw.cli.train_flags import HeadFlags, LimitFlags, TextFlags

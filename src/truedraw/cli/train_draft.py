@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from truedraw.cli.flags import ModelFlags, ReportFlags
+from truedraw.cli.flags import ReportFlags
 from truedraw.cli.grouping import with_flags
 from truedraw.cli.interrupt import EXIT_CODE
+from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.train_bars import bars
 from truedraw.cli.train_flags import HeadFlags, LimitFlags, TextFlags
 from truedraw.cli.train_network import chosen

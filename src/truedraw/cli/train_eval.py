@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from truedraw.cli.flags import ModelFlags, ReportFlags, SamplingFlags, SpeculationFlags
+from truedraw.cli.flags import ReportFlags, SpeculationFlags
 from truedraw.cli.found import print_found
 from truedraw.cli.grouping import with_flags
 from truedraw.cli.interrupt import EXIT_CODE
+from truedraw.cli.model_flags import ModelFlags
+from truedraw.cli.sampling_flags import SamplingFlags
 from truedraw.cli.sizes import values_of
 from truedraw.cli.train_eval_flags import Argument, EvalFlags
 from truedraw.errors import BadParameter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from truedraw.cli.flags import ModelFlags
+from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.train_flags import LimitFlags, TextFlags
 from truedraw.errors import BadParameter
 

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truedraw.cli.flags import OUTPUT, CountFlags, ModelFlags, ReportFlags, SamplingFlags
+from truedraw.cli.flags import OUTPUT, CountFlags, ReportFlags
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.cli.interrupt import EXIT_CODE
+from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.prompt_flags import PANEL, PromptFlags
+from truedraw.cli.sampling_flags import SamplingFlags
 from truedraw.cli.tune_asked import further_configs, seed_of
 from truedraw.cli.tuned import config_file, paragraphs, refuse, write
 

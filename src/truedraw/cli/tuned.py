@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from truedraw.cli.flags import ModelFlags
+from truedraw.cli.model_flags import ModelFlags
 from truedraw.errors import BadFile
 from truedraw.models.toy import TOY_MODEL
 from truedraw.whole_files import check_folder, replacing
