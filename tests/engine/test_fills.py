@@ -38,7 +38,7 @@ def test_a_prompt_in_chunks_beside_texts_that_go_on(engine, size):
 
 
 def test_more_rows_than_one_pass_takes(engine, monkeypatch):
-    monkeypatch.setattr("truedraw.engine.cpu.engine.CHUNK_ROWS", 16)
+    monkeypatch.setattr("truedraw.engine.cpu.paged_engine.CHUNK_ROWS", 16)
     work, first, second = (engine.open(TEXT[start : start + 60]) for start in (0, 10, 20))
     logits = engine.forward([Work(work, Proposal.chain([1]))], [Fill(first, 59), Fill(second, 33)])[0].logits.copy()
     np.testing.assert_array_equal(logits, rows(engine, TEXT[:60], Proposal.chain([1])))
@@ -60,7 +60,7 @@ def test_a_pass_is_one_pass(engine):
 
 
 def test_what_does_not_fit_in_a_pass_goes_before_it(engine, monkeypatch):
-    monkeypatch.setattr("truedraw.engine.cpu.engine.CHUNK_ROWS", 16)
+    monkeypatch.setattr("truedraw.engine.cpu.paged_engine.CHUNK_ROWS", 16)
     text = engine.open([7, *TEXT[:32]])
     engine.forward([Work(text)])
     assert engine.passes[-2:] == [[16], [17]]
@@ -73,7 +73,7 @@ def test_a_lone_row_has_a_slot_for_its_double(engine, monkeypatch):
         engine.forward([], [Fill(text, count)])
     assert len(text.pages) == 2
     text.evict()
-    monkeypatch.setattr("truedraw.engine.cpu.engine.CHUNK_ROWS", 31)
+    monkeypatch.setattr("truedraw.engine.cpu.paged_engine.CHUNK_ROWS", 31)
     engine.forward([], [Fill(text, 32)])
     assert len(text.pages) == 1
     text.close()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.decoder import PLAIN, Decoder, RandomWeights, tiny_engine
-from truedraw.engine.cpu import engine as module
+from truedraw.engine.cpu import paged_engine as module
 from truedraw.protocol import Fill, Proposal, Work
 
 LAYERS = (0, 1)

@@ -148,7 +148,7 @@ def test_forks(engine, tokens, plain):
 
 @pytest.mark.parametrize("chunk_rows", [sometimes(1), 2, *map(sometimes, (7, 8)), 31, *map(sometimes, (64, 250)), 1024])
 def test_chunked_prompts(engine, tokens, plain, chunk_rows, monkeypatch):
-    monkeypatch.setattr("truedraw.engine.cpu.engine.CHUNK_ROWS", chunk_rows)
+    monkeypatch.setattr("truedraw.engine.cpu.paged_engine.CHUNK_ROWS", chunk_rows)
     np.testing.assert_array_equal(chain(engine, tokens[:DEPTH], tokens[DEPTH : DEPTH + 3]), plain[:4])
 
 

@@ -180,7 +180,7 @@ def test_ragged_batches_with_trees_and_long_prompts(engine, decoder):
 
 
 def test_chunked_prompts(engine, decoder, monkeypatch):
-    monkeypatch.setattr("truedraw.engine.cpu.engine.CHUNK_ROWS", 16)
+    monkeypatch.setattr("truedraw.engine.cpu.paged_engine.CHUNK_ROWS", 16)
     works = [Work(engine.open(TEXT[:length])) for length in (60, 1, 17, 18, 33)]
     check(engine, decoder, works)
 

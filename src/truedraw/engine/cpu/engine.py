@@ -1,4 +1,4 @@
-"""The paged CPU engine."""
+"""The default engine: a whole model on CPUs, from its files, with what this machine is known to do with it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from collections.abc import Sequence as Seq
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
+from typing import TYPE_CHECKING
 
-from truedraw.engine.cache_use import CacheUse
 from truedraw.engine.code_pages import drop_code
 from truedraw.engine.constants.matrix import Matrix
 from truedraw.engine.cpu.drafting_costs import KeptCosts
 from truedraw.engine.cpu.opening import arithmetic_of, open_runner
-from truedraw.engine.cpu.passes import Passes
+from truedraw.engine.cpu.paged_engine import PagedEngine
 from truedraw.engine.cpu.records import record_key
 from truedraw.engine.cpu.selftest import InvarianceReport, check_once
 from truedraw.engine.cpu.shallow import Layers, ShallowEngine, equal_text
@@ -22,28 +20,23 @@ from truedraw.engine.cpu.timing import Costs
 from truedraw.engine.openvino.compiling import Options, weights_policy
 from truedraw.engine.openvino.fixed import AFTER, COUNTED
 from truedraw.engine.openvino.numerics import INVARIANT, Numerics
-from truedraw.engine.paged.admission import Admission
 from truedraw.engine.paged.pools import CACHE_BYTES, PREFIX_CACHE_BYTES
 from truedraw.engine.paged.runs import Runs
-from truedraw.engine.paged.sequence import PagedSequence
-from truedraw.engine.paged.tasks import unfinished
-from truedraw.engine.texts import Limits
 from truedraw.errors import EngineError
 from truedraw.models import Checkpoint
 from truedraw.models.cache import cache_root
 from truedraw.models.layout import EMBEDDING, HEAD
-from truedraw.protocol import DraftCost, Fill, ModelConfig, PassTable, Scores, Sequence, Work
+from truedraw.protocol import DraftCost, ModelConfig, PassTable
 
 if TYPE_CHECKING:
     from truedraw.engine.native.blocks import Blocks
     from truedraw.engine.native.crew import Crew
 
 FOLDER = "converted"  # in the cache
-CHUNK_ROWS = 256  # uncached text computed in one pass, beside the last tokens of the works and their drafts
 
 
-class CPUEngine:
-    """Implements protocol.Engine on CPUs, over a paged cache. Not for use from several threads at once.
+class CPUEngine(PagedEngine):
+    """Opened by `load`. Not for use from several threads at once.
 
     `numerics` is "native" (by kernels of this package: fast; a row's logits are the same bits whatever else is in the
     pass), "runtime" (the same by OpenVINO's, with other bits), "rowwise" (the same, faster than that for many texts at
@@ -53,24 +46,17 @@ class CPUEngine:
     be kept for the next time, None where they are.
     """
 
-    def __init__(self, runner: Runs, config: ModelConfig, arithmetic: Numerics, layers: Layers | None = None) -> None:
-        self.vocab_size = config.vocab_size
-        self.context_length = config.context_length
-        self.num_layers, self.hidden_size = config.num_layers, config.hidden_size
+    def __init__(  # see `load`
+        self, runner: Runs, config: ModelConfig, arithmetic: Numerics, layers: Layers | None, costs: Costs,
+        kept: KeptCosts,
+    ) -> None:  # fmt: skip
+        super().__init__(runner, config, arithmetic)
         self.hidden_layers = layers.options.hidden_layers or None if layers else None
-        self.numerics = arithmetic.name
-        self.page_rows = runner.pool.rows  # tokens a page
-        self.unrolls_trees = arithmetic.unrolled
-        self._arithmetic = arithmetic
         self.invariance: InvarianceReport | None = None
         self.not_kept: str | None = None
-        self._passes: Passes | None = Passes(runner, arithmetic.apart)
-        self._pool, self._layers = runner.pool, layers
-        self._costs: Costs | None = None
-        self._kept: KeptCosts | None = None
+        self._arithmetic, self._layers, self._costs = arithmetic, layers, costs
+        self._kept: KeptCosts | None = kept
         self._shallow: dict[int, ShallowEngine] = {}
-        self._texts: WeakSet[Any] = WeakSet()
-        self._admission = Admission(runner.pool, Limits(self.vocab_size, self.context_length), arithmetic.unrolled)
 
     @classmethod
     def load(  # noqa: PLR0913 - what can be said of an engine, all but the first by name
@@ -104,43 +90,19 @@ class CPUEngine:
         folder = cache_root(cache) / FOLDER
         runner, constants = open_runner(checkpoint, options, folder, (cache_bytes, prefix_cache_bytes))
         layers = None if constants is None else Layers(checkpoint.config, constants, options)
-        engine = cls(runner, checkpoint.config, arithmetic, layers)
+        key = record_key(checkpoint, options)
+        costs, kept = Costs(folder / f"passes-{key}.json"), KeptCosts(folder / f"drafts-{key}.json")
+        engine = cls(runner, checkpoint.config, arithmetic, layers, costs, kept)
         engine.not_kept = None if constants is None else constants.not_kept
         with nullcontext() if constants is None else constants.forgetting():
             engine.warm_up()
         if arithmetic.native:
             drop_code()  # what has compiled, or loaded, the kernels
-        key = record_key(checkpoint, options)
-        engine._costs = Costs(folder / f"passes-{key}.json")
-        engine._kept = KeptCosts(folder / f"drafts-{key}.json")
         if arithmetic.invariant:
             engine.invariance = check_once(engine, folder / f"invariance-{key}.json")
         engine.let_go()
         engine._live().fixed = None if layers is None else layers.fixed(runner, fixed_after)
         return engine
-
-    def open(self, tokens: Seq[int], *, alone: bool = False) -> PagedSequence:
-        """Start a text; pages that hold its beginning are shared, unless it is to be `alone`.
-
-        Raises BadPrompt for no token or more than the context holds, EngineError for unknown ones.
-        """
-        self._live()
-        sequence = self._admission.open(tokens, alone)
-        self._texts.add(sequence)
-        return sequence
-
-    def fork(self, sequence: Sequence, n: int) -> list[Sequence]:
-        """n further texts equal to `sequence`; what it lacks in the cache is computed first, once for all.
-
-        Raises OutOfPages, and changes nothing, where the cache has no room for that.
-        """
-        passes, own = self._live(), self._admission.own(sequence)
-        if n > 0 and own.num_uncached > 1:
-            tasks = self._admission.with_room([], [Fill(own, own.num_uncached - 1)])
-            passes.ahead(tasks, CHUNK_ROWS, leave=0)
-        forks: list[Sequence] = [own.forked() for _ in range(n)]
-        self._texts.update(forks)
-        return forks
 
     def shallow(self, layers: int) -> ShallowEngine:
         """The first layers with the final norm and the head, over this engine's cache: see shallow.py.
@@ -152,7 +114,7 @@ class CPUEngine:
         if self._layers is None:
             raise EngineError("a ready-made OpenVINO IR folder is run whole; open a GGUF file or a model folder")
         if layers not in self._shallow:
-            first = CPUEngine(*self._layers.first(layers, passes.runner), self._arithmetic)
+            first = PagedEngine(*self._layers.first(layers, passes.runner), self._arithmetic)
             self._shallow[layers] = ShallowEngine(first, partial(equal_text, self._texts))
         return self._shallow[layers]
 
@@ -190,73 +152,28 @@ class CPUEngine:
         tied = self._layers is not None and self._layers.config.tie_embeddings
         return getattr(self._live().runner, "written", None) if tied else None
 
-    def fits(self, works: Seq[Work], fills: Seq[Fill] = ()) -> bool:
-        """Whether `forward` would find the pages; raises EngineError where it would for another reason."""
-        self._live()
-        return self._admission.fits(works, fills)
-
-    def forward(self, works: Seq[Work], fills: Seq[Fill] = ()) -> list[Scores]:
-        """One pass for all works and fills; more than CHUNK_ROWS rows of uncached text are computed in passes before.
-
-        The scores are views of the engine's buffers: the next forward overwrites them. Raises OutOfPages, and
-        changes nothing, where the cache has no room for all of it, and EngineError for what no pass can do.
-        """
-        passes = self._live()
-        tasks = self._admission.with_room(works, fills)
-        passes.ahead([task for task in tasks if task.unrolled], CHUNK_ROWS, leave=0)
-        passes.ahead(tasks, CHUNK_ROWS, leave=CHUNK_ROWS)
-        works_first = tasks[: len(works)] + unfinished(tasks[len(works) :])
-        if not works_first:
-            return []
-        places, logits, hidden = passes.run([task.part() for task in works_first])
-        if hidden is None:
-            return [Scores(logits[rows]) for rows in places[: len(works)]]
-        told = [self._admission.own(work.sequence).shown.tell() if passes.runner.shows_text else () for work in works]
-        found = zip(places, told, strict=False)
-        return [Scores(logits[rows], hidden[rows], text=text) for rows, text in found]
-
-    @property
-    def padding_rows(self) -> int:
-        """See protocol.FillsUp."""
-        return self._live().padding_rows
-
-    def cache_use(self) -> CacheUse:
-        """How full the cache is, and how much text it has saved from being computed."""
-        pool = self._pool
-        idle = pool.prefixes.num_idle
-        return CacheUse(pool.num_pages, pool.num_free - idle, idle, pool.page_bytes, *self._admission.use)
-
     def pass_costs(self, *, anew: bool = False) -> PassTable | None:
         """What passes take on this machine; a first measurement, or one `anew`, takes seconds and is recorded.
 
-        None for an engine of the first layers, and where the cache has no room to measure in.
+        None where the cache has no room to measure in.
         """
         with self._live().without_fixed():
-            found = None if self._costs is None else self._costs.table(self, anew)
+            found = self._costs.table(self, anew)
         self.let_go()  # of what the texts of a measurement have read
         return found
 
     def doubt_costs(self) -> None:
         """See protocol.KnowsCosts: the record is dropped, unless it is less than an hour old."""
-        if self._costs is not None:
-            self._costs.doubt()
+        self._costs.doubt()
 
     def draft_costs(self) -> list[DraftCost]:
-        """See protocol.KeepsDraftCosts; none of an engine that is closed, or of the first layers."""
+        """See protocol.KeepsDraftCosts; none of an engine that is closed."""
         return [] if self._kept is None else self._kept.read()
 
     def keep_draft_costs(self, costs: Seq[DraftCost]) -> None:
-        """See protocol.KeepsDraftCosts; an engine that is closed, or of the first layers, keeps none."""
+        """See protocol.KeepsDraftCosts; an engine that is closed keeps none."""
         if self._kept is not None:
             self._kept.write(costs)
-
-    def forget_closed(self) -> None:
-        """Keep nothing of texts that are closed: a measurement is not to find what another one computed."""
-        self._pool.forget_idle()
-
-    def forget_row_counts(self) -> None:
-        """Pad the next pass as if none had been before it: one that is measured must not depend on these."""
-        self._live().forget_row_counts()
 
     def close(self) -> None:
         """Free everything; sequences that are still open can no longer be run."""
@@ -264,13 +181,8 @@ class CPUEngine:
             self._shallow.popitem()[1].close()
         if self._passes is not None and self._passes.fixed is not None:
             self._passes.fixed.settle()
-        self._passes = self._layers = self._kept = None
-
-    def warm_up(self) -> None:
-        """One plain pass over a text of one token: the runtime packs the constants now."""
-        sequence = self.open([0], alone=True)
-        self.forward([Work(sequence)])
-        sequence.close()
+        self._layers = self._kept = None
+        super().close()
 
     def _held(self, name: str) -> Matrix:
         self._live()
@@ -279,8 +191,3 @@ class CPUEngine:
         found = self._layers.constants.matrix((name,))
         assert found is not None
         return found
-
-    def _live(self) -> Passes:
-        if self._passes is None:
-            raise EngineError("the engine is closed; load the model again")
-        return self._passes

@@ -11,10 +11,10 @@ from __future__ import annotations
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from truedraw.engine.cpu.paged_engine import PagedEngine
 from truedraw.engine.cpu.records import record_key
 from truedraw.engine.cpu.selftest import difference, meaningless
 from truedraw.engine.openvino.compiling import Options
@@ -25,9 +25,6 @@ from truedraw.engine.record_files import read_record, write_record
 from truedraw.errors import UnsupportedModel
 from truedraw.models import Checkpoint
 from truedraw.protocol import Logits, Scores, Work
-
-if TYPE_CHECKING:
-    from truedraw.engine.cpu.engine import CPUEngine
 
 LENGTHS = (2, 9, 40, 97, 600)  # tokens of the texts that are compared
 PIECES = 3  # that the longest one grows by
@@ -67,11 +64,10 @@ def _distance(checkpoint: Checkpoint, options: Options, folder: Path, lengths: l
 
 def _paged(checkpoint: Checkpoint, options: Options, folder: Path, texts: list[list[int]]) -> Logits:
     """Rows of all texts alone, of all in one pass, and of the longest one grown."""
-    from truedraw.engine.cpu.engine import CPUEngine
     from truedraw.engine.cpu.opening import paged_runner
 
     runner, _ = paged_runner(checkpoint, options, folder, (CACHE_BYTES, 0))
-    engine = CPUEngine(runner, checkpoint.config, options.arithmetic, None)
+    engine = PagedEngine(runner, checkpoint.config, options.arithmetic)
     try:
         alone = [_last(engine, [text])[0] for text in texts]
         return np.stack([*alone, *_last(engine, texts), _grown(engine, texts[-1])])
@@ -79,7 +75,7 @@ def _paged(checkpoint: Checkpoint, options: Options, folder: Path, texts: list[l
         engine.close()
 
 
-def _grown(engine: CPUEngine, text: list[int]) -> Logits:
+def _grown(engine: PagedEngine, text: list[int]) -> Logits:
     """The last row of a text that is computed in PIECES."""
     ends = [len(text) * part // PIECES for part in range(1, PIECES + 1)]
     sequence = engine.open(text[: max(1, ends[0])])
@@ -91,7 +87,7 @@ def _grown(engine: CPUEngine, text: list[int]) -> Logits:
     return found
 
 
-def _last(engine: CPUEngine, texts: list[list[int]]) -> list[Logits]:
+def _last(engine: PagedEngine, texts: list[list[int]]) -> list[Logits]:
     """The last rows of texts that are computed together."""
     sequences = [engine.open(text) for text in texts]
     found = [_row(scores) for scores in engine.forward([Work(sequence) for sequence in sequences])]

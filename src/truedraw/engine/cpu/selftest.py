@@ -15,7 +15,7 @@ from truedraw.engine.record_files import read_record, write_record
 from truedraw.protocol import Ints, Logits, Proposal, Work
 
 if TYPE_CHECKING:
-    from truedraw.engine.cpu.engine import CPUEngine
+    from truedraw.engine.cpu.paged_engine import PagedEngine
     from truedraw.engine.paged.sequence import PagedSequence
 
 TEXT_TOKENS = 96  # three pages deep
@@ -35,7 +35,7 @@ class InvarianceReport:
     differing: tuple[str, ...]  # the ways of computing that changed something
 
 
-def check_invariance(engine: CPUEngine) -> InvarianceReport | None:
+def check_invariance(engine: PagedEngine) -> InvarianceReport | None:
     """Compare a text's rows, computed one a pass, with the same rows in chains, trees, ragged batches and chunks.
 
     None where the cache has no room for that.
@@ -62,12 +62,12 @@ def meaningless(count: int, vocab_size: int) -> Ints:
     return (np.arange(count) * MULTIPLIER + OFFSET) % vocab_size
 
 
-def _has_room(engine: CPUEngine, text: list[int], draft: Ints) -> bool:
+def _has_room(engine: PagedEngine, text: list[int], draft: Ints) -> bool:
     with _texts(engine, text, OTHERS) as texts:
         return engine.fits(_works(texts, Proposal.chain(draft[:BESIDE])))
 
 
-def _one_by_one(engine: CPUEngine, text: list[int], draft: Ints) -> Logits:
+def _one_by_one(engine: PagedEngine, text: list[int], draft: Ints) -> Logits:
     """Row i follows text and the first i draft tokens, [1 + drafts, vocab]: plain decoding."""
     sequence = engine.open(text, alone=True)
     rows = []
@@ -79,7 +79,7 @@ def _one_by_one(engine: CPUEngine, text: list[int], draft: Ints) -> Logits:
     return np.stack(rows)
 
 
-def _ways(engine: CPUEngine, text: list[int], draft: Ints) -> Iterator[tuple[str, Logits]]:
+def _ways(engine: PagedEngine, text: list[int], draft: Ints) -> Iterator[tuple[str, Logits]]:
     """Names and rows, in the order of `_one_by_one`, of other ways to compute the same."""
     for length in (1, 3, 7, len(draft)):
         yield f"chain of {length}", _scores(engine, text, Proposal.chain(draft[:length]))
@@ -99,7 +99,7 @@ def forked_chain(draft: Ints, vocab_size: int) -> tuple[Proposal, Ints]:
     return Proposal(tokens, parents, (None,) * len(tokens)), np.arange(0, len(tokens) + 1, 2)
 
 
-def _scores(engine: CPUEngine, text: list[int], proposal: Proposal, others: int = 0, chunk_rows: int = 0) -> Logits:
+def _scores(engine: PagedEngine, text: list[int], proposal: Proposal, others: int = 0, chunk_rows: int = 0) -> Logits:
     """All rows of the proposal after the text, [1 + nodes, vocab], beside `others` short texts."""
     with _texts(engine, text[: chunk_rows or len(text)], others) as texts:
         for start in range(chunk_rows, len(text), chunk_rows or 1) if chunk_rows else ():
@@ -109,7 +109,7 @@ def _scores(engine: CPUEngine, text: list[int], proposal: Proposal, others: int 
 
 
 @contextmanager
-def _texts(engine: CPUEngine, text: list[int], others: int) -> Iterator[list[PagedSequence]]:
+def _texts(engine: PagedEngine, text: list[int], others: int) -> Iterator[list[PagedSequence]]:
     """The text, and the beginnings of it with up to so many tokens."""
     texts = [engine.open(part, alone=True) for part in (text, *(text[:size] for size in range(1, others + 1)))]
     yield texts
@@ -134,7 +134,7 @@ def _softmax(logits: Logits) -> Logits:
     return np.asarray(powers / powers.sum(-1, keepdims=True))
 
 
-def check_once(engine: CPUEngine, file: Path) -> InvarianceReport | None:
+def check_once(engine: PagedEngine, file: Path) -> InvarianceReport | None:
     """The result recorded in the file, or a fresh one, which is recorded there.
 
     None, and no record, where the cache has no room for the test, and where rows are no numbers: damaged weights say

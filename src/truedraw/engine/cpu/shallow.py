@@ -15,13 +15,14 @@ from functools import partial
 from typing import Protocol, runtime_checkable
 
 from truedraw.engine.constants.mapped import MappedConstants
+from truedraw.engine.cpu.paged_engine import PagedEngine
 from truedraw.engine.openvino.compiling import Options, compile_graph
 from truedraw.engine.openvino.fixed import MOST_BYTES, FixedGraphs, Shape
 from truedraw.engine.openvino.runner import Runner
 from truedraw.engine.paged.runs import Runs
 from truedraw.engine.paged.sequence import PagedSequence
 from truedraw.errors import EngineError
-from truedraw.protocol import Engine, Fill, ModelConfig, Scores, Sequence, Work
+from truedraw.protocol import Fill, ModelConfig, Scores, Sequence, Work
 
 
 @runtime_checkable
@@ -70,18 +71,10 @@ class Layers:
         return Runner(compiled, config, whole.first_layers(layers), keep=self.constants), config
 
 
-class Paged(Engine, Protocol):
-    """A paged engine that can open a text without looking for pages of equal ones."""
-
-    def open(self, tokens: Seq[int], *, alone: bool = False) -> PagedSequence:
-        """See CPUEngine."""
-        ...
-
-
 class ShallowEngine:
     """Implements protocol.Engine around an engine of the first layers; `find` looks for a text of the whole one."""
 
-    def __init__(self, first: Paged, find: Callable[[Seq[int]], PagedSequence | None]) -> None:
+    def __init__(self, first: PagedEngine, find: Callable[[Seq[int]], PagedSequence | None]) -> None:
         self._first, self._find = first, find
         self.vocab_size, self.context_length = first.vocab_size, first.context_length
 

@@ -33,7 +33,7 @@ class Timeable(Engine, Protocol):
     """An engine whose row counts are padded."""
 
     def open(self, tokens: Seq[int], *, alone: bool = False) -> Sequence:
-        """See CPUEngine."""
+        """See PagedEngine."""
         ...
 
     def forget_row_counts(self) -> None:
