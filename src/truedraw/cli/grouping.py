@@ -62,33 +62,49 @@ def with_flags(verb: Callable[..., None]) -> Callable[..., None]:
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     own = next((name for name, hint in hints.items() if hint is typer.Context), None)
     context_name = own or "context"
+    if own is None:
+        hints = {context_name: typer.Context, **hints}
+    described = {each[0]: each for group in reversed(groups.values()) for each in _options(group)}
+    marks = {name: _mark(*described[name][:2])[1] for name in described}
 
     def command(**values: Any) -> None:
         context = values[context_name] if own else values.pop(context_name)
         named = [Named(mark.names[0], values[name], mark.writes_over, mark.reads) for name, mark in marks.items()]
-        for name, group in groups.items():
-            mine = [field.name for field in fields(group) if field.name in values]
-            places = {field: Sources(_sources(context, mine)) for field in _told(group)}
-            values[name] = group(**{field: values.pop(field) for field in mine}, **places)
+        taken = _grouped(values, groups, context)
         with quiet_pipe():
             check_inputs_kept(named)
-            verb(**values)
+            verb(**taken)
 
+    plain = _plain(verb, {name: hint for name, hint in hints.items() if name not in groups})
+    in_order = dict.fromkeys(each[0] for group in groups.values() for each in _options(group))
+    return _named_as(verb, command, [*plain, *(_parameter(*described[name]) for name in in_order)])
+
+
+def _grouped(values: dict[str, Any], groups: Mapping[str, Any], context: typer.Context) -> dict[str, Any]:
+    """What the verb takes: the values of each group's fields as one."""
+    for name, group in groups.items():
+        mine = [field.name for field in fields(group) if field.name in values]
+        places = {field: Sources(_sources(context, mine)) for field in _told(group)}
+        values[name] = group(**{field: values.pop(field) for field in mine}, **places)
+    return values
+
+
+def _plain(verb: Callable[..., None], hints: Mapping[str, Any]) -> list[Parameter]:
+    """The verb's parameters that are no groups."""
     given = signature(verb).parameters
-    if own is None:
-        hints = {context_name: typer.Context, **hints}
-    plain = [
+    return [
         Parameter(name, Parameter.KEYWORD_ONLY, annotation=hint, default=_default(given.get(name)))
         for name, hint in hints.items()
-        if name not in groups
     ]
-    described = {each[0]: each for group in reversed(groups.values()) for each in _options(group)}
-    marks = {name: _mark(*described[name][:2])[1] for name in described}
-    in_order = dict.fromkeys(each[0] for group in groups.values() for each in _options(group))
-    options = [_parameter(*described[name]) for name in in_order]
+
+
+def _named_as(
+    verb: Callable[..., None], command: Callable[..., None], parameters: Sequence[Parameter]
+) -> Callable[..., None]:
+    """The command, which typer is to see with the verb's name and help, and these parameters."""
     command.__name__, command.__doc__ = verb.__name__, verb.__doc__
-    command.__signature__ = Signature([*plain, *options])  # type: ignore[attr-defined]
-    command.__annotations__ = {each.name: each.annotation for each in (*plain, *options)}
+    command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
     return command
 
 
