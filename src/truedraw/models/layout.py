@@ -64,23 +64,13 @@ def num_parameters(config: ModelConfig) -> int:
 
 def check_tensors(where: object, config: ModelConfig, found: Mapping[str, Shape]) -> None:
     """Every expected tensor is there in its shape, and no other, which the graph would leave out."""
-    if config.num_heads % config.num_kv_heads or config.head_dim % 2:
-        heads = f"{config.num_heads} heads of {config.head_dim} values, {config.num_kv_heads} key-value heads"
-        raise BadModelFile(f"{where} has {heads}; heads must share evenly and be of even size")
-    if config.num_layers > len(found):  # before a table is made of as many layers as a broken file may name
-        raise BadModelFile(
-            f"{where} names {shown(config.num_layers)} layers, and there are {len(found)} tensors in all; "
-            "the files do not belong together or are incomplete, fetch them again"
-        )
+    _check_sizes(where, config, len(found))
     expected = expected_shapes(config)
     missing = [name for name in expected if name not in found]
     if missing:
         raise BadModelFile(f"{where} lacks {_some(missing)}; the file is incomplete, fetch it again")
-    wrong = [
-        f"{name} {list(found[name])} (expected {list(expected[name])})"
-        for name in expected
-        if found[name] != expected[name]
-    ]
+    wrong = [f"{name} {list(found[name])} (expected {list(shape)})" for name, shape in expected.items()
+             if found[name] != shape]  # fmt: skip
     if wrong:
         raise BadModelFile(f"{where} has tensors of another shape than its config says: {_some(wrong)}")
     surplus = [name for name in found if name not in expected]
@@ -88,6 +78,18 @@ def check_tensors(where: object, config: ModelConfig, found: Mapping[str, Shape]
         raise UnsupportedModel(
             f"{where} has tensors that a {config.architecture} model does not use: {_some(surplus)}; "
             f"supported architectures: {', '.join(ARCHITECTURES)}"
+        )
+
+
+def _check_sizes(where: object, config: ModelConfig, num_tensors: int) -> None:
+    """Asked before a table of the expected tensors is made: a broken file may name any number of layers."""
+    if config.num_heads % config.num_kv_heads or config.head_dim % 2:
+        heads = f"{config.num_heads} heads of {config.head_dim} values, {config.num_kv_heads} key-value heads"
+        raise BadModelFile(f"{where} has {heads}; heads must share evenly and be of even size")
+    if config.num_layers > num_tensors:
+        raise BadModelFile(
+            f"{where} names {shown(config.num_layers)} layers, and there are {num_tensors} tensors in all; "
+            "the files do not belong together or are incomplete, fetch them again"
         )
 
 
