@@ -70,19 +70,12 @@ def _suits(checkpoint: Checkpoint) -> bool:
 def _native(
     checkpoint: Checkpoint, options: Options, folder: Path, room: tuple[int, int]
 ) -> tuple[NativeRunner, MappedConstants]:
-    from truedraw.engine.native import machine
     from truedraw.engine.native.crew import crew_of, threads_of
     from truedraw.engine.native.heads import SLOTS
     from truedraw.engine.native.runner import NativeRunner
     from truedraw.engine.native.weights import FORM, read_laid, write_laid
 
-    if checkpoint.weights is None:
-        raise BadParameter("numerics", "an OpenVINO IR folder is run by OpenVINO; open a GGUF file or a model folder")
-    if options.policy == "stored":
-        raise BadParameter("weights", "native numerics compute with integers; give auto, int8 or int4")
-    if not machine.HAS_HALVES:
-        raise EngineError("native numerics need a processor that knows float16 (F16C); load it with runtime numerics")
-    check_kernels(checkpoint.config)
+    _check_native(checkpoint, options)
     config = checkpoint.config
     constants = converted(checkpoint, options.policy, folder, FORM, partial(write_laid, config))
     shape = config.num_kv_heads, SLOTS, config.head_dim
@@ -96,6 +89,19 @@ def _native(
     crew = crew_of(threads_of(options.threads))
     runner = NativeRunner(config, weights, pool, cache, crew, options.hidden_layers, options.hidden_text)
     return runner, constants
+
+
+def _check_native(checkpoint: Checkpoint, options: Options) -> None:
+    """Raises BadParameter, EngineError or UnsupportedModel for what is not to be had by the kernels of this package."""
+    from truedraw.engine.native import machine
+
+    if checkpoint.weights is None:
+        raise BadParameter("numerics", "an OpenVINO IR folder is run by OpenVINO; open a GGUF file or a model folder")
+    if options.policy == "stored":
+        raise BadParameter("weights", "native numerics compute with integers; give auto, int8 or int4")
+    if not machine.HAS_HALVES:
+        raise EngineError("native numerics need a processor that knows float16 (F16C); load it with runtime numerics")
+    check_kernels(checkpoint.config)
 
 
 def check_kernels(config: ModelConfig) -> None:
