@@ -122,15 +122,9 @@ def _one(
     from truedraw.cli.showing import was_interrupted
     from truedraw.cli.speculating import speculation_of
     from truedraw.cli.stdin import prompt_text
-    from truedraw.sampling.params import sampling_params
 
-    if own.null and output.json:
-        raise BadParameter("--null", "with --json there are no texts to end; give one of them")
     count, model, sampling, spec = flags
-    given = sampling.given() | count.given()
-    sampling_params(given)  # what is wrong should be said before the model is loaded
-    if not output.json:
-        sampling.refuse_logprobs("are told with --json only; give that, too")
+    given = _given(own, count, sampling, output)
     text, speculation = prompt_text(prompt), speculation_of(spec, model.amateur)
     with opened(model, apart=own.compare, configs=[speculation]) as loaded:
         start_seconds = process_seconds()
@@ -143,6 +137,19 @@ def _one(
     _print_rest(result, {"comparison": gain, "explain": why}, output, start_seconds)
     if was_interrupted(result) or (compare and gain is None):
         raise typer.Exit(EXIT_CODE)
+
+
+def _given(own: GenerateFlags, count: CountFlags, sampling: SamplingFlags, output: OutputFlags) -> dict[str, Any]:
+    """The sampling parameters; what is wrong is said before the model is loaded. Raises BadParameter."""
+    from truedraw.sampling.params import sampling_params
+
+    if own.null and output.json:
+        raise BadParameter("--null", "with --json there are no texts to end; give one of them")
+    given = sampling.given() | count.given()
+    sampling_params(given)
+    if not output.json:
+        sampling.refuse_logprobs("are told with --json only; give that, too")
+    return given
 
 
 def _seeded(params: SamplingParams, compare: bool) -> SamplingParams:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -35,16 +35,25 @@ def opened(
     `apart`: one run finds nothing that another has computed, as a comparison of their times needs it. `configs`: all
     speculative configs of the run; None: nobody knows them yet. `more` as for `load`.
     """
-    from truedraw.cli.models import progress_bar
     from truedraw.cli.saving import check_saving, saving
-    from truedraw.generate.loading import load
 
     given = {**memory_of(flags, apart), "draft": flags.draft, **more}
     check_saving(flags.save_draft, given["draft"], configs)
     if sys.stderr.isatty():
         COMPILER.begins = notice_compiling
+    with _loaded(flags, given) as model, frozen(), saving(model, flags.save_draft):
+        notice_invariance(model.engine)
+        notice_not_kept(model.engine)
+        notice_lossy(configs or ())
+        yield model
+
+
+def _loaded(flags: ModelFlags, more: Mapping[str, Any]) -> Model:
+    from truedraw.cli.models import progress_bar
+    from truedraw.generate.loading import load
+
     with progress_bar() as progress:
-        model = load(
+        return load(
             flags.model,
             engine=flags.engine,
             device=flags.device,
@@ -56,13 +65,8 @@ def opened(
             amateur=flags.amateur,
             contrastive_alpha=flags.contrastive_alpha,
             contrastive_beta=flags.contrastive_beta,
-            **given,
+            **more,
         )
-    with model, frozen(), saving(model, flags.save_draft):
-        notice_invariance(model.engine)
-        notice_not_kept(model.engine)
-        notice_lossy(configs or ())
-        yield model
 
 
 @contextmanager

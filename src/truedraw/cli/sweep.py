@@ -97,18 +97,14 @@ def sweep(
     run.check()
     check_apart(files, {"--prompts": own.prompts, "--html": own.html, "--parquet": own.parquet})
     sweeping.check_reports(files, own.html, own.parquet)
-    plan = sweeping.Plan(
-        model=model,
-        files=files,
-        chat=own.chat,
-        sweep=sweeping.sweep_of(
-            sweeping.prompts_of(prompt, own.prompts),
-            {name: getattr(own, name) for name in sweeping.AXES},
-            own.n,
-            sampling.given(),
-            (sweeping.seed_of(files, own.seed), speculation_of(spec, model.amateur)),
-        ),
+    grid = sweeping.sweep_of(
+        sweeping.prompts_of(prompt, own.prompts),
+        {name: getattr(own, name) for name in sweeping.AXES},
+        own.n,
+        sampling.given(),
+        (sweeping.seed_of(files, own.seed), speculation_of(spec, model.amateur)),
     )
+    plan = sweeping.Plan(model, files, own.chat, grid)
     complete = sweeping.draw(plan, run)
     if run.tally.before or run.tally.done:  # else what is there is of no sample of this sweep
         sweeping.write_reports(files, own.html, own.parquet)

@@ -124,13 +124,8 @@ def tune(
         text = config_file(found, paragraphs(found, lines, tuning, where), model, context)
         write(own.output, text, own.overwrite)
     written = str(own.output) if complete else None
-    told = [
-        f"chosen: {found.name}",
-        *found.reasons,
-        *(f"  {line}" for line in lines),
-        f"written: {written or 'nothing'}",
-    ]
-    print_found({**_report(found, tuning), "file": written, "complete": complete, **where}, told, output)
+    report = {**_report(found, tuning), "file": written, "complete": complete, **where}
+    print_found(report, _in_words(found, lines, written), output)
     if not complete:
         raise typer.Exit(EXIT_CODE)
 
@@ -179,6 +174,15 @@ def _measured(tuning: Tuning, seconds: float) -> bool:
         except KeyboardInterrupt:
             return False
     return True
+
+
+def _in_words(found: Verdict, lines: Sequence[str], written: str | None) -> list[str]:
+    return [
+        f"chosen: {found.name}",
+        *found.reasons,
+        *(f"  {line}" for line in lines),
+        f"written: {written or 'nothing'}",
+    ]
 
 
 def _report(found: Verdict, tuning: Tuning) -> dict[str, Any]:
