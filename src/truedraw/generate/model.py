@@ -111,7 +111,7 @@ class Model(OnePlace):
 
         Requests are pulled as room becomes free, so there may be any number of them.
         """
-        from truedraw.generate.batch import generate_many
+        from truedraw.generate.requests import generate_many
 
         batch = self.batch(max_running=max_running, logits_cache_bytes=logits_cache_bytes)
         return generate_many(batch, requests)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from truedraw.errors import BadInput, BadParameter, TruedrawError
-from truedraw.generate.batch import NOTHING, Batch, Nothing, generate_many
+from truedraw.generate.batch import Batch
 from truedraw.generate.offline.lines import Defaults, Key, Line, key_of, parsed, request_of
 from truedraw.generate.request import Request
+from truedraw.generate.requests import NOTHING, Nothing, generate_many
 from truedraw.generate.result import Result
 
 Emit = Callable[[dict[str, Any]], None]

@@ -9,12 +9,13 @@ from sys import maxsize
 from typing import Any
 
 from truedraw.errors import BadFile, BadParameter, TruedrawError
-from truedraw.generate.batch import Batch, generate_many
+from truedraw.generate.batch import Batch
 from truedraw.generate.offline.batch import Emit, error_of
 from truedraw.generate.offline.done import may_pass
 from truedraw.generate.offline.grid import AXES, Draw, Point, draws, point_of
 from truedraw.generate.prompt_ids import Prompt
 from truedraw.generate.request import Request
+from truedraw.generate.requests import generate_many
 from truedraw.generate.result import Result
 from truedraw.sampling.params import sampling_params
 from truedraw.sampling.values import shown
