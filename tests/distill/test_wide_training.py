@@ -283,7 +283,7 @@ def test_a_head_learns_with_the_rows_that_it_will_read(fill):
 def test_models_whose_texts_are_others_in_a_batch_are_refused(model, tmp_path, monkeypatch):
     from truedraw.distill.pipeline import train_draft
 
-    monkeypatch.setattr(model.engine, "_reach", 40)
+    monkeypatch.setattr(model.engine._ways, "reach", 40)
     with pytest.raises(BadParameter, match=r"--engine: .* cannot be trained for here: .* beyond 40 tokens"):
         train_draft(model, plan_in(tmp_path), silent)
 

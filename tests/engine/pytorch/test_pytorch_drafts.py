@@ -104,7 +104,7 @@ def test_a_texts_first_scores_bring_all_of_it(place) -> None:
         first, second = engine.forward([Work(whole, TREE), Work(short)])
         engine.forward([], [Fill(pieces, 20)])
         (third,) = engine.forward([Work(pieces, TREE)])
-        engine._reach = 0  # as of a model that is computed text by text
+        engine._ways.reach = 0  # as of a model that is computed text by text
         (fourth,) = engine.forward([Work(beyond, TREE)])
         for scores, length in ((first, 39), (second, 6), (third, 39), (fourth, 39)):
             rows = [each.first for each in scores.text]

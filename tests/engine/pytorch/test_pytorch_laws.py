@@ -40,7 +40,7 @@ def llama(tmp_path_factory):
 def test_every_row_is_that_of_a_plain_forward(family, tmp_path) -> None:
     model, rng = write_family(tmp_path, family), np.random.default_rng(4)
     engine = open_family(tmp_path)
-    assert engine._reach == FAMILIES[family][2]
+    assert engine._ways.reach == FAMILIES[family][2]
     texts = [engine.open(TEXT[:length]) for length in (13, 50, 3)]
     for _ in range(4):  # the first text grows past the windows
         tree = random_tree(rng, 6, VOCAB)
@@ -135,7 +135,7 @@ def test_siblings_with_one_token_are_followed_to_the_longer_branch(llama) -> Non
 
 def test_long_texts_are_computed_in_chunks(llama, monkeypatch) -> None:
     model, engine = llama
-    monkeypatch.setattr("truedraw.engine.pytorch.engine.CHUNK_ROWS", 8)
+    monkeypatch.setattr("truedraw.engine.pytorch.ways.CHUNK_ROWS", 8)
     texts = [engine.open(TEXT[:length]) for length in (100, 17, 18)]
     assert farthest(model, engine, [Work(text, Proposal.chain([1])) for text in texts]) < CLOSE
     filled = engine.open(TEXT[:60])
@@ -166,7 +166,7 @@ def test_the_model_is_computed_with_the_threads_that_were_asked_for(tmp_path) ->
     write_family(tmp_path, "llama")
     before, seen = torch.get_num_threads(), []
     engine = open_family(tmp_path, threads=before + 1)
-    engine._passes[0]._network.model.register_forward_hook(lambda *_: seen.append(torch.get_num_threads()))
+    engine._ways._cached._network.model.register_forward_hook(lambda *_: seen.append(torch.get_num_threads()))
     engine.forward([Work(engine.open([1]))])
     assert seen == [before + 1]
     assert torch.get_num_threads() == before

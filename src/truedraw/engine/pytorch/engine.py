@@ -10,28 +10,25 @@ from truedraw.engine.pytorch.casting import cast
 from truedraw.engine.pytorch.folders import context_length, open_folder
 from truedraw.engine.pytorch.network import Network
 from truedraw.engine.pytorch.options import Options, check_device
-from truedraw.engine.pytorch.parts import Part
-from truedraw.engine.pytorch.passes import CachedPasses, Passes, ReplayedPasses
+from truedraw.engine.pytorch.passes import CachedPasses, ReplayedPasses
 from truedraw.engine.pytorch.probe import batches_hold, compute_some, looks_at_length
 from truedraw.engine.pytorch.reach import is_sparse, reach
 from truedraw.engine.pytorch.room import Room
 from truedraw.engine.pytorch.running import running
 from truedraw.engine.pytorch.sequence import TorchSequence
 from truedraw.engine.pytorch.tables import rows_of
+from truedraw.engine.pytorch.ways import Ways
 from truedraw.engine.texts import Limits, beginning
-from truedraw.engine.trees import height
 from truedraw.engine.works import checked
 from truedraw.errors import EngineError
 from truedraw.models import Checkpoint
-from truedraw.protocol import NOTHING, Fill, Proposal, Scores, Sequence, Work
+from truedraw.protocol import Fill, Scores, Sequence, Work
 
 if TYPE_CHECKING:
     from truedraw.engine.constants.matrix import Matrix
     from truedraw.engine.cpu.selftest import InvarianceReport
 
 CACHE_BYTES = 2 << 30  # of keys and values; memory is used as texts grow
-CHUNK_ROWS = 256  # of a long text that are computed in one pass
-LONG_ROWS = 16  # a text with more uncached tokens is computed ahead of the pass, so that others need no padding for it
 FLOAT32_BYTES = 4
 
 
@@ -63,13 +60,12 @@ class PyTorchEngine:
         self.cache_bytes = options.cache_bytes
         self.numerics = options.arithmetic
         self.invariance: InvarianceReport | None = None  # nothing is promised; the certificate measures it
-        self._reach = reach(model, self.context_length) if holds else 0
         self._room = Room(options.cache_bytes, row_bytes * model.dtype.itemsize // FLOAT32_BYTES)
         self._limits = Limits(self.vocab_size, self.context_length)
         self._threads = options.threads
-        self._passes: tuple[Passes, Passes] | None = (
-            CachedPasses(network),
-            ReplayedPasses(network, one_by_one=by_length or is_sparse(model)),
+        replayed = ReplayedPasses(network, one_by_one=by_length or is_sparse(model))
+        self._ways: Ways | None = Ways(
+            CachedPasses(network), replayed, reach(model, self.context_length) if holds else 0
         )
         self._texts: WeakSet[TorchSequence] = WeakSet()
 
@@ -132,7 +128,7 @@ class PyTorchEngine:
     def fits(self, works: Seq[Work], fills: Seq[Fill] = ()) -> bool:
         """Whether `forward` would find the room; raises EngineError where it would for another reason."""
         self._check(works, fills)
-        return self._room.fits(self._texts, self._wanted(works, fills))
+        return self._room.fits(self._texts, self._live().held(works, fills))
 
     def forward(self, works: Seq[Work], fills: Seq[Fill] = ()) -> list[Scores]:
         """One pass for the last tokens of all works and their drafts; fills and longer texts are computed before.
@@ -141,25 +137,20 @@ class PyTorchEngine:
         pass can do.
         """
         self._check(works, fills)
-        self._room.check(self._texts, self._wanted(works, fills))
+        self._room.check(self._texts, self._live().held(works, fills))
         with running(self._threads):
-            for fill in fills:
-                self._compute(self._own(fill.sequence), _end(fill))
-            for work in works:
-                if work.sequence.num_uncached > LONG_ROWS:
-                    self._compute(self._own(work.sequence), len(work.sequence.tokens) - 1)
-            return self._scored(works)
+            return self._live().run(works, fills)
 
     def close(self) -> None:
         """Free everything; sequences that are still open can no longer be run."""
-        self._passes = self.model = None
+        self._ways = self.model = None
         for text in self._texts:
             text.close()
 
     @property
     def batched_tokens(self) -> int:
         """That a text may have in a batch; 0: none can be computed so."""
-        return self._reach
+        return self._live().reach
 
     @property
     def hidden_size(self) -> int:
@@ -174,42 +165,6 @@ class PyTorchEngine:
         """[vocab, width], what logits are made with."""
         return rows_of(self.model.get_output_embeddings())
 
-    def _scored(self, works: Seq[Work]) -> list[Scores]:
-        """The works that can stand in one batch together, then the others."""
-        parts = [Part(self._own(work.sequence), len(work.sequence.tokens), work.proposal) for work in works]
-        kept = [self._keeps(part.end, part.proposal) for part in parts]
-        scores: dict[int, Scores] = {}
-        for passes, wanted in zip(self._live(), (True, False), strict=True):
-            chosen = [index for index, keeps in enumerate(kept) if keeps is wanted]
-            for index, found in zip(chosen, passes.run([parts[index] for index in chosen]), strict=True):
-                assert found is not None
-                scores[index] = Scores(*found, text=parts[index].sequence.shown.tell())
-        return [scores[index] for index in range(len(parts))]
-
-    def _compute(self, sequence: TorchSequence, end: int) -> None:
-        """The first `end` tokens of a text, a chunk a pass."""
-        cached, replayed = self._live()
-        if not self._keeps(end):
-            replayed.run([Part(sequence, end, scored=False)])
-            return
-        while (done := sequence.num_past) < end:
-            cached.run([Part(sequence, min(end, done + CHUNK_ROWS), scored=False)])
-
-    def _keeps(self, length: int, proposal: Proposal = NOTHING) -> bool:
-        """Whether a text of so many tokens can be computed over what is kept of it."""
-        return length + height(proposal) <= self._reach
-
-    def _wanted(self, works: Seq[Work], fills: Seq[Fill]) -> dict[TorchSequence, int]:
-        """Rows that each text of a pass holds behind it."""
-        wanted = {}
-        for work in works:
-            length = len(work.sequence.tokens)
-            rows = length + len(work.proposal) if self._keeps(length, work.proposal) else 0
-            wanted[self._own(work.sequence)] = rows
-        for fill in fills:
-            wanted[self._own(fill.sequence)] = _end(fill) if self._keeps(_end(fill)) else 0
-        return wanted
-
     def _check(self, works: Seq[Work], fills: Seq[Fill]) -> None:
         """Raises EngineError for anything but room."""
         self._live()
@@ -221,12 +176,7 @@ class PyTorchEngine:
         sequence.check_open()
         return sequence
 
-    def _live(self) -> tuple[Passes, Passes]:
-        if self._passes is None:
+    def _live(self) -> Ways:
+        if self._ways is None:
             raise EngineError("the engine is closed; load the model again")
-        return self._passes
-
-
-def _end(fill: Fill) -> int:
-    """Tokens of the text that are computed behind it."""
-    return len(fill.sequence.tokens) - fill.sequence.num_uncached + fill.count
+        return self._ways
