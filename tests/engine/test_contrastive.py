@@ -22,9 +22,11 @@ from truedraw.protocol import Fill, Work
 from truedraw.registry import find
 from truedraw.sampling.law import softmax
 from truedraw.testing import engine_checks
+from truedraw.testing.stuck import STUCK, run_or_error
 
 ROOM = 32 << 10  # bytes of a page of the tiny model
 EXPERT, AMATEUR = random_table(3, 1, 50), random_table(3, 2, 51)
+EXCLUDES = {**random_table(3, 1, 51), (2,): [0.5, 0.5, 0.0]}
 ZEROS = random_table(4, 1, 52, zeros=0.4), random_table(4, 1, 53)
 
 
@@ -101,11 +103,39 @@ def test_a_seed_gives_the_same_text_with_any_speculation(model: Model, seed: int
     assert fast.stats.accepted > 0
 
 
-def test_an_amateur_that_rules_out_what_is_plausible_is_an_error() -> None:
-    rows = np.log(np.array([[0.5, 0.5]])), np.array([[0.0, -np.inf]])
+def test_an_amateur_that_rules_out_what_is_plausible_is_an_error_of_the_row() -> None:
+    rows = np.log(np.array([[0.5, 0.5], [0.5, 0.5]])), np.array([[0.0, -np.inf], [0.0, 0.0]])
+    found = contrasted(*rows, 0.1, 0.5)
     with pytest.raises(EngineError, match="amateur"):
-        contrasted(*rows, 0.1, 0.5)
+        softmax(found[0], 1.0)
+    assert softmax(found[1], 1.0) == pytest.approx([0.5, 0.5])
     assert softmax(contrasted(*rows, 0.1, 0.0)[0], 1.0) == pytest.approx([0.5, 0.5])
+
+
+class RuledOut(Scenario):
+    """Behind token 2 the amateur excludes what the expert finds plausible."""
+
+    engine = property(lambda self: ContrastiveEngine(TabularEngine(EXPERT), TabularEngine(EXCLUDES), 0.05, 0.7))
+
+
+@pytest.mark.parametrize("verifier", ["token", "traversal", "coupled"])
+def test_a_draft_that_leads_there_and_is_rejected_is_no_error(verifier: str) -> None:
+    plain, drafted = (
+        law_of(lambda walker, case=case: run_or_error(case, walker, find("verifiers", verifier)()))
+        for case in (RuledOut("none", EXPERT, AMATEUR, {}, n, 3) for n in (0, 2))
+    )
+    assert any(STUCK in text for text in plain)
+    assert total_variation(plain, drafted) < 1e-12
+
+
+def test_one_text_that_comes_there_ends_no_other(model: Model) -> None:
+    engine = RuledOut("few", EXPERT, AMATEUR).engine
+    with Model("few", engine, model.tokenizer).batch() as batch:
+        runs = [batch.add((0, 1), seed=seed, max_tokens=3, ignore_eos=True, speculative=False) for seed in range(40)]
+        assert len(list(batch.completed())) == len(runs)
+    ended = [run for run in runs if run.error is not None]
+    assert 0 < len(ended) < len(runs)
+    assert all("amateur" in str(run.error) for run in ended)
 
 
 @pytest.mark.parametrize(

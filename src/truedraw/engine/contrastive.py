@@ -153,7 +153,8 @@ class ContrastiveEngine:
 def contrasted(expert: Logits, amateur: Logits, alpha: float, beta: float) -> Logits:
     """Scores [rows, vocab] of two models' logits [rows, vocab], in the expert's precision; both stay as they are.
 
-    Raises EngineError where the amateur rules out what the expert finds plausible: its contrast would be infinite.
+    Infinite where the amateur rules out what the expert finds plausible: an error, but only of a text that comes there,
+    which a draft may do and be rejected (generate/rows.py).
     """
     if beta == 0.0:
         amateur = np.zeros((1, 1), dtype=expert.dtype)
@@ -162,8 +163,6 @@ def contrasted(expert: Logits, amateur: Logits, alpha: float, beta: float) -> Lo
     scores = np.full_like(expert, -np.inf)
     np.multiply(expert, 1.0 + beta, out=scores, where=plausible)
     np.subtract(scores, beta * amateur, out=scores, where=plausible)
-    if np.isposinf(scores).any():
-        raise EngineError("the amateur gives probability 0 to a token that the expert finds plausible; take another")
     return scores
 
 

@@ -22,9 +22,7 @@ class Row:
     def __init__(self, logits: Logits) -> None:
         self._raw, self._top = logits, logits.max()
         if not np.isfinite(self._top):
-            raise EngineError(
-                f"the model's logits are unusable: their largest is {self._top}; the model file may be damaged"
-            )
+            raise EngineError(unusable(float(self._top)))
         self._logits: Floats | None = None
         self._temperature = 1.0  # by which logits are still to be divided
         self._lowered = False  # whether the largest logit is 0
@@ -117,6 +115,13 @@ class Row:
             names.split(", ")[-1],
             f"no token may follow the text here: together, {names} and the model rule out all of them. Allow more",
         )
+
+
+def unusable(top: float) -> str:
+    """What is wrong with logits whose largest is no number; a contrast is infinite in one case (engine/contrastive)."""
+    ruled_out = "the amateur of a contrast gives probability 0 to a token that the expert finds plausible, or "
+    cause = ruled_out if top == np.inf else ""
+    return f"the model's logits are unusable: their largest is {top}; {cause}the model file may be damaged"
 
 
 def one_hot(token: int, vocab_size: int) -> Floats:
