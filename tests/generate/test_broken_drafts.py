@@ -16,6 +16,7 @@ from enumeration import law_of, total_variation
 from known_laws import Scenario, TableDrafter, lookup, random_table, text_law
 from sibling_drafts import Drawing, Shape, Tables, chain, flat
 from truedraw.generate.calls import Calls
+from truedraw.generate.foreign_drafter import ForeignDrafter, ForeignState
 from truedraw.generate.guarded_drafter import GuardedDrafter, GuardedState
 from truedraw.protocol import NOTHING, ROOT, Proposal, SparseLaw
 from truedraw.registry import find
@@ -328,10 +329,23 @@ class Kept:
         return [self.given]
 
 
-def test_what_somebody_elses_code_gave_is_copied_before_it_is_believed() -> None:
-    drafter = Kept(3)
+def given_to_a_run(drafter: Kept) -> Proposal:
     guard = GuardedDrafter(drafter, 3, Calls(beside=True))
-    found = guard.propose([GuardedState(guard, object())], [3], [None])[0]
+    (found,) = guard.propose([GuardedState(guard, object())], [3], [None])
+    assert guard.fault is None
+    return found
+
+
+def given_to_a_mix(drafter: Kept) -> Proposal:
+    foreign = ForeignDrafter(drafter, Calls(beside=True))
+    (found,) = foreign.propose([ForeignState(foreign.calls, object())], [3], [None])
+    return found
+
+
+@pytest.mark.parametrize("given", [given_to_a_run, given_to_a_mix])
+def test_what_somebody_elses_code_gave_is_copied_before_it_is_believed(given) -> None:
+    drafter = Kept(3)
+    found = given(drafter)
     told, sparse = found.laws[0].copy(), found.laws[1]
     for array in drafter.arrays():
         array[...] = 0
@@ -341,7 +355,6 @@ def test_what_somebody_elses_code_gave_is_copied_before_it_is_believed() -> None
     assert (found.laws[0] == told).all()
     assert sparse.tokens.tolist() == [0, 1, 2]
     assert (sparse.weights == told).all()
-    assert guard.fault is None
 
 
 @pytest.mark.parametrize("given", [None, Proposal(None, None, None), Proposal([1], [ROOT], [None], "sure")])

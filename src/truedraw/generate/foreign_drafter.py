@@ -11,6 +11,7 @@ from typing import Any
 
 from truedraw.draft.site import close
 from truedraw.generate.calls import Calls
+from truedraw.generate.own_copy import own_copy
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, LooksAhead, Proposal, Randomness, Scores
 
 
@@ -52,13 +53,13 @@ class ForeignDrafter:
     def propose(
         self, states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]
     ) -> list[Proposal]:
-        """The drafter's proposals, as they are: whoever is composed of it looks at them."""
+        """The drafter's proposals, in memory of their own: whoever is composed of it looks at them."""
         able = [i for i, state in enumerate(states) if state.inner is not None]
         if not able:
             return [NOTHING] * len(states)
         inner, asked = [states[i].inner for i in able], [budgets[i] for i in able]
         chances = [randomness[i] for i in able]
-        found, _ = self.calls.timed(lambda: self.drafter.propose(inner, asked, chances))  # lists of its own
+        found, _ = self.calls.timed(lambda: [*map(own_copy, self.drafter.propose(inner, asked, chances))])
         proposals = dict(zip(able, found, strict=True))
         return [proposals.get(i, NOTHING) for i in range(len(states))]
 
