@@ -17,7 +17,7 @@ def rule(name: str, allow_lossy: bool, options: Mapping[str, float] | None) -> V
     Raises UnknownName, and BadParameter for a lossy rule without `allow_lossy` or for options that do not fit.
     """
     kind = _kind(name, allow_lossy)
-    if kind.exact:
+    if says_exact(kind):
         if options:
             raise BadParameter("lossy_options", f"the rule {name} is exact and takes none; leave them out")
         verifier: Verifier = kind()
@@ -34,8 +34,13 @@ def _kind(name: str, allow_lossy: bool) -> Any:
             raise
         _require(allow_lossy, name)
         return find("lossy_verifiers", name)
-    _require(allow_lossy or kind.exact, name)
+    _require(allow_lossy or says_exact(kind), name)
     return kind
+
+
+def says_exact(kind: Any) -> bool:
+    """Whether all rules of a class are exact; one that leaves it to its objects, or says nothing, does not say so."""
+    return getattr(kind, "exact", None) is True
 
 
 def _require(allowed: bool, name: str) -> None:

@@ -152,8 +152,17 @@ class Careless(TokenVerifier):
     exact = False
 
 
-def test_a_plug_in_that_is_not_exact_stands_behind_the_same_fence(monkeypatch) -> None:
-    monkeypatch.setitem(BUILT_IN["verifiers"], "careless", f"{__name__}:Careless")
+class SaysLater(TokenVerifier):
+    exact = property(lambda self: False)
+
+
+class SaysNothing:
+    coupled = False
+
+
+@pytest.mark.parametrize("kind", [Careless, SaysLater, SaysNothing])
+def test_a_plug_in_that_is_not_exact_stands_behind_the_same_fence(monkeypatch, kind) -> None:
+    monkeypatch.setitem(BUILT_IN["verifiers"], "careless", f"{__name__}:{kind.__name__}")
     monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
     with pytest.raises(BadParameter, match="allow_lossy"):
         fence.rule("careless", False, None)

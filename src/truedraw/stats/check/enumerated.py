@@ -10,6 +10,7 @@ from truedraw.draft.knobs import GUMBEL, Knobs
 from truedraw.draft.model import ModelDrafter
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadProposal
+from truedraw.generate.fence import says_exact
 from truedraw.generate.speculation import CHAINS
 from truedraw.protocol import Drafter, Verifier
 from truedraw.registry import find, names
@@ -47,7 +48,7 @@ def enumeration(full: bool, knobs: Knobs | None = None) -> list[Finding]:
 
 def exact_verifiers() -> list[str]:
     """Registered names of rules that say they are exact."""
-    return [name for name in names("verifiers") if find("verifiers", name).exact]
+    return [name for name in names("verifiers") if says_exact(find("verifiers", name))]
 
 
 def distance_of(verifier: Verifier, make: Make, scenario: Scenario) -> float:
