@@ -81,3 +81,12 @@ class EngineError(TruedrawError):
 
 class OutOfPages(EngineError):
     """The cache has no room for a pass; nothing was changed."""
+
+
+def in_words(error: BaseException) -> str:
+    """Its kind, what it says, and what was noted on its way; somebody else's may fail at saying anything."""
+    kind = type(error).__name__
+    try:
+        return f"{kind}: {error}" + "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    except Exception:
+        return f"{kind}, which does not say why"

@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from truedraw.errors import UnknownName
+from truedraw.errors import UnknownName, in_words
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "engines": {
@@ -80,6 +80,5 @@ def _loaded(point: EntryPoint) -> Any:
     try:
         return point.load()
     except Exception as error:  # of somebody else's code
-        why = f"{type(error).__name__}: {error}"
-        what = f"the plug-in {point.name!r} ({point.value}) cannot be loaded: {why}"
+        what = f"the plug-in {point.name!r} ({point.value}) cannot be loaded: {in_words(error)}"
         raise UnknownName(f"{what}; mend its package, or remove it") from error

@@ -62,6 +62,16 @@ class NoNumbers(TokenVerifier):
         return Verdict((0.5,), 0, rejected=False)
 
 
+class Mute(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+class Raises(TokenVerifier):
+    def __call__(self, *given):
+        raise Mute
+
+
 class Nothing(TokenVerifier):
     def __call__(self, *given):
         return None
@@ -90,7 +100,8 @@ class Point:
 @pytest.fixture(autouse=True)
 def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     groups = {"truedraw.drafters": (Settings, Common), "truedraw.engines": (Mine, WithoutFiles),
-              "truedraw.verifiers": (NumpysNumbers, ClaimsFifty, OutsideTheVocabulary, NoNumbers, Nothing)}  # fmt: skip
+              "truedraw.verifiers": (NumpysNumbers, ClaimsFifty, OutsideTheVocabulary, NoNumbers, Nothing,
+                                      Raises)}  # fmt: skip
     points = {group: [Point(kind) for kind in kinds] for group, kinds in groups.items()}
 
     def entry_points(group, name=None):
@@ -142,6 +153,17 @@ def test_a_verdict_of_numpys_numbers_can_be_written() -> None:
 def test_a_verdict_that_cannot_be(name, said) -> None:
     with load("tabular") as model, pytest.raises(TruedrawError, match=said):
         model.generate("the cat sat", speculative={"rejection_sample_method": name}, max_tokens=20)
+
+
+def test_an_error_that_says_nothing_ends_its_own_text() -> None:
+    with load("tabular") as model, model.batch() as batch:
+        raising, sound = (
+            batch.add("the cat", speculative={"rejection_sample_method": rule}, max_tokens=3, ignore_eos=True)
+            for rule in ("Raises", "token")
+        )
+        assert len(list(batch.completed())) == 2
+    assert str(raising.error) == "a part of the run raised Mute, which does not say why"
+    assert sound.error is None
 
 
 def test_an_engine_by_its_name(tmp_path) -> None:

@@ -55,8 +55,14 @@ def without_token(q, token):
     return q / q.sum() if q.sum() else np.array([0.0, 0.5, 0.5])
 
 
+class Mute(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
 FAULTS = {
     "raises": (raising(RuntimeError("no more ideas")), "propose: RuntimeError: no more ideas"),
+    "raises what says nothing": (raising(Mute()), "propose: Mute, which does not say why"),
     "raises what is no sentence": (raising(KeyError(3)), "propose: KeyError: 3"),
     "q is NaN": (laws_of(lambda q, t: q * np.nan), "sums to nan"),
     "q has a NaN": (laws_of(lambda q, t: np.array([q[0], np.nan, q[2]])), "sums to nan"),

@@ -42,6 +42,20 @@ def test_the_clock_stands_still_while_something_is_compiled(monkeypatch):
     assert working_seconds() - start == 1.5
 
 
+def test_it_stands_still_already_while_that_goes_on(monkeypatch):
+    COMPILER.watch()
+    clock = stopped(monkeypatch)
+    start = working_seconds()
+    clock.now += 1
+    with compiling():
+        clock.now += 40
+        assert working_seconds() - start == 1
+        beside = working_seconds()
+        clock.now += 2
+    clock.now += 0.5
+    assert working_seconds() - beside == 0.5
+
+
 def test_a_job_does_not_last_longer_for_it(monkeypatch):
     COMPILER.watch()
     clock = stopped(monkeypatch)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import TIMEOUT_MAX, Thread
 from typing import Any, NamedTuple, TypeVar
 
-from truedraw.sampling.working_time import working_seconds
+from truedraw.errors import in_words
+from truedraw.sampling.working_time import COMPILER, working_seconds
 
 Found = TypeVar("Found")
 
@@ -52,21 +54,27 @@ class Calls:
         """
         start = working_seconds()
         found = self._handed_over(act) if self.beside else act()
-        return found, max(0.0, working_seconds() - start)  # less than 0 beside a compiler that had begun before
+        return found, max(0.0, working_seconds() - start)  # less than 0 beside a compiler that ends just now
 
     def _handed_over(self, act: Callable[[], Found]) -> Found:
         if self.stuck:
             raise TimeoutError(self._late())
         order = Order(act, SimpleQueue())
         self._queue().put(order)
-        try:
-            found, error = order.outcome.get(timeout=min(self.limit_seconds, TIMEOUT_MAX))
-        except Empty:
-            self.stuck = True
-            raise TimeoutError(self._late()) from None
+        found, error = self._awaited(order)
         if error is not None:
             raise error
         return found  # type: ignore[no-any-return]
+
+    def _awaited(self, order: Order) -> tuple[Any, BaseException | None]:
+        left, compiled = self.limit_seconds, COMPILER.spent()
+        while left > 0:
+            with suppress(Empty):
+                return order.outcome.get(timeout=min(left, TIMEOUT_MAX))
+            before, compiled = compiled, COMPILER.spent()
+            left = compiled - before  # what was compiled meanwhile does not count
+        self.stuck = True
+        raise TimeoutError(self._late())
 
     def _late(self) -> str:
         return f"a call has not returned within {self.limit_seconds:g} s, the draft_timeout"
@@ -98,6 +106,6 @@ def outcome(act: Callable[[], Any]) -> tuple[Any, BaseException | None]:
     except (Exception, KeyboardInterrupt) as error:
         return None, error
     except BaseException as error:
-        failed = RuntimeError(f"a call ended in {type(error).__name__}: {error}")
+        failed = RuntimeError(f"a call ended in {in_words(error)}")
         failed.__cause__ = error
         return None, failed

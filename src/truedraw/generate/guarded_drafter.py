@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from truedraw.draft.site import close, worths_of
-from truedraw.errors import BadProposal
+from truedraw.errors import BadProposal, in_words
 from truedraw.generate.calls import Calls
 from truedraw.generate.own_copy import own_copy
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, LooksAhead, Proposal, Randomness, Scores
@@ -189,6 +189,5 @@ def check_length(proposal: Proposal, budget: int) -> None:
 
 
 def fault(what: str, error: Exception) -> str:
-    """What went wrong, in words; with what was noted on the way."""
-    notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-    return f"{what}: {type(error).__name__}: {error}{notes}"
+    """What went wrong, in words."""
+    return f"{what}: {in_words(error)}"

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from truedraw.draft.several import SeveralDrafters, Source
-from truedraw.errors import BadParameter, TruedrawError
+from truedraw.errors import BadParameter, TruedrawError, in_words
 from truedraw.generate.calls import Calls
 from truedraw.generate.draft_model import DraftModels
 from truedraw.generate.foreign_drafter import ForeignDrafter
@@ -78,8 +78,8 @@ def made_of(method: str, given: Mapping[str, Any]) -> Drafter:
     except Exception as error:
         if method in BUILT_IN["drafters"] or isinstance(error, TruedrawError):
             raise
-        why = f"{type(error).__name__}: {error}"
-        raise BadParameter("method", f"the plug-in {method!r} cannot be made with {sorted(given)}: {why}") from error
+        said = f"the plug-in {method!r} cannot be made with {sorted(given)}: {in_words(error)}"
+        raise BadParameter("method", said) from error
     return drafter
 
 

@@ -12,6 +12,7 @@ from truedraw.errors import (
     UnknownModel,
     UnknownName,
     UnsupportedModel,
+    in_words,
 )
 from truedraw.generate.batch import Batch
 from truedraw.generate.generation import Generation
@@ -77,4 +78,4 @@ def added(batch: Batch, request: Request) -> Generation:
     except TruedrawError:
         raise
     except Exception as error:  # of a plug-in, or of what a request names
-        raise BadInput(f"the request cannot be begun: {type(error).__name__}: {error}") from error
+        raise BadInput(f"the request cannot be begun: {in_words(error)}") from error

@@ -43,6 +43,11 @@ class Compiler:
             self.seconds += perf_counter() - self._start
             self._start = 0.0
 
+    def spent(self) -> float:
+        """`seconds`, and those of what it is working at now."""
+        start = self._start  # first: what ends meanwhile counts twice for a moment, and never not at all
+        return self.seconds + (perf_counter() - start if start else 0.0)
+
     def watch(self) -> None:
         """From here on; loads the compiler."""
         from numba.core import event
@@ -64,4 +69,4 @@ COMPILER = Compiler()
 
 def working_seconds() -> float:
     """time.perf_counter without what the compiler took since COMPILER.watch(); only differences mean anything."""
-    return perf_counter() - COMPILER.seconds
+    return perf_counter() - COMPILER.spent()
