@@ -292,3 +292,10 @@ def test_a_name_that_no_file_system_takes(cli, tmp_path, verb) -> None:
     line = done.err.splitlines()[-1]
     assert line.startswith("truedraw: error: ")
     assert names["name"] in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "known"), [(["nothing"], "generate, chat, sweep, "), (["models", "nothing"], "list, pull, show.")]
+)
+def test_a_verb_that_is_none_is_told_with_those_there_are(cli, arguments, known):
+    assert_refused(cli(*arguments), f"No such command 'nothing'. Valid ones are {known}")

@@ -105,7 +105,7 @@ def test_other_settings_and_other_prompts_are_refused(cli, source, tmp_path):
         (["--input", "-", "--compare"], ["--compare"]),
         (["--input", "-", "--max-running", "0"], ["--max-running"]),
         (["--input", "-", "--json"], ["--json", "--output"]),
-        (["--input", "-", "--output", "no/such/folder/out.jsonl"], ["no/such/folder", "cannot be written"]),
+        (["--input", "-", "--output", "no/such/folder/out.jsonl"], ["no/such/folder", "exists and may be written to"]),
         (["--input", "-", "--output", "no_folder_yet/"], ["--output", "no_folder_yet/ is the name of a folder"]),
         (["--input", "-", "--temperature", "-1"], ["temperature"]),
         (["the", "--output", "x.jsonl"], ["--output", "--input"]),

@@ -149,6 +149,7 @@ def test_whatever_the_hub_package_raises_is_one_error(tmp_path, error):
     )
     said, _ = fetch("http://127.0.0.1:9", "org/tiny", tmp_path / "cache", prepare)
     assert said.startswith("PullError org/tiny could not be fetched from the hub: ")
+    assert said.endswith("; try again, or give a file or folder that is on this machine")
 
 
 def test_without_the_extra(tmp_path):

@@ -177,7 +177,7 @@ def test_where_nothing_is_free_pip_need_not_say_so(entry, cache, monkeypatch):
     monkeypatch.setattr("truedraw.models.pull.require_room", lambda *_: None)
     monkeypatch.setattr("truedraw.models.pull.PIP", "raise SystemExit(1)")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10, 10, 0))
-    with pytest.raises(PullError, match="the disk is full"):
+    with pytest.raises(PullError, match=r"the disk is full; .* another cache folder \(--cache FOLDER; "):
         pull(entry, cache=cache)
 
 
@@ -188,7 +188,7 @@ def test_a_crash_of_pip_ends_with_its_cause():
 def test_a_folder_that_may_not_be_written_to_is_not_said_to_be_full(tmp_path):
     from truedraw.models.cache import disk_errors
 
-    words = "Permission denied; choose a cache folder that you may write to"
+    words = r"Permission denied; choose a cache folder that you may write to \(--cache FOLDER; cache= in Python\)"
     with pytest.raises(PullError, match=words), disk_errors("tiny", tmp_path):
         raise PermissionError(errno.EACCES, "Permission denied")
 

@@ -101,7 +101,7 @@ def _complain(error: TruedrawError | typer.TyperException) -> int:
         typer.echo(said, err=True)
         return ERROR
     flag = " (the flag is --cache-bytes)" if isinstance(error, OutOfPages) else ""
-    typer.echo(f"{PROGRAM}: error: {' '.join(said.split())}{_given(error)}{flag}", err=True)
+    typer.echo(f"{PROGRAM}: error: {' '.join(said.split())}{_given(error)}{_verbs(error, said)}{flag}", err=True)
     return ERROR
 
 
@@ -109,3 +109,11 @@ def _given(error: Exception) -> str:
     """The value that typer could not convert, which its own message leaves out."""
     details = getattr(error.__cause__, "errors", None)
     return f" (got {details()[0]['input']!r})" if callable(details) else ""
+
+
+def _verbs(error: Exception, said: str) -> str:
+    """The verbs that there are, behind the message that one is none of them."""
+    context = getattr(error, "ctx", None)
+    if context is None or not said.startswith("No such command"):
+        return ""
+    return f" Valid ones are {', '.join(getattr(context.command, 'commands', ()))}."

@@ -15,6 +15,8 @@ from truedraw.whole_files import FULL
 
 STAGING = ".staging"  # unfinished work; nothing in it is ever read
 PART = ".part"  # behind the name of such work
+ELSEWHERE = "choose another cache folder (--cache FOLDER; cache= in Python)"
+WRITABLE = "choose a cache folder that you may write to (--cache FOLDER; cache= in Python)"
 RETRY_SECONDS = 0.5  # between two looks at a lock on systems that cannot wait for one
 
 
@@ -95,12 +97,12 @@ def disk_errors(name: str, where: Path) -> Iterator[None]:
 def disk_hint(error: OSError) -> str:
     """What a disk refused, and what to do about it."""
     if error.errno in FULL:
-        return "the disk is full; free some space or choose another cache folder"
+        return f"the disk is full; free some space or {ELSEWHERE}"
     if error.errno == errno.EFBIG:
-        return f"{error.strerror}; raise the limit on the size of a file (ulimit -f) or choose another cache folder"
+        return f"{error.strerror}; raise the limit on the size of a file (ulimit -f) or {ELSEWHERE}"
     if is_read_only(error):
-        return f"{error.strerror}; choose a cache folder that you may write to"
-    return f"{error.strerror or error}; choose another cache folder"
+        return f"{error.strerror}; {WRITABLE}"
+    return f"{error.strerror or error}; {ELSEWHERE}"
 
 
 def is_read_only(error: OSError) -> bool:

@@ -21,6 +21,7 @@ from truedraw.whole_files import FULL
 
 MAX_REASON = 300  # characters of an error from below that a message repeats
 OF_THE_DISK = (*FULL, errno.EROFS, errno.EACCES, errno.EIO, errno.EFBIG, errno.ENAMETOOLONG)
+INSTEAD = "try again, or give a file or folder that is on this machine"
 NEVER = 1e9  # seconds between two drawings of a bar that nobody sees
 PAUSES = (1.0, 2.0)  # seconds before the second and the third time that the hub is asked
 LONGEST_PAUSE = 60.0  # that the hub may ask for
@@ -108,7 +109,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _not_fetched(name: str, error: Exception) -> PullError:
-    return PullError(f"{name} could not be fetched from the hub: {_in_one_line(error)}")
+    return PullError(f"{name} could not be fetched from the hub: {_in_one_line(error)}; {INSTEAD}")
 
 
 def _in_one_line(error: Exception) -> str:

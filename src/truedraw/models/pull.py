@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from truedraw.errors import PullError
-from truedraw.models.cache import disk_errors, disk_hint, folder_name, models_folder, remove, staging
+from truedraw.models.cache import ELSEWHERE, disk_errors, disk_hint, folder_name, models_folder, remove, staging
 from truedraw.models.catalogue import Entry
 from truedraw.models.checkpoint import Progress
 
@@ -94,7 +94,7 @@ def require_room(name: str, needed: int, folder: Path) -> None:
     if free < needed:
         raise PullError(
             f"{name} needs {needed >> 20} MiB to be fetched, {folder} has {free >> 20} MiB free; "
-            "free some space or choose another cache folder"
+            f"free some space or {ELSEWHERE}"
         )
 
 

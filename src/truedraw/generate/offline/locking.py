@@ -7,6 +7,7 @@ from pathlib import Path
 
 from truedraw.errors import BadFile
 
+WRITABLE_FOLDER = "give a file in a folder that exists and may be written to"
 BINARY = getattr(os, "O_BINARY", 0)  # line breaks stay what they are, where that has to be said
 
 
@@ -18,7 +19,7 @@ def opened(path: Path, otherwise: str = "give another file") -> int:
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, 0o666)
     except OSError as error:
-        raise BadFile(f"{path} cannot be written: {error.strerror}; give a file in a folder that exists") from error
+        raise BadFile(f"{path} cannot be written: {error.strerror}; {WRITABLE_FOLDER}") from error
     try:
         _lock(file)
         if not os.path.samestat(os.fstat(file), path.stat()):
