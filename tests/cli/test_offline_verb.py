@@ -41,6 +41,7 @@ def test_all_lines_are_tried_and_errors_stay_beside_their_lines(cli, source, tmp
     done = cli("generate", *TOY, "--input", source, "--output", tmp_path / "out.jsonl", "--seed", 1)
     assert (done.code, done.out) == (0, "")
     assert "4 prompts done, 1 of them failed" in done.err
+    assert "the first that failed: line " in done.err
     found = read(tmp_path / "out.jsonl")
     assert sorted(found) == [1, 3, 4, 5]
     assert found[1]["id"] == "a"

@@ -64,7 +64,7 @@ def test_a_line_that_may_be_longer_than_the_others():
 def test_what_fails_is_neither_done_nor_to_do():
     run = Run(total=12, running=1)
     for _ in range(2):
-        run.tally.add({"error": {}})
+        run.tally.add({"error": {"message": "no room"}})
         run.left -= 1
     for _ in range(30):
         run.tick()

@@ -30,6 +30,7 @@ class Tally:
     before_failed: int = 0  # of these
     done: int = 0
     failed: int = 0
+    first_failure: str = ""  # what its record says
     tokens: int = 0  # of the results that are done
     longest: int = 0  # tokens of one of them
     prompt_tokens: int = 0  # of every sample's
@@ -47,7 +48,9 @@ class Tally:
     def add(self, record: dict[str, Any]) -> None:
         """One more result."""
         self.done += 1
-        self.failed += "error" in record
+        if "error" in record:
+            self.failed += 1
+            self.first_failure = self.first_failure or failure(record)
         tokens = num_tokens(record)
         self.tokens += tokens
         self.longest = max(self.longest, tokens)
@@ -129,6 +132,12 @@ class Live:
 def clock_time(seconds: float | None) -> str:
     """ "0:01:30"."""
     return NOT_KNOWN if seconds is None else str(timedelta(seconds=ceil(seconds)))
+
+
+def failure(record: dict[str, Any]) -> str:
+    """Where, and why, on one line."""
+    where = f"line {record['line']}: " if "line" in record else ""
+    return where + " ".join(str(record["error"]["message"]).split())
 
 
 def num_tokens(record: dict[str, Any]) -> int:

@@ -80,6 +80,8 @@ class Recording:
         """
         if self.output.stats or self.tally.failed:
             typer.echo(self.tally.line(), err=True)
+            if self.tally.first_failure:
+                typer.echo(f"the first that failed: {self.tally.first_failure}", err=True)
         if self.output.stats and self.tally.reused is not None:
             typer.echo(self.tally.reused.line(), err=True)
         if not complete and self.files.path is not None:
