@@ -13,10 +13,12 @@ from functools import partial
 from truedraw.protocol import Engine
 from truedraw.testing import engine_drafts as drafts
 from truedraw.testing import engine_fills as fills
+from truedraw.testing import engine_hidden as hidden
 from truedraw.testing import engine_histories as histories
 from truedraw.testing import engine_room as room
 from truedraw.testing import engine_rows as rows
 from truedraw.testing import engine_texts as texts
+from truedraw.testing import engine_trees as trees
 from truedraw.testing.bench import Bench
 from truedraw.testing.checks import Check, require
 
@@ -39,8 +41,12 @@ def engine_checks(make: Callable[[], Engine], tolerance: float = 0.0) -> list[Ch
         "the same pass twice": rows.twice,
         "chains equal plain decoding": rows.chains,
         "trees equal their paths": rows.trees,
+        "wide trees": trees.wide,
         "commit by agreement": rows.commits,
+        "commits behind trees": trees.commits,
+        "hidden states": hidden.check,
         "forks go their own ways": texts.forks,
+        "forks of forks": trees.forks,
         "ragged batches": texts.ragged,
         "many texts in one pass": texts.crowds,
         "long texts": texts.long,

@@ -1,0 +1,125 @@
+"""Engines that are right for narrow trees, drafted tokens, first forks and rows of logits: the suite looks further."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from truedraw.engine.tabular import TabularEngine, TabularSequence
+from truedraw.protocol import ROOT, Scores
+from truedraw.testing import engine_checks, random_table
+
+TABLE = random_table(4, 2, 1)
+HAIR = 1 + 1e-9
+
+
+class WrongInWideTrees(TabularEngine):
+    """From the fifth sibling on."""
+
+    def _rows(self, work):
+        rows, parents = super()._rows(work), work.proposal.parents.tolist()
+        for node, parent in enumerate(parents):
+            rows[1 + node] *= HAIR if parents[:node].count(parent) >= 4 else 1
+        return rows
+
+
+class Family(TabularSequence):
+    generation, astray, drafted = 0, False, None
+
+    def commit(self, tokens):
+        drafted = self.drafted
+        if drafted is not None and len(drafted) and (drafted.parents == ROOT).sum() > 1 and len(tokens):
+            self.astray = tokens[0] not in drafted.tokens[drafted.parents == ROOT]
+        super().commit(tokens)
+
+
+class OfFamilies(TabularEngine):
+    """All rows of a text move where `wrong` says."""
+
+    def open(self, tokens):
+        return Family(super().open(tokens).tokens)
+
+    def fork(self, sequence, n):
+        found = [Family(each.tokens, each.cached) for each in super().fork(sequence, n)]
+        for each in found:
+            each.generation = sequence.generation + 1
+        return found
+
+    def _rows(self, work):
+        work.sequence.drafted = work.proposal
+        return super()._rows(work) * (HAIR if self.wrong(work.sequence) else 1)
+
+
+class WrongInForksOfForks(OfFamilies):
+    def wrong(self, sequence):
+        return sequence.generation >= 2
+
+
+class WrongInTheFourthGeneration(OfFamilies):
+    def wrong(self, sequence):
+        return sequence.generation >= 4
+
+
+class WrongBehindATreeThatItLeft(OfFamilies):
+    def wrong(self, sequence):
+        return sequence.astray
+
+
+class Shows(TabularEngine):
+    """Hidden states are the rows of logits: right."""
+
+    def forward(self, works, fills=()):
+        found = super().forward(works, fills)
+        return [Scores(each.logits, self.shown(np.maximum(each.logits, -99)[:, None])) for each in found]
+
+    def shown(self, hidden):
+        return hidden
+
+
+class ShowsTheRowBefore(Shows):
+    def shown(self, hidden):
+        return np.concatenate([hidden[:1], hidden[:-1]])
+
+
+class ShowsTheFirstRows(Shows):
+    def shown(self, hidden):
+        return hidden[:4]
+
+
+class ShowsSiblingsTheirFirst(Shows):
+    """The second of two siblings has the first one's."""
+
+    def shown(self, hidden):
+        return hidden[[0, 1, 1, *range(3, len(hidden))]] if len(hidden) > 7 else hidden
+
+
+CAUGHT = {
+    WrongInWideTrees: ("wide trees", 0.0),
+    WrongInForksOfForks: ("forks of forks", 0.0),
+    WrongInTheFourthGeneration: ("forks of forks", 0.0),
+    WrongBehindATreeThatItLeft: ("commits behind trees", 0.0),
+    ShowsTheRowBefore: ("hidden states", 0.1),
+    ShowsTheFirstRows: ("hidden states", 0.0),
+    ShowsSiblingsTheirFirst: ("hidden states", 0.1),
+}
+
+
+def failing(kind, tolerance) -> set[str]:
+    found = set()
+    for check in engine_checks(lambda: kind(TABLE, context_length=128), tolerance):
+        try:
+            check()
+        except AssertionError:
+            found.add(check.name)
+    return found
+
+
+@pytest.mark.parametrize("kind", CAUGHT, ids=lambda kind: kind.__name__)
+def test_broken_engines(kind) -> None:
+    name, tolerance = CAUGHT[kind]
+    assert failing(kind, tolerance) in ({name}, {name, "any history"})
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 0.1])
+def test_hidden_states_that_are_right(tolerance) -> None:
+    assert failing(Shows, tolerance) == set()
