@@ -21,7 +21,7 @@ from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.testing import drafter_checks
-from truedraw.testing.scenarios import random_table
+from truedraw.testing.tables import random_table
 
 LAW = SamplingLaw(SamplingParams())
 TEXT = np.random.default_rng(2).integers(0, PLAIN.vocab_size, 140).tolist()

@@ -14,7 +14,7 @@ from truedraw.draft.quantised_self import QuantisedSelfDrafter
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadParameter
 from truedraw.testing import drafter_checks
-from truedraw.testing.scenarios import random_table
+from truedraw.testing.tables import random_table
 
 SPEC = {"method": "quantised-self", "num_speculative_tokens": 4, "adaptive": False}
 

@@ -17,7 +17,8 @@ from truedraw.protocol import Round
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.stats.summary import summary
 from truedraw.testing.runs import parts_of, started
-from truedraw.testing.scenarios import Scenario, TableDrafter, random_table
+from truedraw.testing.scenarios import Scenario, TableDrafter
+from truedraw.testing.tables import random_table
 from truedraw.verify.token import TokenVerifier
 
 DECIDING, DRAFTING, PASS, VERIFYING = 2.0, 3.0, 10.0, 1.0  # seconds

@@ -27,7 +27,8 @@ from truedraw.stats.evalue import ExactnessWatch, RunningEvidence
 from truedraw.stats.leaning import places
 from truedraw.testing.enumeration import law_of
 from truedraw.testing.runs import first_round
-from truedraw.testing.scenarios import Scenario, TableDrafter, random_table
+from truedraw.testing.scenarios import Scenario, TableDrafter
+from truedraw.testing.tables import random_table
 from truedraw.testing.trees import SHAPES, TreeDrafter
 from truedraw.verify.token import TokenVerifier
 

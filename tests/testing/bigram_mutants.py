@@ -168,3 +168,41 @@ class Certain(Bigrams):
         law = np.full(self.vocab_size, 0.001)
         law[-1] = 1 - law[:-1].sum()
         return Proposal.chain([randomness.choose(law, Purpose.DRAFT, len(state.text))][:budget], [law][:budget])
+
+
+class Deep(Drawing):
+    """Draws anew, as it likes, where `wrong` says: the law it hands over is another one."""
+
+    batch = 0
+
+    def propose(self, states, budgets, randomness):
+        self.batch = len(states)
+        return super().propose(states, budgets, randomness)
+
+    def chain(self, state, budget, randomness):
+        self.budget, self.place = budget, len(state.text)
+        return super().chain(state, budget, randomness)
+
+    def token(self, law, randomness, position, node):
+        wrong = self.wrong(node)
+        return randomness.choose(law**4 if wrong else law, Purpose.DRAFT, position, node)
+
+
+class WrongFromTheFifthOn(Deep):
+    def wrong(self, node):
+        return node >= 4
+
+
+class WrongFromTheNinthOn(Deep):
+    def wrong(self, node):
+        return node >= 8
+
+
+class WrongWithALargeBudget(Deep):
+    def wrong(self, node):
+        return self.budget >= 6
+
+
+class WrongInLargeBatches(Deep):
+    def wrong(self, node):
+        return self.batch > 4

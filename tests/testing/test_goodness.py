@@ -8,7 +8,7 @@ from scipy.stats import chi2
 
 from testing.drafter_mutants import bent
 from truedraw.testing.goodness import FEWEST, LEVEL, POWER, SUSPICIOUS, Drawn, p_value, placed, visible
-from truedraw.testing.scenarios import random_row
+from truedraw.testing.tables import random_row
 
 LAW = np.array(random_row(np.random.default_rng(1), 40, 0.0))
 COUNT = 4000

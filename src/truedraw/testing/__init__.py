@@ -17,7 +17,8 @@ from truedraw.testing.drafters import drafter_checks
 from truedraw.testing.engines import engine_checks
 from truedraw.testing.enumeration import KeyReused, Walker, law_of, total_variation
 from truedraw.testing.runs import run
-from truedraw.testing.scenarios import SCENARIOS, Scenario, TableDrafter, random_table, text_law
+from truedraw.testing.scenarios import SCENARIOS, Scenario, TableDrafter, text_law
+from truedraw.testing.tables import random_table
 from truedraw.testing.verifiers import verifier_checks
 
 __all__ = [

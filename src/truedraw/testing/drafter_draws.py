@@ -33,7 +33,8 @@ class Asked(NamedTuple):
     ahead: bool = False  # of a state that can: before the last token is there
 
 
-ASKED = (Asked(1), Asked(1), Asked(7), Asked(2, ahead=True), Asked(2, 0.8))  # the first two alike
+MANY, LONGEST = 7, 12  # the largest budget, and what it is in every other call
+ASKED = (Asked(1), Asked(1), Asked(MANY), Asked(2, ahead=True), Asked(2, 0.8))  # the first two alike
 STATES = PROMPTS * len(ASKED)  # in one call, so that chance which is shared among them is seen
 DRAWS = 5000  # rounds at a time, 4000 at one temperature: these see a first token's law that is a twelfth away
 MOST_ROUNDS = 50_000  # of a drafter that drafts in few of them
@@ -114,16 +115,21 @@ def seen_of(drafter: Drafter, vocab_size: int) -> Seen:
 
 def _opened(drafter: Drafter, vocab_size: int) -> list[DraftState]:
     """Of each kind that is asked, one behind each prompt."""
-    return [_behind(drafter, text, asked, vocab_size) for asked in ASKED for text in prompts_of(vocab_size)]
+    return [behind(drafter, text, asked, vocab_size) for asked in ASKED for text in prompts_of(vocab_size)]
 
 
-def _behind(drafter: Drafter, text: list[int], asked: Asked, vocab_size: int) -> DraftState:
+def behind(drafter: Drafter, text: list[int], asked: Asked, vocab_size: int) -> DraftState:
     """A drafter that reads scores has none before the first round."""
     state = drafter.open(text[:-2], SamplingLaw(SamplingParams(temperature=asked.temperature)))
     there = text[-2:-1] if asked.ahead and isinstance(state, LooksAhead) else text[-2:]
     logits = np.zeros((len(there), vocab_size), np.float32)
     state.commit(there, Scores(logits, proposal=Proposal.chain(there[:-1])))
     return state
+
+
+def looked(state: DraftState, asked: Asked) -> DraftState:
+    """What is asked: the state, or where it can look ahead and is to, the one behind the last token."""
+    return state.ahead([LAST]) if asked.ahead and isinstance(state, LooksAhead) else state
 
 
 def _close(parts: Sequence[object]) -> None:
@@ -134,12 +140,11 @@ def _close(parts: Sequence[object]) -> None:
 def _drawn_in_a_call(drafter: Drafter, states: list[DraftState], first: int) -> Iterator[list[Draw]]:
     """Of each state, then of each pair of equal texts."""
     kinds = [ASKED[place // PROMPTS] for place in range(STATES)]
-    asked = [
-        state.ahead([LAST]) if kind.ahead and isinstance(state, LooksAhead) else state
-        for kind, state in zip(kinds, states, strict=True)
-    ]
+    asked = [looked(state, kind) for kind, state in zip(kinds, states, strict=True)]
     chances = [PhiloxRandomness(21, first + place) for place in range(STATES)]
-    proposals = drafter.propose(asked, [kind.budget for kind in kinds], chances)
+    longer = LONGEST if first // STATES % 2 else 0
+    budgets = [longer if longer and kind.budget == MANY else kind.budget for kind in kinds]
+    proposals = drafter.propose(asked, budgets, chances)
     drawn = [list(_drawn(proposal)) for proposal in proposals]
     yield from drawn
     for pair in zip(drawn[:PROMPTS], drawn[PROMPTS:], strict=False):

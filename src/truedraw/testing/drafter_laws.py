@@ -11,7 +11,8 @@ from truedraw.testing.checks import Check, fresh, require_independent, require_l
 from truedraw.testing.enumeration import Walker, law_of
 from truedraw.testing.forcing import forcing
 from truedraw.testing.runs import run
-from truedraw.testing.scenarios import Scenario, random_table, text_law
+from truedraw.testing.scenarios import Scenario, text_law
+from truedraw.testing.tables import random_table
 from truedraw.verify.traversal import TraversalVerifier
 
 FOLLOWED = (0, 1, 0, 0, 2, 0, 0)  # several tokens followed the last one, and not equally often

@@ -32,12 +32,13 @@ from truedraw.testing.drafter_draws import (
 from truedraw.testing.drafter_texts import Seeded
 from truedraw.testing.goodness import LEVEL, Drawn, p_value, placed
 from truedraw.testing.runs import run
-from truedraw.testing.scenarios import Scenario, Table, lookup, random_row
+from truedraw.testing.scenarios import Scenario
+from truedraw.testing.tables import Table, lookup, random_row
 from truedraw.verify.traversal import TraversalVerifier
 
 TEXTS, AT_ONCE = 1000, 50  # samples, and of one run
 NODES, TOKENS = 2, 3  # drafted in a round of the loop, and of a text
-MOST_PLACES = 8  # that are tested, those with the most draws
+MOST_PLACES = 16  # that are tested, those with the most draws
 ROWS = 64  # of the target's table: contexts with a law of their own
 SAID_OF_A_PLACE = (
     "the tokens drawn at the place {} (which child, from the root down) do not follow the laws that they came with; "

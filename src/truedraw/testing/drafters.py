@@ -10,22 +10,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import cycle, islice
 
 import numpy as np
 
 from truedraw.protocol import Drafter, Proposal
 from truedraw.testing.checks import Check, require, require_exact, require_exact_round
+from truedraw.testing.drafter_depths import depth_checks
 from truedraw.testing.drafter_laws import law_checks
 from truedraw.testing.drafter_states import state_checks
 from truedraw.testing.drafter_statistics import statistics_checks
 from truedraw.testing.drafter_texts import Seeded, Texts, require_same
 from truedraw.testing.named import NamedOnce
 from truedraw.testing.runs import run
-from truedraw.testing.scenarios import Scenario, random_table
+from truedraw.testing.scenarios import Scenario
+from truedraw.testing.tables import random_table
 from truedraw.verify.coupled import CoupledVerifier
 from truedraw.verify.traversal import TraversalVerifier
 
 BUDGETS = (0, 1, 4, 7)
+LENGTHS = (12, 30, 4, 17, 1, 40, 9, 23, 6)  # of texts in a larger batch
 STEPS = 4  # rounds that a text is followed
 LARGEST_ENUMERATED = 5  # vocabulary, above which the branches are too many
 ROUND_DRAFTS = {2: 4, 3: 4, 4: 3, 5: 2}  # by vocabulary: at most 81 chains of drafts, as each has many branches
@@ -47,7 +51,8 @@ def drafter_checks(make: Callable[[], Drafter], vocab_size: int = 3, context_len
     """Every check for the drafter that `make` returns, which must draft for a target of `vocab_size` tokens.
 
     The exact law is enumerated up to a vocabulary of 5: of whole texts of four or five tokens, and of rounds of up to
-    four drafts over several targets, behind a prompt that holds every token, of two samples, and behind forced tokens.
+    four drafts over several targets, behind a prompt that holds every token, of two samples, and behind forced tokens;
+    of up to ten drafts, without a rule that judges them.
     Over more tokens the draws of the drafter, and what comes out, are compared with their laws by statistics. A drafter
     with a model of its own is made over a model of so many tokens here, a tabular one for instance; `context_length` is
     how long its texts can be, None where there is no limit.
@@ -67,7 +72,7 @@ def drafter_checks(make: Callable[[], Drafter], vocab_size: int = 3, context_len
         return checks + statistics_checks(make, vocab_size)
     checks += [Check(f"exact law, {name}", partial(_exact, make, vocab_size, name)) for name in SETTINGS]
     checks.append(Check("exact law, round behind round", partial(_exact_behind, make, vocab_size)))
-    checks += law_checks(make, vocab_size)
+    checks += [*law_checks(make, vocab_size), *depth_checks(make, vocab_size)]
     return checks + [
         Check(f"exact rounds, {name}", partial(_exact_rounds, make, vocab_size, name)) for name in SETTINGS
     ]
@@ -89,11 +94,16 @@ def _along_a_text(make: Callable[[], Drafter], vocab_size: int) -> None:
 
 
 def _batches(make: Callable[[], Drafter], vocab_size: int) -> None:
-    together = Texts(make(), vocab_size).propose(BUDGETS)
-    for index, (budget, proposal) in enumerate(zip(BUDGETS, together, strict=True)):
-        texts = Texts(make(), vocab_size)
-        texts.legal(proposal, budget)
-        require_same([proposal], texts.propose([budget], [index]), "in a batch and alone")
+    """Of four texts and of more, each with a budget of its own."""
+    rng = np.random.default_rng(2)
+    many = [rng.integers(0, vocab_size, length).tolist() for length in LENGTHS]
+    for given in ([], many):
+        together = Texts(make(), vocab_size, given)
+        budgets = list(islice(cycle(BUDGETS), len(together.states)))
+        for index, (budget, proposal) in enumerate(zip(budgets, together.propose(budgets), strict=True)):
+            texts = Texts(make(), vocab_size, given)
+            texts.legal(proposal, budget)
+            require_same([proposal], texts.propose([budget], [index]), "in a batch and alone")
 
 
 def _repeatable(make: Callable[[], Drafter], vocab_size: int) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 
 from truedraw.errors import BadParameter
 from truedraw.protocol import ROOT, DraftState, Floats, Proposal, Purpose, Randomness
-from truedraw.testing.scenarios import Scenario, Table, TableDrafter, random_table
+from truedraw.testing.scenarios import Scenario, TableDrafter
+from truedraw.testing.tables import Table, random_table
 
 Node = tuple[int, str]
 

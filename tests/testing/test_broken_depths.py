@@ -1,0 +1,42 @@
+"""Laws that are wrong far down, with large budgets or in large batches alone are seen, over few tokens and many."""
+
+from __future__ import annotations
+
+import pytest
+
+from testing import bigram_mutants as mutants
+from truedraw.testing import drafter_checks
+
+LONG, LAST, DRAWN = "long drafts follow their laws, plain", "the last of many texts follows its laws", "draws follow"
+CAUGHT = {
+    mutants.WrongFromTheFifthOn: LONG,
+    mutants.WrongWithALargeBudget: LONG,
+    mutants.WrongInLargeBatches: LAST,
+}
+
+
+def failing(make, vocab: int) -> dict[str, str]:
+    found = {}
+    for check in drafter_checks(lambda: make(vocab), vocab):
+        try:
+            if check.name.startswith((LONG, LAST, DRAWN)):
+                check()
+        except AssertionError as error:
+            found[check.name] = str(error)
+    return found
+
+
+@pytest.mark.parametrize("vocab", [2, 3])
+@pytest.mark.parametrize("kind", CAUGHT, ids=lambda kind: kind.__name__)
+def test_few_tokens(kind, vocab) -> None:
+    assert "is drawn with the law" in failing(kind, vocab)[CAUGHT[kind]]
+
+
+@pytest.mark.parametrize("kind", [*CAUGHT, mutants.WrongFromTheNinthOn], ids=lambda kind: kind.__name__)
+def test_many_tokens(kind) -> None:
+    assert " the laws that they came with; " in failing(kind, 12)["draws follow their laws"]
+
+
+@pytest.mark.parametrize("vocab", [2, 3, 4, 5, 12])
+def test_the_drafter_of_the_page(vocab) -> None:
+    assert failing(mutants.Bigrams, vocab) == {}
