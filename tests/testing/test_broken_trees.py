@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from weakref import WeakSet
+
 import numpy as np
 import pytest
 
 from truedraw.engine.tabular import TabularEngine, TabularSequence
-from truedraw.protocol import ROOT, Scores
+from truedraw.protocol import ROOT, Scores, TextRows, Work
 from truedraw.testing import engine_checks, random_table
 
 TABLE = random_table(4, 2, 1)
@@ -93,6 +96,45 @@ class ShowsSiblingsTheirFirst(Shows):
         return hidden[[0, 1, 1, *range(3, len(hidden))]] if len(hidden) > 7 else hidden
 
 
+class ShowsPrompts(Shows):
+    """With a text's first scores come the rows before: right."""
+
+    def __init__(self, *given, **named):
+        super().__init__(*given, **named)
+        self.told = WeakSet()
+
+    def forward(self, works, fills=()):
+        found = super().forward(works, fills)
+        return [replace(each, text=self.text(work.sequence)) for each, work in zip(found, works, strict=True)]
+
+    def text(self, sequence):
+        if sequence in self.told or len(sequence.tokens) < 2:
+            return ()
+        self.told.add(sequence)
+        ends = range(1, len(sequence.tokens))
+        rows = [super(ShowsPrompts, self).forward([Work(self.open(sequence.tokens[:end]))])[0].hidden for end in ends]
+        return self.prompt(np.concatenate(rows))
+
+    def prompt(self, rows):
+        return TextRows(0, rows[:3]), TextRows(3, rows[3:])
+
+
+class ShowsPromptsLate(ShowsPrompts):
+    def prompt(self, rows):
+        return (TextRows(0, np.concatenate([rows[1:], rows[-1:]])),)
+
+
+class ShowsTheEndOfAPrompt(ShowsPrompts):
+    def prompt(self, rows):
+        return (TextRows(4, rows[4:]),)
+
+
+class ShowsPromptsTwice(ShowsPrompts):
+    def text(self, sequence):
+        self.told.clear()
+        return super().text(sequence)
+
+
 CAUGHT = {
     WrongInWideTrees: ("wide trees", 0.0),
     WrongInForksOfForks: ("forks of forks", 0.0),
@@ -101,6 +143,9 @@ CAUGHT = {
     ShowsTheRowBefore: ("hidden states", 0.1),
     ShowsTheFirstRows: ("hidden states", 0.0),
     ShowsSiblingsTheirFirst: ("hidden states", 0.1),
+    ShowsPromptsLate: ("hidden states of prompts", 0.1),
+    ShowsTheEndOfAPrompt: ("hidden states of prompts", 0.1),
+    ShowsPromptsTwice: ("hidden states of prompts", 0.1),
 }
 
 
@@ -121,5 +166,6 @@ def test_broken_engines(kind) -> None:
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.1])
-def test_hidden_states_that_are_right(tolerance) -> None:
-    assert failing(Shows, tolerance) == set()
+@pytest.mark.parametrize("kind", [Shows, ShowsPrompts])
+def test_hidden_states_that_are_right(kind, tolerance) -> None:
+    assert failing(kind, tolerance) == set()

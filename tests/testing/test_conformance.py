@@ -15,10 +15,11 @@ from truedraw.registry import find, names
 from truedraw.testing import drafter_checks, engine_checks, random_table, verifier_checks
 
 PLACE: dict = {}  # filled when the tests start; the checks are listed before
+SHOWN = {"hidden_layers": (0, 1), "hidden_text": True}
 ENGINES = {
     "tabular": lambda: TabularEngine(random_table(4, 2, 1), context_length=64),
-    "openvino": lambda: tiny_engine(PLACE["cache"], cache_bytes=512 << 10),
-    "pytorch": lambda: PyTorchEngine.load(tiny_checkpoint(), cache_bytes=512 << 10),
+    "openvino": lambda: tiny_engine(PLACE["cache"], cache_bytes=512 << 10, **SHOWN),
+    "pytorch": lambda: PyTorchEngine.load(tiny_checkpoint(), cache_bytes=512 << 10, **SHOWN),
 }
 TOLERANCE = {"tabular": 0.0, "openvino": 1e-4, "pytorch": 1e-4}  # float32 throughout, which promises no equal bits
 MARKS = {

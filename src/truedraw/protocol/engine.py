@@ -61,7 +61,7 @@ class Fill:
 class TextRows:
     """Hidden states of tokens that stand side by side in a text, and whose logits nobody wanted.
 
-    Texts that were forked share one object.
+    Texts that were forked share one object. Unlike scores it stays as it is when further passes are run.
     """
 
     first: int  # place of the first of these tokens in the text

@@ -45,6 +45,7 @@ def engine_checks(make: Callable[[], Engine], tolerance: float = 0.0) -> list[Ch
         "commit by agreement": rows.commits,
         "commits behind trees": trees.commits,
         "hidden states": hidden.check,
+        "hidden states of prompts": hidden.prompts,
         "forks go their own ways": texts.forks,
         "forks of forks": trees.forks,
         "ragged batches": texts.ragged,
