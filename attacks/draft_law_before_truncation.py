@@ -5,7 +5,7 @@ import numpy as np
 from attacks.attack import TRUNCATED, Attack, enumerated
 from truedraw.protocol import Proposal
 from truedraw.testing import TableDrafter
-from truedraw.testing.scenarios import lookup
+from truedraw.testing.tables import lookup
 
 
 class RawLaw(TableDrafter):

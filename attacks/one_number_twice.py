@@ -7,7 +7,7 @@ are kept too seldom. With production's named draws this cannot be written: the o
 import math
 
 from attacks.attack import PROMPT, SETTING, Attack
-from truedraw.testing.scenarios import lookup
+from truedraw.testing.tables import lookup
 
 
 def law_of_the_token(p: list[float], q: list[float]) -> list[float]:

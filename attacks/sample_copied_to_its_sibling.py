@@ -7,7 +7,8 @@ already exists is a point mass.
 from attacks.attack import PROMPT, SETTING, Attack
 from truedraw.protocol import Proposal
 from truedraw.testing import law_of, text_law, total_variation
-from truedraw.testing.scenarios import Scenario, lookup
+from truedraw.testing.scenarios import Scenario
+from truedraw.testing.tables import lookup
 from truedraw.verify.traversal import TraversalVerifier
 
 

@@ -99,6 +99,19 @@ def test_a_head_is_trained_and_drafts(model, path, tmp_path):
         assert drafts.text == target.generate("a b", seed=3, max_tokens=40, speculative=False).text
 
 
+def test_rows_are_seen_by_the_copy_that_wrote_and_nothing_listens_to_the_engines(model, tmp_path, monkeypatch):
+    """What listens to a model keeps what thousands of texts are."""
+    from truedraw.distill import pipeline
+    from truedraw.distill.wide import stage
+
+    used, rows_on = [], stage.rows_on
+    monkeypatch.setattr(stage, "rows_on", lambda network, *rest: used.append(network[0]) or rows_on(network, *rest))
+    listening = [len(each._forward_hooks) for each in model.engine.model.modules()]
+    pipeline.train_draft(model, plan_in(tmp_path), silent)
+    assert used[0] is not model.engine.model
+    assert [len(each._forward_hooks) for each in model.engine.model.modules()] == listening
+
+
 def test_what_was_stopped_goes_on_with_its_texts(model, tmp_path, monkeypatch):
     from truedraw.distill import pipeline
     from truedraw.distill.training import Training

@@ -8,7 +8,7 @@ from typing import Any
 
 from truedraw.errors import BadParameter, UnknownName
 from truedraw.protocol import LossyVerifier, Verifier
-from truedraw.registry import find, names
+from truedraw.registry import BUILT_IN, find, names
 
 
 def rule(name: str, allow_lossy: bool, options: Mapping[str, float] | None) -> Verifier:
@@ -48,7 +48,7 @@ def _require(allowed: bool, name: str) -> None:
         raise BadParameter(
             "rejection_sample_method",
             f"{name} does not keep the model's distribution; add allow_lossy: true if that is what you want, "
-            f"or choose one that does: {', '.join(names('verifiers'))}",
+            f"or choose one that does: {', '.join(BUILT_IN['verifiers'])}",
         )
 
 
@@ -59,5 +59,9 @@ def _lossy(name: str, kind: Any, options: dict[str, float]) -> Verifier:
             raise BadParameter("lossy_options", f"{name} has no option {option!r}; valid ones are {', '.join(valid)}")
     verifier = kind(**options)
     if not isinstance(verifier, LossyVerifier):
-        raise BadParameter("rejection_sample_method", f"{name} says neither that it is exact nor what it loses")
+        raise BadParameter(
+            "rejection_sample_method",
+            f"{name} says neither that it is exact, as `exact = True` on its class, "
+            "nor what it loses, by loss(); its author has to say one of them",
+        )
     return verifier

@@ -119,7 +119,7 @@ class Row:
 
 def unusable(top: float) -> str:
     """What is wrong with logits whose largest is no number; a contrast is infinite in one case (engine/contrastive)."""
-    ruled_out = "the amateur of a contrast gives probability 0 to a token that the expert finds plausible, or "
+    ruled_out = "in a contrast the amateur gives probability 0 to a token that the expert finds plausible, else "
     cause = ruled_out if top == np.inf else ""
     return f"the model's logits are unusable: their largest is {top}; {cause}the model file may be damaged"
 

@@ -40,7 +40,7 @@ class LoneRound:
     """A shape and its laws. Sources of a node:
 
     "q" a sample of a law over `drafted` tokens, "w" one without the tokens of earlier siblings, "o" one of another
-    law; "1" a sample of a law with one token; "t" that token as a certain draft, "u" one that no law allows.
+    law; "1" a sample of a law with one token; "t" that token as a certain draft, "u" one that is never drafted.
     """
 
     name: str

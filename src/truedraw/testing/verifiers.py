@@ -73,7 +73,9 @@ def _exactness(make: Callable[[], Verifier]) -> list[Check]:
 
 def _declares(rule: Verifier) -> None:
     for name in ("exact", "coupled"):
-        require(isinstance(getattr(rule, name, None), bool), f"a verifier has a class attribute {name}, True or False")
+        said = getattr(type(rule), name, None)
+        require(isinstance(said, bool), f"a verifier has a class attribute {name}, True or False")
+        require(getattr(rule, name) is said, f"a verifier's {name} is that of its class")
 
 
 def _drafters(scenario: Scenario) -> dict[str, Drafter]:

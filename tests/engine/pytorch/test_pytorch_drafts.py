@@ -13,7 +13,7 @@ from draft.eagle.random_eagles import write as write_eagle
 from draft.head.random_heads import card, write
 from generate.one_text import CONFIG, LAWS, PROMPTS, check_one_text, in_a_batch, likely, one_by_one, opened, tokens
 from models.tiny_models import write_folder
-from truedraw.errors import BadParameter
+from truedraw.errors import BadParameter, EngineError
 from truedraw.models import open_checkpoint
 from truedraw.protocol import Fill, Proposal, Work
 from truedraw.text import Tokenizer
@@ -93,6 +93,57 @@ def test_tables_are_the_files_own(both) -> None:
         found, expected = (getattr(each.engine, name)().values for each in (both.model, both.usual))
         np.testing.assert_array_equal(found, expected)
     assert both.model.engine.hidden_size == both.usual.engine.hidden_size == CONFIG.hidden_size
+
+
+def test_tied_tables_are_one_and_a_closed_engine_has_none(place) -> None:
+    with opened(place, engine="pytorch", dtype="bfloat16", draft=place.drafts["eagle"]) as model:
+        engine = model.engine
+        assert engine.embedding() is engine.embedding()
+        tied = engine.model.get_input_embeddings().weight is engine.model.get_output_embeddings().weight
+        assert (engine.unembedding() is engine.embedding()) == tied
+        before = engine.embedding()
+        engine.let_go()
+        assert engine.embedding() is not before
+    for table in (engine.embedding, engine.unembedding):
+        with pytest.raises(EngineError, match="the engine is closed"):
+            table()
+
+
+def test_prompts_take_no_further_logits(place) -> None:
+    with opened(place, engine="pytorch", draft=place.drafts["eagle3"]) as model:
+        engine, rows = model.engine, []
+        head = engine.model.get_output_embeddings()
+        head.register_forward_pre_hook(lambda _, given: rows.append(given[0].shape[1]))
+        assert engine.forward([Work(engine.open(TEXT), TREE)])[0].text
+        engine._ways.reach = 0
+        assert engine.forward([Work(engine.open(TEXT))])[0].text
+        assert max(rows) == 4
+
+
+def test_prompts_are_left_out_where_the_head_reads_what_no_decoder_returns(place) -> None:
+    from truedraw.engine.pytorch.engine import PyTorchEngine
+    from truedraw.engine.pytorch.options import Options
+
+    with opened(place, engine="pytorch", draft="none") as model:
+        network = model.engine.model
+        network.get_output_embeddings().register_forward_pre_hook(lambda _, given: (given[0] * 2,))
+        engine = PyTorchEngine(network, Options(hidden_layers=(0,), hidden_text=True, cache_bytes=1 << 20))
+        (scores,) = engine.forward([Work(engine.open(TEXT), TREE)])
+    assert scores.text == ()
+    assert scores.hidden.shape == (4, 2, CONFIG.hidden_size)
+
+
+def test_a_model_whose_streams_differ_in_width_is_refused() -> None:
+    from transformers import OPTConfig, OPTForCausalLM
+
+    from truedraw.engine.pytorch.engine import PyTorchEngine
+    from truedraw.engine.pytorch.options import Options
+
+    sizes = {"hidden_size": 32, "word_embed_proj_dim": 16, "ffn_dim": 32, "num_hidden_layers": 2,
+             "num_attention_heads": 2, "vocab_size": 50, "max_position_embeddings": 64}  # fmt: skip
+    network = OPTForCausalLM(OPTConfig(**sizes)).eval()
+    with pytest.raises(BadParameter, match=r"hidden_layers: the streams of this model are \[32, 16\] numbers wide"):
+        PyTorchEngine(network, Options(hidden_layers=(0,), cache_bytes=1 << 20))
 
 
 def test_a_texts_first_scores_bring_all_of_it(place) -> None:

@@ -44,16 +44,16 @@ def prepared_wide(model: Model, plan: Plan, tell: Tell) -> Prepared:
     check_batches(model)
     tables = tables_of(model.engine, model.name)
     check_readout(model.engine, tables)
-    texts = _written(model, plan, tell)
-    data, done = _seen(model, plan, texts, tell)
+    network = writer_of(model.engine.model)  # type: ignore[attr-defined] # of an engine that is_wide
+    texts = _written(model, network, plan, tell)
+    data, done = _seen(model, network, plan, texts, tell)
     return Prepared(tables, enough(data, (texts, done), plan), texts, done)
 
 
-def _written(model: Model, plan: Plan, tell: Tell) -> Gathered:
+def _written(model: Model, network: Any, plan: Plan, tell: Tell) -> Gathered:
     """Texts of its own, many at once."""
-    engine: Any = model.engine
     seconds = None if plan.limits.seconds is None else plan.limits.seconds * SHARES[TEXTS]
-    heard, network = Heard(tell), writer_of(engine.model)
+    heard = Heard(tell)
     writer: Any = WideModel(model, network, heard.meanwhile)
     if writer.ignored:
         heard.meanwhile(f"drawn without the model's own {', '.join(writer.ignored)}")
@@ -62,12 +62,12 @@ def _written(model: Model, plan: Plan, tell: Tell) -> Gathered:
     return gather(writer, plan.texts, plan.work, settings, (seconds, heard), plan.overwrite, manner=manner)
 
 
-def _seen(model: Model, plan: Plan, texts: Gathered, tell: Tell) -> tuple[DeviceRows, Computed]:
+def _seen(model: Model, network: Any, plan: Plan, texts: Gathered, tell: Tell) -> tuple[DeviceRows, Computed]:
     """What the model knows at each row of the texts, on its device."""
     engine: Any = model.engine
-    network = engine.model, Taps(engine.model, tuple(engine.hidden_layers))
+    taps = Taps(network, tuple(engine.hidden_layers))
     limit = Limit(plan.limits.feature_bytes, for_features(plan, texts), tell)
-    data, done = rows_on(network, read_texts(plan.work), shape_of(model), limit)
+    data, done = rows_on((network, taps), read_texts(plan.work), shape_of(model), limit)
     if plan.texts.prompts is not None:
         data.hold_out(prompts_of(plan.work)[: data.num_texts])
     return data, done

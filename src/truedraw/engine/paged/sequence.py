@@ -57,7 +57,7 @@ class PagedSequence:
         """Give the pages back; harmless when repeated."""
         if not self.closed:
             self._give_back()
-            self.closed = True
+            self.closed, self.shown = True, Shown()
 
     def check_open(self) -> None:
         """Raises EngineError for a closed sequence."""

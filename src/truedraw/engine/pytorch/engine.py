@@ -16,7 +16,7 @@ from truedraw.engine.pytorch.reach import is_sparse, reach
 from truedraw.engine.pytorch.room import Room
 from truedraw.engine.pytorch.running import running
 from truedraw.engine.pytorch.sequence import TorchSequence
-from truedraw.engine.pytorch.tables import rows_of
+from truedraw.engine.pytorch.tables import Tables
 from truedraw.engine.pytorch.ways import Ways
 from truedraw.engine.texts import Limits, beginning
 from truedraw.engine.works import checked
@@ -52,7 +52,8 @@ class PyTorchEngine:
             network = Network(model, options.hidden_layers, hidden_text=options.hidden_text)
             self.vocab_size = int(network.text([0], 1).logits.shape[1])
             self.context_length = context_length(model.config)
-            self.num_layers = int(model.config.get_text_config().num_hidden_layers)
+            sizes = model.config.get_text_config()
+            self.num_layers, self.hidden_size = int(sizes.num_hidden_layers), int(sizes.hidden_size)
             by_length = looks_at_length(network, self.vocab_size, self.context_length)
             holds, row_bytes = batches_hold(network, self.vocab_size, self.context_length) if is_eager else (False, 0)
             cast(model, options, lambda: compute_some(network, self.context_length, batched=holds))
@@ -62,7 +63,7 @@ class PyTorchEngine:
         self.invariance: InvarianceReport | None = None  # nothing is promised; the certificate measures it
         self._room = Room(options.cache_bytes, row_bytes * model.dtype.itemsize // FLOAT32_BYTES)
         self._limits = Limits(self.vocab_size, self.context_length)
-        self._threads = options.threads
+        self._threads, self._tables = options.threads, Tables()
         replayed = ReplayedPasses(network, one_by_one=by_length or is_sparse(model))
         self._ways: Ways | None = Ways(
             CachedPasses(network), replayed, reach(model, self.context_length) if holds else 0
@@ -144,6 +145,7 @@ class PyTorchEngine:
     def close(self) -> None:
         """Free everything; sequences that are still open can no longer be run."""
         self._ways = self.model = None
+        self.let_go()
         for text in self._texts:
             text.close()
 
@@ -152,18 +154,19 @@ class PyTorchEngine:
         """That a text may have in a batch; 0: none can be computed so."""
         return self._live().reach
 
-    @property
-    def hidden_size(self) -> int:
-        """Numbers of a hidden state."""
-        return int(self.model.config.get_text_config().hidden_size)
-
     def embedding(self) -> Matrix:
         """[vocab, width] in float32, for what drafts on the processor."""
-        return rows_of(self.model.get_input_embeddings())
+        self._live()
+        return self._tables.of(self.model.get_input_embeddings())
 
     def unembedding(self) -> Matrix:
-        """[vocab, width], what logits are made with."""
-        return rows_of(self.model.get_output_embeddings())
+        """[vocab, width], what logits are made with; the very same where it is tied."""
+        self._live()
+        return self._tables.of(self.model.get_output_embeddings())
+
+    def let_go(self) -> None:
+        """Of what has been copied of the rows of tokens."""
+        self._tables = Tables()
 
     def _check(self, works: Seq[Work], fills: Seq[Fill]) -> None:
         """Raises EngineError for anything but room."""

@@ -25,21 +25,21 @@ class Network:
         self.model = model
         self._takes = set(signature(model.forward).parameters)
         self._cache = next((name for name in CACHES if name in self._takes), None)
-        self._taps = Taps(model, hidden_layers) if hidden_layers else None
-        self.shows_text = hidden_text and self._taps is not None
+        self._taps = Taps(model, hidden_layers, whole=hidden_text) if hidden_layers else None
 
     def text(self, ids: list[int], keep: int) -> Found:
         """The last `keep` rows of a text, computed as transformers does it, with nothing before it."""
-        return self.rows(*self._alone(ids, keep), 0, keep)
+        return self.rows(*self._alone(ids, keep, keep), 0, keep)
 
     def hidden(self, ids: list[int]) -> Tensor | None:
-        """Of all rows of such a text, [1, rows, layers, width]."""
-        return self._alone(ids, len(ids))[1]
+        """Of all rows of such a text, [1, rows, layers, width]; to be asked for where it `shows_text`."""
+        return self._alone(ids, 1, len(ids))[1]
 
-    def batch(self, batch: Batch, cache: Any, keep: int) -> tuple[Tensor, Tensor | None]:
+    def batch(self, batch: Batch, cache: Any, keep: int, shown: int = 0) -> tuple[Tensor, Tensor | None]:
         """The last `keep` rows or more: logits [parts, rows, vocab], hidden [parts, rows, layers, width] or None.
 
-        `cache` holds the past and is given the rows' own keys and values.
+        shown: of the last so many rows hidden states, where it `shows_text`. `cache` holds the past and is given the
+        rows' own keys and values.
         """
         import torch
 
@@ -49,12 +49,18 @@ class Network:
         assert self._cache is not None
         return self._run(
             keep,
+            max(keep, shown),
             input_ids=torch.from_numpy(batch.ids).to(device),
             position_ids=torch.from_numpy(batch.positions).to(device),
             attention_mask=mask,  # added to the scores, as transformers' own four-dimensional masks are
             use_cache=True,
             **{self._cache: cache},
         )
+
+    @property
+    def shows_text(self) -> bool:
+        """Whether hidden states of rows without logits can be had, and were asked for."""
+        return self._taps is not None and self._taps.reads_whole
 
     @property
     def takes_batches(self) -> bool:
@@ -66,12 +72,12 @@ class Network:
         """The last `count` rows of a part, as float32 in the caller's memory."""
         return Found(as_array(logits[part, -count:]), None if hidden is None else as_array(hidden[part, -count:]))
 
-    def _alone(self, ids: list[int], keep: int) -> tuple[Tensor, Tensor | None]:
+    def _alone(self, ids: list[int], keep: int, shown: int) -> tuple[Tensor, Tensor | None]:
         import torch
 
-        return self._run(keep, input_ids=torch.tensor([ids], device=self.model.device), use_cache=False)
+        return self._run(keep, shown, input_ids=torch.tensor([ids], device=self.model.device), use_cache=False)
 
-    def _run(self, keep: int, **inputs: Any) -> tuple[Tensor, Tensor | None]:
+    def _run(self, keep: int, shown: int, **inputs: Any) -> tuple[Tensor, Tensor | None]:
         import torch
 
         if "logits_to_keep" in self._takes:
@@ -80,7 +86,7 @@ class Network:
             del inputs["use_cache"]
         with torch.inference_mode():
             logits = self.model(**inputs).logits
-            return logits, None if self._taps is None else self._taps.read(max(1, keep))
+            return logits, None if self._taps is None else self._taps.read(max(1, shown))
 
 
 def as_array(rows: Tensor) -> Any:

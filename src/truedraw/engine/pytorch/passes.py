@@ -39,8 +39,8 @@ class CachedPasses:
         pasts, whole, cache = [_past(part) for part in parts], batch(parts), DynamicCache()
         _fill(cache, pasts, whole.past)
         shows = self._network.shows_text and any(part.untold for part in parts)
-        keep = whole.ids.shape[1] if shows else max(part.num_scores for part in parts)
-        logits, hidden = self._network.batch(whole, cache, keep)
+        most = max(part.num_scores for part in parts)
+        logits, hidden = self._network.batch(whole, cache, most, whole.ids.shape[1] if shows else 0)
         if shows:
             _show(parts, hidden)
         for index, (part, past) in enumerate(zip(parts, pasts, strict=True)):

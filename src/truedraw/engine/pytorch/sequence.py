@@ -84,7 +84,7 @@ class TorchSequence:
     def close(self) -> None:
         """Give the memory back; harmless when repeated."""
         self._forget()
-        self.closed = True
+        self.closed, self.shown = True, Shown()
 
     def check_open(self) -> None:
         """Raises EngineError for a closed sequence."""

@@ -7,6 +7,15 @@ from typing import Any
 from truedraw.engine.constants.matrix import Matrix
 
 
-def rows_of(layer: Any) -> Matrix:
-    """The weights [vocab, width] of an embedding or of a head: on the processor, where they are float32, no copy."""
-    return Matrix(layer.weight.detach().float().cpu().numpy())
+class Tables:
+    """Each is made once, so that two layers with one weight have one table."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, Matrix] = {}
+
+    def of(self, layer: Any) -> Matrix:
+        """The weights [vocab, width] of an embedding or of a head; no copy of float32 on the processor."""
+        weight = layer.weight
+        if id(weight) not in self._made:
+            self._made[id(weight)] = Matrix(weight.detach().float().cpu().numpy())
+        return self._made[id(weight)]
