@@ -77,12 +77,16 @@ def _drafts(bench: Bench, lengths: tuple[int, ...] = DRAFTED) -> list[list[int]]
 
 def trees(bench: Bench) -> None:
     """Every row of a tree is the row of its path as a chain."""
-    text, tree = bench.text(), woven_tree(bench.engine.vocab_size)
+    require_paths(bench, bench.text(), woven_tree(bench.engine.vocab_size))
+
+
+def require_paths(bench: Bench, text: list[int], tree: Proposal) -> None:
+    """Each row of a tree is that of its path."""
     logits = bench.rows(text, tree)
     for node in range(len(tree)):
         path = tree.tokens[path_to(tree, node)].tolist()
         expected = bench.rows(text, Proposal.chain(path))[-1:]
-        bench.require_equal(logits[1 + node : 2 + node], expected, f"tree node {node}")
+        bench.require_equal(logits[1 + node : 2 + node], expected, f"node {node} of a tree of {len(tree)}")
 
 
 def commits(bench: Bench) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from truedraw.protocol import ROOT, Proposal, Sequence, Work
 from truedraw.testing.bench import Bench, woven_tree
 from truedraw.testing.checks import require
-from truedraw.testing.engine_drafts import path_to
+from truedraw.testing.engine_rows import require_paths
 
 WIDTHS = (16, 9, 5)  # siblings: the most that there is room for
 GENERATIONS = 4  # of forks
@@ -26,13 +26,8 @@ def wide(bench: Bench) -> None:
     text = bench.text()
     trees = (wide_tree(bench.engine.vocab_size, width) for width in WIDTHS)
     tree = next((tree for tree in trees if bench.has_room([text], tree)), None)
-    if tree is None:
-        return
-    logits = bench.rows(text, tree)
-    for node in range(len(tree)):
-        path = tree.tokens[path_to(tree, node)].tolist()
-        expected = bench.rows(text, Proposal.chain(path))[-1:]
-        bench.require_equal(logits[1 + node : 2 + node], expected, f"node {node} of a tree of {len(tree)} nodes")
+    if tree is not None:
+        require_paths(bench, text, tree)
 
 
 def commits(bench: Bench) -> None:
