@@ -166,7 +166,7 @@ def test_a_plug_in_that_is_not_exact_stands_behind_the_same_fence(monkeypatch, k
     monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
     with pytest.raises(BadParameter, match="allow_lossy"):
         fence.rule("careless", False, None)
-    with pytest.raises(BadParameter, match="neither that it is exact, .* nor what it loses"):
+    with pytest.raises(BadParameter, match=r"neither that it is exact, .* nor what it loses"):
         fence.rule("careless", True, None)
 
 
