@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from models.tiny_models import random_tensors, tiny_config, write_folder, write_gguf
+from models.tiny_models import random_tensors, tiny_config, write_folder, write_gguf, write_openvino
 from training import error, is_quiet
 from truedraw.distill.folders import is_ours
 from truedraw.draft.eagle.card import KIND
@@ -161,9 +161,10 @@ def test_what_does_not_go_together(cli, flags, has_torch, given, said):
 
 @parity
 @pytest.mark.parametrize("kind", ["eagle3", "transformer"])
-def test_a_target_without_hidden_states_is_refused(cli, tmp_path, flags, kind):
-    said = error(cli("train", "draft", *flags, "--kind", kind, "--engine", "pytorch", "--budget", "1m"))
-    assert "--engine: a draft reads hidden states, and the engine that runs" in said
+def test_a_target_without_hidden_states_is_refused(cli, tmp_path, kind):
+    flags = flags_for(write_openvino(tmp_path / "ready", tiny_config()), tmp_path)
+    said = error(cli("train", "draft", *flags, "--kind", kind, "--budget", "1m"))
+    assert "hidden_layers: an OpenVINO IR folder does not name its layers; open a GGUF file or a model folder" in said
     assert not (tmp_path / "eagle").exists()
 
 
