@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from testing import bigram_mutants as mutants
+from testing.failures import failures
 from truedraw.testing import drafter_checks
 
 LONG, LAST, DRAWN = "long drafts follow their laws, plain", "the last of many texts follows its laws", "draws follow"
@@ -16,14 +17,8 @@ CAUGHT = {
 
 
 def failing(make, vocab: int) -> dict[str, str]:
-    found = {}
-    for check in drafter_checks(lambda: make(vocab), vocab):
-        try:
-            if check.name.startswith((LONG, LAST, DRAWN)):
-                check()
-        except AssertionError as error:
-            found[check.name] = str(error)
-    return found
+    checks = drafter_checks(lambda: make(vocab), vocab)
+    return failures([check for check in checks if check.name.startswith((LONG, LAST, DRAWN))], AssertionError)
 
 
 @pytest.mark.parametrize("vocab", [2, 3])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from testing.failures import failures
 from truedraw.engine.tabular import TabularEngine, TabularSequence
 from truedraw.errors import OutOfPages
 from truedraw.protocol import ROOT
@@ -103,13 +104,7 @@ WRONG = {
 
 
 def failing(make) -> set[str]:
-    found = set()
-    for check in engine_checks(make):
-        try:
-            check()
-        except (AssertionError, OutOfPages):
-            found.add(check.name)
-    return found
+    return set(failures(engine_checks(make), AssertionError, OutOfPages))
 
 
 @pytest.mark.parametrize(("kind", "most"), [(kind, most) for kind, (_, all_of) in WRONG.items() for most in all_of])

@@ -15,6 +15,7 @@ from generate.mutants import (
     RowsShiftedByOne,
     StaleCache,
 )
+from testing.failures import failures
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.engine.tabular import TabularEngine, TabularSequence
 from truedraw.protocol import Proposal, Purpose, Verdict
@@ -29,13 +30,7 @@ DRAFT = random_table(3, 1, 2)
 
 
 def failing(checks) -> set[str]:
-    found = set()
-    for check in checks:
-        try:
-            check()
-        except Exception:
-            found.add(check.name)
-    return found
+    return set(failures(checks, Exception))
 
 
 class CountsOneTooMany(TokenVerifier):

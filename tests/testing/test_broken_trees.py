@@ -8,6 +8,7 @@ from weakref import WeakSet
 import numpy as np
 import pytest
 
+from testing.failures import failures
 from truedraw.engine.tabular import TabularEngine, TabularSequence
 from truedraw.protocol import ROOT, Scores, TextRows, Work
 from truedraw.testing import engine_checks, random_table
@@ -150,13 +151,8 @@ CAUGHT = {
 
 
 def failing(kind, tolerance) -> set[str]:
-    found = set()
-    for check in engine_checks(lambda: kind(TABLE, context_length=128), tolerance):
-        try:
-            check()
-        except AssertionError:
-            found.add(check.name)
-    return found
+    checks = engine_checks(lambda: kind(TABLE, context_length=128), tolerance)
+    return set(failures(checks, AssertionError))
 
 
 @pytest.mark.parametrize("kind", CAUGHT, ids=lambda kind: kind.__name__)

@@ -56,7 +56,6 @@ def judged(known: LoneRound, rule: Verifier, proposal: Proposal, walker: Chance)
 
 def require_exact_alone(known: LoneRound, rule: Verifier, form: Form) -> None:
     """Every branch of the drafts and of the rule; raises what it raises where it takes no such trees."""
-
     law: dict[Text, float] = defaultdict(float)
     for proposal, chance in known.proposals(form):
         for text, weight in law_of(partial(judged, known, rule, proposal)).items():

@@ -18,6 +18,7 @@ from truedraw.distill.wide.cards import is_card
 from truedraw.distill.wide.features import Limit, rows_on
 from truedraw.distill.wide.rows import DeviceRows
 from truedraw.distill.wide.writing import WideModel
+from truedraw.engine.pytorch.casting import cast_weights
 from truedraw.engine.pytorch.taps import Taps
 from truedraw.engine.pytorch.wide import Drawing, Wanted
 from truedraw.engine.pytorch.wide.attention import take_grouped
@@ -106,8 +107,8 @@ def writer_of(network: Any) -> Any:
 
     if not is_card(network.device):
         return copied(network)
-    half = cast(copied(network), torch.float16)
-    return half if _is_finite(half) else cast(copied(network), torch.bfloat16)
+    half = cast_weights(copied(network), torch.float16)
+    return half if _is_finite(half) else cast_weights(copied(network), torch.bfloat16)
 
 
 def copied(network: Any) -> Any:
@@ -118,13 +119,6 @@ def copied(network: Any) -> Any:
         module._forward_pre_hooks.clear()
     take_grouped(found)
     return found
-
-
-def cast(network: Any, kind: Any) -> Any:
-    """Weights, and no tables, which stay as exact as they are."""
-    for parameter in network.parameters():
-        parameter.data = parameter.data.to(kind)
-    return network
 
 
 def _is_finite(network: Any) -> bool:

@@ -22,9 +22,7 @@ def cast(model: Any, options: Options, run: Callable[[], object]) -> None:
     import torch
 
     dtype = getattr(torch, options.dtype)
-    for parameter in model.parameters():
-        parameter.data = parameter.data.to(dtype)
-    model.to(options.device)
+    cast_weights(model, dtype).to(options.device)
     if dtype == torch.float32 or _failure(run) is None:
         return
     error = _failure(partial(_cast_tables, model, dtype)) or _failure(run)
@@ -34,6 +32,13 @@ def cast(model: Any, options: Options, run: Callable[[], object]) -> None:
             f"a {type(model).__name__} of transformers cannot be run in {options.dtype} on {options.device} "
             f"({reason(error)}); give float32, which every model runs in",
         ) from error
+
+
+def cast_weights(model: Any, dtype: Any) -> Any:
+    """The model, whose tables stay as exact as they are."""
+    for parameter in model.parameters():
+        parameter.data = parameter.data.to(dtype)
+    return model
 
 
 def _failure(run: Callable[[], object]) -> Exception | None:
