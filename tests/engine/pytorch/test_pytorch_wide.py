@@ -85,6 +85,25 @@ def test_tokens_are_drawn_from_the_law(temperature, top_p):
     assert chisquare(found[likely], law[likely] / law[likely].sum() * found[likely].sum()).pvalue > 1e-4
 
 
+def test_a_flat_law_keeps_more_tokens_than_are_looked_at_first(monkeypatch):
+    """Beside others that keep fewer."""
+    import torch
+
+    from truedraw.engine.pytorch.wide import sampling
+
+    monkeypatch.setattr(sampling, "LIKELIEST", 8)
+    p = torch.softmax(
+        torch.randn(40, 200, generator=torch.Generator().manual_seed(5)) * torch.linspace(0.01, 9, 40)[:, None], -1
+    )
+    top_p = torch.linspace(0.2, 1.0, 40).flip(0)
+    found, kept = sampling._truncated(p, top_p), []
+    for row, most, weights in zip(p, top_p, found, strict=True):
+        ordered = row.sort(descending=True).values
+        kept.append(int((ordered.cumsum(0) - ordered < most).sum()))
+        assert torch.equal(weights, row.where(row >= ordered[kept[-1] - 1], 0))
+    assert min(kept) < 8 < max(kept)
+
+
 def test_texts_of_one_batch_may_have_laws_of_their_own():
     import torch
 

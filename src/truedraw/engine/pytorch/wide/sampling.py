@@ -6,6 +6,7 @@ from typing import Any
 
 Tensor = Any  # torch.Tensor
 ROWS = 1024  # whose probabilities stand in memory at once
+LIKELIEST = 1024  # tokens among which top_p is looked for first: to sort all of a vocabulary takes many times as long
 
 
 def drawn(logits: Tensor, temperature: Tensor, top_p: Tensor, noise: Any) -> Tensor:
@@ -33,7 +34,17 @@ def _drawn(logits: Tensor, temperature: Tensor, top_p: Tensor, noise: Any) -> Te
 
 def _truncated(p: Tensor, top_p: Tensor) -> Tensor:
     """Weights: p of the tokens that stay, 0 of the others."""
-    ordered, tokens = p.sort(-1, descending=True)
+    ordered, tokens = p.topk(min(LIKELIEST, p.shape[-1]))
+    found = _scattered(p, ordered, tokens, top_p)
+    flat = (ordered.sum(-1) < top_p).nonzero()[:, 0]
+    if len(flat):
+        ordered, tokens = p[flat].sort(-1, descending=True)
+        found[flat] = _scattered(p[flat], ordered, tokens, top_p[flat])
+    return found
+
+
+def _scattered(p: Tensor, ordered: Tensor, tokens: Tensor, top_p: Tensor) -> Tensor:
+    """What stays of values that fall, each at its token's place."""
     before = ordered.cumsum(-1) - ordered
-    kept = ordered.masked_fill_(before >= top_p[:, None], 0)
-    return p.zero_().scatter_(-1, tokens, kept)
+    kept = ordered.masked_fill(before >= top_p[:, None], 0)
+    return p.new_zeros(p.shape).scatter_(-1, tokens, kept)
