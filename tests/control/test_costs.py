@@ -9,6 +9,7 @@ import pytest
 
 from control.test_payoff import steep
 from truedraw.control.costs import DRIFT, ENOUGH, KNOWN, PassCosts
+from truedraw.control.settling import MUCH, SETTLES
 from truedraw.control.table import LADDER, USUAL
 from truedraw.engine.cpu.timing import ROWS
 from truedraw.engine.tabular import TabularEngine
@@ -49,6 +50,31 @@ def test_one_measured_count_sets_the_unit_of_all() -> None:
     assert costs.seconds(1) == pytest.approx(0.01)
     assert costs.seconds(12) == pytest.approx(0.025)
     assert costs.seconds(32) == pytest.approx(0.05)
+
+
+def test_passes_behind_a_prompt_say_nothing_of_what_others_take() -> None:
+    """Narrow ones take half as long again there, and come down; a tree's pass is no prompt's."""
+    costs = PassCosts()
+    for _ in range(60):
+        costs.add(MUCH, costs.seconds(MUCH))
+        for number in range(SETTLES + 8):
+            assert costs.is_settled(1) == (number >= SETTLES)
+            costs.add(1, 1.5 if number < SETTLES else 1.0)
+    assert costs.seconds(1) == pytest.approx(1.0, rel=0.01)
+    costs.add(MUCH - 1, costs.seconds(MUCH - 1))
+    assert costs.is_settled(1)
+    costs.add(MUCH, costs.seconds(MUCH))
+    assert not costs.is_settled(1)
+    assert costs.is_settled(2)
+
+
+def test_where_no_pass_ever_settles_all_of_them_count() -> None:
+    costs = PassCosts()
+    for _ in range(100):
+        costs.add(MUCH, costs.table(MUCH))
+        for _ in range(4):
+            costs.add(1, 1.5)
+    assert costs.seconds(1) == pytest.approx(1.5, rel=0.05)
 
 
 def test_a_single_pass_that_was_disturbed_moves_little() -> None:

@@ -8,6 +8,7 @@ from truedraw.control.average import FIRST
 from truedraw.control.experience import Experience
 from truedraw.control.late import BURST, LOOK_EVERY, LOOKS, RESTED, Late
 from truedraw.control.payoff import PayoffController
+from truedraw.control.settling import MUCH, SETTLES
 from truedraw.control.width import Width
 from truedraw.protocol import NOTHING, Asker, Choice, Proposal, Round
 
@@ -56,6 +57,21 @@ def test_a_look_waits_for_what_its_token_costs():
     assert late.look([asker], [{}], 1, 1) is None
     known.rounds = 2 * int(least)
     assert late.look([asker], [{}], 2, 1) == (0, "it")
+
+
+def test_a_look_waits_longer_behind_a_prompt():
+    """Where it would see what a settled pass does not take."""
+    known = Experience()
+    for _ in range(3):
+        known.of("it").pace.add(5.0, 1)
+    late, asker = late_of(known), Asker(0, 3, ("it",), {})
+    late.weigh([asker], never, {asker.sample})
+    known.costs.add(2 * MUCH, known.costs.table(2 * MUCH))
+    known.rounds = int(2 * BURST * 5.0 / (LOOKS * Width(known, 15).plain(1)))
+    assert late.look([asker], [{}], 1, 1) is None
+    for _ in range(SETTLES):
+        known.costs.add(1, 1.0)
+    assert late.look([asker], [{}], 1 + SETTLES, 1) == (0, "it")
 
 
 def test_a_look_at_what_hardly_loses_is_due_soon():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from control.worlds import MOST, Source, World, best_speed, table
 from truedraw.control import pause
 from truedraw.control.costs import PassCosts
 from truedraw.control.experience import Experience
+from truedraw.control.offers import Offer, Pile
 from truedraw.control.payoff import PayoffController
+from truedraw.control.standing import ROUNDS, share_of
 from truedraw.control.table import LADDER
 from truedraw.protocol import Asker, Proposal, Round
 
@@ -347,3 +350,20 @@ def test_one_text_is_enough_for_a_look() -> None:
     world = World({"dear": Source(lambda *_: 0.0, seconds=0.4, is_certain=False)}, 16)
     world.run(PayoffController(), 400)
     assert max(sum(row) for row in world.chosen[60:]) == 1
+
+
+def test_what_it_takes_to_decide_is_shared_by_the_rounds_that_a_decision_stands_for(monkeypatch) -> None:
+    """It is no part of what a drafted round takes: where looks alone draft, each of theirs is decided anew."""
+    clock, asker = count(), Asker(0, 5, ("it",))
+    monkeypatch.setattr("truedraw.control.payoff.perf_counter", lambda: 0.1 * next(clock))
+    controller = PayoffController()
+    known = controller._known
+    for _ in range(12):
+        controller.budget([asker])
+        controller.choose([asker], [{}], {})
+        controller.observe([Round(0, (0,), (), (), (), 1, 0, engine_seconds=1.0, seconds=1.5, pass_rows=2)])
+    controller.budget([asker])
+    assert known.upkeep.seconds(1, 1) == pytest.approx(0.5 - 0.2)
+    pile = Pile([Offer("it", [0.5], is_made=False)])
+    assert pile.is_made < Pile([Offer("it", [0.5], is_made=True), None]).is_made
+    assert share_of(pile.is_made) == 1 / ROUNDS < share_of(True) == 1.0

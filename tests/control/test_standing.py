@@ -79,12 +79,12 @@ def test_for_other_texts_offers_are_asked_for_often_again() -> None:
     standing = Standing()
     for step in (10, 12, 16, 24):
         standing.keep(step, HERE, NONE, list(CHOICES))
-    assert standing.span == ROUNDS
+    assert standing._span == ROUNDS
     assert standing.at(24 + ROUNDS, HERE) is None
-    assert standing.span == ROUNDS  # its time was over
+    assert standing._span == ROUNDS  # its time was over
     standing.keep(40, HERE, NONE, list(CHOICES))
     assert standing.at(41, [*HERE, Asker(3, 5, ("suffix",))]) is None
-    assert standing.span == 1
+    assert standing._span == 1
 
 
 def test_another_text_in_between_ends_it() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from math import exp, isfinite, log
 
 from truedraw.control.average import Average
+from truedraw.control.settling import Settling
 from truedraw.control.table import LADDER, NO_TEXTS, PADDED, USUAL, Table, step
 from truedraw.protocol import KnowsCosts, PassTable
 
@@ -69,6 +70,7 @@ class PassCosts:
         self._slowness = 0.0  # log
         self._changes = Average(CHANGE, PRIOR_PASSES)  # passes of one row
         self._step = 0  # of the last pass
+        self._settling = Settling()
         self.num_passes = 0
         self.tried: dict[tuple[int, int], int] = {}
         """By rows and texts, passes before somebody last gave up measuring such a pass."""
@@ -92,6 +94,10 @@ class PassCosts:
         """Seconds that the first pass of another row count takes longer: kernels are prepared anew for it."""
         return max(0.0, self._changes.value) * self.seconds(1)
 
+    def is_settled(self, rows: int) -> bool:
+        """Whether the next pass, of so many, is one to compare by: see settling.py."""
+        return self._settling.is_over(rows, self.num_passes)
+
     @property
     def is_known(self) -> bool:
         """Whether the unit is."""
@@ -107,9 +113,12 @@ class PassCosts:
         computed, before, seconds = rows + padding, self._step, max(seconds, INSTANT)
         if padding and self.ladder is not PADDED:
             self._tell_fewer()
+        counts = self._settling.saw(computed, self.num_passes)
         self._step, self.num_passes = self.step(computed), self.num_passes + 1
         if rows == 1 and computed == 2:
             self.least = 2
+        if self.is_known and not counts:
+            return
         rows = computed - padding // 2
         if not self.is_known:
             slowness = log(seconds / self.table(rows, texts))

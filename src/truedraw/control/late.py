@@ -16,6 +16,7 @@ from truedraw.control.width import Width
 from truedraw.protocol import Asker, Choice, Proposal, Round
 
 LOOKS = 0.0075  # of the time, that looks may take
+UNSETTLED = 3.0  # times what a look loses, behind a wide pass, where it tells less
 LOOK_EVERY = 24  # rounds at least between looks at one that does not pay, to see whether it does by now
 BURST = 4  # rounds of a look, a token in each
 AGE = 48.0  # rounds of rest, whoever is in turn, that make what was measured before count for 1 / e of what it did
@@ -104,6 +105,8 @@ class Late:
         if max(rests, waits) < LOOK_EVERY:
             return False
         lost = self._lost(samples, self._promises[each])
+        if not self._known.costs.is_settled(samples + 1):
+            lost *= UNSETTLED
         return max(rests * samples, waits) >= lost / LOOKS
 
     def _lost(self, samples: int, promise: Promise) -> float:

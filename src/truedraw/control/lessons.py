@@ -36,6 +36,7 @@ class Seen(NamedTuple):
     rows: int  # of drafts that it decided for
     left: int  # rounds until somebody is asked, it included; 0: somebody was
     stood: Stood | None = None  # what it decided without looking at anything
+    own: float = 0.0  # seconds that it took to decide, a part of these rounds'
 
 
 class Lessons:
@@ -86,7 +87,7 @@ class Lessons:
         self._costs.add(rows, engine, texts, rounds[0].padding_rows)
         rest = sum(done.seconds - done.draft_seconds for done in rounds) - engine
         if not is_fresh:
-            self._known.upkeep.add(texts, sum(done.drafted for done in rounds), rest)
+            self._known.upkeep.add(texts, sum(done.drafted for done in rounds), rest - seen.own)
         self._listening.add(rest, dozing=seen.left > 1)
 
     def _stood(self, stood: Stood) -> None:

@@ -53,6 +53,11 @@ class Pile:
     def __len__(self) -> int:
         return len(self._nodes)
 
+    @property
+    def is_made(self) -> bool:
+        """Whether any of these drafts are there already."""
+        return any(offer is not None and offer.is_made for offer in self._offers)
+
     def best(self, m: int) -> float:
         """Tokens that m rows are worth."""
         return float(self.worth[min(m, len(self._nodes))])

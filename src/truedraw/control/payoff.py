@@ -22,7 +22,7 @@ from truedraw.control.late import Late
 from truedraw.control.lessons import Lessons, Seen, Stood
 from truedraw.control.offers import Offer, Pile
 from truedraw.control.pause import Pause
-from truedraw.control.standing import Standing
+from truedraw.control.standing import Standing, share_of
 from truedraw.control.texts import Texts
 from truedraw.control.watch import Watch
 from truedraw.control.width import Width
@@ -42,7 +42,8 @@ class PayoffController:
         self._width = Width(self._known, LONGEST)
         self._account = Account(self._known)
         self._texts = Texts(self._known)
-        self._asking = Average()  # seconds a round
+        self._asking, self._deciding = Average(), Average()  # seconds of a round in which that is done
+        self._own = 0.0  # of these, what the present round took to decide
         self._step = self._weighed_at = 0  # rounds; the last that weighed offers
         self._next = 0  # the next that is to
         self._left = 0  # rounds until then, the present one included, where nobody is asked in it
@@ -71,10 +72,13 @@ class PayoffController:
         if (standing := self._standing.at(self._step, askers)) is not None:
             self._stood, self._next = Stood(self._step, self._known.rounds, askers, standing), self._step + 1
             return [{} for _ in askers]
+        start = perf_counter()
         self._learn()
         self._texts.among(self._present)
         self._length = min(LONGEST, max(SHORTEST, 2 * self._width.rows // len(askers) + 1))
-        return [self._known.wanted(asker, self._length) for asker in askers]
+        wanted = [self._known.wanted(asker, self._length) for asker in askers]
+        self._own = perf_counter() - start
+        return wanted
 
     def rest(self, samples: Sequence[int]) -> list[int]:
         """protocol.Rests: until offers are weighed again, and longer for those whom others stand for then."""
@@ -111,7 +115,9 @@ class PayoffController:
             self._asking = warmed(self._asking, sum(seconds.values()) / share)
             self._known.timed(askers, offers, seconds)
         choices = self._weighed(askers, offers, share)
-        weighing = sum(seconds.values()) + perf_counter() - start
+        self._own += perf_counter() - start
+        self._deciding = warmed(self._deciding, self._own)
+        weighing = sum(seconds.values()) + self._own
         self._next = self._step + self._pause.rounds(weighing, len(self._present), share)
         return choices
 
@@ -123,7 +129,8 @@ class PayoffController:
             can = any(asker.room and asker.sources for asker in askers)
             return self._plainly(askers, PAUSING if can else NO_ROOM)
         pile = Pile([self._best(asker, offer) for asker, offer in zip(askers, offers, strict=True)])
-        offering = self._asking.value / self._standing.span if any(offers) else 0.0
+        each = self._deciding.value + (self._asking.value if any(offers) else 0.0)
+        offering = each * share_of(pile.is_made)
         if share < 1.0:
             self._rows, self._watch.is_alarmed = 0, self._width.glance(pile, samples, share, offering) > 1.0
         elif not self._settled(pile, samples, offering):
@@ -154,10 +161,10 @@ class PayoffController:
         """Learn from one step of the loop, the rounds of all samples that ran in it."""
         if self._here:  # whoever was to be asked has failed
             self._left, self._rows, self._here = UNASKED, 0, ()
-        seen = Seen(rounds, self._present, self._rows, self._left, self._stood)
+        seen = Seen(rounds, self._present, self._rows, self._left, self._stood, self._own)
         is_over = any(done.finish_reason is not None for done in rounds)
         self._lessons.add(seen, wait=self._standing.lasts(self._step + 1) and not is_over)
-        self._left, self._stood = 0, None
+        self._left, self._stood, self._own = 0, None, 0.0
 
     def _learn(self) -> None:
         """All that was seen is to count from here on."""

@@ -12,6 +12,11 @@ FIRST = 2  # where somebody was asked for offers, and no decision before took an
 Offers = Sequence[Mapping[str, Proposal]]
 
 
+def share_of(is_made: bool) -> float:
+    """A round's part of what it takes to ask and to decide where drafts are taken, such as are there already or not."""
+    return 1.0 if is_made else 1 / max(1, ROUNDS)
+
+
 class Standing:
     """The last one that was weighed, and for whom. While it stands nobody is asked for offers."""
 
@@ -19,17 +24,16 @@ class Standing:
         self._choices: list[Choice] = []
         self._for: list[tuple[int, bool, tuple[str, ...]]] = []
         self._until = 0  # round
-        self.span = 1
-        """Rounds from the last decision to the next."""
+        self._span = 1  # rounds from the last decision to the next
 
     def keep(self, step: int, askers: Sequence[Asker], offers: Offers, choices: list[Choice]) -> None:
         """What was decided in this round may stand, if all that was taken are drafts yet to be made."""
         is_made = any(choice.nodes is not None for choice in choices)
         if is_made or not any(choice.tokens for choice in choices):
-            self.span = 1
+            self._span = 1
             return
-        self.span = min(FIRST * self.span, ROUNDS) if any(offers) else ROUNDS
-        self._choices, self._for, self._until = choices, _who(askers), step + self.span
+        self._span = min(FIRST * self._span, ROUNDS) if any(offers) else ROUNDS
+        self._choices, self._for, self._until = choices, _who(askers), step + self._span
 
     def lasts(self, step: int) -> bool:
         """Whether one may stand in that round."""
@@ -40,7 +44,7 @@ class Standing:
         if step < self._until and _who(askers) == self._for and self._has_room(askers):
             return list(self._choices)
         if self._for and _who(askers) != self._for:
-            self.span = 1  # nobody knows what offers the others get
+            self._span = 1  # nobody knows what offers the others get
         self.drop()
         return None
 

@@ -1,4 +1,4 @@
-"""What a round takes beside its pass and its drafters: laws, verification and everybody's notes."""
+"""What a round takes beside its pass, its drafters and what is decided: laws, verification and everybody's notes."""
 
 from __future__ import annotations
 
