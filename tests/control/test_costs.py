@@ -52,29 +52,54 @@ def test_one_measured_count_sets_the_unit_of_all() -> None:
     assert costs.seconds(32) == pytest.approx(0.05)
 
 
-def test_passes_behind_a_prompt_say_nothing_of_what_others_take() -> None:
-    """Narrow ones take half as long again there, and come down; a tree's pass is no prompt's."""
+def passing(costs: PassCosts, settled: bool) -> None:
+    """Two texts' rounds behind a prompt, of which the first ones take half as long again, with a draft or without."""
+    for number in range(SETTLES + 8 * settled):
+        rows = 1 + number % 2
+        costs.add(rows, steep(rows) * (1.5 if number < SETTLES else 1.0))
+
+
+@pytest.mark.parametrize("prompt", [MUCH, 30, 300])
+@pytest.mark.parametrize("scores", [True, False])
+def test_passes_behind_a_prompt_say_nothing_of_what_others_take(prompt, scores) -> None:
+    """They take half as long again, whatever their rows are; a prompt's pass need not have scored anybody."""
+    costs = PassCosts()
+    for _ in range(40):
+        costs.add(prompt, costs.seconds(prompt)) if scores else costs.prompts(prompt)
+        assert not costs.is_settled
+        passing(costs, settled=True)
+        assert costs.is_settled
+    for rows in (1, 2):
+        assert costs.seconds(rows) == pytest.approx(steep(rows), rel=0.03)
+
+
+def test_the_last_prompt_counts_and_a_tree_is_none() -> None:
+    costs = PassCosts()
+    for rows in (200, *[1] * (SETTLES - 1), MUCH):
+        costs.add(rows, costs.seconds(rows))
+    assert not costs.is_settled
+    for rows in [MUCH - 1] * SETTLES:
+        costs.add(rows, costs.seconds(rows))
+    assert costs.is_settled
+    costs.add(2 * MUCH, costs.seconds(2 * MUCH), texts=3)  # no more than some drafts of each
+    costs.prompts(MUCH - 1)
+    assert costs.is_settled
+
+
+@pytest.mark.parametrize("texts", [1, 24])
+def test_where_no_pass_ever_settles_all_of_them_count(texts) -> None:
+    """Until some do."""
     costs = PassCosts()
     for _ in range(60):
-        costs.add(MUCH, costs.seconds(MUCH))
-        for number in range(SETTLES + 8):
-            assert costs.is_settled(1) == (number >= SETTLES)
-            costs.add(1, 1.5 if number < SETTLES else 1.0)
-    assert costs.seconds(1) == pytest.approx(1.0, rel=0.01)
-    costs.add(MUCH - 1, costs.seconds(MUCH - 1))
-    assert costs.is_settled(1)
-    costs.add(MUCH, costs.seconds(MUCH))
-    assert not costs.is_settled(1)
-    assert costs.is_settled(2)
-
-
-def test_where_no_pass_ever_settles_all_of_them_count() -> None:
-    costs = PassCosts()
-    for _ in range(100):
-        costs.add(MUCH, costs.table(MUCH))
+        costs.add(MUCH * texts, costs.table(MUCH * texts, texts), texts)
         for _ in range(4):
-            costs.add(1, 1.5)
-    assert costs.seconds(1) == pytest.approx(1.5, rel=0.05)
+            costs.add(texts, 1.5 * costs.table(texts, texts), texts)
+    assert costs.is_settled
+    assert costs.seconds(texts, texts) == pytest.approx(1.5 * costs.table(texts, texts), rel=0.05)
+    for _ in range(2 * SETTLES):
+        costs.add(texts, 1.5 * costs.table(texts, texts), texts)
+    costs.add(MUCH * texts, costs.table(MUCH * texts, texts), texts)
+    assert not costs.is_settled
 
 
 def test_a_single_pass_that_was_disturbed_moves_little() -> None:

@@ -12,9 +12,9 @@ from control.worlds import MOST, Source, World, best_speed, table
 from truedraw.control import pause
 from truedraw.control.costs import PassCosts
 from truedraw.control.experience import Experience
-from truedraw.control.offers import Offer, Pile
+from truedraw.control.offers import Offer
 from truedraw.control.payoff import PayoffController
-from truedraw.control.standing import ROUNDS, share_of
+from truedraw.control.standing import ROUNDS
 from truedraw.control.table import LADDER
 from truedraw.protocol import Asker, Proposal, Round
 
@@ -364,6 +364,17 @@ def test_what_it_takes_to_decide_is_shared_by_the_rounds_that_a_decision_stands_
         controller.observe([Round(0, (0,), (), (), (), 1, 0, engine_seconds=1.0, seconds=1.5, pass_rows=2)])
     controller.budget([asker])
     assert known.upkeep.seconds(1, 1) == pytest.approx(0.5 - 0.2)
-    pile = Pile([Offer("it", [0.5], is_made=False)])
-    assert pile.is_made < Pile([Offer("it", [0.5], is_made=True), None]).is_made
-    assert share_of(pile.is_made) == 1 / ROUNDS < share_of(True) == 1.0
+
+
+def test_what_it_takes_to_decide_weighs_on_drafts_by_the_rounds_that_decisions_stand_for(monkeypatch) -> None:
+    """All of it on those that were made for one round."""
+    controller, given = PayoffController(), []
+    monkeypatch.setattr(controller._width, "settle", lambda _samples, offering: given.append(offering))
+    monkeypatch.setattr(controller._yardstick, "is_due", lambda *_: False)
+    controller._deciding.add(0.8)
+    made = iter((False, True))
+    monkeypatch.setattr(PayoffController, "_best", lambda *_: Offer("it", [0.5], next(made)))
+    for _ in range(2):
+        controller._present = {0}
+        controller._weighed([Asker(0, 5, ("it",))], [{"it": Proposal.chain([1])}], 1.0)
+    assert given == pytest.approx([0.8 / ROUNDS, 0.8])

@@ -282,3 +282,15 @@ def test_nothing_waits_behind_the_end_of_a_text() -> None:
     controller.observe([Round(0, (0,), (), (), (), 1, 0, engine_seconds=1.0, seconds=1.1, pass_rows=2,
                               finish_reason="stop")])  # fmt: skip
     assert passes(controller) == before + 1
+
+
+def test_decisions_are_thought_to_stand_as_long_as_they_did():
+    standing = Standing()
+    assert standing.share(is_made=False) == 1 / ROUNDS
+    for step in range(0, 400, 2):
+        standing.keep(step, HERE, NOBODY, list(CHOICES))
+    assert standing.share(is_made=False) == pytest.approx(0.5, rel=0.01)
+    assert standing.share(is_made=True) == 1.0
+    standing.keep(900, HERE, NOBODY, [Choice(), Choice()])
+    standing.keep(2000, HERE, NOBODY, list(CHOICES))
+    assert standing.share(is_made=False) < 1.0

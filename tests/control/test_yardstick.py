@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from truedraw.control.costs import KNOWN, PassCosts
 from truedraw.control.experience import Experience
+from truedraw.control.settling import SETTLES
 from truedraw.control.width import Width
 from truedraw.control.yardstick import CLOSE, FIRST, GROWTH, LONGEST, PATIENCE, Yardstick
 
@@ -89,3 +90,21 @@ def test_one_row_and_two_are_measured_together_where_the_engine_computes_two() -
     for _ in range(500):
         assert not yardstick.is_due(1, 1, width)
         costs.add(2, 1.0)
+
+
+def test_behind_a_prompt_no_run_begins_and_one_under_way_waits() -> None:
+    costs = PassCosts()
+    for _ in range(KNOWN + 1):
+        costs.add(8, 1.0)
+    width, yardstick = Width(Experience(costs), 15), Yardstick(costs)
+    width.rows, width.gain = 7, 1.1
+    for _ in range(FIRST):
+        costs.add(8, 1.0)
+    costs.prompts(100)
+    found = []
+    for _ in range(2 * SETTLES):
+        found.append(yardstick.is_due(1, 1, width))
+        if sum(found) == 2 and found[-1]:  # in the midst of a run
+            costs.prompts(100)
+        costs.add(1 if found[-1] else 8, 0.5)
+    assert found == [False] * SETTLES + [True] * 2 + [False] * (SETTLES - 2)

@@ -71,11 +71,21 @@ class Scripted:
 def _no_waiting(monkeypatch):
     """By a clock of the machine's."""
     monkeypatch.setattr(timing, "SETTLING", 0.0)
+    monkeypatch.setattr(timing, "COUNTING", 0.0)
 
 
 def measured(engine):
     with patch.object(timing, "SETTLING", SETTLING):
         return measure(engine, engine.clock)
+
+
+def test_a_pass_that_is_held_up_now_and_then_is_not_what_its_shape_takes(monkeypatch):
+    monkeypatch.setattr(timing, "SETTLING", SETTLING)
+    monkeypatch.setattr(timing, "COUNTING", 0.02)
+    engine = Scripted()
+    engine.cost = lambda rows, texts: scripted(rows, texts) * (5 if engine.passes % 3 == 0 else 1)
+    table = measure(engine, engine.clock)
+    assert table.rows[1] == pytest.approx(scripted(1, 1))
 
 
 def test_the_table_holds_what_passes_of_a_known_shape_take():

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import exp, isfinite, log
 
 from truedraw.control.average import Average
-from truedraw.control.settling import Settling
+from truedraw.control.settling import MUCH, Settling
 from truedraw.control.table import LADDER, NO_TEXTS, PADDED, USUAL, Table, step
 from truedraw.protocol import KnowsCosts, PassTable
 
@@ -94,9 +94,15 @@ class PassCosts:
         """Seconds that the first pass of another row count takes longer: kernels are prepared anew for it."""
         return max(0.0, self._changes.value) * self.seconds(1)
 
-    def is_settled(self, rows: int) -> bool:
-        """Whether the next pass, of so many, is one to compare by: see settling.py."""
-        return self._settling.is_over(rows, self.num_passes)
+    @property
+    def is_settled(self) -> bool:
+        """Whether the next pass is one to compare by: see settling.py."""
+        return self._settling.is_over(self.num_passes)
+
+    def prompts(self, rows: int) -> None:
+        """There was a pass over so many rows that scored nobody."""
+        if rows >= MUCH:
+            self._settling.wide(self.num_passes)
 
     @property
     def is_known(self) -> bool:
@@ -113,7 +119,7 @@ class PassCosts:
         computed, before, seconds = rows + padding, self._step, max(seconds, INSTANT)
         if padding and self.ladder is not PADDED:
             self._tell_fewer()
-        counts = self._settling.saw(computed, self.num_passes)
+        counts = self._settling.saw(computed, texts, self.num_passes)
         self._step, self.num_passes = self.step(computed), self.num_passes + 1
         if rows == 1 and computed == 2:
             self.least = 2

@@ -37,6 +37,7 @@ class Late:
         self._used: dict[Kind, int] = {}  # the last round of this controller in which it drafted
         self._since: dict[tuple[int, str], int] = {}  # a text, and a source: the round in which it drafted, or began
         self._fresh: set[Kind] = set()  # of those who draft in this round, whoever has rested
+        self.deciding = 0.0  # seconds that it takes, in each round of a look
         self._look: tuple[Kind, int, int, int] | None = None  # under way: at whom, for which text, when, rounds left
 
     def weigh(self, askers: Sequence[Asker], is_cheap: Callable[[Record], bool], present: Set[int]) -> bool:
@@ -104,16 +105,14 @@ class Late:
         rests, waits = min(self._rest_of(kind, rounds), rounds), rounds - self._since[each]
         if max(rests, waits) < LOOK_EVERY:
             return False
-        lost = self._lost(samples, self._promises[each])
-        if not self._known.costs.is_settled(samples + 1):
-            lost *= UNSETTLED
+        lost = self._lost(samples, self._promises[each]) * (1.0 if self._known.costs.is_settled else UNSETTLED)
         return max(rests * samples, waits) >= lost / LOOKS
 
     def _lost(self, samples: int, promise: Promise) -> float:
         """Tokens that a look is thought to cost."""
         rate, seconds = self._width.rate(samples), self._width.seconds(samples, 1) + promise.price(1)
         once = promise.price(1) + self._width.change(samples, 1)  # behind a rest a call takes up to twice as long
-        return BURST * (rate * seconds - samples - promise.gain(1)) + rate * once
+        return BURST * (rate * (seconds + self.deciding) - samples - promise.gain(1)) + rate * once
 
     def chosen(
         self, askers: Sequence[Asker], choices: Sequence[Choice], step: int, at: int

@@ -85,9 +85,9 @@ class Lessons:
         self._lately.append(beside(seen, rows))
         engine, texts = sum(done.engine_seconds for done in rounds), len(rounds)
         self._costs.add(rows, engine, texts, rounds[0].padding_rows)
-        rest = sum(done.seconds - done.draft_seconds for done in rounds) - engine
+        rest = sum(done.seconds - done.draft_seconds for done in rounds) - engine - seen.own
         if not is_fresh:
-            self._known.upkeep.add(texts, sum(done.drafted for done in rounds), rest - seen.own)
+            self._known.upkeep.add(texts, sum(done.drafted for done in rounds), rest)
         self._listening.add(rest, dozing=seen.left > 1)
 
     def _stood(self, stood: Stood) -> None:

@@ -22,7 +22,7 @@ from truedraw.control.late import Late
 from truedraw.control.lessons import Lessons, Seen, Stood
 from truedraw.control.offers import Offer, Pile
 from truedraw.control.pause import Pause
-from truedraw.control.standing import Standing, share_of
+from truedraw.control.standing import Standing
 from truedraw.control.texts import Texts
 from truedraw.control.watch import Watch
 from truedraw.control.width import Width
@@ -100,7 +100,7 @@ class PayoffController:
 
     def _begin(self) -> None:
         """A round."""
-        self._step, self._left, self._stood = self._step + 1, 0, None
+        self._step, self._left, self._stood, self._own = self._step + 1, 0, None, 0.0
         self._known.rounds += 1
 
     def choose(
@@ -116,7 +116,8 @@ class PayoffController:
             self._known.timed(askers, offers, seconds)
         choices = self._weighed(askers, offers, share)
         self._own += perf_counter() - start
-        self._deciding = warmed(self._deciding, self._own)
+        self._deciding = warmed(self._deciding, self._own / share)
+        self._late.deciding = self._deciding.value
         weighing = sum(seconds.values()) + self._own
         self._next = self._step + self._pause.rounds(weighing, len(self._present), share)
         return choices
@@ -130,7 +131,7 @@ class PayoffController:
             return self._plainly(askers, PAUSING if can else NO_ROOM)
         pile = Pile([self._best(asker, offer) for asker, offer in zip(askers, offers, strict=True)])
         each = self._deciding.value + (self._asking.value if any(offers) else 0.0)
-        offering = each * share_of(pile.is_made)
+        offering = each * self._standing.share(pile.is_made)
         if share < 1.0:
             self._rows, self._watch.is_alarmed = 0, self._width.glance(pile, samples, share, offering) > 1.0
         elif not self._settled(pile, samples, offering):
@@ -164,7 +165,11 @@ class PayoffController:
         seen = Seen(rounds, self._present, self._rows, self._left, self._stood, self._own)
         is_over = any(done.finish_reason is not None for done in rounds)
         self._lessons.add(seen, wait=self._standing.lasts(self._step + 1) and not is_over)
-        self._left, self._stood, self._own = 0, None, 0.0
+        self._left, self._stood = 0, None
+
+    def prompts(self, rows: int) -> None:
+        """protocol.HearsPrompts."""
+        self._costs.prompts(rows)
 
     def _learn(self) -> None:
         """All that was seen is to count from here on."""

@@ -1,31 +1,33 @@
-"""Passes behind a prompt: narrow ones take half as long again at first, as the wide one has pushed the weights out of
-the caches. What a row count takes is learnt from others."""
+"""Passes behind a prompt: they take half as long again at first, as the wide one has pushed the weights out of the
+caches. What a row count takes is learnt from others, with drafts as without."""
 
 from __future__ import annotations
 
-MUCH = 20  # times as many rows in a pass that does so, a prompt's and no tree's
+MUCH = 20  # rows a text, from which a pass does so: a prompt's, for no tree of drafts has as many
 SETTLES = 16  # passes until narrow ones take what they did
-PATIENCE = 64  # narrow ones that say nothing, after which all are learnt from: where texts are short none ever settles
+PATIENCE = 64  # narrow ones behind prompts, without any other, after which they count: short texts have no others
 
 
 class Settling:
-    """Of one engine."""
+    """Of one engine's passes, which are counted by whoever asks."""
 
     def __init__(self) -> None:
-        self._widest = self._at = 0  # rows of the widest pass of late, and its number
-        self._unsettled = 0  # narrow passes in a row that were none to learn from
+        self._wide_at = -SETTLES  # the number of the last wide pass
+        self._unsettled = 0  # narrow passes since one that was settled
 
-    def is_over(self, rows: int, passes: int) -> bool:
-        """Whether a pass of so many rows, behind so many passes, takes what such ones do."""
-        return self._widest < MUCH * rows or passes - self._at >= SETTLES
+    def is_over(self, passes: int) -> bool:
+        """Whether narrow passes, behind so many, are to be learnt from."""
+        return passes - self._wide_at >= SETTLES or self._unsettled >= PATIENCE
 
-    def saw(self, rows: int, passes: int) -> bool:
-        """That pass came; whether to learn from it."""
-        is_over = self.is_over(rows, passes)
-        if not is_over:
-            self._unsettled += 1
-        elif rows < MUCH:
-            self._unsettled = 0
-        if rows >= self._widest or passes - self._at >= SETTLES:
-            self._widest, self._at = rows, passes + 1
-        return is_over or self._unsettled > PATIENCE
+    def saw(self, rows: int, texts: int, passes: int) -> bool:
+        """One came, behind so many; whether to learn from it."""
+        if rows >= MUCH * texts:
+            self.wide(passes + 1)
+            return True
+        counts = self.is_over(passes)
+        self._unsettled = 0 if passes - self._wide_at >= SETTLES else self._unsettled + 1
+        return counts
+
+    def wide(self, passes: int) -> None:
+        """The last one of so many was wide."""
+        self._wide_at = passes

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from truedraw.control.average import Average
 from truedraw.protocol import Asker, Choice, Proposal
 
 ROUNDS = 8  # from one decision to the next, at most
+SEEN = 4  # decisions that this weighs as much as, of what is known of how long they stand
 FIRST = 2  # where somebody was asked for offers, and no decision before took any of them: twice as many each time
 
 Offers = Sequence[Mapping[str, Proposal]]
-
-
-def share_of(is_made: bool) -> float:
-    """A round's part of what it takes to ask and to decide where drafts are taken, such as are there already or not."""
-    return 1.0 if is_made else 1 / max(1, ROUNDS)
 
 
 class Standing:
@@ -25,15 +22,25 @@ class Standing:
         self._for: list[tuple[int, bool, tuple[str, ...]]] = []
         self._until = 0  # round
         self._span = 1  # rounds from the last decision to the next
+        self._since: int | None = None  # the round of the last one, where it stood
+        self._stood = Average(ROUNDS, SEEN)  # rounds that decisions did
 
     def keep(self, step: int, askers: Sequence[Asker], offers: Offers, choices: list[Choice]) -> None:
         """What was decided in this round may stand, if all that was taken are drafts yet to be made."""
         is_made = any(choice.nodes is not None for choice in choices)
+        if self._since is not None:
+            self._stood.add(step - self._since)
         if is_made or not any(choice.tokens for choice in choices):
-            self._span = 1
+            self._span, self._since = 1, None
             return
+        self._since = step
         self._span = min(FIRST * self._span, ROUNDS) if any(offers) else ROUNDS
         self._choices, self._for, self._until = choices, _who(askers), step + self._span
+
+    def share(self, is_made: bool) -> float:
+        """What part of asking and deciding a round with drafts bears: all of it where they were made for it, else of as
+        many as decisions stand for."""
+        return 1.0 if is_made else 1.0 / max(1.0, self._stood.value)
 
     def lasts(self, step: int) -> bool:
         """Whether one may stand in that round."""

@@ -25,6 +25,8 @@ class Yardstick:
         costs = self._costs
         if not costs.is_known:
             return True
+        if not costs.is_settled:  # a run waits
+            return False
         is_needless = costs.alike(plain, plain + width.rows)
         if is_needless or not (self._rounds or self._begins(plain, texts, width.gain)):
             self._rounds = 0

@@ -32,9 +32,16 @@ def rounds(engine: p.Engine, controller: p.Controller, schedule: Schedule) -> Ge
             turn.scores = score(engine, schedule, turn)
             turn.draft_seconds, turn.engine_seconds = guessed - start - own_seconds, working_seconds() - guessed
         done = verify(schedule, turn, means)
-        if done:
-            controller.observe(done)
+        tell(controller, turn, done)
         yield done
+
+
+def tell(controller: p.Controller, turn: Turn, done: list[p.Round]) -> None:
+    """Of a pass, whether it scored anybody or not."""
+    if done:
+        controller.observe(done)
+    elif turn.rows and (prompts := getattr(controller, "prompts", None)) is not None:  # protocol.HearsPrompts
+        prompts(turn.rows)
 
 
 def score(engine: p.Engine, schedule: Schedule, turn: Turn) -> list[p.Scores]:

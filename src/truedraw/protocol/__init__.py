@@ -15,7 +15,7 @@ Everything is batch first: one sequence is a batch of one. Three cases need no c
 from __future__ import annotations
 
 from truedraw.protocol.arrays import ROOT, Floats, Ints, Logits, Origin
-from truedraw.protocol.control import Asker, Choice, Controller, Rests, Round, TopLogprobs
+from truedraw.protocol.control import Asker, Choice, Controller, HearsPrompts, Rests, Round, TopLogprobs
 from truedraw.protocol.drafting import (
     NOTHING,
     Dozes,
@@ -62,6 +62,7 @@ __all__ = [
     "Fill",
     "FillsUp",
     "Floats",
+    "HearsPrompts",
     "Ints",
     "KeepsDraftCosts",
     "KnowsCosts",

@@ -84,6 +84,15 @@ class Controller(Protocol):
 
 
 @runtime_checkable
+class HearsPrompts(Protocol):
+    """A controller that wants to know of passes that scored nobody, of which there are no rounds. Optional."""
+
+    def prompts(self, rows: int) -> None:
+        """One computed so many rows of prompts; it is called in place of `observe`."""
+        ...
+
+
+@runtime_checkable
 class Rests(Protocol):
     """A controller that knows beforehand whom it is not going to ask. Optional; it saves the asking."""
 

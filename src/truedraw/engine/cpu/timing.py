@@ -19,9 +19,9 @@ from truedraw.protocol import Engine, PassTable, Proposal, Sequence, Work
 ROWS = (1, 2, 4, 6, 8, 12, 16, 32, 64)  # of one text
 TEXTS = (4, 16, 32)  # with one row each; what they take more than rows of one text grows evenly in between
 TEXT_TOKENS = 100
-REPEATS = 3  # a median needs them; a model of 135M parameters takes four seconds for it on two cores
+REPEATS = 3  # a median needs them; a model of 135M parameters takes three to four seconds for it on two cores
 SETTLING = 0.05  # seconds of passes of a shape before any counts: behind wide ones a narrow one takes longer
-COUNTING = 0.03  # seconds of those that count, one at least: a machine that others use delays single ones
+COUNTING = 0.02  # seconds of those that count, one at least: a machine that others use delays single ones
 MAX_SECONDS = 4.0  # after these only narrow passes are still measured, once each: models of billions are slow
 NARROW = 16  # rows, up to which a table is never cut off
 MIN_AGE_SECONDS = 3600.0  # of a record that is dropped: what is wrong about a fresh one, measuring may not mend
@@ -90,7 +90,8 @@ def _swept(engine: Timeable, passes: Seq[Pass], clock: Clock) -> dict[tuple[Kind
 
 
 def _seconds(engine: Timeable, works: list[Work], clock: Clock) -> float:
-    """The median of some passes, behind as many of their shape as it takes for the processor to settle."""
+    """The median of as many passes as take COUNTING, one at least, behind those of their shape that it takes for the
+    processor to settle."""
     engine.forget_row_counts()
     engine.forward(works)
     settled = clock() + SETTLING
