@@ -29,7 +29,7 @@ class Standing:
         """What was decided in this round may stand, if all that was taken are drafts yet to be made."""
         is_made = any(choice.nodes is not None for choice in choices)
         if self._since is not None:
-            self._stood.add(step - self._since)
+            self._stood.add(min(step - self._since, ROUNDS))  # no longer, whatever was plain behind it
         if is_made or not any(choice.tokens for choice in choices):
             self._span, self._since = 1, None
             return
