@@ -46,12 +46,18 @@ def test_each_text_is_offered_what_its_own_drafts_are_worth():
     assert told_by_position == pytest.approx(Experience().of("it").acceptance.gains()[:9])
 
 
-def test_a_look_waits_for_what_its_token_costs():
+def dear():
+    """One text, and a drafter whose token takes 5 seconds, weighed."""
     known = Experience()
     for _ in range(3):
         known.of("it").pace.add(5.0, 1)
     late, asker = late_of(known), Asker(0, 3, ("it",), {})
     late.weigh([asker], never, {asker.sample})
+    return known, late, asker
+
+
+def test_a_look_waits_for_what_its_token_costs():
+    known, late, asker = dear()
     least = BURST * 5.0 / (LOOKS * Width(known, 15).plain(1))
     known.rounds = int(0.9 * least)
     assert late.look([asker], [{}], 1, 1) is None
@@ -61,11 +67,7 @@ def test_a_look_waits_for_what_its_token_costs():
 
 def test_a_look_waits_longer_behind_a_prompt():
     """Where it would see what a settled pass does not take."""
-    known = Experience()
-    for _ in range(3):
-        known.of("it").pace.add(5.0, 1)
-    late, asker = late_of(known), Asker(0, 3, ("it",), {})
-    late.weigh([asker], never, {asker.sample})
+    known, late, asker = dear()
     known.costs.add(2 * MUCH, known.costs.table(2 * MUCH))
     known.rounds = int(2 * BURST * 5.0 / (LOOKS * Width(known, 15).plain(1)))
     assert late.look([asker], [{}], 1, 1) is None

@@ -352,8 +352,8 @@ def test_one_text_is_enough_for_a_look() -> None:
     assert max(sum(row) for row in world.chosen[60:]) == 1
 
 
-def test_what_it_takes_to_decide_is_shared_by_the_rounds_that_a_decision_stands_for(monkeypatch) -> None:
-    """It is no part of what a drafted round takes: where looks alone draft, each of theirs is decided anew."""
+def test_what_it_takes_to_decide_is_no_part_of_what_a_drafted_round_takes(monkeypatch) -> None:
+    """Where looks alone draft, each of their rounds is decided anew."""
     clock, asker = count(), Asker(0, 5, ("it",))
     monkeypatch.setattr("truedraw.control.payoff.perf_counter", lambda: 0.1 * next(clock))
     controller = PayoffController()

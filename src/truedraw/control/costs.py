@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import exp, isfinite, log
 
 from truedraw.control.average import Average
-from truedraw.control.settling import MUCH, Settling
+from truedraw.control.settling import Settling
 from truedraw.control.table import LADDER, NO_TEXTS, PADDED, USUAL, Table, step
 from truedraw.protocol import KnowsCosts, PassTable
 
@@ -101,8 +101,7 @@ class PassCosts:
 
     def prompts(self, rows: int) -> None:
         """There was a pass over so many rows that scored nobody."""
-        if rows >= MUCH:
-            self._settling.wide(self.num_passes)
+        self._settling.was_wide(rows, 1, self.num_passes)
 
     @property
     def is_known(self) -> bool:

@@ -17,17 +17,22 @@ class Settling:
 
     def is_over(self, passes: int) -> bool:
         """Whether narrow passes, behind so many, are to be learnt from."""
-        return passes - self._wide_at >= SETTLES or self._unsettled >= PATIENCE
+        return self._is_far(passes) or self._unsettled >= PATIENCE
 
     def saw(self, rows: int, texts: int, passes: int) -> bool:
         """One came, behind so many; whether to learn from it."""
-        if rows >= MUCH * texts:
-            self.wide(passes + 1)
+        if self.was_wide(rows, texts, passes + 1):
             return True
         counts = self.is_over(passes)
-        self._unsettled = 0 if passes - self._wide_at >= SETTLES else self._unsettled + 1
+        self._unsettled = 0 if self._is_far(passes) else self._unsettled + 1
         return counts
 
-    def wide(self, passes: int) -> None:
-        """The last one of so many was wide."""
-        self._wide_at = passes
+    def was_wide(self, rows: int, texts: int, passes: int) -> bool:
+        """Whether the last one of so many was, which narrow ones feel from there on."""
+        is_wide = rows >= MUCH * texts
+        if is_wide:
+            self._wide_at = passes
+        return is_wide
+
+    def _is_far(self, passes: int) -> bool:
+        return passes - self._wide_at >= SETTLES

@@ -142,14 +142,15 @@ def test_padding_is_no_matter_in_half_precision(engine):
     """A score far below 0 beside the lowest number there is would be no number."""
     import torch
 
-    from truedraw.distill.wide.stage import cast, copied
+    from truedraw.distill.wide.stage import copied
+    from truedraw.engine.pytorch.casting import cast_weights
     from truedraw.engine.pytorch.wide import Drawing, Wanted
 
     network = copied(engine.model)
     for name, values in network.named_parameters():
         if "q_proj" in name:
             values.data *= 200
-    half = cast(network, torch.float16)
+    half = cast_weights(network, torch.float16)
     short, long = Wanted([5, 6, 7], 8, 0.0), Wanted(list(range(40, 70)), 8, 0.0)
     together = Drawing(half, ()).continued([short, long], seed=0)
     assert together == [Drawing(half, ()).continued([each], seed=0)[0] for each in (short, long)]

@@ -38,8 +38,9 @@ def _truncated(p: Tensor, top_p: Tensor) -> Tensor:
     found = _scattered(p, ordered, tokens, top_p)
     flat = (ordered.sum(-1) < top_p).nonzero()[:, 0]
     if len(flat):
-        ordered, tokens = p[flat].sort(-1, descending=True)
-        found[flat] = _scattered(p[flat], ordered, tokens, top_p[flat])
+        some = p[flat]
+        ordered, tokens = some.sort(-1, descending=True)
+        found[flat] = _scattered(some, ordered, tokens, top_p[flat])
     return found
 
 
