@@ -139,12 +139,12 @@ class Fed(HeadDrafter):
     def open(self, tokens, law):
         state, text = super().open(tokens, law), list(tokens)
         commit, vocab = state.commit, self._reading.vocab_size
-        state.features = features(text[:-1], vocab)
+        state.rows.features = features(text[:-1], vocab)[None]
 
         def fed(more, scores=None):
             commit(more, scores)
             text.extend(more)
-            state.features = features(text[:-1], vocab)
+            state.rows.features = features(text[:-1], vocab)[None]
 
         state.commit = fed
         return state

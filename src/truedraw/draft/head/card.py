@@ -12,7 +12,10 @@ from truedraw.errors import BadFile
 
 FORMAT, VERSION = "truedraw draft head", 1
 RECURRENT, MEDUSA, HYDRA, PARALLEL = "recurrent", "medusa", "hydra", "parallel"
-KINDS = (RECURRENT, MEDUSA, HYDRA, PARALLEL)
+ATTENTIVE = "attentive"
+KINDS = (RECURRENT, ATTENTIVE, MEDUSA, HYDRA, PARALLEL)
+ATTENTION = 8, 64
+"""Heads of an attentive head's attention, and numbers of each."""
 BOUNDED = (MEDUSA, HYDRA, PARALLEL)
 """Kinds that have a head for each level, and so a last level."""
 UNKNOWN = ""

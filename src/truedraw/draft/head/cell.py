@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +22,57 @@ class Cell(Protocol):
 
     tokens: Ints  # [known] rising: what logits are of
 
-    def begin(self, features: NDArray[np.float32], last: Ints) -> tuple[States, Logits]:
-        """States and logits [n, known] behind `last` [n], from features [n, streams, width] of the row before."""
+    def begin(self, features: NDArray[np.float32], last: Ints, *pasts: Any) -> tuple[States, Logits]:
+        """States and logits [n, known] behind `last` [n], from features [n, streams, width] of the row before.
+
+        pasts: of a cell that Remembers, and of no other.
+        """
         ...
 
     def step(self, states: States, tokens: Ints) -> tuple[States, Logits]:
         """The same one token further; never asked for behind the last level that the kind has."""
         ...
+
+
+class Memory(Protocol):
+    """What a cell remembers of one text, which goes when nobody holds it any more."""
+
+    slot: int
+
+    def place(self, first: int, count: int) -> tuple[int, bool]:
+        """Rows of the text come, of which the last one may have come before."""
+        ...
+
+
+class Past(NamedTuple):
+    """Rows of one text that a cell is told of with the one that is drafted behind, the last: their number in the text,
+    and how many they are."""
+
+    memory: Memory
+    first: int
+    count: int
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """A cell that looks back at the rows before. Optional.
+
+    Its `begin` takes the pasts of all texts behind features and tokens of all their rows, and returns what is behind
+    each text's last one. Without pasts each row is a text of which nothing is remembered.
+    """
+
+    def memory(self) -> Memory | None:
+        """For a text that begins; None: this cell does not look back."""
+        ...
+
+    def begin(self, features: NDArray[np.float32], last: Ints, *pasts: Past) -> tuple[States, Logits]:
+        """See Cell."""
+        ...
+
+
+def memory_of(cell: Cell) -> Memory | None:
+    """For a text that begins, where the cell looks back."""
+    return cell.memory() if isinstance(cell, Remembers) else None
 
 
 @runtime_checkable
@@ -51,9 +95,13 @@ class Chosen:
     def __init__(self, cell: Cell, streams: Ints) -> None:
         self.tokens, self._cell, self._streams = cell.tokens, cell, streams
 
-    def begin(self, features: NDArray[np.float32], last: Ints) -> tuple[States, Logits]:
-        """See Cell."""
-        return self._cell.begin(features[:, self._streams], last)
+    def memory(self) -> Memory | None:
+        """See Remembers."""
+        return memory_of(self._cell)
+
+    def begin(self, features: NDArray[np.float32], last: Ints, *pasts: Past) -> tuple[States, Logits]:
+        """See Cell and Remembers."""
+        return self._cell.begin(features[:, self._streams], last, *pasts)
 
     def step(self, states: States, tokens: Ints) -> tuple[States, Logits]:
         """See Cell."""

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from truedraw.draft.growing import Draws
 from truedraw.draft.growth import Growth, Place
-from truedraw.draft.head.cell import Cell
+from truedraw.draft.head.cell import Cell, memory_of
+from truedraw.draft.head.known_rows import KnownRows
 from truedraw.draft.head.levels import Laws, Text, grow
-from truedraw.draft.head.reading import Reading, features_behind
+from truedraw.draft.head.reading import Reading
 from truedraw.draft.head.refit.cell import learner_of
 from truedraw.draft.head.refit.round import Seen
 from truedraw.draft.knobs import Knobs
@@ -45,9 +45,8 @@ class HeadState:
 
     dozes = True  # see protocol.Dozes
 
-    def __init__(self, length: int, law: OwnLaw, last: int, trees: TreesOfText) -> None:
-        self.length, self.law, self.last = length, law, last
-        self.features: NDArray[np.float32] | None = None
+    def __init__(self, length: int, law: OwnLaw, rows: KnownRows, trees: TreesOfText) -> None:
+        self.length, self.law, self.rows = length, law, rows
         self.drafted: Proposal | None = None
         self.trees = trees
         self.seen: Seen | None = None  # of the round, where a head goes on learning
@@ -72,9 +71,9 @@ class HeadState:
             self.trees.learn(tokens, self.drafted, scores)
         if self.seen is not None:
             self.seen.ended(tokens, self.drafted, scores)
-        self.features = None if scores is None else features_behind(tokens, scores)
+        self.rows.commit(tokens, scores)
         self.drafted = None
-        self.length, self.law, self.last = self.length + len(tokens), self.law.after(tokens), int(tokens[-1])
+        self.length, self.law = self.length + len(tokens), self.law.after(tokens)
 
 
 class HeadDrafter:
@@ -133,7 +132,7 @@ class HeadDrafter:
     def open(self, tokens: Sequence[int], law: Law) -> HeadState:
         """Nothing is drafted before the target's first pass over the text."""
         own = OwnLaw.of(law, self._knobs, self._tempering)
-        state = HeadState(len(tokens), own, int(tokens[-1]), self._trees.of_text())
+        state = HeadState(len(tokens), own, KnownRows(memory_of(self._cell)), self._trees.of_text())
         state.seen = None if self._learner is None else Seen(self._learner, law)
         return state
 
@@ -150,7 +149,7 @@ class HeadDrafter:
         if self._learner is not None:
             self._learner.between_rounds()  # before anything is drawn
         growths = [
-            Growth(() if state.features is None else state.trees.levels(budget), state.law.now())
+            Growth(() if state.rows.features is None else state.trees.levels(budget), state.law.now())
             for state, budget in zip(states, budgets, strict=True)
         ]
         texts = [

@@ -7,15 +7,15 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from truedraw.draft.growing import Draws
 from truedraw.draft.growth import Growth, Place
-from truedraw.draft.head.cell import Cell
+from truedraw.draft.head.cell import Cell, States
 from truedraw.draft.head.refit.round import note
 from truedraw.protocol import Logits, SparseLaw
 
 if TYPE_CHECKING:
+    from truedraw.draft.head.known_rows import KnownRows
     from truedraw.draft.head.drafter import HeadState
 
 Laws = Callable[[int, Sequence[Place], Sequence[Logits]], list[SparseLaw | None]]
@@ -33,8 +33,7 @@ class Text(NamedTuple):
 
 def grow(cell: Cell, texts: Sequence[Text]) -> None:
     """Draw all that the texts' growths want; the target has shown each of them its hidden states."""
-    features = stacked([text.state.features for text in texts if text.state.features is not None])
-    here, logits = cell.begin(features, np.array([text.state.last for text in texts]))
+    here, logits = _begun(cell, [text.state.rows for text in texts])
     rows = [[number] for number in range(len(texts))]  # of each text, those of the places to be drawn at
     while True:
         note(cell, here, [(text.state.seen, text.growth) for text in texts], rows)
@@ -49,13 +48,14 @@ def grow(cell: Cell, texts: Sequence[Text]) -> None:
         rows = numbered([len(places) for places in wanted])
 
 
-def stacked(rows: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """[rows, ...]; one alone is no copy. numpy's own takes longer for so little."""
-    if len(rows) == 1:
-        return rows[0][None]
-    found = np.empty((len(rows), *rows[0].shape), np.float32)
-    for number, row in enumerate(rows):
-        found[number] = row
+def _begun(cell: Cell, rows: Sequence[KnownRows]) -> tuple[States, Logits]:
+    """Behind the last rows of texts; one alone is no copy."""
+    features = [each.features for each in rows if each.features is not None]
+    joined = features[0] if len(features) == 1 else np.concatenate(features)
+    last = np.array([token for each in rows for token in each.tokens])
+    found = cell.begin(joined, last, *(past for each in rows for past in each.tell()))
+    for each in rows:
+        each.told()
     return found
 
 

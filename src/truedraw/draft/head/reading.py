@@ -41,15 +41,33 @@ class Reading(NamedTuple):
             return None
 
 
-def features_behind(tokens: Sequence[int], scores: Scores) -> NDArray[np.float32] | None:
-    """Hidden states [streams, width] of the row that the last of `tokens` was drawn from; None where there are none."""
-    if scores.hidden is None:
+def features_along(tokens: Sequence[int], scores: Scores, last: bool = False) -> NDArray[np.float32] | None:
+    """Hidden states [len(tokens), streams, width] of the rows that `tokens` were drawn from, or [1, ...] of the `last`
+    one's; None where there are none."""
+    rows = None if scores.hidden is None else _rows_along(tokens, scores)
+    if rows is None:
         return None
+    found: NDArray[np.float32] = scores.hidden[rows[-1:] if last else rows]
+    return found
+
+
+def _rows_along(tokens: Sequence[int], scores: Scores) -> list[int] | None:
+    """Two nodes may spell the same; the path is that of the first one that all tokens lead to."""
+    if len(tokens) == 1:
+        return [0]
+    if scores.proposal is None:
+        return None
+    parents, ids = scores.proposal.parents.tolist(), scores.proposal.tokens.tolist()
     here = {ROOT}
-    if len(tokens) > 1:
-        if scores.proposal is None:
-            return None
-        parents, ids = scores.proposal.parents.tolist(), scores.proposal.tokens.tolist()
-        for token in tokens[:-1]:
-            here = {node for node, parent in enumerate(parents) if parent in here and ids[node] == token}
-    return scores.hidden[1 + min(here)].copy() if here else None
+    for token in tokens[:-1]:
+        here = {node for node, parent in enumerate(parents) if parent in here and ids[node] == token}
+    return _up_from(min(here), parents) if here else None
+
+
+def _up_from(node: int, parents: Sequence[int]) -> list[int]:
+    """Rows from the text's own to that of a node."""
+    found = []
+    while node != ROOT:
+        found.append(1 + node)
+        node = parents[node]
+    return [0, *reversed(found)]

@@ -26,7 +26,7 @@ from truedraw.draft.head.compiled import EPSILON, TargetRows, flat, rows_of
 from truedraw.draft.head.file import Numbers
 from truedraw.draft.head.four_bits import WRITTEN, as_read
 from truedraw.draft.head.kinds.recurrent_step import STAGES, compute
-from truedraw.engine.constants.matrix import dense
+from truedraw.engine.constants.matrix import Matrix, dense
 from truedraw.engine.native.blocks import LANES, Blocks, blocks_of, in_whole_tiles
 from truedraw.engine.native.crew import crew_of
 from truedraw.engine.native.memory import room
@@ -40,18 +40,9 @@ class RecurrentCell:
     """draft.head.cell.Cell of a file, on the threads of the target's kernels, or the caller's alone. Raises BadFile."""
 
     def __init__(self, file: Numbers, target: TargetRows, threads: int | None = None) -> None:
-        width, rows = file.card.width, file.rows("up")
-        shapes = {
-            "input": (width, width * file.card.streams),
-            "up": (rows, 2 * width),
-            "down": (width, rows // 2),
-            "token": (width, width),
-            "output": (width, width),
-        }
-        held = {name: as_read(RECURRENT, name, file.matrix(name, shape)) for name, shape in shapes.items()}
-        matrices = (held | {"up": in_whole_tiles(held["up"])}).values()
+        width = file.card.width
         self.tokens, self._width, self._embedding = file.tokens, width, target.embedding
-        self._blocks = [*map(blocks_of, matrices), written(target, file.tokens)]
+        self._blocks = [*step_blocks(file), written(target, file.tokens)]
         self._matrices = tuple(tuple(blocks) for blocks in self._blocks)
         self._gains = np.ones(width, np.float32), file.vector("gain", width)
         self._num_known = len(file.tokens)
@@ -75,7 +66,7 @@ class RecurrentCell:
         """Behind states [n, width] and features [n, streams * width], of which there may be none."""
         n, width = states.shape
         told = np.empty((n, width), np.float32), np.empty((n, self._num_known), np.float32)
-        given, fresh = (features, states, self._embedded(tokens)), counters(STAGES)
+        given, fresh = (features, states, embedded(self._embedding, tokens)), counters(STAGES)
         here = ways(self._crew.num_threads)
         self._crew.run(compute, (given, self._matrices, self._gains, EPSILON, told, self._memory(n), fresh, here))
         return told
@@ -88,13 +79,27 @@ class RecurrentCell:
             self._held = n, (*(np.empty(shape, np.float32) for shape in shapes), *rounded)
         return self._held[1]
 
-    def _embedded(self, tokens: Ints) -> NDArray[np.float32]:
-        """e(t) [n, width]."""
-        table = self._embedding
-        if table.scales is None or table.values.dtype != np.int8:
-            return dense(rows_of(table, tokens))
-        found: NDArray[np.float32] = looked_up(table.values, table.scales, tokens)
-        return found
+
+def step_blocks(file: Numbers) -> list[Blocks]:
+    """I, (G, U), D, T and O of a file; raises BadFile."""
+    width, rows = file.card.width, file.rows("up")
+    shapes = {
+        "input": (width, width * file.card.streams),
+        "up": (rows, 2 * width),
+        "down": (width, rows // 2),
+        "token": (width, width),
+        "output": (width, width),
+    }
+    held = {name: as_read(file.card.kind, name, file.matrix(name, shape)) for name, shape in shapes.items()}
+    return [blocks_of(each) for each in (held | {"up": in_whole_tiles(held["up"])}).values()]
+
+
+def embedded(table: Matrix, tokens: Ints) -> NDArray[np.float32]:
+    """e(t) [n, width]."""
+    if table.scales is None or table.values.dtype != np.int8:
+        return dense(rows_of(table, tokens))
+    found: NDArray[np.float32] = looked_up(table.values, table.scales, tokens)
+    return found
 
 
 def written(target: TargetRows, tokens: Ints) -> Blocks:

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.draft.head.cell import Cell, States, shown
+from truedraw.draft.head.cell import Cell, Memory, Past, States, memory_of, shown
 from truedraw.draft.head.refit.correction import Correction, Reals
 from truedraw.protocol import Ints, Logits
 
@@ -50,10 +50,14 @@ class CorrectedCell:
         """The one that the last `begin` took."""
         return self._correction
 
-    def begin(self, features: NDArray[np.float32], last: Ints) -> tuple[States, Logits]:
-        """See Cell."""
+    def memory(self) -> Memory | None:
+        """draft.head.cell.Remembers."""
+        return memory_of(self.inner)
+
+    def begin(self, features: NDArray[np.float32], last: Ints, *pasts: Past) -> tuple[States, Logits]:
+        """See Cell and Remembers."""
         self._correction = self._now()
-        return self._corrected(*self.inner.begin(features, last))
+        return self._corrected(*self.inner.begin(features, last, *pasts))
 
     def step(self, states: States, tokens: Ints) -> tuple[States, Logits]:
         """See Cell."""

@@ -1,0 +1,51 @@
+"""The last rows of one text: what the target knew there, and the tokens that it drew from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.draft.head.cell import Memory, Past
+from truedraw.draft.head.reading import features_along
+from truedraw.protocol import Scores
+
+MOST = 32  # that wait to be remembered: with more a draft would take as long as a pass
+
+
+class KnownRows:
+    """features [rows, streams, width], None where the last row is not known and nothing can be drafted; tokens: those
+    behind them. `memory`: of the text, which has not seen them yet; None: the head has none, and reads the last row alone.
+    """
+
+    def __init__(self, memory: Memory | None) -> None:
+        self.features: NDArray[np.float32] | None = None
+        self.tokens: list[int] = []
+        self._memory, self._end, self._is_told = memory, 0, False
+
+    def commit(self, tokens: Sequence[int], scores: Scores | None) -> None:
+        """The text goes on; without the target's hidden states nothing can be drafted until the next round."""
+        self._end += len(tokens)
+        fresh = None if scores is None else features_along(tokens, scores, last=self._memory is None)
+        if fresh is None:
+            self.features, self.tokens = None, []
+        elif self._memory is None or self._is_told or self.features is None:
+            self.features, self.tokens = fresh, list(tokens[-len(fresh) :])
+        else:
+            self.features = np.concatenate([self.features, fresh])[-MOST:]
+            self.tokens = [*self.tokens, *tokens][-MOST:]
+        self._is_told = False
+
+    def tell(self) -> list[Past]:
+        """As a cell that remembers is told of them; of one that does not, nothing."""
+        if self._memory is None:
+            return []
+        assert self.features is not None
+        count = len(self.tokens)
+        return [Past(self._memory, self._end - count, count)]
+
+    def told(self) -> None:
+        """The head has read them: the last one alone is read again, where it is asked again."""
+        if self._memory is not None and self.features is not None:
+            self.features, self.tokens, self._is_told = self.features[-1:], self.tokens[-1:], True
