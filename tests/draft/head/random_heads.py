@@ -20,7 +20,7 @@ EPSILON = 1e-5
 def card(**changes) -> Card:
     usual = {"kind": "recurrent", "target": "a model", "tokenizer": "abc", "vocab_size": VOCAB, "width": WIDTH,
              "layers": LAYERS, "tokens": KNOWN}  # fmt: skip
-    bounded = {"heads": HEADS} if changes.get("kind", "recurrent") != "recurrent" else {}
+    bounded = {} if changes.get("kind", "recurrent") in {"recurrent", "attentive"} else {"heads": HEADS}
     bounded |= {"layers": ()} if changes.get("kind") == "medusa" else {}
     return Card(**{**usual, **bounded, **changes})
 
@@ -33,6 +33,7 @@ def shapes_of(of: Card, inner: int = INNER) -> dict[str, tuple[int, int]]:
     square = (width, width)
     return {
         "recurrent": {**read, **trunk, "output": square},
+        "attentive": {**read, **trunk, "output": square, "asking": (1536, width), "found": (width, 512)},
         "parallel": {**read, **trunk, "output": square, **{f"up.{k}": (2 * inner, width) for k in levels},
                      **{f"down.{k}": (width, inner) for k in levels}},
         "hydra": {**read, "output": square, **{f"up.{k}": (2 * inner, (k + 1) * width) for k in levels},
@@ -49,6 +50,9 @@ def numbers(of: Card, inner: int = INNER, seed: int = 0):
     tokens = np.sort(rng.choice(of.vocab_size, of.tokens, replace=False))
     gains = {"gain": rng.uniform(0.5, 2.0, width)}
     gains |= {f"{name}.bias": rng.normal(size=width) for name in matrices if name.startswith("block")}
+    if of.kind == "attentive":
+        matrices["found"] *= 4  # what is seen by looking back is more than what rounding changes
+        gains |= {"slope": np.linspace(-6.0, 0.5, 8), "sink": rng.normal(size=8)}
     return tokens, matrices, gains
 
 

@@ -133,18 +133,23 @@ def seen(drafter, text, law):
     return state
 
 
+def show(state, text, vocab) -> None:
+    """The row that the text's last token was drawn from."""
+    state.rows.features, state.rows.tokens = features(text[:-1], vocab)[None], [text[-1]]
+
+
 class Fed(HeadDrafter):
     """Its states are shown what the target would show, whoever writes the text."""
 
     def open(self, tokens, law):
         state, text = super().open(tokens, law), list(tokens)
         commit, vocab = state.commit, self._reading.vocab_size
-        state.rows.features = features(text[:-1], vocab)[None]
+        show(state, text, vocab)
 
         def fed(more, scores=None):
             commit(more, scores)
             text.extend(more)
-            state.rows.features = features(text[:-1], vocab)[None]
+            show(state, text, vocab)
 
         state.commit = fed
         return state

@@ -10,9 +10,9 @@ import pytest
 from draft.given_trees import Given
 from draft.head.seeing import KNOWN, SAYS, TARGET, Fed, SeeingEngine, TableCell, case, features, head, seen, text_of
 from known_laws import lookup, random_table
-from truedraw.draft.head import drafter as module
+from truedraw.draft.head import known_rows
 from truedraw.draft.head.drafter import HeadDrafter
-from truedraw.draft.head.reading import Reading, features_behind
+from truedraw.draft.head.reading import Reading, features_along
 from truedraw.draft.knobs import Knobs
 from truedraw.draft.siblings import EVERY, Settled, Siblings
 from truedraw.draft.tempering import RATIOS, Tempering
@@ -203,24 +203,25 @@ def test_nothing_is_drafted_before_the_first_pass_or_behind_one_that_shows_nothi
 TREE = Proposal(np.array([1, 2, 2, 1, 0]), np.array([ROOT, ROOT, 0, 0, 1]), (None,) * 5)
 
 
-@pytest.mark.parametrize(("tokens", "row"), [
-    ([0], 0), ([1, 0], 1), ([2, 0], 2), ([1, 2, 0], 3), ([1, 1, 0], 4), ([2, 0, 1], 5),
+@pytest.mark.parametrize(("tokens", "rows"), [
+    ([0], [0]), ([1, 0], [0, 1]), ([2, 0], [0, 2]), ([1, 2, 0], [0, 1, 3]), ([1, 1, 0], [0, 1, 4]),
+    ([2, 0, 1], [0, 2, 5]),
 ])  # fmt: skip
-def test_states_are_those_of_the_row_that_the_last_token_was_drawn_from(tokens, row) -> None:
+@pytest.mark.parametrize("last", [False, True])
+def test_states_are_those_of_the_rows_that_tokens_were_drawn_from(tokens, rows, last) -> None:
     hidden = np.arange(6, dtype=np.float32).reshape(6, 1, 1)
-    found = features_behind(tokens, Scores(np.zeros((6, 3)), hidden, TREE))
-    assert found.tolist() == [[row]]
+    found = features_along(tokens, Scores(np.zeros((6, 3)), hidden, TREE), last)
     hidden[:] = -1  # the engine's own buffer
-    assert found.tolist() == [[row]]
+    assert found.ravel().tolist() == (rows[-1:] if last else rows)
 
 
 def test_states_behind_equal_candidates_and_of_rounds_that_do_not_tell() -> None:
     twice = Proposal(np.array([1, 1, 2]), np.array([ROOT, ROOT, 1]), (None,) * 3)
     hidden = np.arange(4, dtype=np.float32).reshape(4, 1, 1)
-    assert features_behind([1, 2, 0], Scores(np.zeros((4, 3)), hidden, twice)).tolist() == [[3]]
-    assert features_behind([0, 1], Scores(np.zeros((4, 3)), hidden, twice)) is None  # written by no row of these
-    assert features_behind([1, 2], Scores(np.zeros((4, 3)), hidden)) is None
-    assert features_behind([1], Scores(np.zeros((4, 3)), None, twice)) is None
+    assert features_along([1, 2, 0], Scores(np.zeros((4, 3)), hidden, twice)).ravel().tolist() == [0, 2, 3]
+    assert features_along([0, 1], Scores(np.zeros((4, 3)), hidden, twice)) is None  # written by no row of these
+    assert features_along([1, 2], Scores(np.zeros((4, 3)), hidden)) is None
+    assert features_along([1], Scores(np.zeros((4, 3)), None, twice)) is None
 
 
 def drawn_along_a_run(monkeypatch, shape) -> list[tuple[list[int], np.ndarray]]:
@@ -258,7 +259,7 @@ def test_a_run_drafts_from_the_states_of_the_right_row(monkeypatch) -> None:
 
 @pytest.mark.parametrize("row", [0, -1])
 def test_another_row_would_be_noticed(monkeypatch, row) -> None:
-    monkeypatch.setattr(module, "features_behind", lambda tokens, scores: scores.hidden[row].copy())
+    monkeypatch.setattr(known_rows, "features_along", lambda _, scores, last: scores.hidden[[row]])
     wrong = [q for text, q in drawn_along_a_run(monkeypatch, SHAPE)
              if np.abs(q - by_definition(text, (0, 1, 2))).max() > 1e-3]  # fmt: skip
     assert len(wrong) > 5

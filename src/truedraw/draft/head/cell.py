@@ -45,12 +45,11 @@ class Memory(Protocol):
 
 
 class Past(NamedTuple):
-    """Rows of one text that a cell is told of with the one that is drafted behind, the last: their number in the text,
-    and how many they are."""
+    """Rows of one text, the last of which is drafted behind."""
 
     memory: Memory
-    first: int
-    count: int
+    first: int  # its number in the text
+    rows: int
 
 
 @runtime_checkable

@@ -18,7 +18,7 @@ from truedraw.engine.native.softly import FREE
 
 WRITTEN = "written"  # e(tokens), which is in no file
 STEP = ("up", "down", "token", WRITTEN)
-IN_FOUR_BITS = {RECURRENT: STEP, ATTENTIVE: STEP}
+IN_FOUR_BITS = {RECURRENT: STEP, ATTENTIVE: (*STEP, "asking", "found")}
 """Matrices of each kind that are read so. Those that are left out are small and lose more."""
 TOP = np.float32(LOW_HALF)
 SPANS = 4, np.float32(0.08)

@@ -16,7 +16,8 @@ MOST = 32  # that wait to be remembered: with more a draft would take as long as
 
 class KnownRows:
     """features [rows, streams, width], None where the last row is not known and nothing can be drafted; tokens: those
-    behind them. `memory`: of the text, which has not seen them yet; None: the head has none, and reads the last row alone.
+    behind them. `memory`: what the head remembers of the text, which has not got them yet; None: it reads the last row
+    alone.
     """
 
     def __init__(self, memory: Memory | None) -> None:
@@ -31,7 +32,7 @@ class KnownRows:
         if fresh is None:
             self.features, self.tokens = None, []
         elif self._memory is None or self._is_told or self.features is None:
-            self.features, self.tokens = fresh, list(tokens[-len(fresh) :])
+            self.features, self.tokens = fresh[-MOST:], list(tokens[-len(fresh) :][-MOST:])
         else:
             self.features = np.concatenate([self.features, fresh])[-MOST:]
             self.tokens = [*self.tokens, *tokens][-MOST:]

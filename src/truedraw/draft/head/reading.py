@@ -44,10 +44,10 @@ class Reading(NamedTuple):
 def features_along(tokens: Sequence[int], scores: Scores, last: bool = False) -> NDArray[np.float32] | None:
     """Hidden states [len(tokens), streams, width] of the rows that `tokens` were drawn from, or [1, ...] of the `last`
     one's; None where there are none."""
-    rows = None if scores.hidden is None else _rows_along(tokens, scores)
-    if rows is None:
+    hidden, rows = scores.hidden, _rows_along(tokens, scores)
+    if hidden is None or rows is None:
         return None
-    found: NDArray[np.float32] = scores.hidden[rows[-1:] if last else rows]
+    found: NDArray[np.float32] = hidden[rows[-1:] if last else rows]
     return found
 
 

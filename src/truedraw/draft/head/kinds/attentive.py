@@ -1,5 +1,5 @@
-"""Attentive: the recurrent head (recurrent.py), which looks back at the rows before (Ankner et al., Hydra++, 2402.05109,
-and Li et al., EAGLE, 2401.15077, let a draft attend to what the target knew at them).
+"""Attentive: the recurrent head (recurrent.py), which looks back at the rows before. Drafts that attend to what the
+target knew at them are Hydra++ (Ankner et al., 2402.05109) and EAGLE (Li et al., 2401.15077).
 
 s_j are the states x_1 of all rows of the text, made of the target's hidden states there and of the token behind, h a
 head of eight, i the last row and x_l the state at level l:
@@ -27,7 +27,7 @@ from truedraw.draft.head.compiled import EPSILON, TargetRows, flat
 from truedraw.draft.head.file import Numbers
 from truedraw.draft.head.four_bits import as_read
 from truedraw.draft.head.kinds.attentive_memory import Memories, Memory
-from truedraw.draft.head.kinds.attentive_step import HEADS, PLACE, SLOT, STAGES, WIDTH, compute
+from truedraw.draft.head.kinds.attentive_step import BEHIND, FOLLOWS, HEADS, STAGES, WIDTH, compute
 from truedraw.draft.head.kinds.recurrent import embedded, step_blocks, written
 from truedraw.engine.native.blocks import LANES, Blocks, blocks_of
 from truedraw.engine.native.crew import crew_of
@@ -37,25 +37,26 @@ from truedraw.engine.native.together import ways
 from truedraw.protocol import Ints, Logits
 
 NOBODY = 0  # whose memory is empty
+MOST_ROOMS = 16  # that are kept
+ALL = np.empty((0, FOLLOWS + 1), np.int64)
 ASKING, FOUND = "asking", "found"  # (Q, K, V) [3 * WIDTH, width], A [width, WIDTH]
 
 
 class AttentiveCell:
-    """draft.head.cell.Cell and Remembers of a file. A state [width + 2] ends with whose memory it looks back at, and where.
-
-    Raises BadFile.
+    """draft.head.cell.Cell and Remembers of a file. States [n, width + 2] end with where they look back from, and in
+    whose memory. Raises BadFile.
     """
 
     def __init__(self, file: Numbers, target: TargetRows, threads: int | None = None) -> None:
         width = file.card.width
-        self.tokens, self._width, self._embedding = file.tokens, width, target.embedding
+        self.tokens, self._width, self._wide, self._embedding = file.tokens, width, width + BEHIND, target.embedding
         self._blocks = [*step_blocks(file), written(target, file.tokens), *_own_blocks(file)]
         self._matrices = _matrices(self._blocks), _matrices(_asking_alone(self._blocks))
         self._gains = np.ones(width, np.float32), file.vector("gain", width)
         slopes = np.logaddexp(np.float32(0), file.vector("slope", HEADS))
         self._nearness = np.stack([slopes, file.vector("sink", HEADS)]).astype(np.float32)
         self._num_known, self._memories = len(file.tokens), Memories()
-        self._held: tuple[Any, tuple[Any, ...]] = (None, ())
+        self._rooms: dict[tuple[int, int], tuple[Any, ...]] = {}
         self._crew = target.crew or crew_of(1)
         states, _ = self.begin(np.zeros((1, file.card.streams, width), np.float32), file.tokens[:1])
         self.step(states, file.tokens[:1])  # machine code is there before the first draft
@@ -66,54 +67,53 @@ class AttentiveCell:
 
     def begin(self, features: NDArray[np.float32], last: Ints, *pasts: Past) -> tuple[States, Logits]:
         """See Cell and Remembers."""
-        looking = self._behind(pasts) if pasts else np.array([[row, 0, 0, NOBODY, 0] for row in range(len(last))])
-        return self._run(flat(features), np.zeros((len(last), self._width), np.float32), last, looking)
+        looking = _behind(pasts) if pasts else np.array([[0, NOBODY, row, 0, 0] for row in range(len(last))])
+        return self._run(flat(features), np.zeros((len(last), self._wide), np.float32), last, looking)
 
     def step(self, states: States, tokens: Ints) -> tuple[States, Logits]:
         """See Cell."""
-        n, whose = len(states), states[:, self._width :].astype(np.int64)
-        none = np.zeros(n, np.int64)
-        looking = np.stack([np.arange(n), none, whose[:, 0], whose[:, 1], none], 1)
-        return self._run(np.zeros((n, 0), np.float32), states[:, : self._width], tokens, looking)
+        return self._run(np.zeros((len(states), 0), np.float32), states, tokens, ALL)
 
     def shown(self, states: States) -> States:
         """draft.head.cell.Shows: the state, of which logits are a function."""
         return states[:, : self._width]
 
-    def _behind(self, pasts: tuple[Past, ...]) -> NDArray[np.int64]:
-        """What looks back, of rows that stand as the texts' pasts do."""
-        found, end = np.empty((len(pasts), 5), np.int64), 0
-        for number, past in enumerate(pasts):
-            place, follows = past.memory.place(past.first, past.count)
-            end += past.count
-            found[number] = end - 1, past.count, place, past.memory.slot, follows
-        return found
-
     def _run(
         self, features: NDArray[np.float32], states: States, tokens: Ints, looking: NDArray[np.int64]
     ) -> tuple[States, Logits]:
-        """Behind states [n, width] and features [n, streams * width], of which there may be none."""
-        asked = len(looking)
-        after, logits = np.empty((asked, self._width + 2), np.float32), np.empty((asked, self._num_known), np.float32)
-        told = np.empty((asked, self._width), np.float32), logits
-        given = features, np.ascontiguousarray(states), embedded(self._embedding, tokens)
+        """Behind states [n, width and more] and features [n, streams * width], of which there may be none."""
+        n, asked = len(tokens), len(looking) or len(tokens)
+        told = np.empty((asked, self._wide), np.float32), np.empty((asked, self._num_known), np.float32)
+        given = features, states, embedded(self._embedding, tokens)
         matrices = self._matrices[0 if features.shape[1] else 1]
-        here, fresh, memory = ways(self._crew.num_threads), counters(STAGES), self._room(len(tokens), asked)
+        here, fresh, memory = ways(self._crew.num_threads), counters(STAGES), self._room(n, asked)
         remembered = self._memories.arrays, self._nearness
         self._crew.run(
             compute, (given, matrices, self._gains, EPSILON, told, memory, fresh, here, looking, *remembered)
         )
-        after[:, : self._width], after[:, self._width :] = told[0], looking[:, PLACE : SLOT + 1]
-        return after, logits
+        return told
 
     def _room(self, n: int, asked: int) -> tuple[Any, ...]:
         """Of n rows, so many of which look back, as `compute` has it; kept for the next call of as many."""
-        if (n, asked) != self._held[0]:
-            shapes = (n, self._width), (n, self._width), (n, 2 * self._width), (n, 3 * WIDTH), (asked, self._width)
+        if (n, asked) not in self._rooms:
+            if len(self._rooms) == MOST_ROOMS:
+                self._rooms.clear()
+            width = self._width
+            shapes = (n, width), (n, width), (n, 2 * width), (n, 3 * WIDTH), (asked, width)
             counts = n, n, n, n, asked, asked, n, asked
             rounded = [room(count, blocks) for count, blocks in zip(counts, self._blocks, strict=True)]
-            self._held = (n, asked), (*(np.empty(shape, np.float32) for shape in shapes), *rounded)
-        return self._held[1]
+            self._rooms[n, asked] = *(np.empty(shape, np.float32) for shape in shapes), *rounded
+        return self._rooms[n, asked]
+
+
+def _behind(pasts: tuple[Past, ...]) -> NDArray[np.int64]:
+    """What looks back, of rows that stand as the texts' pasts do."""
+    found, end = np.empty((len(pasts), FOLLOWS + 1), np.int64), 0
+    for number, past in enumerate(pasts):
+        place, follows = past.memory.place(past.first, past.rows)
+        end += past.rows
+        found[number] = place, past.memory.slot, end - 1, past.rows, follows
+    return found
 
 
 def _own_blocks(file: Numbers) -> tuple[Blocks, Blocks]:

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from truedraw.draft.head.kinds.attentive_step import HEADS, REACH, SIZE
 
+Arrays = tuple[NDArray[np.uint16], NDArray[np.uint16], NDArray[np.int64]]
+"""Keys and values [slots, heads, places, size] in bfloat16's bits, and which rows of their texts those places have."""
 PLACES = REACH + 128  # of a text: when they are full, those that are still looked at move to the front
 FEWEST = 4  # texts that there is room for at first
 
@@ -25,8 +27,8 @@ class Memories:
         if not self._free:
             held = len(self.arrays[0])
             more = _room(2 * held)
-            for old, new in zip(self.arrays, more, strict=True):
-                new[:held] = old
+            for k in range(len(more)):
+                more[k][:held] = self.arrays[k]
             self.arrays, self._free = more, list(range(2 * held - 1, held - 1, -1))
         return self._free.pop()
 
@@ -44,8 +46,8 @@ class Memory:
         weakref.finalize(self, memories.give_back, self.slot)
 
     def place(self, first: int, count: int) -> tuple[int, bool]:
-        """Room for rows of the text, of which the last one may be there: the place of the last, and whether the row before
-        the first has the place before."""
+        """Room for rows of the text, the first of which may be the last one again: the place of the last, and
+        whether the row before the first has the place before."""
         if first > self._end:
             self._held = max(self._held - 1, 0)  # half of the heads want to know what came behind a row
         elif first < self._end:
@@ -66,6 +68,6 @@ class Memory:
         self._held = REACH - 1
 
 
-def _room(slots: int) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]:
+def _room(slots: int) -> Arrays:
     shape = slots, HEADS, PLACES, SIZE
-    return np.empty(shape, np.float32), np.empty(shape, np.float32), np.zeros((slots, PLACES), np.int64)
+    return np.zeros(shape, np.uint16), np.zeros(shape, np.uint16), np.zeros((slots, PLACES), np.int64)

@@ -8,7 +8,9 @@ import numpy as np
 from truedraw.compiled import compiled, inlined
 from truedraw.draft.head.card import ATTENTION
 from truedraw.draft.head.kinds.recurrent_step import begin, face
+from truedraw.engine.constants.matrix import BFLOAT_BITS
 from truedraw.engine.native.board import share, this_call
+from truedraw.engine.native.machine import single
 from truedraw.engine.native.products import round_row
 from truedraw.engine.native.softly import FREE, exp
 from truedraw.engine.native.stages import done, ended, next_piece
@@ -20,20 +22,24 @@ HEADS, SIZE = ATTENTION
 WIDTH = HEADS * SIZE  # of queries, of keys and of values
 JOINED = HEADS // 2  # the first head whose values are those of the row behind a key's
 REACH = 256  # rows of a text that are looked at, the one that looks included
+HALF_A_BIT = np.uint32(1 << BFLOAT_BITS - 1)  # of a bfloat16's last, among those of a float32
+FAINT = np.float32(-20)  # logarithm of a weight, beside the largest, that adds nothing
 PER_SIZE = np.float32(SIZE**-0.5)
-ROW, COUNT, PLACE, SLOT, FOLLOWS = range(5)
-"""Columns of what looks back: its row of this call, how many rows up to it are to be remembered, the place of its text's
-memory that it has, whose memory that is, and whether the row before the first of them has the place before it."""
+PLACE, SLOT, ROW, COUNT, FOLLOWS = range(5)
+"""Columns of what looks back: the place of its text's memory that it has, whose memory that is, its row of this call,
+how many rows up to it are to be remembered, and whether the row before the first of them has the place before it.
+States end with the first two."""
+BEHIND = 2  # columns of states beside their width
 
 
 @compiled(fastmath=FREE, error_model="numpy", nogil=True)
 def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
-    """One thread's part, a job as engine/native/board.py has them: states [looking, width] and logits [looking, known].
+    """One thread's part, a job as engine/native/board.py has them: states and logits of the rows that look back.
 
     given: rows, matrices, gains, epsilon, told, memory, counters and ways as in recurrent_step.compute, with Blocks of
-    (Q, K, V), or of Q where nothing is to be remembered, and A behind the others; looking [looking, columns];
-    remembered: keys and values [slots, heads, places, size], and the rows of their texts there [slots, places]; slopes
-    and sinks [heads]. memory: also x [n, width] and the products with (Q, K, V).
+    (Q, K, V), or of Q where nothing is to be remembered, and A behind the others; looking [looking, columns], none:
+    all rows look, as their states say; remembered: keys and values [slots, heads, places, size] in bfloat16's bits, and the
+    rows of their texts there [slots, places]; slopes and sinks [2, heads]. memory: also x [n, width] and the products with (Q, K, V).
     """
     if not takes_part:
         share(board, this_call(board, given))
@@ -44,7 +50,8 @@ def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
     after, logits = told
     x, e, beside, asked, said, r_into, r_up, r_down, r_token, r_output, r_written, r_asking, r_attended = memory
     ones, gain = gains
-    stage = begin(features, states, embedded, ones, epsilon, x, e, (r_into, r_token), counters, 0)
+    width = x.shape[1]
+    stage = begin(features, states[:, :width], embedded, ones, epsilon, x, e, (r_into, r_token), counters, 0)
     if features.shape[1]:
         stage = multiply(into, r_into, x, False, counters, stage, ways)
     stage = face(x, e, ones, epsilon, beside, r_up, counters, stage)
@@ -53,32 +60,39 @@ def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
     stage = multiply(token, r_token, x, False, counters, stage, ways)
     stage = norm_all(x, ones, epsilon, r_asking, counters, stage)
     stage = multiply(asking, r_asking, asked, True, counters, stage, ways)
-    stage = look_back(x, asked, looking, remembered, nearness, after, r_attended, counters, stage)
+    stage = look_back((x, asked, states), looking, remembered, nearness, after, r_attended, counters, stage)
     stage = multiply(attended, r_attended, after, False, counters, stage, ways)
-    stage = norm_all(after, gain, epsilon, r_output, counters, stage)
+    stage = norm_all(after[:, :width], gain, epsilon, r_output, counters, stage)
     stage = multiply(output, r_output, said, True, counters, stage, ways)
     stage = round_all(said, r_written, counters, stage)
     multiply(written, r_written, logits, True, counters, stage, ways)
 
 
 @inlined(fastmath=FREE, error_model="numpy")
-def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
-    x, asked, looking, remembered, nearness, after, rounded, counters, stage
+def look_back(  # type: ignore[no-untyped-def]
+    given, looking, remembered, nearness, after, rounded, counters, stage
 ):
     """Remember what is new, and what each head finds behind each place, rounded: a piece is one head of one place."""
+    x, asked, states = given
+    width, one = x.shape[1], np.zeros(FOLLOWS + 1, np.int64)
     found, weights = np.empty(SIZE, np.float32), np.empty(REACH, np.float32)
     numbers, factors = rounded
-    size, pieces = numbers.shape[1] // factors.shape[1], len(looking) * HEADS
+    size, pieces = numbers.shape[1] // factors.shape[1], len(after) * HEADS
     piece = next_piece(counters, stage, pieces)
     while piece >= 0:
         number, head = piece // HEADS, piece % HEADS
-        one, first, last = looking[number], head * SIZE, (head + 1) * SIZE
-        keys, values = remembered[0][one[SLOT], head], remembered[1][one[SLOT], head]
+        if len(looking):
+            one[:] = looking[number]
+        else:
+            one[PLACE], one[SLOT], one[ROW] = int(states[number, width]), int(states[number, width + 1]), number
         if head == 0:
-            after[number] = x[one[ROW]]
+            after[number, :width] = x[one[ROW]]
+            after[number, width:] = one[:BEHIND]
+        first, last = head * SIZE, (head + 1) * SIZE
+        keys, values = remembered[0][one[SLOT], head], remembered[1][one[SLOT], head]
         remember(asked, one, head, keys, values)
-        distances = remembered[2][one[SLOT]]
-        attend(asked[one[ROW], first:last], keys, values, distances, one[PLACE], nearness, head, weights, found)
+        rows = remembered[2][one[SLOT]]
+        attend(asked[one[ROW], first:last], keys, values, rows, one[PLACE], nearness, head, weights, found)
         round_row(found, size, numbers[number, first:last], factors[number, first // size : last // size])
         piece = done(counters, stage, pieces)
     return ended(counters, stage, pieces)
@@ -89,13 +103,25 @@ def remember(asked, one, head, keys, values):  # type: ignore[no-untyped-def]
     """Keys and values [places, size] of a head, of the rows that are new."""
     begin_key, begin_value = WIDTH + head * SIZE, 2 * WIDTH + head * SIZE
     for back in range(one[COUNT] - 1, -1, -1):
-        row, place = one[ROW] - back, one[PLACE] - back
-        keys[place] = asked[row, begin_key : begin_key + SIZE]
-        value = asked[row, begin_value : begin_value + SIZE]
+        row, place = asked[one[ROW] - back].view(np.uint32), one[PLACE] - back
+        shorten(row[begin_key : begin_key + SIZE], keys[place])
         if head < JOINED:
-            values[place] = value
+            shorten(row[begin_value : begin_value + SIZE], values[place])
         elif back < one[COUNT] - 1 or one[FOLLOWS]:
-            values[place - 1] = value
+            shorten(row[begin_value : begin_value + SIZE], values[place - 1])
+
+
+@inlined(error_model="numpy")
+def shorten(bits, out):  # type: ignore[no-untyped-def]
+    """The bits of float32 [SIZE] as those of the nearest bfloat16."""
+    for k in range(SIZE):
+        out[k] = np.uint16((bits[k] + HALF_A_BIT) >> np.uint32(BFLOAT_BITS))
+
+
+@inlined(error_model="numpy")
+def long(bits):  # type: ignore[no-untyped-def]
+    """A bfloat16."""
+    return single(np.int32(np.uint32(bits) << np.uint32(BFLOAT_BITS)))
 
 
 @inlined(fastmath=FREE, error_model="numpy")
@@ -108,7 +134,7 @@ def attend(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     for past in range(low, place):
         key, total = keys[past], np.float32(0)
         for k in range(SIZE):
-            total += query[k] * key[k]
+            total += query[k] * long(key[k])
         total = total * PER_SIZE - slope * np.float32(rows[place] - rows[past])
         weights[past - low] = total
         top = max(top, total)
@@ -116,9 +142,10 @@ def attend(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
         found[k] = np.float32(0)
     whole = exp(nearness[1, head] - top)
     for past in range(low, place):
-        weight, value = exp(weights[past - low] - top), values[past]
-        whole += weight
-        for k in range(SIZE):
-            found[k] += weight * value[k]
+        if weights[past - low] - top > FAINT:
+            weight, value = exp(weights[past - low] - top), values[past]
+            whole += weight
+            for k in range(SIZE):
+                found[k] += weight * long(value[k])
     for k in range(SIZE):
         found[k] /= whole
