@@ -23,6 +23,7 @@ pytestmark = pytest.mark.parity
 PLAN = HeadPlan(hidden=6, vocabulary=9, loss="lk", seed=3)
 PLANS = {
     "recurrent": PLAN,
+    "attentive": replace(PLAN, kind="attentive"),
     "medusa": replace(PLAN, kind="medusa", hidden=None, heads=3),
     "parallel": replace(PLAN, kind="parallel", heads=4),
     "hydra": replace(PLAN, kind="hydra", heads=2),
@@ -30,8 +31,10 @@ PLANS = {
 
 
 @pytest.fixture(params=PLANS)
-def plan(request):
-    """Of each kind."""
+def plan(request, monkeypatch):
+    """Of each kind; where rows look at all others before them a step has fewer, as it takes long."""
+    if request.param == "attentive":
+        monkeypatch.setattr(Rows, "windows", 4)
     return PLANS[request.param]
 
 
@@ -86,7 +89,7 @@ def quiet(*_):
 def trained(data, folder, steps, of=None, plan=PLAN):
     """`steps` of a run that is to have `of` of them."""
     training = head_training(data, tables(), plan, folder / "lk.checkpoint")
-    limits = Limits(seconds=None, steps=of or steps)
+    limits = Limits(seconds=None, steps=of or steps, patience=99)
     if of is None:
         training.run(limits, None, quiet)
         return training
@@ -131,7 +134,9 @@ def test_it_learns(data, tmp_path, plan):
 def test_the_gradient_is_that_of_the_plain_formula(data, plan):
     import torch
 
-    from truedraw.distill.gradients import Blend, gradient, scaled
+    from truedraw.distill.gradients import Blend, gradient
+    from truedraw.distill.head import scaled
+    from truedraw.distill.looking_back import in_windows
     from truedraw.distill.losses import LOSSES
     from truedraw.distill.windows import num_windows, windows
 
@@ -144,12 +149,12 @@ def test_the_gradient_is_that_of_the_plain_formula(data, plan):
         values.grad = None
     count, length = where.rows.shape
     x = network.begin(head.weights, scaled(data, where.rows, head.scale)).view(count, length, -1)
-    total = 0
+    total, recall = 0, in_windows(head, where)
     for position in range(1, network.positions + 1):
-        some = num_windows(position)
+        some = num_windows(position, count)
         at = where.behind(position, some)
-        x = network.step(head.weights, x[:some], known.embedded[torch.from_numpy(data.tokens[at])], position)
-        q = torch.softmax(network.read(head.weights, x, position) @ known.readout.T, -1)
+        x, out = head.behind(x[:some], known.embedded[torch.from_numpy(data.tokens[at])], position, recall)
+        q = torch.softmax(out @ known.readout.T, -1)
         p = known.law(data, at)
         loss = 0.15 * LOSSES["kl"].value(p, q) + 0.85 * LOSSES["lk"].value(p, q)
         counts = torch.from_numpy(where.counts(position, some))
@@ -164,7 +169,7 @@ def test_a_head_begins_by_saying_what_the_target_said(data, plan):
     """Where the token says nothing yet, the first draft's law is the target's of the row before, also untied."""
     import torch
 
-    from truedraw.distill.gradients import scaled
+    from truedraw.distill.head import scaled
     from truedraw.distill.known import bridge, known_of
 
     known = known_of(tables(tied=True), np.arange(VOCAB))
@@ -332,7 +337,7 @@ def test_what_is_written_computes_what_was_measured(data, tmp_path, plan):
     import torch
 
     from truedraw.distill.export import Target, as_read, export, figures
-    from truedraw.distill.gradients import scaled
+    from truedraw.distill.head import scaled
     from truedraw.draft.head.compiled import TargetRows
     from truedraw.draft.head.kinds import cell_of
 

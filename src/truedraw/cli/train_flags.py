@@ -62,14 +62,14 @@ class HeadFlags:
     """The network, and how it is trained."""
 
     kind: Annotated[
-        Literal["recurrent", "medusa", "hydra", "parallel", "transformer", "eagle3"] | None,
+        Literal["recurrent", "attentive", "medusa", "hydra", "parallel", "transformer", "eagle3"] | None,
         flag(
             "--kind",
-            help="One step for all positions, or a head a position: over the last state alone (medusa), over the "
-            "tokens drafted before it as well (hydra), or over one trunk, all in one call (parallel). transformer: no "
-            "head but a small llama model of its own, a folder for --spec-model. eagle3: one decoder layer over the "
-            "whole text, a folder for --draft and --spec-method eagle. The last two are for `train draft` alone. "
-            "recurrent if not given.",
+            help="One step for all positions (recurrent), the same looking back at the last 255 tokens of the answer "
+            "(attentive), or a head a position: over the last state alone (medusa), over the tokens drafted before it "
+            "as well (hydra), or over one trunk, all in one call (parallel). transformer: no head but a small llama "
+            "model of its own, a folder for --spec-model. eagle3: one decoder layer over the whole text, a folder for "
+            "--draft and --spec-method eagle. The last two are for `train draft` alone. recurrent if not given.",
             rich_help_panel=HEAD,
         ),
     ] = None
@@ -79,7 +79,7 @@ class HeadFlags:
             "--init-from",
             metavar="HEAD",
             help="Train this head further, or shipped, the one that comes with the default model. Kind, layers and "
-            "tokens are its own.",
+            "tokens are its own, but a recurrent head may go on with --kind attentive.",
             rich_help_panel=HEAD,
         ),
     ] = None

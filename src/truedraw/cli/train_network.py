@@ -40,21 +40,28 @@ def _new(flags: HeadFlags, seed: int) -> Chosen:
 def _further(flags: HeadFlags, name: str, seed: int) -> Chosen:
     from truedraw.cli.train_show import shipped_head
     from truedraw.distill.plan import RATE_FURTHER, HeadPlan
+    from truedraw.draft.head.card import GROWS_FROM
     from truedraw.draft.head.file import read_card
     from truedraw.draft.head.opening import ANY_LAYER
 
-    given = {"--kind": flags.kind, "--heads": flags.heads, "--layers": flags.layers, "--hidden": flags.hidden,
-             "--vocabulary": flags.vocabulary}  # fmt: skip
-    for flag, value in given.items():
-        if value is not None:
-            raise BadParameter(flag, f"got {value} with --init-from {name}, whose network stays as it is; leave it out")
     path = shipped_head() if name == SHIPPED else Path(name).expanduser()
     card = read_card(path)
+    kind = flags.kind if flags.kind and GROWS_FROM.get(flags.kind) == card.kind else card.kind
+    _check_as_it_is(flags, name, grows=kind != card.kind)
     rate = flags.learning_rate or RATE_FURTHER
     hidden = card.training.get("hidden")
     inner = hidden if type(hidden) is int else None  # for people: the network itself is the file's
-    head = HeadPlan(inner, card.tokens, flags.loss, seed, rate, card.kind, card.heads, path)
+    head = HeadPlan(inner, card.tokens, flags.loss, seed, rate, kind, card.heads, path)
     return Chosen(head, card.layers or ANY_LAYER)
+
+
+def _check_as_it_is(flags: HeadFlags, name: str, grows: bool) -> None:
+    """Raises BadParameter for what the head decides; `grows`: but for its kind."""
+    given = {"--kind": None if grows else flags.kind, "--heads": flags.heads, "--layers": flags.layers,
+             "--hidden": flags.hidden, "--vocabulary": flags.vocabulary}  # fmt: skip
+    for flag, value in given.items():
+        if value is not None:
+            raise BadParameter(flag, f"got {value} with --init-from {name}, whose network stays as it is; leave it out")
 
 
 def _layers(kind: str, given: str | None) -> tuple[int, ...] | None:

@@ -8,6 +8,7 @@ from typing import Any
 from truedraw.cli.statistics import UNKNOWN
 from truedraw.cli.train_eval_lines import means, row, share, shares
 from truedraw.draft.eagle.card import FORMAT
+from truedraw.draft.head.card import called
 
 MEGABYTE = 1e6
 MOST_LOOKS = 12  # lines of the curve
@@ -31,7 +32,7 @@ def lines(found: Facts) -> list[str]:
     if FORMAT in found:
         return [f"{found['file']}: a draft of the kind {training['kind']} for {training['model']}, {size}", *learnt]
     return [
-        f"{found['file']}: a {found['kind']} head for {found['target']}, {size}",
+        f"{found['file']}: {called(found['kind'])} for {found['target']}, {size}",
         reads(found),
         *learnt,
         *(line for each in training.get("evaluated", {}).items() for line in evaluated(*each)),

@@ -33,10 +33,11 @@ class TransformerFlags:
 def sizes_of(flags: TransformerFlags, kind: str) -> Sizes:
     """Raises BadParameter for sizes of another kind."""
     from truedraw.distill.plan import DEPTH, EAGLE3, TRANSFORMER, Sizes
+    from truedraw.draft.head.card import called
 
     given = {"--width": flags.width, "--depth": flags.depth, "--attention-heads": flags.attention_heads}
     for name, value in given.items():
         if value is not None and kind != TRANSFORMER:
-            what = f"an {kind} draft" if kind == EAGLE3 else f"a {kind} head"
+            what = f"an {kind} draft" if kind == EAGLE3 else called(kind)
             raise BadParameter(name, f"{what} has the model's sizes; leave it out, or give --kind {TRANSFORMER}")
     return Sizes(flags.width, flags.depth or DEPTH, flags.attention_heads)

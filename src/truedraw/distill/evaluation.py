@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.distill.gradients import scaled
-from truedraw.distill.head import Head
+from truedraw.distill.head import Head, Recall, scaled
 from truedraw.distill.known import Known
+from truedraw.distill.looking_back import looking_back
 from truedraw.distill.rows import Rows
 from truedraw.distill.siblings import Kept, kept_chances
 from truedraw.distill.store import TEMPERATURES
@@ -51,8 +51,8 @@ def measured(head: Head, data: Rows, temperature: float, most: int) -> Measured:
 
 def kept_behind(head: Head, data: Rows, rows: Ints, temperature: float) -> Floats:
     """[rows, chain]: the chance that each draft behind each of these rows is kept, the text's own before it."""
-    parts = [rows[start : start + AT_ONCE] for start in range(0, len(rows), AT_ONCE)]
-    return np.concatenate([_kept(head, data, part, temperature) for part in parts])
+    looking = looking_back(head, data, rows)
+    return np.concatenate([_kept(head, data, part, temperature, looking(part)) for part in _parts(rows)])
 
 
 def tokens_of(kept: Floats) -> Floats:
@@ -71,18 +71,21 @@ def siblings(head: Head, data: Rows, most: int, seed: int) -> Kept:
 def _first(head: Head, data: Rows, rows: Ints) -> list[tuple[Floats, Floats]]:
     import torch
 
-    found = []
+    found, looking = [], looking_back(head, data, rows)
     with torch.no_grad():
-        for start in range(0, len(rows), AT_ONCE):
-            part = rows[start : start + AT_ONCE]
+        for part in _parts(rows):
             x = head.network.begin(head.weights, scaled(data, part, head.scale))
-            _, logits = _behind(head, x, data, (part, 1))
+            _, logits = _behind(head, x, data, (part, 1), looking(part))
             p, q = _p(head.known, data, part + 1, 0), torch.softmax(logits, -1)
             found.append((p.double().cpu().numpy(), q.double().cpu().numpy()))
     return found
 
 
-def _kept(head: Head, data: Rows, rows: Ints, temperature: float) -> Floats:
+def _parts(rows: Ints) -> list[Ints]:
+    return [rows[start : start + AT_ONCE] for start in range(0, len(rows), AT_ONCE)]
+
+
+def _kept(head: Head, data: Rows, rows: Ints, temperature: float, recall: Recall | None) -> Floats:
     """[rows, chain]."""
     import torch
 
@@ -90,15 +93,15 @@ def _kept(head: Head, data: Rows, rows: Ints, temperature: float) -> Floats:
     with torch.no_grad():
         x = head.network.begin(head.weights, scaled(data, rows, head.scale))
         for position in range(1, chain_of(head) + 1):
-            x, logits = _behind(head, x, data, (rows, position))
+            x, logits = _behind(head, x, data, (rows, position), recall)
             columns.append(chances(head.known, logits, data, rows + position, temperature))
     return np.stack(columns, 1).astype(np.float64)
 
 
-def _behind(head: Head, x: Tensor, data: Rows, at: tuple[Ints, int]) -> tuple[Tensor, Tensor]:
+def _behind(head: Head, x: Tensor, data: Rows, at: tuple[Ints, int], recall: Recall | None) -> tuple[Tensor, Tensor]:
     """States and logits once the tokens so many places behind these rows stand there."""
     rows, position = at
-    after, out = head.behind(x, head.known.embedded[data.on(data.tokens[rows + position])], position)
+    after, out = head.behind(x, head.known.embedded[data.on(data.tokens[rows + position])], position, recall)
     return after, out @ head.known.readout.T
 
 

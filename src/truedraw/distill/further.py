@@ -1,4 +1,8 @@
-"""A head that is trained further: whose network it has, and where its training begins."""
+"""A head that is trained further: whose network it has, and where its training begins.
+
+A recurrent head may go on as an attentive one, with what it lacks as where a training begins: it says at first what it
+said.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from numpy.typing import NDArray
 
 from truedraw.distill.before import Before
 from truedraw.distill.checkpoint import Arrays
-from truedraw.distill.network import Network
+from truedraw.distill.network import Network, Sizes
 from truedraw.distill.plan import HeadPlan
 from truedraw.draft.head.file import HeadFile
 from truedraw.engine.constants.matrix import dense
@@ -49,14 +53,24 @@ def _check_known(plan: HeadPlan, file: HeadFile) -> None:
         raise BadParameter("--init-from", f"{file.path} has {more[0]}, which no training here has; train anew")
 
 
-def learnt_before(file: HeadFile, network: Network, scale: NDArray[np.float32]) -> tuple[Arrays, Ints]:
+def learnt_before(file: HeadFile, network: Network, scale: NDArray[np.float32], seed: int) -> tuple[Arrays, Ints]:
     """A head's weights for features multiplied by `scale` [streams], and the tokens that it knows.
 
     What a head learnt while it drafted (draft/head/refit/) is left out: it corrects the network as that was.
     """
-    matrices = {name: dense(file.matrix(name, file.arrays[name + CODES].shape)) for name in network.matrices}
-    vectors = {name: file.arrays[name] for name in network.vectors}
-    return network.unfolded({**matrices, **vectors}, scale), file.tokens
+    anew = _begun_anew(file, network, seed)
+    there = [name for name in network.matrices if name not in anew]
+    matrices = {name: dense(file.matrix(name, file.arrays[name + CODES].shape)) for name in there}
+    vectors = {name: file.arrays[name] for name in network.vectors if name not in anew}
+    return network.unfolded({**anew, **matrices, **vectors}, scale), file.tokens
+
+
+def _begun_anew(file: HeadFile, network: Network, seed: int) -> Arrays:
+    """What a head of another kind lacks of this network."""
+    if file.card.kind == network.kind:
+        return {}
+    drawn = network.beginning(Sizes(file.card.width, file.card.streams, 0), seed)
+    return {name: values.numpy() for name, values in drawn.items() if not {name, name + CODES} & file.arrays.keys()}
 
 
 def begun_from(head: Before | None) -> dict[str, Any]:

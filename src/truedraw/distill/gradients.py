@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from truedraw.distill.head import Head
+from truedraw.distill.head import Head, scaled
 from truedraw.distill.known import Known
+from truedraw.distill.looking_back import in_windows
 from truedraw.distill.losses import blended, loss_of
-from truedraw.distill.rows import Rows
 from truedraw.distill.windows import Windows, num_windows
-from truedraw.protocol import Floats, Ints
+from truedraw.protocol import Floats
 
 Tensor = Any  # torch.Tensor
 
@@ -36,26 +36,21 @@ class Seen(NamedTuple):
     acceptance: tuple[float, ...]
 
 
-def scaled(data: Rows, at: Ints, scale: Tensor) -> Tensor:
-    """Features of rows [n, streams * width] as the network takes them."""
-    return (data.states(at.reshape(-1)) * scale[None, :, None]).flatten(1)
-
-
 def gradient(head: Head, where: Windows, blend: Blend, look: bool = False) -> Seen | None:
     """Add the step's gradient to the weights' own; `look`: also tell what was seen."""
     import torch
 
     network, known, data, (count, length) = head.network, head.known, where.data, where.rows.shape
     behind = where.rows[:, :1] + np.arange(1, length + network.positions)[None]
-    laws = known.law(data, behind)
+    laws, recall = known.law(data, behind), in_windows(head, where)
     seen = []
     total: Tensor = 0
     with torch.autocast("cpu", known.fast, enabled=known.fast != torch.float32):
         x = network.begin(head.weights, scaled(data, where.rows, head.scale)).float().view(count, length, -1)
         for position in range(1, network.positions + 1):
-            some = min(num_windows(position, data.windows), count)
+            some = num_windows(position, count)
             tokens = data.tokens[where.behind(position, some)]
-            x, out = head.behind(x[:some], known.embedded[data.on(tokens)], position)
+            x, out = head.behind(x[:some], known.embedded[data.on(tokens)], position, recall)
             x = x.float()
             p = laws[:some, position - 1 : position - 1 + length]
             counts = data.on(where.counts(position, some)).float()

@@ -10,6 +10,7 @@ from truedraw.distill.evaluation import SCORE, Measured, measured
 from truedraw.distill.gradients import Blend, Seen, gradient
 from truedraw.distill.head import Head
 from truedraw.distill.kinds import network_of
+from truedraw.distill.looking_back import length_for
 from truedraw.distill.plan import HeadPlan
 from truedraw.distill.rounding import as_if_read, written_as_read
 from truedraw.distill.rows import Rows
@@ -40,7 +41,7 @@ class HeadLearner:
 
     def gradient(self, step: int, blend: Blend, look: bool) -> tuple[Seen | None, int]:
         """See learning.Learner."""
-        where = windows(self._data, self._plan.seed, step, self.positions)
+        where = windows(self._data, self._plan.seed, step, self.positions, length_for(self.head.network))
         head = as_if_read(self._written) if blend.share else self._written
         return gradient(head, where, blend, look), int(where.counts(1).sum())
 

@@ -7,7 +7,7 @@ all; `folded` puts that into the weights.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,36 @@ class Network(Protocol):
 
     def unfolded(self, arrays: Numbers, scale: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
         """The reverse."""
+        ...
+
+
+class Past(NamedTuple):
+    """What places look back at: keys and values [heads, n, rows, size], how far behind each place each row is [n or 1,
+    places, rows], and whether it is looked at [n, places, rows]."""
+
+    keys: Tensor
+    values: Tensor
+    distances: Tensor
+    seen: Tensor
+
+    def of_first(self, count: int) -> Past:
+        """That of the first so many of n."""
+        return Past(self.keys[:, :count], self.values[:, :count], self.distances, self.seen[:count])
+
+
+@runtime_checkable
+class Attends(Protocol):
+    """A network that looks back at the rows before. Optional."""
+
+    reach: int  # rows of a text that are looked at, the one that looks included
+
+    def remembered(self, weights: Weights, states: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values [heads, ..., rows, size] of neighbouring rows, whose states [..., rows, width] are those
+        behind the step of position 1. Values of the last one may be of no use: nothing behind it is known."""
+        ...
+
+    def recalled(self, weights: Weights, states: Tensor, past: Past) -> Tensor:
+        """States [n, places, width] behind a step, with what is found behind them."""
         ...
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from truedraw.draft.head.card import BOUNDED, KINDS, MEDUSA, RECURRENT
+from truedraw.draft.head.card import BOUNDED, KINDS, MEDUSA, RECURRENT, called
 from truedraw.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def shape_of(kind: str, hidden: int | None, heads: int | None) -> tuple[int | No
     if kind == MEDUSA and hidden is not None:
         raise BadParameter("--hidden", f"the blocks of a {MEDUSA} head are as wide as the model; leave it out")
     if kind not in BOUNDED and heads is not None:
-        what = f"an {kind} draft" if kind == EAGLE3 else f"a {kind} head"
+        what = f"an {kind} draft" if kind == EAGLE3 else called(kind)
         raise BadParameter("--heads", f"{what} drafts any number of tokens; leave it out")
     if heads is not None and not 1 <= heads <= MOST_HEADS:
         raise BadParameter("--heads", f"got {heads}; give 1 to {MOST_HEADS}: drafts go no deeper")

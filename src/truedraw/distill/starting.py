@@ -30,7 +30,7 @@ def first_arrays(data: Rows, tables: Tables, plan: HeadPlan) -> Arrays:
         weights: Arrays = {name: values.numpy() for name, values in drawn.items()}
         tokens = data.commonest(plan.vocabulary, vocab_size)
     else:
-        weights, tokens = learnt_before(plan.before.file, network, scale)
+        weights, tokens = learnt_before(plan.before.file, network, scale, plan.seed)
     return {**{WEIGHT + name: values for name, values in weights.items()}, "tokens": tokens, "scale": scale}
 
 

@@ -33,17 +33,17 @@ class Windows:
         return np.asarray((self.data.texts[here] == self.data.texts[there]) & ~self.data.held[here])
 
 
-def windows(data: Rows, seed: int, step: int, positions: int = POSITIONS) -> Windows:
-    """Those of a step, for drafts of so many positions.
+def windows(data: Rows, seed: int, step: int, positions: int = POSITIONS, length: int = LENGTH) -> Windows:
+    """Those of a step, for drafts of so many positions; of longer ones there are fewer, and as many rows.
 
     As nothing else is needed to draw them, a run that goes on has the ones it would have had.
     """
-    length = min(LENGTH, data.count - positions)
+    count, length = max(data.windows * LENGTH // length, 1), min(length, data.count - positions)
     chance = np.random.default_rng((seed, STREAM, step))
-    starts = chance.integers(0, data.count - positions - length + 1, data.windows)
+    starts = chance.integers(0, data.count - positions - length + 1, count)
     return Windows(starts[:, None] + np.arange(length)[None], data)
 
 
 def num_windows(position: int, windows: int = WINDOWS) -> int:
     """Of a step of so many that learn this position: later ones matter less, and cost as much."""
-    return windows if position < FEWER_FROM else windows // 2
+    return windows if position < FEWER_FROM else -(-windows // 2)

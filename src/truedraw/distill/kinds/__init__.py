@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from truedraw.distill.kinds.attentive import Attentive
 from truedraw.distill.kinds.hydra import Hydra
 from truedraw.distill.kinds.medusa import Medusa
 from truedraw.distill.kinds.parallel import Parallel
 from truedraw.distill.kinds.recurrent import Recurrent
 from truedraw.distill.network import Network
 from truedraw.distill.plan import HeadPlan
-from truedraw.draft.head.card import HYDRA, MEDUSA, PARALLEL
+from truedraw.draft.head.card import ATTENTIVE, HYDRA, MEDUSA, PARALLEL
 
 
 def network_of(plan: HeadPlan) -> Network:
@@ -19,4 +20,4 @@ def network_of(plan: HeadPlan) -> Network:
     if plan.kind in bounded:
         assert plan.heads is not None
         return bounded[plan.kind](plan.heads)
-    return Recurrent()
+    return Attentive() if plan.kind == ATTENTIVE else Recurrent()

@@ -30,7 +30,8 @@ class Recurrent(Network):
     """One step for all positions."""
 
     kind, levels, positions, reads_streams = RECURRENT, None, POSITIONS, True
-    matrices, vectors = (INPUT, "token", "up", "down", "output"), (GAIN,)
+    matrices: tuple[str, ...] = (INPUT, "token", "up", "down", "output")
+    vectors: tuple[str, ...] = (GAIN,)
 
     def beginning(self, sizes: Sizes, seed: int) -> Weights:
         """See Network."""

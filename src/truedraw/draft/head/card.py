@@ -18,6 +18,8 @@ ATTENTION = 8, 64
 """Heads of an attentive head's attention, and numbers of each."""
 BOUNDED = (MEDUSA, HYDRA, PARALLEL)
 """Kinds that have a head for each level, and so a last level."""
+GROWS_FROM = {ATTENTIVE: RECURRENT}
+"""Kinds that have all that another one has, so that a head of that one can be trained further as one of these."""
 UNKNOWN = ""
 """The tokenizer of a checkpoint that does not say which it is for."""
 MOST_HEADS = 16  # a file that says more is not meant: no more than a few levels are ever worth a draft
@@ -90,7 +92,7 @@ class Card:
         if self.kind in BOUNDED and not (type(self.heads) is int and 0 < self.heads <= MOST_HEADS):
             raise BadFile(f"{path} says {self.heads!r:.80} of its heads; a {self.kind} head has 1 to {MOST_HEADS}")
         if self.kind not in BOUNDED and self.heads is not None:
-            raise BadFile(f"{path} says {self.heads!r:.80} of its heads; a {self.kind} head has none a level")
+            raise BadFile(f"{path} says {self.heads!r:.80} of its heads; {called(self.kind)} has none a level")
         if self.kind == MEDUSA and self.layers:
             raise BadFile(f"{path} says that it reads the layers {self.layers!r:.80}; a {MEDUSA} head reads none")
         sizes: Sequence[Any] = (self.vocab_size, self.width, self.tokens)
@@ -102,6 +104,11 @@ class Card:
             raise BadFile(f"{path} says that it reads the layers {self.layers!r:.80}; these cannot be")
         if not self.siblings or not all(_is_chance(each) for each in self.siblings):
             raise BadFile(f"{path} says {self.siblings!r:.80} of its candidates; give each a chance from 0 to 1")
+
+
+def called(kind: str) -> str:
+    """A head of this kind."""
+    return f"{'an' if kind == ATTENTIVE else 'a'} {kind} head"
 
 
 def _rise(layers: Sequence[int]) -> bool:
