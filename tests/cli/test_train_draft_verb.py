@@ -79,15 +79,16 @@ def test_a_head_is_trained_and_drafts(cli, tmp_path, flags):
 @parity
 @pytest.mark.parametrize(("kind", "own"), [
     ("medusa", ("--heads", 3)), ("parallel", ("--heads", 2, "--hidden", 16)), ("hydra", ("--hidden", 16)),
+    ("attentive", ("--hidden", 16)),
 ])  # fmt: skip
 def test_every_kind_is_trained_and_drafts(cli, tmp_path, flags, kind, own):
     small = ("--tokens", 2500, "--steps", 40, "--vocabulary", 200, "--answer-tokens", 40, "--json")
     found = cli("train", "draft", *flags, *small, "--kind", kind, *own)
     assert is_quiet(found)
     told, card = json.loads(found.out), read_card(tmp_path / "own.safetensors")
-    heads = {"medusa": 3, "parallel": 2, "hydra": 4}[kind]
+    heads = {"medusa": 3, "parallel": 2, "hydra": 4}.get(kind)
     assert (card.kind, card.heads, card.layers) == (kind, heads, () if kind == "medusa" else (1,))
-    assert [len(row["acceptance"]) for row in told["held_out"].values()] == [heads] * 3
+    assert [len(row["acceptance"]) for row in told["held_out"].values()] == [heads or 4] * 3
     with load(flags[1], cache=tmp_path / "cache", draft=tmp_path / "own.safetensors") as model:
         prompt = model.chat_prompt([{"role": "user", "content": "hello"}])
         for drafts, law in ((1, AS_TRAINED), (9, {})):
@@ -169,6 +170,26 @@ def test_a_head_is_trained_further(cli, tmp_path, flags):
     assert ", begun from own.safetensors (" in shown
     assert cli("train", "draft", *flags, *SMALL, "--loss", "js").code == 0  # another head of the same name
     assert "init_from was" in error(cli("train", "draft", *given, "--steps", 30))
+
+
+@parity
+def test_a_recurrent_head_goes_on_as_an_attentive_one(cli, tmp_path, flags):
+    assert cli("train", "draft", *flags, *SMALL, "--learning-rate", 0.02).code == 0
+    first, grown = tmp_path / "own.safetensors", tmp_path / "grown.safetensors"
+    given = (*flags[:4], "--threads", 1, "--tokens", 2500, "--answer-tokens", 40, "--steps", 4, "--json")
+    asked = ("-o", grown, "--work", tmp_path / "grown.work")
+    found = cli("train", "draft", *given, *asked, "--init-from", first, "--kind", "attentive", "--seed", 5)
+    assert found.code == 0
+    told, card = json.loads(found.out), read_card(grown)
+    assert (card.kind, card.tokens, card.training["init_from"]["file"]) == ("attentive", 200, "own.safetensors")
+    once = read_card(first).training
+    assert abs(told["looks"][0]["acceptance"][0] - once["held_out"]["1"]["acceptance"][0]) < 0.1
+    assert told["looks"][0]["acceptance"][0] > 1.5 * once["looks"][0]["acceptance"][0]
+    more = ("-o", tmp_path / "more.safetensors", "--init-from", grown)
+    for kind in ("recurrent", "attentive", "hydra"):
+        assert f"--kind: got {kind} with --init-from" in error(cli("train", "draft", *given, *more, "--kind", kind))
+    assert cli("train", "draft", *given, *more).code == 0
+    assert read_card(tmp_path / "more.safetensors").kind == "attentive"
 
 
 @parity
@@ -302,14 +323,17 @@ def test_torch_is_asked_for(cli, flags, monkeypatch):
         (("--loss", "mse"), "'mse'"),
         (("--kind", "eagle"), "'eagle'"),
         (("--heads", 3), "--heads: a recurrent head drafts any number of tokens; leave it out"),
+        (("--kind", "attentive", "--heads", 3), "--heads: an attentive head drafts any number of tokens"),
         (("--kind", "hydra", "--heads", 7), "--heads: got 7; give 1 to 6: drafts go no deeper"),
         (("--kind", "medusa", "--hidden", 16), "--hidden: the blocks of a medusa head are as wide as the model"),
         (("--init-from", "none.safetensors"), "none.safetensors cannot be read as a draft head"),
         (("--init-from", "shipped", "--kind", "recurrent"), "--kind: got recurrent with --init-from shipped, whose"),
+        (("--init-from", "shipped", "--kind", "hydra"), "--kind: got hydra with --init-from shipped, whose network"),
         (("--init-from", "shipped", "--layers", "1"), "--layers: got 1 with --init-from shipped"),
         (("--init-from", "shipped", "--hidden", 16), "--hidden: got 16 with --init-from shipped"),
         (("--init-from", "shipped", "--vocabulary", 8192), "--vocabulary: got 8192 with --init-from shipped"),
         (("--init-from", "shipped", "--heads", 2), "--heads: got 2 with --init-from shipped"),
+        (("--init-from", "shipped", "--kind", "attentive", "--heads", 2), "--heads: got 2 with --init-from shipped"),
         (("--init-from", "shipped", "--width", 2), "--width: a recurrent head has the model's sizes"),
         (("--draft", "x.safetensors"), "--draft: x.safetensors would not be trained further; leave it out, and give"),
         (("--amateur", "x.gguf"), "--amateur: a head learns one model; leave it out"),
@@ -335,7 +359,7 @@ def unopened(monkeypatch):
     monkeypatch.setattr("truedraw.cli.options.opened", opened)
 
 
-@pytest.mark.parametrize("kind", ["recurrent", "medusa", "hydra", "parallel", "transformer", "eagle3"])
+@pytest.mark.parametrize("kind", ["recurrent", "attentive", "medusa", "hydra", "parallel", "transformer", "eagle3"])
 def test_what_cannot_be_written_at_last_is_told_at_first(cli, tmp_path, flags, has_torch, unopened, kind):
     given = (*flags[:4], "--kind", kind)
     folder = tmp_path / "thesis"

@@ -81,13 +81,14 @@ def test_what_is_measured_at_last_is_the_held_out_text(fill, tmp_path):
     assert head.known.readout.device.type == "cpu"
 
 
-def test_a_head_is_trained_and_drafts(model, path, tmp_path):
+@pytest.mark.parametrize("kind", ["recurrent", "attentive"])
+def test_a_head_is_trained_and_drafts(model, path, tmp_path, kind):
     from truedraw.distill.pipeline import train_draft
 
-    plan = plan_in(tmp_path)
+    plan = replace(plan_in(tmp_path), head=replace(HEAD, kind=kind))
     found = train_draft(model, plan, silent)
     card = read_card(plan.output)
-    assert (card.layers, card.training["steps"]) == ((1,), 30)
+    assert (card.kind, card.layers, card.training["steps"]) == (kind, (1,), 30)
     assert card.training["tokens"] == found.training["tokens"] >= 1500
     first, *_, last = (each["tokens_a_round"] for each in card.training["looks"])
     assert last > first

@@ -22,6 +22,7 @@ known.py        the tokens that a head knows, and the target's law of them
 network.py      what a head's network in torch is
 kinds/          the kinds of networks, a file each
 head.py         a head while it learns: a network and what it works with
+looking_back.py what rows look back at, of a kind that does
 losses.py       what is minimised: values and gradients
 windows.py      the rows of one step
 gradients.py    the gradient of one step
