@@ -13,6 +13,7 @@ from distill.test_wide_training import on_device
 from truedraw.distill import evaluation, learner, looking_back
 from truedraw.distill import training as loop
 from truedraw.distill.plan import HeadPlan, Limits
+from truedraw.distill.rows import Rows
 from truedraw.distill.store import ROW
 from truedraw.distill.tables import Tables
 from truedraw.distill.texts import Text
@@ -279,7 +280,8 @@ def test_its_windows_are_as_long_as_it_looks_and_half_as_many(fill, tmp_path, mo
     assert [each.rows.shape for each in seen] == [(8, 256), (16, 128)]
 
 
-def test_rows_on_a_device_train_the_same_attentive_head(fill, tmp_path):
+def test_rows_on_a_device_train_the_same_attentive_head(fill, tmp_path, monkeypatch):
+    monkeypatch.setattr(Rows, "windows", 2)
     data = opened(fill(30, 12))
     for name in ("disk", "device"):
         (tmp_path / name).mkdir()

@@ -34,7 +34,7 @@ PLANS = {
 def plan(request, monkeypatch):
     """Of each kind; where rows look at all others before them a step has fewer, as it takes long."""
     if request.param == "attentive":
-        monkeypatch.setattr(Rows, "windows", 4)
+        monkeypatch.setattr(Rows, "windows", 2)
     return PLANS[request.param]
 
 
