@@ -48,5 +48,6 @@ class KnownRows:
 
     def told(self) -> None:
         """The head has read them: the last one alone is read again, where it is asked again."""
-        if self._memory is not None and self.features is not None:
-            self.features, self.tokens, self._is_told = self.features[-1:], self.tokens[-1:], True
+        self._is_told = True
+        if len(self.tokens) > 1 and self.features is not None:
+            self.features, self.tokens = self.features[-1:], self.tokens[-1:]

@@ -56,7 +56,8 @@ class Memory:
             self._move()
         rows, start = self._memories.arrays[2][self.slot], self._held
         self._held, self._end = start + count, first + count
-        rows[start : self._held] = np.arange(first, self._end)
+        for row in range(count):
+            rows[start + row] = first + row
         return self._held - 1, start > 0 and bool(rows[start - 1] == first - 1)
 
     def _move(self) -> None:

@@ -38,8 +38,8 @@ def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
 
     given: rows, matrices, gains, epsilon, told, memory, counters and ways as in recurrent_step.compute, with Blocks of
     (Q, K, V), or of Q where nothing is to be remembered, and A behind the others; looking [looking, columns], none:
-    all rows look, as their states say; remembered: keys and values [slots, heads, places, size] in bfloat16's bits, and the
-    rows of their texts there [slots, places]; slopes and sinks [2, heads]. memory: also x [n, width] and the products with (Q, K, V).
+    all rows look, as their states say; remembered: attentive_memory.Arrays; slopes and sinks [2, heads]. memory: also x
+    [n, width] and what rows ask [n, 3 * WIDTH].
     """
     if not takes_part:
         share(board, this_call(board, given))
