@@ -13,6 +13,7 @@ from truedraw.distill import before
 from truedraw.distill.further import begun_from, check_init
 from truedraw.distill.plan import HeadPlan
 from truedraw.draft.head import opening
+from truedraw.draft.head.card import ATTENTIVE
 from truedraw.draft.head.file import HeadFile
 from truedraw.errors import BadFile
 
@@ -57,7 +58,7 @@ def test_it_is_opened_once(head, monkeypatch) -> None:
     monkeypatch.setattr(before, "HeadFile", Counted)
     monkeypatch.setattr(opening, "HeadFile", Counted)
     with load("smollm2-135m", draft=head) as model:
-        plan = HeadPlan(init_from=head)
+        plan = HeadPlan(kind=ATTENTIVE, init_from=head)
         head.unlink()
         check_init(plan, model)
     assert read == [head]
