@@ -12,7 +12,7 @@ from truedraw.distill.report import to_html
 from truedraw.errors import BadFile, BadParameter
 from truedraw.page.document import document
 
-KINDS = ("recurrent", "medusa", "hydra", "parallel", "transformer", "eagle3")
+KINDS = ("recurrent", "attentive", "medusa", "hydra", "parallel", "transformer", "eagle3")
 
 
 @pytest.fixture(params=KINDS)

@@ -82,6 +82,10 @@ class HeadNgramState:
         self.head.commit(tokens, scores)
         self._place = self._parts.texts.written(self._place, tokens)
 
+    def close(self) -> None:
+        """The text has ended."""
+        self.head.close()
+
     def _learn(self, heard: Heard, logits: Logits) -> None:
         """The target says logits [vocab] where `heard` was."""
         rows = [self._parts.blender.row(heard.said, heard.counted, weight) for weight in GRID]

@@ -17,16 +17,20 @@ from truedraw.draft.head.compiled import TargetRows
 from truedraw.draft.head.drafter import HeadDrafter
 from truedraw.draft.head.file import HeadFile, write_head
 from truedraw.draft.head.kinds.attentive import AttentiveCell
-from truedraw.draft.head.kinds.attentive_memory import FEWEST, PLACES
+from truedraw.draft.head.kinds.attentive_memory import FEWEST, MOST_AT_ONCE, PLACES
 from truedraw.draft.head.kinds.attentive_step import REACH
 from truedraw.draft.head.known_rows import MOST, KnownRows
 from truedraw.draft.head.refit.cell import CorrectedCell
 from truedraw.draft.siblings import Settled
+from truedraw.draft.site import close
 from truedraw.draft.trees import Trees
 from truedraw.engine.constants.matrix import Matrix
 from truedraw.errors import BadFile
 from truedraw.protocol import Proposal, Scores
+from truedraw.sampling.law import SamplingLaw
+from truedraw.sampling.params import sampling_params
 from truedraw.sampling.randomness import PhiloxRandomness
+from truedraw.sampling.step import Opening
 from truedraw.testing import drafter_checks
 
 HEADS, SIZE = 8, 64
@@ -176,6 +180,54 @@ def test_a_memory_is_anothers_when_its_text_is_gone(file) -> None:
     again = [cell.memory() for _ in range(2 * FEWEST)]
     assert {each.slot for each in again} <= slots
     check(cell, plain, text, again[0], [3, 12])
+
+
+def test_what_is_remembered_stays_where_room_is_made_for_more(file) -> None:
+    cell = AttentiveCell(file, TargetRows(Matrix(TABLE), Matrix(TABLE)), threads=1)
+    text, plain, memory = written(12, 11), PlainAttentive(file), cell.memory()
+    plain.hear(*text)
+    told(cell, memory, text, 0, 9)
+    others = [cell.memory() for _ in range(3 * FEWEST)]
+    for each in others:
+        told(cell, each, written(12, 9), 0, 12)
+    check(cell, plain, text, memory, [10, 12], start=9)
+
+
+def test_a_slot_is_taken_late_and_given_back_at_once(file) -> None:
+    cell = AttentiveCell(file, TargetRows(Matrix(TABLE), Matrix(TABLE)), threads=1)
+    many = [cell.memory() for _ in range(5 * FEWEST)]
+    assert len(cell._memories.arrays[0]) == FEWEST
+    for each in many:
+        told(cell, each, written(2, 9), 0, 2)
+    assert len(cell._memories.arrays[0]) > 5 * FEWEST
+    for each in [*many, many[0]]:  # once more changes nothing
+        each.close()
+    text, plain, memory = written(5, 12), PlainAttentive(file), cell.memory()
+    plain.hear(*text)
+    check(cell, plain, text, memory, [2, 5])
+    assert len(cell._memories.arrays[0]) == FEWEST
+
+
+def test_no_row_is_lost_when_they_move_to_the_front(cell) -> None:
+    text, memory = written(PLACES + 40, 13), cell.memory()
+    for first in range(0, PLACES + 40, 8):
+        told(cell, memory, text, first, first + 8)
+        last = memory._held - 1
+        kept = cell._memories.arrays[2][memory.slot, max(0, last - REACH + 1) : last + 1].tolist()
+        assert kept == list(range(max(0, first + 8 - REACH), first + 8))
+    assert MOST <= MOST_AT_ONCE
+
+
+def test_a_text_that_has_ended_keeps_nothing(cell) -> None:
+    drafter = HeadDrafter.over(cell, Trees(Settled((0.5,)), 4), VOCAB)
+    free = len(cell._memories._free)
+    state = drafter.open([1, 2], SamplingLaw(sampling_params({}), Opening((0,), VOCAB)))
+    assert len(cell._memories._free) == free
+    state.commit([3], Scores(np.zeros((1, VOCAB)), written(1, 1)[0], Proposal.chain([])))
+    drafter.propose([state], [2], [PhiloxRandomness(1)])
+    assert len(cell._memories._free) == free - 1
+    close(state)
+    assert len(cell._memories._free) == free
 
 
 def test_streams_are_chosen_and_corrections_made_with_a_memory_too(cell) -> None:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.parity
 EAGLE = Shape("eagle3", vocab=CONFIG.vocab_size, target=CONFIG.hidden_size, width=CONFIG.hidden_size, inner=96,
               head_dim=16, layer_ids=(1, 2), known=200)  # fmt: skip
 EAGLES = {"eagle3": EAGLE, "eagle": replace(EAGLE, format="eagle", own_embedding=False, layer_ids=None, known=None)}
-HEADS = ("recurrent", "parallel", "hydra", "medusa")
+HEADS = ("recurrent", "attentive", "parallel", "hydra", "medusa")
 SETTINGS = {"n": 2, "max_tokens": 30, "ignore_eos": True}
 TEXT = list(range(3, 43))
 TREE = Proposal(np.array([5, 6, 7]), np.array([-1, -1, 0]), (None,) * 3)

@@ -43,6 +43,10 @@ class Memory(Protocol):
         """Rows of the text come, of which the last one may have come before."""
         ...
 
+    def close(self) -> None:
+        """The text is gone."""
+        ...
+
 
 class Past(NamedTuple):
     """Rows of one text, the last of which is drafted behind."""

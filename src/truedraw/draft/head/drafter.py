@@ -1,8 +1,9 @@
 """A head trained on the target's hidden states as drafter (method "head"; kinds/ has the networks and their sources).
 
 The target's pass leaves its hidden states with every row it scores. When a round ends, the row that the last token was
-drawn from is known: its states and that token are all that the head needs to say what follows. All texts draft
-together, one call of the network a level of the tree, or one for all levels where a kind can do that.
+drawn from is known: its states and that token are all that most heads need to say what follows; one that looks back is
+told of all rows that have come. All texts draft together, one call of the network a level of the tree, or one for all
+levels where a kind can do that.
 
 q is the target's law applied to the head's logits, or a law of its own (knobs.py), on the tokens that the head knows;
 all others have probability 0. A token's law is the very one it was drawn from, siblings without replacement. How tokens
@@ -41,7 +42,7 @@ DEEPEST = 6  # levels
 
 
 class HeadState:
-    """protocol.DraftState: what the target knew when it drew the last token, that token, and the law behind it."""
+    """protocol.DraftState: what the target knew when it drew the last tokens, these tokens, and the law behind them."""
 
     dozes = True  # see protocol.Dozes
 
@@ -60,6 +61,10 @@ class HeadState:
         """What is drafted here is read of logits [known]."""
         if self.law.is_due():
             self._said = reading, np.array(logits)
+
+    def close(self) -> None:
+        """The text has ended."""
+        self.rows.close()
 
     def commit(self, tokens: Sequence[int], scores: Scores | None = None) -> None:
         """The text goes on; without the target's hidden states nothing can be drafted until the next round."""

@@ -38,6 +38,11 @@ class KnownRows:
             self.tokens = [*self.tokens, *tokens][-MOST:]
         self._is_told = False
 
+    def close(self) -> None:
+        """The text is gone."""
+        if self._memory is not None:
+            self._memory.close()
+
     def tell(self) -> list[Past]:
         """As a cell that remembers is told of them; of one that does not, nothing."""
         if self._memory is None:

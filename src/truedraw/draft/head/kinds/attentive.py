@@ -9,8 +9,8 @@ head of eight, i the last row and x_l the state at level l:
     x_l becomes x_l + A (sum_j a_h(j) v_jh, or of v_{j+1,h} in the second half of the heads) for all h
 
 The second half knows what came behind a row like this one. A round's new rows come in its first call, with the one that
-is drafted behind, and each is read once. The last 255 rows are kept; what was written while nobody asked is missing,
-and so is the prompt, which no head has learnt from.
+is drafted behind, and each is read once. The last 255 rows are looked at; what was written while nobody asked is
+missing, and so is the prompt, which no head has learnt from.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from truedraw.engine.native.together import ways
 from truedraw.protocol import Ints, Logits
 
 NOBODY = 0  # whose memory is empty
-MOST_ROOMS = 16  # that are kept
+KEPT_ROWS = 6  # of a room
 ALL = np.empty((0, FOLLOWS + 1), np.int64)
 ASKING, FOUND = "asking", "found"  # (Q, K, V) [3 * WIDTH, width], A [width, WIDTH]
 
@@ -94,16 +94,18 @@ class AttentiveCell:
         return told
 
     def _room(self, n: int, asked: int) -> tuple[Any, ...]:
-        """Of n rows, so many of which look back, as `compute` has it; kept for the next call of as many."""
-        if (n, asked) not in self._rooms:
-            if len(self._rooms) == MOST_ROOMS:
-                self._rooms.clear()
-            width = self._width
-            shapes = (n, width), (n, width), (n, 2 * width), (n, 3 * WIDTH), (asked, width)
-            counts = n, n, n, n, asked, asked, n, asked
-            rounded = [room(count, blocks) for count, blocks in zip(counts, self._blocks, strict=True)]
-            self._rooms[n, asked] = *(np.empty(shape, np.float32) for shape in shapes), *rounded
-        return self._rooms[n, asked]
+        """Of n rows, so many of which look back, as `compute` has it; of few it is kept for the next call."""
+        found = self._rooms.get((n, asked)) or self._made_room(n, asked)
+        if n <= KEPT_ROWS:
+            self._rooms[n, asked] = found
+        return found
+
+    def _made_room(self, n: int, asked: int) -> tuple[Any, ...]:
+        width = self._width
+        shapes = (n, width), (n, width), (n, 2 * width), (n, 3 * WIDTH), (asked, width)
+        counts = n, n, n, n, asked, asked, n, asked
+        rounded = (room(count, blocks) for count, blocks in zip(counts, self._blocks, strict=True))
+        return *(np.empty(shape, np.float32) for shape in shapes), *rounded
 
 
 def _behind(pasts: tuple[Past, ...]) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from truedraw.draft.head.kinds.attentive_step import HEADS, REACH, SIZE
 Arrays = tuple[NDArray[np.uint16], NDArray[np.uint16], NDArray[np.int64]]
 """Keys and values [slots, heads, places, size] in bfloat16's bits, and which rows of their texts those places have."""
 PLACES = REACH + 128  # of a text: when they are full, those that are still looked at move to the front
+MOST_AT_ONCE = PLACES - REACH + 1  # rows that come
 FEWEST = 4  # texts that there is room for at first
 
 
@@ -19,42 +20,66 @@ class Memories:
     """Of all texts of a head, a slot each; the first one is nobody's, and stays empty."""
 
     def __init__(self) -> None:
-        self.arrays = _room(FEWEST)
-        self._free = list(range(FEWEST - 1, 0, -1))
+        self._begin()
 
     def take(self) -> int:
-        """A slot."""
+        """A slot; where nobody has one, room for many texts of earlier goes first."""
+        if len(self._free) == len(self.arrays[0]) - 1 > FEWEST:
+            self._begin()
         if not self._free:
-            held = len(self.arrays[0])
-            more = _room(2 * held)
-            for k in range(len(more)):
-                more[k][:held] = self.arrays[k]
-            self.arrays, self._free = more, list(range(2 * held - 1, held - 1, -1))
+            self._grow()
         return self._free.pop()
 
     def give_back(self, slot: int) -> None:
-        """Whose text is gone."""
+        """Whose text is gone; may come at any time, as from a finalizer."""
         self._free.append(slot)
+
+    def _begin(self) -> None:
+        self.arrays = _room(FEWEST)
+        self._free = list(range(FEWEST - 1, 0, -1))
+
+    def _grow(self) -> None:
+        held = len(self.arrays[0])
+        more = _room(2 * held)
+        for k in range(len(more)):
+            more[k][:held] = self.arrays[k]
+        self.arrays = more
+        self._free.extend(range(2 * held - 1, held - 1, -1))
 
 
 class Memory:
-    """Of one text, whose rows come in their order; some may be missing."""
+    """Of one text, whose rows come in their order; some may be missing. It takes a slot when the first ones come."""
 
     def __init__(self, memories: Memories) -> None:
-        self.slot, self._memories = memories.take(), memories
+        self._memories, self._slot = memories, 0
         self._held, self._end = 0, 0  # rows; behind the last one in the text
-        weakref.finalize(self, memories.give_back, self.slot)
+        self._give_back: weakref.finalize[[int], Memory] | None = None
+
+    @property
+    def slot(self) -> int:
+        """Its own."""
+        if self._give_back is None:
+            self._slot = self._memories.take()
+            self._give_back = weakref.finalize(self, self._memories.give_back, self._slot)
+        return self._slot
+
+    def close(self) -> None:
+        """Nothing is remembered any more."""
+        if self._give_back is not None:
+            self._give_back()
+            self._give_back, self._held = None, 0
 
     def place(self, first: int, count: int) -> tuple[int, bool]:
-        """Room for rows of the text, the first of which may be the last one again: the place of the last, and
-        whether the row before the first has the place before."""
+        """Room for rows of the text, MOST_AT_ONCE at most, the first of which may be the last one again: the place of
+        the last, and whether the row before the first has the place before."""
         if first > self._end:
             self._held = max(self._held - 1, 0)  # half of the heads want to know what came behind a row
         elif first < self._end:
             self._held = max(self._held - (self._end - first), 0)
         if self._held + count > PLACES:
             self._move()
-        rows, start = self._memories.arrays[2][self.slot], self._held
+        slot, start = self.slot, self._held  # with which there may be other arrays
+        rows = self._memories.arrays[2][slot]
         self._held, self._end = start + count, first + count
         for row in range(count):
             rows[start + row] = first + row
