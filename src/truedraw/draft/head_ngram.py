@@ -53,9 +53,8 @@ class Heard(NamedTuple):
 class HeadNgramState:
     """protocol.DraftState: the head's, and where the text stands in the counts."""
 
-    dozes = True  # see protocol.Dozes
-
     def __init__(self, head: HeadState, place: Place, parts: Parts) -> None:
+        self.dozes = head.dozes  # see protocol.Dozes
         self.head, self._place, self._parts = head, place, parts
         self._reached = [place]  # behind the nodes of the level that is drawn at
         self._heard: Heard | None = None

@@ -44,9 +44,8 @@ DEEPEST = 6  # levels
 class HeadState:
     """protocol.DraftState: what the target knew when it drew the last tokens, these tokens, and the law behind them."""
 
-    dozes = True  # see protocol.Dozes
-
     def __init__(self, length: int, law: OwnLaw, rows: KnownRows, trees: TreesOfText) -> None:
+        self.dozes = not rows.are_remembered  # see protocol.Dozes
         self.length, self.law, self.rows = length, law, rows
         self.drafted: Proposal | None = None
         self.trees = trees

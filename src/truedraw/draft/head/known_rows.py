@@ -11,7 +11,7 @@ from truedraw.draft.head.cell import Memory, Past
 from truedraw.draft.head.reading import features_along
 from truedraw.protocol import Scores
 
-MOST = 32  # that wait to be remembered: with more a draft would take as long as a pass
+MOST = 8  # that wait to be remembered: with more the first draft behind a rest would be dear, and look so
 
 
 class KnownRows:
@@ -24,6 +24,11 @@ class KnownRows:
         self.features: NDArray[np.float32] | None = None
         self.tokens: list[int] = []
         self._memory, self._end, self._is_told = memory, 0, False
+
+    @property
+    def are_remembered(self) -> bool:
+        """Whether a row that is not heard of is missed later."""
+        return self._memory is not None
 
     def commit(self, tokens: Sequence[int], scores: Scores | None) -> None:
         """The text goes on; without the target's hidden states nothing can be drafted until the next round."""
