@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 ALL = 5000  # tests; a run of one file has all of its cases
-MANY, PART = 3, 8  # cases; of which `make test` runs one in so many
+MANY, PART = 3, 10  # cases; of which `make test` runs one in so many
 WHOLE = "bug", "caught", "broken", "seen"  # what must be found out is planted in every run
 APART = "slow", "parity", "interrupts"
 

@@ -9,8 +9,8 @@ head of eight, i the last row and x_l the state at level l:
     x_l becomes x_l + A (sum_j a_h(j) v_jh, or of v_{j+1,h} in the second half of the heads) for all h
 
 The second half knows what came behind a row like this one. A round's new rows come in its first call, with the one that
-is drafted behind, and each is read once. The last 255 rows are looked at; of those that come while nobody drafts all but
-a few are missing (known_rows.py), and so is the prompt, which no head has learnt from.
+is drafted behind, and each is read once. The last 255 rows are looked at; of those that come while nobody drafts all
+but a few are missing (known_rows.py), and so is the prompt, which no head has learnt from.
 """
 
 from __future__ import annotations
