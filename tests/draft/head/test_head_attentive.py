@@ -14,7 +14,7 @@ from draft.head.seeing import KNOWN, PROMPT, SAYS, TableCell, case, features, la
 from known_laws import text_law
 from truedraw.draft.head.cell import Chosen, Past, memory_of
 from truedraw.draft.head.compiled import TargetRows
-from truedraw.draft.head.drafter import HeadDrafter
+from truedraw.draft.head.drafter import LISTENING, HeadDrafter
 from truedraw.draft.head.file import HeadFile, write_head
 from truedraw.draft.head.kinds.attentive import AttentiveCell
 from truedraw.draft.head.kinds.attentive_memory import FEWEST, MOST_AT_ONCE, PLACES
@@ -216,6 +216,18 @@ def test_no_row_is_lost_when_they_move_to_the_front(cell) -> None:
         kept = cell._memories.arrays[2][memory.slot, max(0, last - REACH + 1) : last + 1].tolist()
         assert kept == list(range(max(0, first + 8 - REACH), first + 8))
     assert MOST <= MOST_AT_ONCE
+
+
+def test_of_many_texts_a_few_miss_no_row(cell) -> None:
+    target = SamplingLaw(sampling_params({}), Opening((0,), VOCAB))
+    drafter = HeadDrafter.over(cell, Trees(Settled((0.5,)), 4), VOCAB)
+    states = [drafter.open([1, 2], target) for _ in range(LISTENING + 2)]
+    assert [state.dozes for state in states] == [False] * LISTENING + [True] * 2
+    del states
+    gc.collect()
+    assert not drafter.open([1, 2], target).dozes
+    plain = HeadDrafter.over(TableCell(), Trees(Settled((0.5,)), 4), 3)
+    assert plain.open([1, 2], SamplingLaw(sampling_params({}), Opening((0,), 3))).dozes
 
 
 def test_a_text_that_has_ended_keeps_nothing(cell) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -39,13 +40,15 @@ from truedraw.sampling.ranges import Wholes
 from truedraw.sampling.values import shown
 
 DEEPEST = 6  # levels
+LISTENING = 2  # texts that miss no row, of a head that looks back: in a batch it would take longer than it is worth
 
 
 class HeadState:
     """protocol.DraftState: what the target knew when it drew the last tokens, these tokens, and the law behind them."""
 
+    dozes = True  # see protocol.Dozes
+
     def __init__(self, length: int, law: OwnLaw, rows: KnownRows, trees: TreesOfText) -> None:
-        self.dozes = not rows.are_remembered  # see protocol.Dozes
         self.length, self.law, self.rows = length, law, rows
         self.drafted: Proposal | None = None
         self.trees = trees
@@ -127,6 +130,7 @@ class HeadDrafter:
     def _set(self, cell: Cell, trees: Trees, vocab_size: int, knobs: Knobs, coupled: bool) -> None:
         self._cell, self._trees, self._reading, self._knobs = cell, trees, Reading(cell.tokens, vocab_size), knobs
         self.method, self._learner = sample_method(knobs, coupled), learner_of(cell)
+        self._texts: WeakSet[HeadState] = WeakSet()
 
     @property
     def reading(self) -> Reading:
@@ -138,6 +142,8 @@ class HeadDrafter:
         own = OwnLaw.of(law, self._knobs, self._tempering)
         state = HeadState(len(tokens), own, KnownRows(memory_of(self._cell)), self._trees.of_text())
         state.seen = None if self._learner is None else Seen(self._learner, law)
+        state.dozes = not state.rows.are_remembered or len(self._texts) >= LISTENING
+        self._texts.add(state)
         return state
 
     def propose(
