@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from truedraw.distill.kinds.recurrent import Recurrent, block
 from truedraw.distill.network import Past, Sizes, Tensor, Weights, normed
-from truedraw.draft.head.card import ATTENTION, ATTENTIVE
+from truedraw.draft.head.card import ASKING, ATTENTION, ATTENTIVE, FOUND
 from truedraw.draft.head.kinds.attentive_step import JOINED, REACH, SIZE, WIDTH
 
-ASKING, FOUND, SLOPE, SINK = "asking", "found", "slope", "sink"
+SLOPE, SINK = "slope", "sink"
 SLOPES = (-6.0, -4.0, -3.0, -2.0) * 2
 """At the beginning, before softplus, of each head: some look far, some near, in both halves."""
 

@@ -16,6 +16,8 @@ ATTENTIVE = "attentive"
 KINDS = (RECURRENT, ATTENTIVE, MEDUSA, HYDRA, PARALLEL)
 ATTENTION = 8, 64
 """Heads of an attentive head's attention, and numbers of each."""
+ASKING, FOUND = "asking", "found"
+"""Its matrices, beside the recurrent head's: (Q, K, V) [3 * 512, width], and A [width, 512]."""
 BOUNDED = (MEDUSA, HYDRA, PARALLEL)
 """Kinds that have a head for each level, and so a last level."""
 GROWS_FROM = {ATTENTIVE: RECURRENT}

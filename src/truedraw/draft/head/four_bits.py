@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import compiled, inlined
-from truedraw.draft.head.card import ATTENTIVE, RECURRENT
+from truedraw.draft.head.card import ASKING, ATTENTIVE, FOUND, RECURRENT
 from truedraw.draft.head.compiled import rows_of
 from truedraw.engine.constants.matrix import INT4_BITS, LOW_HALF, Matrix, dense
 from truedraw.engine.constants.rounding import INT4_GROUP
@@ -18,7 +18,7 @@ from truedraw.engine.native.softly import FREE
 
 WRITTEN = "written"  # e(tokens), which is in no file
 STEP = ("up", "down", "token", WRITTEN)
-IN_FOUR_BITS = {RECURRENT: STEP, ATTENTIVE: (*STEP, "asking", "found")}
+IN_FOUR_BITS = {RECURRENT: STEP, ATTENTIVE: (*STEP, ASKING, FOUND)}
 """Matrices of each kind that are read so. Those that are left out are small and lose more."""
 TOP = np.float32(LOW_HALF)
 SPANS = 4, np.float32(0.08)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.draft.head.card import ATTENTIVE
+from truedraw.draft.head.card import ASKING, ATTENTIVE, FOUND
 from truedraw.draft.head.cell import Past, States
 from truedraw.draft.head.compiled import EPSILON, TargetRows, flat
 from truedraw.draft.head.file import Numbers
@@ -39,7 +39,6 @@ from truedraw.protocol import Ints, Logits
 NOBODY = 0  # whose memory is empty
 KEPT_ROWS = 6  # of a room
 ALL = np.empty((0, FOLLOWS + 1), np.int64)
-ASKING, FOUND = "asking", "found"  # (Q, K, V) [3 * WIDTH, width], A [width, WIDTH]
 
 
 class AttentiveCell:

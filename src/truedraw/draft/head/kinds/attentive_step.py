@@ -7,14 +7,14 @@ import numpy as np
 
 from truedraw.compiled import compiled, inlined
 from truedraw.draft.head.card import ATTENTION
-from truedraw.draft.head.kinds.recurrent_step import begin, face
+from truedraw.draft.head.kinds.recurrent_step import move
 from truedraw.engine.constants.matrix import BFLOAT_BITS
 from truedraw.engine.native.board import share, this_call
 from truedraw.engine.native.machine import single
 from truedraw.engine.native.products import round_row
 from truedraw.engine.native.softly import FREE, exp
 from truedraw.engine.native.stages import done, ended, next_piece
-from truedraw.engine.native.together import multiply, multiply_gated, norm_all, round_all
+from truedraw.engine.native.together import multiply, norm_all, round_all
 from truedraw.sampling.kernels.bits import borrowed
 
 STAGES = 14
@@ -50,14 +50,9 @@ def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
     after, logits = told
     x, e, beside, asked, said, r_into, r_up, r_down, r_token, r_output, r_written, r_asking, r_attended = memory
     ones, gain = gains
-    width = x.shape[1]
-    stage = begin(features, states[:, :width], embedded, ones, epsilon, x, e, (r_into, r_token), counters, 0)
-    if features.shape[1]:
-        stage = multiply(into, r_into, x, False, counters, stage, ways)
-    stage = face(x, e, ones, epsilon, beside, r_up, counters, stage)
-    stage = multiply_gated(up, r_up, r_down, counters, stage, ways)
-    stage = multiply(down, r_down, x, False, counters, stage, ways)
-    stage = multiply(token, r_token, x, False, counters, stage, ways)
+    width, rounded_rows = x.shape[1], (r_into, r_up, r_down, r_token)
+    given_rows = features, states[:, :width], embedded
+    stage = move(given_rows, (into, up, down, token), ones, epsilon, x, (e, beside), rounded_rows, counters, ways)
     stage = norm_all(x, ones, epsilon, r_asking, counters, stage)
     stage = multiply(asking, r_asking, asked, True, counters, stage, ways)
     stage = look_back((x, asked, states), looking, remembered, nearness, after, r_attended, counters, stage)

@@ -26,22 +26,37 @@ def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
         share(board, this_call(board, given))
         return
     rows, matrices, gains, epsilon, told, memory, counters, ways = borrowed(given)
-    features, states, embedded = rows
     into, up, down, token, output, written = matrices
     after, logits = told
     e, beside, said, r_into, r_up, r_down, r_token, r_output, r_written = memory
     ones, gain = gains
-    stage = begin(features, states, embedded, ones, epsilon, after, e, (r_into, r_token), counters, 0)
-    if features.shape[1]:
-        stage = multiply(into, r_into, after, False, counters, stage, ways)
-    stage = face(after, e, ones, epsilon, beside, r_up, counters, stage)
-    stage = multiply_gated(up, r_up, r_down, counters, stage, ways)
-    stage = multiply(down, r_down, after, False, counters, stage, ways)
-    stage = multiply(token, r_token, after, False, counters, stage, ways)
+    rounded_rows = r_into, r_up, r_down, r_token
+    stage = move(rows, (into, up, down, token), ones, epsilon, after, (e, beside), rounded_rows, counters, ways)
     stage = norm_all(after, gain, epsilon, r_output, counters, stage)
     stage = multiply(output, r_output, said, True, counters, stage, ways)
     stage = round_all(said, r_written, counters, stage)
     multiply(written, r_written, logits, True, counters, stage, ways)
+
+
+@inlined(fastmath=FREE, error_model="numpy")
+def move(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+    rows, matrices, ones, epsilon, x, memory, rounded_rows, counters, ways
+):
+    """The first stages: x [n, width] behind features, states [n, width] and e(t), as `compute` has them.
+
+    matrices: I, (G, U), D and T, and rounded_rows for each; memory: e normed, and one of twice that width.
+    """
+    features, states, embedded = rows
+    into, up, down, token = matrices
+    e, beside = memory
+    r_into, r_up, r_down, r_token = rounded_rows
+    stage = begin(features, states, embedded, ones, epsilon, x, e, (r_into, r_token), counters, 0)
+    if features.shape[1]:
+        stage = multiply(into, r_into, x, False, counters, stage, ways)
+    stage = face(x, e, ones, epsilon, beside, r_up, counters, stage)
+    stage = multiply_gated(up, r_up, r_down, counters, stage, ways)
+    stage = multiply(down, r_down, x, False, counters, stage, ways)
+    return multiply(token, r_token, x, False, counters, stage, ways)
 
 
 @inlined(fastmath=FREE, error_model="numpy")
