@@ -18,7 +18,7 @@ Column = NDArray[np.int32]
 MOST_ORDER = 5  # tokens of an n-gram: more gain nothing, and each costs about as much memory as the texts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class NgramCounts:
     """A trie of n-grams. What followed node i stands on the next level, at begins[i] to begins[i + 1]."""
 

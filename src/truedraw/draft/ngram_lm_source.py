@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import cache, lru_cache
+from threading import local
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from truedraw.draft.automaton import Cursor, SuffixAutomaton
 from truedraw.draft.growth import Place as Growing
 from truedraw.draft.ngram_lm_counts import Column, NgramCounts, count_ngrams
+from truedraw.draft.ngram_lm_file import MOST_OPEN
 from truedraw.protocol import ROOT, Floats, Ints, Law, Logits
 
 TOP = 512  # most frequent single tokens on file: what is rarer is left to the contexts that know it
@@ -47,15 +50,12 @@ class Place(NamedTuple):
 class NgramSource:
     """Counts on file (None: there are none) for contexts of up to order - 1 tokens, over `vocab_size` tokens.
 
-    Memory to work in is made once, so it serves one caller at a time.
+    Memory to work in is a thread's own, and all of its texts'.
     """
 
     def __init__(self, counts: NgramCounts | None, order: int, vocab_size: int) -> None:
-        known = counts or count_ngrams([], 1)
-        columns = known.tokens, known.counts, known.begins, *top(known)
         self.order, self.vocab_size = order, vocab_size
-        self._file = (*map(unwritable, columns), known.levels[0], known.order - 1)
-        self._board = np.zeros(vocab_size), np.empty(vocab_size, np.int64)
+        self._file = columns_of(counts or nothing())
 
     def place(self, tokens: Sequence[int], view: tuple[SuffixAutomaton, Cursor]) -> Place:
         """The end of a text that is written through a cursor."""
@@ -89,15 +89,41 @@ class NgramSource:
         from truedraw.draft.ngram_lm_blend import blend, taken_from
 
         heard = place.automaton.place(place.cursor)
-        size = blend(self._file, heard, np.array(place.last, np.int64), DISCOUNTS, self._board)
+        board = board_for(self.vocab_size)
+        size = blend(self._file, heard, np.array(place.last, np.int64), DISCOUNTS, board)
         if not size:
             return None
         found = Counted(np.empty(size, np.int64), np.empty(size))
-        taken_from(self._board, *found)
+        taken_from(board, *found)
         return found
 
     def _last(self, tokens: tuple[int, ...]) -> tuple[int, ...]:
         return tokens[max(0, len(tokens) - self.order + 1) :]
+
+
+@cache
+def nothing() -> NgramCounts:
+    """Counts of no text."""
+    return count_ngrams([], 1)
+
+
+@lru_cache(maxsize=MOST_OPEN)
+def columns_of(counts: NgramCounts) -> tuple[Any, ...]:
+    """As `blend` takes them."""
+    columns = counts.tokens, counts.counts, counts.begins, *top(counts)
+    return (*map(unwritable, columns), counts.levels[0], counts.order - 1)
+
+
+_boards = local()
+
+
+def board_for(vocab_size: int) -> tuple[Floats, Ints]:
+    """This thread's, whose weights are all 0 between two calls; see `blend`."""
+    name = str(vocab_size)
+    if not hasattr(_boards, name):
+        setattr(_boards, name, (np.zeros(vocab_size), np.empty(vocab_size, np.int64)))
+    found: tuple[Floats, Ints] = getattr(_boards, name)
+    return found
 
 
 def top(counts: NgramCounts) -> tuple[Column, Column]:

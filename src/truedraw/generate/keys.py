@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import lru_cache
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
@@ -105,9 +106,8 @@ def usable_methods() -> Iterator[str]:
 
 def needs_run(method: str) -> bool:
     """Whether its drafter cannot be made without what only a run can give."""
-    named = signature(find("drafters", method)).parameters.values()
     run_alone = set(given_by_run(method)) - set(IN_THE_CONFIG)
-    return any(each.name in run_alone and each.default is Parameter.empty for each in named)
+    return any(each.name in run_alone and each.default is Parameter.empty for each in _parameters(method))
 
 
 def given_by_run(method: str) -> tuple[str, ...]:
@@ -118,7 +118,18 @@ def given_by_run(method: str) -> tuple[str, ...]:
 def arguments(method: str) -> tuple[str, ...]:
     """What the constructor of a drafter takes by name."""
     by_name = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
-    return tuple(each.name for each in signature(find("drafters", method)).parameters.values() if each.kind in by_name)
+    return tuple(each.name for each in _parameters(method) if each.kind in by_name)
+
+
+def _parameters(method: str) -> tuple[Parameter, ...]:
+    """Of the constructor: of ours they are looked up once, and each text asks for them."""
+    kind = find("drafters", method)
+    return _of_class(kind) if method in BUILT_IN["drafters"] else tuple(signature(kind).parameters.values())
+
+
+@lru_cache
+def _of_class(kind: type) -> tuple[Parameter, ...]:
+    return tuple(signature(kind).parameters.values())
 
 
 def refuse_unused(method: str, given: Mapping[str, Any]) -> None:
