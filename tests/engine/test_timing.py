@@ -24,6 +24,11 @@ DAMAGED = ["", "{", "null", "[1]", "7", "{}", '{"rows": 3, "texts": 4}', '{"rows
            '{"rows": {"1": 0.1, "2": [1]}, "texts": {}}', '{"rows": {"1": 0.1, "2": 0.2}}', "\udcff"]  # fmt: skip
 
 
+@pytest.fixture
+def short_measurements() -> None:
+    """Here they are as long as they are."""
+
+
 def scripted(rows: int, texts: int) -> float:
     """Seconds."""
     return 0.001 + 0.0001 * rows + 0.00005 * (texts - 1)
