@@ -79,6 +79,18 @@ def test_the_board_is_clean_after_each_opinion() -> None:
     assert np.array_equal(law(source, [], [0, 1]), first)
 
 
+def test_whoever_is_interrupted_leaves_a_clean_board_to_others(monkeypatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    first = law(NgramSource(count_ngrams(TEXTS, 3), 3, VOCAB), [], [0, 1])
+    with monkeypatch.context() as while_it_is_full:
+        while_it_is_full.setattr("truedraw.draft.ngram_lm_blend.taken_from", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            law(NgramSource(count_ngrams(TEXTS, 3), 3, VOCAB), [], [0, 1])
+    assert np.array_equal(law(NgramSource(count_ngrams(TEXTS, 3), 3, VOCAB), [], [0, 1]), first)
+
+
 def test_tokens_that_nobody_wrote_have_no_mass() -> None:
     assert law(NgramSource(count_ngrams(TEXTS, 3), 3, 9), [], [0])[5:].tolist() == [0.0] * 4
     assert law(NgramSource(None, 3, 9), [], []) is None

@@ -25,6 +25,9 @@ prompts: .252 at T = 1, .297 at T = 0.7. On one footing, a little below these, a
 .234 / .289."""
 
 
+Board = tuple[Floats, Ints]
+
+
 class Opinion(NamedTuple):
     """A law over the tokens that it knows; all others have the probability 0."""
 
@@ -50,7 +53,7 @@ class Place(NamedTuple):
 class NgramSource:
     """Counts on file (None: there are none) for contexts of up to order - 1 tokens, over `vocab_size` tokens.
 
-    Memory to work in is a thread's own, and all of its texts'.
+    Each thread has memory to work in, which its texts share.
     """
 
     def __init__(self, counts: NgramCounts | None, order: int, vocab_size: int) -> None:
@@ -89,12 +92,12 @@ class NgramSource:
         from truedraw.draft.ngram_lm_blend import blend, taken_from
 
         heard = place.automaton.place(place.cursor)
-        board = board_for(self.vocab_size)
+        board = _boards.take(self.vocab_size)
         size = blend(self._file, heard, np.array(place.last, np.int64), DISCOUNTS, board)
-        if not size:
-            return None
-        found = Counted(np.empty(size, np.int64), np.empty(size))
-        taken_from(board, *found)
+        found = Counted(np.empty(size, np.int64), np.empty(size)) if size else None
+        if found is not None:
+            taken_from(board, *found)
+        _boards.give_back(board)
         return found
 
     def _last(self, tokens: tuple[int, ...]) -> tuple[int, ...]:
@@ -114,16 +117,22 @@ def columns_of(counts: NgramCounts) -> tuple[Any, ...]:
     return (*map(unwritable, columns), counts.levels[0], counts.order - 1)
 
 
-_boards = local()
+class Boards(local):
+    """What `blend` writes to, of each thread one for each vocabulary, whose weights are all 0."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, Board] = {}
+
+    def take(self, vocab_size: int) -> Board:
+        """Nobody else gets it: after an interruption, which may leave it full, nobody ever does."""
+        return self._held.pop(vocab_size, None) or (np.zeros(vocab_size), np.empty(vocab_size, np.int64))
+
+    def give_back(self, board: Board) -> None:
+        """Once it is empty."""
+        self._held[len(board[0])] = board
 
 
-def board_for(vocab_size: int) -> tuple[Floats, Ints]:
-    """This thread's, whose weights are all 0 between two calls; see `blend`."""
-    name = str(vocab_size)
-    if not hasattr(_boards, name):
-        setattr(_boards, name, (np.zeros(vocab_size), np.empty(vocab_size, np.int64)))
-    found: tuple[Floats, Ints] = getattr(_boards, name)
-    return found
+_boards = Boards()
 
 
 def top(counts: NgramCounts) -> tuple[Column, Column]:

@@ -122,7 +122,7 @@ def arguments(method: str) -> tuple[str, ...]:
 
 
 def _parameters(method: str) -> tuple[Parameter, ...]:
-    """Of the constructor: of ours they are looked up once, and each text asks for them."""
+    """Of the constructor. Every text asks for them, so those of our own drafters are looked up once."""
     kind = find("drafters", method)
     return _of_class(kind) if method in BUILT_IN["drafters"] else tuple(signature(kind).parameters.values())
 
