@@ -58,12 +58,7 @@ def short_measurements(monkeypatch):
     usual = timing._seconds
 
     def seconds(engine, works, clock):
-        if engine.vocab_size >= REAL:
-            return usual(engine, works, clock)
-        engine.forget_row_counts()
-        engine.forward(works)
-        before = clock()
-        engine.forward(works)
-        return clock() - before
+        shorter = (0.0, 0.0) if engine.vocab_size < REAL else ()
+        return usual(engine, works, clock, *shorter)
 
     monkeypatch.setattr(timing, "_seconds", seconds)

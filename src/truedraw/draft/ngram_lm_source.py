@@ -94,8 +94,9 @@ class NgramSource:
         heard = place.automaton.place(place.cursor)
         board = _boards.take(self.vocab_size)
         size = blend(self._file, heard, np.array(place.last, np.int64), DISCOUNTS, board)
-        found = Counted(np.empty(size, np.int64), np.empty(size)) if size else None
-        if found is not None:
+        found = None
+        if size:
+            found = Counted(np.empty(size, np.int64), np.empty(size))
             taken_from(board, *found)
         _boards.give_back(board)
         return found

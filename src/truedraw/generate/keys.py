@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from functools import lru_cache
+from functools import cache
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
@@ -123,13 +123,11 @@ def arguments(method: str) -> tuple[str, ...]:
 
 def _parameters(method: str) -> tuple[Parameter, ...]:
     """Of the constructor. Every text asks for them, so those of our own drafters are looked up once."""
-    kind = find("drafters", method)
-    return _of_class(kind) if method in BUILT_IN["drafters"] else tuple(signature(kind).parameters.values())
+    look_up = _signature if method in BUILT_IN["drafters"] else signature
+    return tuple(look_up(find("drafters", method)).parameters.values())
 
 
-@lru_cache
-def _of_class(kind: type) -> tuple[Parameter, ...]:
-    return tuple(signature(kind).parameters.values())
+_signature = cache(signature)
 
 
 def refuse_unused(method: str, given: Mapping[str, Any]) -> None:

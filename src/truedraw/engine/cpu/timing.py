@@ -89,14 +89,16 @@ def _swept(engine: Timeable, passes: Seq[Pass], clock: Clock) -> dict[tuple[Kind
     return found
 
 
-def _seconds(engine: Timeable, works: list[Work], clock: Clock) -> float:
-    """The median of as many passes as take COUNTING, one at least, behind those of their shape that it takes for the
-    processor to settle."""
+def _seconds(
+    engine: Timeable, works: list[Work], clock: Clock, settling: float = SETTLING, counting: float = COUNTING
+) -> float:
+    """The median of as many passes as take `counting` seconds, one at least, behind those of their shape that it takes
+    for the processor to settle."""
     engine.forget_row_counts()
     engine.forward(works)
-    settled = clock() + SETTLING
+    settled = clock() + settling
     found: list[float] = []
-    while not found or clock() < settled + COUNTING:
+    while not found or clock() < settled + counting:
         before = clock()
         engine.forward(works)
         after = clock()
