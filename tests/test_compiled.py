@@ -68,6 +68,28 @@ def test_damaged_machine_code_is_made_anew(tmp_path, ending, damage):
     assert [run_outer(tmp_path), run_outer(tmp_path)] == ["2 0", "2 1"]
 
 
+LINKED = """
+import sys
+from outer import asked
+assert sum(asked.stats.cache_hits.values()) == {hits}
+loaded = "numba.np.linalg" in sys.modules
+import numba
+print(loaded, numba.njit(lambda x: asked(x) + 1)(1))
+"""
+
+
+def test_kept_code_comes_without_what_compiling_needs_and_can_still_be_compiled_into_other_code(tmp_path):
+    (tmp_path / "outer.py").write_text(OUTER)
+    (tmp_path / "beside.py").write_text(BESIDE.format(1))
+
+    def said(hits: int) -> list[str]:
+        command = [sys.executable, "-c", LINKED.format(hits=hits)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path, timeout=120)
+        return done.stdout.split("\n")[1].split()
+
+    assert [said(0), said(1)] == [["True", "3"], ["False", "3"]]
+
+
 FULL = """
 import errno
 from truedraw.compiled_cache import SafeFiles

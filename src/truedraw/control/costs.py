@@ -72,6 +72,8 @@ class PassCosts:
         self._step = 0  # of the last pass
         self._settling = Settling()
         self.num_passes = 0
+        self.num_settled = 0
+        """Narrow ones that something was learnt of."""
         self.tried: dict[tuple[int, int], int] = {}
         """By rows and texts, passes before somebody last gave up measuring such a pass."""
         self.least = 1
@@ -98,6 +100,11 @@ class PassCosts:
     def is_settled(self) -> bool:
         """Whether the next pass is one to compare by: see settling.py."""
         return self._settling.is_over(self.num_passes)
+
+    @property
+    def settles_in(self) -> int:
+        """Passes until narrow ones take what they did before the last wide one."""
+        return self._settling.left(self.num_passes)
 
     def prompts(self, rows: int) -> None:
         """There was a pass over so many rows that scored nobody."""
@@ -129,6 +136,7 @@ class PassCosts:
             slowness = log(seconds / self.table(rows, texts))
             self._slowness = min(slowness, self._slowness) if before else slowness
             return
+        self.num_settled += self.is_settled
         expected = self.seconds(rows, texts)
         if before != self._step:
             longer = (seconds - expected) / self.seconds(1)

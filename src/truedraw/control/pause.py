@@ -41,5 +41,5 @@ class Pause:
         idle = max(self._weighing.value, self.listening.seconds) / (IDLE * self._width.plain(samples))
         is_busy = self._width.rows > 0 or not self._costs.is_known
         wanted = max(int(idle) + 1, 1 if self.listening.is_known else DOZING)
-        self._last = 1 if is_busy else min(2 * self._last, wanted, LONGEST)
+        self._last = 1 if is_busy else min(2 * self._last, wanted, LONGEST, self._costs.settles_in or LONGEST)
         return self._last if share == 1.0 else max(self._last, HEARING)

@@ -22,6 +22,7 @@ from truedraw.control.late import Late
 from truedraw.control.lessons import Lessons, Seen, Stood
 from truedraw.control.offers import Offer, Pile
 from truedraw.control.pause import Pause
+from truedraw.control.settling import is_wide
 from truedraw.control.standing import Standing
 from truedraw.control.texts import Texts
 from truedraw.control.watch import Watch
@@ -69,6 +70,8 @@ class PayoffController:
         if not self._here:
             self._begin()
         self._present, self._here = {*self._here, *(asker.sample for asker in askers)}, ()
+        if self._late.waits(self._present):
+            self._standing.drop()  # of what was decided before the prompt was read
         if (standing := self._standing.at(self._step, askers)) is not None:
             self._stood, self._next = Stood(self._step, self._known.rounds, askers, standing), self._step + 1
             return [{} for _ in askers]
@@ -164,7 +167,8 @@ class PayoffController:
             self._left, self._rows, self._here = UNASKED, 0, ()
         seen = Seen(rounds, self._present, self._rows, self._left, self._stood, self._own)
         is_over = any(done.finish_reason is not None for done in rounds)
-        self._lessons.add(seen, wait=self._standing.lasts(self._step + 1) and not is_over)
+        was_wide = is_wide(rounds[0].pass_rows, len(rounds))  # which is to be known before the next one
+        self._lessons.add(seen, wait=self._standing.lasts(self._step + 1) and not is_over and not was_wide)
         self._left, self._stood = 0, None
 
     def prompts(self, rows: int) -> None:

@@ -8,6 +8,11 @@ SETTLES = 16  # passes until narrow ones take what they did
 PATIENCE = 64  # narrow ones behind prompts, without any other, after which they count: short texts have no others
 
 
+def is_wide(rows: int, texts: int) -> bool:
+    """Whether a pass over so many rows is one that narrow ones feel."""
+    return rows >= MUCH * texts
+
+
 class Settling:
     """Of one engine's passes, which are counted by whoever asks."""
 
@@ -19,6 +24,10 @@ class Settling:
         """Whether narrow passes, behind so many, are to be learnt from."""
         return self._is_far(passes) or self._unsettled >= PATIENCE
 
+    def left(self, passes: int) -> int:
+        """Passes, behind so many, until narrow ones take what they did."""
+        return max(0, self._wide_at + SETTLES - passes)
+
     def saw(self, rows: int, texts: int, passes: int) -> bool:
         """One came, behind so many; whether to learn from it."""
         if self.was_wide(rows, texts, passes + 1):
@@ -29,10 +38,10 @@ class Settling:
 
     def was_wide(self, rows: int, texts: int, passes: int) -> bool:
         """Whether the last one of so many was, which narrow ones feel from there on."""
-        is_wide = rows >= MUCH * texts
-        if is_wide:
+        found = is_wide(rows, texts)
+        if found:
             self._wide_at = passes
-        return is_wide
+        return found
 
     def _is_far(self, passes: int) -> bool:
         return passes - self._wide_at >= SETTLES

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from truedraw.control.average import Average
 from truedraw.protocol import Asker, Choice, Proposal
 
-ROUNDS = 8  # from one decision to the next, at most
+ROUNDS = 16  # from one decision to the next, at most
 SEEN = 4  # decisions that this weighs as much as, of what is known of how long they stand
 FIRST = 2  # where somebody was asked for offers, and no decision before took any of them: twice as many each time
 
