@@ -20,6 +20,8 @@ ALWAYS_GOOD = ("suffix", "ngram-lm")
 """Drafters that need nothing but the text: one for what repeats, one for what does not."""
 WITH_HEAD = ("suffix", "head-ngram")
 """Where the target was loaded for a trained head: it and the counts make one law, which is asked once."""
+WITH_ATTENTION = ("suffix", "head")
+"""Where that head looks back: it knows by itself what counts could tell it, see docs/lab-notes.md."""
 WITH_EAGLE = (*ALWAYS_GOOD, "eagle")
 NOBODY = "none"  # the method that drafts nothing
 

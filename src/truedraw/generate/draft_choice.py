@@ -10,8 +10,11 @@ from pathlib import Path
 
 from truedraw.draft.eagle.checkpoint import holds_eagle, is_eagle
 from truedraw.draft.eagle.settings import is_mtp
+from truedraw.draft.head.card import ATTENTIVE
+from truedraw.draft.head.file import read_card
+from truedraw.draft.head.medusa.folder import is_medusa
 from truedraw.draft.head.opening import check_readable
-from truedraw.draft.several import ALWAYS_GOOD, WITH_EAGLE, WITH_HEAD
+from truedraw.draft.several import ALWAYS_GOOD, WITH_ATTENTION, WITH_EAGLE, WITH_HEAD
 from truedraw.draft.site import Models
 from truedraw.errors import BadParameter
 from truedraw.sampling.values import shown
@@ -25,7 +28,14 @@ def auto_sources(loaded: Path | None) -> tuple[str, ...]:
         return ALWAYS_GOOD
     if is_mtp(loaded):
         return WITH_MTP
-    return WITH_EAGLE if is_eagle(loaded) else WITH_HEAD
+    if is_eagle(loaded):
+        return WITH_EAGLE
+    return WITH_ATTENTION if looks_back(loaded) else WITH_HEAD
+
+
+def looks_back(head: Path) -> bool:
+    """Whether a head's network has attention; raises BadFile."""
+    return not is_medusa(head) and read_card(head).kind == ATTENTIVE
 
 
 def own_methods(loaded: Path | None) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,7 @@ class DraftModels:
         self._refits: dict[Path, Refit] = {}
         self._eagles: dict[Path, Eagle] = {}
 
-    @property
+    @cached_property
     def auto_sources(self) -> tuple[str, ...]:
         """What the method auto drafts with unless it is told: by the draft that the target was loaded for."""
         return auto_sources(self.head_path)

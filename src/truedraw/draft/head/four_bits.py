@@ -6,6 +6,8 @@ Whatever a head says, drafts are drawn from just that, so this changes how many 
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
 from truedraw.compiled import compiled, inlined
@@ -15,6 +17,7 @@ from truedraw.engine.constants.matrix import INT4_BITS, LOW_HALF, Matrix, dense
 from truedraw.engine.constants.rounding import INT4_GROUP
 from truedraw.engine.native.blocks import SIZE, halves_of
 from truedraw.engine.native.softly import FREE
+from truedraw.engine.processors import processors
 
 WRITTEN = "written"  # e(tokens), which is in no file
 STEP = ("up", "down", "token", WRITTEN)
@@ -42,10 +45,14 @@ def in_four_bits(matrix: Matrix) -> Matrix:
     out, width = matrix.values.shape
     codes = np.empty((out, width // 2), np.uint8)
     scales, least = (np.empty((out, width // INT4_GROUP), np.float32) for _ in range(2))
-    for start in range(0, out, ROWS_AT_ONCE):
+
+    def round_some(start: int) -> None:
         some = slice(start, start + ROWS_AT_ONCE)
         values = np.ascontiguousarray(dense(rows_of(matrix, some)))
         _round_all(values, codes[some], scales[some], least[some])
+
+    with ThreadPoolExecutor(processors()) as pool:
+        list(pool.map(round_some, range(0, out, ROWS_AT_ONCE)))
     found = Matrix(codes, scales, 0, least)
     return matrix if halves_of(found) is None else found
 
