@@ -9,18 +9,22 @@ files by counting, so that two processes may each believe the other's code to be
 
 from __future__ import annotations
 
+import builtins
 import os
 import pickle
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from glob import escape
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from llvmlite import binding
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime import rtsys
 
 DIGEST_BYTES = 32  # of sha256, behind what pickle reads
@@ -60,6 +64,26 @@ class SafeCache(FunctionCache):  # type: ignore[misc]
             super().save_overload(sig, data)
 
 
+class Reading(pickle.Unpickler):
+    """Of what numba keeps, without a load of each module that has lent a function: only Python's own objects would look
+    names up there, and compiled code has none. One of them brings scipy's linear algebra."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """See Unpickler."""
+        return _environment if name == "_rebuild_env" else super().find_class(module, name)
+
+
+def _environment(module: str, constants: Sequence[Any], name: str) -> Any:
+    """numba.core.environment._rebuild_env, over names that are there already."""
+    found = lookup_environment(name)
+    if found is None:
+        found = Environment(vars(sys.modules.get(module, builtins)))
+        found.consts[:] = constants
+        found.env_name = name
+        Environment._memo[name] = found
+    return found
+
+
 @cache
 def _no_functions() -> bytes:
     """A module without any, as bitcode."""
@@ -97,7 +121,7 @@ class SafeFiles(IndexDataCacheFile):  # type: ignore[misc]
             data = file.read()
         if sha256(data[:-DIGEST_BYTES]).digest() != data[-DIGEST_BYTES:]:
             raise ValueError(f"{os.fspath(name)} is damaged")
-        return pickle.loads(data)
+        return Reading(BytesIO(data)).load()
 
     def _dump(self, obj: Any) -> bytes:
         data: bytes = super()._dump(obj)
