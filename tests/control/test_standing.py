@@ -29,10 +29,12 @@ def kept(offers=NOBODY, choices=CHOICES) -> Standing:
 
 
 def test_it_stands_for_some_rounds() -> None:
-    standing = kept()
-    for step in range(11, 10 + ROUNDS):
-        assert standing.at(step, HERE) == CHOICES
-    assert standing.at(10 + ROUNDS, HERE) is None
+    standing, step = Standing(), 10
+    for span in (ROUNDS // 2, ROUNDS, ROUNDS):
+        standing.keep(step, HERE, NOBODY, list(CHOICES))
+        held = [standing.at(step + ahead, HERE) for ahead in range(1, span + 1)]
+        assert held == [*[CHOICES] * (span - 1), None]
+        step += span
 
 
 @pytest.mark.parametrize(
@@ -60,7 +62,7 @@ def test_less_room_that_is_enough() -> None:
 def test_where_offers_were_not_taken_it_stands_for_longer_each_time(offers) -> None:
     """So they are asked for less often, and often again once they are of use."""
     standing, step = Standing(), 10
-    for span in (FIRST, 2 * FIRST, ROUNDS, ROUNDS):
+    for span in (FIRST, 2 * FIRST, 4 * FIRST, ROUNDS, ROUNDS):
         standing.keep(step, HERE, offers, list(CHOICES))
         held = [standing.at(step + ahead, HERE) for ahead in range(1, span + 1)]
         assert held == [*[CHOICES] * (span - 1), None]

@@ -12,13 +12,15 @@ from truedraw.protocol import KnowsCosts, PassTable
 
 LATELY, LONG = 16, 64  # passes that the machine's speed reaches back, and what a row count takes beside others
 FEW = 3  # times as many rows as padding has a pass that tells what its row count takes
-PRIOR_PASSES = 8  # passes of a row count that weigh as much as the table
+PRIOR_PASSES = 4  # passes of a row count that weigh as much as the table
+TRUSTED = 32  # after so many passes of a row count, half of what one takes longer is the machine's doing, not its own
 CHANGE = 0.4  # passes of one row that the first pass of another row count takes longer, before any was measured
 MOST_CHANGE = 2.0  # passes of one row that such a pass counts for at most
 INSTANT = 1e-7  # seconds, or parts of the table's unit, that a pass takes at least
 WILD = log(2.0)  # a pass counts for at most so many times what was expected, or so little
 FADING = 1 / 4000  # of what was learnt of a row count, a pass: what is long ago counts less
 AGEING = 1 / 64  # of the weight of that, a pass of other rows: a few new ones soon count for more
+BEGIN = 4  # passes that tell what the table is worth
 KNOWN = 3  # passes before which the unit is not known; the first ones load and warm up, so the shortest counts
 BUSY = log(0.6)  # of the table's seconds: passes that take less were measured while the machine did other things
 DRIFT = log(1.5)  # one row count may take so many times of its seconds in the table what another takes of its own
@@ -45,6 +47,11 @@ class PassKind:
         """At a later pass, where passes of all kinds take `usual`."""
         return usual + (self._value - usual) * exp(-FADING * (now - self.at))
 
+    def trust(self, now: int) -> float:
+        """The share of the machine in what a later pass takes longer: none where nothing but the table is known."""
+        weight = self._weight * exp(-AGEING * (now - self.at))
+        return weight / (weight + TRUSTED)
+
     def add(self, miss: float, now: int, usual: float) -> float:
         """A pass took exp(miss) times what was expected; the value now."""
         self._weight = min(self._weight * exp(-AGEING * (now - self.at - 1)), LONG - PRIOR_PASSES)
@@ -70,10 +77,9 @@ class PassCosts:
         self._slowness = 0.0  # log
         self._changes = Average(CHANGE, PRIOR_PASSES)  # passes of one row
         self._step = 0  # of the last pass
+        self._num_settled = 0  # passes that something was learnt of
         self._settling = Settling()
         self.num_passes = 0
-        self.num_settled = 0
-        """Narrow ones that something was learnt of."""
         self.tried: dict[tuple[int, int], int] = {}
         """By rows and texts, passes before somebody last gave up measuring such a pass."""
         self.least = 1
@@ -103,8 +109,8 @@ class PassCosts:
 
     @property
     def settles_in(self) -> int:
-        """Passes until narrow ones take what they did before the last wide one."""
-        return self._settling.left(self.num_passes)
+        """Narrow passes until what they take can be compared: behind a wide one, or the table, others take longer."""
+        return max(self._settling.left(self.num_passes), BEGIN - self._num_settled)
 
     def prompts(self, rows: int) -> None:
         """There was a pass over so many rows that scored nobody."""
@@ -136,16 +142,17 @@ class PassCosts:
             slowness = log(seconds / self.table(rows, texts))
             self._slowness = min(slowness, self._slowness) if before else slowness
             return
-        self.num_settled += self.is_settled
+        self._num_settled += 1
         expected = self.seconds(rows, texts)
         if before != self._step:
             longer = (seconds - expected) / self.seconds(1)
             self._changes.add(min(max(longer, -MOST_CHANGE), MOST_CHANGE))
             expected = min(max(seconds, expected), expected + self.change)
         miss = min(max(log(seconds / expected), -WILD), WILD)
-        self._slowness += miss / min(self.num_passes, LATELY)
+        kind = self._beside.get((self._step, texts)) or PassKind(self._usual)
+        self._slowness += miss * kind.trust(self.num_passes) / min(self.num_passes, LATELY)
         if FEW * padding <= computed or computed == self.least:
-            kind = self._beside.setdefault((self._step, texts), PassKind(self._usual))
+            self._beside[self._step, texts] = kind
             self._usual += (kind.add(miss, self.num_passes, self._usual) - self._usual) / min(self.num_passes, LONG)
         if self._is_timed and self._slowness + self._usual < BUSY and self.num_passes > ENOUGH:
             self._give_up(rows, texts)

@@ -40,11 +40,16 @@ class Late:
         self.deciding = 0.0  # seconds that it takes, in each round of a look
         self._look: tuple[Kind, int, int, int] | None = None  # under way: at whom, for which text, when, rounds left
 
-    def weigh(self, askers: Sequence[Asker], is_cheap: Callable[[Record], bool], present: Set[int]) -> bool:
-        """What sources that are not cheap would bring to these of all texts; whether any is worth its price."""
+    def weigh(
+        self, askers: Sequence[Asker], is_cheap: Callable[[Record], bool], present: Set[int], waits: bool = False
+    ) -> bool:
+        """What sources that are not cheap would bring to these of all texts; whether any is worth its price.
+
+        waits: none of them is to draft in this round.
+        """
         self._asked, self._fresh = {}, set()
-        kinds = dict.fromkeys((source, asker.coupled) for asker in askers for source in asker.sources)
-        self._kinds = [kind for kind in kinds if not is_cheap(self._known.of(*kind)) and not self.waits(present)]
+        kinds = dict.fromkeys((source, asker.coupled) for asker in askers for source in asker.sources if not waits)
+        self._kinds = [kind for kind in kinds if not is_cheap(self._known.of(*kind))]
         self._promises = {
             (asker.sample, kind[0]): promise for kind in self._kinds for asker, promise in self._of(kind, askers)
         }
@@ -54,10 +59,6 @@ class Late:
         rate = self._width.rate(len(present))
         self._worths = {each: promise.net(rate) for each, promise in self._promises.items()}
         return any(self._worths.values())
-
-    def waits(self, present: Set[int]) -> bool:
-        """Whether nobody is asked: a text that is alone draws plainly behind its prompt, see settling.py."""
-        return len(present) == 1 and self._known.costs.settles_in > 0
 
     def _of(self, kind: Kind, askers: Sequence[Asker]) -> Iterator[tuple[Asker, Promise]]:
         """What a source promises to each text that may ask it."""

@@ -25,6 +25,7 @@ from truedraw.control.pause import Pause
 from truedraw.control.settling import is_wide
 from truedraw.control.standing import Standing
 from truedraw.control.texts import Texts
+from truedraw.control.waiting import Waiting
 from truedraw.control.watch import Watch
 from truedraw.control.width import Width
 from truedraw.control.yardstick import Yardstick
@@ -54,7 +55,7 @@ class PayoffController:
         self._present: Set[int] = frozenset()  # texts of this round
         self._here: Sequence[int] = ()  # those of the next call of `budget`, and others that are not asked
         self._late = Late(self._known, self._width)
-        self._standing, self._watch = Standing(), Watch()
+        self._standing, self._watch, self._waiting = Standing(), Watch(), Waiting(self._costs)
         self._stood: Stood | None = None  # in this round
         self._pause = Pause(self._width, self._costs, self._watch, self._late)
         self._lessons = Lessons(self._known, self._account, self._texts, self._late, self._pause.listening)
@@ -70,7 +71,8 @@ class PayoffController:
         if not self._here:
             self._begin()
         self._present, self._here = {*self._here, *(asker.sample for asker in askers)}, ()
-        if self._late.waits(self._present):
+        self._waiting.begin(self._present)
+        if self._waiting.is_on:
             self._standing.drop()  # of what was decided before the prompt was read
         if (standing := self._standing.at(self._step, askers)) is not None:
             self._stood, self._next = Stood(self._step, self._known.rounds, askers, standing), self._step + 1
@@ -127,7 +129,7 @@ class PayoffController:
 
     def _weighed(self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], share: float) -> list[Choice]:
         samples = len(self._present)
-        is_promising = self._late.weigh(askers, self._known.is_cheap, self._present)
+        is_promising = self._late.weigh(askers, self._known.is_cheap, self._present, self._waiting.is_on)
         look = self._late.look(askers, offers, self._step, samples)
         if not any(offers) and not is_promising and look is None:
             can = any(asker.room and asker.sources for asker in askers)

@@ -9,7 +9,7 @@ from truedraw.protocol import Asker, Choice, Proposal
 
 ROUNDS = 16  # from one decision to the next, at most
 SEEN = 4  # decisions that this weighs as much as, of what is known of how long they stand
-FIRST = 2  # where somebody was asked for offers, and no decision before took any of them: twice as many each time
+FIRST = 2  # where no decision before took any offers, twice as many each time; from half on, where nobody was asked
 
 Offers = Sequence[Mapping[str, Proposal]]
 
@@ -34,7 +34,7 @@ class Standing:
             self._span, self._since = 1, None
             return
         self._since = step
-        self._span = min(FIRST * self._span, ROUNDS) if any(offers) else ROUNDS
+        self._span = min(max(FIRST * self._span, 0 if any(offers) else ROUNDS // 2), ROUNDS)
         self._choices, self._for, self._until = choices, _who(askers), step + self._span
 
     def share(self, is_made: bool) -> float:

@@ -27,8 +27,6 @@ class Yardstick:
             return True
         if not costs.is_settled:  # a run waits
             return False
-        if costs.num_settled < ENOUGH:  # a table, and passes of a load that is still warming up, are all that is known
-            return True
         is_needless = costs.alike(plain, plain + width.rows)
         if is_needless or not (self._rounds or self._begins(plain, texts, width.gain)):
             self._rounds = 0
