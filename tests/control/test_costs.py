@@ -298,3 +298,27 @@ def test_a_measurement_that_cannot_be_is_none(table) -> None:
         costs.add(1, 0.01)
     costs.add(1, float("nan"))
     assert costs.seconds(1) == pytest.approx(0.01, rel=0.2)
+
+
+def test_drafts_that_take_longer_than_the_table_says_do_not_make_plain_passes_dear() -> None:
+    """They were held to be a slow machine, for as long as nobody measured a plain pass: then drafts seemed to pay."""
+    costs = PassCosts({1: 1.0, 2: 1.05, 4: 1.1})
+    for rows, seconds in [(1, 1.0)] * 20 + [(2, 1.4)] * 200:
+        costs.add(rows, seconds)
+    assert costs.seconds(1) == pytest.approx(1.0, rel=0.06)
+    assert costs.seconds(2) == pytest.approx(1.4, rel=0.03)
+
+
+def test_a_machine_that_becomes_slow_does_so_for_passes_that_nobody_measures() -> None:
+    costs = PassCosts({1: 1.0, 2: 1.05, 4: 1.1})
+    for rows, seconds in [(1, 1.0)] * 20 + [(2, 1.05)] * 100 + [(2, 2.1)] * 300:
+        costs.add(rows, seconds)
+    assert costs.seconds(1) > 1.5
+
+
+def test_what_is_known_of_few_passes_holds_for_other_row_counts() -> None:
+    """The first ones warm up; a count that nobody tried is not thought to cost less than those that were."""
+    costs = PassCosts({1: 1.0, 2: 1.05, 4: 1.1})
+    for seconds in [1.0] * 4 + [1.5] * 8:
+        costs.add(1, seconds)
+    assert costs.seconds(2) > 1.02 * costs.seconds(1)

@@ -20,7 +20,7 @@ INSTANT = 1e-7  # seconds, or parts of the table's unit, that a pass takes at le
 WILD = log(2.0)  # a pass counts for at most so many times what was expected, or so little
 FADING = 1 / 4000  # of what was learnt of a row count, a pass: what is long ago counts less
 AGEING = 1 / 64  # of the weight of that, a pass of other rows: a few new ones soon count for more
-BEGIN = 4  # passes that tell what the table is worth
+BEGIN = 8  # passes that tell what the table is worth
 KNOWN = 3  # passes before which the unit is not known; the first ones load and warm up, so the shortest counts
 BUSY = log(0.6)  # of the table's seconds: passes that take less were measured while the machine did other things
 DRIFT = log(1.5)  # one row count may take so many times of its seconds in the table what another takes of its own
@@ -150,10 +150,12 @@ class PassCosts:
             expected = min(max(seconds, expected), expected + self.change)
         miss = min(max(log(seconds / expected), -WILD), WILD)
         kind = self._beside.get((self._step, texts)) or PassKind(self._usual)
-        self._slowness += miss * kind.trust(self.num_passes) / min(self.num_passes, LATELY)
+        is_early = self._num_settled <= BEGIN  # when the unit is known from a few passes that warmed up
+        share = 1.0 / self._num_settled if is_early else kind.trust(self.num_passes) / min(self.num_passes, LATELY)
+        self._slowness += miss * share
         if FEW * padding <= computed or computed == self.least:
             self._beside[self._step, texts] = kind
-            self._usual += (kind.add(miss, self.num_passes, self._usual) - self._usual) / min(self.num_passes, LONG)
+            self._usual += (kind.add(miss, self.num_passes, self._usual) - self._usual) / min(self._num_settled, LONG)
         if self._is_timed and self._slowness + self._usual < BUSY and self.num_passes > ENOUGH:
             self._give_up(rows, texts)
 

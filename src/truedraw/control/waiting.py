@@ -1,7 +1,7 @@
 """A text that is alone begins plainly: drafts that are dear come once what passes take can be compared.
 
-Behind its prompt all passes take longer (settling.py), most of all those between which somebody drafts, and in a model's
-first text nothing but the table says what they take. Texts of a few tokens are over by then.
+Behind its prompt all passes take longer (settling.py), most of all those between which somebody drafts, and in a first
+text of a model nothing but the table says what they take. Texts of a few tokens are over by then.
 """
 
 from __future__ import annotations
