@@ -6,20 +6,17 @@ from collections.abc import Mapping
 from math import exp, isfinite, log
 
 from truedraw.control.average import Average
+from truedraw.control.pass_kind import LONG, PRIOR_PASSES, PassKind
 from truedraw.control.settling import Settling
 from truedraw.control.table import LADDER, NO_TEXTS, PADDED, USUAL, Table, step
 from truedraw.protocol import KnowsCosts, PassTable
 
-LATELY, LONG = 16, 64  # passes that the machine's speed reaches back, and what a row count takes beside others
+LATELY = 16  # passes that the machine's speed reaches back
 FEW = 3  # times as many rows as padding has a pass that tells what its row count takes
-PRIOR_PASSES = 4  # passes of a row count that weigh as much as the table
-TRUSTED = 32  # after so many passes of a row count, half of what one takes longer is the machine's doing, not its own
 CHANGE = 0.4  # passes of one row that the first pass of another row count takes longer, before any was measured
 MOST_CHANGE = 2.0  # passes of one row that such a pass counts for at most
 INSTANT = 1e-7  # seconds, or parts of the table's unit, that a pass takes at least
 WILD = log(2.0)  # a pass counts for at most so many times what was expected, or so little
-FADING = 1 / 4000  # of what was learnt of a row count, a pass: what is long ago counts less
-AGEING = 1 / 64  # of the weight of that, a pass of other rows: a few new ones soon count for more
 BEGIN = 8  # passes that tell what the table is worth
 KNOWN = 3  # passes before which the unit is not known; the first ones load and warm up, so the shortest counts
 BUSY = log(0.6)  # of the table's seconds: passes that take less were measured while the machine did other things
@@ -32,32 +29,6 @@ def is_sound(measured: PassTable) -> bool:
     """Whether an engine, which may be somebody else's, has measured anything, and all of it takes time."""
     seconds = (*measured.rows.values(), *measured.texts.values())
     return len(measured.rows) > 0 and all(isfinite(each) and each > 0 for each in seconds)
-
-
-class PassKind:
-    """How many times longer than in the table passes of one kind take, beside those of others; as a log."""
-
-    __slots__ = ("_value", "_weight", "at", "count")
-
-    def __init__(self, usual: float) -> None:
-        self.count = self.at = 0  # passes; and the number of the last, among those of all kinds
-        self._value, self._weight = usual, 0.0
-
-    def value(self, now: int, usual: float) -> float:
-        """At a later pass, where passes of all kinds take `usual`."""
-        return usual + (self._value - usual) * exp(-FADING * (now - self.at))
-
-    def trust(self, now: int) -> float:
-        """The share of the machine in what a later pass takes longer: none where nothing but the table is known."""
-        weight = self._weight * exp(-AGEING * (now - self.at))
-        return weight / (weight + TRUSTED)
-
-    def add(self, miss: float, now: int, usual: float) -> float:
-        """A pass took exp(miss) times what was expected; the value now."""
-        self._weight = min(self._weight * exp(-AGEING * (now - self.at - 1)), LONG - PRIOR_PASSES)
-        self._value = self.value(now, usual) + miss / (PRIOR_PASSES + self._weight)
-        self.count, self._weight, self.at = self.count + 1, self._weight + 1.0, now
-        return self._value
 
 
 class PassCosts:

@@ -11,6 +11,7 @@ from truedraw.control.account import Account
 from truedraw.control.experience import Experience
 from truedraw.control.late import Late
 from truedraw.control.listening import Listening
+from truedraw.control.settling import is_wide
 from truedraw.control.texts import Texts
 from truedraw.control.width import Beside
 from truedraw.protocol import Asker, Choice, Round
@@ -96,6 +97,11 @@ class Lessons:
         self._account.begin({asker.sample for asker in askers}, askers, [{} for _ in askers], {})
         late = self._late.chosen(askers, choices, stood.step, stood.at)
         self._account.drafted(askers, choices, [late.get(place, (0.0, 0.0)) for place in range(len(askers))])
+
+
+def is_urgent(rounds: Sequence[Round]) -> bool:
+    """Whether a text has ended, or the next passes feel that this one was wide."""
+    return any(done.finish_reason is not None for done in rounds) or is_wide(rounds[0].pass_rows, len(rounds))
 
 
 def beside(seen: Seen, rows: int) -> Beside:

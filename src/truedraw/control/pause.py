@@ -27,11 +27,9 @@ class Pause:
         self._weighing = Average()  # seconds a round, of drafters that are asked and of weighing what they offer
         self._last = 1
 
-    def rounds(self, weighing: float, samples: int, share: float) -> int:
-        """From the present round, in which weighing took so many seconds, to the next one in which drafters are asked.
-
-        Others than those of this round have to listen to one before that.
-        """
+    def rounds(self, weighing: float, samples: int, share: float, most: int = LONGEST) -> int:
+        """From the present round, in which weighing took so many seconds, to the next one in which drafters are asked:
+        at most so many. Others than those of this round have to listen to one before that."""
         self._weighing = warmed(self._weighing, weighing)
         if self._watch.is_alarmed:
             return HEARING
@@ -41,5 +39,5 @@ class Pause:
         idle = max(self._weighing.value, self.listening.seconds) / (IDLE * self._width.plain(samples))
         is_busy = self._width.rows > 0 or not self._costs.is_known
         wanted = max(int(idle) + 1, 1 if self.listening.is_known else DOZING)
-        self._last = 1 if is_busy else min(2 * self._last, wanted, LONGEST, self._costs.settles_in or LONGEST)
+        self._last = 1 if is_busy else min(2 * self._last, wanted, most)
         return self._last if share == 1.0 else max(self._last, HEARING)

@@ -19,10 +19,9 @@ from truedraw.control.account import MEASURING, NO_ROOM, NOT_WORTH_IT, NOTHING_O
 from truedraw.control.average import Average, warmed
 from truedraw.control.experience import Experience
 from truedraw.control.late import Late
-from truedraw.control.lessons import Lessons, Seen, Stood
+from truedraw.control.lessons import Lessons, Seen, Stood, is_urgent
 from truedraw.control.offers import Offer, Pile
 from truedraw.control.pause import Pause
-from truedraw.control.settling import is_wide
 from truedraw.control.standing import Standing
 from truedraw.control.texts import Texts
 from truedraw.control.waiting import Waiting
@@ -124,7 +123,7 @@ class PayoffController:
         self._deciding = warmed(self._deciding, self._own / share)
         self._late.deciding = self._deciding.value
         weighing = sum(seconds.values()) + self._own
-        self._next = self._step + self._pause.rounds(weighing, len(self._present), share)
+        self._next = self._step + self._pause.rounds(weighing, len(self._present), share, self._waiting.left)
         return choices
 
     def _weighed(self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], share: float) -> list[Choice]:
@@ -168,9 +167,7 @@ class PayoffController:
         if self._here:  # whoever was to be asked has failed
             self._left, self._rows, self._here = UNASKED, 0, ()
         seen = Seen(rounds, self._present, self._rows, self._left, self._stood, self._own)
-        is_over = any(done.finish_reason is not None for done in rounds)
-        was_wide = is_wide(rounds[0].pass_rows, len(rounds))  # which is to be known before the next one
-        self._lessons.add(seen, wait=self._standing.lasts(self._step + 1) and not is_over and not was_wide)
+        self._lessons.add(seen, wait=self._standing.lasts(self._step + 1) and not is_urgent(rounds))
         self._left, self._stood = 0, None
 
     def prompts(self, rows: int) -> None:

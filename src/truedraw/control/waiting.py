@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from truedraw.control.costs import BEGIN, PassCosts
+from truedraw.control.pause import LONGEST
 from truedraw.control.settling import SETTLES
 
 MOST = SETTLES + BEGIN  # rounds of a text, whatever else the engine computes meanwhile
@@ -23,6 +24,11 @@ class Waiting:
         self._rounds = 0  # of these, that they have waited
         self.is_on = False
         """In the present round."""
+
+    @property
+    def left(self) -> int:
+        """Rounds to the one in which somebody may be asked again; many, where nobody waits."""
+        return max(1, self._costs.settles_in) if self.is_on else LONGEST
 
     def begin(self, present: Set[int]) -> None:
         """A round of these texts."""
