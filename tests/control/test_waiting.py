@@ -9,6 +9,7 @@ import pytest
 from control.worlds import Source, World
 from truedraw.control.costs import BEGIN, KNOWN, PassCosts
 from truedraw.control.experience import Experience
+from truedraw.control.pause import LONGEST
 from truedraw.control.payoff import PayoffController
 from truedraw.control.settling import MUCH, SETTLES
 from truedraw.control.waiting import MOST, Waiting
@@ -88,3 +89,12 @@ def test_what_was_decided_before_a_prompt_was_read_does_not_stand_behind_it() ->
     before = len(world.chosen)
     world.run(controller, SETTLES - 1)
     assert sum(map(sum, world.chosen[before:])) == 0
+
+
+def test_it_is_told_how_long_nobody_is_to_be_asked() -> None:
+    costs = settled()
+    costs.prompts(MUCH)
+    alone, many = Waiting(costs), Waiting(costs)
+    alone.begin({1})
+    many.begin({1, 2})
+    assert (alone.left, many.left) == (SETTLES, LONGEST)
