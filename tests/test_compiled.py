@@ -73,7 +73,9 @@ import sys
 from outer import asked
 assert sum(asked.stats.cache_hits.values()) == {hits}
 loaded = "numba.np.linalg" in sys.modules
-import numba
+import numba, pathlib
+for file in pathlib.Path("__pycache__").glob("outer.asked*"):
+    file.unlink()  # as another process does that finds other sources
 print(loaded, numba.njit(lambda x: asked(x) + 1)(1))
 """
 
@@ -87,7 +89,9 @@ def test_kept_code_comes_without_what_compiling_needs_and_can_still_be_compiled_
         done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path, timeout=120)
         return done.stdout.split("\n")[1].split()
 
-    assert [said(0), said(1)] == [["True", "3"], ["False", "3"]]
+    run_outer(tmp_path)
+    assert said(1) == ["False", "3"]
+    assert said(0) == ["True", "3"]
 
 
 FULL = """

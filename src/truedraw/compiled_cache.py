@@ -41,8 +41,8 @@ class SafeCache(FunctionCache):  # type: ignore[misc]
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """See FunctionCache, which gets the registries ready first; whoever compiles does that anyway."""
         key = self._index_key(sig, target_context.codegen())
-        data = self._cache_file.load(key)
-        if data is None:
+        kept, data = self._cache_file.opened(key), self._cache_file.load(key)
+        if kept is None or data is None:
             return super().load_overload(sig, target_context)
         rtsys.initialize(target_context)
         (name, kind, (code, _)), described, *others = data
@@ -50,18 +50,28 @@ class SafeCache(FunctionCache):  # type: ignore[misc]
         names = described.llvm_func_name, described.llvm_cpython_wrapper_name
         codegen._engine._defined_symbols.update(names)
         found = self._impl.rebuild(target_context, ((name, kind, (code, _no_functions())), described, *others))
-        found.library._get_module_for_linking = partial(self._linked, key)
+        found.library._get_module_for_linking = partial(_linked, kept)
         return found
-
-    def _linked(self, key: Any) -> Any:
-        """The module that other functions are linked with."""
-        (_, _, (_, functions)), *_ = self._cache_file.load(key)
-        return binding.parse_bitcode(functions)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """What cannot be kept is compiled anew in the next process."""
         with suppress(OSError):
             super().save_overload(sig, data)
+
+
+def whole(data: bytes, name: str) -> Any:
+    """What a file holds; raises ValueError where it is damaged."""
+    if sha256(data[:-DIGEST_BYTES]).digest() != data[-DIGEST_BYTES:]:
+        raise ValueError(f"{name} is damaged")
+    return Reading(BytesIO(data)).load()
+
+
+def _linked(kept: int) -> Any:
+    """The module that other functions are linked with, of an open file."""
+    with open(kept, "rb", closefd=False) as file:
+        file.seek(0)
+        (_, _, (_, functions)), *_ = whole(file.read(), "kept machine code")
+    return binding.parse_bitcode(functions)
 
 
 class Reading(pickle.Unpickler):
@@ -111,17 +121,19 @@ class SafeFiles(IndexDataCacheFile):  # type: ignore[misc]
             return self._load_data(name)
         return None
 
+    def opened(self, key: Any) -> int | None:
+        """Its file, which can be read for as long as this process lives, whoever removes it; None where none is."""
+        with suppress(OSError):
+            return os.open(self._data_path(self._name_of(key)), os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        return None
+
     def _load_index(self) -> dict[Any, str]:
         with suppress(Exception):
             return dict(super()._load_index())
         return {}
 
     def _load_data(self, name: str) -> Any:
-        with open(self._data_path(name), "rb") as file:
-            data = file.read()
-        if sha256(data[:-DIGEST_BYTES]).digest() != data[-DIGEST_BYTES:]:
-            raise ValueError(f"{os.fspath(name)} is damaged")
-        return Reading(BytesIO(data)).load()
+        return whole(Path(self._data_path(name)).read_bytes(), name)
 
     def _dump(self, obj: Any) -> bytes:
         data: bytes = super()._dump(obj)

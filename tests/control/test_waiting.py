@@ -22,10 +22,12 @@ def settled() -> PassCosts:
     return costs
 
 
-def rounds_of(waiting: Waiting, costs: PassCosts, texts: set[int], rounds: int, rows: int = 1) -> list[bool]:
+def rounds_of(
+    waiting: Waiting, costs: PassCosts, texts: set[int], rounds: int, rows: int = 1, start: int = 0
+) -> list[bool]:
     found = []
-    for _ in range(rounds):
-        waiting.begin(texts)
+    for step in range(rounds):
+        waiting.begin(texts, start + step)
         found.append(waiting.is_on)
         costs.add(rows, 1.0, len(texts))
     return found
@@ -36,7 +38,7 @@ def test_behind_a_prompt_it_waits_until_passes_have_settled() -> None:
     waiting = Waiting(costs)
     assert rounds_of(waiting, costs, {1}, 3) == [False] * 3
     costs.prompts(MUCH)
-    assert rounds_of(waiting, costs, {2}, SETTLES + 4) == [True] * SETTLES + [False] * 4
+    assert rounds_of(waiting, costs, {2}, SETTLES + 4, start=3) == [True] * SETTLES + [False] * 4
 
 
 def test_the_first_text_of_a_model_waits_for_a_few_plain_passes() -> None:
@@ -55,7 +57,7 @@ def test_it_ends_where_others_prompts_never_do_and_begins_anew_with_another_text
     costs.prompts(MUCH)
     waiting = Waiting(costs)
     assert rounds_of(waiting, costs, {1}, 2 * MOST, rows=MUCH) == [True] * MOST + [False] * MOST
-    assert rounds_of(waiting, costs, {2}, 1, rows=MUCH) == [True]
+    assert rounds_of(waiting, costs, {2}, 1, rows=MUCH, start=2 * MOST) == [True]
 
 
 @pytest.mark.parametrize(("samples", "waits"), [(1, True), (2, False)])
@@ -95,6 +97,6 @@ def test_it_is_told_how_long_nobody_is_to_be_asked() -> None:
     costs = settled()
     costs.prompts(MUCH)
     alone, many = Waiting(costs), Waiting(costs)
-    alone.begin({1})
-    many.begin({1, 2})
+    alone.begin({1}, 1)
+    many.begin({1, 2}, 1)
     assert (alone.left, many.left) == (SETTLES, LONGEST)

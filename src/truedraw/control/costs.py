@@ -7,7 +7,7 @@ from math import exp, isfinite, log
 
 from truedraw.control.average import Average
 from truedraw.control.pass_kind import LONG, PRIOR_PASSES, PassKind
-from truedraw.control.settling import Settling
+from truedraw.control.settling import Settling, is_wide
 from truedraw.control.table import LADDER, NO_TEXTS, PADDED, USUAL, Table, step
 from truedraw.protocol import KnowsCosts, PassTable
 
@@ -48,7 +48,7 @@ class PassCosts:
         self._slowness = 0.0  # log
         self._changes = Average(CHANGE, PRIOR_PASSES)  # passes of one row
         self._step = 0  # of the last pass
-        self._num_settled = 0  # passes that something was learnt of
+        self._num_settled = 0  # narrow passes that something was learnt of
         self._settling = Settling()
         self.num_passes = 0
         self.tried: dict[tuple[int, int], int] = {}
@@ -113,7 +113,8 @@ class PassCosts:
             slowness = log(seconds / self.table(rows, texts))
             self._slowness = min(slowness, self._slowness) if before else slowness
             return
-        self._num_settled += 1
+        was_wide = is_wide(computed, texts)
+        self._num_settled += not was_wide
         expected = self.seconds(rows, texts)
         if before != self._step:
             longer = (seconds - expected) / self.seconds(1)
@@ -121,12 +122,16 @@ class PassCosts:
             expected = min(max(seconds, expected), expected + self.change)
         miss = min(max(log(seconds / expected), -WILD), WILD)
         kind = self._beside.get((self._step, texts)) or PassKind(self._usual)
-        is_early = self._num_settled <= BEGIN  # when the unit is known from a few passes that warmed up
-        share = 1.0 / self._num_settled if is_early else kind.trust(self.num_passes) / min(self.num_passes, LATELY)
+        tells = FEW * padding <= computed or computed == self.least
+        share = (kind.trust if tells else 1.0) / min(self.num_passes, LATELY)
+        if self._num_settled <= BEGIN and not was_wide:  # the unit is known from a few passes that warmed up
+            share = 1.0 / self._num_settled
         self._slowness += miss * share
-        if FEW * padding <= computed or computed == self.least:
+        if tells:
             self._beside[self._step, texts] = kind
-            self._usual += (kind.add(miss, self.num_passes, self._usual) - self._usual) / min(self._num_settled, LONG)
+            self._usual += (kind.add(miss, self.num_passes, self._usual) - self._usual) / min(
+                self._num_settled + 1, LONG
+            )
         if self._is_timed and self._slowness + self._usual < BUSY and self.num_passes > ENOUGH:
             self._give_up(rows, texts)
 

@@ -6,7 +6,7 @@ from math import exp
 
 LONG = 64  # passes that it reaches back
 PRIOR_PASSES = 4  # passes of a row count that weigh as much as the table
-TRUSTED = 32  # after so many passes of a row count, half of what one takes longer is the machine's doing, not its own
+TRUSTED = 24  # after so many passes of a row count, half of what one takes longer is the machine's doing, not its own
 FADING = 1 / 4000  # of what was learnt of a row count, a pass: what is long ago counts less
 AGEING = 1 / 64  # of the weight of that, a pass of other rows: a few new ones soon count for more
 
@@ -24,10 +24,10 @@ class PassKind:
         """At a later pass, where passes of all kinds take `usual`."""
         return usual + (self._value - usual) * exp(-FADING * (now - self.at))
 
-    def trust(self, now: int) -> float:
-        """The share of the machine in what a later pass takes longer: none where nothing but the table is known."""
-        weight = self._weight * exp(-AGEING * (now - self.at))
-        return weight / (weight + TRUSTED)
+    @property
+    def trust(self) -> float:
+        """The share of the machine in what the next pass takes longer: none where nothing but the table is known."""
+        return self.count / (self.count + TRUSTED)
 
     def add(self, miss: float, now: int, usual: float) -> float:
         """A pass took exp(miss) times what was expected; the value now."""

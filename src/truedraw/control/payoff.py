@@ -70,7 +70,7 @@ class PayoffController:
         if not self._here:
             self._begin()
         self._present, self._here = {*self._here, *(asker.sample for asker in askers)}, ()
-        self._waiting.begin(self._present)
+        self._waiting.begin(self._present, self._step)
         if self._waiting.is_on:
             self._standing.drop()  # of what was decided before the prompt was read
         if (standing := self._standing.at(self._step, askers)) is not None:

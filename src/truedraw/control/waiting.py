@@ -12,7 +12,7 @@ from truedraw.control.costs import BEGIN, PassCosts
 from truedraw.control.pause import LONGEST
 from truedraw.control.settling import SETTLES
 
-MOST = SETTLES + BEGIN  # rounds of a text, whatever else the engine computes meanwhile
+MOST = 1 + SETTLES + BEGIN  # rounds of a text, from its first on, whatever else the engine computes meanwhile
 
 
 class Waiting:
@@ -21,7 +21,7 @@ class Waiting:
     def __init__(self, costs: PassCosts) -> None:
         self._costs = costs
         self._texts: Set[int] = frozenset()
-        self._rounds = 0  # of these, that they have waited
+        self._since = 0  # the controller's round in which these came
         self.is_on = False
         """In the present round."""
 
@@ -30,9 +30,8 @@ class Waiting:
         """Rounds to the one in which somebody may be asked again; many, where nobody waits."""
         return max(1, self._costs.settles_in) if self.is_on else LONGEST
 
-    def begin(self, present: Set[int]) -> None:
-        """A round of these texts."""
+    def begin(self, present: Set[int], step: int) -> None:
+        """A round of these texts in which somebody might be asked."""
         if present != self._texts:
-            self._texts, self._rounds = frozenset(present), 0
-        self.is_on = len(present) == 1 and self._costs.settles_in > 0 and self._rounds < MOST
-        self._rounds += self.is_on
+            self._texts, self._since = frozenset(present), step
+        self.is_on = len(present) == 1 and self._costs.settles_in > 0 and step - self._since < MOST

@@ -25,7 +25,7 @@ from truedraw.bench.pairs import Arms, Task, pairs
 from truedraw.bench.report import report
 from truedraw.control.costs import PassCosts
 from truedraw.draft.head.opening import Readable
-from truedraw.draft.several import ALWAYS_GOOD
+from truedraw.draft.several import ALWAYS_GOOD, WITH_HEAD
 from truedraw.draft.shape import Path
 from truedraw.draft.site import close
 from truedraw.errors import BadPrompt
@@ -58,7 +58,7 @@ class Plan:
         usual = self.model.drafts.auto_sources
         if spec.method == "head" and spec.method not in usual:  # under auto counts are mixed into it
             own |= {"method": "head-ngram"}
-        others = usual if own["method"] in usual else ALWAYS_GOOD
+        others = usual if own["method"] in usual else WITH_HEAD if own["method"] in WITH_HEAD else ALWAYS_GOOD
         beside = [*(name for name in others if name != own["method"]), own]
         together = Speculation(AUTO, rejection_sample_method=spec.rejection_sample_method, auto_sources=beside)
         return {spec.method: spec, AUTO: together}
