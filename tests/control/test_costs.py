@@ -321,7 +321,7 @@ def test_what_is_known_of_few_passes_holds_for_other_row_counts() -> None:
     costs = PassCosts({1: 1.0, 2: 1.05, 4: 1.1})
     for seconds in [1.0] * 4 + [1.5] * 8:
         costs.add(1, seconds)
-    assert costs.seconds(2) > 1.02 * costs.seconds(1)
+    assert costs.seconds(2) > costs.seconds(1)
 
 
 def test_a_slow_machine_is_one_for_the_counts_that_did_not_come_by_meanwhile() -> None:
