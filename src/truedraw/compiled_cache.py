@@ -41,8 +41,9 @@ class SafeCache(FunctionCache):  # type: ignore[misc]
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """See FunctionCache, which gets the registries ready first; whoever compiles does that anyway."""
         key = self._index_key(sig, target_context.codegen())
-        kept, data = self._cache_file.opened(key), self._cache_file.load(key)
-        if kept is None or data is None:
+        data = self._cache_file.load(key)
+        kept = None if data is None else self._cache_file.opened(key)
+        if kept is None:
             return super().load_overload(sig, target_context)
         rtsys.initialize(target_context)
         (name, kind, (code, _)), described, *others = data
