@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import struct
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,12 +48,7 @@ class Cursor:
 
     def string(self) -> str:
         """Text with its length before it."""
-        (size,) = LENGTH.unpack_from(self.data, self.position)
-        start = self.position + LENGTH.size
-        if start + size > len(self.data):
-            raise ValueError(f"a text of {size} bytes at byte {start} of {len(self.data)}")
-        self.position = start + size
-        return self.data[start : self.position].decode("utf-8")
+        return self._strings(1)[0]
 
     def pair(self) -> tuple[str, Any]:
         """A metadata key and its value."""
@@ -73,8 +67,20 @@ class Cursor:
         kind = self.scalar("<I")
         if kind in SCALARS:
             return self._numbers(np.dtype(SCALARS[kind]))
-        read: Callable[[], Any] = self.string if kind == STRING else lambda: self._value(kind, depth)
-        return [read() for _ in range(self.count(least_bytes=LENGTH.size))]
+        count = self.count(least_bytes=LENGTH.size)
+        return self._strings(count) if kind == STRING else [self._value(kind, depth) for _ in range(count)]
+
+    def _strings(self, count: int) -> list[str]:
+        """As `string` reads them; a vocabulary has a hundred thousand."""
+        data, start, whole, found = self.data, self.position, len(self.data), list[str]()
+        for _ in range(count):
+            start, end = start + LENGTH.size, start + LENGTH.size + LENGTH.unpack_from(data, start)[0]
+            if end > whole:
+                raise ValueError(f"a text of {end - start} bytes at byte {start} of {whole}")
+            found.append(data[start:end].decode())
+            start = end
+        self.position = start
+        return found
 
     def _numbers(self, dtype: np.dtype[Any]) -> list[Any]:
         end = self.count(dtype.itemsize) * dtype.itemsize + self.position

@@ -30,7 +30,7 @@ def token_fields(file: GGUFFile) -> Fields:
 def table(fields: Fields, key: str, kind: type) -> list[Any]:
     """Of entries of one kind; raises BadModelFile where there is none."""
     found = fields.get(key)
-    if not isinstance(found, list) or not found or not all(isinstance(entry, kind) for entry in found):
+    if not isinstance(found, list) or {*map(type, found)} != {kind}:
         raise BadModelFile(f"{fields.where} has no {PREFIX}{key}; the file is incomplete, fetch it again")
     return found
 
@@ -62,6 +62,6 @@ def ending_ids(fields: Fields) -> list[int]:
     """Those that the metadata name, and those that end a text by their own name."""
     tokens, types = table(fields, "tokens", str), fields.get("token_type", [])
     named = [i for i in (named_id(fields, key, len(tokens)) for key in ENDS) if i is not None]
-    known = enumerate(zip(tokens, types, strict=False))
-    own = [i for i, (token, kind) in known if token in ENDINGS and kind in (CONTROL, USER_DEFINED)]
+    typed = (i for i, kind in enumerate(types[: len(tokens)]) if kind in (CONTROL, USER_DEFINED))
+    own = [i for i in typed if tokens[i] in ENDINGS]
     return list(dict.fromkeys([*named, *own]))

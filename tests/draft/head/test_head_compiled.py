@@ -8,7 +8,7 @@ import pytest
 from draft.head.random_heads import INNER, LAYERS, VOCAB, WIDTH, PlainCell, card, dense, write
 from truedraw.draft.head.compiled import TargetRows, run
 from truedraw.draft.head.file import HeadFile
-from truedraw.draft.head.kinds.recurrent import RecurrentCell, written
+from truedraw.draft.head.kinds.recurrent import RecurrentCell, all_blocks, lent
 from truedraw.engine.constants.matrix import Matrix
 from truedraw.engine.constants.rounding import quantise
 from truedraw.engine.native.blocks import blocks_of
@@ -110,18 +110,19 @@ def test_the_first_tokens_are_written_by_the_targets_own_blocks(tmp_path, known:
     path = write(tmp_path / "head.safetensors", card(tokens=known), tokens=np.arange(known))
     held, (features, last) = embedding("int8"), some(3)
     copied = TargetRows(held, held)
-    lent = copied._replace(blocks=blocks_of(held))
-    for blocks, others in zip(written(lent, np.arange(known)), lent.blocks, strict=True):
+    lending = copied._replace(blocks=blocks_of(held))
+    for blocks, others in zip(lent(lending, np.arange(known)), lending.blocks, strict=True):
         assert np.shares_memory(blocks, others)
-    found = [RecurrentCell(HeadFile(path), rows, threads=1).begin(features, last) for rows in (lent, copied)]
+    found = [RecurrentCell(HeadFile(path), rows, threads=1).begin(features, last) for rows in (lending, copied)]
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("tokens", [[1, 2, 3], [0, 2, 3]])
-def test_other_tokens_are_copied(tokens) -> None:
+def test_other_tokens_are_copied(tmp_path, tokens) -> None:
+    path = write(tmp_path / "head.safetensors", card(tokens=len(tokens)), tokens=np.array(tokens))
     held = embedding("int8")
-    found = written(TargetRows(held, held, blocks=blocks_of(held)), np.array(tokens))
+    [found] = all_blocks(HeadFile(path), TargetRows(held, held, blocks=blocks_of(held)), list)
     expected = blocks_of(Matrix(held.values[tokens], held.scales[tokens]))
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -7,6 +7,7 @@ target's engine; whatever it gives, drafts are drawn from just that, so nothing 
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -45,12 +46,13 @@ class TargetRows(NamedTuple):
     with. Kinds write with the embedding; only checkpoints of others need the output.
 
     crew: the threads that its kernels run on; blocks: the embedding as they read it for logits. None where they are
-    not this package's, or read other rows."""
+    not this package's, or read other rows. folder: where what is made of a head's file is kept; None: nowhere."""
 
     embedding: Matrix
     output: Matrix
     crew: Crew | None = None
     blocks: Blocks | None = None
+    folder: Path | None = None
 
 
 class Parts:

@@ -56,7 +56,7 @@ def head_of(file: Numbers, path: Path, models: Models, threads: int | None = Non
 
     embedding = target.embedding()
     output = target.unembedding() if hasattr(target, "unembedding") else embedding
-    lent = (getattr(target, name, None) for name in ("crew", "embedding_blocks"))
+    lent = (getattr(target, name, None) for name in ("crew", "embedding_blocks", "folder"))
     bare = cell_of(file, TargetRows(embedding, output, *lent), threads)
     getattr(target, "let_go", lambda: None)()  # of all rows but those that the head has copied
     cell = corrected(reading(bare, file.card.layers, target.hidden_layers), file)

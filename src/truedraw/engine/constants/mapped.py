@@ -57,6 +57,10 @@ class MappedConstants:
         """Whether there is an array of that whole name."""
         return key in self._index
 
+    def __iter__(self) -> Iterator[str]:
+        """The whole names of arrays."""
+        return iter(self._index)
+
     def array(self, key: str) -> NDArray[Any]:
         """Any of them by its whole name, see writing.py; no copy."""
         at = self._index[key]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from truedraw.engine.constants.weights import Constants, ConvertedConstants
 from truedraw.engine.constants.writing import Writing
 from truedraw.engine.native.blocks import Blocks, blocks_of, in_lines, in_whole_tiles
 from truedraw.engine.native.layers import Kind, Mixed, first_of, given, stacked
+from truedraw.engine.processors import processors
 from truedraw.models.layout import EMBEDDING, HEAD
 from truedraw.protocol import ModelConfig
 
@@ -50,19 +52,20 @@ def write_laid(config: ModelConfig, source: ConvertedConstants, writing: Writing
     """All of it, one kind of matrix after the other; what is looked up by row, or read by others, as it is."""
     layers = [f"model.layers.{layer}." for layer in range(config.num_layers)]
     for name, parts in KINDS.items():
-        _write_kind(name, _stacked(source, layers, parts), writing)
+        write_kind(name, _stacked(source, layers, parts), writing)
     for name, values in zip(VECTORS, _vectors(config, source, layers), strict=True):
         writing.vector(name, values)
     head = EMBEDDING if config.tie_embeddings else HEAD
     for name in dict.fromkeys((EMBEDDING, head)):
         writing.matrix((name,), _whole(source, (name,)))
-    _write_kind(OUTPUT, _one_more(blocks_of(source.multiplied(head))), writing)
+    write_kind(OUTPUT, _one_more(blocks_of(source.multiplied(head))), writing)
 
 
-def _write_kind(name: str, kind: Kind, writing: Writing) -> None:
+def write_kind(name: str, kind: Kind, writing: Writing) -> None:
+    """Matrices under a name of their own."""
     if isinstance(kind, Mixed):
         for part, blocks in ((COARSER, kind.coarser), (FINER, kind.finer)):
-            _write_kind(f"{name}:{part}", blocks, writing)
+            write_kind(f"{name}:{part}", blocks, writing)
         writing.array(f"{name}:{AT}", kind.at)
         return
     for part, values in zip(Blocks._fields, kind, strict=True):
@@ -71,18 +74,21 @@ def _write_kind(name: str, kind: Kind, writing: Writing) -> None:
 
 def _read_kind(name: str, held: MappedConstants) -> Kind:
     if f"{name}:{AT}" not in held:
-        return _read_blocks(name, held)
-    coarser, finer = (_read_blocks(f"{name}:{part}", held) for part in (COARSER, FINER))
+        return read_blocks(name, held)
+    coarser, finer = (read_blocks(f"{name}:{part}", held) for part in (COARSER, FINER))
     return Mixed(coarser, finer, np.array(held.array(f"{name}:{AT}")))
 
 
-def _read_blocks(name: str, held: MappedConstants) -> Blocks:
+def read_blocks(name: str, held: MappedConstants) -> Blocks:
+    """A copy of what was written under that name, where all of it has one form."""
     return Blocks(*(in_lines(held.array(f"{name}:{part}")) for part in Blocks._fields))
 
 
 def read_laid(held: MappedConstants) -> Laid:
     """A copy of what was written, but for the rows that are looked up."""
-    kinds, head = tuple(_read_kind(name, held) for name in KINDS), _read_blocks(OUTPUT, held)
+    with ThreadPoolExecutor(processors()) as pool:  # mostly the system hands out memory
+        read = pool.map(lambda name: _read_kind(name, held), KINDS)
+        head, kinds = read_blocks(OUTPUT, held), tuple(read)
     table = held.matrix((EMBEDDING,))
     assert table is not None
     return Laid(_looked_up(table), kinds, head, tuple(np.array(held.vector(name)) for name in VECTORS))

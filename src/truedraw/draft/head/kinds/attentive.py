@@ -16,6 +16,7 @@ but a few are missing (known_rows.py), and so is the prompt, which no head has l
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from truedraw.draft.head.file import Numbers
 from truedraw.draft.head.four_bits import as_read
 from truedraw.draft.head.kinds.attentive_memory import Memories, Memory
 from truedraw.draft.head.kinds.attentive_step import BEHIND, FOLLOWS, HEADS, STAGES, WIDTH, compute
-from truedraw.draft.head.kinds.recurrent import embedded, step_blocks, written
+from truedraw.draft.head.kinds.recurrent import all_blocks, embedded, step_blocks
 from truedraw.engine.native.blocks import LANES, Blocks, blocks_of
 from truedraw.engine.native.crew import crew_of
 from truedraw.engine.native.memory import room
@@ -49,7 +50,8 @@ class AttentiveCell:
     def __init__(self, file: Numbers, target: TargetRows, threads: int | None = None) -> None:
         width = file.card.width
         self.tokens, self._width, self._wide, self._embedding = file.tokens, width, width + BEHIND, target.embedding
-        self._blocks = [*step_blocks(file), written(target, file.tokens), *_own_blocks(file)]
+        *step, asking, found, written = all_blocks(file, target, partial(_own_blocks, file))
+        self._blocks = [*step, written, asking, found]
         self._matrices = _matrices(self._blocks), _matrices(_asking_alone(self._blocks))
         self._gains = np.ones(width, np.float32), file.vector("gain", width)
         slopes = np.logaddexp(np.float32(0), file.vector("slope", HEADS))
@@ -117,12 +119,12 @@ def _behind(pasts: tuple[Past, ...]) -> NDArray[np.int64]:
     return found
 
 
-def _own_blocks(file: Numbers) -> tuple[Blocks, Blocks]:
-    """Those of (Q, K, V) and of A."""
+def _own_blocks(file: Numbers) -> list[Blocks]:
+    """Those of a step, of (Q, K, V) and of A."""
     width = file.card.width
     shapes = {ASKING: (3 * WIDTH, width), FOUND: (width, WIDTH)}
     asking, found = (blocks_of(as_read(ATTENTIVE, name, file.matrix(name, shape))) for name, shape in shapes.items())
-    return asking, found
+    return [*step_blocks(file), asking, found]
 
 
 def _asking_alone(blocks: Sequence[Blocks]) -> list[Blocks]:

@@ -15,6 +15,7 @@ head that ships. I and O lose more by it than they take.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from truedraw.draft.head.cell import States
 from truedraw.draft.head.compiled import EPSILON, TargetRows, flat, rows_of
 from truedraw.draft.head.file import Numbers
 from truedraw.draft.head.four_bits import WRITTEN, as_read
+from truedraw.draft.head.kept import Make, kept_blocks
 from truedraw.draft.head.kinds.recurrent_step import STAGES, compute
 from truedraw.engine.constants.matrix import Matrix, dense
 from truedraw.engine.native.blocks import LANES, Blocks, blocks_of, in_whole_tiles
@@ -42,7 +44,7 @@ class RecurrentCell:
     def __init__(self, file: Numbers, target: TargetRows, threads: int | None = None) -> None:
         width = file.card.width
         self.tokens, self._width, self._embedding = file.tokens, width, target.embedding
-        self._blocks = [*step_blocks(file), written(target, file.tokens)]
+        self._blocks = all_blocks(file, target, partial(step_blocks, file))
         self._matrices = tuple(tuple(blocks) for blocks in self._blocks)
         self._gains = np.ones(width, np.float32), file.vector("gain", width)
         self._num_known = len(file.tokens)
@@ -102,10 +104,19 @@ def embedded(table: Matrix, tokens: Ints) -> NDArray[np.float32]:
     return found
 
 
-def written(target: TargetRows, tokens: Ints) -> Blocks:
-    """e(tokens): the target's own blocks where these are its first tokens, so that the memory is read by both, and what
-    a pass has read at last is read first."""
+def all_blocks(file: Numbers, target: TargetRows, of_file: Make) -> list[Blocks]:
+    """What a file's own matrices are laid out as, and e(tokens) behind them; raises BadFile."""
+    own = lent(target, file.tokens)
+    if own is not None:
+        return [*kept_blocks(file, None, target.folder, of_file), own]
+    rows = rows_of(target.embedding, file.tokens)
+    return kept_blocks(file, rows, target.folder, lambda: [*of_file(), blocks_of(as_read(RECURRENT, WRITTEN, rows))])
+
+
+def lent(target: TargetRows, tokens: Ints) -> Blocks | None:
+    """e(tokens) as the target's own blocks, where these are its first tokens: the memory is read by both, and what a
+    pass has read at last is read first."""
     if target.blocks is None or not np.array_equal(tokens, np.arange(len(tokens))):
-        return blocks_of(as_read(RECURRENT, WRITTEN, rows_of(target.embedding, tokens)))
+        return None
     tiles = -(-len(tokens) // LANES)
     return Blocks(*(each[:tiles] for each in target.blocks))
