@@ -15,7 +15,7 @@ TruedrawError
 └── EngineError            the engine cannot do what was asked: a closed sequence, an unknown token
     └── OutOfPages         the cache has no room for a pass: fewer or shorter texts at once, or more memory
 
-A message says what was given, what is allowed and what to do.
+A message says what was given, what is allowed and what to do. NotInvariant is a warning, no error.
 """
 
 
@@ -81,6 +81,10 @@ class EngineError(TruedrawError):
 
 class OutOfPages(EngineError):
     """The cache has no room for a pass; nothing was changed."""
+
+
+class NotInvariant(UserWarning):
+    """A loaded model's probabilities depend on what else is computed beside a token, in their last bits or more."""
 
 
 def in_words(error: BaseException) -> str:

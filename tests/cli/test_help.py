@@ -3,10 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from truedraw import __version__
+from truedraw import __version__, load
 from truedraw.cli.main import command
 from truedraw.cli.options import notice_invariance
+from truedraw.engine.cpu import InvarianceReport
 from truedraw.engine.tabular import TabularEngine
+from truedraw.errors import NotInvariant
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -45,8 +47,6 @@ def test_help_and_version(cli):
 
 
 def test_a_machine_that_cannot_keep_its_bits_equal_is_told_so(capsys):
-    from truedraw.engine.cpu import InvarianceReport
-
     engine = TabularEngine({(): [0.5, 0.5]})
     notice_invariance(engine)
     engine.invariance = InvarianceReport(True, 0.0, 0.0, 9, ())
@@ -56,3 +56,16 @@ def test_a_machine_that_cannot_keep_its_bits_equal_is_told_so(capsys):
     notice_invariance(engine)
     (line,) = capsys.readouterr().err.splitlines()
     assert "total variation up to 0.01; tree, chain of 3" in line
+
+
+def test_a_machine_that_cannot_keep_its_bits_equal_is_warned_of(cli, monkeypatch):
+    """Once: in Python by a warning, on the command line by the notice."""
+    report = InvarianceReport(False, 0.3, 0.0123, 9, ("tree", "chain of 3"))
+    monkeypatch.setattr(TabularEngine, "invariance", report, raising=False)
+    with pytest.warns(NotInvariant, match=r"tree, chain of 3\): the same seed .*; numerics='reference' is slower"):
+        load("tabular")
+    ran = cli("generate", "ab", "-m", "tabular", "--max-tokens", "2", "--json")
+    assert ran.code == 0
+    assert ran.err.count("the same seed can give another text") == 1
+    monkeypatch.setattr(TabularEngine, "invariance", InvarianceReport(True, 0.0, 0.0, 9, ()))
+    load("tabular")  # a warning would be an error here

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from os import PathLike
@@ -11,7 +12,7 @@ from typing import Any
 from truedraw.control.costs import PassCosts
 from truedraw.control.experience import Experience
 from truedraw.control.kept import recalled
-from truedraw.errors import BadParameter
+from truedraw.errors import BadParameter, NotInvariant
 from truedraw.generate.contrast import check_contrast, contrast
 from truedraw.generate.draft_head import HIDDEN, NO_HEAD, head_for, options_for
 from truedraw.generate.engine_choice import find_checkpoint, find_engine, told
@@ -50,16 +51,18 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
 
     engine: "openvino" (CPUs), "pytorch" (any architecture that transformers knows, on any `device` of torch, which
     needs the extra "torch") or a plug-in's. numerics: "invariant" (fast, and bit-identical for a row however it was
-    computed: the default of openvino, which is "native" where the processor has AVX2 and "runtime" elsewhere),
-    "native" (kernels of this package), "runtime" (those of OpenVINO, with other bits), "rowwise" (these for many texts
-    at once) or "reference" (float32 throughout: that of pytorch). weights: "auto", "stored", "int8" or "int4". `cache`
-    is the folder for fetched and converted models; further options are the engine's own. Models that draft run on the
-    same engine and device. `draft` is a head for this model, a file of `truedraw train draft`, a folder with an EAGLE
-    or Medusa draft, or "mtp", the layers for multi-token prediction that its checkpoint carries; None: what comes with
-    truedraw for it or with the checkpoint, if anything does, and "none" none. "tabular" is a toy that needs no file.
+    computed: the default of openvino, which is "native" where the processor has AVX2 and the weights are "auto" or
+    "int8", and "runtime" elsewhere), "native" (kernels of this package), "runtime" (those of OpenVINO, with other
+    bits), "rowwise" (these for many texts at once) or "reference" (float32 throughout: that of pytorch). weights:
+    "auto", "stored", "int8" or "int4". `cache` is the folder for fetched and converted models; further options are the
+    engine's own. Models that draft run on the same engine and device. `draft` is a head for this model, a file of
+    `truedraw train draft`, a folder with an EAGLE or Medusa draft, or "mtp", the layers for multi-token prediction that
+    its checkpoint carries; None: what comes with truedraw for it or with the checkpoint, if anything does, and "none"
+    none. "tabular" is a toy that needs no file.
     `amateur` names a second model over the same vocabulary: the law is then the contrast of the two, of the given
     alpha (0.1) and beta (0.5), see contrast.py.
-    Raises UnknownModel, UnsupportedModel, BadModelFile, PullError, BadFile or BadParameter.
+    Raises UnknownModel, UnsupportedModel, BadModelFile, PullError, BadFile or BadParameter; warns NotInvariant where
+    the engine found on this machine that a row's bits do depend on the batch.
     """
     _check_kinds({"name": name, "cache": cache, "amateur": amateur}, progress)
     strength, head = check_contrast(amateur, contrastive_alpha, contrastive_beta), _head_beside(amateur, draft)
@@ -81,6 +84,9 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
         model.close()
         raise
     whole.drafts.options = options | {name: own[name] for name in FOR_DRAFTS if name in own}
+    report = getattr(whole.engine, "invariance", None)
+    if report is not None and not report.holds:
+        warnings.warn(f"{report.says}; numerics='reference' is slower and far closer", NotInvariant, stacklevel=2)
     return whole
 
 

@@ -34,6 +34,15 @@ class InvarianceReport:
     rows: int  # compared
     differing: tuple[str, ...]  # the ways of computing that changed something
 
+    @property
+    def says(self) -> str:
+        """What it means where it does not hold."""
+        return (
+            "on this machine a token's probabilities from this model depend on what else is computed with it (total "
+            f"variation up to {self.largest_tv:.1g}; {', '.join(self.differing)}): the same seed can give another text "
+            "with other drafts or in another batch"
+        )
+
 
 def check_invariance(engine: PagedEngine) -> InvarianceReport | None:
     """Compare a text's rows, computed one a pass, with the same rows in chains, trees, ragged batches and chunks.
