@@ -9,6 +9,7 @@ from truedraw.cli.options import notice_invariance
 from truedraw.engine.cpu import InvarianceReport
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import NotInvariant
+from truedraw.generate.model import Model
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -64,6 +65,11 @@ def test_a_machine_that_cannot_keep_its_bits_equal_is_warned_of(cli, monkeypatch
     monkeypatch.setattr(TabularEngine, "invariance", report, raising=False)
     with pytest.warns(NotInvariant, match=r"tree, chain of 3\): the same seed .*; numerics='reference' is slower"):
         load("tabular")
+    closed = []
+    monkeypatch.setattr(Model, "close", closed.append)
+    with pytest.raises(NotInvariant):  # as warnings are errors here
+        load("tabular")
+    assert len(closed) == 1
     ran = cli("generate", "ab", "-m", "tabular", "--max-tokens", "2", "--json")
     assert ran.code == 0
     assert ran.err.count("the same seed can give another text") == 1

@@ -1,5 +1,7 @@
 """GGUF files: names, layout, quantisation, rope, and every way in which one can be broken."""
 
+import struct
+
 import gguf
 import numpy as np
 import pytest
@@ -278,6 +280,21 @@ def test_a_number_that_is_cut_is_told_plainly(tmp_path, config, tensors, size):
     cut.write_bytes(whole[:size])
     with pytest.raises(BadModelFile, match=rf"truncated: .* at byte \d+ of {size}; fetch it again"):
         open_checkpoint(cut)
+
+
+@pytest.mark.parametrize(("cut", "said"), [
+    (4 * 13 + 7, "a number at byte {place} of"),  # within the length of the fifth
+    (4 * 13 + 10, "a text of 5 bytes at byte {after} of"),
+])  # fmt: skip
+def test_a_cut_within_many_texts_is_told_by_its_own_place(tmp_path, cut: int, said: str):
+    head = b"GGUF" + struct.pack("<IQQ", 3, 0, 1)
+    key = struct.pack("<Q", 1) + b"k" + struct.pack("<IIQ", 9, 8, 5)
+    whole = head + key + 5 * (struct.pack("<Q", 5) + b"abcde")
+    path, first = tmp_path / "m.gguf", len(head + key)
+    path.write_bytes(whole[: first + cut])
+    place = first + 4 * 13
+    with pytest.raises(BadModelFile, match=said.format(place=place, after=place + 8)):
+        read_gguf(path)
 
 
 def test_damaged_heads_never_escape_as_other_errors(tmp_path, config, tensors):

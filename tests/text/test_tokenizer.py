@@ -299,6 +299,16 @@ def test_two_tokens_of_one_text_both_have_it():
     assert [tokenizer.token_bytes(i) for i in (0, 1, 2)] == [b"<unk>", b"a", b"<unk>"]
 
 
+def test_two_texts_of_one_token_are_read_as_the_tokenizer_reads_them():
+    """Its tables have an order of their own in each tokenizer."""
+    from tokenizers import decoders, models
+
+    for _ in range(30):
+        raw = Raw(models.BPE(vocab={"a": 0, "b": 0, "c": 1}, merges=[]))
+        raw.decoder = decoders.ByteLevel()
+        assert Tokenizer(raw).token_bytes(0).decode() == raw.decode([0])
+
+
 @pytest.mark.parametrize(
     ("changes", "kind", "message"),
     [

@@ -77,16 +77,17 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
         "progress": progress,
     }
     model = open_model(name, draft=head, **options, **own)
-    try:
+    with ExitStack() as undo:
+        undo.callback(model.close)
         whole = model if amateur is None else _contrasted(model, amateur, strength, {**options, **own})
+        undo.pop_all()
+        undo.callback(whole.close)
         whole.experience = Experience(PassCosts.of(whole.engine), recalled(whole.engine))
-    except BaseException:
-        model.close()
-        raise
-    whole.drafts.options = options | {name: own[name] for name in FOR_DRAFTS if name in own}
-    report = getattr(whole.engine, "invariance", None)
-    if report is not None and not report.holds:
-        warnings.warn(f"{report.says}; numerics='reference' is slower and far closer", NotInvariant, stacklevel=2)
+        whole.drafts.options = options | {name: own[name] for name in FOR_DRAFTS if name in own}
+        report = getattr(whole.engine, "invariance", None)
+        if report is not None and not report.holds:
+            warnings.warn(f"{report.says}; numerics='reference' is slower and far closer", NotInvariant, stacklevel=2)
+        undo.pop_all()
     return whole
 
 

@@ -73,13 +73,16 @@ class Cursor:
     def _strings(self, count: int) -> list[str]:
         """As `string` reads them; a vocabulary has a hundred thousand."""
         data, start, whole, found = self.data, self.position, len(self.data), list[str]()
-        for _ in range(count):
-            start, end = start + LENGTH.size, start + LENGTH.size + LENGTH.unpack_from(data, start)[0]
-            if end > whole:
-                raise ValueError(f"a text of {end - start} bytes at byte {start} of {whole}")
-            found.append(data[start:end].decode())
-            start = end
-        self.position = start
+        try:
+            for _ in range(count):
+                begin = start + LENGTH.size
+                end = begin + LENGTH.unpack_from(data, start)[0]
+                if end > whole:
+                    raise ValueError(f"a text of {end - begin} bytes at byte {begin} of {whole}")
+                found.append(data[begin:end].decode())
+                start = end
+        finally:
+            self.position = start  # also where it makes no sense
         return found
 
     def _numbers(self, dtype: np.dtype[Any]) -> list[Any]:

@@ -64,9 +64,8 @@ def byte_table(tokenizer: tokenizers.Tokenizer, rule: DecodingRule) -> list[byte
         found = f"the tokenizer has {len(vocabulary)} tokens, and one of them the id {largest}"
         raise BadModelFile(f"{found}; fetch it again")
     table = [b""] * (1 + largest)
-    tokens = dict(zip(vocabulary.values(), vocabulary, strict=True))
-    for i in range(len(table)):  # two of one text have one place in `vocabulary`
-        token = tokens.get(i) or tokenizer.id_to_token(i)
+    for i in range(len(table)):  # by id: two of one text have one place in `vocabulary`
+        token = tokenizer.id_to_token(i)
         table[i] = b"" if token is None else rule.to_bytes(token)
     for i, added in tokenizer.get_added_tokens_decoder().items():
         reads = rule.of_added and not added.special

@@ -66,13 +66,13 @@ def test_a_tied_target_lends_what_it_writes_with(tmp_path) -> None:
 def test_what_an_engine_keeps_is_kept_with_what_is_made_of_its_heads(tmp_path, path) -> None:
     """And an engine without a folder opens them all the same."""
     engine = tiny_engine(tmp_path / "engine", numerics="native")
-    assert engine.folder is not None
-    before = {entry.name for entry in engine.folder.iterdir()}
+    assert engine.kept_in is not None
+    before = {entry.name for entry in engine.kept_in.iterdir()}
     engine.close()
-    open_head(path, models(Shows(folder=engine.folder)))
-    [fresh] = {entry.name for entry in engine.folder.iterdir()} - before
-    assert (engine.folder / fresh / "constants.bin").stat().st_size > 0
-    open_head(path, models(Shows(folder=None)))
+    open_head(path, models(Shows(kept_in=engine.kept_in)))
+    [fresh] = {entry.name for entry in engine.kept_in.iterdir()} - before
+    assert (engine.kept_in / fresh / "constants.bin").stat().st_size > 0
+    open_head(path, models(Shows(kept_in=None)))
 
 
 def test_a_head_is_opened_once(path) -> None:

@@ -46,13 +46,13 @@ class TargetRows(NamedTuple):
     with. Kinds write with the embedding; only checkpoints of others need the output.
 
     crew: the threads that its kernels run on; blocks: the embedding as they read it for logits. None where they are
-    not this package's, or read other rows. folder: where what is made of a head's file is kept; None: nowhere."""
+    not this package's, or read other rows. kept_in: the folder where what is made of a head's file is kept, if any."""
 
     embedding: Matrix
     output: Matrix
     crew: Crew | None = None
     blocks: Blocks | None = None
-    folder: Path | None = None
+    kept_in: Path | None = None
 
 
 class Parts:

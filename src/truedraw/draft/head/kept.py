@@ -6,17 +6,20 @@ To round them and lay them out takes a sixth of a second, which a single short t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 
+from truedraw.compiled import sources
 from truedraw.draft.head.file import HeadFile, Numbers
+from truedraw.engine import constants
 from truedraw.engine.constants.mapped import MappedConstants
 from truedraw.engine.constants.matrix import Matrix
-from truedraw.engine.constants.replaced import Origin
+from truedraw.engine.constants.replaced import Origin, drop_orphans
 from truedraw.engine.constants.store import open_stored
 from truedraw.engine.constants.writing import Writing
 from truedraw.engine.native.blocks import Blocks
@@ -24,7 +27,9 @@ from truedraw.engine.native.machine import HAS_HALVES
 from truedraw.engine.native.weights import read_blocks, write_kind
 from truedraw.errors import EngineError
 
-FORM = "head", 1  # the number is to be raised when four_bits.py or blocks.py make something else of the same numbers
+KIND = "head"  # of what is kept
+MAKERS = Path(__file__).parent / "kinds", Path(constants.__file__).parent
+"""Folders whose files say, with those around them and the kernels', what is made of the numbers."""
 Make = Callable[[], Sequence[Blocks]]
 
 
@@ -32,25 +37,39 @@ def kept_blocks(file: Numbers, written: Matrix | None, folder: Path | None, make
     """What `make` makes of a head's file, of rows of its target's, and of nothing else: from the folder, or made now
     and kept there for the next time.
 
-    folder: None keeps nothing, and neither does a full disk. Raises BadFile, as `make` does.
+    folder: None keeps nothing, and neither does one that cannot be written to. Raises BadFile, as `make` does.
     """
     if folder is None or not isinstance(file, HeadFile):
         return list(make())
+    rows = _sum_of({str(number): array for number, array in enumerate(_arrays(written))})
+    key, origin = _key(file, rows), Origin(str(file.path.resolve()), f"{KIND} {rows}", 1)
+    if not (folder / key).exists():
+        drop_orphans(folder, KIND)
     try:
-        held = open_stored(folder, _key(file, written), partial(_write, make), Origin(str(file.path.resolve()), *FORM))
+        return _read(open_stored(folder, key, partial(_write, make), origin, elsewhere=False))
     except EngineError:
         return list(make())
-    return _read(held)
 
 
-def _key(file: HeadFile, written: Matrix | None) -> str:
-    """Stands for all that the blocks are made of, to the byte."""
-    rows = () if written is None else (written.values, written.scales, written.least, *written.nested)
-    whole = sha256(json.dumps([file.card.to_metadata(), *FORM, HAS_HALVES, written and written.zero]).encode())
-    for name, array in (*sorted(file.arrays.items()), *enumerate(rows)):
-        whole.update(b"-" if array is None else f"{name} {array.dtype.str} {array.shape}".encode())
-        whole.update(b"" if array is None else np.ascontiguousarray(array).data)
-    return whole.hexdigest()[:32]
+def _key(file: HeadFile, rows: str) -> str:
+    """Stands for all that the blocks are made of, to the byte, and for how."""
+    how = [asdict(file.card), rows, HAS_HALVES, *map(sources, MAKERS)]
+    return sha256(json.dumps([how, _sum_of(file.arrays)], sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _arrays(matrix: Matrix | None) -> list[np.ndarray]:
+    if matrix is None:
+        return []
+    found = matrix.values, np.array(matrix.zero), matrix.scales, matrix.least, *matrix.nested
+    return [np.zeros(0) if each is None else each for each in found]
+
+
+def _sum_of(arrays: Mapping[str, np.ndarray]) -> str:
+    found = sha256()
+    for name, array in sorted(arrays.items()):
+        found.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()[:32]
 
 
 def _write(make: Make, writing: Writing) -> None:

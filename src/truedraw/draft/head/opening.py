@@ -31,7 +31,8 @@ class Head(NamedTuple):
 
 @runtime_checkable
 class Readable(Protocol):
-    """An engine whose hidden states and embedding can be read."""
+    """An engine whose hidden states and embedding can be read. Where it has `kept_in`, a folder for what is to be found
+    again, what is made of heads is kept there; and see TargetRows for `crew` and `embedding_blocks`."""
 
     hidden_layers: tuple[int, ...] | None  # residual streams that come with every score; None: no hidden states do
     hidden_size: int
@@ -56,7 +57,7 @@ def head_of(file: Numbers, path: Path, models: Models, threads: int | None = Non
 
     embedding = target.embedding()
     output = target.unembedding() if hasattr(target, "unembedding") else embedding
-    lent = (getattr(target, name, None) for name in ("crew", "embedding_blocks", "folder"))
+    lent = (getattr(target, name, None) for name in ("crew", "embedding_blocks", "kept_in"))
     bare = cell_of(file, TargetRows(embedding, output, *lent), threads)
     getattr(target, "let_go", lambda: None)()  # of all rows but those that the head has copied
     cell = corrected(reading(bare, file.card.layers, target.hidden_layers), file)

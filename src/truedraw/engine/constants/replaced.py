@@ -29,8 +29,27 @@ def drop_replaced(folder: Path, key: str, origin: Origin) -> None:
     for index in folder.glob(f"*/{INDEX}"):
         entry = index.parent
         if entry.name != key and _is_replaced(index, origin):
-            with suppress(OSError), staging(folder, entry.name) as corner:
-                entry.replace(corner / entry.name)  # which goes with the corner
+            _drop(folder, entry)
+
+
+def drop_orphans(folder: Path, kind: str) -> None:
+    """Remove what was made of files that are gone, of a policy that begins with this word."""
+    for index in folder.glob(f"*/{INDEX}"):
+        if _is_orphan(index, kind):
+            _drop(folder, index.parent)
+
+
+def _drop(folder: Path, entry: Path) -> None:
+    with suppress(OSError), staging(folder, entry.name) as corner:
+        entry.replace(corner / entry.name)  # which goes with the corner
+
+
+def _is_orphan(index: Path, kind: str) -> bool:
+    try:
+        found = Origin(**parsed(index.read_bytes())[ORIGIN])
+        return found.policy.partition(" ")[0] == kind and not Path(found.path).exists()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
 
 
 def _is_replaced(index: Path, origin: Origin) -> bool:

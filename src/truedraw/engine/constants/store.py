@@ -26,13 +26,14 @@ Write = Callable[[Writing], None]
 
 
 def open_stored(
-    folder: Path, key: str, write: Write, origin: Origin, *, before: Callable[[], object] = lambda: None
-) -> MappedConstants:
+    folder: Path, key: str, write: Write, origin: Origin, *, before: Callable[[], object] = lambda: None,
+    elsewhere: bool = True,
+) -> MappedConstants:  # fmt: skip
     """The arrays kept under `key`; where they are missing or damaged, `write` writes them first.
 
     `before` is called before a conversion; after one, what it replaces is removed. In a folder that may not be written
-    to they are kept for this process alone, and `not_kept` says so. Raises EngineError where they cannot be written;
-    then nothing is left behind.
+    to they are kept for this process alone, and `not_kept` says so, unless nothing is to be written `elsewhere`. Raises
+    EngineError where they cannot be written; then nothing is left behind.
     """
     if whole(folder / key):
         with suppress(FileNotFoundError):  # replaced by another process, just now
@@ -41,7 +42,7 @@ def open_stored(
     try:
         found = _stored(folder, key, write, origin)
     except OSError as error:
-        if not is_read_only(error):
+        if not (elsewhere and is_read_only(error)):
             raise EngineError(f"the converted weights could not be stored in {folder}: {disk_hint(error)}") from error
         return _for_now(write, origin, f"{folder}: {error.strerror}")
     drop_replaced(folder, key, origin)

@@ -43,7 +43,7 @@ class CPUEngine(PagedEngine):
     once) or "reference" (float32 throughout); `load` chooses between the first two where it is told "invariant".
     `invariance` tells whether the first three were found to hold on this machine, None where that was never tested: the
     test is left out where the cache has no room for it, some 11 pages. `not_kept`: why the converted weights could not
-    be kept for the next time, None where they are. `folder`: where they are, and what else is to be found again.
+    be kept for the next time, None where they are. `kept_in`: where they are, and what else is to be found again.
     """
 
     def __init__(  # see `load`
@@ -54,7 +54,7 @@ class CPUEngine(PagedEngine):
         self.hidden_layers = layers.options.hidden_layers or None if layers else None
         self.invariance: InvarianceReport | None = None
         self.not_kept: str | None = None
-        self.folder: Path | None = None
+        self.kept_in: Path | None = None
         self._arithmetic, self._layers, self._costs = arithmetic, layers, costs
         self._kept: KeptCosts | None = kept
         self._shallow: dict[int, ShallowEngine] = {}
@@ -94,7 +94,7 @@ class CPUEngine(PagedEngine):
         key = record_key(checkpoint, options)
         costs, kept = Costs(folder / f"passes-{key}.json"), KeptCosts(folder / f"drafts-{key}.json")
         engine = cls(runner, checkpoint.config, arithmetic, layers, costs, kept)
-        engine.folder, engine.not_kept = folder, None if constants is None else constants.not_kept
+        engine.kept_in, engine.not_kept = folder, None if constants is None else constants.not_kept
         with nullcontext() if constants is None else constants.forgetting():
             engine.warm_up()
         if arithmetic.native:

@@ -108,9 +108,9 @@ def all_blocks(file: Numbers, target: TargetRows, of_file: Make) -> list[Blocks]
     """What a file's own matrices are laid out as, and e(tokens) behind them; raises BadFile."""
     own = lent(target, file.tokens)
     if own is not None:
-        return [*kept_blocks(file, None, target.folder, of_file), own]
+        return [*kept_blocks(file, None, target.kept_in, of_file), own]
     rows = rows_of(target.embedding, file.tokens)
-    return kept_blocks(file, rows, target.folder, lambda: [*of_file(), blocks_of(as_read(RECURRENT, WRITTEN, rows))])
+    return kept_blocks(file, rows, target.kept_in, lambda: [*of_file(), blocks_of(as_read(RECURRENT, WRITTEN, rows))])
 
 
 def lent(target: TargetRows, tokens: Ints) -> Blocks | None:
