@@ -66,8 +66,8 @@ def test_a_machine_that_cannot_keep_its_bits_equal_is_warned_of(cli, monkeypatch
     with pytest.warns(NotInvariant, match=r"tree, chain of 3\): the same seed .*; numerics='reference' is slower"):
         load("tabular")
     closed = []
-    monkeypatch.setattr(Model, "close", closed.append)
-    with pytest.raises(NotInvariant):  # as warnings are errors here
+    with monkeypatch.context() as patched, pytest.raises(NotInvariant):  # as warnings are errors here
+        patched.setattr(Model, "close", lambda model: closed.append(model))
         load("tabular")
     assert len(closed) == 1
     ran = cli("generate", "ab", "-m", "tabular", "--max-tokens", "2", "--json")
