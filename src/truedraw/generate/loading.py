@@ -84,11 +84,16 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
         undo.callback(whole.close)
         whole.experience = Experience(PassCosts.of(whole.engine), recalled(whole.engine))
         whole.drafts.options = options | {name: own[name] for name in FOR_DRAFTS if name in own}
-        report = getattr(whole.engine, "invariance", None)
-        if report is not None and not report.holds:
-            warnings.warn(f"{report.says}; numerics='reference' is slower and far closer", NotInvariant, stacklevel=2)
+        _warn(whole)
         undo.pop_all()
     return whole
+
+
+def _warn(model: Model) -> None:
+    """Whoever called `load`, where the engine's bits depend on the batch."""
+    report = getattr(model.engine, "invariance", None)
+    if report is not None and not report.holds:
+        warnings.warn(f"{report.says}; numerics='reference' is slower and far closer", NotInvariant, stacklevel=3)
 
 
 def _check_kinds(paths: Mapping[str, Any], progress: Any) -> None:

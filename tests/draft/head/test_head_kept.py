@@ -146,7 +146,6 @@ def test_a_folder_that_takes_nothing_keeps_nobody_from_drafting(tmp_path, monkey
         raise OSError(number, "refused")
 
     monkeypatch.setattr(store, "mkdtemp", refused)
-
     monkeypatch.setattr(kept, "write_kind", full)
     file = file_of(tmp_path / "h.safetensors")
     found = kept_blocks(file, None, tmp_path / "kept", partial(step_blocks, file))

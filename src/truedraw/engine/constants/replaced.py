@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,37 +28,36 @@ def drop_replaced(folder: Path, key: str, origin: Origin) -> None:
 
     Processes that have mapped one keep it; where the system forbids removing it meanwhile, it stays.
     """
-    for index in folder.glob(f"*/{INDEX}"):
-        entry = index.parent
-        if entry.name != key and _is_replaced(index, origin):
-            _drop(folder, entry)
+    policies = origin.policy, origin.policy.partition(" ")[0]
+
+    def is_replaced(name: str, found: Origin) -> bool:
+        same = found.path == origin.path and found.policy in policies
+        return name != key and same and found.version <= origin.version
+
+    _drop(folder, is_replaced)
 
 
 def drop_orphans(folder: Path, kind: str) -> None:
     """Remove what was made of files that are gone, of a policy that begins with this word."""
-    for index in folder.glob(f"*/{INDEX}"):
-        if _is_orphan(index, kind):
-            _drop(folder, index.parent)
 
-
-def _drop(folder: Path, entry: Path) -> None:
-    with suppress(OSError), staging(folder, entry.name) as corner:
-        entry.replace(corner / entry.name)  # which goes with the corner
-
-
-def _is_orphan(index: Path, kind: str) -> bool:
-    try:
-        found = Origin(**parsed(index.read_bytes())[ORIGIN])
+    def is_orphan(_name: str, found: Origin) -> bool:
         return found.policy.partition(" ")[0] == kind and not Path(found.path).exists()
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return False
+
+    _drop(folder, is_orphan)
 
 
-def _is_replaced(index: Path, origin: Origin) -> bool:
+def _drop(folder: Path, goes: Callable[[str, Origin], bool]) -> None:
+    """Of the conversions those that are to go, by their keys and origins."""
+    for index in folder.glob(f"*/{INDEX}"):
+        entry = index.parent
+        if _says(index, partial(goes, entry.name)):
+            with suppress(OSError), staging(folder, entry.name) as corner:
+                entry.replace(corner / entry.name)  # which goes with the corner
+
+
+def _says(index: Path, goes: Callable[[Origin], bool]) -> bool:
     """False for an index that cannot be read, or does not say what it is of."""
     try:
-        found = Origin(**parsed(index.read_bytes())[ORIGIN])
-        same = found.path == origin.path and found.policy in (origin.policy, origin.policy.partition(" ")[0])
-        return same and found.version <= origin.version
-    except (OSError, ValueError, KeyError, TypeError):
+        return goes(Origin(**parsed(index.read_bytes())[ORIGIN]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
