@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 from truedraw.distill.checkpoint import FACTS, read_checkpoint
 from truedraw.distill.folders import is_ours
 from truedraw.draft.eagle.card import CARD, tokenizer_of
-from truedraw.engine.constants.replaced import INDEX, Origin, _is_replaced
+from truedraw.engine.constants.replaced import INDEX, Origin, drop_replaced
 from truedraw.engine.constants.store import whole
 from truedraw.engine.record_files import read_record
 from truedraw.errors import BadFile
@@ -36,9 +36,12 @@ def test_it_is_called_so() -> None:
 def test_what_is_found_out_again_is(tmp_path) -> None:
     with pytest.raises(ValueError, match="nested too deeply"):
         read_record(written(tmp_path / "passes-1.json"))
-    index = written(tmp_path / INDEX)
-    assert not whole(tmp_path)
-    assert not _is_replaced(index, Origin("a", "b", 1))
+    entry = tmp_path / "entry"
+    entry.mkdir()
+    index = written(entry / INDEX)
+    assert not whole(entry)
+    drop_replaced(tmp_path, "another", Origin("a", "b", 1))
+    assert index.exists()
     written(tmp_path / SUMS)
     assert changed_files(tmp_path) is None
 
