@@ -78,3 +78,31 @@ def test_every_seed_has_seeds_of_texts_behind_it(model):
     (request,) = source._requests(model, plan, 0, [(7, "prompt")])
     assert request.params["seed"] == source.PURPOSES + 6
     SamplingParams(**request.params)
+
+
+def test_what_is_begun_when_the_time_is_up_is_written_to_its_end(model, monkeypatch):
+    monkeypatch.setattr(source, "LEAST_BEGUN", 2)
+    plan = answered((1.0, 0.7), *(f"prompt {i}" for i in range(5)))
+    found = list(own_texts(model, plan, goes_on=lambda: False))
+    assert sorted(record["key"] for record in found) == [[0, 0], [0, 1]]
+    rest = list(own_texts(model, plan, found, goes_on=lambda: False))
+    assert sorted(record["key"] for record in rest) == [[0, 2], [0, 3]]
+
+
+def test_rounds_go_on_as_long_as_there_is_time(model, monkeypatch):
+    monkeypatch.setattr(source, "LEAST_BEGUN", 1)
+    left = iter([True] * 6)
+    plan = answered((1.0, 0.7), "prompt", "another")
+    found = [record["key"] for record in own_texts(model, plan, goes_on=lambda: next(left, False))]
+    assert [number for number, _ in found] == sorted(number for number, _ in found)
+    assert found[-1][0] > 1
+
+
+def test_a_run_that_goes_on_begins_where_it_was(model, monkeypatch):
+    plan = answered((1.0, 0.7), "prompt", "another")
+    found = list(islice(own_texts(model, plan), 5))
+    asked = []
+    monkeypatch.setattr(source, "_requests", lambda _model, _plan, number, texts: asked.append(number) or iter(()))
+    with pytest.raises(BadParameter, match="wrote no text"):
+        list(own_texts(model, plan, found))
+    assert asked[0] == 2

@@ -1,6 +1,8 @@
 """The texts of a run: journalled, resumed, refused."""
 
 import json
+from pathlib import Path
+from time import sleep
 from types import SimpleNamespace
 
 import pytest
@@ -35,7 +37,7 @@ def told():
 def source(monkeypatch):
     """Texts 0, 1, 2, ... but those that are done; .asked collects what was."""
 
-    def drawn(_model, _plan, done, watched=None):
+    def drawn(_model, _plan, done, watched, _clock):
         assert watched is None
         asked.append([tuple(each["key"]) for each in done])
         return (record(number) for number in range(100) if (0, number) not in asked[-1])
@@ -64,6 +66,16 @@ def test_a_run_goes_on_where_it_was(tmp_path, source, told):
     assert [text.answer[0] for text in read_texts(tmp_path)] == [0, 1, 2, 3]
     gather(None, TextPlan(tokens=35), tmp_path, SETTINGS, (None, told))
     assert len(source.asked) == 2  # there are enough: nobody is asked
+
+
+@pytest.mark.parametrize(("documents", "texts"), [((), 3), ((Path("book.txt"),), 1)])
+def test_when_the_time_is_up_what_was_begun_is_kept_and_no_more_is_read(tmp_path, monkeypatch, told, documents, texts):
+    def late(*_, **__):
+        sleep(0.02)
+        yield from map(record, range(3))
+
+    monkeypatch.setattr(stage, "_source", late)
+    assert gather(None, TextPlan(documents=documents), tmp_path, SETTINGS, (0.01, told)).texts == texts
 
 
 def test_time_counts_over_runs(tmp_path, source, told):

@@ -15,9 +15,13 @@ from truedraw.errors import EngineError, TruedrawError
 def test_a_closed_model_says_so_at_once(name: str) -> None:
     with load(name) as model:
         batch = model.batch()
-    for ask in (model.generate, model.start, model.stream, batch.add, model.batch().add):
+    asked = [
+        (model.batch, ()),
+        *((ask, ("the cat",)) for ask in (model.generate, model.start, model.stream, batch.add)),
+    ]
+    for ask, prompt in asked:
         with pytest.raises(EngineError, match=r"^the engine is closed; load the model again$"):
-            ask("the cat")
+            ask(*prompt)
     assert not batch.step()
     model.close()
 

@@ -94,7 +94,33 @@ def test_a_message_without_content(message):
 def test_a_call_of_a_tool_needs_no_content():
     calls = {"role": "assistant", "tool_calls": [{"name": "f"}]}
     assert render("{{ messages[0].tool_calls[0].name }}", [calls]) == "f"
-    assert render("{{ messages[0].content }}", [{"role": "user", "content": ["part"]}]) == "['part']"
+
+
+def text(*words):
+    return [{"role": "user", "content": [{"type": "text", "text": word} for word in words]}]
+
+
+@pytest.mark.parametrize("source", ["{{ messages[0].content }}", "{{ 'a' + messages[0].content }}"])
+def test_a_template_that_knows_of_no_parts_is_shown_one_text(source):
+    assert render(source, text("one", "two")).endswith("one\ntwo")
+    assert render(source, [{"role": "user", "content": ["part"]}]).endswith("part")
+    assert render(source, text("<b>'é'"))[-6:] == "<b>'é'"
+    assert render("{{ messages[0].content | tojson }}", text("one", "two")) == '"one\\ntwo"'
+
+
+def test_a_template_that_reads_parts_is_shown_them():
+    source = "{% for part in messages[0].content %}{{ part.text or part.image }};{% endfor %}"
+    assert render(source, text("one", "two")) == "one;two;"
+    picture = [{"role": "user", "content": [{"type": "image", "image": "a.png"}]}]
+    assert render(source, picture) == "a.png;"
+
+
+@pytest.mark.parametrize("part", [{"type": "image_url", "text": "x"}, {"type": "text", "text": 5}, {"type": "text"}, 5])
+def test_a_part_that_is_no_text_is_refused_by_a_template_of_texts(part):
+    with pytest.raises(
+        BadInput, match=r"^message 1 has .* in its content; the model's chat template takes texts alone"
+    ):
+        render("{{ messages[1].content }}", [*HI, {"role": "user", "content": ["a", part]}])
 
 
 def test_a_model_without_template(byte_level):

@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 
 class Manner(NamedTuple):
-    """prompts: that a model writes in a round. ready: whether further texts are there without a wait; these are taken
-    also when the time is up."""
+    """prompts: that a model writes in a round. ready: whether further texts are taken when the time is up, until there
+    are none; a model that writes many side by side has begun them, and what it has begun is not thrown away."""
 
     prompts: int = PROMPTS
-    ready: Callable[[], bool] = lambda: False
+    ready: Callable[[], bool] = lambda: True
 
 
-ONE_BY_ONE = Manner()
+SIDE_BY_SIDE = Manner()
 
 
 def gather(model: Model, plan: TextPlan, folder: Path, settings: Mapping[str, Any], limit: tuple[float | None, Tell],
            overwrite: bool = False, keeping: Keeping | None = None,
-           manner: Manner = ONE_BY_ONE) -> Gathered:  # fmt: skip
+           manner: Manner = SIDE_BY_SIDE) -> Gathered:  # fmt: skip
     """Write texts until there are `plan.tokens`, the time is up or no further ones can come.
 
     `keeping`: takes what the model knows of each text while it writes it. manner: how the model writes.
@@ -49,18 +49,22 @@ def gather(model: Model, plan: TextPlan, folder: Path, settings: Mapping[str, An
         found = _counted(checked(journal.records(), folder / NAME))
         clock = Clock(found.seconds, seconds)
         if not _enough(found, plan, clock):
-            source = _source(model, (plan, manner.prompts), journal.records(), keeping.watched if keeping else None)
-            found = _written(source, journal, found, plan, (clock, tell, keeping), manner.ready)
+            watched = keeping.watched if keeping else None
+            source = _source(model, (plan, manner.prompts), journal.records(), watched, clock)
+            ready = manner.ready if not plan.documents else lambda: False
+            found = _written(source, journal, found, plan, (clock, tell, keeping), ready)
     if not found.tokens:
         raise BadFile(
-            "there is no text to train on, zero tokens; give more time, other prompts, or documents with text"
+            "there is no text to train on, zero tokens; give more time (--budget), other prompts, or documents with "
+            "text"
         )
     return found._replace(left_out=too_long)
 
 
 def _source(
-    model: Model, wanted: tuple[TextPlan, int], done: Iterable[Record], watched: Callable[[], Watch | None] | None
-) -> Iterator[Record]:
+    model: Model, wanted: tuple[TextPlan, int], done: Iterable[Record], watched: Callable[[], Watch | None] | None,
+    clock: Clock,
+) -> Iterator[Record]:  # fmt: skip
     plan, prompts = wanted
     if plan.documents:
         seen = {tuple(record["key"]) for record in done}
@@ -69,7 +73,7 @@ def _source(
     openers = OPENERS if plan.openers is None else plan.openers
     how = Plan(plan.seed, prompts, temperatures=plan.temperatures, answer_tokens=plan.answer_tokens, asked=plan.prompts,
                openers=openers)  # fmt: skip
-    return own_texts(model, how, done, watched)
+    return own_texts(model, how, done, watched, lambda: not clock.over)
 
 
 def _written(

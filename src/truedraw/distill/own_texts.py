@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from truedraw.distill.asking import opening
 from truedraw.distill.texts import WATCH
 from truedraw.errors import BadParameter, BadPrompt
+from truedraw.generate.planning import LIMITS
 from truedraw.generate.request import Request
 from truedraw.sampling.randomness import SEED_BITS
 
@@ -27,6 +28,7 @@ PROMPT_TOKENS = 100
 PROMPTS = 256  # of a round
 SHORTEST, LONGEST = 8, 600  # characters of a prompt
 LEAST_ANSWER = 8  # tokens; shorter answers teach nothing
+LEAST_BEGUN = LIMITS.max_running  # answers of a round: its prompts took their time, and so many come side by side
 MOST_BARREN = 3  # rounds in a row without a text, at each temperature, after which there will be none
 INSTEAD = "a file of prompts, or --documents"
 PURPOSES = 1 << 32  # seeds of prompts and answers are this far apart
@@ -103,20 +105,21 @@ class There(NamedTuple):
 
 
 def own_texts(
-    model: Model, plan: Plan, done: Iterable[Record] = (), watched: Callable[[], Watch | None] | None = None
-) -> Iterator[Record]:
+    model: Model, plan: Plan, done: Iterable[Record] = (), watched: Callable[[], Watch | None] | None = None,
+    goes_on: Callable[[], bool] = lambda: True,
+) -> Iterator[Record]:  # fmt: skip
     """Texts in order of completion; those in `done` are left out. They end where given prompts are answered at
     temperature 0 alone: the same prompt is never answered there twice.
 
-    `watched`: makes a watch for each answer. Raises BadParameter where no text comes for several rounds.
+    `watched`: makes a watch for each answer. `goes_on`: whether further texts are to be begun, but for LEAST_BEGUN of
+    them; those that were begun are written to their end. Raises BadParameter where no text comes for several rounds.
     """
     there = There.of(done)
-    number = max((r for r, _ in there.keys), default=0)
-    first = max(0, number - 1)  # the round before may have been left unfinished, too: answers overlap
+    first = max((number for number, _ in there.keys), default=0)  # may have been left unfinished, those before were not
     barren = 0
-    for r in range(1) if plan.ends else count(first):
+    for r in range(1) if plan.ends else takewhile(lambda r: r == first or goes_on(), count(first)):
         barren = 0 if any(key[0] == r for key in there.keys) else barren + 1
-        for record in _answers(model, plan, r, there, watched):
+        for record in _answers(model, (plan, r), there, watched, goes_on):
             barren = 0
             yield record
         if barren == plan.most_barren:
@@ -148,13 +151,15 @@ def _asking(model: Model, plan: Plan, number: int, i: int, begins: tuple[str, st
 
 
 def _answers(
-    model: Model, plan: Plan, number: int, there: There, watched: Callable[[], Watch | None] | None
-) -> Iterator[Record]:
+    model: Model, of: tuple[Plan, int], there: There, watched: Callable[[], Watch | None] | None,
+    goes_on: Callable[[], bool],
+) -> Iterator[Record]:  # fmt: skip
+    plan, number = of
     asked = list(plan.asked) if plan.asked is not None else _prompts(model, plan, number)
     left = ((i, text) for i, text in enumerate(asked) if (number, i) not in there.keys)
     requests = (
         replace(request, observer=watched() if watched else None)
-        for request in _requests(model, plan, number, left)
+        for request in _begun(_requests(model, plan, number, left), goes_on)
         if there.is_new(request.prompt, request.params["temperature"])
     )  # made as they are pulled: what a watch holds goes with its text
     for request, result in model.generate_many(requests, logits_cache_bytes=0):
@@ -168,6 +173,13 @@ def _answers(
             prompt = [int(token) for token in request.prompt]
             yield {"key": list(request.key), "temperature": temperature, "prompt": prompt, "answer": answer,
                    WATCH: request.observer}  # fmt: skip
+
+
+def _begun(requests: Iterable[Request], goes_on: Callable[[], bool]) -> Iterator[Request]:
+    for begun, request in enumerate(requests):
+        if begun >= LEAST_BEGUN and not goes_on():
+            return
+        yield request
 
 
 def _requests(model: Model, plan: Plan, number: int, texts: Iterable[tuple[int, str]]) -> Iterator[Request]:

@@ -117,6 +117,7 @@ class Rows:
             raise BadFile(
                 f"there is too little text to train on: {self.num_texts} texts with {self.count} tokens; at least two "
                 f"texts of more than {fewest} tokens are needed, and useful heads take hundreds of thousands of tokens"
+                "; give more time (--budget), longer answers, or more prompts or documents"
             )
 
     def is_enough(self, fewest: int) -> bool:

@@ -92,10 +92,11 @@ class Model(OnePlace):
 
         max_running: samples at once. max_rows: rows of a pass for prompts where nothing is being written; fill_rows:
         beside texts that are being written. logits_cache_bytes: memory for rows of logits that other samples may meet
-        again, 0 = none. Raises BadParameter.
+        again, 0 = none. Raises BadParameter, EngineError once the model is closed.
         """
         from truedraw.generate.batch import Batch
 
+        self._check_open()
         logits_cache_bytes = plain_number(logits_cache_bytes)
         check_bytes("logits_cache_bytes", logits_cache_bytes)
         return Batch(self, limits(max_running, max_rows, fill_rows), logits_cache_bytes)
@@ -119,8 +120,7 @@ class Model(OnePlace):
     def wish(self, prompt: Prompt, params: SamplingParams | None = None, *, speculative: Spec = None,
              observer: Observer | None = None, **sampling: Any) -> Wish:  # fmt: skip
         """A request as it is understood; raises BadInput naming what is wrong, EngineError once the model is closed."""
-        if self._closed:
-            raise EngineError("the engine is closed; load the model again")
+        self._check_open()
         if params is not None and sampling:
             raise TypeError(f"give either SamplingParams or {', '.join(sampling)} by name, not both")
         if observer is not None and not callable(observer):
@@ -160,6 +160,10 @@ class Model(OnePlace):
         text = self.tokenizer.chat(messages)
         self.tokenizer.check_length(text, self.engine.context_length)
         return self.tokenizer.encode(text, add_special=False)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise EngineError("the engine is closed; load the model again")
 
     def close(self) -> None:
         """Free the engine, and those of draft models.

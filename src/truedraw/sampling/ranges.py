@@ -104,17 +104,17 @@ def check_number(name: str, value: object) -> None:
     RANGES[name].check(name, value)
 
 
-def a_list(name: str, value: Any, ordered: bool = False) -> tuple[Any, ...]:
+def a_list(name: str, value: Any, ordered: bool = False, wanted: str = "a list") -> tuple[Any, ...]:
     """A tuple of a list, None = empty; raises BadParameter on a string or something that is no list.
 
-    ordered: nor is a set, whose order is another one in every process.
+    ordered: nor is a set, whose order is another one in every process. wanted: what to give instead.
     """
     if value is None:
         return ()
     value = plain(value) if hasattr(value, "tolist") else value
     refused = str | bytes | Mapping | Set if ordered else str | bytes | Mapping
     if isinstance(value, refused) or not hasattr(value, "__iter__"):
-        raise BadParameter(name, f"got {shown(value)}; give a list")
+        raise BadParameter(name, f"got {shown(value)}; give {wanted}")
     return tuple(value)
 
 
@@ -157,7 +157,7 @@ def words(value: Any) -> tuple[str | tuple[int, ...], ...]:
 
 def strings(name: str, value: Any) -> tuple[str, ...]:
     """One string or several, none empty; raises BadParameter."""
-    found = (value,) if isinstance(value, str) else a_list(name, value)
+    found = (value,) if isinstance(value, str) else a_list(name, value, wanted="a string or a list of strings")
     for text in found:
         if not isinstance(text, str) or not text:
             raise BadParameter(name, f"got {shown(text)}; give strings of at least one character")

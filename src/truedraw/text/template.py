@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import Any, NoReturn
 
 from jinja2 import TemplateError, UndefinedError, nodes
@@ -16,6 +17,7 @@ from truedraw.errors import BadInput
 from truedraw.text.characters import check_characters
 
 THOUGHTS = "reasoning_content", "thinking", "reasoning"  # names of one thing, the first one counts
+PROBE = "a text in parts"
 DEEPEST = 64  # levels of lists and objects in a message
 Clock = Callable[[], datetime]
 
@@ -59,12 +61,32 @@ class ChatTemplate:
             raise BadInput("the conversation is empty; give at least one message with role and content")
         given = {name: plain(value, name) for name, value in variables.items()}
         whole = [plain(message, f"message {i}") for i, message in enumerate(messages)]
-        whole = [_with_thought(message) for message in whole]
+        whole = [self._as_read(i, _with_thought(message)) for i, message in enumerate(whole)]
         told = [{key: value for key, value in message.items() if value is not None} for message in whole]
         try:
             return self._rendered(given, told, whole)
         except Exception as error:  # a template can fail in any way, and it came with the model
             raise BadInput(f"the model's chat template refused the conversation: {_why(error)}") from error
+
+    def _as_read(self, number: int, message: dict[str, Any]) -> dict[str, Any]:
+        """Content in parts as one text, for a template that knows of no parts: one line break between them, as in vLLM.
+
+        Raises BadInput for parts that are no text.
+        """
+        content = message.get("content")
+        if not isinstance(content, list) or self._reads_parts:
+            return message
+        return {**message, "content": "\n".join(_text_of(number, part) for part in content)}
+
+    @cached_property
+    def _reads_parts(self) -> bool:
+        """Whether it shows the text of a part, and not how the part is written down."""
+        asked = [{"role": "user", "content": [{"type": "text", "text": PROBE}]}]
+        try:
+            shown = self._template.render(messages=asked, add_generation_prompt=True)
+        except Exception:  # a template can fail in any way
+            return False
+        return PROBE in shown and not any(f"{mark}{PROBE}{mark}" in shown for mark in "'\"")
 
     def _rendered(self, given: Mapping[str, Any], told: list[Any], whole: list[Any]) -> str:
         """Without what is null, as in transformers 5; some older templates need it and fail without."""
@@ -84,6 +106,14 @@ def _check(number: int, message: object) -> None:
         raise BadInput(f"{what}, without content; give a text")
     if not isinstance(content, str | list | None):
         raise BadInput(f"{what}, whose content is no text; give a text")
+
+
+def _text_of(number: int, part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Mapping) and part.get("type", "text") == "text" and isinstance(part.get("text"), str):
+        return str(part["text"])
+    raise BadInput(f"message {number} has {part!r:.60} in its content; the model's chat template takes texts alone")
 
 
 def plain(value: Any, what: str, depth: int = 0) -> Any:

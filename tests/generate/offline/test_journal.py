@@ -81,6 +81,16 @@ def test_nested_settings_and_long_ones(path):
     assert len(said) < 400
 
 
+def test_a_message_shows_where_two_long_settings_differ(path):
+    points = [{"temperature": number, "top_p": 0.9} for number in range(9)]
+    with Journal(path, {"points": points}) as journal:
+        journal.append({})
+    with pytest.raises(BadFile, match=r"points was ….*7, .*….*, is .*77, .*"):
+        Journal(path, {"points": [*points[:7], {"temperature": 77, "top_p": 0.9}, points[8]]})
+    with pytest.raises(BadFile, match=r'points was ….*"temperature": 6.*, is ….*5, "top_p": 0\.9}\]'):
+        Journal(path, {"points": points[:6]})
+
+
 def test_settings_of_a_run_that_got_nowhere_bind_nobody(path):
     written(path, [])
     with Journal(path, {"kind": "test", "seed": 2}) as journal:

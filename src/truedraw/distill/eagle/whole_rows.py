@@ -67,7 +67,8 @@ class WholeRows:
         if not len(self.held) or not len(self.learnt):
             raise BadFile(
                 f"there is too little text to train on: of {data.num_texts} texts {len(self.learnt)} can be learnt "
-                f"from and {len(self.held)} held out; both need answers of {FEWEST} tokens or more"
+                f"from and {len(self.held)} held out; both need answers of {FEWEST} tokens or more; give more time "
+                "(--budget), longer answers, or more prompts or documents"
             )
         mean = float((self._ends - self._starts)[self.learnt].mean())
         self.at_once = min(max(1, round(ROWS_A_STEP / mean)), len(self.learnt))

@@ -113,13 +113,22 @@ def _differing(known: Mapping[str, Any], now: Mapping[str, Any], within: str = "
         if isinstance(before, dict) and isinstance(after, dict):
             words += _differing(before, after, f"{within}{name}.")
         elif before != after:
-            words.append(f"{within}{name} was {_short(before)}, is {_short(after)}")
+            words.append(f"{within}{name} was {_short(before, after)}, is {_short(after, before)}")
     return words
 
 
-def _short(value: Any) -> str:
-    text = value if value == ABSENT else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
+def _short(value: Any, other: Any) -> str:
+    """Of a long one what it has where it first differs from the other."""
+    text, beside = _text(value), _text(other)
+    both = zip(text, beside, strict=False)
+    same = next((i for i, (one, another) in enumerate(both) if one != another), min(len(text), len(beside)))
+    first = max(0, min(same - LONGEST_SHOWN // 2, len(text) - LONGEST_SHOWN))
+    shown = text[first : first + LONGEST_SHOWN]
+    return f"{'…' if first else ''}{shown}{'…' if first + len(shown) < len(text) else ''}"
+
+
+def _text(value: Any) -> str:
+    return ABSENT if value == ABSENT else json.dumps(value, ensure_ascii=False)
 
 
 def _what_to_do() -> str:
