@@ -80,19 +80,25 @@ def test_every_seed_has_seeds_of_texts_behind_it(model):
     SamplingParams(**request.params)
 
 
-def test_what_is_begun_when_the_time_is_up_is_written_to_its_end(model, monkeypatch):
-    monkeypatch.setattr(source, "LEAST_BEGUN", 2)
-    plan = answered((1.0, 0.7), *(f"prompt {i}" for i in range(5)))
+def test_what_is_begun_when_the_time_is_up_is_written_to_its_end(model):
+    plan = answered((1.0, 0.7), *(f"prompt {i}" for i in range(5)), least_begun=2)
     found = list(own_texts(model, plan, goes_on=lambda: False))
     assert sorted(record["key"] for record in found) == [[0, 0], [0, 1]]
     rest = list(own_texts(model, plan, found, goes_on=lambda: False))
     assert sorted(record["key"] for record in rest) == [[0, 2], [0, 3]]
 
 
-def test_rounds_go_on_as_long_as_there_is_time(model, monkeypatch):
-    monkeypatch.setattr(source, "LEAST_BEGUN", 1)
+def test_prompts_that_need_no_answer_are_not_of_those_that_are_begun(model):
+    plan = answered((0.0, 1.0), *(f"prompt {i}" for i in range(6)), least_begun=2)
+    greedy = [record for record in islice(own_texts(model, plan), 12) if record["temperature"] == 0]
+    before = [{**record, "key": [2, 100 + i]} for i, record in enumerate(greedy)]
+    found = list(own_texts(model, plan, before, goes_on=lambda: False))
+    assert [record["temperature"] for record in found] == [1.0, 1.0]
+
+
+def test_rounds_go_on_as_long_as_there_is_time(model):
     left = iter([True] * 6)
-    plan = answered((1.0, 0.7), "prompt", "another")
+    plan = answered((1.0, 0.7), "prompt", "another", least_begun=1)
     found = [record["key"] for record in own_texts(model, plan, goes_on=lambda: next(left, False))]
     assert [number for number, _ in found] == sorted(number for number, _ in found)
     assert found[-1][0] > 1

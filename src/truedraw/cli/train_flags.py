@@ -130,7 +130,7 @@ class LimitFlags:
             "--budget",
             metavar="TIME",
             help="Of all stages, as 30m or 2h, runs before an interruption included; 60m unless --tokens and --steps "
-            "say when to end.",
+            "say when to end. Texts that are being written when theirs is over are written to their end.",
             rich_help_panel=LIMITS,
         ),
     ] = None

@@ -14,6 +14,7 @@ from truedraw.distill.plan import TEXTS, Tell, TextPlan
 from truedraw.distill.texts import NAME, WATCH, Gathered, Record, checked, text_of
 from truedraw.distill.watching import Keeping, Watch
 from truedraw.errors import BadFile
+from truedraw.generate.planning import LIMITS
 
 if TYPE_CHECKING:
     from truedraw.generate.model import Model
@@ -21,10 +22,14 @@ if TYPE_CHECKING:
 
 
 class Manner(NamedTuple):
-    """prompts: that a model writes in a round. ready: whether further texts are taken when the time is up, until there
-    are none; a model that writes many side by side has begun them, and what it has begun is not thrown away."""
+    """prompts: that a model writes in a round. least: of them are answered also when their time is up.
+
+    ready: whether further texts are taken when the time is up, until there are none; a model that writes many side by
+    side has begun them, and what it has begun is not thrown away.
+    """
 
     prompts: int = PROMPTS
+    least: int = LIMITS.max_running
     ready: Callable[[], bool] = lambda: True
 
 
@@ -50,7 +55,7 @@ def gather(model: Model, plan: TextPlan, folder: Path, settings: Mapping[str, An
         clock = Clock(found.seconds, seconds)
         if not _enough(found, plan, clock):
             watched = keeping.watched if keeping else None
-            source = _source(model, (plan, manner.prompts), journal.records(), watched, clock)
+            source = _source(model, (plan, manner), journal.records(), watched, clock)
             ready = manner.ready if not plan.documents else lambda: False
             found = _written(source, journal, found, plan, (clock, tell, keeping), ready)
     if not found.tokens:
@@ -62,17 +67,17 @@ def gather(model: Model, plan: TextPlan, folder: Path, settings: Mapping[str, An
 
 
 def _source(
-    model: Model, wanted: tuple[TextPlan, int], done: Iterable[Record], watched: Callable[[], Watch | None] | None,
+    model: Model, wanted: tuple[TextPlan, Manner], done: Iterable[Record], watched: Callable[[], Watch | None] | None,
     clock: Clock,
 ) -> Iterator[Record]:  # fmt: skip
-    plan, prompts = wanted
+    plan, manner = wanted
     if plan.documents:
         seen = {tuple(record["key"]) for record in done}
         pieces = document_texts(model, plan.documents)
         return (record for record in pieces if tuple(record["key"]) not in seen)
     openers = OPENERS if plan.openers is None else plan.openers
-    how = Plan(plan.seed, prompts, temperatures=plan.temperatures, answer_tokens=plan.answer_tokens, asked=plan.prompts,
-               openers=openers)  # fmt: skip
+    how = Plan(plan.seed, manner.prompts, temperatures=plan.temperatures, answer_tokens=plan.answer_tokens,
+               asked=plan.prompts, least_begun=manner.least, openers=openers)  # fmt: skip
     return own_texts(model, how, done, watched, lambda: not clock.over)
 
 

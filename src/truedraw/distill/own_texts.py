@@ -28,7 +28,6 @@ PROMPT_TOKENS = 100
 PROMPTS = 256  # of a round
 SHORTEST, LONGEST = 8, 600  # characters of a prompt
 LEAST_ANSWER = 8  # tokens; shorter answers teach nothing
-LEAST_BEGUN = LIMITS.max_running  # answers of a round: its prompts took their time, and so many come side by side
 MOST_BARREN = 3  # rounds in a row without a text, at each temperature, after which there will be none
 INSTEAD = "a file of prompts, or --documents"
 PURPOSES = 1 << 32  # seeds of prompts and answers are this far apart
@@ -61,6 +60,7 @@ class Plan:
     temperatures: tuple[float, ...] = (1.0, 0.7, 1.0)  # of answers, in turn
     answer_tokens: int = 300
     asked: tuple[str, ...] | None = None  # prompts that are given
+    least_begun: int = LIMITS.max_running  # answers of a round: its prompts took their time; so many come side by side
     openers: tuple[str, ...] = OPENERS  # of all but the free prompts, in equal parts; () where all are free
 
     @property
@@ -111,8 +111,9 @@ def own_texts(
     """Texts in order of completion; those in `done` are left out. They end where given prompts are answered at
     temperature 0 alone: the same prompt is never answered there twice.
 
-    `watched`: makes a watch for each answer. `goes_on`: whether further texts are to be begun, but for LEAST_BEGUN of
-    them; those that were begun are written to their end. Raises BadParameter where no text comes for several rounds.
+    `watched`: makes a watch for each answer. `goes_on`: whether further texts are to be begun, beyond
+    `plan.least_begun`; those that were begun are written to their end. Raises BadParameter where no text comes for
+    several rounds.
     """
     there = There.of(done)
     first = max((number for number, _ in there.keys), default=0)  # may have been left unfinished, those before were not
@@ -157,10 +158,13 @@ def _answers(
     plan, number = of
     asked = list(plan.asked) if plan.asked is not None else _prompts(model, plan, number)
     left = ((i, text) for i, text in enumerate(asked) if (number, i) not in there.keys)
-    requests = (
-        replace(request, observer=watched() if watched else None)
-        for request in _begun(_requests(model, plan, number, left), goes_on)
+    new = (
+        request
+        for request in _requests(model, plan, number, left)
         if there.is_new(request.prompt, request.params["temperature"])
+    )
+    requests = (
+        replace(request, observer=watched() if watched else None) for request in _begun(new, plan.least_begun, goes_on)
     )  # made as they are pulled: what a watch holds goes with its text
     for request, result in model.generate_many(requests, logits_cache_bytes=0):
         if isinstance(result, BadPrompt):  # longer than the context: one prompt of many
@@ -175,9 +179,9 @@ def _answers(
                    WATCH: request.observer}  # fmt: skip
 
 
-def _begun(requests: Iterable[Request], goes_on: Callable[[], bool]) -> Iterator[Request]:
+def _begun(requests: Iterable[Request], least: int, goes_on: Callable[[], bool]) -> Iterator[Request]:
     for begun, request in enumerate(requests):
-        if begun >= LEAST_BEGUN and not goes_on():
+        if begun >= least and not goes_on():
             return
         yield request
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property
 from typing import Any, NoReturn
 
 from jinja2 import TemplateError, UndefinedError, nodes
@@ -17,7 +17,7 @@ from truedraw.errors import BadInput
 from truedraw.text.characters import check_characters
 
 THOUGHTS = "reasoning_content", "thinking", "reasoning"  # names of one thing, the first one counts
-PROBE = "a text in parts"
+OTHER_NAMES = re.compile(r"\bset\s+(\w+)\s*=[^%]*content")
 DEEPEST = 64  # levels of lists and objects in a message
 Clock = Callable[[], datetime]
 
@@ -40,6 +40,7 @@ class ChatTemplate:
         environment = ImmutableSandboxedEnvironment(
             trim_blocks=True, lstrip_blocks=True, extensions=[GenerationTag, "jinja2.ext.loopcontrols"]
         )
+        self._looks_at_parts = _looks_at_parts(source)
         environment.filters["tojson"] = _to_json
         environment.globals["raise_exception"] = _raise
         environment.globals["strftime_now"] = lambda layout: now().strftime(layout)
@@ -61,32 +62,20 @@ class ChatTemplate:
             raise BadInput("the conversation is empty; give at least one message with role and content")
         given = {name: plain(value, name) for name, value in variables.items()}
         whole = [plain(message, f"message {i}") for i, message in enumerate(messages)]
-        whole = [self._as_read(i, _with_thought(message)) for i, message in enumerate(whole)]
+        whole = [self._as_read(_with_thought(message)) for message in whole]
         told = [{key: value for key, value in message.items() if value is not None} for message in whole]
         try:
             return self._rendered(given, told, whole)
         except Exception as error:  # a template can fail in any way, and it came with the model
             raise BadInput(f"the model's chat template refused the conversation: {_why(error)}") from error
 
-    def _as_read(self, number: int, message: dict[str, Any]) -> dict[str, Any]:
-        """Content in parts as one text, for a template that knows of no parts: one line break between them, as in vLLM.
-
-        Raises BadInput for parts that are no text.
-        """
+    def _as_read(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Content in parts of text as one text, where the template looks at no parts; a line break between them, as in
+        vLLM."""
         content = message.get("content")
-        if not isinstance(content, list) or self._reads_parts:
+        if self._looks_at_parts or not isinstance(content, list) or not content or not all(map(_is_text, content)):
             return message
-        return {**message, "content": "\n".join(_text_of(number, part) for part in content)}
-
-    @cached_property
-    def _reads_parts(self) -> bool:
-        """Whether it shows the text of a part, and not how the part is written down."""
-        asked = [{"role": "user", "content": [{"type": "text", "text": PROBE}]}]
-        try:
-            shown = self._template.render(messages=asked, add_generation_prompt=True)
-        except Exception:  # a template can fail in any way
-            return False
-        return PROBE in shown and not any(f"{mark}{PROBE}{mark}" in shown for mark in "'\"")
+        return {**message, "content": "\n".join(part["text"] for part in content)}
 
     def _rendered(self, given: Mapping[str, Any], told: list[Any], whole: list[Any]) -> str:
         """Without what is null, as in transformers 5; some older templates need it and fail without."""
@@ -108,12 +97,14 @@ def _check(number: int, message: object) -> None:
         raise BadInput(f"{what}, whose content is no text; give a text")
 
 
-def _text_of(number: int, part: Any) -> str:
-    if isinstance(part, str):
-        return part
-    if isinstance(part, Mapping) and part.get("type", "text") == "text" and isinstance(part.get("text"), str):
-        return str(part["text"])
-    raise BadInput(f"message {number} has {part!r:.60} in its content; the model's chat template takes texts alone")
+def _looks_at_parts(source: str) -> bool:
+    """Whether it goes through the content of a message, perhaps by another name."""
+    names = "|".join(["content", *OTHER_NAMES.findall(source)])
+    return re.search(rf"\bfor\s[^%]*\sin\s[^%]*\b({names})\b", source) is not None
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str)
 
 
 def plain(value: Any, what: str, depth: int = 0) -> Any:

@@ -59,7 +59,8 @@ def _written(model: Model, network: Any, plan: Plan, tell: Tell) -> Gathered:
     if writer.ignored:
         heard.meanwhile(f"drawn without the model's own {', '.join(writer.ignored)}")
     settings = {**text_settings(model, plan), "written": "wide"}
-    manner = Manner(ROUND if is_card(network.device) else PROMPTS, writer.ready)
+    prompts = ROUND if is_card(network.device) else PROMPTS
+    manner = Manner(prompts, least=prompts, ready=writer.ready)  # of which it takes as many as it has room for
     return gather(writer, plan.texts, plan.work, settings, (seconds, heard), plan.overwrite, manner=manner)
 
 

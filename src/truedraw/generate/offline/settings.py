@@ -122,7 +122,7 @@ def _short(value: Any, other: Any) -> str:
     text, beside = _text(value), _text(other)
     both = zip(text, beside, strict=False)
     same = next((i for i, (one, another) in enumerate(both) if one != another), min(len(text), len(beside)))
-    first = max(0, min(same - LONGEST_SHOWN // 2, len(text) - LONGEST_SHOWN))
+    first = max(0, same - LONGEST_SHOWN // 2) if max(len(text), len(beside)) > LONGEST_SHOWN else 0
     shown = text[first : first + LONGEST_SHOWN]
     return f"{'…' if first else ''}{shown}{'…' if first + len(shown) < len(text) else ''}"
 
