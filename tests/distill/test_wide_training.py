@@ -143,7 +143,7 @@ def test_texts_that_are_there_are_taken_when_the_time_is_up(model, tmp_path):
 
     writer = WideModel(model, writer_of(model.engine.model))
     asked = TextPlan(seed=1, answer_tokens=20, prompts=tuple(f"prompt {number}" for number in range(40)))
-    found = gather(writer, asked, tmp_path, {}, (1e-3, silent), manner=Manner(40, writer.ready))
+    found = gather(writer, asked, tmp_path, {}, (1e-3, silent), manner=Manner(40, 40, writer.ready))
     assert found.texts > 10
 
 
