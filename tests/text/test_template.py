@@ -105,6 +105,8 @@ def text(*words):
     "{{ messages[0].content }}", "{{ 'a' + messages[0].content }}", "{{ messages[0].content.split('x')[-1] }}",
     "{% if messages[0].content is string %}{% set content = messages[0].content %}{{ content }}{% endif %}",
     "{% for message in messages %}{{ message['content'] | trim }}{% endfor %}",
+    "{% for message in messages if message.content %}{{ message.content }}{% endfor %}",
+    "for a word in content {{ messages[0].content }}",
 ])  # fmt: skip
 def test_a_template_that_looks_at_no_parts_is_shown_one_text(source):
     assert render(source, text("one", "two")).endswith("one\ntwo")

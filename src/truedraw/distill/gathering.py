@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from truedraw.distill.asking import left_out
 from truedraw.distill.clock import Clock
 from truedraw.distill.documents import document_texts
-from truedraw.distill.own_texts import OPENERS, PROMPTS, Plan, own_texts
+from truedraw.distill.own_texts import LEAST, OPENERS, PROMPTS, Plan, own_texts
 from truedraw.distill.plan import TEXTS, Tell, TextPlan
 from truedraw.distill.texts import NAME, WATCH, Gathered, Record, checked, text_of
 from truedraw.distill.watching import Keeping, Watch
 from truedraw.errors import BadFile
-from truedraw.generate.planning import LIMITS
 
 if TYPE_CHECKING:
     from truedraw.generate.model import Model
@@ -29,7 +28,7 @@ class Manner(NamedTuple):
     """
 
     prompts: int = PROMPTS
-    least: int = LIMITS.max_running
+    least: int = LEAST
     ready: Callable[[], bool] = lambda: True
 
 

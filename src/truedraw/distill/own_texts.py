@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 PLACE = "\x00"  # stands for the user's words while the template is looked at
 PROMPT_TOKENS = 100
 PROMPTS = 256  # of a round
+LEAST = LIMITS.max_running  # answers of a round: its prompts took their time, and so many come side by side
 SHORTEST, LONGEST = 8, 600  # characters of a prompt
 LEAST_ANSWER = 8  # tokens; shorter answers teach nothing
 MOST_BARREN = 3  # rounds in a row without a text, at each temperature, after which there will be none
@@ -60,7 +61,7 @@ class Plan:
     temperatures: tuple[float, ...] = (1.0, 0.7, 1.0)  # of answers, in turn
     answer_tokens: int = 300
     asked: tuple[str, ...] | None = None  # prompts that are given
-    least_begun: int = LIMITS.max_running  # answers of a round: its prompts took their time; so many come side by side
+    least_begun: int = LEAST  # answers of a round, whatever the time
     openers: tuple[str, ...] = OPENERS  # of all but the free prompts, in equal parts; () where all are free
 
     @property
@@ -120,7 +121,7 @@ def own_texts(
     barren = 0
     for r in range(1) if plan.ends else takewhile(lambda r: r == first or goes_on(), count(first)):
         barren = 0 if any(key[0] == r for key in there.keys) else barren + 1
-        for record in _answers(model, (plan, r), there, watched, goes_on):
+        for record in _answers(model, plan, r, there, watched, goes_on):
             barren = 0
             yield record
         if barren == plan.most_barren:
@@ -152,10 +153,9 @@ def _asking(model: Model, plan: Plan, number: int, i: int, begins: tuple[str, st
 
 
 def _answers(
-    model: Model, of: tuple[Plan, int], there: There, watched: Callable[[], Watch | None] | None,
+    model: Model, plan: Plan, number: int, there: There, watched: Callable[[], Watch | None] | None,
     goes_on: Callable[[], bool],
 ) -> Iterator[Record]:  # fmt: skip
-    plan, number = of
     asked = list(plan.asked) if plan.asked is not None else _prompts(model, plan, number)
     left = ((i, text) for i, text in enumerate(asked) if (number, i) not in there.keys)
     new = (

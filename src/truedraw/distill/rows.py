@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.distill.store import FEATURES, HALF, INDEX, ROW, ROWS, Shape, rows_of
-from truedraw.distill.texts import foreign
+from truedraw.distill.texts import MORE_TEXT, foreign
 from truedraw.errors import BadFile
 from truedraw.generate.offline.journal import read_records
 from truedraw.protocol import Ints
@@ -117,7 +117,7 @@ class Rows:
             raise BadFile(
                 f"there is too little text to train on: {self.num_texts} texts with {self.count} tokens; at least two "
                 f"texts of more than {fewest} tokens are needed, and useful heads take hundreds of thousands of tokens"
-                "; give more time (--budget), longer answers, or more prompts or documents"
+                f"; {MORE_TEXT}"
             )
 
     def is_enough(self, fewest: int) -> bool:

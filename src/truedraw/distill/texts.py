@@ -11,6 +11,7 @@ from truedraw.errors import BadFile
 
 NAME = "texts.jsonl"
 KEY = 2  # numbers that a text is known by: round and number in it, or document and place
+MORE_TEXT = "give more time (--budget), longer answers, or more prompts or documents"
 WATCH = "watch"  # in a record that was just drawn: what was seen meanwhile
 Record = dict[str, Any]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NoReturn
@@ -17,7 +16,7 @@ from truedraw.errors import BadInput
 from truedraw.text.characters import check_characters
 
 THOUGHTS = "reasoning_content", "thinking", "reasoning"  # names of one thing, the first one counts
-OTHER_NAMES = re.compile(r"\bset\s+(\w+)\s*=[^%]*content")
+CONTENT = "content"
 DEEPEST = 64  # levels of lists and objects in a message
 Clock = Callable[[], datetime]
 
@@ -40,12 +39,12 @@ class ChatTemplate:
         environment = ImmutableSandboxedEnvironment(
             trim_blocks=True, lstrip_blocks=True, extensions=[GenerationTag, "jinja2.ext.loopcontrols"]
         )
-        self._looks_at_parts = _looks_at_parts(source)
         environment.filters["tojson"] = _to_json
         environment.globals["raise_exception"] = _raise
         environment.globals["strftime_now"] = lambda layout: now().strftime(layout)
         try:
-            self._template = environment.from_string(source)
+            tree = environment.parse(source)
+            self._template, self._looks_at_parts = environment.from_string(tree), _looks_at_parts(tree)
         except Exception as error:  # it came with the model, and not all that it can be wrong in is jinja's to find
             raise BadInput(f"the model's chat template is broken: {_why(error)}") from error
 
@@ -72,10 +71,10 @@ class ChatTemplate:
     def _as_read(self, message: dict[str, Any]) -> dict[str, Any]:
         """Content in parts of text as one text, where the template looks at no parts; a line break between them, as in
         vLLM."""
-        content = message.get("content")
+        content = message.get(CONTENT)
         if self._looks_at_parts or not isinstance(content, list) or not content or not all(map(_is_text, content)):
             return message
-        return {**message, "content": "\n".join(part["text"] for part in content)}
+        return {**message, CONTENT: "\n".join(part["text"] for part in content)}
 
     def _rendered(self, given: Mapping[str, Any], told: list[Any], whole: list[Any]) -> str:
         """Without what is null, as in transformers 5; some older templates need it and fail without."""
@@ -97,10 +96,21 @@ def _check(number: int, message: object) -> None:
         raise BadInput(f"{what}, whose content is no text; give a text")
 
 
-def _looks_at_parts(source: str) -> bool:
+def _looks_at_parts(tree: nodes.Template) -> bool:
     """Whether it goes through the content of a message, perhaps by another name."""
-    names = "|".join(["content", *OTHER_NAMES.findall(source)])
-    return re.search(rf"\bfor\s[^%]*\sin\s[^%]*\b({names})\b", source) is not None
+    names = {CONTENT}
+    for found in tree.find_all(nodes.Assign):
+        if isinstance(found.target, nodes.Name) and _names_in(found.node) & {CONTENT}:
+            names.add(found.target.name)
+    return any(_names_in(loop.iter) & names for loop in tree.find_all(nodes.For))
+
+
+def _names_in(expression: nodes.Node) -> set[object]:
+    """Of variables, attributes and items."""
+    found = [expression, *expression.find_all((nodes.Name, nodes.Getattr, nodes.Getitem))]
+    items = {each.arg.value for each in found if isinstance(each, nodes.Getitem) and isinstance(each.arg, nodes.Const)}
+    attributes = {each.attr for each in found if isinstance(each, nodes.Getattr)}
+    return items | attributes | {each.name for each in found if isinstance(each, nodes.Name)}
 
 
 def _is_text(part: Any) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from truedraw.distill.independent.whole_texts import MOST_TOKENS, in_turn
 from truedraw.distill.rows import Rows
-from truedraw.distill.texts import Text, foreign, read_texts
+from truedraw.distill.texts import MORE_TEXT, Text, foreign, read_texts
 from truedraw.errors import BadFile
 from truedraw.protocol import Ints
 
@@ -67,8 +67,7 @@ class WholeRows:
         if not len(self.held) or not len(self.learnt):
             raise BadFile(
                 f"there is too little text to train on: of {data.num_texts} texts {len(self.learnt)} can be learnt "
-                f"from and {len(self.held)} held out; both need answers of {FEWEST} tokens or more; give more time "
-                "(--budget), longer answers, or more prompts or documents"
+                f"from and {len(self.held)} held out; both need answers of {FEWEST} tokens or more; {MORE_TEXT}"
             )
         mean = float((self._ends - self._starts)[self.learnt].mean())
         self.at_once = min(max(1, round(ROWS_A_STEP / mean)), len(self.learnt))
