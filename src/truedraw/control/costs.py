@@ -83,6 +83,11 @@ class PassCosts:
         """Narrow passes until what they take can be compared: behind a wide one, or the table, others take longer."""
         return max(self._settling.left(self.num_passes), BEGIN - self._num_settled)
 
+    @property
+    def is_new(self) -> bool:
+        """Whether too few passes have come to say what one takes."""
+        return self._num_settled < BEGIN
+
     def prompts(self, rows: int) -> None:
         """There was a pass over so many rows that scored nobody."""
         self._settling.was_wide(rows, 1, self.num_passes)

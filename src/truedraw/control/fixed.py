@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truedraw.protocol import Asker, Choice, Proposal, Round
+from truedraw.protocol import Asker, Choice, Proposal, Round, Stand
+
+ALWAYS = 1 << 30  # rounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,10 @@ class FixedController:
     def rest(self, samples: Sequence[int]) -> list[int]:
         """protocol.Rests: where the number is 0, this round and the next, and so on; it saves the asking."""
         return [0 if self.num_speculative_tokens else 2] * len(samples)
+
+    def stands(self, sample: int) -> Stand:
+        """protocol.Stands: as long as anybody asks."""
+        return Stand(ALWAYS, tokens=self.num_speculative_tokens, rest=0 if self.num_speculative_tokens else ALWAYS)
 
     def budget(self, askers: Sequence[Asker]) -> list[dict[str, int]]:
         """The number, or less where the text has less room left."""

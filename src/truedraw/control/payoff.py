@@ -28,7 +28,7 @@ from truedraw.control.waiting import Waiting
 from truedraw.control.watch import Watch
 from truedraw.control.width import Width
 from truedraw.control.yardstick import Yardstick
-from truedraw.protocol import Asker, Choice, Proposal, Round
+from truedraw.protocol import Asker, Choice, Proposal, Round, Stand
 
 SHORTEST, LONGEST = 7, 15  # tokens that a text is offered: a pass of 8 or 16 rows, where it is alone
 UNASKED = 2  # rounds that a text rests, as far as is known, where others are asked in its place
@@ -97,6 +97,13 @@ class PayoffController:
             self._here = samples  # rows are those of a decision that stands, or are decided anew
         return [left if left > 1 or sample in asked else UNASKED for sample in samples]
 
+    def stands(self, sample: int) -> Stand | None:
+        """protocol.Stands: until offers are weighed again, plain sampling or what was decided last."""
+        left = self._next - self._step - 1
+        if left > 0:
+            return Stand(left, rest=left)
+        return None if self._waiting.is_on else self._standing.alone(self._step + 1, sample)
+
     def _asked(self, samples: Sequence[int]) -> Collection[int]:
         """In the next round in which anybody is."""
         is_idle = self._costs.is_known and not self._width.rows and not self._standing.lasts(self._step + 1)
@@ -131,6 +138,7 @@ class PayoffController:
         is_promising = self._late.weigh(askers, self._known.is_cheap, self._present, self._waiting.is_on)
         look = self._late.look(askers, offers, self._step, samples)
         if not any(offers) and not is_promising and look is None:
+            self._width.rows = 0  # or it would be asked in each round whether that still holds
             can = any(asker.room and asker.sources for asker in askers)
             return self._plainly(askers, PAUSING if can else NO_ROOM)
         pile = Pile([self._best(asker, offer) for asker, offer in zip(askers, offers, strict=True)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from truedraw.control.average import Average
-from truedraw.protocol import Asker, Choice, Proposal
+from truedraw.protocol import Asker, Choice, Proposal, Stand
 
 ROUNDS = 16  # from one decision to the next, at most
 SEEN = 4  # decisions that this weighs as much as, of what is known of how long they stand
@@ -45,6 +45,12 @@ class Standing:
     def lasts(self, step: int) -> bool:
         """Whether one may stand in that round."""
         return step < self._until
+
+    def alone(self, step: int, sample: int) -> Stand | None:
+        """What stands from that round on for a text, if it was decided for this one alone."""
+        if step >= self._until or [who[0] for who in self._for] != [sample] or self._choices[0].then:
+            return None
+        return Stand(self._until - step, self._choices[0].source, self._choices[0].tokens)
 
     def at(self, step: int, askers: Sequence[Asker]) -> list[Choice] | None:
         """What stands for these texts; None where it has to be weighed anew."""

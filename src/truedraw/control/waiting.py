@@ -34,4 +34,4 @@ class Waiting:
         """A round of these texts in which somebody might be asked."""
         if present != self._texts:
             self._texts, self._since = frozenset(present), step
-        self.is_on = len(present) == 1 and self._costs.settles_in > 0 and step - self._since < MOST
+        self.is_on = len(present) == 1 and self._costs.is_new and step - self._since < MOST

@@ -53,6 +53,12 @@ class SeveralStates:
             if state is not None:
                 hear(state, tokens, scores, dozing=True)
 
+    def follow(self, tokens: Sequence[int], scores: Scores, source: str) -> None:
+        """The same in a round behind which that one alone is asked."""
+        for name, state in self.states.items():
+            if state is not None:
+                hear(state, tokens, scores, dozing=name != source)
+
     def ahead(self, tokens: Sequence[int]) -> SeveralStates:
         """protocol.LooksAhead, as far as each can."""
         return SeveralStates(

@@ -13,9 +13,10 @@ from truedraw import protocol as p
 from truedraw.draft.site import hear
 from truedraw.errors import OutOfPages
 from truedraw.generate.guesses import guess
-from truedraw.generate.rows import LawRows, Means
+from truedraw.generate.judging import Spent, judged, round_of
+from truedraw.generate.rows import Means
 from truedraw.generate.sample import Parts, Sample, Schedule, Together, Turn
-from truedraw.generate.verdict import believed
+from truedraw.generate.strides import Strides
 from truedraw.sampling.working_time import working_seconds
 
 __all__ = ["Parts", "Sample", "Schedule", "Together", "Turn", "rounds"]
@@ -24,7 +25,11 @@ __all__ = ["Parts", "Sample", "Schedule", "Together", "Turn", "rounds"]
 def rounds(engine: p.Engine, controller: p.Controller, schedule: Schedule) -> Generator[list[p.Round]]:
     """Turn by turn, one Round of each sample that was scored; none where the pass computed nothing but prompts."""
     means = Means()
+    strides = Strides(engine, controller, schedule, means)
     while (turn := schedule.turn()) is not None:
+        if done := strides.take(turn):
+            yield done
+            continue
         if turn.scores is None:
             start = working_seconds()
             own_seconds = guess(controller, schedule, turn)
@@ -77,47 +82,21 @@ def advance(sample: Sample, scores: p.Scores, turn: Turn, means: Means) -> p.Rou
     draft_seconds, late_seconds = sample.draft_seconds, sample.late_seconds
     sample.draft_seconds, sample.late_seconds = 0.0, None
     proposal, forced = sample.proposal or p.NOTHING, sample.forced
-    rows = LawRows(sample.law, proposal, scores, means)
-    position = len(sample.sequence.tokens)
-    decided = sample.parts.verifier(proposal, rows, sample.randomness, position)
-    verdict = rows.reached(believed(decided, proposal, rows.vocab_size))
+    found = judged(sample, proposal, scores, means, len(sample.sequence.tokens))
+    rows, kept = found.rows, found.tokens
     if sample.parts.observer is not None:
-        seen = replace(verdict, coupled=sample.parts.verifier.coupled)
+        seen = replace(found.verdict, coupled=sample.parts.verifier.coupled)
         sample.parts.observer(sample.number, proposal, rows, seen)
-    kept, sample.finish_reason = sample.ending.cut(verdict.tokens)
-    logprobs, sampling_logprobs = rows.logprobs(kept)
-    top_logprobs = rows.top_logprobs(kept, logprobs, sample.parts.top_logprobs)
+    top_logprobs = rows.top_logprobs(kept, found.logprobs, sample.parts.top_logprobs)
     sample.law, sample.proposal, sample.forced = rows.law_after(kept), None, 0
     if sample.trail is not None:
         known = None if turn.rows == 0 else rows.logits(kept)
-        sample.trail.follow(kept, known, sampling_logprobs)
+        sample.trail.follow(kept, known, found.sampling_logprobs)
     sample.sequence.commit(kept)
+    sample.finish_reason = found.finish_reason
     told = p.Scores(scores.logits, scores.hidden, proposal, scores.text)
     hear(sample.draft, kept, told, dozing=sample.rest > 1)
-    return p.Round(
-        sample=sample.number,
-        tokens=kept,
-        origins=origins(proposal, verdict, forced)[: len(kept)],
-        logprobs=logprobs,
-        sampling_logprobs=sampling_logprobs,
-        drafted=len(proposal) - forced,
-        accepted=max(0, verdict.num_accepted - forced),
-        forced=min(len(kept), forced),
-        draft_seconds=draft_seconds,
-        late_seconds=late_seconds,
-        engine_seconds=share * turn.engine_seconds,
-        seconds=share * (turn.draft_seconds + turn.engine_seconds) + draft_seconds + working_seconds() - start,
-        source=sample.source if len(proposal) > forced else "",
-        pass_rows=turn.rows,
-        padding_rows=turn.padding,
-        finish_reason=sample.finish_reason,
-        top_logprobs=top_logprobs,
-    )
-
-
-def origins(proposal: p.Proposal, verdict: p.Verdict, forced: int = 0) -> tuple[p.Origin, ...]:
-    """Where each token of a verdict came from; the first `forced` tokens of the proposal had to come."""
-    last: p.Origin = "residual" if verdict.rejected else "bonus" if len(proposal) > forced else "plain"
-    kept: list[p.Origin] = ["draft"] * verdict.num_accepted
-    kept[:forced] = ["forced"] * min(forced, len(kept))
-    return (*kept, last)
+    engine, own = share * turn.engine_seconds, draft_seconds + working_seconds() - start
+    whole = share * (turn.draft_seconds + turn.engine_seconds) + own
+    spent = Spent(draft_seconds, late_seconds, engine, whole, turn.rows, turn.padding)
+    return round_of(sample, proposal, found, spent, source=sample.source, forced=forced, top_logprobs=top_logprobs)

@@ -15,7 +15,7 @@ Everything is batch first: one sequence is a batch of one. Three cases need no c
 from __future__ import annotations
 
 from truedraw.protocol.arrays import ROOT, Floats, Ints, Logits, Origin
-from truedraw.protocol.control import Asker, Choice, Controller, HearsPrompts, Rests, Round, TopLogprobs
+from truedraw.protocol.control import Asker, Choice, Controller, HearsPrompts, Rests, Round, Stand, Stands, TopLogprobs
 from truedraw.protocol.drafting import (
     NOTHING,
     Dozes,
@@ -37,6 +37,8 @@ from truedraw.protocol.engine import (
     PassTable,
     Scores,
     Sequence,
+    Stride,
+    Strides,
     TextRows,
     Work,
 )
@@ -87,6 +89,10 @@ __all__ = [
     "Sequence",
     "Shapes",
     "SparseLaw",
+    "Stand",
+    "Stands",
+    "Stride",
+    "Strides",
     "TextRows",
     "TopLogprobs",
     "Verdict",

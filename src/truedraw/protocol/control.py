@@ -58,6 +58,16 @@ class Choice:
     then: tuple[str, ...] = ()  # who is asked for as many, in this order, while `source` has none
 
 
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """What is decided for a text that is alone, for rounds to come."""
+
+    rounds: int  # from the next one on
+    source: str = ""  # as in Choice; where tokens are drafted and it is "", the only one that there is
+    tokens: int = 0  # to be drafted in each of them
+    rest: int = 0  # what Rests says of the first of them
+
+
 class Controller(Protocol):
     """How much to draft, and by whom. It decides in two steps, so that drafts that cost nothing can be weighed.
 
@@ -101,5 +111,20 @@ class Rests(Protocol):
 
         It is called first in every round. The round goes on with `budget` and `choose` for those who have 0, if there
         are any, and `observe` follows. Rounds behind the present one are a guess, by which drafters listen or doze.
+        """
+        ...
+
+
+@runtime_checkable
+class Stands(Protocol):
+    """A controller that knows what it will decide for a text that is alone. Optional; such rounds may be computed one
+    behind the other, before anybody is told of them.
+    """
+
+    def stands(self, sample: int) -> Stand | None:
+        """Asked before a round begins; it changes nothing. None: that round has to be weighed.
+
+        Of each round `rest`, `budget`, `choose` and `observe` are called later as ever, but for offers: those are there
+        already, as was said here.
         """
         ...

@@ -109,6 +109,34 @@ class Engine(Protocol):
         ...
 
 
+class Stride(Protocol):
+    """Passes over one text, one behind the other. Until it ends the text stays as it was; dropped, it changes nothing.
+
+    Nothing else is asked of the engine meanwhile.
+    """
+
+    def score(self, proposal: Proposal) -> Scores:
+        """One pass, over the last token and a chain of drafts. The next pass overwrites what it says."""
+        ...
+
+    def keep(self, tokens: Seq[int]) -> None:
+        """The text goes on by these, the end of the round: drafts of the last pass, and one token more."""
+        ...
+
+    def end(self) -> None:
+        """The text has all that was kept."""
+        ...
+
+
+@runtime_checkable
+class Strides(Protocol):
+    """An engine that computes rounds of a text that is alone for less, told how many there will be. Optional."""
+
+    def stride(self, sequence: Sequence, rounds: int, drafts: int) -> Stride | None:
+        """For so many rounds, of a chain of so many drafts at most each; None where it has no room, or no way."""
+        ...
+
+
 @runtime_checkable
 class FillsUp(Protocol):
     """An engine that computes more rows than it was asked for, where it is prepared for more. Optional."""

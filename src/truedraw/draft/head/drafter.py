@@ -23,6 +23,7 @@ import numpy as np
 from truedraw.draft.growing import Draws
 from truedraw.draft.growth import Growth, Place
 from truedraw.draft.head.cell import Cell, memory_of
+from truedraw.draft.head.chain import chain, is_chain
 from truedraw.draft.head.known_rows import KnownRows
 from truedraw.draft.head.levels import Laws, Text, grow
 from truedraw.draft.head.reading import Reading
@@ -158,10 +159,15 @@ class HeadDrafter:
         """The same, from laws that somebody else makes of what the head says."""
         if self._learner is not None:
             self._learner.between_rounds()  # before anything is drawn
-        growths = [
-            Growth(() if state.rows.features is None else state.trees.levels(budget), state.law.now())
+        shapes = [
+            () if state.rows.features is None else state.trees.levels(budget)
             for state, budget in zip(states, budgets, strict=True)
         ]
+        if len(states) == 1 and self._learner is None and is_chain(shapes[0]):
+            state, draws = states[0], Draws(self.method, randomness[0], states[0].length)
+            state.drafted = chain(self._cell, state.rows, state.law.now(), draws, partial(laws, 0), len(shapes[0]))
+            return [state.drafted]
+        growths = [Growth(shape, state.law.now()) for state, shape in zip(states, shapes, strict=True)]
         texts = [
             Text(state, growth, Draws(self.method, chance, state.length), partial(laws, number))
             for number, (state, growth, chance) in enumerate(zip(states, growths, randomness, strict=True))

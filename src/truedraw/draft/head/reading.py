@@ -57,7 +57,9 @@ def _rows_along(tokens: Sequence[int], scores: Scores) -> list[int] | None:
         return [0]
     if scores.proposal is None:
         return None
-    parents, ids = scores.proposal.parents.tolist(), scores.proposal.tokens.tolist()
+    parents, ids, drafts = scores.proposal.parents.tolist(), scores.proposal.tokens.tolist(), len(tokens) - 1
+    if ids[:drafts] == [*tokens[:drafts]] and parents[:drafts] == [*range(ROOT, ROOT + drafts)]:
+        return [*range(drafts + 1)]  # a chain, as nearly always
     here = {ROOT}
     for token in tokens[:-1]:
         here = {node for node, parent in enumerate(parents) if parent in here and ids[node] == token}

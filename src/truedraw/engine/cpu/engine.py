@@ -22,11 +22,12 @@ from truedraw.engine.openvino.fixed import AFTER, COUNTED
 from truedraw.engine.openvino.numerics import INVARIANT, Numerics
 from truedraw.engine.paged.pools import CACHE_BYTES, PREFIX_CACHE_BYTES
 from truedraw.engine.paged.runs import Runs
+from truedraw.engine.paged.stride import PagedStride
 from truedraw.errors import EngineError
 from truedraw.models import Checkpoint
 from truedraw.models.cache import cache_root
 from truedraw.models.layout import EMBEDDING, HEAD
-from truedraw.protocol import DraftCost, ModelConfig, PassTable
+from truedraw.protocol import DraftCost, ModelConfig, PassTable, Sequence
 
 if TYPE_CHECKING:
     from truedraw.engine.native.blocks import Blocks
@@ -104,6 +105,10 @@ class CPUEngine(PagedEngine):
         engine.let_go()
         engine._live().fixed = None if layers is None else layers.fixed(runner, fixed_after)
         return engine
+
+    def stride(self, sequence: Sequence, rounds: int, drafts: int) -> PagedStride | None:
+        """See protocol.Strides; none where first layers draft, which look for what is computed of a text."""
+        return None if self._shallow else super().stride(sequence, rounds, drafts)
 
     def shallow(self, layers: int) -> ShallowEngine:
         """The first layers with the final norm and the head, over this engine's cache: see shallow.py.

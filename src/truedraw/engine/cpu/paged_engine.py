@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Seq
+from functools import partial
 from typing import Any
 from weakref import WeakSet
 
@@ -10,8 +11,9 @@ from truedraw.engine.cache_use import CacheUse
 from truedraw.engine.cpu.passes import Passes
 from truedraw.engine.openvino.numerics import Numerics
 from truedraw.engine.paged.admission import Admission
-from truedraw.engine.paged.runs import Runs
+from truedraw.engine.paged.runs import Runs, RunsAlong
 from truedraw.engine.paged.sequence import PagedSequence
+from truedraw.engine.paged.stride import PagedStride, has_pages
 from truedraw.engine.paged.tasks import unfinished
 from truedraw.engine.texts import Limits
 from truedraw.errors import EngineError
@@ -82,6 +84,19 @@ class PagedEngine:
         told = [self._admission.own(work.sequence).shown.tell() if passes.runner.shows_text else () for work in works]
         found = zip(places, told, strict=False)
         return [Scores(logits[rows], hidden[rows], text=text) for rows, text in found]
+
+    def stride(self, sequence: Sequence, rounds: int, drafts: int) -> PagedStride | None:
+        """See protocol.Strides: by runners that need no graph of a shape, for a text that is computed."""
+        passes, own = self._live(), self._admission.own(sequence)
+        tokens, runner = rounds * (1 + drafts), passes.runner
+        longest = len(own.tokens) + tokens
+        if not isinstance(runner, RunsAlong) or runner.shows_text or own.num_uncached != 1:
+            return None
+        if longest > self.context_length or not has_pages(own, tokens):
+            return None
+        passes.padding_rows = 0
+        along = partial(runner.along, runner.alone(own.pages, longest))
+        return PagedStride(own, along, lambda proposal: self.forward([Work(own, proposal)])[0])
 
     @property
     def padding_rows(self) -> int:

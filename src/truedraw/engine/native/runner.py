@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence as Seq
+
 import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.engine.native.blocks import Blocks
+from truedraw.engine.native.chain import Chain
 from truedraw.engine.native.crew import Crew
 from truedraw.engine.native.decoder import STAGES_A_LAYER, STAGES_BESIDE, compute
 from truedraw.engine.native.layers import blocks_in, given
@@ -18,7 +21,7 @@ from truedraw.engine.paged.pages import PagePool
 from truedraw.engine.paged.parts import Part
 from truedraw.engine.paged.rotary import RotaryTable
 from truedraw.engine.paged.runs import Computed
-from truedraw.protocol import ModelConfig
+from truedraw.protocol import Ints, ModelConfig
 
 
 class NativeRunner:
@@ -68,10 +71,22 @@ class NativeRunner:
         rows = Rows(parts, self.pool.rows, len(self._shown) and 1 + self.shows_text)
         return rows, self._run(rows)
 
+    def alone(self, pages: Seq[int], longest: int) -> Chain:
+        """The rows of a text that has these pages, up to so many tokens, for `along`."""
+        return Chain(pages, longest, shown=len(self._shown) > 0)
+
+    def along(self, chain: Chain, past: int, ids: Seq[int]) -> Computed:
+        """A pass over rows that follow so many of the text."""
+        return self._computed(*chain.at(past, ids), chain.longest, chain.shape)
+
     def _run(self, rows: Rows) -> Computed:
-        numbers, lanes = rows.arrays()
-        table = self._rotary.upto(rows.longest)
-        memory = self._memory.of(*rows.shape)
+        return self._computed(*rows.arrays(), rows.longest, rows.shape)
+
+    def _computed(
+        self, numbers: tuple[Ints, ...], lanes: tuple[object, ...], longest: int, shape: tuple[int, int, int]
+    ) -> Computed:
+        table = self._rotary.upto(longest)
+        memory = self._memory.of(*shape)
         fresh = counters(self._config.num_layers * STAGES_A_LAYER + STAGES_BESIDE)
         all_of_it = self._model, (*numbers, table), lanes, self._cache, memory, fresh, ways(self.num_threads)
         self.crew.run(compute, all_of_it)

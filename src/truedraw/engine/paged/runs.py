@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence as Seq
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,4 +36,17 @@ class Runs(Protocol):
 
     def over(self, parts: list[Part], num_rows: int, lanes: int) -> tuple[Gathered, Computed]:
         """One pass; row count and lanes as Batch has them."""
+        ...
+
+
+@runtime_checkable
+class RunsAlong(Protocol):
+    """What runs passes over a text that is alone, by rows that are kept from one to the next. Optional."""
+
+    def alone(self, pages: Seq[int], longest: int) -> Any:
+        """The rows of a text that has these pages, up to so many tokens, for `along`."""
+        ...
+
+    def along(self, chain: Any, past: int, ids: Seq[int]) -> Computed:
+        """A pass over tokens that follow so many of the text, all of them with logits."""
         ...

@@ -1,0 +1,63 @@
+"""Rounds of one text that is alone: all pages that they need are taken before, and the text is told at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence as Seq
+
+from truedraw.engine.paged.pages import Claim
+from truedraw.engine.paged.runs import Computed
+from truedraw.engine.paged.sequence import PagedSequence
+from truedraw.engine.trees import is_chain
+from truedraw.errors import OutOfPages
+from truedraw.protocol import Proposal, Scores
+
+Along = Callable[[int, Seq[int]], Computed]
+"""A pass over tokens that follow so many of the text."""
+
+
+class PagedStride:
+    """protocol.Stride. `forward`: a pass over a proposal of any shape, behind the text as it stands then."""
+
+    def __init__(self, sequence: PagedSequence, along: Along, forward: Callable[[Proposal], Scores]) -> None:
+        self._sequence, self._along, self._forward = sequence, along, forward
+        self._past = len(sequence.tokens) - 1
+        self._kept: list[int] = []  # that the text does not have yet
+        self._is_told = False  # from a tree on: what it keeps may lie in other pages then
+        sequence.uncertain()
+
+    def score(self, proposal: Proposal) -> Scores:
+        """See Stride."""
+        if self._is_told or not is_chain(proposal):
+            self.end()
+            self._is_told = True
+            return self._forward(proposal)
+        last = self._kept[-1] if self._kept else self._sequence.tokens[-1]
+        logits, hidden = self._along(self._past, (last, *proposal.tokens.tolist()))
+        return Scores(logits, hidden)
+
+    def keep(self, tokens: Seq[int]) -> None:
+        """See Stride."""
+        self._past += len(tokens)
+        if self._is_told:
+            self._sequence.commit(tokens)
+        else:
+            self._kept += tokens
+
+    def end(self) -> None:
+        """See Stride: as if what was kept had been drafted in one pass, and all of it accepted."""
+        sequence, kept = self._sequence, self._kept
+        if kept:
+            sequence.computed(len(sequence.tokens), kept[:-1])
+            sequence.commit(kept)
+            self._kept = []
+
+
+def has_pages(sequence: PagedSequence, tokens: int) -> bool:
+    """Takes what so many more tokens need, and says whether it was there."""
+    length = len(sequence.tokens)
+    try:
+        sequence.pool.reserve([Claim(sequence.pages, length - 1, length + tokens)])
+    except OutOfPages:
+        return False
+    return True

@@ -1,0 +1,76 @@
+"""What becomes of one sample's proposal, once the target has scored it; and all of that as a Round."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from truedraw import protocol as p
+from truedraw.generate.rows import LawRows, Means
+from truedraw.generate.sample import Sample
+from truedraw.generate.verdict import believed
+
+
+class Judged(NamedTuple):
+    """By the rule, and by the stop rules."""
+
+    rows: LawRows
+    verdict: p.Verdict
+    tokens: tuple[int, ...]  # that join the text
+    finish_reason: str | None
+    logprobs: tuple[float, ...]
+    sampling_logprobs: tuple[float, ...]
+
+
+class Spent(NamedTuple):
+    """On one round of one sample: seconds as Round has them, and the rows of its pass."""
+
+    draft: float
+    late: float | None
+    engine: float
+    all: float
+    rows: int
+    padding: int = 0
+
+
+def judged(sample: Sample, proposal: p.Proposal, scores: p.Scores, means: Means, position: int) -> Judged:
+    """The text ends before `position`."""
+    rows = LawRows(sample.law, proposal, scores, means)
+    decided = sample.parts.verifier(proposal, rows, sample.randomness, position)
+    verdict = rows.reached(believed(decided, proposal, rows.vocab_size))
+    kept, reason = sample.ending.cut(verdict.tokens)
+    return Judged(rows, verdict, kept, reason, *rows.logprobs(kept))
+
+
+def round_of(
+    sample: Sample, proposal: p.Proposal, found: Judged, spent: Spent, *, source: str, forced: int = 0,
+    top_logprobs: tuple[p.TopLogprobs, ...] = (),
+) -> p.Round:  # fmt: skip
+    """The first `forced` tokens of the proposal had to come."""
+    kept = found.tokens
+    return p.Round(
+        sample=sample.number,
+        tokens=kept,
+        origins=origins(proposal, found.verdict, forced)[: len(kept)],
+        logprobs=found.logprobs,
+        sampling_logprobs=found.sampling_logprobs,
+        drafted=len(proposal) - forced,
+        accepted=max(0, found.verdict.num_accepted - forced),
+        forced=min(len(kept), forced),
+        draft_seconds=spent.draft,
+        late_seconds=spent.late,
+        engine_seconds=spent.engine,
+        seconds=spent.all,
+        source=source if len(proposal) > forced else "",
+        pass_rows=spent.rows,
+        padding_rows=spent.padding,
+        finish_reason=found.finish_reason,
+        top_logprobs=top_logprobs or ((),) * len(kept),
+    )
+
+
+def origins(proposal: p.Proposal, verdict: p.Verdict, forced: int = 0) -> tuple[p.Origin, ...]:
+    """Where each token of a verdict came from; the first `forced` tokens of the proposal had to come."""
+    last: p.Origin = "residual" if verdict.rejected else "bonus" if len(proposal) > forced else "plain"
+    kept: list[p.Origin] = ["draft"] * verdict.num_accepted
+    kept[:forced] = ["forced"] * min(forced, len(kept))
+    return (*kept, last)

@@ -1,0 +1,157 @@
+"""Rounds of a text that is alone, a few at once, while what was decided stands: nobody is asked in between.
+
+What surrounds a pass is met anew behind each, since weights have taken its place in the caches. So passes come one
+behind the other with what they cannot do without: a proposal, a verdict, the stop rules, and drafters that hear the
+text. What else belongs to a round is done for all of them together.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from truedraw import protocol as p
+from truedraw.draft.several import SeveralStates
+from truedraw.draft.site import hear
+from truedraw.generate.guess import Guess, begun
+from truedraw.generate.judging import Judged, Spent, judged, round_of
+from truedraw.generate.rows import Means
+from truedraw.generate.sample import Sample, Schedule, Turn
+from truedraw.sampling.working_time import working_seconds
+
+MOST = 8  # rounds: some 25 ms of a small model, for which others wait, and which an interruption loses
+
+
+class Plan(NamedTuple):
+    """Of rounds to come."""
+
+    guess: Guess
+    judge: p.Controller
+    stand: p.Stand
+    source: str
+    stride: p.Stride
+    rounds: int
+
+    def drafted(self) -> p.Proposal:
+        """What its drafter proposes for the next one."""
+        if not self.stand.tokens:
+            return p.NOTHING
+        asked, state = self.guess.sources[self.source].asked, self.guess.state_of(self.source)
+        assert state is not None
+        return asked.propose([state], [self.stand.tokens], [self.guess.chance(self.source)])[0]
+
+    def heard(self, number: int, tokens: tuple[int, ...], scores: p.Scores) -> None:
+        """Round number so-and-so of these has ended with these tokens. Who is not asked in the next one may doze."""
+        state = self.guess.sample.draft
+        if self.source and number + 1 < self.rounds and isinstance(state, SeveralStates):
+            state.follow(tokens, scores, self.source)
+        else:
+            hear(state, tokens, scores, dozing=self.stand.rest - number > 1)
+
+
+class Ran(NamedTuple):
+    """A round that nobody has been told of."""
+
+    proposal: p.Proposal
+    found: Judged
+    spent: Spent
+
+
+class Strides:
+    """Those of one loop."""
+
+    def __init__(self, engine: p.Engine, controller: p.Controller, schedule: Schedule, means: Means) -> None:
+        self._stride = getattr(engine, "stride", None)  # protocol.Strides
+        self._controller, self._schedule, self._means = controller, schedule, means
+        self._text, self._most = -1, 1  # the last one that was alone, and how many rounds it may have at once
+
+    def take(self, turn: Turn) -> list[p.Round]:
+        """Rounds of a turn, in their order; none where it has to be taken one by one."""
+        plan = self._plan(turn)
+        if plan is None:
+            return []
+        ran = self._run(plan)
+        return [self._told(plan, each) for each in ran]
+
+    def _plan(self, turn: Turn) -> Plan | None:
+        if self._stride is None or len(turn.samples) != 1 or turn.fills or turn.scores is not None:
+            return None
+        sample = turn.samples[0]
+        judge = sample.parts.controller or self._controller
+        most = self._at_once(sample)
+        if most < 2 or not is_simple(sample) or (stands := getattr(judge, "stands", None)) is None:
+            return None
+        stand = stands(sample.number)
+        if stand is None or stand.tokens > sample.parts.most_drafted:
+            return None
+        rounds = min(most, stand.rounds, sample.ending.room // (1 + stand.tokens))
+        guess = next(iter(begun(self._schedule, [sample], {sample: ()})), None) if rounds > 1 else None
+        source = None if guess is None else source_of(guess, stand)
+        if guess is None or source is None:
+            return None
+        stride = self._stride(sample.sequence, rounds, stand.tokens)
+        return None if stride is None else Plan(guess, judge, stand, source, stride, rounds)
+
+    def _at_once(self, sample: Sample) -> int:
+        """Twice as many each time: who waits for a first token does not wait for more."""
+        self._text, self._most = sample.number, 1 if sample.number != self._text else min(MOST, 2 * self._most)
+        return self._most
+
+    def _run(self, plan: Plan) -> list[Ran]:
+        sample, ran = plan.guess.sample, list[Ran]()
+        position = len(sample.sequence.tokens)
+        try:
+            while len(ran) < plan.rounds and sample.finish_reason is None:
+                ran.append(self._round(plan, position, len(ran)))
+                position += len(ran[-1].found.tokens)
+        except Exception as error:  # a plug-in's part may raise anything
+            self._schedule.failed(sample, error)
+        plan.stride.end()
+        return ran
+
+    def _round(self, plan: Plan, position: int, number: int) -> Ran:
+        start, sample = working_seconds(), plan.guess.sample
+        proposal = plan.drafted()
+        drafted = working_seconds()
+        scores = plan.stride.score(proposal)
+        scored = working_seconds()
+        found = judged(sample, proposal, scores, self._means, position)
+        sample.law, sample.finish_reason = found.rows.law_after(found.tokens), found.finish_reason
+        plan.stride.keep(found.tokens)
+        plan.heard(number, found.tokens, p.Scores(scores.logits, scores.hidden, proposal))
+        draft = drafted - start if plan.source else 0.0
+        late = draft if plan.source else None
+        spent = Spent(draft, late, scored - drafted, working_seconds() - start, 1 + len(proposal))
+        return Ran(proposal, found, spent)
+
+    def _told(self, plan: Plan, ran: Ran) -> p.Round:
+        """The controller hears of a round as if it were now."""
+        start, sample = working_seconds(), plan.guess.sample
+        ask(plan.judge, plan.guess.asker)
+        spent = ran.spent._replace(all=ran.spent.all + working_seconds() - start)
+        done = round_of(sample, ran.proposal, ran.found, spent, source=plan.source)
+        self._controller.observe([done])
+        return done
+
+
+def is_simple(sample: Sample) -> bool:
+    """Whether a round of it is nothing but a pass under one law, and nobody looks on."""
+    parts, law = sample.parts, getattr(sample.law, "transform", None)
+    is_watched = parts.observer is not None or parts.top_logprobs > 0 or sample.trail is not None
+    return sample.proposal is None and law is not None and not is_watched
+
+
+def source_of(guess: Guess, stand: p.Stand) -> str | None:
+    """Who drafts, "" for nobody; None where that has to be found out."""
+    if not stand.tokens:
+        return ""
+    if stand.source:
+        return stand.source if stand.source in guess.asker.sources else None
+    return guess.asker.sources[0] if len(guess.asker.sources) == 1 else None
+
+
+def ask(judge: p.Controller, asker: p.Asker) -> None:
+    """What was known beforehand, so that it counts the round."""
+    rest = getattr(judge, "rest", None)
+    if rest is None or not rest([asker.sample])[0]:
+        judge.budget([asker])
+        judge.choose([asker], [{}], {})

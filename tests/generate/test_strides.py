@@ -1,0 +1,277 @@
+"""Rounds that are computed a few at once are those that would have come one by one, and are told as such."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from draft.head.random_heads import card, write
+from generate.one_text import CONFIG, likely, opened
+from models.tiny_models import write_folder
+from truedraw import Model
+from truedraw.draft.head.drafter import HeadDrafter
+from truedraw.engine.cpu.paged_engine import PagedEngine
+from truedraw.engine.paged.sequence import PagedSequence
+from truedraw.engine.paged.stride import PagedStride
+from truedraw.generate import seeds, strides
+from truedraw.models import open_checkpoint
+from truedraw.protocol import Proposal, Work
+from truedraw.text import Tokenizer
+
+PROMPT = "once upon a time there was"
+SETTINGS = {"max_tokens": 60, "ignore_eos": True, "seed": 3}
+
+
+def chains(tokens: int, **more) -> dict:
+    return {"method": "head", "adaptive": False, "num_speculative_tokens": tokens, **more}
+
+
+DRAFTING = {
+    "nothing": False,
+    "a token": chains(1),
+    "trees": chains(4),
+    "by another rule": chains(2, rejection_sample_method="traversal"),
+    "block": chains(3, rejection_sample_method="block"),
+    "auto": None,
+    "looked up": {"method": "suffix", "adaptive": False, "num_speculative_tokens": 3},
+    "no seed's rule": {"method": "head", "rejection_sample_method": "traversal"},
+}
+LAWS = {
+    "plain": {},
+    "cut": {"top_p": 0.9, "top_k": 50, "temperature": 0.8},
+    "greedy": {"temperature": 0},
+    "edits": {"repetition_penalty": 1.2},
+    "bans": {"no_repeat_ngram": 2},
+}
+TIMES = {"draft_seconds": 0.0, "late_seconds": None, "engine_seconds": 0.0, "seconds": 0.0}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Model:
+    root = tmp_path_factory.mktemp("strides")
+    folder = write_folder(root / "tiny", CONFIG, likely())
+    fingerprint = Tokenizer.of(open_checkpoint(folder)).fingerprint
+    said = card(target="tiny", tokenizer=fingerprint, vocab_size=CONFIG.vocab_size, width=CONFIG.hidden_size,
+                layers=(0, 1), tokens=200)  # fmt: skip
+    place = SimpleNamespace(folder=folder, cache=root / "cache")
+    with opened(place, draft=write(root / "head.safetensors", said), numerics="native") as loaded:
+        yield loaded
+
+
+@pytest.fixture
+def taken(monkeypatch) -> list[int]:
+    """How many rounds came at once, each time that some did."""
+    found, take = [], strides.Strides.take
+
+    def watched(self, turn):
+        rounds = take(self, turn)
+        found.extend([len(rounds)] if rounds else [])
+        return rounds
+
+    monkeypatch.setattr(strides.Strides, "take", watched)
+    return found
+
+
+def without(monkeypatch) -> None:
+    monkeypatch.setattr(PagedEngine, "stride", lambda *_: None)
+
+
+def drawn(model: Model, prompt: str = PROMPT, **settings) -> list:
+    """All that is known of the rounds of a run, but for what they took."""
+    rounds = [done for step in model.start(prompt, **SETTINGS | settings) for done in step]
+    return [replace(done, sample=0, **TIMES) for done in rounds]
+
+
+# -------------------------------------------------------------------------------------------- the same rounds
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("drafting", ["nothing", "a token", "looked up", "by another rule", "block"])
+def test_they_are_the_rounds_that_come_one_by_one(model, taken, monkeypatch, drafting, law) -> None:
+    """Their tokens, origins, logarithms, and what was drafted and kept; a head's memory is part of that."""
+    monkeypatch.setattr(seeds.Seeds, "next", lambda _, seed: seed)  # of other rules, which take another one each time
+    settings = {"speculative": DRAFTING[drafting], **LAWS[law]}
+    several = drawn(model, **settings)
+    at_once, taken[:] = list(taken), []
+    without(monkeypatch)
+    assert drawn(model, **settings) == several
+    assert not taken
+    is_taken = law in ("plain", "cut", "greedy")  # laws that are the same all over a text
+    assert (max(at_once, default=0) == strides.MOST) == is_taken
+
+
+@pytest.mark.parametrize("drafting", ["auto", "trees", "no seed's rule"])
+def test_where_others_decide_what_is_drafted_texts_are_the_same(model, taken, drafting) -> None:
+    text = [token for done in drawn(model, speculative=False) for token in done.tokens]
+    coupled = chains(7, adaptive=True) if drafting == "no seed's rule" else DRAFTING[drafting]
+    for _ in range(4):
+        assert [token for done in drawn(model, speculative=coupled) for token in done.tokens] == text
+    assert sum(len(done.tokens) for done in drawn(model, speculative=DRAFTING[drafting])) == SETTINGS["max_tokens"]
+    assert max(taken) > 2
+
+
+def test_a_text_that_was_written_before_lies_in_other_pages(model, taken) -> None:
+    """What is computed anew gives way to pages that hold the same, in the midst of a text."""
+    first = drawn(model, speculative=False)
+    assert drawn(model, speculative=False) == first
+    tokens = [token for done in first for token in done.tokens]
+    for tokens_each in (1, 2, 4):
+        assert [token for done in drawn(model, speculative=chains(tokens_each)) for token in done.tokens] == tokens
+    assert taken
+
+
+def test_the_first_token_waits_for_no_other(model, taken) -> None:
+    drawn(model, speculative=False)
+    assert taken[:4] == [2, 4, 8, 8]
+    taken.clear()
+    drawn(model, speculative=False, max_tokens=2)
+    assert not taken
+
+
+# -------------------------------------------------------------------------------------------- ends
+
+
+@pytest.mark.parametrize("drafting", ["nothing", "a token", "trees"])
+@pytest.mark.parametrize("most", range(1, 20))
+def test_no_more_tokens_than_were_asked_for(model, drafting, most) -> None:
+    rounds = drawn(model, speculative=DRAFTING[drafting], max_tokens=most)
+    assert sum(len(done.tokens) for done in rounds) == most
+    assert [done.finish_reason for done in rounds] == [None] * (len(rounds) - 1) + ["length"]
+
+
+@pytest.mark.parametrize("drafting", ["nothing", "a token", "trees"])
+def test_a_text_ends_where_it_is_told_to(model, taken, drafting) -> None:
+    """By a token or a string, wherever in a few rounds that comes; nothing is written behind it."""
+    whole = model.generate(PROMPT, speculative=False, **SETTINGS).choices[0]
+    for end in range(8, 30):
+        found = model.generate(PROMPT, speculative=DRAFTING[drafting], stop_token_ids=[whole.tokens[end]], **SETTINGS)
+        first = whole.tokens.index(whole.tokens[end])
+        assert found.choices[0].tokens == whole.tokens[: first + 1]
+        assert found.choices[0].finish_reason == "stop"
+        text = whole.text[: 2 + end]
+        stopped = model.generate(PROMPT, speculative=DRAFTING[drafting], stop=[text[-2:]], **SETTINGS)
+        assert stopped.text == whole.text[: whole.text.index(text[-2:])]
+    assert taken
+
+
+def test_up_to_the_end_of_the_context(model, taken) -> None:
+    settings = {"max_tokens": 10_000, "ignore_eos": True, "seed": 1}
+    texts = [model.generate(PROMPT, speculative=kind, **settings) for kind in (False, chains(1), chains(4))]
+    assert len({text.choices[0].tokens for text in texts}) == 1
+    assert len(model.tokenizer.encode(PROMPT)) + len(texts[0].choices[0].tokens) in (
+        CONFIG.context_length,
+        CONFIG.context_length + 1,
+    )
+    assert max(taken) == strides.MOST
+
+
+# -------------------------------------------------------------------------------------------- who looks on, what breaks
+
+
+@pytest.mark.parametrize("settings", [{"logprobs": 2}, {"repetition_penalty": 1.1}, {"n": 2}])
+def test_one_by_one_where_somebody_looks_on_or_there_are_others(model, taken, settings) -> None:
+    drawn(model, speculative=False, **settings)
+    assert not taken
+
+
+def test_a_drafter_that_fails_is_switched_off_and_the_text_goes_on(model, taken, monkeypatch) -> None:
+    plain = model.generate(PROMPT, speculative=False, **SETTINGS)
+    propose, calls = HeadDrafter.propose, []
+
+    def broken(self, *given):
+        calls.append(1)
+        if len(calls) == 11:
+            raise RuntimeError("out of luck")
+        return propose(self, *given)
+
+    monkeypatch.setattr(HeadDrafter, "propose", broken)
+    found = model.generate(PROMPT, speculative=chains(1), **SETTINGS)
+    assert found.choices[0].tokens == plain.choices[0].tokens
+    assert "out of luck" in found.fallback
+    assert len(calls) == 11
+
+
+def test_a_pass_that_fails_loses_nothing_that_came_before(model, taken, monkeypatch) -> None:
+    score, calls = PagedStride.score, []
+
+    def broken(self, proposal):
+        calls.append(1)
+        if len(calls) == 5:
+            raise RuntimeError("out of order")
+        return score(self, proposal)
+
+    plain = model.generate(PROMPT, speculative=False, **SETTINGS).choices[0]
+    monkeypatch.setattr(PagedStride, "score", broken)
+    run = model.start(PROMPT, speculative=False, **SETTINGS)
+    with pytest.raises(Exception, match="out of order"):
+        list(run)
+    kept = run.result().choices[0].tokens
+    assert kept == plain.tokens[: len(kept)]
+    assert len(kept) == 5
+    monkeypatch.undo()
+    assert model.generate(PROMPT, speculative=False, **SETTINGS).choices[0].tokens == plain.tokens
+
+
+def test_where_pages_are_short_rounds_come_one_by_one(model, taken, monkeypatch) -> None:
+    plain = drawn(model, speculative=chains(1))
+    taken.clear()
+    monkeypatch.setattr("truedraw.engine.cpu.paged_engine.has_pages", lambda *_: False)
+    assert drawn(model, speculative=chains(1)) == plain
+    assert not taken
+
+
+# -------------------------------------------------------------------------------------------- the engine
+
+
+def test_its_rows_have_the_bits_of_other_passes(model) -> None:
+    """Chains, a tree in between, and nothing; the text then is computed but for its last token."""
+    rng, engine = np.random.default_rng(0), model.engine
+    prompt = model.tokenizer.encode(PROMPT)
+    one, other = engine.open(prompt, alone=True), engine.open(prompt)
+    for text in (one, other):
+        engine.forward([Work(text)])
+        text.commit([5])
+    stride = engine.stride(other, rounds=6, drafts=3)
+    drafts = [Proposal.chain(rng.integers(0, 90, n).tolist()) for n in (1, 3, 0, 2)]
+    tree = Proposal(np.array([1, 2, 3]), np.array([-1, -1, 0]), (None,) * 3)
+    for proposal in (*drafts, tree, drafts[1]):
+        scored = stride.score(proposal)
+        found = scored.logits.copy(), scored.hidden.copy()
+        wanted = engine.forward([Work(one, proposal)])[0]
+        assert np.array_equal(found[0], wanted.logits)
+        assert np.array_equal(found[1], wanted.hidden)
+        kept = [*proposal.tokens[:1].tolist(), 7]
+        stride.keep(kept)
+        one.commit(kept)
+    stride.end()
+    assert other.tokens == one.tokens
+    assert other.num_uncached == one.num_uncached == 1
+    assert np.array_equal(engine.forward([Work(other)])[0].logits, engine.forward([Work(one)])[0].logits)
+    one.close()
+    other.close()
+
+
+def test_a_stride_that_is_dropped_changes_nothing(model) -> None:
+    engine = model.engine
+    text = engine.open(model.tokenizer.encode(PROMPT))
+    logits = engine.forward([Work(text)])[0].logits.copy()
+    stride = engine.stride(text, rounds=4, drafts=2)
+    stride.score(Proposal.chain([1, 2]))
+    stride.keep([1, 3])
+    stride.score(Proposal.chain([4]))
+    assert text.tokens == model.tokenizer.encode(PROMPT)
+    assert np.array_equal(engine.forward([Work(text)])[0].logits, logits)
+    text.close()
+
+
+def test_none_for_a_text_that_is_not_computed_or_has_no_room(model) -> None:
+    engine = model.engine
+    text: PagedSequence = engine.open([1, 2, 3], alone=True)
+    assert engine.stride(text, rounds=2, drafts=0) is None
+    engine.forward([Work(text)])
+    assert engine.stride(text, rounds=2, drafts=0) is not None
+    assert engine.stride(text, rounds=CONFIG.context_length, drafts=0) is None
+    text.close()
