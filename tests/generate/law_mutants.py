@@ -32,7 +32,7 @@ class LawMutant:
 
     def run(self, scenario: Scenario, walker: Walker, prompt: Sequence[int]) -> tuple[int, ...]:
         with ExitStack() as stack, np.errstate(divide="ignore"):
-            for where, what in {"truedraw.generate.loop.LawRows": self.rows, **self.patches}.items():
+            for where, what in {"truedraw.generate.judging.LawRows": self.rows, **self.patches}.items():
                 stack.enter_context(patch(where, what))
             return run(scenario, walker, find("verifiers", self.verifier)(), prompt=prompt)[0]
 

@@ -137,7 +137,7 @@ def test_every_known_bug_of_what_leads_nowhere_is_caught(mutant: str) -> None:
         found = enumerated(case, find("verifiers", rule)(), Unaware(TableDrafter(case.draft)))
         return total_variation(found, text_law(case, PROMPT)) > VISIBLE
 
-    with patch("truedraw.generate.loop.LawRows", MUTANTS[mutant]), np.errstate(divide="ignore"):
+    with patch("truedraw.generate.judging.LawRows", MUTANTS[mutant]), np.errstate(divide="ignore"):
         assert any(caught(case, rule) for case in STUCK_SOMETIMES[:3] for rule in ("token", "block"))
 
 

@@ -85,7 +85,7 @@ def test_the_mask_changes_the_law(case: Scenario) -> None:
 
 
 def under_rows(case: Scenario, rows):
-    with patch("truedraw.generate.loop.LawRows", rows), np.errstate(divide="ignore"):
+    with patch("truedraw.generate.judging.LawRows", rows), np.errstate(divide="ignore"):
         return enumerated(case, Unguided(case.draft))
 
 

@@ -58,7 +58,7 @@ def law_with(rows: type[LawRows], case: Scenario, drafter: Callable[[], Drafter]
     """The law of the text with other rows; None where the run breaks, which is how a bug may show as well."""
     rule = find("verifiers", verifier)()
     try:
-        with patch("truedraw.generate.loop.LawRows", rows), np.errstate(divide="ignore"):
+        with patch("truedraw.generate.judging.LawRows", rows), np.errstate(divide="ignore"):
             return law_of(lambda walker: run(case, walker, rule, drafter(), prompt=prompt)[0])
     except (KeyReused, BadParameter):
         return None

@@ -99,8 +99,7 @@ class PayoffController:
 
     def stands(self, sample: int) -> Stand | None:
         """protocol.Stands: until offers are weighed again, plain sampling or what was decided last."""
-        left = self._next - self._step - 1
-        if left > 0:
+        if (left := self._next - self._step - 1) > 0:
             return Stand(left, rest=left)
         return None if self._waiting.is_on else self._standing.alone(self._step + 1, sample)
 

@@ -27,8 +27,8 @@ def rounds(engine: p.Engine, controller: p.Controller, schedule: Schedule) -> Ge
     means = Means()
     strides = Strides(engine, controller, schedule, means)
     while (turn := schedule.turn()) is not None:
-        if done := strides.take(turn):
-            yield done
+        if (several := strides.take(turn)) is not None:
+            yield several
             continue
         if turn.scores is None:
             start = working_seconds()

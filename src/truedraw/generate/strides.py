@@ -64,27 +64,24 @@ class Strides:
         self._controller, self._schedule, self._means = controller, schedule, means
         self._text, self._most = -1, 1  # the last one that was alone, and how many rounds it may have at once
 
-    def take(self, turn: Turn) -> list[p.Round]:
-        """Rounds of a turn, in their order; none where it has to be taken one by one."""
-        plan = self._plan(turn)
-        if plan is None:
-            return []
-        ran = self._run(plan)
-        return [self._told(plan, each) for each in ran]
-
-    def _plan(self, turn: Turn) -> Plan | None:
+    def take(self, turn: Turn) -> list[p.Round] | None:
+        """Rounds of a turn, in their order, as far as they came; None where it has to be taken as a single one."""
         if self._stride is None or len(turn.samples) != 1 or turn.fills or turn.scores is not None:
             return None
         sample = turn.samples[0]
-        judge = sample.parts.controller or self._controller
         most = self._at_once(sample)
-        if most < 2 or not is_simple(sample) or (stands := getattr(judge, "stands", None)) is None:
+        plan = self._plan(sample, most) if most > 1 and is_simple(sample) else None
+        return None if plan is None else [self._told(plan, each) for each in self._run(plan)]
+
+    def _plan(self, sample: Sample, most: int) -> Plan | None:
+        """Of so many rounds, or fewer; None where there are not two for which all is settled."""
+        assert self._stride is not None
+        judge = sample.parts.controller or self._controller
+        stand = stand_of(judge, sample)
+        rounds = 0 if stand is None else min(most, stand.rounds, sample.ending.room // (1 + stand.tokens))
+        if stand is None or rounds < 2:
             return None
-        stand = stands(sample.number)
-        if stand is None or stand.tokens > sample.parts.most_drafted:
-            return None
-        rounds = min(most, stand.rounds, sample.ending.room // (1 + stand.tokens))
-        guess = next(iter(begun(self._schedule, [sample], {sample: ()})), None) if rounds > 1 else None
+        guess = next(iter(begun(self._schedule, [sample], {sample: ()})), None)
         source = None if guess is None else source_of(guess, stand)
         if guess is None or source is None:
             return None
@@ -138,6 +135,13 @@ def is_simple(sample: Sample) -> bool:
     parts, law = sample.parts, getattr(sample.law, "transform", None)
     is_watched = parts.observer is not None or parts.top_logprobs > 0 or sample.trail is not None
     return sample.proposal is None and law is not None and not is_watched
+
+
+def stand_of(judge: p.Controller, sample: Sample) -> p.Stand | None:
+    """What is decided for it; None where nothing is, or more than a round of it may draft."""
+    stands = getattr(judge, "stands", None)  # protocol.Stands
+    found: p.Stand | None = None if stands is None else stands(sample.number)
+    return None if found is None or found.tokens > sample.parts.most_drafted else found
 
 
 def source_of(guess: Guess, stand: p.Stand) -> str | None:

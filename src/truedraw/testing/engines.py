@@ -17,6 +17,7 @@ from truedraw.testing import engine_hidden as hidden
 from truedraw.testing import engine_histories as histories
 from truedraw.testing import engine_room as room
 from truedraw.testing import engine_rows as rows
+from truedraw.testing import engine_strides as strides
 from truedraw.testing import engine_texts as texts
 from truedraw.testing import engine_trees as trees
 from truedraw.testing.bench import Bench
@@ -62,6 +63,8 @@ def engine_checks(make: Callable[[], Engine], tolerance: float = 0.0) -> list[Ch
         "evicted texts come back": room.evictions,
         "equal beginnings": room.beginnings,
         "a pass without room": room.full,
+        "rounds at a stride": strides.along,
+        "a stride that is dropped": strides.dropped,
         "any history": histories.check,
         "closing twice": texts.closing,
     }

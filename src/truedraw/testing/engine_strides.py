@@ -1,0 +1,65 @@
+"""Checks of an engine that computes rounds of a lone text at a stride (protocol.Strides); of others nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from truedraw.protocol import NOTHING, Logits, Proposal, Sequence, Stride, Work
+from truedraw.testing.bench import Bench, woven_tree
+from truedraw.testing.checks import require
+
+DRAFTS = 3  # in a round at most
+ROUNDS = 6
+
+
+def along(bench: Bench) -> None:
+    """Chains, none, a tree, and a chain behind it: rows as in any pass, and so those behind the last round."""
+    text = bench.text()
+    begun = _begun(bench, text)
+    if begun is None:
+        return
+    sequence, stride = begun
+    chain, tree = Proposal.chain([1, 0, 1]), woven_tree(bench.engine.vocab_size).only(np.arange(DRAFTS))
+    said: list[tuple[list[int], Proposal, Logits]] = []
+    for number, proposal in enumerate((chain, NOTHING, chain, tree, chain, NOTHING)):
+        said.append((text, proposal, stride.score(proposal).logits.copy()))
+        kept = [*proposal.tokens[: number % 2].tolist(), number % bench.engine.vocab_size]
+        stride.keep(kept)
+        text = [*text, *kept]
+    stride.end()
+    require(list(sequence.tokens) == text, "a text does not have what was kept of it at a stride")
+    _require_rows(bench, sequence, text, "behind a stride")
+    for number, (before, proposal, scored) in enumerate(said):
+        bench.require_equal(scored, bench.rows(before, proposal), f"round {number} at a stride")
+    sequence.close()
+
+
+def dropped(bench: Bench) -> None:
+    """One that nobody ends leaves its text as it was."""
+    text = bench.text()
+    begun = _begun(bench, text)
+    if begun is None:
+        return
+    sequence, stride = begun
+    for kept in ([1, 0], [0]):
+        stride.score(Proposal.chain(kept))
+        stride.keep(kept)
+    require(list(sequence.tokens) == text, "a text changed at a stride that was not ended")
+    _require_rows(bench, sequence, text, "behind a stride that was not ended")
+    sequence.close()
+
+
+def _begun(bench: Bench, text: list[int]) -> tuple[Sequence, Stride] | None:
+    begin = getattr(bench.engine, "stride", None)
+    if begin is None:
+        return None
+    sequence = bench.engine.open(text)
+    bench.engine.forward([Work(sequence)])
+    stride = begin(sequence, ROUNDS, DRAFTS)
+    return None if stride is None else (sequence, stride)
+
+
+def _require_rows(bench: Bench, sequence: Sequence, text: list[int], what: str) -> None:
+    proposal = Proposal.chain([0, 1])
+    found = bench.engine.forward([Work(sequence, proposal)])[0].logits.copy()
+    bench.require_equal(found, bench.rows(text, proposal), f"a text {what}")

@@ -1,0 +1,85 @@
+"""Engines whose rounds at a stride are not those that come one by one: the suite sees it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from testing.failures import failures
+from truedraw.engine.tabular import TabularEngine
+from truedraw.protocol import Scores, Work
+from truedraw.testing import engine_checks, random_table
+
+TABLE = random_table(4, 2, 1)
+HAIR = 1 + 1e-9
+
+
+class Stride:
+    """Through a fork of the text."""
+
+    def __init__(self, engine, sequence) -> None:
+        self.engine, self.sequence = engine, sequence
+        (self.twin,) = engine.fork(sequence, 1)
+        self.rounds = 0
+
+    def score(self, proposal) -> Scores:
+        return self.engine.forward([Work(self.twin, proposal)])[0]
+
+    def keep(self, tokens) -> None:
+        self.rounds += 1
+        self.twin.commit(tokens)
+
+    def end(self) -> None:
+        self.sequence.commit(self.twin.tokens[len(self.sequence.tokens) :])
+
+
+class WrongFromTheThirdRoundOn(Stride):
+    def score(self, proposal):
+        scores = super().score(proposal)
+        return replace(scores, logits=scores.logits * (HAIR if self.rounds >= 2 else 1))
+
+
+class LosesTheLastToken(Stride):
+    def end(self):
+        self.sequence.commit(self.twin.tokens[len(self.sequence.tokens) : -1])
+
+
+class TellsAtOnce(Stride):
+    def keep(self, tokens):
+        super().keep(tokens)
+        self.sequence.commit(tokens)
+
+    def end(self):
+        pass
+
+
+class SwapsWhatItKeeps(Stride):
+    def keep(self, tokens):
+        super().keep(tokens[::-1])
+
+
+def checks(kind):
+    class Engine(TabularEngine):
+        def stride(self, sequence, rounds, drafts):
+            return kind(self, sequence)
+
+    return engine_checks(lambda: Engine(TABLE, context_length=64))
+
+
+def test_one_that_is_right() -> None:
+    assert not failures(checks(Stride), AssertionError)
+
+
+@pytest.mark.parametrize(
+    ("kind", "seen"),
+    [
+        (WrongFromTheThirdRoundOn, {"rounds at a stride"}),
+        (LosesTheLastToken, {"rounds at a stride"}),
+        (SwapsWhatItKeeps, {"rounds at a stride"}),
+        (TellsAtOnce, {"a stride that is dropped"}),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_broken_one_is_seen(kind, seen) -> None:
+    assert set(failures(checks(kind), AssertionError)) == seen
