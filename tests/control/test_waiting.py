@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from control.worlds import Source, World
@@ -33,12 +31,12 @@ def rounds_of(
     return found
 
 
-def test_behind_a_prompt_it_waits_until_passes_have_settled() -> None:
+def test_behind_later_prompts_nobody_waits() -> None:
     costs = settled()
     waiting = Waiting(costs)
-    assert rounds_of(waiting, costs, {1}, 3) == [False] * 3
-    costs.prompts(MUCH)
-    assert rounds_of(waiting, costs, {2}, SETTLES + 4, start=3) == [True] * SETTLES + [False] * 4
+    for rows in (1, MUCH):
+        costs.prompts(rows)
+        assert rounds_of(waiting, costs, {rows}, 3) == [False] * 3
 
 
 def test_the_first_text_of_a_model_waits_for_a_few_plain_passes() -> None:
@@ -46,15 +44,21 @@ def test_the_first_text_of_a_model_waits_for_a_few_plain_passes() -> None:
     assert rounds_of(Waiting(costs), costs, {1}, 20).index(False) == KNOWN + BEGIN
 
 
+def test_the_prompt_of_a_first_text_is_waited_for_as_well() -> None:
+    costs = PassCosts()
+    for _ in range(KNOWN + 1):
+        costs.add(MUCH, 1.0)
+    assert rounds_of(Waiting(costs), costs, {1}, 40).index(False) == SETTLES + BEGIN
+
+
 def test_many_texts_do_not_wait() -> None:
-    costs = settled()
+    costs = PassCosts()
     costs.prompts(MUCH)
     assert rounds_of(Waiting(costs), costs, {1, 2}, 3) == [False] * 3
 
 
 def test_it_ends_where_others_prompts_never_do_and_begins_anew_with_another_text() -> None:
-    costs = settled()
-    costs.prompts(MUCH)
+    costs = PassCosts()
     waiting = Waiting(costs)
     assert rounds_of(waiting, costs, {1}, 2 * MOST, rows=MUCH) == [True] * MOST + [False] * MOST
     assert rounds_of(waiting, costs, {2}, 1, rows=MUCH, start=2 * MOST) == [True]
@@ -63,38 +67,29 @@ def test_it_ends_where_others_prompts_never_do_and_begins_anew_with_another_text
 @pytest.mark.parametrize(("samples", "waits"), [(1, True), (2, False)])
 def test_dear_drafts_wait_and_cheap_ones_do_not(samples: int, waits: bool) -> None:
     dear = Source(lambda *_: 0.9, seconds=0.1, is_certain=False, has_opinion=False)
-    known = Experience(settled())
-    known.costs.prompts(MUCH)
+    known, first = Experience(), KNOWN + BEGIN
     world = World({"dear": dear}, samples)
-    world.run(PayoffController(known), SETTLES)
+    world.run(PayoffController(known), first if waits else 2 * first)
     assert (sum(map(sum, world.chosen)) == 0) == waits
+    known = Experience()
     cheap = World({"cheap": Source(lambda *_: 0.9)}, samples)
-    known.costs.prompts(MUCH)
-    cheap.run(PayoffController(known), SETTLES)
+    cheap.run(PayoffController(known), first)
     assert sum(map(sum, cheap.chosen)) > 0
 
 
-def test_what_was_decided_before_a_prompt_was_read_does_not_stand_behind_it() -> None:
-    """The round that reads it is one of many rows, and is learnt of before the next."""
+def test_a_decision_stands_behind_a_prompt_of_others() -> None:
     dear = Source(lambda *_: 0.9, seconds=0.1, is_certain=False, has_opinion=False)
     known, world = Experience(settled()), World({"dear": dear})
-    controller, observe = PayoffController(known), PayoffController.observe
+    controller = PayoffController(known)
     world.run(controller, 8)
-    assert sum(map(sum, world.chosen)) > 0
-
-    def wide(rounds):
-        observe(controller, [replace(done, pass_rows=done.pass_rows + MUCH) for done in rounds])
-
-    controller.observe = wide
-    world.run(controller, 1)
-    controller.observe = lambda rounds: observe(controller, rounds)
+    known.costs.prompts(MUCH)
     before = len(world.chosen)
-    world.run(controller, SETTLES - 1)
-    assert sum(map(sum, world.chosen[before:])) == 0
+    world.run(controller, SETTLES)
+    assert all(map(sum, world.chosen[before:]))
 
 
 def test_it_is_told_how_long_nobody_is_to_be_asked() -> None:
-    costs = settled()
+    costs = PassCosts()
     costs.prompts(MUCH)
     alone, many = Waiting(costs), Waiting(costs)
     alone.begin({1}, 1)

@@ -1,7 +1,8 @@
-"""A text that is alone begins plainly: drafts that are dear come once what passes take can be compared.
+"""A model's first text begins plainly where it is alone: drafts that are dear come once it is known what passes take.
 
-Behind its prompt all passes take longer (settling.py), most of all those between which somebody drafts, and in a first
-text of a model nothing but the table says what they take. Texts of a few tokens are over by then.
+Nothing but the table says it before, and behind a prompt all passes take longer at first (settling.py). Texts of a few
+tokens are over by then. Later texts begin with drafts, by what the ones before have taught: in the rounds behind their
+prompts drafts are worth less than further on, and still more than nothing.
 """
 
 from __future__ import annotations
