@@ -13,6 +13,7 @@ from generate.one_text import CONFIG, likely, opened
 from models.tiny_models import write_folder
 from truedraw import Model
 from truedraw.draft.head.drafter import HeadDrafter
+from truedraw.draft.none import NoState
 from truedraw.engine.cpu.paged_engine import PagedEngine
 from truedraw.engine.paged.sequence import PagedSequence
 from truedraw.engine.paged.stride import PagedStride
@@ -20,6 +21,7 @@ from truedraw.generate import seeds, strides
 from truedraw.models import open_checkpoint
 from truedraw.protocol import Proposal, Work
 from truedraw.text import Tokenizer
+from truedraw.verify.coupled import CoupledVerifier
 
 PROMPT = "once upon a time there was"
 SETTINGS = {"max_tokens": 60, "ignore_eos": True, "seed": 3}
@@ -46,7 +48,7 @@ LAWS = {
     "edits": {"repetition_penalty": 1.2},
     "bans": {"no_repeat_ngram": 2},
 }
-TIMES = {"draft_seconds": 0.0, "late_seconds": None, "engine_seconds": 0.0, "seconds": 0.0}
+TIMES = {"draft_seconds": 0.0, "engine_seconds": 0.0, "seconds": 0.0}
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +84,8 @@ def without(monkeypatch) -> None:
 def drawn(model: Model, prompt: str = PROMPT, **settings) -> list:
     """All that is known of the rounds of a run, but for what they took."""
     rounds = [done for step in model.start(prompt, **SETTINGS | settings) for done in step]
-    return [replace(done, sample=0, **TIMES) for done in rounds]
+    lates = [None if done.late_seconds is None else 0.0 for done in rounds]
+    return [replace(done, sample=0, late_seconds=late, **TIMES) for done, late in zip(rounds, lates, strict=True)]
 
 
 # -------------------------------------------------------------------------------------------- the same rounds
@@ -194,25 +197,107 @@ def test_a_drafter_that_fails_is_switched_off_and_the_text_goes_on(model, taken,
     assert len(calls) == 11
 
 
-def test_a_pass_that_fails_loses_nothing_that_came_before(model, taken, monkeypatch) -> None:
+@pytest.mark.parametrize("number", range(1, 9))
+@pytest.mark.parametrize(("part", "name"), [(PagedStride, "score"), (CoupledVerifier, "__call__"), (NoState, "commit")])
+def test_whatever_fails_in_a_round_loses_nothing_that_came_before(model, monkeypatch, part, name, number) -> None:
+    """The first round of a few, the last one, or one in between: the text is what it was, and ends there."""
+    act, calls = getattr(part, name), []
+
+    def broken(self, *given, **more):
+        calls.append(1)
+        if len(calls) == number:
+            raise RuntimeError("out of order")
+        return act(self, *given, **more)
+
+    plain = model.generate(PROMPT, speculative=False, **SETTINGS).choices[0]
+    monkeypatch.setattr(part, name, broken)
+    run = model.start(PROMPT, speculative=False, **SETTINGS)
+    with pytest.raises(Exception, match="out of order"):
+        list(run)
+    assert len(calls) == number  # nothing is tried again
+    kept = run.result().choices[0]
+    assert kept.tokens == plain.tokens[: len(kept.tokens)]
+    assert len(kept.tokens) == number - (part is not PagedStride)
+    monkeypatch.undo()
+    assert model.generate(PROMPT, speculative=False, **SETTINGS).choices[0].tokens == plain.tokens
+
+
+def test_an_engine_that_fails_ends_all_who_have_begun(model, monkeypatch) -> None:
+    """As an error in any other pass does."""
     score, calls = PagedStride.score, []
 
     def broken(self, proposal):
         calls.append(1)
-        if len(calls) == 5:
+        if len(calls) == 3:
+            waiting.append(batch.add(PROMPT, speculative=False, **SETTINGS))
             raise RuntimeError("out of order")
         return score(self, proposal)
 
-    plain = model.generate(PROMPT, speculative=False, **SETTINGS).choices[0]
     monkeypatch.setattr(PagedStride, "score", broken)
+    waiting: list = []
+    with model.batch(logits_cache_bytes=0) as batch:
+        first = batch.add(PROMPT, speculative=False, **SETTINGS)
+        while batch.step():
+            pass
+        assert "out of order" in str(first.error)
+        assert len(first.result().choices[0].tokens) == 3
+        assert waiting[0].error is None
+        assert len(waiting[0].result().choices[0].tokens) == SETTINGS["max_tokens"]
+
+
+@pytest.mark.parametrize("at", range(2, 14))
+def test_an_interruption_keeps_the_rounds_that_are_over(model, monkeypatch, at) -> None:
+    score, calls = PagedStride.score, []
+
+    def interrupted(self, proposal):
+        calls.append(1)
+        if len(calls) == at:
+            raise KeyboardInterrupt
+        return score(self, proposal)
+
+    plain = model.generate(PROMPT, speculative=False, **SETTINGS).choices[0]
+    monkeypatch.setattr(PagedStride, "score", interrupted)
     run = model.start(PROMPT, speculative=False, **SETTINGS)
-    with pytest.raises(Exception, match="out of order"):
+    with pytest.raises(KeyboardInterrupt):
         list(run)
-    kept = run.result().choices[0].tokens
-    assert kept == plain.tokens[: len(kept)]
-    assert len(kept) == 5
-    monkeypatch.undo()
-    assert model.generate(PROMPT, speculative=False, **SETTINGS).choices[0].tokens == plain.tokens
+    kept = run.result().choices[0]
+    assert kept.tokens == plain.tokens[:at]
+    assert plain.text.startswith(kept.text)
+    assert kept.text == model.tokenizer.decode(kept.tokens) or not plain.text.isascii()
+
+
+def test_whoever_comes_or_goes_waits_for_no_further_round(model, taken, monkeypatch) -> None:
+    """A job that is added, a run that is cancelled, and a batch that is closed, in the midst of rounds at once."""
+    score, acts = PagedStride.score, {}
+
+    def watched(self, proposal):
+        passes.append(1)
+        acts.get(len(passes), lambda: None)()
+        return score(self, proposal)
+
+    monkeypatch.setattr(PagedStride, "score", watched)
+    for act in ("add", "cancel", "close"):
+        passes: list[int] = []
+        batch = model.batch(logits_cache_bytes=0)
+        run = batch.add(PROMPT, speculative=False, **SETTINGS)
+        do = {
+            "add": lambda b=batch: b.add("a", speculative=False, **SETTINGS),
+            "cancel": run.cancel,
+            "close": batch.close,
+        }
+        acts = {8: do[act]}  # the second pass of the third stride
+        taken.clear()
+        while batch.step():
+            if len(passes) >= 8:
+                break
+        assert taken[:3] == [2, 4, 2], act
+        batch.close()
+
+
+def test_slow_passes_do_not_come_at_once(model, taken, monkeypatch) -> None:
+    monkeypatch.setattr(strides, "LONGEST", 0.0)
+    drawn(model, speculative=False)
+    assert set(taken) == {1}
 
 
 def test_where_pages_are_short_rounds_come_one_by_one(model, taken, monkeypatch) -> None:

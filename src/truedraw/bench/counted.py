@@ -13,8 +13,11 @@ from truedraw.protocol import Engine, Fill, Scores, Sequence, Work
 class Counted:
     """protocol.Engine around another, which it does not close.
 
-    `passes` counts calls of forward; `rows` the tokens of text and of drafts that they had to compute.
+    `passes` counts calls of forward, through which all come; `rows` the tokens of text and of drafts that they had to
+    compute.
     """
+
+    stride = None
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

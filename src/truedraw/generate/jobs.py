@@ -7,6 +7,7 @@ Samples join and leave after every pass (crowd.py), and a pass computes prompts 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from contextlib import ExitStack
 
 from truedraw.engine.logits_cache import LogitsCache
@@ -32,6 +33,7 @@ class Jobs:
         self.cancelled: deque[Job] = deque()
         self.ended: deque[Job] = deque()
         self.num_tokens = 0  # written so far, of all jobs
+        self.is_ending = False  # whoever sets it is about to end all
         self._engine, self._limits = engine, limits
         self._crowd = Crowd(engine, limits, logits_cache, self._fail)
         self._open: dict[Job, None] = {}  # that have come in and hold something, or may
@@ -39,6 +41,11 @@ class Jobs:
         self._numbers = 0
         self._known = KnownRows()
         self._turn = Turn([])
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether a job has come or been cancelled meanwhile, or all are to end."""
+        return self.is_ending or bool(self.added or self.cancelled)
 
     @property
     def num_unfinished(self) -> int:
@@ -100,9 +107,7 @@ class Jobs:
         for sample in turn.samples:
             if sample.finish_reason is not None:
                 sample.ending.finish()  # before others see its last round
-        for each in done:
-            self._crowd.jobs[each.sample].rounds.append(each)
-            self.num_tokens += len(each.tokens)
+        self.rescue(done)
         if turn.fills and not done:
             self._charge(turn)
         for sample in turn.samples:
@@ -110,6 +115,12 @@ class Jobs:
                 self._end(sample)
         for job in taken(self._failed):
             self._finish(job)
+
+    def rescue(self, rounds: Sequence[Round]) -> None:
+        """See Schedule: they are entered for their jobs."""
+        for each in rounds:
+            self._crowd.jobs[each.sample].rounds.append(each)
+            self.num_tokens += len(each.tokens)
 
     def end_all(self) -> None:
         """Whatever they hold. May be repeated; what goes wrong with one leaves no other behind."""

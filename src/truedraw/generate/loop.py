@@ -23,7 +23,10 @@ __all__ = ["Parts", "Sample", "Schedule", "Together", "Turn", "rounds"]
 
 
 def rounds(engine: p.Engine, controller: p.Controller, schedule: Schedule) -> Generator[list[p.Round]]:
-    """Turn by turn, one Round of each sample that was scored; none where the pass computed nothing but prompts."""
+    """Turn by turn, one Round of each sample that was scored, or a few of one that is alone.
+
+    None where the pass computed nothing but prompts.
+    """
     means = Means()
     strides = Strides(engine, controller, schedule, means)
     while (turn := schedule.turn()) is not None:

@@ -79,8 +79,17 @@ class Turn:
 class Schedule(Protocol):
     """Says who is next, and what is to become of those who cannot go on."""
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody waits for the end of a turn: rounds of a lone text that come at once are no more then."""
+        ...
+
     def turn(self) -> Turn | None:
         """The next pass; None where every text has ended."""
+        ...
+
+    def rescue(self, rounds: Sequence[p.Round]) -> None:
+        """An interruption is on its way out, and these rounds of a turn are over."""
         ...
 
     def make_room(self, turn: Turn, error: OutOfPages) -> None:
@@ -99,6 +108,8 @@ class Schedule(Protocol):
 class Together:
     """Schedule of samples that run side by side from the first pass to their ends; whatever goes wrong is raised."""
 
+    is_awaited = False
+
     def __init__(self, samples: Sequence[Sample]) -> None:
         self._samples = samples
 
@@ -106,6 +117,9 @@ class Together:
         """Everyone who has not ended."""
         running = [sample for sample in self._samples if sample.finish_reason is None]
         return Turn(running) if running else None
+
+    def rescue(self, rounds: Sequence[p.Round]) -> None:
+        """Nobody is left to have them."""
 
     def make_room(self, turn: Turn, error: OutOfPages) -> None:
         """Nobody can wait."""

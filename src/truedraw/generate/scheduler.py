@@ -77,14 +77,14 @@ class Scheduler:
         What is called in the midst of a pass, a signal handler or an observer, closes it when the pass is over. Where
         an interruption comes in between, closing once more frees the rest.
         """
-        self._closed = True
+        self._closed = self.jobs.is_ending = True
         with self._turns:
             self._close()
         self._turns.catch_up()
 
     def abandon(self) -> None:
         """The same as soon as that needs no waiting: the garbage collector may call it, in any thread."""
-        self._closed = True
+        self._closed = self.jobs.is_ending = True
         self._turns.soon(self._close)
 
     def _step(self) -> bool:

@@ -18,7 +18,8 @@ from truedraw.generate.rows import Means
 from truedraw.generate.sample import Sample, Schedule, Turn
 from truedraw.sampling.working_time import working_seconds
 
-MOST = 8  # rounds: some 25 ms of a small model, for which others wait, and which an interruption loses
+MOST = 8  # rounds
+LONGEST = 0.025  # seconds behind which no more rounds begin: somebody may wait, or read
 
 
 class Plan(NamedTuple):
@@ -30,6 +31,8 @@ class Plan(NamedTuple):
     source: str
     stride: p.Stride
     rounds: int
+    length: int  # of the text before them
+    began: float  # to be made
 
     def drafted(self) -> p.Proposal:
         """What its drafter proposes for the next one."""
@@ -62,21 +65,35 @@ class Strides:
     def __init__(self, engine: p.Engine, controller: p.Controller, schedule: Schedule, means: Means) -> None:
         self._stride = getattr(engine, "stride", None)  # protocol.Strides
         self._controller, self._schedule, self._means = controller, schedule, means
+        self._error: Exception | None = None  # of the engine
         self._text, self._most = -1, 1  # the last one that was alone, and how many rounds it may have at once
 
     def take(self, turn: Turn) -> list[p.Round] | None:
-        """Rounds of a turn, in their order, as far as they came; None where it has to be taken as a single one."""
+        """Rounds of a turn, in their order, as far as they came; None where it has to be taken as a single one.
+
+        Raises what the engine did, once rounds before are handed out.
+        """
+        self._raise()
         if self._stride is None or len(turn.samples) != 1 or turn.fills or turn.scores is not None:
             return None
         sample = turn.samples[0]
         most = self._at_once(sample)
         plan = self._plan(sample, most) if most > 1 and is_simple(sample) else None
-        return None if plan is None else [self._told(plan, each) for each in self._run(plan)]
+        if plan is None:
+            return None
+        if not (ran := self._run(plan)):
+            self._raise()
+        return [self._told(plan, each) for each in ran]
+
+    def _raise(self) -> None:
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
 
     def _plan(self, sample: Sample, most: int) -> Plan | None:
         """Of so many rounds, or fewer; None where there are not two for which all is settled."""
         assert self._stride is not None
-        judge = sample.parts.controller or self._controller
+        began, judge = working_seconds(), sample.parts.controller or self._controller
         stand = stand_of(judge, sample)
         rounds = 0 if stand is None else min(most, stand.rounds, sample.ending.room // (1 + stand.tokens))
         if stand is None or rounds < 2:
@@ -86,7 +103,8 @@ class Strides:
         if guess is None or source is None:
             return None
         stride = self._stride(sample.sequence, rounds, stand.tokens)
-        return None if stride is None else Plan(guess, judge, stand, source, stride, rounds)
+        length = len(sample.sequence.tokens)
+        return None if stride is None else Plan(guess, judge, stand, source, stride, rounds, length, began)
 
     def _at_once(self, sample: Sample) -> int:
         """Twice as many each time: who waits for a first token does not wait for more."""
@@ -95,30 +113,46 @@ class Strides:
 
     def _run(self, plan: Plan) -> list[Ran]:
         sample, ran = plan.guess.sample, list[Ran]()
-        position = len(sample.sequence.tokens)
         try:
-            while len(ran) < plan.rounds and sample.finish_reason is None:
-                ran.append(self._round(plan, position, len(ran)))
-                position += len(ran[-1].found.tokens)
+            while self._goes_on(plan, len(ran)):
+                ran.append(self._round(plan, ran))
         except Exception as error:  # a plug-in's part may raise anything
-            self._schedule.failed(sample, error)
+            if self._error is None:
+                self._schedule.failed(sample, error)
+        except BaseException:  # an interruption: what is over is kept
+            self._schedule.rescue([self._told(plan, each) for each in ran])
+            raise
         plan.stride.end()
         return ran
 
-    def _round(self, plan: Plan, position: int, number: int) -> Ran:
+    def _goes_on(self, plan: Plan, number: int) -> bool:
+        """Whether round number so-and-so begins. No token has a part in that but one that ends the text."""
+        if not number:
+            return True
+        is_over = number == plan.rounds or plan.guess.sample.finish_reason is not None
+        return not (is_over or self._schedule.is_awaited or working_seconds() - plan.began > LONGEST)
+
+    def _round(self, plan: Plan, ran: list[Ran]) -> Ran:
         start, sample = working_seconds(), plan.guess.sample
         proposal = plan.drafted()
         drafted = working_seconds()
-        scores = plan.stride.score(proposal)
+        scores = self._scored(plan, proposal)
         scored = working_seconds()
+        position = plan.length + sum(len(each.found.tokens) for each in ran)
         found = judged(sample, proposal, scores, self._means, position)
         sample.law, sample.finish_reason = found.rows.law_after(found.tokens), found.finish_reason
         plan.stride.keep(found.tokens)
-        plan.heard(number, found.tokens, p.Scores(scores.logits, scores.hidden, proposal))
-        draft = drafted - start if plan.source else 0.0
-        late = draft if plan.source else None
-        spent = Spent(draft, late, scored - drafted, working_seconds() - start, 1 + len(proposal))
-        return Ran(proposal, found, spent)
+        plan.heard(len(ran), found.tokens, p.Scores(scores.logits, scores.hidden, proposal))
+        draft, whole = drafted - start if plan.source else 0.0, working_seconds() - (start if ran else plan.began)
+        late = draft if plan.stand.source else None
+        return Ran(proposal, found, Spent(draft, late, scored - drafted, whole, 1 + len(proposal)))
+
+    def _scored(self, plan: Plan, proposal: p.Proposal) -> p.Scores:
+        try:
+            return plan.stride.score(proposal)
+        except Exception as error:
+            self._error = error
+            raise
 
     def _told(self, plan: Plan, ran: Ran) -> p.Round:
         """The controller hears of a round as if it were now."""

@@ -110,13 +110,16 @@ class Engine(Protocol):
 
 
 class Stride(Protocol):
-    """Passes over one text, one behind the other. Until it ends the text stays as it was; dropped, it changes nothing.
+    """Passes over one text, one behind the other; nothing else is asked of the engine meanwhile.
 
-    Nothing else is asked of the engine meanwhile.
+    Until it ends the text need not have what was kept: dropped before a tree came, it leaves the text as it was.
     """
 
     def score(self, proposal: Proposal) -> Scores:
-        """One pass, over the last token and a chain of drafts. The next pass overwrites what it says."""
+        """One pass, over the last token and a proposal, mostly a chain. The next pass overwrites what it says.
+
+        Raises EngineError for more drafts than were announced, and for unknown tokens.
+        """
         ...
 
     def keep(self, tokens: Seq[int]) -> None:

@@ -96,7 +96,7 @@ class PagedEngine:
             return None
         passes.padding_rows = 0
         along = partial(runner.along, runner.alone(own.pages, longest))
-        return PagedStride(own, along, lambda proposal: self.forward([Work(own, proposal)])[0])
+        return PagedStride(own, drafts, along, lambda proposal: self.forward([Work(own, proposal)])[0])
 
     @property
     def padding_rows(self) -> int:

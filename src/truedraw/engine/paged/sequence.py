@@ -7,7 +7,7 @@ from collections.abc import Sequence as Seq
 from truedraw.engine.paged.pages import PagePool
 from truedraw.engine.paged.prefixes import Block
 from truedraw.engine.shown import Shown
-from truedraw.engine.texts import Limits, continuation
+from truedraw.engine.texts import Limits, check_tokens, continuation
 from truedraw.errors import EngineError
 
 
@@ -47,6 +47,10 @@ class PagedSequence:
         self._drafted = self._drafted[agreed:] if agreed == len(fresh) else []
         self.cached += agreed
         self._keep()
+
+    def check_tokens(self, tokens: Seq[int]) -> None:
+        """Raises EngineError for unknown ones."""
+        check_tokens(tokens, self._limits.vocab_size)
 
     def evict(self) -> None:
         """Give the pages back and keep the text; raises EngineError once closed."""

@@ -9,7 +9,7 @@ from truedraw.engine.paged.pages import Claim
 from truedraw.engine.paged.runs import Computed
 from truedraw.engine.paged.sequence import PagedSequence
 from truedraw.engine.trees import is_chain
-from truedraw.errors import OutOfPages
+from truedraw.errors import EngineError, OutOfPages
 from truedraw.protocol import Proposal, Scores
 
 Along = Callable[[int, Seq[int]], Computed]
@@ -17,23 +17,32 @@ Along = Callable[[int, Seq[int]], Computed]
 
 
 class PagedStride:
-    """protocol.Stride. `forward`: a pass over a proposal of any shape, behind the text as it stands then."""
+    """protocol.Stride, for so many `drafts` a round at most.
 
-    def __init__(self, sequence: PagedSequence, along: Along, forward: Callable[[Proposal], Scores]) -> None:
-        self._sequence, self._along, self._forward = sequence, along, forward
+    `forward`: a pass over a proposal of any shape, behind the text as it stands then.
+    """
+
+    def __init__(
+        self, sequence: PagedSequence, drafts: int, along: Along, forward: Callable[[Proposal], Scores]
+    ) -> None:
+        self._sequence, self._drafts, self._along, self._forward = sequence, drafts, along, forward
         self._past = len(sequence.tokens) - 1
         self._kept: list[int] = []  # that the text does not have yet
         self._is_told = False  # from a tree on: what it keeps may lie in other pages then
         sequence.uncertain()
 
     def score(self, proposal: Proposal) -> Scores:
-        """See Stride."""
+        """See Stride; raises EngineError for a longer chain, or tokens that do not exist."""
+        if len(proposal) > self._drafts:
+            raise EngineError(f"a chain of {len(proposal)} drafts at a stride of {self._drafts}; score no more")
         if self._is_told or not is_chain(proposal):
             self.end()
             self._is_told = True
             return self._forward(proposal)
         last = self._kept[-1] if self._kept else self._sequence.tokens[-1]
-        logits, hidden = self._along(self._past, (last, *proposal.tokens.tolist()))
+        drafts = proposal.tokens.tolist()
+        self._sequence.check_tokens(drafts)
+        logits, hidden = self._along(self._past, (last, *drafts))
         return Scores(logits, hidden)
 
     def keep(self, tokens: Seq[int]) -> None:
