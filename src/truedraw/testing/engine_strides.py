@@ -23,7 +23,8 @@ def along(bench: Bench) -> None:
     said: list[tuple[list[int], Proposal, Logits]] = []
     for number, proposal in enumerate((chain, NOTHING, chain, tree, chain, NOTHING)):
         said.append((text, proposal, stride.score(proposal).logits.copy()))
-        kept = [*proposal.tokens[: number % 2].tolist(), number % bench.engine.vocab_size]
+        first = 1 if proposal is tree else 0  # another branch than its first
+        kept = [*proposal.tokens[first : first + number % 2].tolist(), number % bench.engine.vocab_size]
         stride.keep(kept)
         text = [*text, *kept]
     stride.end()
