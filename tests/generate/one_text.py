@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from models.tiny_models import random_tensors, tiny_config
+from draft.head.random_heads import card, write
+from models.tiny_models import random_tensors, tiny_config, write_folder
 from truedraw import Model, load
 from truedraw.generate.result import Result
+from truedraw.models import open_checkpoint
+from truedraw.text import Tokenizer
 
 CONFIG = tiny_config(context_length=512)
 LAWS = {"plain": {}, "cold": {"temperature": 0.3}, "cut": {"top_p": 0.9, "top_k": 50}, "greedy": {"temperature": 0},
@@ -22,6 +27,16 @@ def likely(config=CONFIG) -> dict:
     tensors = random_tensors(config)
     tensors["model.norm.weight"] = tensors["model.norm.weight"] * 4
     return tensors
+
+
+def beside_a_head(root: Path) -> SimpleNamespace:
+    """A tiny model's folder, a cache, and a head for it, with its card."""
+    folder = write_folder(root / "tiny", CONFIG, likely())
+    fingerprint = Tokenizer.of(open_checkpoint(folder)).fingerprint
+    said = card(target="tiny", tokenizer=fingerprint, vocab_size=CONFIG.vocab_size, width=CONFIG.hidden_size,
+                layers=(0, 1), tokens=200)  # fmt: skip
+    return SimpleNamespace(root=root, folder=folder, cache=root / "cache", said=said,
+                           head=write(root / "tiny.safetensors", said))  # fmt: skip
 
 
 def opened(place, **options) -> Model:

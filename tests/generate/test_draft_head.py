@@ -14,14 +14,14 @@ from generate.one_text import (
     PAGE_BYTES,
     PAGES,
     PROMPTS,
+    beside_a_head,
     check_one_text,
     in_a_batch,
-    likely,
     one_by_one,
     opened,
     tokens,
 )
-from models.tiny_models import write_folder, write_openvino
+from models.tiny_models import write_openvino
 from truedraw import Model, load
 from truedraw.draft.head import file as head_file
 from truedraw.draft.head.opening import Head
@@ -44,14 +44,10 @@ SETTINGS = {"n": 2, "max_tokens": 40, "ignore_eos": True}
 @pytest.fixture(scope="module")
 def place(tmp_path_factory) -> SimpleNamespace:
     """A model's folder, a cache, a head for it, and one for another tokenizer."""
-    root = tmp_path_factory.mktemp("heads")
-    folder = write_folder(root / "tiny", CONFIG, likely())
-    fingerprint = Tokenizer.of(open_checkpoint(folder)).fingerprint
-    said = card(target="tiny", tokenizer=fingerprint, vocab_size=CONFIG.vocab_size, width=CONFIG.hidden_size,
-                layers=LAYERS, tokens=200)  # fmt: skip
+    found = beside_a_head(tmp_path_factory.mktemp("heads"))
     other = card(target="other", tokenizer="other", vocab_size=CONFIG.vocab_size, width=CONFIG.hidden_size)
-    return SimpleNamespace(root=root, folder=folder, cache=root / "cache", head=write(root / "tiny.safetensors", said),
-                           other=write(root / "other.safetensors", other), said=said)  # fmt: skip
+    found.other = write(found.root / "other.safetensors", other)
+    return found
 
 
 @pytest.fixture(scope="module")

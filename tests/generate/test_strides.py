@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from draft.head.random_heads import card, write
-from generate.one_text import CONFIG, likely, opened
-from models.tiny_models import write_folder
+from generate.one_text import CONFIG, beside_a_head, opened
 from truedraw import Model
 from truedraw.draft.head.drafter import HeadDrafter
 from truedraw.draft.none import NoState
@@ -18,9 +15,7 @@ from truedraw.engine.cpu.paged_engine import PagedEngine
 from truedraw.engine.paged.sequence import PagedSequence
 from truedraw.engine.paged.stride import PagedStride
 from truedraw.generate import seeds, strides
-from truedraw.models import open_checkpoint
 from truedraw.protocol import Proposal, Work
-from truedraw.text import Tokenizer
 from truedraw.verify.coupled import CoupledVerifier
 
 PROMPT = "once upon a time there was"
@@ -53,13 +48,8 @@ TIMES = {"draft_seconds": 0.0, "engine_seconds": 0.0, "seconds": 0.0}
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> Model:
-    root = tmp_path_factory.mktemp("strides")
-    folder = write_folder(root / "tiny", CONFIG, likely())
-    fingerprint = Tokenizer.of(open_checkpoint(folder)).fingerprint
-    said = card(target="tiny", tokenizer=fingerprint, vocab_size=CONFIG.vocab_size, width=CONFIG.hidden_size,
-                layers=(0, 1), tokens=200)  # fmt: skip
-    place = SimpleNamespace(folder=folder, cache=root / "cache")
-    with opened(place, draft=write(root / "head.safetensors", said), numerics="native") as loaded:
+    place = beside_a_head(tmp_path_factory.mktemp("strides"))
+    with opened(place, draft=place.head, numerics="native") as loaded:
         yield loaded
 
 

@@ -71,8 +71,6 @@ class PayoffController:
             self._begin()
         self._present, self._here = {*self._here, *(asker.sample for asker in askers)}, ()
         self._waiting.begin(self._present, self._step)
-        if self._waiting.is_on:
-            self._standing.drop()  # of what was decided before the prompt was read
         if (standing := self._standing.at(self._step, askers)) is not None:
             self._stood, self._next = Stood(self._step, self._known.rounds, askers, standing), self._step + 1
             return [{} for _ in askers]
@@ -101,7 +99,7 @@ class PayoffController:
         """protocol.Stands: until offers are weighed again, plain sampling or what was decided last."""
         if (left := self._next - self._step - 1) > 0:
             return Stand(left, rest=left)
-        return None if self._waiting.is_on else self._standing.alone(self._step + 1, sample)
+        return self._standing.alone(self._step + 1, sample)
 
     def _asked(self, samples: Sequence[int]) -> Collection[int]:
         """In the next round in which anybody is."""

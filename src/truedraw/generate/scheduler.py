@@ -29,19 +29,18 @@ class Scheduler:
         self.jobs = Jobs(engine, limits, logits_cache)
         self.controller = controller  # of all jobs that bring none
         self._engine, self._turns = engine, turns or TakingTurns()
-        self._closed = False
         self._passes = rounds(engine, controller, self.jobs)
 
     @property
     def is_closed(self) -> bool:
         """Whether it takes nothing more."""
-        return self._closed
+        return self.jobs.is_ending
 
     def add(self, job: Job) -> None:
         """Put a job at the end of the queue; raises BadInput once it is closed."""
         self.check_open()
         self.jobs.added.append(job)
-        if self._closed:  # by another thread, just now: either it has taken the job and ends it, or nobody will
+        if self.is_closed:  # by another thread, just now: either it has taken the job and ends it, or nobody will
             try:
                 self.jobs.added.remove(job)
             except ValueError:
@@ -50,7 +49,7 @@ class Scheduler:
 
     def check_open(self) -> None:
         """Raises BadInput after close(), and after an interruption, which closes it too."""
-        if self._closed:
+        if self.is_closed:
             raise BadInput("the batch is closed and takes nothing more; open another one with model.batch()")
 
     def cancel(self, job: Job) -> None:
@@ -65,7 +64,7 @@ class Scheduler:
                     "the batch is in the midst of a pass, and an observer or a signal handler cannot begin another one"
                 )
             more = self._step()
-            if self._closed:
+            if self.is_closed:
                 self._close()
         if self._turns.put_off:
             self._turns.catch_up()
@@ -77,18 +76,18 @@ class Scheduler:
         What is called in the midst of a pass, a signal handler or an observer, closes it when the pass is over. Where
         an interruption comes in between, closing once more frees the rest.
         """
-        self._closed = self.jobs.is_ending = True
+        self.jobs.is_ending = True
         with self._turns:
             self._close()
         self._turns.catch_up()
 
     def abandon(self) -> None:
         """The same as soon as that needs no waiting: the garbage collector may call it, in any thread."""
-        self._closed = self.jobs.is_ending = True
+        self.jobs.is_ending = True
         self._turns.soon(self._close)
 
     def _step(self) -> bool:
-        if self._closed:
+        if self.is_closed:
             return False
         try:
             done = self._next()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from truedraw.protocol import NOTHING, Logits, Proposal, Sequence, Stride, Work
@@ -14,11 +16,12 @@ ROUNDS = 6
 
 def along(bench: Bench) -> None:
     """Chains, none, a tree, and a chain behind it: rows as in any pass, and so those behind the last round."""
+    for sequence, stride in _begun(bench):
+        _along(bench, sequence, stride)
+
+
+def _along(bench: Bench, sequence: Sequence, stride: Stride) -> None:
     text = bench.text()
-    begun = _begun(bench, text)
-    if begun is None:
-        return
-    sequence, stride = begun
     chain, tree = Proposal.chain([1, 0, 1]), woven_tree(bench.engine.vocab_size).only(np.arange(DRAFTS))
     said: list[tuple[list[int], Proposal, Logits]] = []
     for number, proposal in enumerate((chain, NOTHING, chain, tree, chain, NOTHING)):
@@ -32,32 +35,29 @@ def along(bench: Bench) -> None:
     _require_rows(bench, sequence, text, "behind a stride")
     for number, (before, proposal, scored) in enumerate(said):
         bench.require_equal(scored, bench.rows(before, proposal), f"round {number} at a stride")
-    sequence.close()
 
 
 def dropped(bench: Bench) -> None:
     """One that nobody ends leaves its text as it was."""
-    text = bench.text()
-    begun = _begun(bench, text)
-    if begun is None:
-        return
-    sequence, stride = begun
-    for kept in ([1, 0], [0]):
-        stride.score(Proposal.chain(kept))
-        stride.keep(kept)
-    require(list(sequence.tokens) == text, "a text changed at a stride that was not ended")
-    _require_rows(bench, sequence, text, "behind a stride that was not ended")
-    sequence.close()
+    for sequence, stride in _begun(bench):
+        for kept in ([1, 0], [0]):
+            stride.score(Proposal.chain(kept))
+            stride.keep(kept)
+        require(list(sequence.tokens) == bench.text(), "a text changed at a stride that was not ended")
+        _require_rows(bench, sequence, bench.text(), "behind a stride that was not ended")
 
 
-def _begun(bench: Bench, text: list[int]) -> tuple[Sequence, Stride] | None:
+def _begun(bench: Bench) -> Iterator[tuple[Sequence, Stride]]:
+    """One, of a text that is computed and closed behind it, where the engine has any."""
     begin = getattr(bench.engine, "stride", None)
     if begin is None:
-        return None
-    sequence = bench.engine.open(text)
+        return
+    sequence = bench.engine.open(bench.text())
     bench.engine.forward([Work(sequence)])
     stride = begin(sequence, ROUNDS, DRAFTS)
-    return None if stride is None else (sequence, stride)
+    if stride is not None:
+        yield sequence, stride
+    sequence.close()
 
 
 def _require_rows(bench: Bench, sequence: Sequence, text: list[int], what: str) -> None:

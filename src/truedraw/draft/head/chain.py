@@ -23,7 +23,7 @@ LINK: Level = ((0, 1),)
 
 def is_chain(levels: Sequence[Level]) -> bool:
     """Whether a tree of these levels is one, of a token at least."""
-    return len(levels) > 0 and all(map(LINK.__eq__, levels))
+    return len(levels) > 0 and all(level == LINK for level in levels)
 
 
 def chain(cell: Cell, rows: KnownRows, law: Law, draws: Draws, laws: Laws, most: int) -> Proposal:
