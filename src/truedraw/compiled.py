@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-KERNELS = ("sampling/kernels", "engine/native", "sampling", "protocol")
+KERNELS = ("sampling/kernels", "engine/native", "sampling", "protocol", "threads")
 """Folders whose functions and numbers are compiled into those of others."""
 
 

@@ -35,11 +35,11 @@ from truedraw.engine.native.layers import Mixed, _alike, of_one_form, stacked
 from truedraw.engine.native.memory import room
 from truedraw.engine.native.nested import FIFTH, FIVE, SHARES, SIX_ZERO, THREE
 from truedraw.engine.native.products import looked_up
-from truedraw.engine.native.stages import counters
 from truedraw.engine.native.sums import ALL, MOST_ROWS, block_adder
 from truedraw.engine.native.together import Ways, multiply, round_here
 from truedraw.models.gguf_packed import READERS
 from truedraw.sampling.kernels.bits import CACHE_LINE
+from truedraw.threads.stages import counters
 
 FINE = 0.01  # of a sum's spread: rows are rounded to 8 bits
 

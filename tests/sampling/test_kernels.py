@@ -16,6 +16,7 @@ from truedraw.sampling.kernels.softmax import excess_into, keep, log_normaliser,
 from truedraw.sampling.race import race
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.sampling.transform import Transform
+from truedraw.threads import NOBODY
 from truedraw.verify.residual import residual
 
 INF = np.inf
@@ -73,7 +74,7 @@ def named(rows: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 def draw(logits: np.ndarray, how: Transform, names) -> tuple[np.ndarray, np.ndarray]:
     """Tokens and logarithms of rows, one after the other in the same memory."""
-    scratch = memory(logits.shape[1])
+    scratch = memory(logits.shape[1], NOBODY)
     found = [draw_one(row, tuple(how), (*name, True, DRAWN), scratch) for row, name in zip(logits, names, strict=True)]
     return np.array([token for token, *_ in found]), np.array([logs for _, *logs in found])
 

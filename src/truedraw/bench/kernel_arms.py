@@ -21,6 +21,7 @@ from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.sampling.step import Opening
+from truedraw.threads import NOBODY
 
 Arm = Callable[[int], object]
 """One call on the batch of a number."""
@@ -58,7 +59,7 @@ def own_tokens(work: Work, rows: Rows) -> Arm:
     """The same kernel, asked for the token alone."""
     from truedraw.sampling.kernels.entry import draw_one, memory
 
-    how, scratch, samples = tuple(work.how), memory(rows.logits[0].shape[1]), _samples(rows)
+    how, scratch, samples = tuple(work.how), memory(rows.logits[0].shape[1], NOBODY), _samples(rows)
     chances = [
         [(sample.counter(Purpose.TARGET, place, 0), sample.key, False, DRAWN) for sample in samples]
         for place in range(CHANCES)

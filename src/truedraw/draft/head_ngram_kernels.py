@@ -10,7 +10,8 @@ import math
 import numpy as np
 
 from truedraw.compiled import compiled
-from truedraw.sampling.kernels.softmax import top_of, total_weight
+from truedraw.sampling.kernels.softmax import top_of
+from truedraw.sampling.kernels.totals import total_weight
 
 
 @compiled(nogil=True, error_model="numpy")

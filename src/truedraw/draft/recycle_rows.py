@@ -11,7 +11,7 @@ import numpy as np
 from truedraw.compiled import compiled, inner
 from truedraw.draft.suffix_nodes import NONE
 from truedraw.draft.suffix_reading import insert
-from truedraw.sampling.kernels.exponential import summand
+from truedraw.sampling.kernels.exponential import LOG2_E, power
 from truedraw.sampling.kernels.spans import SPAN, index, largest, maxima, num_spans
 
 SQUARINGS = 8
@@ -37,7 +37,7 @@ def learn(table, following, tokens, rows, logits):  # type: ignore[no-untyped-de
         total = np.float64(rough_total(logits[rows[i]], top))
         for j in range(found.shape[0]):
             ids[place, j] = found[j]
-            chances[place, j] = min(1.0, summand(values[j] - top) / total) if found[j] != NONE else 0.0
+            chances[place, j] = min(1.0, power((values[j] - top) * LOG2_E) / total) if found[j] != NONE else 0.0
     return following
 
 

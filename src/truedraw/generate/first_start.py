@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from truedraw.compiled import is_kept
-from truedraw.engine.processors import processors
 from truedraw.generate.rows import warm_up
 from truedraw.sampling.working_time import COMPILER
+from truedraw.threads.processors import processors
 
 COMMAND = """
 import json, os, sys, threading

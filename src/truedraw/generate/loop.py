@@ -18,6 +18,7 @@ from truedraw.generate.rows import Means
 from truedraw.generate.sample import Parts, Sample, Schedule, Together, Turn
 from truedraw.generate.strides import Strides
 from truedraw.sampling.working_time import working_seconds
+from truedraw.threads import NOBODY
 
 __all__ = ["Parts", "Sample", "Schedule", "Together", "Turn", "rounds"]
 
@@ -27,7 +28,7 @@ def rounds(engine: p.Engine, controller: p.Controller, schedule: Schedule) -> Ge
 
     None where the pass computed nothing but prompts.
     """
-    means = Means()
+    means = Means(board_of(engine))
     strides = Strides(engine, controller, schedule, means)
     while (turn := schedule.turn()) is not None:
         if (several := strides.take(turn)) is not None:
@@ -42,6 +43,12 @@ def rounds(engine: p.Engine, controller: p.Controller, schedule: Schedule) -> Ge
         done = verify(schedule, turn, means)
         tell(controller, turn, done)
         yield done
+
+
+def board_of(engine: p.Engine) -> p.Ints:
+    """Where its threads look for work, also for what is not the engine's."""
+    crew = getattr(engine, "crew", None)
+    return NOBODY if crew is None else crew.board
 
 
 def tell(controller: p.Controller, turn: Turn, done: list[p.Round]) -> None:

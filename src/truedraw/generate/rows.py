@@ -18,12 +18,25 @@ from dataclasses import replace
 import numpy as np
 
 from truedraw.errors import BadParameter, EngineError
-from truedraw.protocol import ROOT, Floats, Law, Logits, Proposal, Purpose, Randomness, Scores, TopLogprobs, Verdict
+from truedraw.protocol import (
+    ROOT,
+    Floats,
+    Ints,
+    Law,
+    Logits,
+    Proposal,
+    Purpose,
+    Randomness,
+    Scores,
+    TopLogprobs,
+    Verdict,
+)
 from truedraw.sampling.drawing import Drawn, RowDraws
 from truedraw.sampling.law import likeliest, log_probability, one_hot
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.sampling.randomness import warm_up as warm_up_draws
 from truedraw.sampling.transform import fused
+from truedraw.threads import NOBODY
 from truedraw.verify.fused.judge import Decided, Judge
 from truedraw.verify.fused.judge import warm_up as warm_up_rounds
 
@@ -45,10 +58,11 @@ class Anything:
 
 
 class Means:
-    """What rows are drawn and decided with: memory that may serve one round after the other."""
+    """What rows are drawn and decided with: memory that may serve one round after the other, and the board of a crew
+    (threads/) whose helpers may take part."""
 
-    def __init__(self) -> None:
-        self.draws, self.judge = RowDraws(), Judge()
+    def __init__(self, board: Ints = NOBODY) -> None:
+        self.draws, self.judge = RowDraws(board), Judge(board)
 
 
 def warm_up() -> None:

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from truedraw.compiled import later
-from truedraw.protocol import Law, Logits, Purpose, Randomness
+from truedraw.protocol import Ints, Law, Logits, Purpose, Randomness
 from truedraw.sampling.kernels import DRAWN
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.sampling.transform import Transform, fused
+from truedraw.threads import NOBODY
 
 if TYPE_CHECKING:
     from truedraw.sampling.edits import Edits
@@ -47,11 +48,11 @@ class Drawn(NamedTuple):
 class RowDraws:
     """Draws from rows of one vocabulary, with memory that is made when first needed; so it serves one caller at a time.
 
-    A draw depends on nothing that was drawn before.
+    A draw depends on nothing that was drawn before. board: of a crew (threads/) whose helpers may take part.
     """
 
-    def __init__(self) -> None:
-        self._memory: Memory = (np.empty(0), np.empty(0), np.empty(0, np.int64))
+    def __init__(self, board: Ints = NOBODY) -> None:
+        self._memory: Memory = (np.empty(0), np.empty(0), np.empty(0, np.int64), board)
 
     def draw(
         self, law: Law, logits: Logits, randomness: Randomness, purpose: Purpose, position: int, node: int
@@ -80,7 +81,7 @@ class RowDraws:
         self, logits: Logits, how: Transform, draw: tuple[Words, Words, bool, int], edits: Edits | None = None
     ) -> Drawn | None:
         if (how.cuts or edits is not None) and len(self._memory[0]) != len(logits):
-            self._memory = MEMORY()(len(logits))
+            self._memory = MEMORY()(len(logits), self._memory[-1])
         if edits is None:
             token, after, before = DRAW()(logits, tuple(how), draw, self._memory)
         else:

@@ -21,6 +21,7 @@ from truedraw.sampling.step import Editing, Fixed, FixedEdits, Opening, Step
 from truedraw.sampling.steps import steps
 from truedraw.sampling.temperature import times
 from truedraw.sampling.transform import Fused, Transform, fused, fused_steps, suits
+from truedraw.threads import NOBODY
 
 LAW_INTO = later("truedraw.sampling.kernels.entry", "law_into")
 EDITED_LAW = later("truedraw.sampling.kernels.entry", "edited_law")
@@ -127,7 +128,8 @@ def law_of(logits: Logits, how: Transform, edits: Edits | None = None) -> Floats
     """p [vocab] from a row that `suits` the kernels, None where it has no law."""
     vocab = len(logits)
     p = np.empty(vocab)
-    memory = (p, np.empty(vocab), np.empty(vocab, np.int64)) if how.cuts else (p, *NONE)
+    listed = (np.empty(vocab), np.empty(vocab, np.int64)) if how.cuts else NONE
+    memory = p, *listed, NOBODY
     if edits is None:
         top = LAW_INTO()(logits, tuple(how), memory, p)
     else:

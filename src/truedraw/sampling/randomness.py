@@ -16,6 +16,7 @@ from truedraw.errors import BadParameter
 from truedraw.protocol import Floats, Purpose, Randomness, SparseLaw
 from truedraw.sampling.kernels import DRAWN
 from truedraw.sampling.values import shown
+from truedraw.threads import NOBODY
 
 RACE, RACE_FEW, RACE_LEFT = (later("truedraw.sampling.race", name) for name in ("race", "race_few", "race_left"))
 BLOCK = later("truedraw.sampling.philox", "block")
@@ -97,8 +98,8 @@ def warm_up() -> None:
     COMPILER.watch()
     logits, how = np.zeros(1, dtype=np.float32), tuple(Transform())
     draw = PhiloxRandomness(0)
-    draw_one(logits, how, (draw.counter(Purpose.TARGET, 0, 0), draw.key, True, DRAWN), memory(1))
-    law_into(logits, how, memory(1), np.empty(1))
+    draw_one(logits, how, (draw.counter(Purpose.TARGET, 0, 0), draw.key, True, DRAWN), memory(1, NOBODY))
+    law_into(logits, how, memory(1, NOBODY), np.empty(1))
     log_normaliser(logits)
     draw.choose(np.ones(1), Purpose.TARGET, 0)
     draw.accept(1.0, 1.0, Purpose.ACCEPT, 0)

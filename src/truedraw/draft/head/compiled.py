@@ -35,7 +35,7 @@ from truedraw.silent_openvino import openvino, operations
 
 if TYPE_CHECKING:
     from truedraw.engine.native.blocks import Blocks
-    from truedraw.engine.native.crew import Crew
+    from truedraw.threads.crew import Crew
 
 EPSILON = 1e-5  # of mean squares
 FEWEST_ROWS = 2  # of a call

@@ -17,7 +17,7 @@ from truedraw.engine.constants.matrix import INT4_BITS, LOW_HALF, Matrix, dense
 from truedraw.engine.constants.rounding import INT4_GROUP
 from truedraw.engine.native.blocks import SIZE, halves_of
 from truedraw.engine.native.softly import FREE
-from truedraw.engine.processors import processors
+from truedraw.threads.processors import processors
 
 WRITTEN = "written"  # e(tokens), which is in no file
 STEP = ("up", "down", "token", WRITTEN)

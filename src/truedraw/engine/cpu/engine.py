@@ -31,7 +31,7 @@ from truedraw.protocol import DraftCost, ModelConfig, PassTable, Sequence
 
 if TYPE_CHECKING:
     from truedraw.engine.native.blocks import Blocks
-    from truedraw.engine.native.crew import Crew
+    from truedraw.threads.crew import Crew
 
 FOLDER = "converted"  # in the cache
 

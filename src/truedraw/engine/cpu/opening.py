@@ -70,10 +70,10 @@ def _suits(checkpoint: Checkpoint) -> bool:
 def _native(
     checkpoint: Checkpoint, options: Options, folder: Path, room: tuple[int, int]
 ) -> tuple[NativeRunner, MappedConstants]:
-    from truedraw.engine.native.crew import crew_of, threads_of
     from truedraw.engine.native.heads import SLOTS
     from truedraw.engine.native.runner import NativeRunner
     from truedraw.engine.native.weights import FORM, read_laid, write_laid
+    from truedraw.threads.crew import crew_of, threads_of
 
     _check_native(checkpoint, options)
     config = checkpoint.config

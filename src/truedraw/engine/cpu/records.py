@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from truedraw.engine.openvino.core import core
-from truedraw.engine.processors import processors
 from truedraw.silent_openvino import openvino
+from truedraw.threads.processors import processors
 
 if TYPE_CHECKING:
     from truedraw.engine.openvino.compiling import Options
@@ -38,9 +38,10 @@ def _compiler() -> list[str]:
 
     from truedraw.compiled import sources
     from truedraw.engine.native import machine
+    from truedraw.sampling.kernels.bits import FEATURES
 
     kernels = sources(Path(machine.__file__).parent)
-    return [numba.__version__, llvmlite.__version__, *sorted(machine.FEATURES), kernels]
+    return [numba.__version__, llvmlite.__version__, *sorted(FEATURES), kernels]
 
 
 def _processor_flags() -> str:

@@ -11,15 +11,12 @@ sums.py       the machine's own sums of products, of a block of eights.py or fou
 adders.py     how four products of 8 bits are added up, by what a processor has for it
 grids.py      the same of many rows by matrix instructions: grid_eights.py and grid_fours.py, in terms of grid_code.py
 machine.py    other operations of the machine: half precision, the bits of numbers
-atomics.py    counters that threads share
 products.py   a matrix times rows
 softly.py     exp
 heads.py      attention's sums, as the machine has them
 attention.py  one row's attention to its text
 attending.py  the stages of a pass that are attention
-decoder.py    a whole pass
-crew.py       the threads that compute it together, which meet at board.py
-stages.py     how the threads share it
+decoder.py    a whole pass, which threads/ share
 weights.py    a model's weights, laid out for it
 runner.py     from a batch's arrays to logits
 """

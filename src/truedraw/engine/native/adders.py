@@ -14,7 +14,8 @@ from llvmlite import ir
 
 from truedraw.engine.native.blocks import ZERO
 from truedraw.engine.native.instructions import BYTES, I16, I32, LINE, SHORTS, SUMS, WIDE, called
-from truedraw.engine.native.machine import FEATURES, ROOM
+from truedraw.engine.native.machine import ROOM
+from truedraw.sampling.kernels.bits import FEATURES
 
 Add = Callable[[Any, Any, Any, Any], Any]
 """Sums + the products of four codes and four numbers each, of (builder, sums, codes, numbers)."""

@@ -12,9 +12,9 @@ from truedraw.engine.native.attention import come, keep, keep_key, page_begins_a
 from truedraw.engine.native.heads import NEAR, SLOTS
 from truedraw.engine.native.looking import SPAN, look
 from truedraw.engine.native.softly import FREE
-from truedraw.engine.native.stages import done, ended, next_piece
 from truedraw.engine.native.together import round_all, round_part
 from truedraw.sampling.kernels.bits import alive, borrowed
+from truedraw.threads.stages import done, ended, next_piece
 
 SPANS = 4  # whose keys and values one thread writes, one behind the other
 

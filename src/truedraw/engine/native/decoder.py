@@ -13,13 +13,13 @@ import numpy as np
 
 from truedraw.compiled import compiled, inlined
 from truedraw.engine.native.attending import look_back, remember
-from truedraw.engine.native.board import share, this_call
 from truedraw.engine.native.layers import multiply_layer, multiply_layer_gated
 from truedraw.engine.native.products import look_up
 from truedraw.engine.native.softly import FREE, norm
-from truedraw.engine.native.stages import done, ended, next_piece
 from truedraw.engine.native.together import norm_all, round_here
 from truedraw.sampling.kernels.bits import borrowed
+from truedraw.threads.board import share, this_call
+from truedraw.threads.stages import done, ended, next_piece
 
 STAGES_A_LAYER, STAGES_BESIDE = 10, 4
 

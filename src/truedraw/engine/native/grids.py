@@ -17,7 +17,7 @@ from numba import types
 from numba.extending import intrinsic, overload
 
 from truedraw.engine.native import grid_code, grid_eights, grid_fours
-from truedraw.engine.native.machine import FEATURES
+from truedraw.sampling.kernels.bits import FEATURES
 
 HAS_GRIDS = {"amx-int8", "amx-tile"} <= FEATURES and sys.platform == "linux"
 NEVER = 2**31  # rows

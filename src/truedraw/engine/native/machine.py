@@ -9,21 +9,13 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import config
-from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic
+
+from truedraw.sampling.kernels.bits import FEATURES
 
 HALF, SHORT, SINGLE, LONG = ir.HalfType(), ir.IntType(16), ir.FloatType(), ir.IntType(64)
 
 
-def _features() -> set[str]:
-    """What the processor has and numba compiles for."""
-    if config.CPU_NAME not in (None, "host") or config.CPU_FEATURES is not None:
-        return {name[1:] for name in (config.CPU_FEATURES or "").split(",") if name.startswith("+")}
-    return {name[1:] for name in get_host_cpu_features().split(",") if name.startswith("+")}
-
-
-FEATURES = _features()
 HAS_PRODUCTS = {"avx512f", "avx512vnni"} <= FEATURES or {"avx2", "fma"} <= FEATURES
 """Whether it has instructions that add products of 8 bits, and such that multiply and add float32."""
 ROOM = 24 if "avx512f" in FEATURES else 6

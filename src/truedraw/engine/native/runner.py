@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 
 from truedraw.engine.native.blocks import Blocks
 from truedraw.engine.native.chain import Chain
-from truedraw.engine.native.crew import Crew
 from truedraw.engine.native.decoder import STAGES_A_LAYER, STAGES_BESIDE, compute
 from truedraw.engine.native.layers import blocks_in, given
 from truedraw.engine.native.memory import Memory
 from truedraw.engine.native.rows import Rows
-from truedraw.engine.native.stages import counters
 from truedraw.engine.native.together import ways
 from truedraw.engine.native.weights import Laid
 from truedraw.engine.paged.pages import PagePool
@@ -22,6 +20,8 @@ from truedraw.engine.paged.parts import Part
 from truedraw.engine.paged.rotary import RotaryTable
 from truedraw.engine.paged.runs import Computed
 from truedraw.protocol import Ints, ModelConfig
+from truedraw.threads.crew import Crew
+from truedraw.threads.stages import counters
 
 
 class NativeRunner:

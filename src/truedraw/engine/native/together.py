@@ -15,8 +15,8 @@ from truedraw.engine.native.grid_code import ROWS as GRID_ROWS
 from truedraw.engine.native.grids import goes_through_grids, grids_from, put_grids_away, set_up_grids
 from truedraw.engine.native.products import add_tiles, gate_tiles, round_row
 from truedraw.engine.native.softly import FREE, norm
-from truedraw.engine.native.stages import done, ended, next_piece, num_stretches, stretch
 from truedraw.sampling.kernels.bits import CACHE_LINE
+from truedraw.threads.stages import done, ended, next_piece, num_stretches, stretch
 
 
 class Ways(NamedTuple):

@@ -15,9 +15,9 @@ from truedraw.engine.constants.weights import Constants, ConvertedConstants
 from truedraw.engine.constants.writing import Writing
 from truedraw.engine.native.blocks import Blocks, blocks_of, in_lines, in_whole_tiles
 from truedraw.engine.native.layers import Kind, Mixed, first_of, given, stacked
-from truedraw.engine.processors import processors
 from truedraw.models.layout import EMBEDDING, HEAD
 from truedraw.protocol import ModelConfig
+from truedraw.threads.processors import processors
 
 QKV = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
 UP = ("mlp.gate_proj", "mlp.up_proj")

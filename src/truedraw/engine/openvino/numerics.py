@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from truedraw.engine.openvino.core import computes
-from truedraw.engine.processors import threads_at_most
 from truedraw.errors import BadParameter
+from truedraw.threads.processors import threads_at_most
 
 INVARIANT = "invariant"
 """The name of the default: of those that promise a row the same bits, the one that suits; cpu/opening.py chooses."""

@@ -8,7 +8,8 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils, config
+from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic
 
 FETCHED = 16  # values at a time: a cache line of float32
@@ -16,6 +17,30 @@ CACHE_LINE, BYTE = 64, 8  # bytes; bits
 FREE = ("nnan", "nsz")  # no NaN, and the sign of 0 does not matter
 FOR_READING, DATA = 0, 1  # arguments of LLVM's prefetch
 FIRST_CACHE, SECOND_CACHE = 3, 2  # and of these one: where to
+
+
+def _features() -> set[str]:
+    """What the processor has and numba compiles for."""
+    if config.CPU_NAME not in (None, "host") or config.CPU_FEATURES is not None:
+        return {name[1:] for name in (config.CPU_FEATURES or "").split(",") if name.startswith("+")}
+    return {name[1:] for name in get_host_cpu_features().split(",") if name.startswith("+")}
+
+
+FEATURES = _features()
+HAS_LONG_VECTORS = "avx512vbmi2" in FEATURES
+"""Whether its vectors have 512 bits and it is not slowed down by them: those that have them without this are."""
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def long_vectors(typing: Any) -> Any:
+    """The loops of the function in which this stands become vectors as long as there are; the compiler takes half."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if HAS_LONG_VECTORS:
+            set.add(builder.function.attributes, '"prefer-vector-width"="512"')  # which llvmlite has no name for
+        return context.get_dummy_value()
+
+    return types.none(), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -22,11 +22,12 @@ NEAR = 2.0**-36  # relative: logits so near to a floor may have the same weight 
 
 
 class Scratch(NamedTuple):
-    """Memory that one thread uses again and again, since fresh memory costs page faults."""
+    """Memory of one thread, since fresh memory costs page faults, and those that it shares work with."""
 
     row: Floats  # [vocab]
     weights: Floats  # [vocab]
     ids: Ints  # [vocab]
+    board: Ints  # of a crew (threads/), of no words where there is none
 
 
 @inner(error_model="numpy")

@@ -22,11 +22,10 @@ from truedraw.sampling.kernels.racing import run, run_few
 from truedraw.sampling.kernels.rowkinds import Tempered
 from truedraw.sampling.kernels.softmax import (
     coldness_of,
-    total_weight,
-    two_totals,
     weights_here,
 )
 from truedraw.sampling.kernels.spans import largest, maxima, num_spans
+from truedraw.sampling.kernels.survey import survey
 
 NOTHING = (-1, np.nan, np.nan)  # the answer for a row without a law
 
@@ -40,19 +39,19 @@ def draw_row(logits, how, draw, scratch):  # type: ignore[no-untyped-def]
     on who chose it.
     """
     if how.temperature > 0.0 and not is_cut(how, logits.shape[0]):
-        return draw_tempered(logits, coldness_of(how.temperature), draw)
+        return draw_tempered(logits, coldness_of(how.temperature), draw, scratch.board)
     return draw_cut(logits, how, draw, scratch)
 
 
 @inner(error_model="numpy")
-def draw_tempered(logits, coldness, draw):  # type: ignore[no-untyped-def]
+def draw_tempered(logits, coldness, draw, board):  # type: ignore[no-untyped-def]
     """The same where nothing is cut: no memory of a row's size, and few arrays, as references to each are counted."""
     n, (chance, wanted, token) = logits.shape[0], draw
     memory = np.empty(num_spans(n), dtype=logits.dtype), np.empty(num_spans(n))
     row, tops, bounds = borrowed(logits), borrowed(memory[0]), borrowed(memory[1])
     if token == DRAWN:
         span_bounds_before(row, bounds, chance)
-    top = tops_of(row, tops)
+    top, total, plain = known(row, coldness, tops, wanted, board)
     if not np.isfinite(top):
         return NOTHING
     if token == DRAWN:
@@ -61,36 +60,42 @@ def draw_tempered(logits, coldness, draw):  # type: ignore[no-untyped-def]
     if not wanted:
         return token, np.nan, np.nan
     z = np.float64(logits[token]) - top
-    if coldness == 1.0:
-        log = z - math.log(total_weight(logits, top, 1.0))
-        return token, log, log
-    total, plain = two_totals(logits, top, coldness)
     return token, z * coldness - math.log(total), z - math.log(plain)
+
+
+@inner(error_model="numpy")
+def known(row, coldness, tops, wanted, board):  # type: ignore[no-untyped-def]
+    """What survey says, and nothing of the sums where no logarithms are wanted."""
+    if wanted:
+        return survey(row, coldness, tops, board)
+    return tops_of(row, tops), 0.0, 0.0
 
 
 @inner(error_model="numpy")
 def draw_cut(logits, how, draw, scratch):  # type: ignore[no-untyped-def]
     """The same where something is cut, or at temperature 0."""
     tops = np.empty(num_spans(logits.shape[0]), dtype=logits.dtype)
-    top = tops_of(logits, tops)
+    top, _, plain = known(logits, 1.0, tops, draw[1], scratch.board)
     if not np.isfinite(top):
         return NOTHING
     token, log = draw_left(logits, (top, tops), how, draw, scratch)
-    return token, log, log_share(logits, top, token) if draw[1] else np.nan
+    return token, log, log_share(logits, top, token, plain) if draw[1] else np.nan
 
 
 @inner(error_model="numpy")
 def draw_edited(logits, how, edits, draw, scratch):  # type: ignore[no-untyped-def]
     """The same of a row that is edited first, in scratch.row; it always draws. The first logarithm is that of p."""
     row, tops = scratch.row, np.empty(num_spans(logits.shape[0]))
-    top, raw_top = edited_into(logits, edits, row, tops)
+    raw_tops = np.empty(tops.shape[0], dtype=logits.dtype)
+    raw_top, _, plain = known(logits, 1.0, raw_tops, draw[1], scratch.board)
+    top = edited_into(logits, raw_top, edits, row, tops)
     if not np.isfinite(top):
         return NOTHING
     if how.temperature > 0.0 and not is_cut(how, logits.shape[0]):
         token, log = draw_weighted(row, (top, tops), coldness_of(how.temperature), draw[0])
     else:
         token, log = draw_left(row, (top, tops), how, draw, scratch)
-    return token, log, log_share(logits, raw_top, token) if draw[1] else np.nan
+    return token, log, log_share(logits, raw_top, token, plain) if draw[1] else np.nan
 
 
 @inner(error_model="numpy")
@@ -104,9 +109,9 @@ def draw_left(values, most, how, draw, scratch):  # type: ignore[no-untyped-def]
 
 
 @inner(error_model="numpy")
-def log_share(logits, top, token):  # type: ignore[no-untyped-def]
-    """log(softmax(logits)[token]); `top` is the largest logit."""
-    return np.float64(logits[token]) - top - math.log(total_weight(logits, top, 1.0))
+def log_share(logits, top, token, total):  # type: ignore[no-untyped-def]
+    """log(softmax(logits)[token]); `top` is the largest logit, `total` the sum of the weights."""
+    return np.float64(logits[token]) - top - math.log(total)
 
 
 @inner(error_model="numpy", forceinline=True)
@@ -117,15 +122,13 @@ def tops_of(logits, tops):  # type: ignore[no-untyped-def]
 
 
 @inner(error_model="numpy")
-def edited_into(logits, edits, out, tops):  # type: ignore[no-untyped-def]
-    """out [n]: the edited logits; tops [spans]: their largest. Returns the largest logit now, and before, or NaN."""
-    raw_tops = np.empty(tops.shape[0], dtype=logits.dtype)
-    raw_top = tops_of(logits, raw_tops)
+def edited_into(logits, raw_top, edits, out, tops):  # type: ignore[no-untyped-def]
+    """out [n]: the edited logits; tops [spans]: their largest. Returns the largest one now, or NaN; raw_top: before."""
     for i in range(logits.shape[0]):
         out[i] = logits[i]
     if not np.isfinite(raw_top) or not edit(out, edits):
-        return np.nan, raw_top
-    return tops_of(out, tops), raw_top
+        return np.nan
+    return tops_of(out, tops)
 
 
 @inner(error_model="numpy")

@@ -15,13 +15,13 @@ from truedraw.sampling.kernels.draw import draw_edited, draw_row
 from truedraw.sampling.kernels.law import law_edited, law_row
 from truedraw.sampling.transform import Transform
 
-Memory = tuple[Floats, Floats, Ints]
+Memory = tuple[Floats, Floats, Ints, Ints]
 """A Scratch as a plain tuple."""
 
 
-def memory(vocab_size: int) -> Memory:
+def memory(vocab_size: int, board: Ints) -> Memory:
     """Of one thread."""
-    return np.empty(vocab_size), np.empty(vocab_size), np.empty(vocab_size, np.int64)
+    return np.empty(vocab_size), np.empty(vocab_size), np.empty(vocab_size, np.int64), board
 
 
 @compiled(nogil=True, error_model="numpy")

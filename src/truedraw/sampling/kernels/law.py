@@ -33,7 +33,8 @@ def law_row(logits, how, scratch, out):  # type: ignore[no-untyped-def]
 def law_edited(logits, how, edits, scratch):  # type: ignore[no-untyped-def]
     """scratch.row [n]: the law that draw_edited draws from; returns the largest edited logit, as law_row."""
     out, tops = scratch.row, np.empty(num_spans(logits.shape[0]))
-    top = edited_into(logits, edits, out, tops)[0]
+    raw_top = tops_of(logits, np.empty(tops.shape[0], dtype=logits.dtype))
+    top = edited_into(logits, raw_top, edits, out, tops)
     if np.isfinite(top):
         if how.temperature > 0.0 and not is_cut(how, logits.shape[0]):
             scale(out, 1.0 / weights_here(out, top, coldness_of(how.temperature)))

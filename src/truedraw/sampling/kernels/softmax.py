@@ -10,11 +10,11 @@ import numpy as np
 
 from truedraw.compiled import compiled, inner
 from truedraw.protocol import Floats, Ints, Logits
-from truedraw.sampling.kernels.exponential import summand, weight
+from truedraw.sampling.kernels.bits import long_vectors
+from truedraw.sampling.kernels.exponential import weight
 from truedraw.sampling.kernels.rowkinds import left
 from truedraw.sampling.kernels.spans import largest, maxima, num_spans
-
-LARGEST = np.finfo(np.float64).max
+from truedraw.sampling.kernels.totals import LARGEST, total_weight
 
 
 @inner(error_model="numpy")
@@ -29,26 +29,6 @@ def top_of(values):  # type: ignore[no-untyped-def]
     tops = np.empty(num_spans(values.shape[0]), dtype=values.dtype)
     nan = maxima(values, values.shape[0], -np.inf, tops)
     return np.nan if nan else np.float64(largest(tops))
-
-
-@inner(error_model="numpy", fastmath={"reassoc"})
-def total_weight(values, top, coldness):  # type: ignore[no-untyped-def]
-    """The sum of the weights, to 1e-14."""
-    total = 0.0
-    for i in range(values.shape[0]):
-        total += summand((np.float64(values[i]) - top) * coldness)
-    return total
-
-
-@inner(error_model="numpy", fastmath={"reassoc"})
-def two_totals(values, top, coldness):  # type: ignore[no-untyped-def]
-    """The sums of the weights at a temperature and without one."""
-    total, plain = 0.0, 0.0
-    for i in range(values.shape[0]):
-        z = np.float64(values[i]) - top
-        total += summand(z * coldness)
-        plain += summand(z)
-    return total, plain
 
 
 @inner(error_model="numpy")
@@ -68,6 +48,7 @@ def weights_into(values, top, coldness, out):  # type: ignore[no-untyped-def]
 @inner(error_model="numpy", fastmath={"reassoc"})
 def weights_apart(values, top, coldness, out):  # type: ignore[no-untyped-def]
     """The same in one loop."""
+    long_vectors()
     total = 0.0
     for i in range(values.shape[0]):
         w = weight(values[i], top, coldness)
@@ -79,6 +60,7 @@ def weights_apart(values, top, coldness, out):  # type: ignore[no-untyped-def]
 @inner(error_model="numpy", fastmath={"reassoc"})
 def weights_here(values, top, coldness):  # type: ignore[no-untyped-def]
     """The same in place: two arrays that are one would be read and written one by one."""
+    long_vectors()
     total = 0.0
     for i in range(values.shape[0]):
         w = weight(values[i], top, coldness)
@@ -90,6 +72,7 @@ def weights_here(values, top, coldness):  # type: ignore[no-untyped-def]
 @inner(error_model="numpy")
 def scale(x, factor):  # type: ignore[no-untyped-def]
     """x [n] times a number, in place."""
+    long_vectors()
     for i in range(x.shape[0]):
         x[i] *= factor
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import inner
-from truedraw.sampling.kernels.bits import FETCHED, larger
+from truedraw.sampling.kernels.bits import FETCHED, larger, long_vectors
 from truedraw.sampling.kernels.rowkinds import fetch, value_at
 
 SPAN = 32  # places: more means fewer spans to look at and more of them to look into
@@ -40,8 +40,15 @@ def span_of(i):  # type: ignore[no-untyped-def]
 @inner(error_model="numpy")
 def maxima(row, n, lowest, out):  # type: ignore[no-untyped-def]
     """The largest of `lowest` and the n values of each span, out [spans]; returns whether a value is NaN."""
+    return maxima_of(row, n, lowest, out, 0, out.shape[0] // COLUMNS)
+
+
+@inner(error_model="numpy")
+def maxima_of(row, n, lowest, out, begin, end):  # type: ignore[no-untyped-def]
+    """The same of the tiles begin .. end - 1; returns whether one of all n values is NaN, if one of theirs may be."""
+    long_vectors()
     odd = np.zeros(COLUMNS, dtype=out.dtype)  # sums: NaN after a NaN, and after infinities of both signs
-    for tile in range(out.shape[0] // COLUMNS):
+    for tile in range(begin, end):
         first, at = tile * TILE, np.uint64(tile * COLUMNS)
         for c in range(COLUMNS):
             out[at + np.uint64(c)] = lowest
@@ -59,6 +66,7 @@ def maxima(row, n, lowest, out):  # type: ignore[no-untyped-def]
 @inner(error_model="numpy")
 def several_lines(row, first, out, at, odd):  # type: ignore[no-untyped-def]
     """AT_ONCE lines of a tile, whose spans start at `at`."""
+    long_vectors()
     for c in range(COLUMNS):
         span = at + np.uint64(c)
         top, seen = out[span], odd[c]

@@ -12,6 +12,7 @@ from truedraw.compiled import later
 from truedraw.protocol import NOTHING, DraftLaw, Floats, Ints, Logits, Proposal, SparseLaw, Verdict
 from truedraw.sampling.kernels import DRAWN
 from truedraw.sampling.transform import Transform, fits
+from truedraw.threads import NOBODY
 
 if TYPE_CHECKING:
     from truedraw.sampling.randomness import PhiloxRandomness
@@ -34,9 +35,13 @@ class Decided(NamedTuple):
 
 
 class Judge:
-    """Decides rounds of one vocabulary, with memory that grows with their trees; it serves one caller at a time."""
+    """Decides rounds of one vocabulary, with memory that grows with their trees; it serves one caller at a time.
 
-    def __init__(self) -> None:
+    board: of a crew (threads/) whose helpers may take part.
+    """
+
+    def __init__(self, board: Ints = NOBODY) -> None:
+        self._board = board
         self._told, self._slots = np.empty((4, 0)), np.empty((0, 0))
         self._few: tuple[Floats, Ints] = np.empty(0), np.empty(0, np.int64)
         self._for: tuple[bool, tuple[int, ...], Transform] | None = None  # there is room for such rows under such a law
@@ -58,7 +63,8 @@ class Judge:
             self._make_room(coupled, logits.shape, how)
         slots = self._slots[0] if coupled else self._slots
         names = (position, *randomness.name), ASKED
-        count, accepted, rejected = RULES[coupled]()(logits, tuple(how), tree, names, (slots, *self._few), self._told)
+        means = slots, *self._few, self._board
+        count, accepted, rejected = RULES[coupled]()(logits, tuple(how), tree, names, means, self._told)
         if not count:
             return None
         tokens, rows, after, before = self._told[:, :count].tolist()

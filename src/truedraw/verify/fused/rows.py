@@ -12,10 +12,13 @@ import math
 import numpy as np
 
 from truedraw.compiled import inner
+from truedraw.sampling.kernels.bits import alive, borrowed
 from truedraw.sampling.kernels.cutting import is_cut
 from truedraw.sampling.kernels.edges import first_equal
 from truedraw.sampling.kernels.exponential import weight
-from truedraw.sampling.kernels.softmax import coldness_of, scale, top_of, total_weight, two_totals, weights_into
+from truedraw.sampling.kernels.softmax import coldness_of, scale, weights_into
+from truedraw.sampling.kernels.spans import num_spans
+from truedraw.sampling.kernels.survey import survey
 
 TEMPERED, SHARP, CUT = range(3)
 TOP, MASS, PLAIN_MASS = range(3)
@@ -39,19 +42,17 @@ def unknown(rows):  # type: ignore[no-untyped-def]
 
 
 @inner(error_model="numpy")
-def look(logits, kind, how, known, row):  # type: ignore[no-untyped-def]
-    """Know a row of logits [rows, vocab]; False where it has no law."""
+def look(logits, kind, how, known, row, board):  # type: ignore[no-untyped-def]
+    """Know a row of logits [rows, vocab]; False where it has no law. board: as Scratch has it."""
     if not np.isnan(known[TOP, row]):
         return True
-    values = logits[row]
-    top = top_of(values)
+    values, coldness = logits[row], coldness_of(how.temperature) if kind == TEMPERED else 1.0
+    tops = np.empty(num_spans(values.shape[0]), dtype=values.dtype)
+    top, total, plain = survey(borrowed(values), coldness, borrowed(tops), board)
+    alive(tops)
     if not np.isfinite(top):
         return False
-    known[TOP, row] = top
-    if kind == TEMPERED and how.temperature != 1.0:
-        known[MASS, row], known[PLAIN_MASS, row] = two_totals(values, top, coldness_of(how.temperature))
-        return True
-    known[PLAIN_MASS, row] = known[MASS, row] = total_weight(values, top, 1.0)
+    known[TOP, row], known[MASS, row], known[PLAIN_MASS, row] = top, total, plain
     if kind == SHARP:
         known[MASS, row] = first_equal(values, top)
     return True

@@ -31,7 +31,7 @@ def traverse(logits, how, tree, names, scratch, told):  # type: ignore[no-untype
     while True:
         child, path.seen[depth] = next_child(tree, tried, path.rows[depth], path.seen[depth])
         if child >= 0 and path.tops[depth] > 0.0:
-            if not look(logits, kind, law, known, path.rows[depth]):
+            if not look(logits, kind, law, known, path.rows[depth], scratch[-1]):
                 return 0, 0, False
             down(given, path, depth, child, tree, scratch)
             depth += 1
@@ -61,13 +61,13 @@ def down(given, path, depth, child, tree, room):  # type: ignore[no-untyped-def]
 def p_at(given, path, depth, token, room):  # type: ignore[no-untyped-def]
     """P(token)."""
     logits, kind, law, known = given
-    memory, weights, ids = room
+    memory, weights, ids, board = room
     if path.left[depth]:
         return memory[path.slots[depth], token] * path.factors[depth]
     if kind != CUT:
         return chance_there(logits, kind, law, known, path.rows[depth], token)
     if not path.written[depth]:
-        law_row(logits[path.rows[depth]], law, Scratch(memory[depth], weights, ids), memory[depth])
+        law_row(logits[path.rows[depth]], law, Scratch(memory[depth], weights, ids, board), memory[depth])
         path.written[depth] = True
     return memory[depth, token]
 
@@ -115,11 +115,12 @@ def copied(values, factor, out):  # type: ignore[no-untyped-def]
 def ending(given, path, depth, names, room, told):  # type: ignore[no-untyped-def]
     """(tokens, accepted, rejected): the accepted text, one token, and on through whatever nodes spell it."""
     tree, name, asked = names
-    memory, weights, ids = room
-    spelled, row, spare = spelled_nowhere(len(tree[0])), path.rows[0], Scratch(memory[path.slots[-1]], weights, ids)
+    memory, weights, ids, board = room
+    spelled, row = spelled_nowhere(len(tree[0])), path.rows[0]
+    spare = Scratch(memory[path.slots[-1]], weights, ids, board)
     for count in range(depth):
         token = tree[0][path.rows[count + 1] - 1]
-        if not tell(given, row, token, memory[count], told[:, count]):
+        if not tell(given, row, token, memory[count], told[:, count], board):
             return 0, 0, False
         row, _ = spell(tree, spelled, count, token)
     count, here, is_left = depth, path.rows[depth], path.left[depth]
@@ -127,7 +128,7 @@ def ending(given, path, depth, names, room, told):  # type: ignore[no-untyped-de
         chance = named(name, RESIDUAL, 0, here)
         if is_left:
             token = race_all(memory[path.slots[depth]], given[0].shape[1], chance)
-            is_told = tell(given, row, token, memory[depth], told[:, count])
+            is_told = tell(given, row, token, memory[depth], told[:, count], board)
         else:
             is_told = draw(given, (here, row), (chance, *asked), spare, told[:, count])
         if not is_told:
@@ -149,11 +150,11 @@ def draw(given, rows, asked, spare, told):  # type: ignore[no-untyped-def]
 
 
 @inner(error_model="numpy")
-def tell(given, row, token, p, told):  # type: ignore[no-untyped-def]
+def tell(given, row, token, p, told, board):  # type: ignore[no-untyped-def]
     """A token that was chosen otherwise, with its logarithms, from p [vocab] where the law cuts; False where there is
     none, or its row has no law."""
     logits, kind, law, known = given
-    if token < 0 or not look(logits, kind, law, known, row):
+    if token < 0 or not look(logits, kind, law, known, row, board):
         return False
     after, before = logs_there(logits, kind, law, known, row, token)
     if kind == CUT:

@@ -31,11 +31,11 @@ from truedraw.draft.head.kinds.attentive_memory import Memories, Memory
 from truedraw.draft.head.kinds.attentive_step import BEHIND, FOLLOWS, HEADS, STAGES, WIDTH, compute
 from truedraw.draft.head.kinds.recurrent import all_blocks, embedded, step_blocks
 from truedraw.engine.native.blocks import LANES, Blocks, blocks_of
-from truedraw.engine.native.crew import crew_of
 from truedraw.engine.native.memory import room
-from truedraw.engine.native.stages import counters
 from truedraw.engine.native.together import ways
 from truedraw.protocol import Ints, Logits
+from truedraw.threads.crew import crew_of
+from truedraw.threads.stages import counters
 
 NOBODY = 0  # whose memory is empty
 KEPT_ROWS = 6  # of a room

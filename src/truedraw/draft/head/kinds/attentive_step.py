@@ -1,5 +1,5 @@
 """A whole step of the attentive head (attentive.py has its formulas): what each thread runs. Stages are as
-engine/native/stages.py has them."""
+threads/stages.py has them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from truedraw.compiled import compiled, inlined
 from truedraw.draft.head.card import ATTENTION
 from truedraw.draft.head.kinds.recurrent_step import move
 from truedraw.engine.constants.matrix import BFLOAT_BITS
-from truedraw.engine.native.board import share, this_call
 from truedraw.engine.native.machine import single
 from truedraw.engine.native.products import round_row
 from truedraw.engine.native.softly import FREE, exp
-from truedraw.engine.native.stages import done, ended, next_piece
 from truedraw.engine.native.together import multiply, norm_all, round_all
 from truedraw.sampling.kernels.bits import borrowed
+from truedraw.threads.board import share, this_call
+from truedraw.threads.stages import done, ended, next_piece
 
 STAGES = 14
 HEADS, SIZE = ATTENTION
@@ -34,7 +34,7 @@ BEHIND = 2  # columns of states beside their width
 
 @compiled(fastmath=FREE, error_model="numpy", nogil=True)
 def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
-    """One thread's part, a job as engine/native/board.py has them: states and logits of the rows that look back.
+    """One thread's part, a job as threads/board.py has them: states and logits of the rows that look back.
 
     given: rows, matrices, gains, epsilon, told, memory, counters and ways as in recurrent_step.compute, with Blocks of
     (Q, K, V), or of Q where nothing is to be remembered, and A behind the others; looking [looking, columns], none:

@@ -30,12 +30,12 @@ from truedraw.draft.head.kept import Make, kept_blocks
 from truedraw.draft.head.kinds.recurrent_step import STAGES, compute
 from truedraw.engine.constants.matrix import Matrix, dense
 from truedraw.engine.native.blocks import LANES, Blocks, blocks_of, in_whole_tiles
-from truedraw.engine.native.crew import crew_of
 from truedraw.engine.native.memory import room
 from truedraw.engine.native.products import looked_up
-from truedraw.engine.native.stages import counters
 from truedraw.engine.native.together import ways
 from truedraw.protocol import Ints, Logits
+from truedraw.threads.crew import crew_of
+from truedraw.threads.stages import counters
 
 
 class RecurrentCell:

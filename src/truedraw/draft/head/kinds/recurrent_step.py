@@ -1,21 +1,21 @@
 """A whole step of the recurrent head (recurrent.py has its formulas): what each thread runs. Stages are as
-engine/native/stages.py has them."""
+threads/stages.py has them."""
 
 from __future__ import annotations
 
 from truedraw.compiled import compiled, inlined
-from truedraw.engine.native.board import share, this_call
 from truedraw.engine.native.softly import FREE, norm
-from truedraw.engine.native.stages import done, ended, next_piece
 from truedraw.engine.native.together import multiply, multiply_gated, norm_all, round_all, round_here
 from truedraw.sampling.kernels.bits import borrowed
+from truedraw.threads.board import share, this_call
+from truedraw.threads.stages import done, ended, next_piece
 
 STAGES = 10
 
 
 @compiled(fastmath=FREE, error_model="numpy", nogil=True)
 def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
-    """One thread's part, a job as engine/native/board.py has them. States [n, width] and logits [n, known], both told,
+    """One thread's part, a job as threads/board.py has them. States [n, width] and logits [n, known], both told,
     behind the states before and tokens of these rows e(t) [n, width].
 
     given: features [n, streams * width], or [n, 0] where the target has said nothing, states and e(t); Blocks of I,

@@ -26,7 +26,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from truedraw.compiled import compiled, inlined
-from truedraw.engine.native.atomics import APART, give_way, pause, put, replaced, seen, taken
+from truedraw.threads.atomics import APART, give_way, pause, put, replaced, seen, taken
 
 OWNER, DOOR, NUMBER, CODE, GIVEN, COMING, AWAKE = (APART * k for k in range(7))
 """Whether a caller has the board; OPEN and how many helpers are in, 0 where it is closed; of the job; its function and
@@ -39,6 +39,15 @@ JOB = ir.FunctionType(ir.IntType(64), [ir.IntType(8).as_pointer()])  # 1 where i
 def board(helpers: int) -> NDArray[np.int64]:
     """For so many threads beside the caller's."""
     return np.zeros(AWAKE + APART * (helpers + 1), np.int64)
+
+
+@inlined()
+def is_attended(board):  # type: ignore[no-untyped-def]
+    """Whether a helper looks; nobody does at a board of no words."""
+    awake = 0
+    for helper in range(AWAKE, board.shape[0] - APART, APART):
+        awake |= seen(board, helper)
+    return awake != 0
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.compiled import inlined
-from truedraw.engine.native.atomics import APART, give_way, seen, taken
+from truedraw.threads.atomics import APART, give_way, seen, taken
 
 AT_ONCE = 0.85  # of what lies in a row, that threads take in one stretch each: what comes next is asked for meanwhile
 BEHIND = 2  # stretches a thread of the rest, so that one that is held up does not keep the others waiting

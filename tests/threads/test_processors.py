@@ -1,13 +1,15 @@
 """Processors of a container with a share of the machine's time."""
 
 import os
+from types import SimpleNamespace
 
 import pytest
 
-from truedraw.engine import processors as module
+from engine.decoder import tiny_checkpoint
 from truedraw.engine.cpu.records import record_key
-from truedraw.engine.native.crew import threads_of
-from truedraw.engine.openvino.numerics import numerics
+from truedraw.engine.openvino.numerics import NUMERICS, numerics
+from truedraw.threads import processors as module
+from truedraw.threads.crew import threads_of
 
 
 @pytest.fixture
@@ -64,12 +66,8 @@ def test_a_share_beyond_what_is_shown(system):
 
 
 def test_another_share_is_another_record(system):
-    from test_timing import asked
-
-    from engine.decoder import tiny_checkpoint
-
-    keys = set()
+    options, keys = SimpleNamespace(threads=None, arithmetic=NUMERICS["runtime"]), set()
     for quota in ("max", "200000", "300000"):
         system("0::/\n", {"cpu.max": f"{quota} 100000\n"})
-        keys.add(record_key(tiny_checkpoint(), asked(None)))
+        keys.add(record_key(tiny_checkpoint(), options))
     assert len(keys) == 3

@@ -13,9 +13,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from truedraw.engine.native.atomics import APART
-from truedraw.engine.native.board import AWAKE, announce, board, serve
-from truedraw.engine.processors import processors
+from truedraw.threads.atomics import APART
+from truedraw.threads.board import AWAKE, announce, board, serve
+from truedraw.threads.processors import processors
 
 PATIENCE = 1e-3  # seconds without a job, behind which a helper sleeps: to wake it takes a tenth of that
 TRIED, TRIES = 2000, 8  # looks that are timed; how often: a thread that has to wait for the interpreter seems slow
@@ -25,20 +25,21 @@ class Crew:
     """So many threads, the caller's own among them.
 
     Whoever has been called once looks for more in machine code, where nothing has to be handed from one interpreter's
-    thread to another. A helper may come late, or not at all, as in the child of a fork.
+    thread to another. A helper may come late, or not at all, as in the child of a fork. Machine code that is given the
+    board has those who still look take part in small jobs, for which nobody is called (board.is_attended).
     """
 
     def __init__(self, threads: int) -> None:
-        self.num_threads, self._board = threads, board(threads - 1)
-        self._helpers = [Helper(self._board, number) for number in range(threads - 1)]
+        self.num_threads, self.board = threads, board(threads - 1)
+        self._helpers = [Helper(self.board, number) for number in range(threads - 1)]
         weakref.finalize(self, dismiss, self._helpers)
 
     def run(self, job: Callable[[Any, Any, bool], None], given: tuple[Any, ...]) -> None:
         """A job as board.py has them. Nobody else begins with it before the caller does."""
-        announce(self._board)
+        announce(self.board)
         for helper in self._helpers:
             helper.call()
-        job(self._board, given, False)
+        job(self.board, given, False)
 
 
 class Helper:

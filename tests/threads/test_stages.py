@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba
 import pytest
 
-from truedraw.engine.native.stages import AT_ONCE, num_stretches, stretch
+from truedraw.threads.stages import AT_ONCE, num_stretches, stretch
 
 
 @numba.njit

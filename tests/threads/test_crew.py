@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from engine.decoder import tiny_engine
-from truedraw.engine.native.atomics import APART, pause, seen, taken
-from truedraw.engine.native.board import AWAKE, COMING, DOOR, OWNER, announce, board, serve, share, this_call
-from truedraw.engine.native.crew import PATIENCE, Crew, Helper, crew_of, looks_in
 from truedraw.engine.native.softly import exp
-from truedraw.engine.native.stages import done, ended, next_piece
 from truedraw.protocol import Proposal, Work
+from truedraw.threads.atomics import APART, pause, seen, taken
+from truedraw.threads.board import AWAKE, COMING, DOOR, OWNER, announce, board, serve, share, this_call
+from truedraw.threads.crew import PATIENCE, Crew, Helper, crew_of, looks_in
+from truedraw.threads.stages import done, ended, next_piece
 
 SECONDS = 20.0
 RNG = np.random.default_rng(7)
@@ -96,10 +96,10 @@ def all_come(crew, wanted=3) -> bool:
 
 @pytest.mark.parametrize("patience", [1e-9, PATIENCE, 0.2])
 def test_every_thread_takes_part_asleep_or_not(crew, monkeypatch, patience) -> None:
-    monkeypatch.setattr("truedraw.engine.native.crew.PATIENCE", patience)
+    monkeypatch.setattr("truedraw.threads.crew.PATIENCE", patience)
     for _ in range(3):
         wait_for(lambda: all_come(crew))
-        wait_for(lambda: patience > PATIENCE or not crew._board[AWAKE::APART].any())
+        wait_for(lambda: patience > PATIENCE or not crew.board[AWAKE::APART].any())
 
 
 @pytest.mark.parametrize("times", [0, 1])
@@ -140,7 +140,7 @@ def test_a_want_of_memory_is_an_error_and_nobody_works_on_what_is_gone(crew) -> 
     with pytest.raises(MemoryError, match="fewer at once"):
         crew.run(hoard, (np.zeros(1), 1 << 45))
     for _ in range(3):
-        assert crew._board[DOOR] <= 0
+        assert crew.board[DOOR] <= 0
         given = given_numbers()
         crew.run(add, given)
         np.testing.assert_array_equal(given[1], given[0] + 1)
@@ -161,7 +161,7 @@ def test_what_was_given_is_left_alone_once_the_call_has_returned(crew) -> None:
         numbers, out, counters = given = given_numbers(int(RNG.integers(1, 60)))
         crew.run(add, given)
         np.testing.assert_array_equal(out, numbers + 1)
-        assert crew._board[DOOR] == crew._board[OWNER] == 0
+        assert crew.board[DOOR] == crew.board[OWNER] == 0
         before = counters.copy()
         numbers[:] = out[:] = -1
         assert (counters == before).all()
