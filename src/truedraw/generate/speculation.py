@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from truedraw.generate.keys import (
 )
 from truedraw.generate.making import CHAINS, Maker
 from truedraw.protocol import Controller, Drafter, Verifier
+from truedraw.registry import BUILT_IN
 from truedraw.sampling.ranges import POSITIVE, Wholes
 from truedraw.sampling.values import plain, plain_number, shown
 
@@ -38,6 +40,7 @@ __all__ = ["AUTO", "CHAINS", "OFF", "Speculation", "speculation"]
 
 MOST_DRAFTED = 7
 """Draft tokens a round: more rows than eight cost a pass noticeably more."""
+MOST_KEPT = 256  # configs
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -141,7 +144,7 @@ class Speculation:
         configs = named(self.settings.get("auto_sources", sources))
         for config in configs.values():
             refuse_shared(config, (*OF_THE_WHOLE, "num_speculative_tokens"))
-        return {name: speculation({**shared, **config}) for name, config in configs.items()}
+        return {name: part_of({**shared, **config}) for name, config in configs.items()}
 
     def _check(self) -> None:
         self._check_kinds()
@@ -185,12 +188,26 @@ class Speculation:
 DEFAULTS = {name: each.default for name, each in signature(Speculation).parameters.items() if name in COMMON}
 
 
+@lru_cache(maxsize=MOST_KEPT, typed=True)
+def kept(**config: Any) -> Speculation:
+    """`speculation` of what request after request asks for: nothing, or a part of the method auto."""
+    return speculation(config)
+
+
+def part_of(config: Mapping[str, Any]) -> Speculation:
+    """A part of the method auto, made once where it comes with the package and its settings are no lists."""
+    try:
+        return kept(**config) if config["method"] in BUILT_IN["drafters"] else speculation(config)
+    except TypeError:
+        return speculation(config)
+
+
 def speculation(given: Speculation | Mapping[str, Any] | str | bool | None) -> Speculation:
     """From whatever a user may give: a config, a method's name, False for plain sampling, None for the default."""
     if isinstance(given, Speculation):
         return given
     if given is None or given is True:
-        return Speculation()
+        return kept()
     if given is False:
         return Speculation(OFF)
     if isinstance(given, str):
