@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from truedraw import protocol as p
 from truedraw.draft.site import hear
-from truedraw.errors import OutOfPages
+from truedraw.errors import EngineError, OutOfPages
 from truedraw.generate.guesses import guess
 from truedraw.generate.judging import Spent, judged, round_of
 from truedraw.generate.rows import Means
@@ -47,7 +47,10 @@ def rounds(engine: p.Engine, controller: p.Controller, schedule: Schedule) -> Ge
 
 def board_of(engine: p.Engine) -> p.Ints:
     """Where its threads look for work, also for what is not the engine's."""
-    crew = getattr(engine, "crew", None)
+    try:
+        crew = getattr(engine, "crew", None)
+    except EngineError:  # closed meanwhile, as its next pass says
+        crew = None
     return NOBODY if crew is None else crew.board
 
 

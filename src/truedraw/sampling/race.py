@@ -13,7 +13,8 @@ from __future__ import annotations
 from truedraw.compiled import compiled
 from truedraw.protocol import Floats, Ints
 from truedraw.sampling.kernels.clocks import chance_of
-from truedraw.sampling.kernels.racing import race_all, race_excess, run_few
+from truedraw.sampling.kernels.racing import race_all, race_excess
+from truedraw.sampling.kernels.racing_few import run_few
 from truedraw.sampling.philox import Words
 
 
@@ -35,6 +36,5 @@ def race_left(p: Floats, q: Floats, counter: Words, key: Words) -> int:
 @compiled(nogil=True, error_model="numpy")
 def race_few(tokens: Ints, weights: Floats, vocab_size: int, counter: Words, key: Words) -> int:
     """The same among weights [m] >= 0 at rising tokens [m] of `vocab_size`, all others being 0: the same winner."""
-    if not (weights > 0.0).any():
-        return -1
-    return int(tokens[run_few(tokens, weights, vocab_size, chance_of(counter, key))])
+    place = run_few(tokens, weights, vocab_size, chance_of(counter, key))
+    return int(tokens[place]) if place >= 0 else -1

@@ -1,4 +1,4 @@
-"""A whole pass of a llama, qwen2 or qwen3 model: what each thread runs. Stages are as stages.py has them.
+"""A whole pass of a llama, qwen2 or qwen3 model: what each thread runs, in stages as threads/stages.py has them.
 
     x = embedding[ids]
     each layer:  x += o(attention(rotate(qkv(norm(x)))));  x += down(silu(gate(norm(x))) * up(norm(x)))
@@ -26,7 +26,7 @@ STAGES_A_LAYER, STAGES_BESIDE = 10, 4
 
 @compiled(fastmath=FREE, error_model="numpy", nogil=True)
 def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
-    """One thread's part of a pass, a job as board.py has them."""
+    """One thread's part of a pass, a job as threads/board.py has them."""
     if not takes_part:
         share(board, this_call(board, given))
         return

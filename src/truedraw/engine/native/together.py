@@ -1,4 +1,5 @@
-"""What threads share of any network: products, and what is done to each row between them; a stage each, see stages.py.
+"""What threads share of any network: products, and what is done to each row between them. Each is a stage, see
+threads/stages.py.
 
 `rounded` is what memory.room gives.
 """

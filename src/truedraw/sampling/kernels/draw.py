@@ -18,7 +18,8 @@ from truedraw.sampling.kernels.clocks import span_bounds, span_bounds_before
 from truedraw.sampling.kernels.cutting import cut_logits, is_cut
 from truedraw.sampling.kernels.edges import first_equal
 from truedraw.sampling.kernels.edit import edit
-from truedraw.sampling.kernels.racing import run, run_few
+from truedraw.sampling.kernels.racing import run
+from truedraw.sampling.kernels.racing_few import run_few
 from truedraw.sampling.kernels.rowkinds import Tempered
 from truedraw.sampling.kernels.softmax import (
     coldness_of,

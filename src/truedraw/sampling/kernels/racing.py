@@ -17,20 +17,18 @@ import math
 import numpy as np
 
 from truedraw.compiled import inner
-from truedraw.sampling.kernels.bits import alive, borrowed, larger, lowest_bit
+from truedraw.sampling.kernels.bits import alive, borrowed, lowest_bit
 from truedraw.sampling.kernels.clocks import (
     LATER,
     PAIRS,
     PLACE_MASK,
     WORD,
-    clock,
     gap_above,
-    span_bounds,
     span_bounds_before,
 )
-from truedraw.sampling.kernels.looking import SLACK, earlier, look_into
+from truedraw.sampling.kernels.looking import SLACK, look_into
 from truedraw.sampling.kernels.rowkinds import SAG, Excess, log2_above, log2_below, power_above, value_at
-from truedraw.sampling.kernels.spans import COLUMNS, SPAN, TILE, below, index, largest, maxima, num_spans, span_of
+from truedraw.sampling.kernels.spans import COLUMNS, SPAN, below, index, largest, maxima, num_spans
 from truedraw.sampling.philox import philox
 
 LOG_SLACK = SAG + 2.0**-20  # of the logarithm of a time, when its curve is a line
@@ -38,9 +36,6 @@ LIMIT = 2.0  # of the first limit, in mean times of the first to ring, so that o
 SHORTEST = 2.0**-1022  # of the first limit: one of 0 could not be raised
 RAISE = 4.0  # of a limit that nothing rang before
 SMALLEST_EXCESS = 1e-300  # that can still be drawn from; below it only rounding is left
-
-TILE_BITS, COLUMNS_HERE = np.uint64(TILE.bit_length() - 1), np.uint64(COLUMNS)
-LAST_COLUMN = np.uint64(COLUMNS - 1)
 
 
 @inner(error_model="numpy")
@@ -164,40 +159,3 @@ def times_here(rings, later, here, most):  # type: ignore[no-untyped-def]
         first = gap_above(rings[k])
         rings[k] = first / power_above(here[k])
         later[k] = (first + gap_above(later[k])) / power_above(most[k])
-
-
-@inner(error_model="numpy")
-def run_few(ids, weights, n, chance):  # type: ignore[no-untyped-def]
-    """The place among rising ids [m] with weights [m] > 0, m >= 1, of n, of the winner of a race over the whole row."""
-    if ids.shape[0] == 1:
-        return 0
-    bounds = np.empty(num_spans(n))
-    span_bounds(bounds, chance)
-    first = likeliest(weights)
-    best, winner = rings(ids, weights, first, bounds, (math.inf, -1), chance)
-    for k in range(ids.shape[0]):
-        i = np.uint64(ids[k])
-        if bounds[(i >> TILE_BITS) * COLUMNS_HERE + (i & LAST_COLUMN)] < best * weights[k] * SLACK:
-            best, winner = rings(ids, weights, k, bounds, (best, winner), chance)
-    return winner
-
-
-@inner(error_model="numpy")
-def rings(ids, weights, k, bounds, leader, chance):  # type: ignore[no-untyped-def]
-    """The leader (best time, winner) once id number k has rung."""
-    best, winner = leader
-    span, place = span_of(ids[k])
-    time = clock(span, place, bounds[span], best * weights[k] * SLACK, chance)
-    return earlier(best, winner, time / weights[k], k)
-
-
-@inner(error_model="numpy")
-def likeliest(weights):  # type: ignore[no-untyped-def]
-    """The place of the largest of weights [m], the first of equals."""
-    top = weights[0]
-    for k in range(weights.shape[0]):
-        top = larger(top, weights[k])
-    for k in range(weights.shape[0]):
-        if weights[k] == top:
-            return k
-    return 0

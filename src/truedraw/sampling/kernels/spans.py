@@ -40,14 +40,19 @@ def span_of(i):  # type: ignore[no-untyped-def]
 @inner(error_model="numpy")
 def maxima(row, n, lowest, out):  # type: ignore[no-untyped-def]
     """The largest of `lowest` and the n values of each span, out [spans]; returns whether a value is NaN."""
-    return maxima_of(row, n, lowest, out, 0, out.shape[0] // COLUMNS)
+    return maxima_of(row, n, lowest, out, 0, out.shape[0] // COLUMNS, np.empty(COLUMNS, dtype=out.dtype))
 
 
 @inner(error_model="numpy")
-def maxima_of(row, n, lowest, out, begin, end):  # type: ignore[no-untyped-def]
-    """The same of the tiles begin .. end - 1; returns whether one of all n values is NaN, if one of theirs may be."""
+def maxima_of(row, n, lowest, out, begin, end, odd):  # type: ignore[no-untyped-def]
+    """The same of the tiles begin .. end - 1; returns whether one of all n values is NaN, if one of theirs may be.
+
+    odd [COLUMNS]: memory for sums, which are NaN after a NaN, and after infinities of both signs. Nobody asks for more:
+    a thread that helps another one may not fail.
+    """
     long_vectors()
-    odd = np.zeros(COLUMNS, dtype=out.dtype)  # sums: NaN after a NaN, and after infinities of both signs
+    for c in range(COLUMNS):
+        odd[c] = 0.0
     for tile in range(begin, end):
         first, at = tile * TILE, np.uint64(tile * COLUMNS)
         for c in range(COLUMNS):
@@ -60,7 +65,7 @@ def maxima_of(row, n, lowest, out, begin, end):  # type: ignore[no-untyped-def]
         else:
             for low in range(first, n, COLUMNS):
                 one_line(row, low, min(n - low, COLUMNS), out, at, odd)
-    return np.isnan(odd).any() and any_nan(row, n)
+    return any_nan(odd, COLUMNS) and any_nan(row, n)
 
 
 @inner(error_model="numpy")

@@ -1,7 +1,7 @@
 """What every draw asks of a row: the largest value of each span, and the sum of its weights. Threads share that.
 
-These passes are most of what a draw takes, and behind a pass of the model other threads still look for work. Whoever is
-there takes part, nobody is waited for or woken, and no bit depends on it.
+These passes are most of what a draw takes, and behind a pass of the model other threads still look for work. Nobody is
+woken; who has come is waited for, and so must not fail: no piece asks for memory. No bit depends on who takes part.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ def survey(values, coldness, tops, board):  # type: ignore[no-untyped-def]
     """(top, total, plain) of values [n]: the largest, NaN where one is NaN; the sums of the weights at a coldness and
     at 1, which are nothing where that is not finite. tops [spans]: the largest of the spans. board: see threads/."""
     n = values.shape[0]
-    memory = np.empty((num_parts(n), 3)), np.zeros(COUNTERS, np.int64)
-    given = borrowed((values, tops, memory[0], memory[1], coldness))
+    parts = num_parts(n)
+    memory = np.empty((parts, 3)), np.zeros(COUNTERS, np.int64), np.empty((parts, COLUMNS), dtype=tops.dtype)
+    given = borrowed((values, tops, memory[0], memory[1], memory[2], coldness))
     survey_parts(board, given, n < SHARED or not is_attended(board))
     top, total, plain = top_of_parts(memory[0]), 0.0, 0.0
-    for part in range(memory[0].shape[0]):
+    for part in range(parts):
         total += memory[0][part, TOTAL]
         plain += memory[0][part, PLAIN]
     alive(memory)
@@ -42,15 +43,15 @@ def survey(values, coldness, tops, board):  # type: ignore[no-untyped-def]
 
 @inner(error_model="numpy")
 def survey_parts(board, given, takes_part):  # type: ignore[no-untyped-def]
-    """A job as board.py has them: first the largest values of all parts, then their sums."""
+    """A job as threads/board.py has them: first the largest values of all parts, then their sums."""
     if not takes_part:
         share(board, this_call(board, given))
         return
-    values, tops, found, counters, coldness = given
+    values, tops, found, counters, odd, coldness = given
     parts, n = found.shape[0], values.shape[0]
     part = next_piece(counters, 0, parts)
     while part >= 0:
-        found[part, TOP] = top_of_part(values, n, part, tops)
+        found[part, TOP] = top_of_part(values, n, part, tops, odd[part])
         part = done(counters, 0, parts)
     stage = ended(counters, 0, parts)
     top = top_of_parts(found)
@@ -64,10 +65,10 @@ def survey_parts(board, given, takes_part):  # type: ignore[no-untyped-def]
 
 
 @inner(error_model="numpy")
-def top_of_part(values, n, part, tops):  # type: ignore[no-untyped-def]
-    """The largest value of a part, NaN where the row has one; tops: of its spans."""
+def top_of_part(values, n, part, tops, odd):  # type: ignore[no-untyped-def]
+    """The largest value of a part, NaN where the row has one; tops: of its spans. odd: see spans.maxima_of."""
     begin, end = part * SPANS, min((part + 1) * SPANS, tops.shape[0])
-    nan = maxima_of(values, n, -np.inf, tops, begin // COLUMNS, end // COLUMNS)
+    nan = maxima_of(values, n, -np.inf, tops, begin // COLUMNS, end // COLUMNS, odd)
     return np.nan if nan else np.float64(largest(tops[begin:end]))
 
 
