@@ -67,6 +67,14 @@ def test_templates_that_fail(source, message):
         render(source)
 
 
+def test_a_part_that_is_no_text_is_named():
+    parts = [{"type": "text", "text": "Hello"}, {"type": "image_url", "image_url": {}}]
+    with pytest.raises(
+        BadInput, match=r"refused the conversation: message 0 has the part .*image_url.*; give .*text.* alone"
+    ):
+        ChatTemplate("{{ 'x' + messages[0].content }}").render([{"role": "user", "content": parts}], {})
+
+
 def test_a_template_that_does_not_compile():
     with pytest.raises(BadInput, match="chat template is broken"):
         ChatTemplate("{% if %}")

@@ -38,8 +38,9 @@ def chat(
     """Talk with an instruct model.
 
     ctrl-C stops an answer and keeps what was said of it; before the answer begins, or behind it, it drops the turn.
-    /help lists the commands. From a pipe, every line is one turn, and ctrl-C ends the conversation. An answer may fill
-    the model's context unless --max-tokens is given; --json prints one object a turn.
+    /help lists the commands. From a pipe, every line is one turn, and ctrl-C ends the conversation, as does a turn too
+    long for the model; what is pasted into a terminal is one turn. An answer may fill the model's context unless
+    --max-tokens is given; --json prints one object a turn.
     """
     from truedraw.cli.conversation import Conversation
     from truedraw.cli.options import opened
@@ -63,7 +64,9 @@ def chat(
 def typed() -> Iterator[str]:
     """Lines from a terminal, with editing where Python has readline; what a locale of ASCII cannot say is UTF-8."""
     with suppress(ImportError):
-        import readline  # noqa: F401 - importing it gives input() its editing and history
+        import readline  # importing it gives input() its editing and history
+
+        readline.parse_and_bind("set enable-bracketed-paste on")  # pasted lines are one turn; Python switches it off
     while True:
         try:
             yield input("> ").encode(errors="surrogateescape").decode()

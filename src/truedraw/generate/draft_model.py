@@ -165,8 +165,10 @@ class DraftModels:
         check_saved(file, path)
         found = self._refits.get(file)
         if found is None or not found.helps:
-            said = "was not refitted" if found is None else f"keeps no more after {found.learnt.places} places"
-            raise BadParameter("refit", f'{file} {said}; write more with {{"method": "head", "refit": true}} first')
+            learnt = (
+                "was not refitted" if found is None else f"learnt from {found.learnt.places} drafts and keeps no more"
+            )
+            raise BadParameter("refit", f'{file} {learnt}; write more text with {{"method": "head", "refit": true}}')
         card = self._heads[file].card
         assert card is not None
         write_refitted(file, card, path, found)

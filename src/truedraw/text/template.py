@@ -66,7 +66,17 @@ class ChatTemplate:
         try:
             return self._rendered(given, told, whole)
         except Exception as error:  # a template can fail in any way, and it came with the model
-            raise BadInput(f"the model's chat template refused the conversation: {_why(error)}") from error
+            said = self._strange(whole) or _why(error)
+            raise BadInput(f"the model's chat template refused the conversation: {said}") from error
+
+    def _strange(self, messages: Sequence[Mapping[str, Any]]) -> str:
+        """Which part of a message is no text, where the template looks at no parts; "" where none is."""
+        for i, message in enumerate(messages):
+            content = message.get(CONTENT)
+            parts = content if isinstance(content, list) and not self._looks_at_parts else []
+            if strange := [part for part in parts if not _is_text(part)]:
+                return f'message {i} has the part {strange[0]!r:.60}; give {{"type": "text", "text": "..."}} alone'
+        return ""
 
     def _as_read(self, message: dict[str, Any]) -> dict[str, Any]:
         """Content in parts of text as one text, where the template looks at no parts; a line break between them, as in

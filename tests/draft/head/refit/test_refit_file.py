@@ -93,7 +93,7 @@ def test_what_was_not_learnt_is_not_saved(path, tmp_path) -> None:
     with pytest.raises(BadParameter, match=r"refit: .*head.safetensors was not refitted; write more"):
         drafts.save_refit(to, path)
     taught(drafts, path, helps=False)
-    with pytest.raises(BadParameter, match=r"keeps no more after 100 places; write more"):
+    with pytest.raises(BadParameter, match=r"learnt from 100 drafts and keeps no more; write more text"):
         drafts.save_refit(to, path)
     assert not to.exists()
 
