@@ -165,10 +165,8 @@ class DraftModels:
         check_saved(file, path)
         found = self._refits.get(file)
         if found is None or not found.helps:
-            learnt = (
-                "was not refitted" if found is None else f"learnt from {found.learnt.places} drafts and keeps no more"
-            )
-            raise BadParameter("refit", f'{file} {learnt}; write more text with {{"method": "head", "refit": true}}')
+            said = f"learnt from {found.learnt.places} drafts and keeps no more" if found else "was not refitted"
+            raise BadParameter("refit", f'{file} {said}; write more text with {{"method": "head", "refit": true}}')
         card = self._heads[file].card
         assert card is not None
         write_refitted(file, card, path, found)

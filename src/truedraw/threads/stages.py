@@ -15,24 +15,25 @@ from truedraw.threads.atomics import APART, give_way, seen, taken
 AT_ONCE = 0.85  # of what lies in a row, that threads take in one stretch each: what comes next is asked for meanwhile
 BEHIND = 2  # stretches a thread of the rest, so that one that is held up does not keep the others waiting
 PATIENCE = 1 << 16  # looks at a counter, a tenth of a millisecond, before another thread may have the processor
+WORDS = 2 * APART  # of a stage's counters: pieces that are taken, and that are done
 
 
 def counters(stages: int) -> NDArray[np.int64]:
     """For so many stages of one call."""
-    return np.zeros(stages * 2 * APART, np.int64)
+    return np.zeros(stages * WORDS, np.int64)
 
 
 @inlined()
 def next_piece(counters, stage, pieces):  # type: ignore[no-untyped-def]
     """A piece of a stage that nobody else has; -1: there is none left. counters: see there."""
-    piece = taken(counters, 2 * APART * stage)
+    piece = taken(counters, WORDS * stage)
     return piece if piece < pieces else -1
 
 
 @inlined()
 def done(counters, stage, pieces):  # type: ignore[no-untyped-def]
     """One piece of it is; the next one, as next_piece."""
-    taken(counters, 2 * APART * stage + APART)
+    taken(counters, WORDS * stage + APART)
     return next_piece(counters, stage, pieces)
 
 
@@ -40,7 +41,7 @@ def done(counters, stage, pieces):  # type: ignore[no-untyped-def]
 def ended(counters, stage, pieces):  # type: ignore[no-untyped-def]
     """Wait until all of them are; the next stage."""
     looks = 0
-    while seen(counters, 2 * APART * stage + APART) < pieces:
+    while seen(counters, WORDS * stage + APART) < pieces:
         looks += 1
         if looks % PATIENCE == 0:
             give_way()

@@ -28,9 +28,7 @@ class PagedStride:
         self._sequence, self._drafts, self._along, self._forward = sequence, drafts, along, forward
         self._past = len(sequence.tokens) - 1
         self._kept: list[int] = []  # that the text does not have yet
-        self._is_told = (
-            False  # from a tree on: what is kept of it may have to be computed again, and lie in other pages
-        )
+        self._is_told = False  # from a tree on: what is kept of it may be computed again, and lie in other pages
         sequence.uncertain()
 
     def score(self, proposal: Proposal) -> Scores:

@@ -14,14 +14,13 @@ from truedraw.compiled import inner
 from truedraw.sampling.kernels.bits import alive, borrowed
 from truedraw.sampling.kernels.spans import COLUMNS, TILE, largest, maxima_of
 from truedraw.sampling.kernels.totals import PART, num_parts, total_of_part, two_totals_of_part
-from truedraw.threads.atomics import APART
 from truedraw.threads.board import is_attended, share, this_call
-from truedraw.threads.stages import done, ended, next_piece
+from truedraw.threads.stages import WORDS, done, ended, next_piece
 
 SHARED = 2 * PART  # values, from which on threads share
 TOP, TOTAL, PLAIN = range(3)  # of what is found in a part
 SPANS = PART // TILE * COLUMNS  # of a part
-COUNTERS = 2 * 2 * APART  # of two stages
+COUNTERS = 2 * WORDS  # of two stages
 
 
 @inner(error_model="numpy")
