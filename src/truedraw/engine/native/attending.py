@@ -13,7 +13,7 @@ from truedraw.engine.native.heads import NEAR, SLOTS
 from truedraw.engine.native.looking import SPAN, look
 from truedraw.engine.native.softly import FREE
 from truedraw.engine.native.together import round_all, round_part
-from truedraw.sampling.kernels.bits import alive, borrowed
+from truedraw.sampling.kernels.bits import alive, borrowed, flattened
 from truedraw.threads.stages import done, ended, next_piece
 
 SPANS = 4  # whose keys and values one thread writes, one behind the other
@@ -32,7 +32,7 @@ def remember(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917 - a stag
     num_heads, num_kv, size = sizes
     keys, values = heads_of(layer, num_kv)
     positions, turns, spans = rows[1], rows[4], lanes[7]
-    room, flat, in_page = np.empty(size, np.float32), borrowed(cache.reshape(-1)), cache.shape[1]
+    room, flat, in_page = np.empty(size, np.float32), flattened(cache), cache.shape[1]
     key, pieces = borrowed(room), (len(spans) + SPANS - 1) // SPANS * num_kv
     piece = next_piece(counters, stage, pieces)
     while piece >= 0:
@@ -71,7 +71,7 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     fills = group * size % (rounded[0].shape[1] // rounded[1].shape[1]) == 0
     queries, found = np.empty((SPAN * group, size), np.float32), np.empty((SPAN * group, size), np.float32)
     scores, totals = np.empty((SPAN * group, longest + SLOTS), np.float32), np.empty(SPAN * group, np.float32)
-    memory, flat, in_page = borrowed((queries, scores, totals, found)), borrowed(cache.reshape(-1)), cache.shape[1]
+    memory, flat, in_page = borrowed((queries, scores, totals, found)), flattened(cache), cache.shape[1]
     piece = next_piece(counters, stage, len(spans) * num_kv)
     while piece >= 0:
         begin, head = spans[piece // num_kv], piece % num_kv

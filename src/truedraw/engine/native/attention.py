@@ -13,7 +13,7 @@ from truedraw.compiled import inlined
 from truedraw.engine.native.heads import COLUMNS, MOST_QUERIES, NEAR, SLOTS, compare_page, mix_slots
 from truedraw.engine.native.machine import halved, ordered, unordered
 from truedraw.engine.native.softly import FREE, exp
-from truedraw.sampling.kernels.bits import CACHE_LINE, prefetch
+from truedraw.sampling.kernels.bits import CACHE_LINE, flattened, prefetch
 
 AHEAD = 3  # pages: what is asked for before its turn
 mix_wide, mix_narrow = (mix_slots(columns) for columns in COLUMNS)
@@ -70,7 +70,7 @@ def compare(queries, n, flat, heads, head, pages, begin, end, scores):  # type: 
     head: the place of these keys among the heads of a page, and that of the values that are wanted next.
     """
     size, gap = queries.shape[1], scores.shape[1]
-    lines, out = queries.reshape(-1), scores.reshape(-1)
+    lines, out = flattened(queries), flattened(scores)
     for number in range(begin, end):
         key = page_begins_at(pages[number], heads, head[0], size)
         ahead, kind = (number + AHEAD, 0) if number + AHEAD < end else (begin + number - max(begin, end - AHEAD), 1)
@@ -95,7 +95,7 @@ def mix(shares, begin, end, first, n, values, place, then, out):  # type: ignore
     place of what is wanted next.
     """
     size, line = out.shape[1], shares.shape[1]
-    weights, target = shares.reshape(-1), out.reshape(-1)
+    weights, target = flattened(shares), flattened(out)
     for q in range(begin, end, MOST_QUERIES):
         queries, column = min(MOST_QUERIES, end - q), 0
         while column < size:

@@ -112,21 +112,20 @@ def _three_of_four(own: Bytes) -> Bytes:
     return np.asarray(quads[:, :, :, :THREE] | last << 6, np.uint8)
 
 
-def placed(scales: Any, blocks: Any, lanes: Any, tile: Any, block: Any) -> Any:
+def placed(scales: Any, lanes: Any, tile: Any, block: Any) -> Any:
     """Where the scales of a tile's block are in all of them, flat, and what nested ones are multiplied with; scales:
     of Blocks. For compiled code only."""
     raise NotImplementedError
 
 
 @overload(placed, jit_options={"forceinline": True, "error_model": "numpy"})
-def _placed(scales, blocks, lanes, tile, block):  # type: ignore[no-untyped-def]
-    def plain(scales, blocks, lanes, tile, block):  # type: ignore[no-untyped-def]
-        of_tile = scales.size // len(scales)
-        apart = of_tile // blocks if scales.shape[1] > 1 or blocks == 1 else 0
-        place = tile * of_tile + block * apart
+def _placed(scales, lanes, tile, block):  # type: ignore[no-untyped-def]
+    def plain(scales, lanes, tile, block):  # type: ignore[no-untyped-def]
+        rows = scales.shape[1]  # of scales: one a block, or one for all blocks
+        place = (tile * rows + (block if rows > 1 else 0)) * scales[0, 0].size
         return place, place
 
-    def nested(scales, blocks, lanes, tile, block):  # type: ignore[no-untyped-def]
+    def nested(scales, lanes, tile, block):  # type: ignore[no-untyped-def]
         own, each = scales.shape[2], INTEGERS * lanes
         deep = (tile * scales.shape[1] + block // OWN) * own
         return deep + own - (OWN - block % OWN) * each, deep

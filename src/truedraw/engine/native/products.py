@@ -11,6 +11,7 @@ from truedraw.engine.native.machine import magnitude, single
 from truedraw.engine.native.nested import SIX_ZERO, placed
 from truedraw.engine.native.softly import FREE, silu
 from truedraw.engine.native.sums import ALL, FIRST_HALF, MOST_ROWS, SECOND_HALF, block_adder
+from truedraw.sampling.kernels.bits import flattened
 
 MOST = np.float32(127)  # of an int8
 LAST = 3  # quarter of a block
@@ -54,8 +55,9 @@ def add_tiles(  # type: ignore[no-untyped-def]
 ):
     """out [n, outputs] += the tiles begin .. end - 1 of a matrix times rounded rows; fresh: = instead. whole: room for
     float32 [n, LANES]; grids: see sum_up."""
+    form = form_of(matrix, rounded)
     for tile in range(begin, end):
-        sum_up(matrix, rounded, tile, whole, grids)
+        sum_up(matrix, rounded, form, tile, whole, grids)
         lanes = min(LANES, out.shape[1] - tile * LANES)
         for row in range(len(whole)):
             target = out[row, tile * LANES : tile * LANES + lanes]
@@ -69,9 +71,10 @@ def gate_tiles(matrix, rounded, told, begin, end, whole, grids):  # type: ignore
     is some blocks of what is told. whole: room for float32 [2, n, LANES]."""
     numbers, factors = told
     size, behind = numbers.shape[1] // factors.shape[1], len(matrix[0]) // 2
+    form = form_of(matrix, rounded)
     for tile in range(begin, end):
-        sum_up(matrix, rounded, tile, whole[0], grids)
-        sum_up(matrix, rounded, behind + tile, whole[1], grids)
+        sum_up(matrix, rounded, form, tile, whole[0], grids)
+        sum_up(matrix, rounded, form, behind + tile, whole[1], grids)
         first, last = tile * LANES, min((tile + 1) * LANES, numbers.shape[1])
         for row in range(len(numbers)):
             gates = whole[0, row, : last - first]
@@ -81,25 +84,28 @@ def gate_tiles(matrix, rounded, told, begin, end, whole, grids):  # type: ignore
 
 
 @inlined(error_model="numpy")
-def sum_up(matrix, rounded, tile, whole, grids):  # type: ignore[no-untyped-def]
+def form_of(matrix, rounded):  # type: ignore[no-untyped-def]
+    """Quads of bytes of a block's codes, blocks of a row, a row's inputs, and those of a block."""
+    blocks, width = matrix[0].shape[1], rounded[0].shape[1]
+    return matrix[0].shape[2], blocks, width, width // blocks
+
+
+@inlined(error_model="numpy")
+def sum_up(matrix, rounded, form, tile, whole, grids):  # type: ignore[no-untyped-def]
     """whole [n, LANES] = one tile of a matrix times rounded rows, in so many grids of so many rows, if any, which are
     set up.
 
     Blocks are read in order, each for all rows: they come from far away, and rows are near.
     """
-    codes, scales = matrix
-    blocks, each = codes.shape[1], codes.shape[2] * QUAD * LANES
-    flat, fine = codes.reshape(-1), scales.reshape(-1)
-    lines, factors = rounded[0].reshape(-1), rounded[1].reshape(-1)
-    held = whole.reshape(-1)
-    form = codes.shape[2], blocks, rounded[0].shape[1], rounded[0].shape[1] // blocks
+    codes, scales, blocks, each = flattened(matrix[0]), flattened(matrix[1]), form[1], form[0] * QUAD * LANES
+    lines, factors, held = flattened(rounded[0]), flattened(rounded[1]), flattened(whole)
     whole[:] = np.float32(0)
     for block in range(blocks):
-        here, scale = (tile * blocks + block) * each, placed(scales, blocks, LANES, tile, block)
+        here, scale = (tile * blocks + block) * each, placed(matrix[1], LANES, tile, block)
         if grids[0]:
-            add_grids(flat, here, form, block, lines, factors, fine, scale, held, len(whole), grids)
+            add_grids(codes, here, form, block, lines, factors, scales, scale, held, len(whole), grids)
         else:
-            add_rows(flat, here, form, block, lines, factors, fine, scale, held, len(whole))
+            add_rows(codes, here, form, block, lines, factors, scales, scale, held, len(whole))
 
 
 @inlined()

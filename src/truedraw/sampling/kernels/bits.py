@@ -11,6 +11,7 @@ from numba import types
 from numba.core import cgutils, config
 from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 
 FETCHED = 16  # values at a time: a cache line of float32
 CACHE_LINE, BYTE = 64, 8  # bytes; bits
@@ -132,6 +133,21 @@ def _uncounted(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     array.meminfo = cgutils.get_null_value(array.meminfo.type)
     array.parent = cgutils.get_null_value(array.parent.type)
     return array._getvalue()
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def flattened(typing: Any, array: Any) -> Any:
+    """A contiguous array as one of one axis, borrowed as well: numba's `reshape` is a call, in every turn of a loop."""
+    found = types.Array(array.dtype, 1, "C", readonly=not array.mutable)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        whole = context.make_array(signature.args[0])(context, builder, arguments[0])
+        line = context.make_array(found)(context, builder)
+        size, step = (cgutils.pack_array(builder, [number]) for number in (whole.nitems, whole.itemsize))
+        populate_array(line, whole.data, size, step, whole.itemsize, None)
+        return line._getvalue()
+
+    return found(array), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]
