@@ -98,6 +98,16 @@ def test_a_flag_may_be_called_as_a_verb_of_another_group(cli, config):
     assert "--draft other.safetensors; give one of them" in done.err
 
 
+def test_the_grid_of_a_sweep_is_a_list_or_a_text(cli, config):
+    for grid in ("[0.5, 1]", '"0.5,1"', '["0.5", 1]'):
+        path = config(f'model = "tabular"\n[sweep]\ntemperature = {grid}\nn = 1\nmax-tokens = 2\n')
+        done = cli("sweep", "the", "--config", path)
+        assert done.code == 0, done.err
+        assert [json.loads(line)["temperature"] for line in done.out.splitlines()] == [0.5, 1]
+    refused = cli("sweep", "the", "-m", "tabular", "--config", config("[sweep]\ntemperature = [1, true]\n"))
+    assert "temperature is [1, True]; give a number, a text or a list of them" in refused.err
+
+
 def test_lists_and_single_values(cli, config):
     for stop in ('" sat"', '[" sat", " ran"]'):
         done = cli("generate", "the cat", "--config", config(TOY + f"stop = {stop}\nmax-tokens = 500\n"))

@@ -299,11 +299,19 @@ def test_a_refused_command_leaves_the_errors_where_they_are(cli, tmp_path):
         assert out.read_bytes() == whole
 
 
+@pytest.mark.parametrize(
+    ("lines", "code"), [("", 0), ('{"prompt": ""}\n', 2), ('{"prompt": ""}\n{"prompt": "the"}\n', 0), ("[]\nno\n", 2)]
+)
+def test_a_run_of_which_all_failed_is_an_error(cli, tmp_path, lines, code):
+    for _ in "run, and what is there looked at again":
+        done = cli("generate", *TOY, "--input", "-", "--output", tmp_path / "out.jsonl", stdin=lines.encode())
+        assert done.code == code
+
+
 @pytest.mark.parametrize("digits", [400, 1000, 5000])
 def test_a_number_without_end_stays_beside_its_line(cli, digits):
     line = '{"prompt": "the", "temperature": %s}' % ("9" * digits)
     done = cli("generate", *TOY, "--input", "-", stdin=line.encode())
-    assert done.code == 0
     message = json.loads(done.out)["error"]["message"]
     assert len(message) < 200
     assert "temperature" in message or f"{digits} digits" in message

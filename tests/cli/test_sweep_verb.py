@@ -163,6 +163,16 @@ def test_what_had_no_room_is_drawn_again_and_its_error_is_gone_everywhere(cli, t
     assert not any("error" in record for record in read(out))
 
 
+def test_a_sweep_of_which_all_samples_failed_is_an_error(cli, tmp_path, no_room_for_dogs):
+    prompts, more = tmp_path / "p.jsonl", ("--output", tmp_path / "out.jsonl", "--seed", 1)
+    prompts.write_text('{"prompt": "the dog"}\n')
+    done = sweep(cli, "--prompts", prompts, *more)
+    assert done.code == 2
+    assert "12 of them failed" in done.err
+    no_room_for_dogs.undo()
+    assert sweep(cli, "--prompts", prompts, *more).code == 0
+
+
 def test_an_error_that_stood_beside_its_sample_goes(cli, tmp_path):
     out = tmp_path / "out.jsonl"
     sweep(cli, "the cat", "--output", out)

@@ -102,11 +102,15 @@ def _unknown(what: str, name: str, words: Words, known: Iterable[str], path: Pat
 def _value(key: str, value: Any, option: Option, path: Path) -> Any:
     """As the command line would take it: words for words, numbers for numbers; typer checks the rest."""
     is_switch, many = bool(getattr(option, "is_flag", False)), bool(getattr(option, "multiple", False))
-    items = value if many and isinstance(value, list) else [value]
+    in_a_row = "," in (getattr(option, "metavar", None) or "")  # as in 0.5,1
+    items = value if (many or in_a_row) and isinstance(value, list) else [value]
     if any(isinstance(item, bool) != is_switch or not isinstance(item, bool | int | float | str) for item in items):
-        allowed = "true or false" if is_switch else "a number, a text" + (" or a list of them" if many else "")
+        allowed = (
+            "true or false" if is_switch else "a number, a text" + (" or a list of them" if many | in_a_row else "")
+        )
         raise BadFile(f"--config {path}: {key} is {value!r}; give {allowed}")
-    return value if is_switch else [str(item) for item in items] if many else str(value)
+    words = [str(item) for item in items]
+    return value if is_switch else words if many else ",".join(words)
 
 
 def _words(context: Any) -> Words:

@@ -2,5 +2,8 @@
 
 import signal
 
+ERROR = 2
+"""Nothing came of it."""
+
 INTERRUPTED = 128 + signal.SIGINT
 """ctrl-C ended the command, as shells count it."""

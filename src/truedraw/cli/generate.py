@@ -79,8 +79,8 @@ def generate(
     seed has one made of --seed and its number: the first 8 bytes of the SHA-256 of "SEED:LINE"; with it,
     `truedraw generate --seed` writes the same text. Killed and run again, it goes on where it was; lines that failed
     for want of room in the cache, or by the engine, are tried again, and their results take the places of the errors.
-    The exit code is 0 when every line was tried, even where some failed. With --output, --json prints one object about
-    the run at its end.
+    The exit code is 0 when every line was tried, even where some failed, and 2 where all did. With --output, --json
+    prints one object about the run at its end.
     """
     if own.input is not None:
         _check_offline(own, prompt)

@@ -14,12 +14,11 @@ import typer
 
 from truedraw import TruedrawError, __version__
 from truedraw.cli import bench, chat, check, generate, index, models, ngrams, sweep, train, tune
-from truedraw.cli.exit_codes import INTERRUPTED
+from truedraw.cli.exit_codes import ERROR, INTERRUPTED
 from truedraw.cli.pipe import OutputError, quiet_pipe, stdout_to_nowhere
 from truedraw.errors import OutOfPages
 
 NO_NAMES = (ENAMETOOLONG, ELOOP)  # what no file system takes, wherever it was given
-ERROR = 2
 PROGRAM = "truedraw"
 
 app = typer.Typer(

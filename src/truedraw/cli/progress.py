@@ -57,6 +57,12 @@ class Tally:
         self.prompt_tokens += prompt_tokens(record)
 
     @property
+    def is_in_vain(self) -> bool:
+        """Whether there are results, and all of them failed."""
+        whole = self.before + self.done
+        return whole > 0 and self.before_failed + self.failed == whole
+
+    @property
     def seconds(self) -> float:
         """Since the beginning."""
         return self.clock() - self.started

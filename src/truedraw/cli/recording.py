@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from truedraw.cli.exit_codes import ERROR
 from truedraw.cli.flags import OutputFlags
 from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.progress import Pace, Tally, bar
@@ -76,7 +77,8 @@ class Recording:
     def close(self, complete: bool, more: Mapping[str, Any]) -> None:
         """The last words: on stderr for people, with --json one object on stdout, `more` in it.
 
-        An interrupted run says how to go on, and ends with the exit code of ctrl-C.
+        An interrupted run says how to go on, and ends with the exit code of ctrl-C; one of which all results failed
+        ends with that of an error.
         """
         if self.output.stats or self.tally.failed:
             typer.echo(self.tally.line(), err=True)
@@ -91,3 +93,5 @@ class Recording:
             typer.echo(json.dumps(found, allow_nan=False))
         if not complete:
             raise typer.Exit(EXIT_CODE)
+        if self.tally.is_in_vain:
+            raise typer.Exit(ERROR)

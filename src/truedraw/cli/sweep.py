@@ -85,7 +85,8 @@ def sweep(
     tokens and log probabilities, and a seed of its own, with which `truedraw generate` writes the same text. Killed and
     run again with the same settings, a sweep goes on where it was: nothing is done twice and nothing is missing.
     Samples that failed for want of room in the cache, or by the engine, are drawn again, and take their errors' places.
-    With --output, --json prints one object at the end: what was done, and the numbers of every point.
+    The exit code is 2 where all samples failed. With --output, --json prints one object at the end: what was done, and
+    the numbers of every point.
     """
     from truedraw.cli import sweeping
     from truedraw.cli.progress import Tally
