@@ -10,6 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils, config
 from numba.core.codegen import get_host_cpu_features
+from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
@@ -138,6 +139,8 @@ def _uncounted(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 @intrinsic  # type: ignore[untyped-decorator]
 def flattened(typing: Any, array: Any) -> Any:
     """A contiguous array as one of one axis, borrowed as well: numba's `reshape` is a call, in every turn of a loop."""
+    if array.layout != "C":
+        raise TypingError(f"{array} is not contiguous; no other array is flat")
     found = types.Array(array.dtype, 1, "C", readonly=not array.mutable)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
