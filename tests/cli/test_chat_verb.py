@@ -75,6 +75,10 @@ def test_a_full_context_is_told_and_not_remembered(capsys):
     assert "the model's context is full; /reset starts anew" in said
     assert "tokens and the model's context 12; /reset starts anew" in said
     assert len(talked.messages) == 2
+    talk(conversation(context_length=12), ["the cat sat " * 4], QUIET, at_terminal=True)
+    assert "the model's context 12; ask something shorter\n" in capsys.readouterr().err
+    talk(conversation(context_length=12, system="the cat sat " * 4), ["a"], QUIET, at_terminal=True)
+    assert "ask something shorter, or start with a shorter system prompt\n" in capsys.readouterr().err
     with pytest.raises(BadPrompt, match="the model's context 12"):
         talk(conversation(context_length=12, ignore_eos=True), ["a", "a"], QUIET, at_terminal=False)
 

@@ -272,3 +272,11 @@ def test_words_are_forbidden_with_and_without_the_space_before() -> None:
         SamplingLaw(SamplingParams(bad_words=("cat",)), Opening((0,), VOCAB, encode=lambda text: []))
     with pytest.raises(BadParameter, match="tokenizer"):
         SamplingLaw(SamplingParams(bad_words=("cat",)), Opening((0,), VOCAB))
+
+
+def test_where_no_token_may_follow_a_contrast_is_named_if_it_may_be_one() -> None:
+    only = law({"allowed_token_ids": [2], "no_repeat_ngram": 1}, [0], [2])
+    for other, more in ((2.0, "Allow more"), (-math.inf, "a smaller contrastive_alpha")):
+        with pytest.raises(BadParameter, match="no token may follow") as told:
+            only(np.array([other, *[1.0] * (VOCAB - 1)]))
+        assert str(told.value).endswith(more)

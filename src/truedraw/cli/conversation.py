@@ -33,10 +33,14 @@ class Conversation:
         limit = self._model.engine.context_length
         if len(ids) >= limit:
             raise BadPrompt(
-                f"the conversation now has {len(ids)} tokens and the model's context {limit}; "
-                "/reset starts anew, or ask something shorter"
+                f"the conversation now has {len(ids)} tokens and the model's context {limit}; {self._advice()}"
             )
         return self._model.start(ids, self._params, speculative=self._speculation)
+
+    def _advice(self) -> str:
+        if len(self.messages) > len(self._system):
+            return "/reset starts anew, or ask something shorter"
+        return "ask something shorter" + (", or start with a shorter system prompt" if self._system else "")
 
     def remember(self, question: str, result: Result) -> None:
         """A question and as much of its answer as was given."""

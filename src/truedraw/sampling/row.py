@@ -111,9 +111,10 @@ class Row:
         if top != -np.inf:
             raise BadParameter("logit_bias", "with the penalties it makes a logit too large for a number; give less")
         names = ", ".join(dict.fromkeys(self._bans)) or "logit_bias"
+        more = "more, or in a contrast a smaller contrastive_alpha" if np.isneginf(self._raw).any() else "more"
         raise BadParameter(
             names.split(", ")[-1],
-            f"no token may follow the text here: together, {names} and the model rule out all of them. Allow more",
+            f"no token may follow the text here: together, {names} and the model rule out all of them. Allow {more}",
         )
 
 

@@ -10,6 +10,7 @@ from truedraw.sampling.ranges import THREADS
 DTYPES = ("float32", "bfloat16", "float16")
 WEIGHTS = ("auto", "stored")  # both are the file's own values; nothing is rounded to integers here
 REFERENCE = "reference"
+LONGEST_REASON = 160  # characters of what torch says
 MISSING = "the engine pytorch needs an extra: pip install 'truedraw[torch]'"
 
 
@@ -66,5 +67,5 @@ def check_device(device: str) -> None:
     try:
         torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).strip().splitlines()[0]
+        reason = str(error).strip().splitlines()[0].split(". ")[0][:LONGEST_REASON]  # some list all that torch has
         raise BadParameter("device", f"{device!r} cannot be used ({reason}); give cpu, or cuda with a GPU") from error
