@@ -72,6 +72,7 @@ def test_it_keeps_the_contract_of_a_drafter(kind, vocab, path) -> None:
         check()
 
 
+@pytest.mark.slow
 def test_with_its_own_text_alone_it_keeps_the_contract() -> None:
     for check in drafter_checks(lambda: NgramLMDrafter(3)):
         check()
