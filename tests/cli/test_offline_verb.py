@@ -312,6 +312,7 @@ def test_a_run_of_which_all_failed_is_an_error(cli, tmp_path, lines, code):
 def test_a_number_without_end_stays_beside_its_line(cli, digits):
     line = '{"prompt": "the", "temperature": %s}' % ("9" * digits)
     done = cli("generate", *TOY, "--input", "-", stdin=line.encode())
+    assert done.code == 2
     message = json.loads(done.out)["error"]["message"]
     assert len(message) < 200
     assert "temperature" in message or f"{digits} digits" in message

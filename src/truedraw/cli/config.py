@@ -102,12 +102,10 @@ def _unknown(what: str, name: str, words: Words, known: Iterable[str], path: Pat
 def _value(key: str, value: Any, option: Option, path: Path) -> Any:
     """As the command line would take it: words for words, numbers for numbers; typer checks the rest."""
     is_switch, many = bool(getattr(option, "is_flag", False)), bool(getattr(option, "multiple", False))
-    in_a_row = "," in (getattr(option, "metavar", None) or "")  # as in 0.5,1
-    items = value if (many or in_a_row) and isinstance(value, list) else [value]
+    several = many or "," in (getattr(option, "metavar", None) or "")  # as in 0.5,1
+    items = value if several and isinstance(value, list) else [value]
     if any(isinstance(item, bool) != is_switch or not isinstance(item, bool | int | float | str) for item in items):
-        allowed = (
-            "true or false" if is_switch else "a number, a text" + (" or a list of them" if many | in_a_row else "")
-        )
+        allowed = "true or false" if is_switch else "a number, a text" + (" or a list of them" if several else "")
         raise BadFile(f"--config {path}: {key} is {value!r}; give {allowed}")
     words = [str(item) for item in items]
     return value if is_switch else words if many else ",".join(words)

@@ -47,8 +47,9 @@ def features_along(tokens: Sequence[int], scores: Scores, last: bool = False) ->
     hidden, rows = scores.hidden, _rows_along(tokens, scores)
     if hidden is None or rows is None:
         return None
-    first, end = rows[-1 if last else 0], rows[-1] + 1
-    if last or end - first == len(rows):  # as nearly always; a copy of a slice is made sooner
+    rows = rows[-1:] if last else rows
+    first, end = rows[0], rows[-1] + 1
+    if end - first == len(rows):  # as nearly always; a copy of a slice is made sooner
         return hidden[first:end].copy()
     found: NDArray[np.float32] = hidden[rows]
     return found
