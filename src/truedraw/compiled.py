@@ -23,9 +23,10 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     import numba
 
     from truedraw.compiled_cache import SafeCache
+    from truedraw.compiled_parts import Whole, pipeline
 
     def made(function: Callable[..., Any]) -> Any:
-        found = numba.njit(no_cfunc_wrapper=True, **options)(function)
+        found = numba.njit(no_cfunc_wrapper=True, pipeline_class=pipeline(Whole), **options)(function)
         with suppress(RuntimeError):
             found._cache = SafeCache(function, sources(Path(function.__code__.co_filename).parent))
         return found
@@ -64,19 +65,39 @@ def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     They get no way in from Python, which would take a quarter of the time that compiling takes: calling one from there
     ends the process. A test calls it through a compiled function of its own.
     """
-    import numba
+    from truedraw.compiled_parts import Part
 
-    made: Callable[[Callable[..., Any]], Any] = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
-    return made
+    return _part(Part, **options)
 
 
 def inlined(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """The same, put into whoever calls: for sums in any order whose bits are to be the same in every process.
-
-    Left to the linker, a call is bound to other machine code in the process that compiles than in those that load, and
-    a sum in vectors may have other last bits there.
-    """
+    """The same, put into whoever calls."""
     return inner(forceinline=True, **options)
+
+
+def apart(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """The same, never put into whoever calls: for what is long, and called a few times a layer at most."""
+    from truedraw.compiled_parts import PartApart
+
+    return _part(PartApart, forceinline=False, **options)
+
+
+def forwarded(**options: Any) -> dict[str, Any]:
+    """As `inlined`, for overloads that only choose whom to call: numba's jit_options."""
+    from truedraw.compiled_parts import Part, pipeline
+
+    return {"forceinline": True, "pipeline_class": pipeline(Part), **options}
+
+
+def _part(library: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    import numba
+
+    from truedraw.compiled_parts import pipeline
+
+    made: Callable[[Callable[..., Any]], Any] = numba.njit(
+        no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=pipeline(library), **options
+    )
+    return made
 
 
 def later(module: str, name: str) -> Callable[[], Callable[..., Any]]:

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from truedraw.compiled import inlined
+from truedraw.compiled import apart, inlined
 from truedraw.engine.native.attention import come, keep, keep_key, page_begins_at, turn
 from truedraw.engine.native.heads import NEAR, SLOTS
 from truedraw.engine.native.looking import SPAN, look
 from truedraw.engine.native.softly import FREE
-from truedraw.engine.native.together import round_all, round_part
+from truedraw.engine.native.together import copy, round_all, round_part
 from truedraw.sampling.kernels.bits import alive, borrowed, flattened
 from truedraw.threads.stages import done, ended, next_piece
 
 SPANS = 4  # whose keys and values one thread writes, one behind the other
 
 
-@inlined(fastmath=FREE, error_model="numpy")
+@apart(fastmath=FREE, error_model="numpy")
 def remember(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917 - a stage has all of a pass
     wide, gain, sizes, epsilon, rows, lanes, cache, layer, counters, stage
 ):
@@ -47,7 +47,7 @@ def remember(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917 - a stag
             page, slot = place_of(row, lanes)
             there = page_begins_at(page, in_page, values + head, size) + slot * size
             keep(wide[row, value : value + size], flat, there)
-            key[:] = wide[row, first : first + size]
+            copy(wide[row, first : first + size], key)
             turn(key, gain, epsilon, turns[positions[row]])
             keep_key(key, flat, page_begins_at(page, in_page, keys + head, size), slot)
         piece = done(counters, stage, pieces)
@@ -55,7 +55,7 @@ def remember(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917 - a stag
     return ended(counters, stage, pieces)
 
 
-@inlined(fastmath=FREE, error_model="numpy")
+@apart(fastmath=FREE, error_model="numpy")
 def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     wide, gain, sizes, epsilon, rows, lanes, cache, layer, mixed, rounded, counters, stage
 ):
@@ -126,7 +126,7 @@ def end_of(begin, lanes):  # type: ignore[no-untyped-def]
 def ask(wide, first, gain, epsilon, turns, query):  # type: ignore[no-untyped-def]
     """A query [head_dim] of a row, which has it from a place on, turned and scaled."""
     size = len(query)
-    query[:] = wide[first : first + size]
+    copy(wide[first : first + size], query)
     turn(query, gain, epsilon, turns)
     scale = np.float32(1) / np.sqrt(np.float32(size))
     for k in range(size):

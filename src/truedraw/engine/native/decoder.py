@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from truedraw.compiled import compiled, inlined
+from truedraw.compiled import apart, compiled
 from truedraw.engine.native.attending import look_back, remember
 from truedraw.engine.native.layers import multiply_layer, multiply_layer_gated
 from truedraw.engine.native.products import look_up
 from truedraw.engine.native.softly import FREE, norm
-from truedraw.engine.native.together import norm_all, round_here
+from truedraw.engine.native.together import copy, norm_all, round_here
 from truedraw.sampling.kernels.bits import borrowed
 from truedraw.threads.board import share, this_call
 from truedraw.threads.stages import done, ended, next_piece
@@ -55,7 +55,7 @@ def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
     multiply_layer(head, 0, final, logits, True, counters, stage, ways)
 
 
-@inlined(error_model="numpy")
+@apart(error_model="numpy")
 def embed(table, ids, x, counters, stage):  # type: ignore[no-untyped-def]
     """x [n, width] = rows of the table (int8 codes, scales of groups of columns)."""
     codes, scales = table
@@ -66,7 +66,7 @@ def embed(table, ids, x, counters, stage):  # type: ignore[no-untyped-def]
     return ended(counters, stage, len(ids))
 
 
-@inlined(fastmath=FREE, error_model="numpy")
+@apart(fastmath=FREE, error_model="numpy")
 def begin_layer(x, gain, bias, epsilon, narrow, wide, counters, stage):  # type: ignore[no-untyped-def]
     """Normed rows, rounded, and what their queries, keys and values begin with, where they have a bias."""
     room = np.empty(x.shape[1], np.float32)
@@ -80,17 +80,17 @@ def begin_layer(x, gain, bias, epsilon, narrow, wide, counters, stage):  # type:
     return ended(counters, stage, len(x))
 
 
-@inlined(error_model="numpy")
+@apart(error_model="numpy")
 def show(x, hidden_rows, hidden, number, counters, stage):  # type: ignore[no-untyped-def]
     """The residual stream of some rows."""
     row = next_piece(counters, stage, len(hidden_rows))
     while row >= 0:
-        hidden[row, number] = x[hidden_rows[row]]
+        copy(x[hidden_rows[row]], hidden[row, number])
         row = done(counters, stage, len(hidden_rows))
     return ended(counters, stage, len(hidden_rows))
 
 
-@inlined(fastmath=FREE, error_model="numpy")
+@apart(fastmath=FREE, error_model="numpy")
 def end(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     x, gain, epsilon, logit_rows, hidden_rows, hidden, told, final, counters, stage
 ):

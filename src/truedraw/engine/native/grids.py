@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from numba import types
 from numba.extending import intrinsic, overload
 
+from truedraw.compiled import forwarded
 from truedraw.engine.native import grid_code, grid_eights, grid_fours
 from truedraw.sampling.kernels.bits import FEATURES
 
@@ -59,7 +60,7 @@ def goes_through_grids(codes: Any, scales: Any) -> Any:
     raise NotImplementedError
 
 
-@overload(goes_through_grids, jit_options={"forceinline": True})
+@overload(goes_through_grids, jit_options=forwarded())
 def _goes_through_grids(codes, scales):  # type: ignore[no-untyped-def]
     through = scales.dtype in GRIDDED and codes.dtype != types.int8
 

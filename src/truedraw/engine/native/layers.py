@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
+from truedraw.compiled import forwarded
 from truedraw.engine.constants.matrix import Matrix
 from truedraw.engine.native.blocks import SIZE, Blocks, blocks_of, eights_of, halves_of, room_in_lines, shortened
 from truedraw.engine.native.nested import FIVES, FOURS, form_of
@@ -22,7 +23,7 @@ from truedraw.engine.native.softly import FREE
 from truedraw.engine.native.together import multiply, multiply_gated
 from truedraw.protocol import Ints
 
-FORWARDED = {"forceinline": True, "fastmath": FREE, "error_model": "numpy"}
+FORWARDED = forwarded(fastmath=FREE, error_model="numpy")
 
 
 class Mixed(NamedTuple):

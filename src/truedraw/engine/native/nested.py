@@ -19,6 +19,7 @@ from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
+from truedraw.compiled import forwarded
 from truedraw.engine.constants.matrix import INT4_BITS, LOW_HALF, Matrix
 
 OWN = 4  # blocks of SIZE inputs that share float16
@@ -118,7 +119,7 @@ def placed(scales: Any, lanes: Any, tile: Any, block: Any) -> Any:
     raise NotImplementedError
 
 
-@overload(placed, jit_options={"forceinline": True, "error_model": "numpy"})
+@overload(placed, jit_options=forwarded(error_model="numpy"))
 def _placed(scales, lanes, tile, block):  # type: ignore[no-untyped-def]
     def plain(scales, lanes, tile, block):  # type: ignore[no-untyped-def]
         rows = scales.shape[1]  # of scales: one a block, or one for all blocks

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from truedraw.compiled import inlined
+from truedraw.compiled import apart, inlined
 from truedraw.engine.native.blocks import LANES
 from truedraw.engine.native.grid_code import ROWS as GRID_ROWS
 from truedraw.engine.native.grids import goes_through_grids, grids_from, put_grids_away, set_up_grids
@@ -32,7 +32,7 @@ def ways(threads: int) -> Ways:
     return Ways(threads, grids_from())
 
 
-@inlined(fastmath=FREE, error_model="numpy")
+@apart(fastmath=FREE, error_model="numpy")
 def multiply(matrix, rounded, out, fresh, counters, stage, ways):  # type: ignore[no-untyped-def]
     """out [n, outputs] += rounded rows times a matrix, Blocks; fresh: = instead. ways: Ways."""
     grids = begun(matrix, rounded, ways)
@@ -48,7 +48,7 @@ def multiply(matrix, rounded, out, fresh, counters, stage, ways):  # type: ignor
     return ended(counters, stage, count)
 
 
-@inlined(fastmath=FREE, error_model="numpy")
+@apart(fastmath=FREE, error_model="numpy")
 def multiply_gated(matrix, rounded, told, counters, stage, ways):  # type: ignore[no-untyped-def]
     """silu(g) u, rounded rows as well, of g and u = rounded rows times a matrix, see products.gate_tiles."""
     grids = begun(matrix, rounded, ways)
@@ -87,6 +87,13 @@ def from_a_line_on(rows, columns):  # type: ignore[no-untyped-def]
 
 
 @inlined(error_model="numpy")
+def copy(values, out):  # type: ignore[no-untyped-def]
+    """values [n] into out [n]. numba's own assignment would bring an error message, and seconds of compiling for it."""
+    for k in range(len(out)):
+        out[k] = values[k]
+
+
+@inlined(error_model="numpy")
 def round_here(values, rounded, row):  # type: ignore[no-untyped-def]
     """One row of what memory.room gives."""
     round_part(values, rounded, row, 0, rounded[0].shape[1])
@@ -100,7 +107,7 @@ def round_part(values, rounded, row, first, last):  # type: ignore[no-untyped-de
     round_row(values[first:last], size, numbers[row, first:last], factors[row, first // size : last // size])
 
 
-@inlined(fastmath=FREE, error_model="numpy")
+@apart(fastmath=FREE, error_model="numpy")
 def norm_all(x, gain, epsilon, rounded, counters, stage):  # type: ignore[no-untyped-def]
     """Normed rows, rounded."""
     room = np.empty(x.shape[1], np.float32)
@@ -112,7 +119,7 @@ def norm_all(x, gain, epsilon, rounded, counters, stage):  # type: ignore[no-unt
     return ended(counters, stage, len(x))
 
 
-@inlined(error_model="numpy")
+@apart(error_model="numpy")
 def round_all(values, rounded, counters, stage):  # type: ignore[no-untyped-def]
     """Rows as they are, rounded."""
     row = next_piece(counters, stage, len(values))

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from truedraw.compiled import compiled, inlined
+from truedraw.compiled import apart, compiled, inlined
 from truedraw.draft.head.card import ATTENTION
 from truedraw.draft.head.kinds.recurrent_step import move
 from truedraw.engine.constants.matrix import BFLOAT_BITS
 from truedraw.engine.native.machine import single
 from truedraw.engine.native.products import round_row
 from truedraw.engine.native.softly import FREE, exp
-from truedraw.engine.native.together import multiply, norm_all, round_all
+from truedraw.engine.native.together import copy, multiply, norm_all, round_all
 from truedraw.sampling.kernels.bits import borrowed
 from truedraw.threads.board import share, this_call
 from truedraw.threads.stages import done, ended, next_piece
@@ -63,7 +63,7 @@ def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
     multiply(written, r_written, logits, True, counters, stage, ways)
 
 
-@inlined(fastmath=FREE, error_model="numpy")
+@apart(fastmath=FREE, error_model="numpy")
 def look_back(  # type: ignore[no-untyped-def]
     given, looking, remembered, nearness, after, rounded, counters, stage
 ):
@@ -77,12 +77,12 @@ def look_back(  # type: ignore[no-untyped-def]
     while piece >= 0:
         number, head = piece // HEADS, piece % HEADS
         if len(looking):
-            one[:] = looking[number]
+            copy(looking[number], one)
         else:
             one[PLACE], one[SLOT], one[ROW] = int(states[number, width]), int(states[number, width + 1]), number
         if head == 0:
-            after[number, :width] = x[one[ROW]]
-            after[number, width:] = one[:BEHIND]
+            copy(x[one[ROW]], after[number, :width])
+            copy(one, after[number, width:])
         first, last = head * SIZE, (head + 1) * SIZE
         keys, values = remembered[0][one[SLOT], head], remembered[1][one[SLOT], head]
         remember(asked, one, head, keys, values)

@@ -3,9 +3,9 @@ threads/stages.py has them."""
 
 from __future__ import annotations
 
-from truedraw.compiled import compiled, inlined
+from truedraw.compiled import apart, compiled, inlined
 from truedraw.engine.native.softly import FREE, norm
-from truedraw.engine.native.together import multiply, multiply_gated, norm_all, round_all, round_here
+from truedraw.engine.native.together import copy, multiply, multiply_gated, norm_all, round_all, round_here
 from truedraw.sampling.kernels.bits import borrowed
 from truedraw.threads.board import share, this_call
 from truedraw.threads.stages import done, ended, next_piece
@@ -59,14 +59,14 @@ def move(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     return multiply(token, r_token, x, False, counters, stage, ways)
 
 
-@inlined(fastmath=FREE, error_model="numpy")
+@apart(fastmath=FREE, error_model="numpy")
 def begin(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     features, states, embedded, ones, epsilon, after, e, rounded_rows, counters, stage
 ):
     """The states as they were, and n(e(t)); features and these rounded."""
     row = next_piece(counters, stage, len(states))
     while row >= 0:
-        after[row] = states[row]
+        copy(states[row], after[row])
         norm(embedded[row], ones, epsilon, e[row])
         if features.shape[1]:
             round_here(features[row], rounded_rows[0], row)
@@ -75,14 +75,14 @@ def begin(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     return ended(counters, stage, len(states))
 
 
-@inlined(fastmath=FREE, error_model="numpy")
+@apart(fastmath=FREE, error_model="numpy")
 def face(after, e, ones, epsilon, beside, rounded_rows, counters, stage):  # type: ignore[no-untyped-def]
     """u = (n(x), n(e(t))), rounded."""
     width = after.shape[1]
     row = next_piece(counters, stage, len(after))
     while row >= 0:
         norm(after[row], ones, epsilon, beside[row, :width])
-        beside[row, width:] = e[row]
+        copy(e[row], beside[row, width:])
         round_here(beside[row], rounded_rows, row)
         row = done(counters, stage, len(after))
     return ended(counters, stage, len(after))
