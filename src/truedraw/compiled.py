@@ -44,17 +44,18 @@ def is_kept(function: Any) -> bool | None:
 
 
 def sources(folder: Path) -> str:
-    """Stands for what the code of a folder's functions may be made of: numba looks at a function's own file alone,
-    and what is compiled into it may come from others, of the folder around it too."""
+    """Stands for what the code of a folder's functions may be made of, and how: numba looks at a function's own file
+    alone, and what is compiled into it may come from others, of the folder around it too."""
     others = (Path(__file__).parent / kernels for kernels in KERNELS)
-    return " ".join(_digest(each) for each in dict.fromkeys((folder, folder.parent, *others)))
+    found = [_digest(each) for each in dict.fromkeys((folder, folder.parent, *others))]
+    return " ".join((*found, _digest(Path(__file__).parent, "compiled*.py")))
 
 
 @cache
-def _digest(folder: Path) -> str:
+def _digest(folder: Path, files: str = "*.py") -> str:
     """Of a folder's own files, which are read once a process."""
     whole = sha256()
-    for file in sorted(folder.glob("*.py")):
+    for file in sorted(folder.glob(files)):
         whole.update(file.read_bytes())
     return whole.hexdigest()
 
@@ -62,8 +63,9 @@ def _digest(folder: Path) -> str:
 def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """numba.njit with these options, for functions that only compiled ones call.
 
-    They get no way in from Python, which would take a quarter of the time that compiling takes: calling one from there
-    ends the process. A test calls it through a compiled function of its own.
+    They get no machine code by themselves, see compiled_parts.py: calling one from Python ends the process, and two of
+    them cannot call each other. A test calls it through a compiled function of its own; one of numba's own does, too,
+    but does not know the words of its errors where these are made at run time.
     """
     from truedraw.compiled_parts import Part
 

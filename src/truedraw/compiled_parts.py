@@ -56,16 +56,17 @@ class PartApart(Part):
 
 
 class Whole(JITCodeLibrary):  # type: ignore[misc]
-    """What Python calls, with parts of its own.
+    """What Python calls, with parts of its own, which the linker is not told of.
 
-    Left to the linker, a call would be bound to other machine code in the process that compiles than in those that
-    load, and a sum in vectors may have other last bits there.
+    A call that is left to it is bound to other machine code in the process that compiles than in those that load, and a
+    sum in vectors may have other last bits there. Of functions that are internal it would hear, and bind calls of other
+    modules to them, though they take their arguments in ways of their own by then.
     """
 
     def _optimize_final_module(self) -> None:
         for each in self._final_module.functions:
             if not each.is_declaration and each.linkage == Linkage.linkonce_odr:
-                each.linkage = Linkage.internal
+                each.linkage = Linkage.private
         super()._optimize_final_module()
 
     def _finalize_specific(self) -> None:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from truedraw.errors import EngineError
-from truedraw.generate.rows import LawRows, Means
+from truedraw.generate.means import Means
+from truedraw.generate.rows import LawRows
 from truedraw.protocol import NOTHING, Proposal, Purpose, Scores
 from truedraw.sampling.drawing import RowDraws
 from truedraw.sampling.law import SamplingLaw, log_probability

@@ -123,7 +123,7 @@ def test_a_check_can_be_repeated_exactly() -> None:
     """With drafts in every round; where a controller decides, it does so by the clock."""
 
     def numbers():
-        certificate = check(subject({"method": "suffix", "adaptive": False}), SMALL)
+        certificate = check(subject({"method": "suffix", "adaptive": False}), replace(SMALL, samples=4))
         return [[finding.figures for finding in section.findings] for section in certificate.sections]
 
     assert numbers() == numbers()
@@ -168,6 +168,7 @@ def test_text_laws_that_look_at_the_text() -> None:
     assert check(subject(presence_penalty=0.8, top_k=4), SMALL).passed
 
 
+@pytest.mark.usefixtures("few_trees")
 def test_a_rule_with_a_bug_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BUILT_IN["verifiers"], "planted", "generate.mutants:ArgmaxMatch")
     sections = by_key(check(subject({"rejection_sample_method": "planted"}), SMALL))

@@ -16,3 +16,8 @@ def failures(checks: Iterable[Check], *kinds: type[Exception]) -> dict[str, str]
         except kinds as error:
             found[check.name] = str(error)
     return found
+
+
+def fails(checks: Iterable[Check], *kinds: type[Exception]) -> bool:
+    """Whether any does; none is run behind the first one that does."""
+    return any(failures([check], *kinds) for check in checks)

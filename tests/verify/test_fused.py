@@ -9,7 +9,8 @@ from itertools import count
 import numpy as np
 import pytest
 
-from truedraw.generate.rows import LawRows, Means
+from truedraw.generate.means import Means
+from truedraw.generate.rows import LawRows
 from truedraw.protocol import NOTHING, ROOT, Proposal, Purpose, Scores
 from truedraw.registry import find
 from truedraw.sampling.law import SamplingLaw

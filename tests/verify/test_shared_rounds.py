@@ -9,7 +9,7 @@ from helping import helped
 from truedraw import load
 from truedraw.errors import EngineError
 from truedraw.generate import loop
-from truedraw.generate.rows import Means
+from truedraw.generate.means import Means
 from truedraw.sampling.kernels.survey import SHARED
 from truedraw.sampling.params import SamplingParams
 from truedraw.testing import rounds

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from truedraw.compiled import is_kept
-from truedraw.generate.rows import warm_up
+from truedraw.generate.means import warm_up
 from truedraw.sampling.working_time import COMPILER
 from truedraw.threads.processors import processors
 
@@ -21,7 +21,7 @@ COMMAND = """
 import json, os, sys, threading
 sys.path[:] = json.loads(sys.argv[1])
 threading.Thread(target=lambda: os.read(0, 1) or os._exit(1), daemon=True).start()
-from truedraw.generate.rows import warm_up
+from truedraw.generate.means import warm_up
 warm_up()
 """
 """Its input ends with the process that asked for it, whatever ends that one: then nobody waits for it."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from truedraw import protocol as p
-from truedraw.generate.rows import LawRows, Means
+from truedraw.generate.means import Means
+from truedraw.generate.rows import LawRows
 from truedraw.generate.sample import Sample
 from truedraw.generate.verdict import believed
 

@@ -17,8 +17,8 @@ from truedraw.generate.contrast import check_contrast, contrast
 from truedraw.generate.draft_head import HIDDEN, NO_HEAD, head_for, options_for
 from truedraw.generate.engine_choice import find_checkpoint, find_engine, told
 from truedraw.generate.first_start import kernels
+from truedraw.generate.means import warm_up
 from truedraw.generate.model import Model
-from truedraw.generate.rows import warm_up
 from truedraw.models.cache import cache_root
 from truedraw.models.catalogue import DEFAULT_MODEL
 from truedraw.models.toy import TOY_MODEL, TOY_TABLE, toy_text

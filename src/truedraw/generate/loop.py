@@ -14,7 +14,7 @@ from truedraw.draft.site import hear
 from truedraw.errors import EngineError, OutOfPages
 from truedraw.generate.guesses import guess
 from truedraw.generate.judging import Spent, judged, round_of
-from truedraw.generate.rows import Means
+from truedraw.generate.means import Means
 from truedraw.generate.sample import Parts, Sample, Schedule, Together, Turn
 from truedraw.generate.strides import Strides
 from truedraw.sampling.working_time import working_seconds

@@ -18,10 +18,10 @@ from dataclasses import replace
 import numpy as np
 
 from truedraw.errors import BadParameter, EngineError
+from truedraw.generate.means import Means
 from truedraw.protocol import (
     ROOT,
     Floats,
-    Ints,
     Law,
     Logits,
     Proposal,
@@ -31,14 +31,11 @@ from truedraw.protocol import (
     TopLogprobs,
     Verdict,
 )
-from truedraw.sampling.drawing import Drawn, RowDraws
+from truedraw.sampling.drawing import Drawn
 from truedraw.sampling.law import likeliest, log_probability, one_hot
 from truedraw.sampling.randomness import PhiloxRandomness
-from truedraw.sampling.randomness import warm_up as warm_up_draws
 from truedraw.sampling.transform import fused
-from truedraw.threads import NOBODY
-from truedraw.verify.fused.judge import Decided, Judge
-from truedraw.verify.fused.judge import warm_up as warm_up_rounds
+from truedraw.verify.fused.judge import Decided
 
 
 class Anything:
@@ -55,20 +52,6 @@ class Anything:
     def forced(self, limit: int) -> Sequence[int]:
         """Nothing: no text comes here."""
         return ()
-
-
-class Means:
-    """What rows are drawn and decided with: memory that may serve one round after the other, and the board of a crew
-    (threads/) whose helpers may take part."""
-
-    def __init__(self, board: Ints = NOBODY) -> None:
-        self.draws, self.judge = RowDraws(board), Judge(board)
-
-
-def warm_up() -> None:
-    """Load the compiled code that every text needs, so that its first token does not wait for it."""
-    warm_up_draws()  # first: it is what begins to look how long the compiler takes
-    warm_up_rounds()
 
 
 class LawRows:

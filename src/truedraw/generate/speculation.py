@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from truedraw.control.fixed import FixedController
-from truedraw.draft.knobs import GUMBEL, Knobs
+from truedraw.draft.knobs import Knobs
 from truedraw.draft.several import ALWAYS_GOOD, name_of, named
 from truedraw.errors import BadParameter
 from truedraw.generate.calls import SECONDS
+from truedraw.generate.config_checks import check_kinds, check_rule
 from truedraw.generate.draft_model import DraftModels
 from truedraw.generate.fence import rule
 from truedraw.generate.keys import (
@@ -33,7 +34,6 @@ from truedraw.generate.keys import (
 from truedraw.generate.making import CHAINS, Maker
 from truedraw.protocol import Controller, Drafter, Verifier
 from truedraw.registry import BUILT_IN
-from truedraw.sampling.ranges import POSITIVE, Wholes
 from truedraw.sampling.values import plain, plain_number, shown
 
 __all__ = ["AUTO", "CHAINS", "OFF", "Speculation", "speculation"]
@@ -147,7 +147,7 @@ class Speculation:
         return {name: part_of({**shared, **config}) for name, config in configs.items()}
 
     def _check(self) -> None:
-        self._check_kinds()
+        check_kinds(self)
         common = {name: getattr(self, name) for name in COMMON}
         unusual = {name: value for name, value in common.items() if value != DEFAULTS[name]}
         refuse_unused(self.method, {**unusual, **self.settings})
@@ -155,34 +155,10 @@ class Speculation:
             raise BadParameter(
                 "model", f"the method {self.method} drafts with a model; name one in model (--spec-model)"
             )
-        self._check_rule()
+        check_rule(self)
         self.parts()
         if not needs_run(self.method):
             self.drafter()
-
-    def _check_rule(self) -> None:
-        knobs, verifier = self.knobs(), self.verifier(None)
-        if knobs.draft_sample_method == GUMBEL and self.rejection_sample_method and not verifier.coupled:
-            raise BadParameter("draft_sample_method", f"{GUMBEL} needs a coupled rule; leave one of the two out")
-        if knobs.siblings > 1 and self.rejection_sample_method in CHAINS:
-            raise BadParameter(
-                "draft_siblings",
-                f"the rule {self.rejection_sample_method} takes chains only; leave one of the two out, or verify with "
-                '"traversal"',
-            )
-
-    def _check_kinds(self) -> None:
-        Wholes(0, "0 or more").check("num_speculative_tokens", self.num_speculative_tokens)
-        POSITIVE.check("draft_timeout", self.draft_timeout)
-        for name in ("method", "rejection_sample_method", "model"):
-            value = getattr(self, name)
-            if not (isinstance(value, str) and value) and not (value is None and name != "method"):
-                raise BadParameter(name, f"got {shown(value)}; give a name")
-        for name in ("adaptive", "allow_lossy"):
-            if not isinstance(getattr(self, name), bool):
-                raise BadParameter(name, f"got {shown(getattr(self, name))}; give true or false")
-        if not isinstance(self.lossy_options, Mapping | None):
-            raise BadParameter("lossy_options", f"got {shown(self.lossy_options)}; give names and numbers")
 
 
 DEFAULTS = {name: each.default for name, each in signature(Speculation).parameters.items() if name in COMMON}

@@ -14,7 +14,7 @@ from truedraw.draft.several import SeveralStates
 from truedraw.draft.site import hear
 from truedraw.generate.guess import Guess, begun
 from truedraw.generate.judging import Judged, Spent, judged, round_of
-from truedraw.generate.rows import Means
+from truedraw.generate.means import Means
 from truedraw.generate.sample import Sample, Schedule, Turn
 from truedraw.sampling.working_time import working_seconds
 

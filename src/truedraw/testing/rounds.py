@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truedraw.generate.rows import LawRows, Means
+from truedraw.generate.means import Means
+from truedraw.generate.rows import LawRows
 from truedraw.protocol import ROOT, DraftLaw, Floats, Logits, Proposal, Rows, Scores, SparseLaw, Verdict
 from truedraw.registry import find
 from truedraw.sampling.law import SamplingLaw

@@ -9,8 +9,9 @@ from dataclasses import asdict
 import numpy as np
 
 from truedraw.engine.openvino.numerics import SAME_BITS
+from truedraw.generate.means import Means
 from truedraw.generate.model import Model
-from truedraw.generate.rows import LawRows, Means
+from truedraw.generate.rows import LawRows
 from truedraw.protocol import Engine, Floats, Proposal, Scores, Work
 from truedraw.sampling.law import softmax
 from truedraw.stats.check.drawing import Drawn, forks

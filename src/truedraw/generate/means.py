@@ -1,0 +1,24 @@
+"""What rounds are drawn and decided with, one after the other."""
+
+from __future__ import annotations
+
+from truedraw.protocol import Ints
+from truedraw.sampling.drawing import RowDraws
+from truedraw.sampling.randomness import warm_up as warm_up_draws
+from truedraw.threads import NOBODY
+from truedraw.verify.fused.judge import Judge
+from truedraw.verify.fused.judge import warm_up as warm_up_rounds
+
+
+class Means:
+    """What rows are drawn and decided with: memory that may serve one round after the other, and the board of a crew
+    (threads/) whose helpers may take part."""
+
+    def __init__(self, board: Ints = NOBODY) -> None:
+        self.draws, self.judge = RowDraws(board), Judge(board)
+
+
+def warm_up() -> None:
+    """Load the compiled code that every text needs, so that its first token does not wait for it."""
+    warm_up_draws()  # first: it is what begins to look how long the compiler takes
+    warm_up_rounds()
