@@ -66,7 +66,7 @@ def one_proposal(drafter, text, budget=3, target=None, seed=1):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("vocab", [3, 50])
+@pytest.mark.parametrize("vocab", [pytest.param(3, marks=pytest.mark.slow), 50])
 def test_it_keeps_the_contract_of_a_drafter(kind, vocab, path) -> None:
     for check in drafter_checks(lambda: make(vocab, path, kind), vocab):
         check()

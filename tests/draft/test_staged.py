@@ -223,7 +223,8 @@ def contract(vocab: int, coupled: bool, stage: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stage", "vocab"), [("ngram", 3), ("model", 2), pytest.param("ngram", 50, marks=pytest.mark.slow), ("model", 50)]
+    ("stage", "vocab"),
+    [("ngram", 3), ("model", 2), *(pytest.param(stage, 50, marks=pytest.mark.slow) for stage in ("ngram", "model"))],
 )
 def test_it_keeps_the_contract_of_a_drafter(stage: str, vocab: int) -> None:
     contract(vocab, False, stage)

@@ -119,7 +119,7 @@ def test_it_draws_with_the_targets_noise_over_the_targets_tokens() -> None:
     assert proposal.laws == (None,)
 
 
-@pytest.mark.parametrize("coupled", [False, True])
+@pytest.mark.parametrize("coupled", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_it_keeps_the_contract_of_a_drafter(coupled: bool) -> None:
     for check in drafter_checks(lambda: drafter(coupled=coupled), 3):
         if not (coupled and check.name.startswith("exact")):  # that oracle knows no noise

@@ -151,6 +151,7 @@ def test_what_was_found_equal_in_a_short_context_is_compared_again_in_a_longer_o
         loaded(folder, tmp_path / "cache")
 
 
+@pytest.mark.slow
 def test_a_token_that_takes_a_megabyte_of_cache(tmp_path) -> None:
     """As those of Llama 2 in float32."""
     config = tiny_config(head_dim=128, num_layers=32, num_heads=32, num_kv_heads=32, hidden_size=32)

@@ -74,7 +74,7 @@ def texts(seed: int, count: int = 8, length: int = 24, bias: float = 0.0, beside
 
 @pytest.fixture(scope="module")
 def exact_runs():
-    return [run_tests([texts(2 * seed), texts(2 * seed + 1)]) for seed in range(200)]
+    return [run_tests([texts(2 * seed), texts(2 * seed + 1)]) for seed in range(100)]
 
 
 @pytest.mark.parametrize("index", range(9))

@@ -238,6 +238,7 @@ def test_broken_drafters(kind) -> None:
     assert failing(check for check in drafter_checks(kind) if check.name == DRAFTERS[kind])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Sampled, SeenTokens], ids=lambda kind: kind.__name__)
 def test_a_sampled_drafter_that_is_right(kind) -> None:
     assert failing(drafter_checks(kind)) == set()

@@ -39,7 +39,7 @@ def texts(number, rng):
 
 def test_many_additions_make_few_segments_and_little_waste(path) -> None:
     rng = np.random.default_rng(3)
-    batches = [texts(1 + n % 4, rng) for n in range(60)]
+    batches = [texts(1 + n % 4, rng) for n in range(30)]
     header = index_of(path, *batches)
     sizes = [segment.num_tokens for segment in header.segments]
     assert 1 < len(sizes) <= MOST_SEGMENTS
