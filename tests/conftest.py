@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items):
     cases = defaultdict(list)
     for item in items:
         name = item.nodeid.partition("[")[0]
-        if not any(word in name for word in WHOLE) and not any(map(item.get_closest_marker, APART)):
+        if not any(word in name.rpartition("::")[2] for word in WHOLE) and not any(map(item.get_closest_marker, APART)):
             cases[name].append(item)
     for found in cases.values():
         if len(found) >= MANY:

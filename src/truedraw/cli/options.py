@@ -176,7 +176,7 @@ def notice_lossy(configs: Iterable[object]) -> None:
 
 def notice_compiling() -> None:
     """One line on a terminal that would show nothing for a while."""
-    typer.echo("truedraw: notice: sampling is compiled for this machine, once: a minute or two", err=True)
+    typer.echo("truedraw: notice: sampling is compiled for this machine, once: about a minute", err=True)
 
 
 def notice_not_kept(engine: Any) -> None:

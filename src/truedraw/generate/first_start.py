@@ -1,4 +1,4 @@
-"""The first start on a machine compiles for a minute or more: two processes share that, where there are two processors.
+"""The first start on a machine compiles for about a minute: two processes share that, where there are two processors.
 
 Machine code is kept in files, so that what one process has compiled the other one loads.
 """
