@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 ALL = 5000  # tests; a run of one file has all of its cases
 MANY, PART = 2, 12  # cases; of which `make test` runs one in so many, one at least
-WHOLE = "bug", "caught", "broken", "seen"  # what must be found out is planted in every run
+WHOLE = "bug", "caught", "broken", "seen", "wrong"  # what must be found out is planted in every run
 APART = "slow", "parity", "interrupts"
 REAL = 10_000  # tokens of a vocabulary: a model that people use, whose measured passes may be kept for them
 
@@ -50,6 +50,18 @@ def pytest_collection_modifyitems(items):
 def ctrl_c_is_heard():
     """Also in a background job, whose processes ignore it, and behind a test whose command let it end the process."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def few_rules(monkeypatch):
+    """Of a certificate that is about something else the usual rule is enumerated, and the one that is planted."""
+    from truedraw.registry import BUILT_IN
+    from truedraw.stats.check import enumerated
+
+    def rules():
+        return ["traversal", *({"planted"} & {*BUILT_IN["verifiers"]})]
+
+    monkeypatch.setattr(enumerated, "exact_verifiers", rules)
 
 
 @pytest.fixture(autouse=True)

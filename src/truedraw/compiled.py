@@ -23,10 +23,10 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     import numba
 
     from truedraw.compiled_cache import SafeCache
-    from truedraw.compiled_parts import Whole, pipeline
+    from truedraw.compiled_parts import WHOLE
 
     def made(function: Callable[..., Any]) -> Any:
-        found = numba.njit(no_cfunc_wrapper=True, pipeline_class=pipeline(Whole), **options)(function)
+        found = numba.njit(no_cfunc_wrapper=True, pipeline_class=WHOLE, **options)(function)
         with suppress(RuntimeError):
             found._cache = SafeCache(function, sources(Path(function.__code__.co_filename).parent))
         return found
@@ -64,12 +64,12 @@ def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """numba.njit with these options, for functions that only compiled ones call.
 
     They get no machine code by themselves, see compiled_parts.py: calling one from Python ends the process, and two of
-    them cannot call each other. A test calls it through a compiled function of its own; one of numba's own does, too,
-    but does not know the words of its errors where these are made at run time.
+    them cannot call each other. A test calls it through a compiled function of its own. Where that is numba's alone,
+    errors whose words are put together at run time come as others.
     """
-    from truedraw.compiled_parts import Part
+    from truedraw.compiled_parts import PART
 
-    return _part(Part, **options)
+    return _without_way_in(pipeline_class=PART, **options)
 
 
 def inlined(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -79,26 +79,23 @@ def inlined(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 def apart(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """The same, never put into whoever calls: for what is long, and called a few times a layer at most."""
-    from truedraw.compiled_parts import PartApart
+    from truedraw.compiled_parts import PART_APART
 
-    return _part(PartApart, forceinline=False, **options)
+    return _without_way_in(pipeline_class=PART_APART, forceinline=False, **options)
 
 
 def forwarded(**options: Any) -> dict[str, Any]:
     """As `inlined`, for overloads that only choose whom to call: numba's jit_options."""
-    from truedraw.compiled_parts import Part, pipeline
+    from truedraw.compiled_parts import PART
 
-    return {"forceinline": True, "pipeline_class": pipeline(Part), **options}
+    return {"forceinline": True, "pipeline_class": PART, **options}
 
 
-def _part(library: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+def _without_way_in(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Not from Python, and not from C."""
     import numba
 
-    from truedraw.compiled_parts import pipeline
-
-    made: Callable[[Callable[..., Any]], Any] = numba.njit(
-        no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=pipeline(library), **options
-    )
+    made: Callable[[Callable[..., Any]], Any] = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
     return made
 
 

@@ -7,7 +7,6 @@ it. Making the kernels of a model takes half as long.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from llvmlite.binding import Linkage
@@ -91,9 +90,8 @@ class _Untold:
         """Nothing asks for it."""
 
 
-@cache
-def pipeline(library: type[JITCodeLibrary]) -> Any:
-    """numba's own, which makes libraries of this kind: a `pipeline_class`."""
+def _pipeline(library: type[JITCodeLibrary]) -> Any:
+    """numba's own, which makes libraries of this kind."""
 
     @register_pass(mutates_CFG=False, analysis_only=True)
     class Begin(FunctionPass):  # type: ignore[misc]
@@ -115,3 +113,7 @@ def pipeline(library: type[JITCodeLibrary]) -> Any:
             return [found]
 
     return Pipeline
+
+
+PART, PART_APART, WHOLE = map(_pipeline, (Part, PartApart, Whole))
+"""Each a `pipeline_class`."""

@@ -59,15 +59,6 @@ def few_trees(monkeypatch):
     monkeypatch.setattr(enumerated, "TREES", TREES[:1])
 
 
-@pytest.fixture
-def few_rules(monkeypatch):
-    """The same, of the usual rule and the one that is planted, if any."""
-    planted = lambda: [name for name in BUILT_IN["verifiers"] if name == "planted"]  # noqa: E731
-    monkeypatch.setattr(
-        sys.modules["truedraw.stats.check.enumerated"], "exact_verifiers", lambda: ["traversal", *planted()]
-    )
-
-
 @pytest.fixture(autouse=True)
 def enumerated_once(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """The same code has the same law in every test, but for the one that plants a rule."""

@@ -23,12 +23,12 @@ def failing(make, vocab: int) -> dict[str, str]:
 
 @pytest.mark.parametrize("vocab", [2, 3])
 @pytest.mark.parametrize("kind", CAUGHT, ids=lambda kind: kind.__name__)
-def test_few_tokens(kind, vocab) -> None:
+def test_wrong_over_few_tokens(kind, vocab) -> None:
     assert "is drawn with the law" in failing(kind, vocab)[CAUGHT[kind]]
 
 
 @pytest.mark.parametrize("kind", [*CAUGHT, mutants.WrongFromTheNinthOn], ids=lambda kind: kind.__name__)
-def test_many_tokens(kind) -> None:
+def test_wrong_over_many_tokens(kind) -> None:
     assert " the laws that they came with; " in failing(kind, 12)["draws follow their laws"]
 
 
