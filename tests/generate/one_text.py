@@ -29,12 +29,12 @@ def likely(config=CONFIG) -> dict:
     return tensors
 
 
-def beside_a_head(root: Path) -> SimpleNamespace:
-    """A tiny model's folder, a cache, and a head for it, with its card."""
+def beside_a_head(root: Path, **changes) -> SimpleNamespace:
+    """A tiny model's folder, a cache, and a head for it, with its card, which may be of another kind."""
     folder = write_folder(root / "tiny", CONFIG, likely())
     fingerprint = Tokenizer.of(open_checkpoint(folder)).fingerprint
     said = card(target="tiny", tokenizer=fingerprint, vocab_size=CONFIG.vocab_size, width=CONFIG.hidden_size,
-                layers=(0, 1), tokens=200)  # fmt: skip
+                layers=(0, 1), tokens=200, **changes)  # fmt: skip
     return SimpleNamespace(root=root, folder=folder, cache=root / "cache", said=said,
                            head=write(root / "tiny.safetensors", said))  # fmt: skip
 

@@ -14,7 +14,10 @@ from truedraw.draft.none import NoState
 from truedraw.engine.cpu.paged_engine import PagedEngine
 from truedraw.engine.paged.sequence import PagedSequence
 from truedraw.engine.paged.stride import PagedStride
-from truedraw.generate import seeds, strides
+from truedraw.generate import seeds
+from truedraw.generate.at_once import strides
+from truedraw.generate.at_once.machine import Machine
+from truedraw.generate.at_once.machines import Machines
 from truedraw.protocol import Proposal, Work
 from truedraw.verify.coupled import CoupledVerifier
 
@@ -31,6 +34,7 @@ DRAFTING = {
     "a token": chains(1),
     "trees": chains(4),
     "by another rule": chains(2, rejection_sample_method="traversal"),
+    "chains by it": chains(2, rejection_sample_method="traversal", draft_siblings=1),
     "block": chains(3, rejection_sample_method="block"),
     "auto": None,
     "looked up": {"method": "suffix", "adaptive": False, "num_speculative_tokens": 3},
@@ -46,10 +50,12 @@ LAWS = {
 TIMES = {"draft_seconds": 0.0, "engine_seconds": 0.0, "seconds": 0.0}
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory) -> Model:
-    place = beside_a_head(tmp_path_factory.mktemp("strides"))
+@pytest.fixture(scope="module", params=["recurrent", "attentive"])
+def model(tmp_path_factory, request) -> Model:
+    """Compiled code runs the chains of a head that looks back, and rounds that draft nothing."""
+    place = beside_a_head(tmp_path_factory.mktemp("strides"), kind=request.param)
     with opened(place, draft=place.head, numerics="native") as loaded:
+        loaded.kind = request.param
         yield loaded
 
 
@@ -67,6 +73,26 @@ def taken(monkeypatch) -> list[int]:
     return found
 
 
+@pytest.fixture
+def by_machine(monkeypatch) -> list[int]:
+    """How many of them compiled code ran, each time that it was asked for some."""
+    found, run = [], Machine.run
+
+    def watched(self, crew, plan, seconds, ran):
+        before = len(ran)
+        run(self, crew, plan, seconds, ran)
+        found.append(len(ran) - before)
+
+    monkeypatch.setattr(Machine, "run", watched)
+    return found
+
+
+@pytest.fixture
+def by_python(monkeypatch) -> None:
+    """Compiled code runs none of them."""
+    monkeypatch.setattr(Machines, "of", lambda *_: None)
+
+
 def without(monkeypatch) -> None:
     monkeypatch.setattr(PagedEngine, "stride", lambda *_: None)
 
@@ -82,17 +108,25 @@ def drawn(model: Model, prompt: str = PROMPT, **settings) -> list:
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("drafting", ["nothing", "a token", "looked up", "by another rule", "block"])
-def test_they_are_the_rounds_that_come_one_by_one(model, taken, monkeypatch, drafting, law) -> None:
-    """Their tokens, origins, logarithms, and what was drafted and kept; a head's memory is part of that."""
+@pytest.mark.parametrize("drafting", ["nothing", "a token", "looked up", "by another rule", "chains by it", "block"])
+def test_they_are_the_rounds_that_come_one_by_one(model, taken, by_machine, monkeypatch, drafting, law) -> None:
+    """Their tokens, origins, logarithms, and what was drafted and kept; a head's memory is part of that.
+
+    Compiled code runs those without drafts, and chains of a head that looks back under the rules that it knows."""
     monkeypatch.setattr(seeds.Seeds, "next", lambda _, seed: seed)  # of other rules, which take another one each time
     settings = {"speculative": DRAFTING[drafting], **LAWS[law]}
     several = drawn(model, **settings)
     at_once, taken[:] = list(taken), []
+    is_taken = law in ("plain", "cut", "greedy")  # laws that are the same all over a text
+    is_run = drafting == "nothing" or (model.kind == "attentive" and drafting in {"a token", "chains by it"})
+    if drafting != "by another rule":  # which may have a tree, or a chain
+        assert sum(by_machine) == (sum(at_once) if is_taken and is_run else 0)
+    monkeypatch.setattr(Machines, "of", lambda *_: None)
+    assert drawn(model, **settings) == several
+    taken.clear()
     without(monkeypatch)
     assert drawn(model, **settings) == several
     assert not taken
-    is_taken = law in ("plain", "cut", "greedy")  # laws that are the same all over a text
     assert (max(at_once, default=0) == strides.MOST) == is_taken
 
 
@@ -170,7 +204,7 @@ def test_one_by_one_where_somebody_looks_on_or_there_are_others(model, taken, se
     assert not taken
 
 
-def test_a_drafter_that_fails_is_switched_off_and_the_text_goes_on(model, taken, monkeypatch) -> None:
+def test_a_drafter_that_fails_is_switched_off_and_the_text_goes_on(model, by_python, monkeypatch) -> None:
     plain = model.generate(PROMPT, speculative=False, **SETTINGS)
     propose, calls = HeadDrafter.propose, []
 
@@ -189,7 +223,7 @@ def test_a_drafter_that_fails_is_switched_off_and_the_text_goes_on(model, taken,
 
 @pytest.mark.parametrize("number", range(1, 9))
 @pytest.mark.parametrize(("part", "name"), [(PagedStride, "score"), (CoupledVerifier, "__call__"), (NoState, "commit")])
-def test_whatever_fails_in_a_round_loses_nothing_that_came_before(model, monkeypatch, part, name, number) -> None:
+def test_whatever_fails_in_a_round_loses_nothing_that_came_before(model, by_python, monkeypatch, part, name, number) -> None:
     """The first round of a few, the last one, or one in between: the text is what it was, and ends there."""
     act, calls = getattr(part, name), []
 
@@ -212,7 +246,7 @@ def test_whatever_fails_in_a_round_loses_nothing_that_came_before(model, monkeyp
     assert model.generate(PROMPT, speculative=False, **SETTINGS).choices[0].tokens == plain.tokens
 
 
-def test_an_engine_that_fails_ends_all_who_have_begun(model, monkeypatch) -> None:
+def test_an_engine_that_fails_ends_all_who_have_begun(model, by_python, monkeypatch) -> None:
     """As an error in any other pass does."""
     score, calls = PagedStride.score, []
 
@@ -236,7 +270,7 @@ def test_an_engine_that_fails_ends_all_who_have_begun(model, monkeypatch) -> Non
 
 
 @pytest.mark.parametrize("at", range(2, 14))
-def test_an_interruption_keeps_the_rounds_that_are_over(model, monkeypatch, at) -> None:
+def test_an_interruption_keeps_the_rounds_that_are_over(model, by_python, monkeypatch, at) -> None:
     score, calls = PagedStride.score, []
 
     def interrupted(self, proposal):
@@ -256,7 +290,7 @@ def test_an_interruption_keeps_the_rounds_that_are_over(model, monkeypatch, at) 
     assert kept.text == model.tokenizer.decode(kept.tokens) or not plain.text.isascii()
 
 
-def test_whoever_comes_or_goes_waits_for_no_further_round(model, taken, monkeypatch) -> None:
+def test_whoever_comes_or_goes_waits_for_no_further_round(model, taken, by_python, monkeypatch) -> None:
     """A job that is added, a run that is cancelled, and a batch that is closed, in the midst of rounds at once."""
     score, acts = PagedStride.score, {}
 

@@ -5,7 +5,7 @@ import pytest
 from numba import njit
 from numba.core.errors import TypingError
 
-from truedraw.sampling.kernels.bits import alive, flattened
+from truedraw.threads.borrowing import alive, flattened
 
 
 @njit

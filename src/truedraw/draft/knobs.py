@@ -107,9 +107,14 @@ class Knobs:
             raise BadParameter(f"draft_{next(iter(changed))}", "this law takes no other steps; leave it out")
         return target.replacing(changed)
 
+    @property
+    def is_endless(self) -> bool:
+        """Whether nothing that the draft model says ends a draft."""
+        return self.draft_stop_below is None and self.draft_stop_entropy is None
+
     def ends(self, logits: Logits) -> bool:
         """Whether to draft no further where the draft model says logits [vocab]."""
-        if self.draft_stop_below is None and self.draft_stop_entropy is None:
+        if self.is_endless:
             return False
         p = softmax(logits, 1.0)
         unlikely = self.draft_stop_below is not None and float(p.max()) < self.draft_stop_below

@@ -10,7 +10,9 @@ from truedraw.protocol import NOTHING, DraftState, Law, Proposal, Randomness, Sc
 class NoState:
     """protocol.DraftState that remembers nothing."""
 
-    def commit(self, tokens: Sequence[int], scores: Scores) -> None:
+    dozes = True  # see protocol.Dozes
+
+    def commit(self, tokens: Sequence[int], scores: Scores | None = None) -> None:
         """Nothing to learn."""
 
 

@@ -61,8 +61,11 @@ class TreesOfText:
         """
         if drafted is None or scores is None:
             return
-        if scores.proposal is not drafted and any(law is not None for law in drafted.laws):
-            return
+        if scores.proposal is drafted or not any(law is not None for law in drafted.laws):
+            self.saw(tokens, drafted)
+
+    def saw(self, tokens: Sequence[int], drafted: Proposal) -> None:
+        """The same, where that counts."""
         below: dict[int, list[int]] = {}
         for node, parent in enumerate(drafted.parents.tolist()):
             below.setdefault(parent, []).append(node)

@@ -22,7 +22,7 @@ class Ending:
     """End tokens, stop strings and the token limit of one text."""
 
     def __init__(self, end_ids: Collection[int], max_tokens: int, reader: Reader | None = None) -> None:
-        self._end_ids = frozenset(end_ids)
+        self.end_ids = frozenset(end_ids)
         self._reader = reader
         self.room = max_tokens
         """Tokens that may still be emitted."""
@@ -41,7 +41,7 @@ class Ending:
             self._reader.finish()
 
     def _reason(self, token: int) -> str | None:
-        if token in self._end_ids:
+        if token in self.end_ids:
             return "stop"
         if self._reader is not None and self._reader.push(token):
             return "stop"

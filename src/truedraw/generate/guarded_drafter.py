@@ -38,7 +38,7 @@ class GuardedState:
 
     def __init__(self, guard: GuardedDrafter, inner: DraftState | None) -> None:
         self.guard, self.inner = guard, inner
-        self._dozes = bool(getattr(inner, "dozes", False))
+        self.dozes = bool(getattr(inner, "dozes", False))
         self._unheard: list[int] = []  # tokens, without their scores
 
     def commit(self, tokens: Sequence[int], scores: Scores) -> None:
@@ -49,7 +49,7 @@ class GuardedState:
 
     def doze(self, tokens: Sequence[int], scores: Scores) -> None:
         """Append in a round behind which nobody is asked: see protocol.Dozes."""
-        if self._dozes:
+        if self.dozes:
             self._unheard += tokens
         else:
             self.commit(tokens, scores)

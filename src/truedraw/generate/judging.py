@@ -14,7 +14,6 @@ from truedraw.generate.verdict import believed
 class Judged(NamedTuple):
     """By the rule, and by the stop rules."""
 
-    rows: LawRows
     verdict: p.Verdict
     tokens: tuple[int, ...]  # that join the text
     finish_reason: str | None
@@ -33,13 +32,15 @@ class Spent(NamedTuple):
     padding: int = 0
 
 
-def judged(sample: Sample, proposal: p.Proposal, scores: p.Scores, means: Means, position: int) -> Judged:
-    """The text ends before `position`."""
+def judged(
+    sample: Sample, proposal: p.Proposal, scores: p.Scores, means: Means, position: int
+) -> tuple[LawRows, Judged]:
+    """Of a text that ends before `position`; and the rows by which."""
     rows = LawRows(sample.law, proposal, scores, means)
     decided = sample.parts.verifier(proposal, rows, sample.randomness, position)
     verdict = rows.reached(believed(decided, proposal, rows.vocab_size))
     kept, reason = sample.ending.cut(verdict.tokens)
-    return Judged(rows, verdict, kept, reason, *rows.logprobs(kept))
+    return rows, Judged(verdict, kept, reason, *rows.logprobs(kept))
 
 
 def round_of(

@@ -12,11 +12,11 @@ from dataclasses import replace
 from truedraw import protocol as p
 from truedraw.draft.site import hear
 from truedraw.errors import EngineError, OutOfPages
+from truedraw.generate.at_once.strides import Strides
 from truedraw.generate.guesses import guess
 from truedraw.generate.judging import Spent, judged, round_of
 from truedraw.generate.means import Means
 from truedraw.generate.sample import Parts, Sample, Schedule, Together, Turn
-from truedraw.generate.strides import Strides
 from truedraw.sampling.working_time import working_seconds
 from truedraw.threads import NOBODY
 
@@ -95,8 +95,8 @@ def advance(sample: Sample, scores: p.Scores, turn: Turn, means: Means) -> p.Rou
     draft_seconds, late_seconds = sample.draft_seconds, sample.late_seconds
     sample.draft_seconds, sample.late_seconds = 0.0, None
     proposal, forced = sample.proposal or p.NOTHING, sample.forced
-    found = judged(sample, proposal, scores, means, len(sample.sequence.tokens))
-    rows, kept = found.rows, found.tokens
+    rows, found = judged(sample, proposal, scores, means, len(sample.sequence.tokens))
+    kept = found.tokens
     if sample.parts.observer is not None:
         seen = replace(found.verdict, coupled=sample.parts.verifier.coupled)
         sample.parts.observer(sample.number, proposal, rows, seen)

@@ -20,17 +20,19 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import carray, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from truedraw.compiled import compiled, inlined
-from truedraw.threads.atomics import APART, give_way, pause, put, replaced, seen, taken
+from truedraw.threads.atomics import APART, WORD, give_way, pause, put, replaced, seen, taken
+from truedraw.threads.borrowing import place_at, uncounted
 
 OWNER, DOOR, NUMBER, CODE, GIVEN, COMING, AWAKE = (APART * k for k in range(7))
 """Whether a caller has the board; OPEN and how many helpers are in, 0 where it is closed; of the job; its function and
 what that is given, addresses; how many jobs have been announced; from here on, whether each helper looks."""
+KEEPS = 2  # in the place of an owner: whatever comes is not done, but kept, see kept.py
 OPEN = 1 << 32
 POLITE = 4096  # looks, before another thread may have the processor: who gives way often is left waiting for it
 JOB = ir.FunctionType(ir.IntType(64), [ir.IntType(8).as_pointer()])  # 1 where it raised
@@ -54,16 +56,18 @@ def is_attended(board):  # type: ignore[no-untyped-def]
 def this_call(typing: Any, board: Any, given: Any) -> Any:
     """The job that calls the function in which this stands, of (board, given, takes_part), again: it takes part then.
 
-    Its addresses: (function, what it is given). The function returns nothing.
+    Its addresses, (function, what it is given), and how many words are given. The function returns nothing.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        both = context.make_tuple(builder, types.Tuple((board, given)), arguments)
-        room = builder.ptrtoint(cgutils.alloca_once_value(builder, both), ir.IntType(64))
-        job = builder.ptrtoint(_job(context, builder, board, given), ir.IntType(64))
-        return context.make_tuple(builder, signature.return_type, [job, room])
+        kind, long = types.Tuple((board, given)), ir.IntType(64)
+        both = uncounted(context, builder, kind, context.make_tuple(builder, kind, arguments))
+        room = builder.ptrtoint(cgutils.alloca_once_value(builder, both), long)
+        job = builder.ptrtoint(_job(context, builder, board, given), long)
+        words = context.get_abi_sizeof(context.get_value_type(kind)) // WORD
+        return context.make_tuple(builder, signature.return_type, [job, room, long(words)])
 
-    return types.UniTuple(types.int64, 2)(board, given), generate
+    return types.UniTuple(types.int64, 3)(board, given), generate
 
 
 def _job(context: Any, around: Any, board: Any, given: Any) -> Any:
@@ -80,28 +84,47 @@ def _job(context: Any, around: Any, board: Any, given: Any) -> Any:
 
 @inlined()
 def share(board, job):  # type: ignore[no-untyped-def]
-    """Do it, together with whoever waits at the board.
-
-    Where the caller's part raises, which only a want of memory makes it do, the board is out of use from then on:
-    helpers may still be in.
-    """
-    offered = offer(board, job)
-    failed = call(job[0], job[1])
-    if offered and failed:
-        put(board, DOOR, 0)
-    elif offered:
-        close(board)
-    if failed:
+    """Do it, together with whoever waits at the board; a board that KEEPS has it afterwards."""
+    if board[OWNER] == KEEPS:
+        keep(board, job)
+    elif together(board, job[0], job[1]):
         raise MemoryError("there is no memory for what a pass keeps beside its rows; give it fewer at once")
 
 
 @inlined()
-def offer(board, job):  # type: ignore[no-untyped-def]
+def keep(board, job):  # type: ignore[no-untyped-def]
+    """A job at a board that has as many words more as that is given."""
+    code, place, words = job
+    board[CODE], board[GIVEN] = code, words
+    if board.shape[0] >= AWAKE + words:
+        given = carray(place_at(place), (words,), np.int64)
+        for k in range(words):
+            board[AWAKE + k] = given[k]
+
+
+@inlined()
+def together(board, code, place):  # type: ignore[no-untyped-def]
+    """Whether a job, by its addresses, raised, when it has been done by all who came to the board.
+
+    Where the caller's part raises, which only a want of memory makes it do, the board is out of use from then on:
+    helpers may still be in.
+    """
+    offered = offer(board, code, place)
+    failed = call(code, place)
+    if offered and failed:
+        put(board, DOOR, 0)
+    elif offered:
+        close(board)
+    return failed != 0
+
+
+@inlined()
+def offer(board, code, place):  # type: ignore[no-untyped-def]
     """To whoever waits at the board; whether it could be: another caller may have it."""
     if not replaced(board, OWNER, 0, 1):
         return False
-    put(board, CODE, job[0])
-    put(board, GIVEN, job[1])
+    put(board, CODE, code)
+    put(board, GIVEN, place)
     taken(board, NUMBER)
     put(board, DOOR, OPEN)
     return True

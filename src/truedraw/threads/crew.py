@@ -36,10 +36,14 @@ class Crew:
 
     def run(self, job: Callable[[Any, Any, bool], None], given: tuple[Any, ...]) -> None:
         """A job as board.py has them. Nobody else begins with it before the caller does."""
+        self.wake()
+        job(self.board, given, False)
+
+    def wake(self) -> None:
+        """Helpers look for what comes now."""
         announce(self.board)
         for helper in self._helpers:
             helper.call()
-        job(self.board, given, False)
 
 
 class Helper:

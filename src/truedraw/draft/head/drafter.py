@@ -19,17 +19,19 @@ from typing import Any
 from weakref import WeakSet
 
 import numpy as np
+from numpy.typing import NDArray
 
 from truedraw.draft.growing import Draws
 from truedraw.draft.growth import Growth, Place
 from truedraw.draft.head.cell import Cell, memory_of
 from truedraw.draft.head.chain import chain, is_chain
+from truedraw.draft.head.chain_job import ChainJob, Noise
 from truedraw.draft.head.known_rows import KnownRows
 from truedraw.draft.head.levels import Laws, Text, grow
 from truedraw.draft.head.reading import Reading
 from truedraw.draft.head.refit.cell import learner_of
 from truedraw.draft.head.refit.round import Seen
-from truedraw.draft.knobs import Knobs
+from truedraw.draft.knobs import GREEDY, Knobs
 from truedraw.draft.model import sample_method
 from truedraw.draft.siblings import Known, Settled
 from truedraw.draft.site import Models, unrolls
@@ -37,7 +39,9 @@ from truedraw.draft.tempering import OwnLaw, Tempering
 from truedraw.draft.trees import Trees, TreesOfText
 from truedraw.errors import BadParameter
 from truedraw.protocol import ROOT, Law, Logits, Proposal, Randomness, Scores, SparseLaw
+from truedraw.protocol.slate import Slate
 from truedraw.sampling.ranges import Wholes
+from truedraw.sampling.transform import Transform
 from truedraw.sampling.values import shown
 
 DEEPEST = 6  # levels
@@ -64,6 +68,24 @@ class HeadState:
         """What is drafted here is read of logits [known]."""
         if self.law.is_due():
             self._said = reading, np.array(logits)
+
+    def plain_law(self) -> Transform | None:
+        """What drafts are drawn from, where that is no more than a transform."""
+        return getattr(self.law.now(), "transform", None)
+
+    def drew(
+        self, rounds: Sequence[tuple[Sequence[int], Proposal]], scores: Scores | None, reading: Reading, said: Logits
+    ) -> None:
+        """As `propose` and `commit` of each of the rounds that compiled code drew. Of the last one scores are known,
+        and what the head said first [known]; None: they are not."""
+        *before, (tokens, proposal) = rounds
+        is_due = sum(self.law.is_due() for _ in rounds) > 0  # each is asked
+        for kept, drafted in before:
+            self.trees.saw(kept, drafted)
+            self.length, self.law = self.length + len(kept), self.law.after(kept)
+        self.rows.read_on(sum(len(kept) for kept, _ in before))
+        self.drafted, self._said = proposal, (reading, said) if is_due else None
+        self.commit(tokens, scores)
 
     def close(self) -> None:
         """The text has ended."""
@@ -146,6 +168,18 @@ class HeadDrafter:
         state.dozes = not state.rows.are_remembered or len(self._texts) >= LISTENING
         self._texts.add(state)
         return state
+
+    def job(
+        self, state: HeadState, randomness: Randomness, slate: Slate, hidden: NDArray[np.float32] | None
+    ) -> ChainJob | None:
+        """See protocol.DraftsInRow: of a head that looks back, where nothing is asked of what it says but tokens."""
+        calls, noise = getattr(self._cell, "calls", None), Noise.of(randomness, self.method)
+        is_simple = self._learner is None and self._knobs.is_endless and self.method != GREEDY
+        memory = state.rows.memory
+        if calls is None or noise is None or hidden is None or memory is None or not is_simple:
+            return None
+        found = calls(memory, len(slate.last))
+        return None if found is None else ChainJob(state, found, self._reading, noise, slate, hidden)
 
     def propose(
         self, states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]

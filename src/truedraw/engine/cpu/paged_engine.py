@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Seq
-from functools import partial
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakSet, ref
 
 from truedraw.engine.cache_use import CacheUse
 from truedraw.engine.cpu.passes import Passes
@@ -34,6 +33,7 @@ class PagedEngine:
         self.unrolls_trees = arithmetic.unrolled
         self._passes: Passes | None = Passes(runner, arithmetic.apart)
         self._pool = runner.pool
+        self._chain: tuple[ref[PagedSequence], Any] | None = None  # of the last text that was alone
         self._texts: WeakSet[Any] = WeakSet()
         self._admission = Admission(runner.pool, Limits(self.vocab_size, self.context_length), arithmetic.unrolled)
 
@@ -95,8 +95,14 @@ class PagedEngine:
         if longest > self.context_length or not has_pages(own, tokens):
             return None
         passes.padding_rows = 0
-        along = partial(runner.along, runner.alone(own.pages, longest))
-        return PagedStride(own, drafts, along, lambda proposal: self.forward([Work(own, proposal)])[0])
+        chain = self._chain_of(runner, own)
+        return PagedStride(own, drafts, runner, chain, lambda proposal: self.forward([Work(own, proposal)])[0])
+
+    def _chain_of(self, runner: RunsAlong, own: PagedSequence) -> Any:
+        """The text as the runner has it, the same as long as its pages are."""
+        if self._chain is None or self._chain[0]() is not own or not self._chain[1].holds(own.pages):
+            self._chain = ref(own), runner.alone(own.pages, len(own.pages) * self.page_rows)
+        return self._chain[1]
 
     @property
     def padding_rows(self) -> int:

@@ -13,7 +13,7 @@ from truedraw.engine.native.heads import NEAR, SLOTS
 from truedraw.engine.native.looking import SPAN, look
 from truedraw.engine.native.softly import FREE
 from truedraw.engine.native.together import copy, round_all, round_part
-from truedraw.sampling.kernels.bits import alive, borrowed, flattened
+from truedraw.threads.borrowing import alive, borrowed, flattened
 from truedraw.threads.stages import done, ended, next_piece
 
 SPANS = 4  # whose keys and values one thread writes, one behind the other

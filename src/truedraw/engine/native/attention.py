@@ -13,7 +13,8 @@ from truedraw.compiled import inlined
 from truedraw.engine.native.heads import COLUMNS, MOST_QUERIES, NEAR, SLOTS, compare_page, mix_slots
 from truedraw.engine.native.machine import halved, ordered, unordered
 from truedraw.engine.native.softly import FREE, exp
-from truedraw.sampling.kernels.bits import CACHE_LINE, flattened, prefetch
+from truedraw.sampling.kernels.bits import CACHE_LINE, prefetch
+from truedraw.threads.borrowing import flattened
 
 AHEAD = 3  # pages: what is asked for before its turn
 mix_wide, mix_narrow = (mix_slots(columns) for columns in COLUMNS)

@@ -11,7 +11,7 @@ from truedraw.engine.native.machine import magnitude, single
 from truedraw.engine.native.nested import SIX_ZERO, placed
 from truedraw.engine.native.softly import FREE, silu
 from truedraw.engine.native.sums import ALL, FIRST_HALF, MOST_ROWS, SECOND_HALF, block_adder
-from truedraw.sampling.kernels.bits import flattened
+from truedraw.threads.borrowing import flattened
 
 MOST = np.float32(127)  # of an int8
 LAST = 3  # quarter of a block

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Seq
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.engine.native.blocks import Blocks
-from truedraw.engine.native.chain import Chain
+from truedraw.engine.native.chain import MEMORY, Chain
 from truedraw.engine.native.decoder import STAGES_A_LAYER, STAGES_BESIDE, compute
 from truedraw.engine.native.layers import blocks_in, given
 from truedraw.engine.native.memory import Memory
@@ -19,7 +21,7 @@ from truedraw.engine.paged.pages import PagePool
 from truedraw.engine.paged.parts import Part
 from truedraw.engine.paged.rotary import RotaryTable
 from truedraw.engine.paged.runs import Computed
-from truedraw.protocol import Ints, ModelConfig
+from truedraw.protocol import Ints, ModelConfig, PassJob
 from truedraw.threads.crew import Crew
 from truedraw.threads.stages import counters
 
@@ -77,20 +79,32 @@ class NativeRunner:
 
     def along(self, chain: Chain, past: int, ids: Seq[int]) -> Computed:
         """A pass over rows that follow so many of the text."""
-        return self._computed(*chain.at(past, ids), chain.longest, chain.shape)
+        return self._computed(*chain.at(past, ids), chain.longest, chain.shape(len(ids)))
+
+    def job(self, chain: Chain, n: int) -> PassJob | None:
+        """See RunsAlong; None where hidden states are wanted in another order than they come in."""
+        if self._order is not None:
+            return None
+        shape = chain.shape(n)
+        make = partial(self._given, *chain.rows(n), chain.longest, shape)
+        return chain.job(n, self._memory.of(*shape), compute, make)
 
     def _run(self, rows: Rows) -> Computed:
         return self._computed(*rows.arrays(), rows.longest, rows.shape)
 
+    def _given(
+        self, numbers: tuple[Ints, ...], lanes: tuple[object, ...], longest: int, shape: tuple[int, int, int]
+    ) -> tuple[Any, ...]:
+        table, memory = self._rotary.upto(longest), self._memory.of(*shape)
+        fresh = counters(self._config.num_layers * STAGES_A_LAYER + STAGES_BESIDE)
+        return self._model, (*numbers, table), lanes, self._cache, memory, fresh, ways(self.num_threads)
+
     def _computed(
         self, numbers: tuple[Ints, ...], lanes: tuple[object, ...], longest: int, shape: tuple[int, int, int]
     ) -> Computed:
-        table = self._rotary.upto(longest)
-        memory = self._memory.of(*shape)
-        fresh = counters(self._config.num_layers * STAGES_A_LAYER + STAGES_BESIDE)
-        all_of_it = self._model, (*numbers, table), lanes, self._cache, memory, fresh, ways(self.num_threads)
-        self.crew.run(compute, all_of_it)
-        logits, hidden = memory[3], memory[4]
+        given = self._given(numbers, lanes, longest, shape)
+        self.crew.run(compute, given)
+        logits, hidden = given[MEMORY][3], given[MEMORY][4]
         if not len(self._shown):
             return logits, None
         return logits, hidden if self._order is None else hidden[:, self._order]

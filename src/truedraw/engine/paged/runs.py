@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from truedraw.engine.paged.pages import PagePool
 from truedraw.engine.paged.parts import Part
-from truedraw.protocol import Logits
+from truedraw.protocol import Logits, PassJob
 
 Computed = tuple[Logits, NDArray[np.float32] | None]
 """Logits [logit rows, vocab] and hidden [hidden rows, layers, width] or None, until the next pass."""
@@ -49,4 +49,8 @@ class RunsAlong(Protocol):
 
     def along(self, chain: Any, past: int, ids: Seq[int]) -> Computed:
         """A pass over tokens that follow so many of the text, all of them with logits."""
+        ...
+
+    def job(self, chain: Any, n: int) -> PassJob | None:
+        """Of such passes over n tokens; None where compiled code cannot run them."""
         ...

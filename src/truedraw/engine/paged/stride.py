@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Sequence as Seq
+from typing import Any
 
 from truedraw.engine.paged.pages import Claim
-from truedraw.engine.paged.runs import Computed
+from truedraw.engine.paged.runs import RunsAlong
 from truedraw.engine.paged.sequence import PagedSequence
 from truedraw.engine.trees import is_chain
 from truedraw.errors import EngineError, OutOfPages
-from truedraw.protocol import Proposal, Scores
-
-Along = Callable[[int, Seq[int]], Computed]
-"""A pass over tokens that follow so many of the text."""
+from truedraw.protocol import PassJob, Proposal, Scores
 
 
 class PagedStride:
     """protocol.Stride, for so many `drafts` a round at most.
 
-    `forward`: a pass over a proposal of any shape, behind the text as it stands then.
+    `chain`: the text as the runner has it; `forward`: a pass over a proposal of any shape, behind the text as it stands
+    then.
     """
 
     def __init__(
-        self, sequence: PagedSequence, drafts: int, along: Along, forward: Callable[[Proposal], Scores]
+        self, sequence: PagedSequence, drafts: int, runner: RunsAlong, chain: Any, forward: Callable[[Proposal], Scores]
     ) -> None:
-        self._sequence, self._drafts, self._along, self._forward = sequence, drafts, along, forward
+        self._sequence, self._drafts, self._forward = sequence, drafts, forward
+        self._runner, self._chain = runner, chain
         self._past = len(sequence.tokens) - 1
+        self.rows = 0
         self._kept: list[int] = []  # that the text does not have yet
         self._is_told = False  # from a tree on: what is kept of it may be computed again, and lie in other pages
         sequence.uncertain()
@@ -38,12 +39,18 @@ class PagedStride:
         if self._is_told or not is_chain(proposal):
             self.end()
             self._is_told = True
+            self.rows = self._sequence.num_uncached + len(proposal)
             return self._forward(proposal)
         last = self._kept[-1] if self._kept else self._sequence.tokens[-1]
         drafts = proposal.tokens.tolist()
         self._sequence.check_tokens(drafts)
-        logits, hidden = self._along(self._past, (last, *drafts))
+        self.rows = 1 + len(proposal)
+        logits, hidden = self._runner.along(self._chain, self._past, (last, *drafts))
         return Scores(logits, hidden)
+
+    def job(self, drafts: int) -> PassJob | None:
+        """See KeepsPasses."""
+        return self._runner.job(self._chain, 1 + drafts)
 
     def keep(self, tokens: Seq[int]) -> None:
         """See Stride."""

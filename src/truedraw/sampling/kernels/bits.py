@@ -10,9 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils, config
 from numba.core.codegen import get_host_cpu_features
-from numba.core.errors import TypingError
 from numba.extending import intrinsic
-from numba.np.arrayobj import populate_array
 
 FETCHED = 16  # values at a time: a cache line of float32
 CACHE_LINE, BYTE = 64, 8  # bytes; bits
@@ -110,72 +108,9 @@ def prefetch(typing: Any, values: Any, i: Any) -> Any:
     return types.none(values, types.uint64), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def borrowed(typing: Any, values: Any) -> Any:
-    """The same array, or tuple of such, references to which are not counted: each costs two atomic operations, and
-    many times that where threads count at once.
-
-    Its owner must live longer; where that is an array made in compiled code, `alive` sees to it.
-    """
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _uncounted(context, builder, signature.args[0], arguments[0])
-
-    return values(values), generate
-
-
-def _uncounted(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    if isinstance(kind, types.BaseTuple):
-        parts = zip(kind.types, cgutils.unpack_tuple(builder, value), strict=True)
-        return context.make_tuple(builder, kind, [_uncounted(context, builder, *part) for part in parts])
-    if not isinstance(kind, types.Array):
-        return value
-    array = context.make_array(kind)(context, builder, value)
-    array.meminfo = cgutils.get_null_value(array.meminfo.type)
-    array.parent = cgutils.get_null_value(array.parent.type)
-    return array._getvalue()
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def flattened(typing: Any, array: Any) -> Any:
-    """A contiguous array as one of one axis, borrowed as well: numba's `reshape` is a call, in every turn of a loop."""
-    if array.layout != "C":
-        raise TypingError(f"{array} is not contiguous; no other array is flat")
-    found = types.Array(array.dtype, 1, "C", readonly=not array.mutable)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        whole = context.make_array(signature.args[0])(context, builder, arguments[0])
-        line = context.make_array(found)(context, builder)
-        size, step = (cgutils.pack_array(builder, [number]) for number in (whole.nitems, whole.itemsize))
-        populate_array(line, whole.data, size, step, whole.itemsize, None)
-        return line._getvalue()
-
-    return found(array), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def alive(typing: Any, owner: Any) -> Any:
-    """Keep an array until here."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return context.get_dummy_value()
-
-    return types.none(owner), generate
-
-
 def fetch(builder: Any, address: Any, into: int = FIRST_CACHE) -> None:
     """The instruction that brings the cache line of an address near; where nothing lies there, nothing happens."""
     word = ir.IntType(32)
     form = ir.FunctionType(ir.VoidType(), [ir.IntType(BYTE).as_pointer(), word, word, word])
     call = cgutils.get_or_insert_function(builder.module, form, "llvm.prefetch.p0")
     builder.call(call, [address, *(ir.Constant(word, each) for each in (FOR_READING, into, DATA))])
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def place_at(typing: Any, address: Any) -> Any:
-    """The address of memory that somebody else holds, as a pointer for numba's carray."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], ir.IntType(BYTE).as_pointer())
-
-    return types.voidptr(types.int64), generate

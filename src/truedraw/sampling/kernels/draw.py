@@ -13,7 +13,6 @@ import numpy as np
 
 from truedraw.compiled import inner
 from truedraw.sampling.kernels import DRAWN
-from truedraw.sampling.kernels.bits import alive, borrowed
 from truedraw.sampling.kernels.clocks import span_bounds, span_bounds_before
 from truedraw.sampling.kernels.cutting import cut_logits, is_cut
 from truedraw.sampling.kernels.edges import first_equal
@@ -27,6 +26,7 @@ from truedraw.sampling.kernels.softmax import (
 )
 from truedraw.sampling.kernels.spans import largest, maxima, num_spans
 from truedraw.sampling.kernels.survey import survey
+from truedraw.threads.borrowing import alive, borrowed
 
 NOTHING = (-1, np.nan, np.nan)  # the answer for a row without a law
 

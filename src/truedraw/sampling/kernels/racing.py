@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from truedraw.compiled import inner
-from truedraw.sampling.kernels.bits import alive, borrowed, lowest_bit
+from truedraw.sampling.kernels.bits import lowest_bit
 from truedraw.sampling.kernels.clocks import (
     LATER,
     PAIRS,
@@ -30,6 +30,7 @@ from truedraw.sampling.kernels.looking import SLACK, look_into
 from truedraw.sampling.kernels.rowkinds import SAG, Excess, log2_above, log2_below, power_above, value_at
 from truedraw.sampling.kernels.spans import COLUMNS, SPAN, below, index, largest, maxima, num_spans
 from truedraw.sampling.philox import philox
+from truedraw.threads.borrowing import alive, borrowed
 
 LOG_SLACK = SAG + 2.0**-20  # of the logarithm of a time, when its curve is a line
 LIMIT = 2.0  # of the first limit, in mean times of the first to ring, so that one in seven fails

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from truedraw.compiled import later
 from truedraw.protocol import NOTHING, DraftLaw, Floats, Ints, Logits, Proposal, SparseLaw, Verdict
+from truedraw.protocol.slate import ACCEPTED, COUNT, POSITION, REJECTED, SIZE, Slate
 from truedraw.sampling.kernels import DRAWN
 from truedraw.sampling.transform import Transform, fits
 from truedraw.threads import NOBODY
 
 if TYPE_CHECKING:
     from truedraw.sampling.randomness import PhiloxRandomness
+    from truedraw.threads.kept import Kept
 
 RULES = later("truedraw.verify.fused.traverse", "traverse"), later("truedraw.verify.fused.walk", "walk")
 """By the p/q rule, and coupled."""
@@ -42,7 +44,7 @@ class Judge:
 
     def __init__(self, board: Ints = NOBODY) -> None:
         self._board = board
-        self._told, self._slots = np.empty((4, 0)), np.empty((0, 0))
+        self._told, self._slots, self._slate = np.empty((4, 0)), np.empty((0, 0)), np.zeros(SIZE, np.int64)
         self._few: tuple[Floats, Ints] = np.empty(0), np.empty(0, np.int64)
         self._for: tuple[bool, tuple[int, ...], Transform] | None = None  # there is room for such rows under such a law
 
@@ -62,14 +64,23 @@ class Judge:
         if self._for != (coupled, logits.shape, how):
             self._make_room(coupled, logits.shape, how)
         slots = self._slots[0] if coupled else self._slots
-        names = (position, *randomness.name), ASKED
-        means = slots, *self._few, self._board
-        count, accepted, rejected = RULES[coupled]()(logits, tuple(how), tree, names, means, self._told)
-        if not count:
-            return None
-        tokens, rows, after, before = self._told[:, :count].tolist()
-        verdict = Verdict(tuple(map(int, tokens)), accepted, rejected, False)
-        return Decided(verdict, tuple(map(int, rows)), tuple(after), tuple(before))
+        names, means = (randomness.name, ASKED), (slots, *self._few, self._board)
+        self._slate[POSITION] = position
+        given = logits, tuple(how), tree, names, means, self._told, self._slate
+        RULES[coupled]()(NOBODY, given, True)
+        return decided(self._told.tolist(), self._slate.tolist())
+
+    def kept(
+        self, coupled: bool, how: Transform, logits: Logits, slate: Slate, randomness: PhiloxRandomness
+    ) -> tuple[Kept, Floats]:
+        """`decide` as a job of compiled code, round after round of what stands on the slate; and where it tells."""
+        from truedraw.threads.kept import Kept
+
+        self._make_room(coupled, logits.shape, how)
+        told, tree = np.empty((4, len(logits))), (slate.tokens, slate.parents, slate.laws)
+        means = self._slots[0] if coupled else self._slots, *self._few, self._board
+        given = logits, tuple(how), tree, (randomness.name, ASKED), means, told, slate.numbers
+        return Kept(RULES[coupled](), given), told
 
     def _make_room(self, coupled: bool, shape: tuple[int, ...], how: Transform) -> None:
         """The system gives what is written to. Nothing is taken for granted where there is no memory for it."""
@@ -82,6 +93,15 @@ class Judge:
         if self._slots.shape[1] != vocab or len(self._slots) < slots:
             self._slots = np.empty((slots, vocab))
         self._for = coupled, shape, how
+
+
+def decided(told: Sequence[Sequence[float]], numbers: Sequence[int]) -> Decided | None:
+    """What a rule has left, as walk.py has it, and the numbers of its slate; None where a row has no law."""
+    if not (count := numbers[COUNT]):
+        return None
+    tokens, rows, after, before = (tuple(each[:count]) for each in told)
+    verdict = Verdict(tuple(map(int, tokens)), numbers[ACCEPTED], numbers[REJECTED] != 0, False)
+    return Decided(verdict, tuple(map(int, rows)), after, before)
 
 
 def warm_up() -> None:

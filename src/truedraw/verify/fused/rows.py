@@ -12,13 +12,13 @@ import math
 import numpy as np
 
 from truedraw.compiled import inner
-from truedraw.sampling.kernels.bits import alive, borrowed
 from truedraw.sampling.kernels.cutting import is_cut
 from truedraw.sampling.kernels.edges import first_equal
 from truedraw.sampling.kernels.exponential import weight
 from truedraw.sampling.kernels.softmax import coldness_of, scale, weights_into
 from truedraw.sampling.kernels.spans import num_spans
 from truedraw.sampling.kernels.survey import survey
+from truedraw.threads.borrowing import alive, borrowed
 
 TEMPERED, SHARP, CUT = range(3)
 TOP, MASS, PLAIN_MASS = range(3)

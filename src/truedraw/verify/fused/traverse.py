@@ -8,12 +8,15 @@ import numpy as np
 
 from truedraw.compiled import compiled, inner
 from truedraw.protocol import Purpose
+from truedraw.protocol.slate import ACCEPTED, COUNT, POSITION, REJECTED
 from truedraw.sampling.kernels.cutting import Scratch
 from truedraw.sampling.kernels.draw import draw_row
 from truedraw.sampling.kernels.law import law_row
 from truedraw.sampling.kernels.racing import race_all
+from truedraw.sampling.names import named, tossed
 from truedraw.sampling.transform import Transform
-from truedraw.verify.fused.names import named, tossed
+from truedraw.threads.board import share, this_call
+from truedraw.threads.borrowing import borrowed
 from truedraw.verify.fused.path import path_of, weight_at
 from truedraw.verify.fused.rows import CUT, MASS, SHARP, chance_there, kind_of, logs_there, look, tempered_into, unknown
 from truedraw.verify.fused.tree import less_q, next_child, q_of, spell, spelled_nowhere, tried_nodes
@@ -23,8 +26,20 @@ ACCEPT, RESIDUAL = int(Purpose.ACCEPT), int(Purpose.RESIDUAL)
 
 
 @compiled(nogil=True, error_model="numpy")
-def traverse(logits, how, tree, names, scratch, told):  # type: ignore[no-untyped-def]
+def traverse(board, given, takes_part):  # type: ignore[no-untyped-def]
     """walk.walk, by the p/q rule; scratch: a Path's memory, then as of a plain Scratch."""
+    if not takes_part:
+        share(board, this_call(board, given))
+        return
+    logits, how, tree, names, scratch, told, slate = borrowed(given)
+    name = slate[POSITION], *names[0]
+    count, accepted, rejected = traversed(logits, how, tree, (name, names[1]), scratch, told)
+    slate[COUNT], slate[ACCEPTED], slate[REJECTED] = count, accepted, rejected
+
+
+@inner(error_model="numpy")
+def traversed(logits, how, tree, names, scratch, told):  # type: ignore[no-untyped-def]
+    """(tokens, accepted, rejected), as walk.walked."""
     law, n = Transform(*how), len(tree[0])
     kind, known, path = kind_of(law, logits.shape[1]), unknown(n + 1), path_of(n)
     given, tried, depth = (logits, kind, law, known), tried_nodes(tree), path.rows[0]  # a constant is compiled apart

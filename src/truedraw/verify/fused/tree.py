@@ -11,9 +11,9 @@ import numpy as np
 from numba import carray
 
 from truedraw.compiled import inner
-from truedraw.sampling.kernels.bits import place_at
 from truedraw.sampling.kernels.rowkinds import left
 from truedraw.sampling.kernels.softmax import scale
+from truedraw.threads.borrowing import place_at
 
 IDS, WEIGHTS, SIZE = range(3)
 UNSPELLED = -1

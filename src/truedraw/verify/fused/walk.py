@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
-from truedraw.compiled import compiled
+from truedraw.compiled import compiled, inner
 from truedraw.protocol import Purpose
+from truedraw.protocol.slate import ACCEPTED, COUNT, POSITION, REJECTED
 from truedraw.sampling.kernels.cutting import Scratch
 from truedraw.sampling.kernels.draw import draw_row
+from truedraw.sampling.names import named
 from truedraw.sampling.transform import Transform
-from truedraw.verify.fused.names import named
+from truedraw.threads.board import share, this_call
+from truedraw.threads.borrowing import borrowed
 from truedraw.verify.fused.tree import spell, spelled_nowhere
 
 TARGET = int(Purpose.TARGET)
 
 
 @compiled(nogil=True, error_model="numpy")
-def walk(logits, how, tree, names, scratch, told):  # type: ignore[no-untyped-def]
-    """(tokens, accepted, rejected) of a round over logits [1 + n, vocab]; 0 tokens where a row has no law.
+def walk(board, given, takes_part):  # type: ignore[no-untyped-def]
+    """A round over logits [1 + n, vocab], a job as threads/board.py has them that shares nothing out by itself.
 
-    how: a plain Transform; tree: see tree.py; names: (see names.py; (True, DRAWN), as draw.py has them: as constants
-    they would be compiled once more); scratch: a plain Scratch; told: memory [4, 1 + n] for the tokens, the rows they
-    were drawn from, and the logs of their probabilities under the law and before.
+    given: logits; how, a plain Transform; tree, see tree.py; names, (see sampling/names.py; (True, DRAWN), as draw.py
+    has them: as constants they would be compiled once more); scratch, a plain Scratch; told, memory [4, 1 + n] for the
+    tokens, the rows they were drawn from, and the logs of their probabilities under the law and before; numbers of a
+    slate (protocol/): where the text ends, and afterwards how many tokens came, 0 where a row has no law.
     """
+    if not takes_part:
+        share(board, this_call(board, given))
+        return
+    logits, how, tree, names, scratch, told, slate = borrowed(given)
+    name = slate[POSITION], *names[0]
+    count, accepted, rejected = walked(logits, how, tree, (name, names[1]), scratch, told)
+    slate[COUNT], slate[ACCEPTED], slate[REJECTED] = count, accepted, rejected
+
+
+@inner(error_model="numpy")
+def walked(logits, how, tree, names, scratch, told):  # type: ignore[no-untyped-def]
+    """(tokens, accepted, rejected), as `walk` leaves them; names: the first one with the position before it."""
     name, asked = names
     law, memory = Transform(*how), Scratch(*scratch)
     spelled = spelled_nowhere(len(tree[0]))

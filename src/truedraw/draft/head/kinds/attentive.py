@@ -27,6 +27,7 @@ from truedraw.draft.head.cell import Past, States
 from truedraw.draft.head.compiled import EPSILON, TargetRows, flat
 from truedraw.draft.head.file import Numbers
 from truedraw.draft.head.four_bits import as_read
+from truedraw.draft.head.kinds.attentive_calls import Calls, Sizes
 from truedraw.draft.head.kinds.attentive_memory import Memories, Memory
 from truedraw.draft.head.kinds.attentive_step import BEHIND, FOLLOWS, HEADS, STAGES, WIDTH, compute
 from truedraw.draft.head.kinds.recurrent import all_blocks, embedded, step_blocks
@@ -37,6 +38,7 @@ from truedraw.protocol import Ints, Logits
 from truedraw.threads.crew import crew_of
 from truedraw.threads.stages import counters
 
+Reals = NDArray[np.float32]
 NOBODY = 0  # whose memory is empty
 KEPT_ROWS = 6  # of a room
 ALL = np.empty((0, FOLLOWS + 1), np.int64)
@@ -56,7 +58,7 @@ class AttentiveCell:
         self._gains = np.ones(width, np.float32), file.vector("gain", width)
         slopes = np.logaddexp(np.float32(0), file.vector("slope", HEADS))
         self._nearness = np.stack([slopes, file.vector("sink", HEADS)]).astype(np.float32)
-        self._num_known, self._memories = len(file.tokens), Memories()
+        self._num_known, self._memories, self._read = len(file.tokens), Memories(), width * file.card.streams
         self._rooms: dict[tuple[int, int], tuple[Any, ...]] = {}
         self._crew = target.crew or crew_of(1)
         states, _ = self.begin(np.zeros((1, file.card.streams, width), np.float32), file.tokens[:1])
@@ -85,14 +87,28 @@ class AttentiveCell:
         """Behind states [n, width and more] and features [n, streams * width], of which there may be none."""
         n, asked = len(tokens), len(looking) or len(tokens)
         told = np.empty((asked, self._wide), np.float32), np.empty((asked, self._num_known), np.float32)
-        given = features, states, embedded(self._embedding, tokens)
-        matrices = self._matrices[0 if features.shape[1] else 1]
-        here, fresh, memory = ways(self._crew.num_threads), counters(STAGES), self._room(n, asked)
-        remembered = self._memories.arrays, self._nearness
-        self._crew.run(
-            compute, (given, matrices, self._gains, EPSILON, told, memory, fresh, here, looking, *remembered)
-        )
+        rows = features, states, embedded(self._embedding, tokens)
+        self._crew.run(compute, self._given(*rows, told, looking, counters(STAGES), self._room(n, asked)))
         return told
+
+    def calls(self, memory: Memory, most: int) -> Calls | None:
+        """Of a text, kept for compiled code; None where that does not know the embedding."""
+        table = self._embedding
+        if table.scales is None or table.values.dtype != np.int8:
+            return None
+        sizes = Sizes(self._width, self._read, self._num_known)
+        return Calls(self._kept, sizes, most, memory, table, self._crew)
+
+    def _kept(self, features: Reals, states: States, embedded: Reals, told: Any, looking: Ints, fresh: Ints) -> Any:
+        room = self._made_room(len(states), len(looking) or len(states))
+        return self._given(features, states, embedded, told, looking, fresh, room)
+
+    def _given(
+        self, features: Reals, states: States, embedded: Reals, told: Any, looking: Ints, fresh: Ints, room: Any
+    ) -> tuple[Any, ...]:
+        matrices, here = self._matrices[0 if features.shape[1] else 1], ways(self._crew.num_threads)
+        rows, remembered = (features, states, embedded), (self._memories.arrays, self._nearness)
+        return rows, matrices, self._gains, EPSILON, told, room, fresh, here, looking, *remembered
 
     def _room(self, n: int, asked: int) -> tuple[Any, ...]:
         """Of n rows, so many of which look back, as `compute` has it; of few it is kept for the next call."""

@@ -58,10 +58,18 @@ class Memory:
     @property
     def slot(self) -> int:
         """Its own."""
+        self._take()
+        return self._slot
+
+    @property
+    def arrays(self) -> Arrays:
+        """Of all texts; where a slot is taken there may be others."""
+        return self._memories.arrays
+
+    def _take(self) -> None:
         if self._give_back is None:
             self._slot = self._memories.take()
             self._give_back = weakref.finalize(self, self._memories.give_back, self._slot)
-        return self._slot
 
     def close(self) -> None:
         """Nothing is remembered any more."""
@@ -72,18 +80,28 @@ class Memory:
     def place(self, first: int, count: int) -> tuple[int, bool]:
         """Room for rows of the text, MOST_AT_ONCE at most, the first of which may be the last one again: the place of
         the last, and whether the row before the first has the place before."""
+        start = self.room(first, count)
+        rows = self.arrays[2][self.slot]
+        self.came(count)
+        for row in range(count):
+            rows[start + row] = first + row
+        return self._held - 1, start > 0 and bool(rows[start - 1] == first - 1)
+
+    def room(self, first: int, count: int) -> int:
+        """The place of the first of so many that may come."""
         if first > self._end:
             self._held = max(self._held - 1, 0)  # half of the heads want to know what came behind a row
         elif first < self._end:
             self._held = max(self._held - (self._end - first), 0)
+        self._end = first
         if self._held + count > PLACES:
             self._move()
-        slot, start = self.slot, self._held  # with which there may be other arrays
-        rows = self._memories.arrays[2][slot]
-        self._held, self._end = start + count, first + count
-        for row in range(count):
-            rows[start + row] = first + row
-        return self._held - 1, start > 0 and bool(rows[start - 1] == first - 1)
+        self._take()
+        return self._held
+
+    def came(self, count: int) -> None:
+        """So many have."""
+        self._held, self._end = self._held + count, self._end + count
 
     def _move(self) -> None:
         keys, values, rows = self._memories.arrays

@@ -7,56 +7,19 @@ text. What else belongs to a round is done for all of them together.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 from truedraw import protocol as p
-from truedraw.draft.several import SeveralStates
-from truedraw.draft.site import hear
-from truedraw.generate.guess import Guess, begun
-from truedraw.generate.judging import Judged, Spent, judged, round_of
+from truedraw.generate.at_once.machine import MOST
+from truedraw.generate.at_once.machines import Machines
+from truedraw.generate.at_once.plan import Plan, Ran, is_simple, source_of, stand_of
+from truedraw.generate.guess import begun
+from truedraw.generate.judging import Spent, judged, round_of
 from truedraw.generate.means import Means
 from truedraw.generate.sample import Sample, Schedule, Turn
 from truedraw.sampling.working_time import working_seconds
 
-MOST = 8  # rounds
-LONGEST = 0.025  # seconds behind which no more rounds begin: somebody may wait, or read
-
-
-class Plan(NamedTuple):
-    """Of rounds to come."""
-
-    guess: Guess
-    judge: p.Controller
-    stand: p.Stand
-    source: str
-    stride: p.Stride
-    rounds: int
-    length: int  # of the text before them
-    began: float  # to be made
-
-    def drafted(self) -> p.Proposal:
-        """What its drafter proposes for the next one."""
-        if not self.stand.tokens:
-            return p.NOTHING
-        asked, state = self.guess.sources[self.source].asked, self.guess.state_of(self.source)
-        assert state is not None
-        return asked.propose([state], [self.stand.tokens], [self.guess.chance(self.source)])[0]
-
-    def heard(self, number: int, tokens: tuple[int, ...], scores: p.Scores) -> None:
-        """Round number so-and-so of these has ended with these tokens. Who is not asked in the next one may doze."""
-        state = self.guess.sample.draft
-        if self.source and number + 1 < self.rounds and isinstance(state, SeveralStates):
-            state.follow(tokens, scores, self.source)
-        else:
-            hear(state, tokens, scores, dozing=self.stand.rest - number > 1)
-
-
-class Ran(NamedTuple):
-    """A round that nobody has been told of."""
-
-    proposal: p.Proposal
-    found: Judged
-    spent: Spent
+LONGEST = 0.04  # seconds behind which no more rounds begin: somebody may wait, or read
 
 
 class Strides:
@@ -65,6 +28,7 @@ class Strides:
     def __init__(self, engine: p.Engine, controller: p.Controller, schedule: Schedule, means: Means) -> None:
         self._stride = getattr(engine, "stride", None)  # protocol.Strides
         self._controller, self._schedule, self._means = controller, schedule, means
+        self._machines, self._engine = Machines(means.judge), engine
         self._error: Exception | None = None  # of the engine
         self._text, self._most = -1, 1  # the last one that was alone, and how many rounds it may have at once
 
@@ -114,6 +78,7 @@ class Strides:
     def _run(self, plan: Plan) -> list[Ran]:
         sample, ran = plan.guess.sample, list[Ran]()
         try:
+            self._run_by_machine(plan, ran)
             while self._goes_on(plan, len(ran)):
                 ran.append(self._round(plan, ran))
         except Exception as error:  # a plug-in's part may raise anything
@@ -123,7 +88,16 @@ class Strides:
             self._schedule.rescue([self._told(plan, each) for each in ran])
             raise
         plan.stride.end()
+        if sample.finish_reason is not None:
+            self._machines.forget()
         return ran
+
+    def _run_by_machine(self, plan: Plan, ran: list[Ran]) -> None:
+        """As many as compiled code knows how to run."""
+        crew: Any = getattr(self._engine, "crew", None)
+        machine = None if crew is None else self._machines.of(plan)
+        if machine is not None:
+            machine.run(crew, plan, LONGEST - (working_seconds() - plan.began), ran)
 
     def _goes_on(self, plan: Plan, number: int) -> bool:
         """Whether round number so-and-so begins. No token has a part in that but one that ends the text."""
@@ -139,13 +113,13 @@ class Strides:
         scores = self._scored(plan, proposal)
         scored = working_seconds()
         position = plan.length + sum(len(each.found.tokens) for each in ran)
-        found = judged(sample, proposal, scores, self._means, position)
-        sample.law, sample.finish_reason = found.rows.law_after(found.tokens), found.finish_reason
+        rows, found = judged(sample, proposal, scores, self._means, position)
+        sample.law, sample.finish_reason = rows.law_after(found.tokens), found.finish_reason
         plan.stride.keep(found.tokens)
         plan.heard(len(ran), found.tokens, p.Scores(scores.logits, scores.hidden, proposal))
         draft, whole = drafted - start if plan.source else 0.0, working_seconds() - (start if ran else plan.began)
         late = draft if plan.stand.source else None
-        return Ran(proposal, found, Spent(draft, late, scored - drafted, whole, 1 + len(proposal)))
+        return Ran(proposal, found, Spent(draft, late, scored - drafted, whole, plan.stride.rows))
 
     def _scored(self, plan: Plan, proposal: p.Proposal) -> p.Scores:
         try:
@@ -162,29 +136,6 @@ class Strides:
         done = round_of(sample, ran.proposal, ran.found, spent, source=plan.source)
         self._controller.observe([done])
         return done
-
-
-def is_simple(sample: Sample) -> bool:
-    """Whether a round of it is nothing but a pass under one law, and nobody looks on."""
-    parts, law = sample.parts, getattr(sample.law, "transform", None)
-    is_watched = parts.observer is not None or parts.top_logprobs > 0 or sample.trail is not None
-    return sample.proposal is None and law is not None and not is_watched
-
-
-def stand_of(judge: p.Controller, sample: Sample) -> p.Stand | None:
-    """What is decided for it; None where nothing is, or more than a round of it may draft."""
-    stands = getattr(judge, "stands", None)  # protocol.Stands
-    found: p.Stand | None = None if stands is None else stands(sample.number)
-    return None if found is None or found.tokens > sample.parts.most_drafted else found
-
-
-def source_of(guess: Guess, stand: p.Stand) -> str | None:
-    """Who drafts, "" for nobody; None where that has to be found out."""
-    if not stand.tokens:
-        return ""
-    if stand.source:
-        return stand.source if stand.source in guess.asker.sources else None
-    return guess.asker.sources[0] if len(guess.asker.sources) == 1 else None
 
 
 def ask(judge: p.Controller, asker: p.Asker) -> None:

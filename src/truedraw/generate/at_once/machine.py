@@ -1,0 +1,144 @@
+"""Rounds that compiled code runs one behind the other (loop.py), and what Python does for them: once, behind them.
+
+They are the rounds that Python would have run, by the same laws and the same noise. Where compiled code cannot go on,
+for want of a draft or of a law, it leaves the round to Python, which draws the same tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from truedraw import protocol as p
+from truedraw.compiled import later
+from truedraw.generate.at_once.plan import Plan, Ran
+from truedraw.generate.guarded_drafter import GuardedState
+from truedraw.generate.judging import Judged, Spent
+from truedraw.protocol.slate import COUNT, POSITION, SIZE, Slate
+from truedraw.sampling.working_time import working_seconds
+from truedraw.threads.crew import Crew
+from truedraw.threads.kept import Kept
+from truedraw.verify.fused.judge import Decided, decided
+
+RUN = later("truedraw.generate.at_once.loop", "run")
+MOST = 8  # rounds
+A_SECOND = 1e9  # nanoseconds
+NO_JOB = 0, 0
+
+
+class Drafting(NamedTuple):
+    """Who draws the chains of a text, nobody where nothing is drafted, and who hears of the text when he is asked."""
+
+    job: p.DraftJob | None
+    guard: GuardedState | None
+    others: tuple[Any, ...]  # draft states that may doze
+
+
+class Rule(NamedTuple):
+    """As a job, and where it tells [4, 1 + drafts]."""
+
+    job: Kept
+    told: p.Floats
+
+
+class Machine:
+    """Of one text, whose rounds draft chains as long as its slate has room for; `ends` are the tokens that end it."""
+
+    def __init__(self, target: p.PassJob, slate: Slate, drafting: Drafting, rule: Rule, ends: p.Ints) -> None:
+        self._target, self._slate, self._drafting, self._rule, self._ends = target, slate, drafting, rule, ends
+        drafts = len(slate.tokens)
+        numbers, moments = np.zeros((MOST, SIZE), np.int64), np.zeros((MOST, 4), np.int64)
+        tokens, sure = np.zeros((MOST, drafts), np.int64), np.zeros((MOST, drafts))
+        self._kept = np.zeros((MOST, 4, 1 + drafts)), numbers, tokens, sure, moments
+
+    def serves(self, target: p.PassJob) -> bool:
+        """Whether all that it works on is where it was; passes may be another job over the same memory."""
+        job = self._drafting.job
+        is_still = target.logits is self._target.logits and target.hidden is self._target.hidden
+        self._target = target if is_still else self._target
+        return is_still and (job is None or job.is_still)
+
+    def run(self, crew: Crew, plan: Plan, seconds: float, ran: list[Ran]) -> None:
+        """As many rounds of the plan as begin within so many seconds, behind those that ran."""
+        if not self._begins(plan):
+            return
+        crew.wake()
+        count, is_there = RUN()(crew.board, self._given(plan, seconds))
+        drafts = [each[:count].copy() for each in (self._kept[2], self._kept[3])]
+        for told, numbers, moments, tokens, sure in zip(*self._lists(count), *drafts, strict=True):
+            proposal = self._proposal(tokens, sure)
+            ran.append(self._over(plan, decided(told, numbers), proposal, moments))
+            if plan.guess.sample.finish_reason is not None:
+                break
+        if count:
+            self._hear(plan, ran, is_there)
+            ran[:] = shared_out(plan, ran)
+
+    def _begins(self, plan: Plan) -> bool:
+        """Whether the slate is as the first round needs it."""
+        if self._drafting.job is not None:
+            return self._drafting.job.begin(plan.rounds)
+        self._slate.numbers[[POSITION, COUNT]] = plan.length, 1
+        self._slate.last[0] = plan.guess.sample.sequence.tokens[-1]
+        return True
+
+    def _given(self, plan: Plan, seconds: float) -> tuple[Any, ...]:
+        """As loop.run takes it."""
+        slate, target, job = self._slate, self._target, self._drafting.job
+        told = slate.numbers, slate.last, slate.tokens, slate.sure
+        asked = target.job.addresses, target.counters, target.ids, target.positions, target.past
+        limits = min(plan.rounds, MOST), int(seconds * A_SECOND), self._ends
+        draft = NO_JOB if job is None else job.job.addresses
+        return told, draft, asked, (self._rule.job.addresses, self._rule.told), limits, self._kept
+
+    def _lists(self, count: int) -> Iterator[list[Any]]:
+        """Of so many rounds what the rule told, the numbers of the slate, and moments."""
+        told, numbers, _, _, moments = self._kept
+        return (each[:count].tolist() for each in (told, numbers, moments))
+
+    def _proposal(self, tokens: p.Ints, sure: p.Floats) -> p.Proposal:
+        job = self._drafting.job
+        return p.NOTHING if job is None else p.Proposal(tokens, self._slate.parents, job.laws, sure)
+
+    def _over(self, plan: Plan, found: Decided | None, proposal: p.Proposal, moments: list[int]) -> Ran:
+        """A round that came: what joins the text, and where it ends."""
+        assert found is not None
+        sample = plan.guess.sample
+        kept, sample.finish_reason = sample.ending.cut(found.verdict.tokens)
+        plan.stride.keep(kept)
+        return Ran(proposal, judged(found, kept, sample.finish_reason), spent(plan, moments, len(proposal)))
+
+    def _hear(self, plan: Plan, ran: list[Ran], is_there: bool) -> None:
+        """Drafters hear the text, and what the target said in the last round, if that is there."""
+        rounds = [(each.found.tokens, each.proposal) for each in ran]
+        *before, (last, proposal) = rounds
+        scores = p.Scores(self._target.logits, self._target.hidden, proposal) if is_there else None
+        missed = [token for tokens, _ in before for token in tokens]
+        for state in self._drafting.others:
+            (getattr(state, "doze", None) or state.commit)(missed, None)
+            plan.tell(state, len(ran) - 1, last, scores)
+        job, guard = self._drafting.job, self._drafting.guard
+        if job is not None and guard is not None:
+            guard.guard.attempt("commit", lambda: job.end(rounds, scores))
+            guard.guard.took("propose", max(each.spent.draft for each in ran))
+
+
+def judged(found: Decided, kept: tuple[int, ...], reason: str | None) -> Judged:
+    """A verdict, of which so much joins the text."""
+    count = len(kept)
+    return Judged(found.verdict, kept, reason, found.logprobs[:count], found.sampling_logprobs[:count])
+
+
+def spent(plan: Plan, moments: list[int], drafts: int) -> Spent:
+    """On a round, by its moments in nanoseconds, see loop.py."""
+    begun, proposed, scored, ended = (moment / A_SECOND for moment in moments)
+    draft = proposed - begun if plan.source else 0.0
+    return Spent(draft, draft if plan.stand.source else None, scored - proposed, ended - begun, 1 + drafts)
+
+
+def shared_out(plan: Plan, ran: list[Ran]) -> list[Ran]:
+    """The rounds, with what was done for all of them since the plan was begun."""
+    more = working_seconds() - plan.began - sum(each.spent.all for each in ran)
+    return [each._replace(spent=each.spent._replace(all=each.spent.all + more / len(ran))) for each in ran]

@@ -1,0 +1,104 @@
+"""Who can have rounds run by compiled code: a text under a rule, a law and a drafter that it knows."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from truedraw import protocol as p
+from truedraw.draft.several import SeveralStates
+from truedraw.generate.at_once.machine import Drafting, Machine, Rule
+from truedraw.generate.at_once.plan import Plan
+from truedraw.generate.guarded_drafter import GuardedState
+from truedraw.generate.sample import Sample
+from truedraw.protocol.slate import Slate
+from truedraw.sampling.randomness import PhiloxRandomness
+from truedraw.verify.coupled import CoupledVerifier
+from truedraw.verify.fused.judge import Judge
+from truedraw.verify.traversal import TraversalVerifier
+
+IS_COUPLED: dict[type, bool] = {CoupledVerifier: True, TraversalVerifier: False}
+"""Of the rules that compiled code knows."""
+HAS_CLOCK = hasattr(time, "CLOCK_MONOTONIC")  # one that compiled code can read
+
+Kind = tuple[str, int]
+"""Who drafts, and how many tokens a round."""
+
+
+class Machines:
+    """Of the text that is alone; what was made for one stays until the next one begins, or `forget`."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self._sample: Sample | None = None
+        self._made: dict[Kind, Machine] = {}
+        self._refused: set[Kind] = set()
+
+    def of(self, plan: Plan) -> Machine | None:
+        """For rounds of a plan; None where Python has to run them."""
+        if plan.guess.sample is not self._sample:
+            self.forget()
+            self._sample = plan.guess.sample
+        kind = plan.source, plan.stand.tokens
+        jobs = None if kind in self._refused or not is_known(plan) else getattr(plan.stride, "job", None)
+        target: p.PassJob | None = None if jobs is None else jobs(plan.stand.tokens)
+        if target is None:
+            return None
+        known = self._made.get(kind)
+        if known is None or not known.serves(target):
+            known = self._make(plan, target)
+        if known is None:
+            self._refused.add(kind)
+        else:
+            self._made[kind] = known
+        return known
+
+    def forget(self) -> None:
+        """The text has ended."""
+        self._sample, self._made, self._refused = None, {}, set()
+
+    def _make(self, plan: Plan, target: p.PassJob) -> Machine | None:
+        sample, slate = plan.guess.sample, Slate.of(plan.stand.tokens)
+        drafting = drafting_of(plan, slate, target)
+        if drafting is None:
+            return None
+        law: Any = sample.law
+        randomness: Any = sample.randomness
+        coupled = IS_COUPLED[type(sample.parts.verifier)]
+        rule = Rule(*self._judge.kept(coupled, law.transform, target.logits, slate, randomness))
+        return Machine(target, slate, drafting, rule, np.array(sorted(sample.ending.end_ids), np.int64))
+
+
+def is_known(plan: Plan) -> bool:
+    """Whether compiled code knows the rule and the noise, and what time it is."""
+    sample = plan.guess.sample
+    return HAS_CLOCK and type(sample.parts.verifier) in IS_COUPLED and type(sample.randomness) is PhiloxRandomness
+
+
+def drafting_of(plan: Plan, slate: Slate, target: p.PassJob) -> Drafting | None:
+    """None where who drafts is asked by Python, or somebody else wants to hear what the target says in each round."""
+    state, source = plan.guess.sample.draft, plan.source
+    states = dict(state.states) if isinstance(state, SeveralStates) else {source: state}
+    own = states.pop(source, None) if source else None
+    others = tuple(each for each in states.values() if each is not None)
+    if not all(getattr(each, "dozes", False) for each in others):
+        return None
+    if not source:
+        return Drafting(None, None, others)
+    if not isinstance(own, GuardedState) or own.guard.calls.beside:
+        return None
+    job = job_of(plan, own, slate, target)
+    return None if job is None else Drafting(job, own, others)
+
+
+def job_of(plan: Plan, state: GuardedState, slate: Slate, target: p.PassJob) -> p.DraftJob | None:
+    """The drafter's own, see protocol.DraftsInRow."""
+    asked: Any = plan.guess.sources[plan.source].asked  # a guard, or what several guards share
+    make, inner = getattr(asked.drafter, "job", None), state.awake()
+    if make is None or inner is None:
+        return None
+    chance = plan.guess.chance(plan.source)
+    found: p.DraftJob | None = state.guard.attempt("propose", lambda: make(inner, chance, slate, target.hidden))
+    return found

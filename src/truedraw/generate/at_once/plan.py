@@ -1,0 +1,78 @@
+"""What is settled for rounds of a text that is alone, before the first of them begins."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from truedraw import protocol as p
+from truedraw.draft.several import SeveralStates
+from truedraw.draft.site import hear
+from truedraw.generate.guess import Guess
+from truedraw.generate.judging import Judged, Spent
+from truedraw.generate.sample import Sample
+
+
+class Plan(NamedTuple):
+    """Of rounds to come."""
+
+    guess: Guess
+    judge: p.Controller
+    stand: p.Stand
+    source: str
+    stride: p.Stride
+    rounds: int
+    length: int  # of the text before them
+    began: float  # to be made
+
+    def drafted(self) -> p.Proposal:
+        """What its drafter proposes for the next one."""
+        if not self.stand.tokens:
+            return p.NOTHING
+        asked, state = self.guess.sources[self.source].asked, self.guess.state_of(self.source)
+        assert state is not None
+        return asked.propose([state], [self.stand.tokens], [self.guess.chance(self.source)])[0]
+
+    def heard(self, number: int, tokens: tuple[int, ...], scores: p.Scores) -> None:
+        """Round number so-and-so of these has ended with these tokens. Who is not asked in the next one may doze."""
+        state = self.guess.sample.draft
+        if self.source and number + 1 < self.rounds and isinstance(state, SeveralStates):
+            state.follow(tokens, scores, self.source)
+        else:
+            hear(state, tokens, scores, dozing=self.stand.rest - number > 1)
+
+    def tell(self, state: p.DraftState, number: int, tokens: tuple[int, ...], scores: p.Scores | None) -> None:
+        """The same for one state that may doze; None: the scores are lost."""
+        is_asked_later = bool(self.source) and number + 1 < self.rounds
+        dozing = scores is None or is_asked_later or self.stand.rest - number > 1
+        hear(state, tokens, scores, dozing=dozing)  # type: ignore[arg-type] # who dozes wants none
+
+
+class Ran(NamedTuple):
+    """A round that nobody has been told of."""
+
+    proposal: p.Proposal
+    found: Judged
+    spent: Spent
+
+
+def is_simple(sample: Sample) -> bool:
+    """Whether a round of it is nothing but a pass under one law, and nobody looks on."""
+    parts, law = sample.parts, getattr(sample.law, "transform", None)
+    is_watched = parts.observer is not None or parts.top_logprobs > 0 or sample.trail is not None
+    return sample.proposal is None and law is not None and not is_watched
+
+
+def stand_of(judge: p.Controller, sample: Sample) -> p.Stand | None:
+    """What is decided for it; None where nothing is, or more than a round of it may draft."""
+    stands = getattr(judge, "stands", None)  # protocol.Stands
+    found: p.Stand | None = None if stands is None else stands(sample.number)
+    return None if found is None or found.tokens > sample.parts.most_drafted else found
+
+
+def source_of(guess: Guess, stand: p.Stand) -> str | None:
+    """Who drafts, "" for nobody; None where that has to be found out."""
+    if not stand.tokens:
+        return ""
+    if stand.source:
+        return stand.source if stand.source in guess.asker.sources else None
+    return guess.asker.sources[0] if len(guess.asker.sources) == 1 else None
