@@ -9,7 +9,9 @@ import pytest
 
 from generate.one_text import CONFIG, beside_a_head, opened
 from truedraw import Model
+from truedraw.control.fixed import FixedController
 from truedraw.draft.head.drafter import HeadDrafter
+from truedraw.draft.head.kinds.attentive_memory import PLACES
 from truedraw.draft.none import NoState
 from truedraw.engine.cpu.paged_engine import PagedEngine
 from truedraw.engine.paged.sequence import PagedSequence
@@ -18,7 +20,7 @@ from truedraw.generate import seeds
 from truedraw.generate.at_once import strides
 from truedraw.generate.at_once.machine import Machine
 from truedraw.generate.at_once.machines import Machines
-from truedraw.protocol import Proposal, Work
+from truedraw.protocol import Proposal, Stand, Work
 from truedraw.verify.coupled import CoupledVerifier
 
 PROMPT = "once upon a time there was"
@@ -195,6 +197,41 @@ def test_up_to_the_end_of_the_context(model, taken) -> None:
     assert max(taken) == strides.MOST
 
 
+def test_what_a_head_remembers_is_the_same_however_long_the_text(model, by_machine, monkeypatch) -> None:
+    """It looks back at so many rows, and now and then makes room for more."""
+
+    def whole() -> list:
+        rounds = drawn(model, speculative=chains(2, draft_temperature=1.0), max_tokens=10_000)
+        return [replace(done, pass_rows=0) for done in rounds]  # text that was written before lies in other pages
+
+    several = whole()
+    assert sum(len(done.tokens) for done in several) > PLACES
+    assert (sum(by_machine) > 0) == (model.kind == "attentive")
+    monkeypatch.setattr(Machines, "of", lambda *_: None)
+    assert whole() == several
+
+
+def test_a_head_that_looks_back_hears_of_plain_rounds(model, by_machine, monkeypatch) -> None:
+    """Whoever runs them: what it drafts behind them is the same. They come at once, and so do those with drafts."""
+    stands, asked = FixedController.stands, []
+
+    def plain_at_first(self, sample):
+        asked.append(sample)
+        return Stand(100) if len(asked) <= 4 else stands(self, sample)
+
+    def whole() -> list:
+        asked.clear()
+        return drawn(model, speculative=chains(2, draft_temperature=1.0))
+
+    monkeypatch.setattr(FixedController, "stands", plain_at_first)
+    monkeypatch.setattr(strides, "LONGEST", 1e6)
+    several = whole()
+    assert [done.drafted for done in several][1:24] == [0] * 22 + [2]
+    assert sum(by_machine[:4]) == 22
+    monkeypatch.setattr(Machines, "of", lambda *_: None)
+    assert whole() == several
+
+
 # -------------------------------------------------------------------------------------------- who looks on, what breaks
 
 
@@ -219,6 +256,27 @@ def test_a_drafter_that_fails_is_switched_off_and_the_text_goes_on(model, by_pyt
     assert found.choices[0].tokens == plain.choices[0].tokens
     assert "out of luck" in found.fallback
     assert len(calls) == 11
+
+
+@pytest.mark.parametrize(("part", "name"), [(PagedStride, "keep"), (NoState, "commit"), (Machine, "run")])
+def test_what_fails_behind_rounds_that_compiled_code_ran(model, monkeypatch, part, name) -> None:
+    """The text ends, and what it has is what it would have had."""
+    act, calls = getattr(part, name), []
+
+    def broken(self, *given, **more):
+        calls.append(1)
+        if len(calls) == 4:
+            raise RuntimeError("out of order")
+        return act(self, *given, **more)
+
+    plain = model.generate(PROMPT, speculative=False, **SETTINGS).choices[0]
+    monkeypatch.setattr(part, name, broken)
+    run = model.start(PROMPT, speculative=False, **SETTINGS)
+    with pytest.raises(Exception, match="out of order"):
+        list(run)
+    kept = run.result().choices[0]
+    assert len(kept.tokens) >= 3
+    assert kept.tokens == plain.tokens[: len(kept.tokens)]
 
 
 @pytest.mark.parametrize("number", range(1, 9))

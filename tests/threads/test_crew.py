@@ -15,8 +15,9 @@ from engine.decoder import tiny_engine
 from truedraw.engine.native.softly import exp
 from truedraw.protocol import Proposal, Work
 from truedraw.threads.atomics import APART, pause, seen, taken
-from truedraw.threads.board import AWAKE, COMING, DOOR, OWNER, announce, board, serve, share, this_call
+from truedraw.threads.board import AWAKE, COMING, DOOR, OWNER, announce, board, serve, share
 from truedraw.threads.crew import PATIENCE, Crew, Helper, crew_of, looks_in
+from truedraw.threads.jobs import this_call
 from truedraw.threads.stages import done, ended, next_piece
 
 SECONDS = 20.0

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from truedraw.draft.growth import Place as Growing
-from truedraw.draft.head.drafter import DEEPEST, HeadDrafter, HeadState
+from truedraw.draft.head.drafter import DEEPEST, HeadDrafter
+from truedraw.draft.head.state import HeadState
 from truedraw.draft.head_ngram_blend import Blender
 from truedraw.draft.head_ngram_weights import GRID, Fixed, Weights
 from truedraw.draft.knobs import Knobs

@@ -86,6 +86,11 @@ def unrolls(target: Engine | None) -> bool:
     return isinstance(target, Unrolls) and target.unrolls_trees
 
 
+def runs_chains(target: Engine | None) -> bool:
+    """Whether compiled code runs rounds with chains in the target's engine, and takes less than Python does."""
+    return bool(getattr(target, "runs_chains", False))
+
+
 class Inner(Protocol):
     """Makes the drafters of which a drafter is composed, for the same target and the same rule."""
 

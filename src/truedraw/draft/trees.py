@@ -12,8 +12,9 @@ from truedraw.protocol import ROOT, Proposal, Scores
 class Trees:
     """Shapes for one drafter: by what was learnt, or with a fixed number of candidates for the first token.
 
-    chains: the rule takes nothing else. narrow: an engine computes every branch as a text of its own, and a second
-    candidate takes more than it brings (a chain of two 0.98 of a plain pass, two candidates 1.15, SmolLM2-135M).
+    chains: the rule takes nothing else. narrow: a second candidate takes more than it brings. So it is where an engine
+    computes every branch as a text of its own (a chain of two 0.98 of a plain pass, two candidates 1.15, SmolLM2-135M),
+    and where compiled code runs rounds with chains.
     """
 
     def __init__(

@@ -39,6 +39,7 @@ class GuardedState:
     def __init__(self, guard: GuardedDrafter, inner: DraftState | None) -> None:
         self.guard, self.inner = guard, inner
         self.dozes = bool(getattr(inner, "dozes", False))
+        self.hears_hidden = bool(getattr(inner, "hears_hidden", False))
         self._unheard: list[int] = []  # tokens, without their scores
 
     def commit(self, tokens: Sequence[int], scores: Scores) -> None:

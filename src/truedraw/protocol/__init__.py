@@ -20,10 +20,9 @@ from truedraw.protocol.drafting import (
     NOTHING,
     Dozes,
     Drafter,
-    DraftJob,
     DraftLaw,
-    DraftsInRow,
     DraftState,
+    HearsHidden,
     LooksAhead,
     Proposal,
     Shapes,
@@ -35,9 +34,7 @@ from truedraw.protocol.engine import (
     Fill,
     FillsUp,
     KeepsDraftCosts,
-    KeepsPasses,
     KnowsCosts,
-    PassJob,
     PassTable,
     Scores,
     Sequence,
@@ -46,6 +43,7 @@ from truedraw.protocol.engine import (
     TextRows,
     Work,
 )
+from truedraw.protocol.jobs import DraftJob, DraftsInRow, KeepsPasses, PassJob
 from truedraw.protocol.law import DrawingRows, Law, Rows
 from truedraw.protocol.model_files import ModelConfig, Packed, ReadsInParts, Weights
 from truedraw.protocol.randomness import Purpose, Randomness
@@ -70,6 +68,7 @@ __all__ = [
     "Fill",
     "FillsUp",
     "Floats",
+    "HearsHidden",
     "HearsPrompts",
     "Ints",
     "KeepsDraftCosts",

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, final, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, final, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from truedraw.protocol.arrays import ROOT, Floats, Ints
 from truedraw.protocol.randomness import Randomness
@@ -16,7 +15,6 @@ from truedraw.protocol.randomness import Randomness
 if TYPE_CHECKING:
     from truedraw.protocol.engine import Scores
     from truedraw.protocol.law import Law
-    from truedraw.protocol.slate import Slate
 
 
 @final
@@ -104,39 +102,6 @@ class DraftState(Protocol):
         ...
 
 
-class DraftJob(Protocol):
-    """Chains of one text, one in each round, that compiled code draws: a job of threads/ that works on a slate."""
-
-    job: Any  # threads.kept.Kept, to be held as long as it runs
-    laws: tuple[DraftLaw | None, ...]  # of the drafts, until the next chain is drawn
-
-    @property
-    def is_still(self) -> bool:
-        """Whether what it works on is where it was."""
-        ...
-
-    def begin(self, rounds: int) -> bool:
-        """Slate and hidden states are as the first of so many rounds needs them; False: they cannot be."""
-        ...
-
-    def end(self, rounds: Seq[tuple[Seq[int], Proposal]], scores: Scores | None) -> None:
-        """So the text went on, in one round or more, as DraftState.commit; `scores` are those of the last one. None:
-        they are lost, and chains may have been drawn behind it."""
-        ...
-
-
-@runtime_checkable
-class DraftsInRow(Protocol):
-    """A drafter whose chains compiled code can draw. Optional."""
-
-    def job(
-        self, state: Any, randomness: Randomness, slate: Slate, hidden: NDArray[np.float32] | None
-    ) -> DraftJob | None:
-        """Of a state of its own, for chains as long as the slate has room for, behind a pass with these hidden states
-        [1 + drafts, streams, width]; None where that cannot be."""
-        ...
-
-
 @runtime_checkable
 class Dozes(Protocol):
     """A draft state that needs to hear what was written only before it is asked again. Optional.
@@ -149,6 +114,18 @@ class Dozes(Protocol):
 
     def commit(self, tokens: Seq[int], scores: Scores | None = None) -> None:
         """See DraftState."""
+        ...
+
+
+@runtime_checkable
+class HearsHidden(Protocol):
+    """A draft state that reads nothing but hidden states of the scores of a round in which it drafted nothing: logits
+    may be those of a later one. Optional.
+    """
+
+    @property
+    def hears_hidden(self) -> bool:
+        """Whether it is so."""
         ...
 
 

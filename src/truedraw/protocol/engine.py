@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.protocol.arrays import Ints, Logits
+from truedraw.protocol.arrays import Logits
 from truedraw.protocol.drafting import NOTHING, Proposal
 
 
@@ -109,23 +109,6 @@ class Engine(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PassJob:
-    """Passes over the last token of one text and a chain of drafts, for compiled code to run: a job of threads/.
-
-    Before each the counters are set to 0, and ids, positions and the past to what it is about. It overwrites what the
-    one before has left.
-    """
-
-    job: Any  # threads.kept.Kept, to be held as long as it runs
-    counters: Ints
-    ids: Ints  # [1 + drafts]
-    positions: Ints  # [1 + drafts]
-    past: Ints  # [1], tokens before the first of these
-    logits: Logits  # [1 + drafts, vocab], its own memory, as hidden states are
-    hidden: NDArray[np.float32] | None  # [1 + drafts, streams, width]
-
-
 class Stride(Protocol):
     """Passes over one text, one behind the other; nothing else is asked of the engine meanwhile.
 
@@ -147,15 +130,6 @@ class Stride(Protocol):
 
     def end(self) -> None:
         """The text has all that was kept."""
-        ...
-
-
-@runtime_checkable
-class KeepsPasses(Protocol):
-    """A stride whose passes compiled code can run. Optional."""
-
-    def job(self, drafts: int) -> PassJob | None:
-        """Of chains of so many drafts, at most as many as were announced; None where that cannot be."""
         ...
 
 

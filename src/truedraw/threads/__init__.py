@@ -3,8 +3,12 @@
 processors.py   how many this process may use
 crew.py         the caller and its helpers, who look for a job for a while and then sleep
 board.py        where they meet
+jobs.py         a job as two addresses
+kept.py         one that compiled code does again and again
 stages.py       how they share a job, piece by piece
 atomics.py      counters that they share
+borrowing.py    memory that somebody else holds
+clock.py        what time it is
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from truedraw.sampling.transform import Transform
 from truedraw.threads.kept import Kept
 
 if TYPE_CHECKING:
-    from truedraw.draft.head.drafter import HeadState
     from truedraw.draft.head.kinds.attentive_calls import Calls
+    from truedraw.draft.head.state import HeadState
 
 DRAFT = later("truedraw.draft.head.kinds.attentive_chain", "draft")
 

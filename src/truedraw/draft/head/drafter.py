@@ -31,79 +31,21 @@ from truedraw.draft.head.levels import Laws, Text, grow
 from truedraw.draft.head.reading import Reading
 from truedraw.draft.head.refit.cell import learner_of
 from truedraw.draft.head.refit.round import Seen
+from truedraw.draft.head.state import HeadState
 from truedraw.draft.knobs import GREEDY, Knobs
 from truedraw.draft.model import sample_method
 from truedraw.draft.siblings import Known, Settled
-from truedraw.draft.site import Models, unrolls
+from truedraw.draft.site import Models, runs_chains, unrolls
 from truedraw.draft.tempering import OwnLaw, Tempering
-from truedraw.draft.trees import Trees, TreesOfText
+from truedraw.draft.trees import Trees
 from truedraw.errors import BadParameter
-from truedraw.protocol import ROOT, Law, Logits, Proposal, Randomness, Scores, SparseLaw
+from truedraw.protocol import ROOT, Engine, Law, Logits, Proposal, Randomness, SparseLaw
 from truedraw.protocol.slate import Slate
 from truedraw.sampling.ranges import Wholes
-from truedraw.sampling.transform import Transform
 from truedraw.sampling.values import shown
 
 DEEPEST = 6  # levels
 LISTENING = 2  # texts that miss no row, of a head that looks back: in a batch it would take longer than it is worth
-
-
-class HeadState:
-    """protocol.DraftState: what the target knew when it drew the last tokens, these tokens, and the law behind them."""
-
-    dozes = True  # see protocol.Dozes
-
-    def __init__(self, length: int, law: OwnLaw, rows: KnownRows, trees: TreesOfText) -> None:
-        self.length, self.law, self.rows = length, law, rows
-        self.drafted: Proposal | None = None
-        self.trees = trees
-        self.seen: Seen | None = None  # of the round, where a head goes on learning
-        self._said: tuple[Reading, Logits] | None = None  # behind the text, where that is to be learnt from
-
-    def worths(self, nodes: int) -> Sequence[tuple[float, int]] | None:
-        """protocol.Shapes: tokens that each of so many nodes is worth, and its level."""
-        return self.trees.worths(nodes)
-
-    def hear(self, reading: Reading, logits: Logits) -> None:
-        """What is drafted here is read of logits [known]."""
-        if self.law.is_due():
-            self._said = reading, np.array(logits)
-
-    def plain_law(self) -> Transform | None:
-        """What drafts are drawn from, where that is no more than a transform."""
-        return getattr(self.law.now(), "transform", None)
-
-    def drew(
-        self, rounds: Sequence[tuple[Sequence[int], Proposal]], scores: Scores | None, reading: Reading, said: Logits
-    ) -> None:
-        """As `propose` and `commit` of each of the rounds that compiled code drew. Of the last one scores are known,
-        and what the head said first [known]; None: they are not."""
-        *before, (tokens, proposal) = rounds
-        is_due = sum(self.law.is_due() for _ in rounds) > 0  # each is asked
-        for kept, drafted in before:
-            self.trees.saw(kept, drafted)
-            self.length, self.law = self.length + len(kept), self.law.after(kept)
-        self.rows.read_on(sum(len(kept) for kept, _ in before))
-        self.drafted, self._said = proposal, (reading, said) if is_due else None
-        self.commit(tokens, scores)
-
-    def close(self) -> None:
-        """The text has ended."""
-        self.rows.close()
-
-    def commit(self, tokens: Sequence[int], scores: Scores | None = None) -> None:
-        """The text goes on; without the target's hidden states nothing can be drafted until the next round."""
-        said, self._said = self._said, None
-        if said is not None and scores is not None:
-            reading, logits = said
-            self.law.learn(scores.logits[0], lambda law: reading.weights(logits, law), reading.tokens)
-        if self.drafted is not None:
-            self.trees.learn(tokens, self.drafted, scores)
-        if self.seen is not None:
-            self.seen.ended(tokens, self.drafted, scores)
-        self.rows.commit(tokens, scores)
-        self.drafted = None
-        self.length, self.law = self.length + len(tokens), self.law.after(tokens)
 
 
 class HeadDrafter:
@@ -133,7 +75,7 @@ class HeadDrafter:
         if not isinstance(refit, bool):
             raise BadParameter("refit", f"got {shown(refit)}; give true or false")
         head, own = models.head(head_path), knobs or Knobs()
-        known, narrow = siblings(head.siblings), unrolls(models.target)
+        known, narrow = siblings(head.siblings), unrolls(models.target) or is_run(head.cell, models.target)
         deepest = head_depth if head.levels is None else min(head_depth, head.levels)
         shapes = Trees(known, deepest, own.draft_siblings, chains=not trees, narrow=narrow)
         cell = models.refit(head_path).cell() if refit else head.cell
@@ -223,3 +165,8 @@ class HeadDrafter:
     def law(self, reading: Reading, logits: Logits, place: Place) -> SparseLaw | None:
         """To draw from at a place, of logits [known]; None where there is nothing to draw."""
         return reading.offered(logits, place.law, self._knobs)
+
+
+def is_run(cell: Cell, target: Engine | None) -> bool:
+    """Whether compiled code draws its chains beside that engine."""
+    return hasattr(cell, "calls") and runs_chains(target)

@@ -15,8 +15,8 @@ from truedraw.draft.head.refit.round import note
 from truedraw.protocol import Logits, SparseLaw
 
 if TYPE_CHECKING:
-    from truedraw.draft.head.drafter import HeadState
     from truedraw.draft.head.known_rows import KnownRows
+    from truedraw.draft.head.state import HeadState
 
 Laws = Callable[[int, Sequence[Place], Sequence[Logits]], list[SparseLaw | None]]
 """The laws to draw from at the places of one level of text number so-and-so, from the head's logits [known] there."""

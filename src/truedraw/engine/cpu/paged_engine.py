@@ -30,7 +30,7 @@ class PagedEngine:
         self.num_layers, self.hidden_size = config.num_layers, config.hidden_size
         self.numerics = arithmetic.name
         self.page_rows = runner.pool.rows  # tokens a page
-        self.unrolls_trees = arithmetic.unrolled
+        self.unrolls_trees, self.runs_chains = arithmetic.unrolled, isinstance(runner, RunsAlong)
         self._passes: Passes | None = Passes(runner, arithmetic.apart)
         self._pool = runner.pool
         self._chain: tuple[ref[PagedSequence], Any] | None = None  # of the last text that was alone

@@ -17,8 +17,9 @@ from truedraw.engine.native.layers import multiply_layer, multiply_layer_gated
 from truedraw.engine.native.products import look_up
 from truedraw.engine.native.softly import FREE, norm
 from truedraw.engine.native.together import copy, norm_all, round_here
-from truedraw.threads.board import share, this_call
+from truedraw.threads.board import share
 from truedraw.threads.borrowing import borrowed
+from truedraw.threads.jobs import this_call
 from truedraw.threads.stages import done, ended, next_piece
 
 STAGES_A_LAYER, STAGES_BESIDE = 10, 4

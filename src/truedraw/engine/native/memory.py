@@ -20,20 +20,23 @@ class Memory:
     def __init__(self, config: ModelConfig, matrices: Seq[Blocks], streams: int) -> None:
         self._config, self._matrices, self._streams = config, matrices, streams
         self._rows, self._held = 0, self._made(0, 0, 0)
-        self._last: tuple[tuple[int, int, int], tuple[Any, ...]] = (0, 0, 0), self._cut(0, 0, 0)
+        self._cuts: dict[tuple[int, int, int], tuple[Any, ...]] = {}
 
     def of(self, n: int, wanted: int, told: int) -> tuple[Any, ...]:
-        """Of so many rows, logit rows and hidden rows, as runner.py has it."""
-        if self._last[0] == (n, wanted, told):
-            return self._last[1]
+        """Of so many rows, logit rows and hidden rows, as runner.py has it; the very same until there is more."""
+        if (known := self._cuts.get((n, wanted, told))) is not None:
+            return known
         most = max(n, wanted, told)
         if most > KEPT_ROWS:
             return self._made(n, wanted, told)
         if most > self._rows:
             self._rows = min(KEPT_ROWS, max(most, 2 * self._rows))
             self._held = self._made(self._rows, self._rows, self._rows if self._streams > 1 else 0)
-        self._last = (n, wanted, told), self._cut(n, wanted, told)
-        return self._last[1]
+            self._cuts.clear()
+        found = self._cut(n, wanted, told)
+        if n == wanted:  # texts that are being written: prompts come in too many shapes
+            self._cuts[n, wanted, told] = found
+        return found
 
     def _cut(self, n: int, wanted: int, told: int) -> tuple[Any, ...]:
         """Of what is held."""

@@ -7,11 +7,13 @@ would do there, a millisecond in a round that drafts, nothing is left between tw
 from __future__ import annotations
 
 from truedraw.compiled import compiled, inner
+from truedraw.engine.native.together import copy
 from truedraw.protocol.slate import COUNT, DRAFTED, POSITION
 from truedraw.threads.atomics import APART, taken
-from truedraw.threads.board import AWAKE, COMING, call, is_attended, together
+from truedraw.threads.board import AWAKE, COMING, is_attended, together
 from truedraw.threads.borrowing import borrowed
 from truedraw.threads.clock import nanoseconds
+from truedraw.threads.jobs import call
 
 BEGUN, PROPOSED, SCORED, ENDED = range(4)
 """Moments of a round."""
@@ -24,10 +26,11 @@ def run(board, given):  # type: ignore[no-untyped-def]
     given: numbers, last, tokens and sure of a Slate; the job that drafts, any where nothing is drafted; of the pass its
     job, counters, ids, positions and past; the rule's job, and where it tells; (rounds at most; nanoseconds behind
     which none begins; the tokens that end a text); of each round memory for what the rule tells [rounds, 4, 1 + n],
-    numbers of the slate [rounds, SIZE], drafts and confidence [rounds, n], moments [rounds, 4]. Jobs are addresses,
-    see threads/kept.py.
+    numbers of the slate [rounds, SIZE], drafts and confidence [rounds, n], moments [rounds, 4]; the pass's hidden
+    states [1 + n, streams, width], and memory for those of each round, or of none. Jobs are addresses, see
+    threads/kept.py.
     """
-    slate, draft, target, rule, limits, kept = borrowed(given)
+    slate, draft, target, rule, limits, kept, shown = borrowed(given)
     numbers, last, tokens, _ = slate
     most, patience, ends = limits
     began, number = nanoseconds(), 0
@@ -44,6 +47,7 @@ def run(board, given):  # type: ignore[no-untyped-def]
         if call(rule[0][0], rule[0][1]) or numbers[COUNT] == 0:
             return number, False
         write(slate, rule[1], kept, number)
+        show(shown, numbers[COUNT], number)
         moments[ENDED] = nanoseconds()
         number += 1
         if has_ended(last, numbers[COUNT], ends):
@@ -84,6 +88,16 @@ def write(slate, told, kept, number):  # type: ignore[no-untyped-def]
     for k in range(len(tokens)):
         drafts[number, k], confidence[number, k] = tokens[k], sure[k]
     numbers[POSITION] += numbers[COUNT]
+
+
+@inner(error_model="numpy")
+def show(shown, count, number):  # type: ignore[no-untyped-def]
+    """The hidden states that so many tokens were drawn from, where somebody wants those of each round."""
+    hidden, kept = shown
+    if number < len(kept):
+        for row in range(count):
+            for stream in range(hidden.shape[1]):
+                copy(hidden[row, stream], kept[number, row, stream])
 
 
 @inner(error_model="numpy")

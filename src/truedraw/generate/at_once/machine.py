@@ -26,6 +26,7 @@ RUN = later("truedraw.generate.at_once.loop", "run")
 MOST = 8  # rounds
 A_SECOND = 1e9  # nanoseconds
 NO_JOB = 0, 0
+NOT_SHOWN = np.zeros((0, 0, 0), np.float32)
 
 
 class Drafting(NamedTuple):
@@ -34,6 +35,7 @@ class Drafting(NamedTuple):
     job: p.DraftJob | None
     guard: GuardedState | None
     others: tuple[Any, ...]  # draft states that may doze
+    listening: tuple[GuardedState, ...] = ()  # and those that want the hidden states of each round
 
 
 class Rule(NamedTuple):
@@ -52,6 +54,8 @@ class Machine:
         numbers, moments = np.zeros((MOST, SIZE), np.int64), np.zeros((MOST, 4), np.int64)
         tokens, sure = np.zeros((MOST, drafts), np.int64), np.zeros((MOST, drafts))
         self._kept = np.zeros((MOST, 4, 1 + drafts)), numbers, tokens, sure, moments
+        hidden = NOT_SHOWN if target.hidden is None else target.hidden
+        self._shown = hidden, np.zeros((MOST if drafting.listening else 0, *hidden.shape), np.float32)
 
     def serves(self, target: p.PassJob) -> bool:
         """Whether all that it works on is where it was; passes may be another job over the same memory."""
@@ -91,7 +95,7 @@ class Machine:
         asked = target.job.addresses, target.counters, target.ids, target.positions, target.past
         limits = min(plan.rounds, MOST), int(seconds * A_SECOND), self._ends
         draft = NO_JOB if job is None else job.job.addresses
-        return told, draft, asked, (self._rule.job.addresses, self._rule.told), limits, self._kept
+        return told, draft, asked, (self._rule.job.addresses, self._rule.told), limits, self._kept, self._shown
 
     def _lists(self, count: int) -> Iterator[list[Any]]:
         """Of so many rounds what the rule told, the numbers of the slate, and moments."""
@@ -115,6 +119,9 @@ class Machine:
         rounds = [(each.found.tokens, each.proposal) for each in ran]
         *before, (last, proposal) = rounds
         scores = p.Scores(self._target.logits, self._target.hidden, proposal) if is_there else None
+        for state in self._drafting.listening:
+            for hidden, (tokens, drafted) in zip(self._shown[1], rounds, strict=False):
+                state.commit(tokens, p.Scores(self._target.logits, hidden, drafted))
         missed = [token for tokens, _ in before for token in tokens]
         for state in self._drafting.others:
             (getattr(state, "doze", None) or state.commit)(missed, None)

@@ -82,15 +82,17 @@ def drafting_of(plan: Plan, slate: Slate, target: p.PassJob) -> Drafting | None:
     state, source = plan.guess.sample.draft, plan.source
     states = dict(state.states) if isinstance(state, SeveralStates) else {source: state}
     own = states.pop(source, None) if source else None
-    others = tuple(each for each in states.values() if each is not None)
-    if not all(getattr(each, "dozes", False) for each in others):
+    heard = [each for each in states.values() if each is not None]
+    others = tuple(each for each in heard if getattr(each, "dozes", False))
+    listening = tuple(each for each in heard if isinstance(each, GuardedState) and not each.dozes)
+    if len(others) + len(listening) < len(heard) or not all(each.hears_hidden for each in listening):
         return None
     if not source:
-        return Drafting(None, None, others)
+        return Drafting(None, None, others, listening)
     if not isinstance(own, GuardedState) or own.guard.calls.beside:
         return None
     job = job_of(plan, own, slate, target)
-    return None if job is None else Drafting(job, own, others)
+    return None if job is None else Drafting(job, own, others, listening)
 
 
 def job_of(plan: Plan, state: GuardedState, slate: Slate, target: p.PassJob) -> p.DraftJob | None:

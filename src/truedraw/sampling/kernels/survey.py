@@ -13,8 +13,9 @@ import numpy as np
 from truedraw.compiled import inner
 from truedraw.sampling.kernels.spans import COLUMNS, TILE, largest, maxima_of
 from truedraw.sampling.kernels.totals import PART, num_parts, total_of_part, two_totals_of_part
-from truedraw.threads.board import is_attended, share, this_call
+from truedraw.threads.board import is_attended, share
 from truedraw.threads.borrowing import alive, borrowed
+from truedraw.threads.jobs import this_call
 from truedraw.threads.stages import WORDS, done, ended, next_piece
 
 SHARED = 2 * PART  # values, from which on threads share

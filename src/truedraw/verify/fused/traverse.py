@@ -15,8 +15,9 @@ from truedraw.sampling.kernels.law import law_row
 from truedraw.sampling.kernels.racing import race_all
 from truedraw.sampling.names import named, tossed
 from truedraw.sampling.transform import Transform
-from truedraw.threads.board import share, this_call
+from truedraw.threads.board import share
 from truedraw.threads.borrowing import borrowed
+from truedraw.threads.jobs import this_call
 from truedraw.verify.fused.path import path_of, weight_at
 from truedraw.verify.fused.rows import CUT, MASS, SHARP, chance_there, kind_of, logs_there, look, tempered_into, unknown
 from truedraw.verify.fused.tree import less_q, next_child, q_of, spell, spelled_nowhere, tried_nodes

@@ -9,8 +9,9 @@ from truedraw.sampling.kernels.cutting import Scratch
 from truedraw.sampling.kernels.draw import draw_row
 from truedraw.sampling.names import named
 from truedraw.sampling.transform import Transform
-from truedraw.threads.board import share, this_call
+from truedraw.threads.board import share
 from truedraw.threads.borrowing import borrowed
+from truedraw.threads.jobs import this_call
 from truedraw.verify.fused.tree import spell, spelled_nowhere
 
 TARGET = int(Purpose.TARGET)

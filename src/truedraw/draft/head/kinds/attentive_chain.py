@@ -18,8 +18,9 @@ from truedraw.sampling.kernels.lawful import squares
 from truedraw.sampling.kernels.racing_few import run_few
 from truedraw.sampling.names import named
 from truedraw.sampling.transform import Transform
-from truedraw.threads.board import share, this_call, together
+from truedraw.threads.board import share, together
 from truedraw.threads.borrowing import borrowed
+from truedraw.threads.jobs import this_call
 
 HELD, END = range(2)
 """Rows of a text that a head remembers, and where the last one of them ends in the text."""

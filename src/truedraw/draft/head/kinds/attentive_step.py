@@ -13,8 +13,9 @@ from truedraw.engine.native.machine import single
 from truedraw.engine.native.products import round_row
 from truedraw.engine.native.softly import FREE, exp
 from truedraw.engine.native.together import copy, multiply, norm_all, round_all
-from truedraw.threads.board import share, this_call
+from truedraw.threads.board import share
 from truedraw.threads.borrowing import borrowed
+from truedraw.threads.jobs import this_call
 from truedraw.threads.stages import done, ended, next_piece
 
 STAGES = 14

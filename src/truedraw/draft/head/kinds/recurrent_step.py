@@ -6,8 +6,9 @@ from __future__ import annotations
 from truedraw.compiled import apart, compiled, inlined
 from truedraw.engine.native.softly import FREE, norm
 from truedraw.engine.native.together import copy, multiply, multiply_gated, norm_all, round_all, round_here
-from truedraw.threads.board import share, this_call
+from truedraw.threads.board import share
 from truedraw.threads.borrowing import borrowed
+from truedraw.threads.jobs import this_call
 from truedraw.threads.stages import done, ended, next_piece
 
 STAGES = 10
