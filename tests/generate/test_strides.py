@@ -12,6 +12,7 @@ from truedraw import Model
 from truedraw.control.fixed import FixedController
 from truedraw.draft.head.drafter import HeadDrafter
 from truedraw.draft.head.kinds.attentive_memory import PLACES
+from truedraw.draft.head.state import HeadState
 from truedraw.draft.none import NoState
 from truedraw.engine.cpu.paged_engine import PagedEngine
 from truedraw.engine.paged.sequence import PagedSequence
@@ -82,8 +83,9 @@ def by_machine(monkeypatch) -> list[int]:
 
     def watched(self, crew, plan, seconds, ran):
         before = len(ran)
-        run(self, crew, plan, seconds, ran)
+        some = run(self, crew, plan, seconds, ran)
         found.append(len(ran) - before)
+        return some
 
     monkeypatch.setattr(Machine, "run", watched)
     return found
@@ -212,8 +214,12 @@ def test_what_a_head_remembers_is_the_same_however_long_the_text(model, by_machi
 
 
 def test_a_head_that_looks_back_hears_of_plain_rounds(model, by_machine, monkeypatch) -> None:
-    """Whoever runs them: what it drafts behind them is the same. They come at once, and so do those with drafts."""
-    stands, asked = FixedController.stands, []
+    """Whoever runs them it is told the same, and what it drafts behind them is the same."""
+    stands, commit, asked, heard = FixedController.stands, HeadState.commit, [], []
+
+    def told(self, tokens, scores=None):
+        heard.extend([*tokens] if scores is None else [(*tokens, scores.hidden[: len(tokens)].tobytes())])
+        commit(self, tokens, scores)
 
     def plain_at_first(self, sample):
         asked.append(sample)
@@ -221,12 +227,15 @@ def test_a_head_that_looks_back_hears_of_plain_rounds(model, by_machine, monkeyp
 
     def whole() -> list:
         asked.clear()
-        return drawn(model, speculative=chains(2, draft_temperature=1.0))
+        heard.clear()
+        rounds = drawn(model, speculative=chains(2, draft_temperature=1.0))
+        return rounds, heard[:23] if model.kind == "attentive" else None
 
+    monkeypatch.setattr(HeadState, "commit", told)
     monkeypatch.setattr(FixedController, "stands", plain_at_first)
     monkeypatch.setattr(strides, "LONGEST", 1e6)
     several = whole()
-    assert [done.drafted for done in several][1:24] == [0] * 22 + [2]
+    assert [done.drafted for done in several[0]][1:24] == [0] * 22 + [2]
     assert sum(by_machine[:4]) == 22
     monkeypatch.setattr(Machines, "of", lambda *_: None)
     assert whole() == several

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from truedraw.threads import clock
+from truedraw.threads import kept as kept_jobs
 from truedraw.threads.board import KEEPS, OWNER, board, share, together
 from truedraw.threads.crew import Crew
 from truedraw.threads.jobs import this_call
-from truedraw.threads.kept import MOST_WORDS, Kept
+from truedraw.threads.kept import Kept
 from truedraw.threads.stages import counters, done, ended, next_piece
 
 
@@ -83,18 +84,10 @@ def test_one_that_fails_says_so() -> None:
     assert again(here, kept.addresses, np.zeros(1), counters(1), 1) == 1
 
 
-def test_more_than_there_is_room_for() -> None:
-    many = tuple(np.zeros(1) for _ in range(MOST_WORDS // 7 + 1))  # words of an array of one axis
-    with pytest.raises(ValueError, match=f"{MOST_WORDS} are kept at most"):
-        Kept(first_of, many)
-
-
-@numba.njit(nogil=True)
-def first_of(board, given, takes_part):
-    if not takes_part:
-        share(board, this_call(board, given))
-        return
-    given[0][0] = 1.0
+def test_more_than_there_is_room_for(monkeypatch) -> None:
+    monkeypatch.setattr(kept_jobs, "MOST_WORDS", 3)
+    with pytest.raises(ValueError, match="3 are kept at most"):
+        Kept(add, ((np.zeros(1), np.zeros(1)), 2.0, counters(1)))
 
 
 def test_a_board_of_a_crew_keeps_nothing() -> None:

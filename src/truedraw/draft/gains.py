@@ -30,10 +30,15 @@ class Gains:
         self._rounds = self._places = 0
         self._count, self._sum, self._squares = 0.0, np.zeros(size), np.zeros(size)
 
+    @property
+    def left(self) -> int:
+        """Rounds up to the next one whose place is to be looked at."""
+        return min(max(RARER * self._places, SOONEST), SELDOM) - self._rounds
+
     def due(self) -> bool:
         """Whether the place of this round is to be looked at; to be asked once a round and text."""
         self._rounds += 1
-        if self._rounds < min(max(RARER * self._places, SOONEST), SELDOM):
+        if self.left > 0:
             return False
         self._rounds = 0
         return True

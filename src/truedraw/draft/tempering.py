@@ -61,6 +61,11 @@ class Tuner:
             self._known = own, self.variant, varied(own, self.variant)
         return self._known[2]
 
+    @property
+    def left(self) -> int:
+        """Rounds up to the next one whose place is to be looked at."""
+        return self._gains.left
+
     def due(self) -> bool:
         """Whether the place of this round is to be looked at; to be asked once a round and text."""
         return self._gains.due()
@@ -128,6 +133,10 @@ class OwnLaw:
     def target(self, logits: Logits) -> Floats:
         """p [vocab] of the target's logits [vocab] here."""
         return self._target(logits)
+
+    def settled(self, rounds: int) -> int:
+        """For how many of these rounds `now` stays as it is: it may change behind one whose place is learnt from."""
+        return rounds if self._tuner is None else max(1, min(rounds, self._tuner.left))
 
     def is_due(self) -> bool:
         """Whether this round's place is to be learnt from; to be asked once a round."""

@@ -56,13 +56,14 @@ class DraftJob(Protocol):
         """Whether what it works on is where it was."""
         ...
 
-    def begin(self, rounds: int) -> bool:
-        """Slate and hidden states are as the first of so many rounds needs them; False: they cannot be."""
+    def begin(self, position: int, rounds: int) -> int:
+        """Slate and hidden states are as the first of so many rounds needs them, of a text that ends at a position; how
+        many of them can be: behind these it has to be asked again."""
         ...
 
-    def end(self, rounds: Seq[tuple[Seq[int], Proposal]], scores: Scores | None) -> None:
-        """So the text went on, in one round or more, as DraftState.commit; `scores` are those of the last one. None:
-        they are lost, and chains may have been drawn behind it."""
+    def end(self, rounds: Seq[tuple[Seq[int], Proposal]], scores: Scores, is_last: bool) -> None:
+        """So the text went on, in one round or more, as DraftState.commit. `scores` are those of the last one; where it
+        is not the last that was begun, only its hidden states are there."""
         ...
 
 

@@ -75,22 +75,28 @@ class ChainJob:
         """See DraftJob."""
         return self._calls.is_still
 
-    def begin(self, rounds: int) -> bool:
+    def begin(self, position: int, rounds: int) -> int:
         """See DraftJob."""
-        rows, how, drafts = self._state.rows, self._state.plain_law(), len(self._q)
-        if how is None or rows.features is None or not 0 < len(rows.tokens) <= 1 + drafts:
-            return False
-        shape, count = self._state.trees.levels(drafts), len(rows.tokens)
-        if len(shape) != drafts or not is_chain(shape):
-            return False
+        state, drafts = self._state, len(self._q)
+        rows, how, rounds = state.rows, state.plain_law(), state.law.settled(rounds)
+        is_ready = how is not None and rows.features is not None and state.length == position
+        if not is_ready or not 0 < len(rows.tokens) <= 1 + drafts or not self._is_chain(drafts):
+            return 0
+        count = len(rows.tokens)
         if not self._calls.begin(rows.first, count + rounds * (1 + drafts)):
-            return False
+            return 0
         self._how[:], self._hidden[:count], self._slate.last[:count] = how, rows.features, rows.tokens
-        self._slate.numbers[[POSITION, COUNT]] = self._state.length, count
-        return True
+        self._slate.numbers[[POSITION, COUNT]] = position, count
+        return rounds
 
-    def end(self, rounds: Sequence[tuple[Sequence[int], Proposal]], scores: Scores | None) -> None:
+    def end(self, rounds: Sequence[tuple[Sequence[int], Proposal]], scores: Scores, is_last: bool) -> None:
         """See DraftJob."""
         first, counts = len(self._state.rows.tokens), [len(tokens) for tokens, _ in rounds]
         self._calls.end(first + sum(counts[:-1]))
-        self._state.drew(rounds, scores, self._reading, self._calls.logits[0])
+        said = (self._reading, self._calls.logits[0]) if is_last else None
+        self._state.drew(rounds, scores, said)
+
+    def _is_chain(self, drafts: int) -> bool:
+        """Whether that is what would be drafted; a round's tokens are learnt from, but chains stay chains."""
+        shape = self._state.trees.levels(drafts)
+        return len(shape) == drafts and is_chain(shape)

@@ -26,7 +26,7 @@ from truedraw.draft.growth import Growth, Place
 from truedraw.draft.head.cell import Cell, memory_of
 from truedraw.draft.head.chain import chain, is_chain
 from truedraw.draft.head.chain_job import ChainJob, Noise
-from truedraw.draft.head.known_rows import KnownRows
+from truedraw.draft.head.known_rows import MOST, KnownRows
 from truedraw.draft.head.levels import Laws, Text, grow
 from truedraw.draft.head.reading import Reading
 from truedraw.draft.head.refit.cell import learner_of
@@ -119,6 +119,8 @@ class HeadDrafter:
         is_simple = self._learner is None and self._knobs.is_endless and self.method != GREEDY
         memory = state.rows.memory
         if calls is None or noise is None or hidden is None or memory is None or not is_simple:
+            return None
+        if len(slate.last) > MOST:  # rows of a round that are all to be remembered, see KnownRows
             return None
         found = calls(memory, len(slate.last))
         return None if found is None else ChainJob(state, found, self._reading, noise, slate, hidden)

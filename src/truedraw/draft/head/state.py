@@ -46,17 +46,20 @@ class HeadState:
         return getattr(self.law.now(), "transform", None)
 
     def drew(
-        self, rounds: Sequence[tuple[Sequence[int], Proposal]], scores: Scores | None, reading: Reading, said: Logits
+        self,
+        rounds: Sequence[tuple[Sequence[int], Proposal]],
+        scores: Scores,
+        said: tuple[Reading, Logits] | None,
     ) -> None:
         """As `propose` and `commit` of each of the rounds that compiled code drew. Of the last one scores are known,
-        and what the head said first [known]; None: they are not."""
+        and what the head said first [known]; None: nothing but hidden states."""
         *before, (tokens, proposal) = rounds
-        is_due = sum(self.law.is_due() for _ in rounds) > 0  # each is asked
+        is_due = [self.law.is_due() for _ in rounds][-1]  # no other is: see OwnLaw.settled
         for kept, drafted in before:
             self.trees.saw(kept, drafted)
             self.length, self.law = self.length + len(kept), self.law.after(kept)
         self.rows.read_on(sum(len(kept) for kept, _ in before))
-        self.drafted, self._said = proposal, (reading, said) if is_due else None
+        self.drafted, self._said = proposal, said if is_due else None
         self.commit(tokens, scores)
 
     def close(self) -> None:

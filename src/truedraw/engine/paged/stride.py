@@ -49,8 +49,8 @@ class PagedStride:
         return Scores(logits, hidden)
 
     def job(self, drafts: int) -> PassJob | None:
-        """See KeepsPasses."""
-        return self._runner.job(self._chain, 1 + drafts)
+        """See KeepsPasses; none behind a tree, which may have changed the pages."""
+        return None if self._is_told else self._runner.job(self._chain, 1 + drafts)
 
     def keep(self, tokens: Seq[int]) -> None:
         """See Stride."""

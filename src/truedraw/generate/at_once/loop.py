@@ -21,14 +21,13 @@ BEGUN, PROPOSED, SCORED, ENDED = range(4)
 
 @compiled(nogil=True, error_model="numpy")
 def run(board, given):  # type: ignore[no-untyped-def]
-    """(rounds that came, whether the scores of the last one are still there).
+    """(rounds that came, whether none was begun behind them).
 
     given: numbers, last, tokens and sure of a Slate; the job that drafts, any where nothing is drafted; of the pass its
     job, counters, ids, positions and past; the rule's job, and where it tells; (rounds at most; nanoseconds behind
     which none begins; the tokens that end a text); of each round memory for what the rule tells [rounds, 4, 1 + n],
     numbers of the slate [rounds, SIZE], drafts and confidence [rounds, n], moments [rounds, 4]; the pass's hidden
-    states [1 + n, streams, width], and memory for those of each round, or of none. Jobs are addresses, see
-    threads/kept.py.
+    states [1 + n, streams, width], and memory for those of each round. Jobs are addresses, see threads/kept.py.
     """
     slate, draft, target, rule, limits, kept, shown = borrowed(given)
     numbers, last, tokens, _ = slate
@@ -38,7 +37,7 @@ def run(board, given):  # type: ignore[no-untyped-def]
         moments = kept[4][number]
         moments[BEGUN] = nanoseconds()
         if len(tokens) > 0 and (call(draft[0], draft[1]) or numbers[DRAFTED] < len(tokens)):
-            return number, True
+            return number, False
         moments[PROPOSED] = nanoseconds()
         ask(target, last[numbers[COUNT] - 1], tokens, numbers[POSITION] - 1)
         if together(board, target[0][0], target[0][1]):
@@ -47,7 +46,7 @@ def run(board, given):  # type: ignore[no-untyped-def]
         if call(rule[0][0], rule[0][1]) or numbers[COUNT] == 0:
             return number, False
         write(slate, rule[1], kept, number)
-        show(shown, numbers[COUNT], number)
+        show(shown[0], numbers[COUNT], shown[1][number])
         moments[ENDED] = nanoseconds()
         number += 1
         if has_ended(last, numbers[COUNT], ends):
@@ -91,13 +90,11 @@ def write(slate, told, kept, number):  # type: ignore[no-untyped-def]
 
 
 @inner(error_model="numpy")
-def show(shown, count, number):  # type: ignore[no-untyped-def]
-    """The hidden states that so many tokens were drawn from, where somebody wants those of each round."""
-    hidden, kept = shown
-    if number < len(kept):
-        for row in range(count):
-            for stream in range(hidden.shape[1]):
-                copy(hidden[row, stream], kept[number, row, stream])
+def show(hidden, count, kept):  # type: ignore[no-untyped-def]
+    """The hidden states that so many tokens were drawn from; there may be none."""
+    for row in range(min(count, len(hidden))):
+        for stream in range(hidden.shape[1]):
+            copy(hidden[row, stream], kept[row, stream])
 
 
 @inner(error_model="numpy")

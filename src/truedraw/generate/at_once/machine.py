@@ -55,7 +55,7 @@ class Machine:
         tokens, sure = np.zeros((MOST, drafts), np.int64), np.zeros((MOST, drafts))
         self._kept = np.zeros((MOST, 4, 1 + drafts)), numbers, tokens, sure, moments
         hidden = NOT_SHOWN if target.hidden is None else target.hidden
-        self._shown = hidden, np.zeros((MOST if drafting.listening else 0, *hidden.shape), np.float32)
+        self._shown = hidden, np.zeros((MOST, *hidden.shape), np.float32)
 
     def serves(self, target: p.PassJob) -> bool:
         """Whether all that it works on is where it was; passes may be another job over the same memory."""
@@ -64,36 +64,41 @@ class Machine:
         self._target = target if is_still else self._target
         return is_still and (job is None or job.is_still)
 
-    def run(self, crew: Crew, plan: Plan, seconds: float, ran: list[Ran]) -> None:
-        """As many rounds of the plan as begin within so many seconds, behind those that ran."""
-        if not self._begins(plan):
-            return
+    def run(self, crew: Crew, plan: Plan, seconds: float, ran: list[Ran]) -> bool:
+        """As many rounds of the plan as begin within so many seconds, behind those that ran; whether there were any."""
+        before, position = len(ran), plan.length + sum(len(each.found.tokens) for each in ran)
+        rounds = self._begin(plan, position, min(plan.rounds - before, MOST), ran)
+        if not rounds:
+            return False
         crew.wake()
-        count, is_there = RUN()(crew.board, self._given(plan, seconds))
+        count, is_last = RUN()(crew.board, self._given(rounds, seconds))
         drafts = [each[:count].copy() for each in (self._kept[2], self._kept[3])]
         for told, numbers, moments, tokens, sure in zip(*self._lists(count), *drafts, strict=True):
-            proposal = self._proposal(tokens, sure)
-            ran.append(self._over(plan, decided(told, numbers), proposal, moments))
+            ran.append(self._over(plan, decided(told, numbers), self._proposal(tokens, sure), moments))
             if plan.guess.sample.finish_reason is not None:
                 break
         if count:
-            self._hear(plan, ran, is_there)
-            ran[:] = shared_out(plan, ran)
+            self._hear(plan, ran, before, is_last and count == len(ran) - before)
+            ran[before:] = shared_out(plan, ran, before)
+        return len(ran) > before
 
-    def _begins(self, plan: Plan) -> bool:
-        """Whether the slate is as the first round needs it."""
-        if self._drafting.job is not None:
-            return self._drafting.job.begin(plan.rounds)
-        self._slate.numbers[[POSITION, COUNT]] = plan.length, 1
-        self._slate.last[0] = plan.guess.sample.sequence.tokens[-1]
-        return True
+    def _begin(self, plan: Plan, position: int, rounds: int, ran: list[Ran]) -> int:
+        """The slate is as the first of so many rounds needs it; how many of them can be."""
+        job, guard = self._drafting.job, self._drafting.guard
+        if job is not None and guard is not None:
+            guard.awake()
+            found: int | None = guard.guard.attempt("propose", lambda: job.begin(position, rounds))
+            return found or 0
+        self._slate.numbers[[POSITION, COUNT]] = position, 1
+        self._slate.last[0] = ran[-1].found.tokens[-1] if ran else plan.guess.sample.sequence.tokens[-1]
+        return rounds
 
-    def _given(self, plan: Plan, seconds: float) -> tuple[Any, ...]:
+    def _given(self, rounds: int, seconds: float) -> tuple[Any, ...]:
         """As loop.run takes it."""
         slate, target, job = self._slate, self._target, self._drafting.job
         told = slate.numbers, slate.last, slate.tokens, slate.sure
         asked = target.job.addresses, target.counters, target.ids, target.positions, target.past
-        limits = min(plan.rounds, MOST), int(seconds * A_SECOND), self._ends
+        limits = rounds, int(seconds * A_SECOND), self._ends
         draft = NO_JOB if job is None else job.job.addresses
         return told, draft, asked, (self._rule.job.addresses, self._rule.told), limits, self._kept, self._shown
 
@@ -114,22 +119,22 @@ class Machine:
         plan.stride.keep(kept)
         return Ran(proposal, judged(found, kept, sample.finish_reason), spent(plan, moments, len(proposal)))
 
-    def _hear(self, plan: Plan, ran: list[Ran], is_there: bool) -> None:
-        """Drafters hear the text, and what the target said in the last round, if that is there."""
-        rounds = [(each.found.tokens, each.proposal) for each in ran]
-        *before, (last, proposal) = rounds
-        scores = p.Scores(self._target.logits, self._target.hidden, proposal) if is_there else None
+    def _hear(self, plan: Plan, ran: list[Ran], before: int, is_last: bool) -> None:
+        """Drafters hear the text, and what the target said in the last round, if no other was begun behind it."""
+        rounds = [(each.found.tokens, each.proposal) for each in ran[before:]]
+        shown = [None if self._target.hidden is None else hidden for hidden in self._shown[1]]
+        scores = [p.Scores(self._target.logits, shown[k], drafted) for k, (_, drafted) in enumerate(rounds)]
         for state in self._drafting.listening:
-            for hidden, (tokens, drafted) in zip(self._shown[1], rounds, strict=False):
-                state.commit(tokens, p.Scores(self._target.logits, hidden, drafted))
-        missed = [token for tokens, _ in before for token in tokens]
+            for (tokens, _), said in zip(rounds, scores, strict=True):
+                state.commit(tokens, said)
+        missed = [token for tokens, _ in rounds[:-1] for token in tokens]
         for state in self._drafting.others:
             (getattr(state, "doze", None) or state.commit)(missed, None)
-            plan.tell(state, len(ran) - 1, last, scores)
+            plan.tell(state, len(ran) - 1, rounds[-1][0], scores[-1] if is_last else None)
         job, guard = self._drafting.job, self._drafting.guard
         if job is not None and guard is not None:
-            guard.guard.attempt("commit", lambda: job.end(rounds, scores))
-            guard.guard.took("propose", max(each.spent.draft for each in ran))
+            guard.guard.attempt("commit", lambda: job.end(rounds, scores[-1], is_last))
+            guard.guard.took("propose", max(each.spent.draft for each in ran[before:]))
 
 
 def judged(found: Decided, kept: tuple[int, ...], reason: str | None) -> Judged:
@@ -145,7 +150,8 @@ def spent(plan: Plan, moments: list[int], drafts: int) -> Spent:
     return Spent(draft, draft if plan.stand.source else None, scored - proposed, ended - begun, 1 + drafts)
 
 
-def shared_out(plan: Plan, ran: list[Ran]) -> list[Ran]:
-    """The rounds, with what was done for all of them since the plan was begun."""
-    more = working_seconds() - plan.began - sum(each.spent.all for each in ran)
-    return [each._replace(spent=each.spent._replace(all=each.spent.all + more / len(ran))) for each in ran]
+def shared_out(plan: Plan, ran: list[Ran], before: int) -> list[Ran]:
+    """The last rounds of those that ran, with what was done for them since the plan was begun, or the ones before."""
+    last = ran[before:]
+    more = (working_seconds() - plan.began - sum(each.spent.all for each in ran)) / len(last)
+    return [each._replace(spent=each.spent._replace(all=each.spent.all + more)) for each in last]

@@ -28,7 +28,7 @@ Kind = tuple[str, int]
 
 
 class Machines:
-    """Of the text that is alone; what was made for one stays until the next one begins, or `forget`."""
+    """Of the text that is alone."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
@@ -38,9 +38,7 @@ class Machines:
 
     def of(self, plan: Plan) -> Machine | None:
         """For rounds of a plan; None where Python has to run them."""
-        if plan.guess.sample is not self._sample:
-            self.forget()
-            self._sample = plan.guess.sample
+        self.keep(plan.guess.sample)
         kind = plan.source, plan.stand.tokens
         jobs = None if kind in self._refused or not is_known(plan) else getattr(plan.stride, "job", None)
         target: p.PassJob | None = None if jobs is None else jobs(plan.stand.tokens)
@@ -55,9 +53,10 @@ class Machines:
             self._made[kind] = known
         return known
 
-    def forget(self) -> None:
-        """The text has ended."""
-        self._sample, self._made, self._refused = None, {}, set()
+    def keep(self, sample: Sample | None) -> None:
+        """What was made for that one alone; None: nothing."""
+        if sample is not self._sample:
+            self._sample, self._made, self._refused = sample, {}, set()
 
     def _make(self, plan: Plan, target: p.PassJob) -> Machine | None:
         sample, slate = plan.guess.sample, Slate.of(plan.stand.tokens)

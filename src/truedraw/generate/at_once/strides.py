@@ -38,6 +38,7 @@ class Strides:
         Raises what the engine did, once rounds before are handed out.
         """
         self._raise()
+        self._machines.keep(turn.samples[0] if len(turn.samples) == 1 else None)
         if self._stride is None or len(turn.samples) != 1 or turn.fills or turn.scores is not None:
             return None
         sample = turn.samples[0]
@@ -78,9 +79,9 @@ class Strides:
     def _run(self, plan: Plan) -> list[Ran]:
         sample, ran = plan.guess.sample, list[Ran]()
         try:
-            self._run_by_machine(plan, ran)
             while self._goes_on(plan, len(ran)):
-                ran.append(self._round(plan, ran))
+                if not self._run_by_machine(plan, ran):
+                    ran.append(self._round(plan, ran))
         except Exception as error:  # a plug-in's part may raise anything
             if self._error is None:
                 self._schedule.failed(sample, error)
@@ -89,15 +90,15 @@ class Strides:
             raise
         plan.stride.end()
         if sample.finish_reason is not None:
-            self._machines.forget()
+            self._machines.keep(None)
         return ran
 
-    def _run_by_machine(self, plan: Plan, ran: list[Ran]) -> None:
-        """As many as compiled code knows how to run."""
+    def _run_by_machine(self, plan: Plan, ran: list[Ran]) -> bool:
+        """As many as compiled code knows how to run; whether there were any."""
         crew: Any = getattr(self._engine, "crew", None)
         machine = None if crew is None else self._machines.of(plan)
-        if machine is not None:
-            machine.run(crew, plan, LONGEST - (working_seconds() - plan.began), ran)
+        left = LONGEST - (working_seconds() - plan.began)
+        return False if machine is None else machine.run(crew, plan, left, ran)
 
     def _goes_on(self, plan: Plan, number: int) -> bool:
         """Whether round number so-and-so begins. No token has a part in that but one that ends the text."""
