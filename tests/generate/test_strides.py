@@ -101,6 +101,20 @@ def without(monkeypatch) -> None:
     monkeypatch.setattr(PagedEngine, "stride", lambda *_: None)
 
 
+def breaks(monkeypatch, part, name: str, at: int) -> list[int]:
+    """A method raises in call number `at`; a mark for each call."""
+    act, calls = getattr(part, name), []
+
+    def broken(self, *given, **more):
+        calls.append(1)
+        if len(calls) == at:
+            raise RuntimeError("out of order")
+        return act(self, *given, **more)
+
+    monkeypatch.setattr(part, name, broken)
+    return calls
+
+
 def drawn(model: Model, prompt: str = PROMPT, **settings) -> list:
     """All that is known of the rounds of a run, but for what they took."""
     rounds = [done for step in model.start(prompt, **SETTINGS | settings) for done in step]
@@ -270,16 +284,8 @@ def test_a_drafter_that_fails_is_switched_off_and_the_text_goes_on(model, by_pyt
 @pytest.mark.parametrize(("part", "name"), [(PagedStride, "keep"), (NoState, "commit"), (Machine, "run")])
 def test_what_fails_behind_rounds_that_compiled_code_ran(model, monkeypatch, part, name) -> None:
     """The text ends, and what it has is what it would have had."""
-    act, calls = getattr(part, name), []
-
-    def broken(self, *given, **more):
-        calls.append(1)
-        if len(calls) == 4:
-            raise RuntimeError("out of order")
-        return act(self, *given, **more)
-
     plain = model.generate(PROMPT, speculative=False, **SETTINGS).choices[0]
-    monkeypatch.setattr(part, name, broken)
+    breaks(monkeypatch, part, name, at=4)
     run = model.start(PROMPT, speculative=False, **SETTINGS)
     with pytest.raises(Exception, match="out of order"):
         list(run)
@@ -294,16 +300,8 @@ def test_whatever_fails_in_a_round_loses_nothing_that_came_before(
     model, by_python, monkeypatch, part, name, number
 ) -> None:
     """The first round of a few, the last one, or one in between: the text is what it was, and ends there."""
-    act, calls = getattr(part, name), []
-
-    def broken(self, *given, **more):
-        calls.append(1)
-        if len(calls) == number:
-            raise RuntimeError("out of order")
-        return act(self, *given, **more)
-
     plain = model.generate(PROMPT, speculative=False, **SETTINGS).choices[0]
-    monkeypatch.setattr(part, name, broken)
+    calls = breaks(monkeypatch, part, name, at=number)
     run = model.start(PROMPT, speculative=False, **SETTINGS)
     with pytest.raises(Exception, match="out of order"):
         list(run)

@@ -15,7 +15,7 @@ from truedraw.protocol import DraftCost, KeepsDraftCosts
 ENOUGH = 8  # passes that tell what one takes; the first ones load and warm up
 MOST = 64  # drafters with settings that are kept; those that nobody used this time go first
 LONGEST_NAME = 200  # characters of one that is kept: five settings or so, of which long ones stand there in short
-DEAREST = 8.0  # passes of a draft token, above which a number is taken for a fault: plain sampling needs one
+DEAREST = 100.0  # passes of a draft token, above which a number is taken for a fault; toy models come to a dozen
 HOPE = 0.7  # of what it is thought to take, where it was not tried this time: else a wrong number could stay for ever
 
 

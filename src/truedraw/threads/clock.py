@@ -1,4 +1,4 @@
-"""The clock of compiled code, where the system has one that it can read."""
+"""The clock of compiled code, on systems that have time.CLOCK_MONOTONIC."""
 
 # ruff: noqa: ARG001 - numba calls these with fixed arguments
 
@@ -12,7 +12,6 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-IS_THERE = hasattr(time, "CLOCK_MONOTONIC")
 A_SECOND = 1_000_000_000  # nanoseconds
 
 
