@@ -29,7 +29,9 @@ SETTINGS = {"max_tokens": 60, "ignore_eos": True, "seed": 3}
 
 
 def chains(tokens: int, **more) -> dict:
-    return {"method": "head", "adaptive": False, "num_speculative_tokens": tokens, **more}
+    """Of a temperature of their own: a tuned one depends on what was written before."""
+    known = {"method": "head", "adaptive": False, "num_speculative_tokens": tokens, "draft_temperature": 1.0}
+    return known | more
 
 
 DRAFTING = {
@@ -92,6 +94,21 @@ def by_machine(monkeypatch) -> list[int]:
 
 
 @pytest.fixture
+def drafts(monkeypatch) -> list:
+    """What was drafted in them, token by token, and with what confidence; time has no part in how many there are."""
+    found, told = [], strides.Strides._told
+
+    def watched(self, plan, ran):
+        proposal = ran.proposal
+        found.append((proposal.tokens.tolist(), None if proposal.confidence is None else proposal.confidence.tolist()))
+        return told(self, plan, ran)
+
+    monkeypatch.setattr(strides, "LONGEST", 1e6)
+    monkeypatch.setattr(strides.Strides, "_told", watched)
+    return found
+
+
+@pytest.fixture
 def by_python(monkeypatch) -> None:
     """Compiled code runs none of them."""
     monkeypatch.setattr(Machines, "of", lambda *_: None)
@@ -127,7 +144,7 @@ def drawn(model: Model, prompt: str = PROMPT, **settings) -> list:
 
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("drafting", ["nothing", "a token", "looked up", "by another rule", "chains by it", "block"])
-def test_they_are_the_rounds_that_come_one_by_one(model, taken, by_machine, monkeypatch, drafting, law) -> None:
+def test_they_are_the_rounds_that_come_one_by_one(model, taken, by_machine, drafts, monkeypatch, drafting, law) -> None:
     """Their tokens, origins, logarithms, and what was drafted and kept; a head's memory is part of that.
 
     Compiled code runs those without drafts, and chains of a head that looks back under the rules that it knows."""
@@ -139,8 +156,10 @@ def test_they_are_the_rounds_that_come_one_by_one(model, taken, by_machine, monk
     is_run = drafting == "nothing" or (model.kind == "attentive" and drafting in {"a token", "chains by it"})
     if is_taken and is_run:
         assert sum(by_machine) == sum(at_once)
+        known, drafts[:] = list(drafts), []
         monkeypatch.setattr(Machines, "of", lambda *_: None)
         assert drawn(model, **settings) == several
+        assert drafts == known
         taken.clear()
     without(monkeypatch)
     assert drawn(model, **settings) == several
@@ -213,18 +232,20 @@ def test_up_to_the_end_of_the_context(model, taken) -> None:
     assert max(taken) == strides.MOST
 
 
-def test_what_a_head_remembers_is_the_same_however_long_the_text(model, by_machine, monkeypatch) -> None:
+def test_what_a_head_remembers_is_the_same_however_long_the_text(model, by_machine, drafts, monkeypatch) -> None:
     """It looks back at so many rows, and now and then makes room for more."""
 
     def whole() -> list:
-        rounds = drawn(model, speculative=chains(2, draft_temperature=1.0), max_tokens=10_000)
+        rounds = drawn(model, speculative=chains(2), max_tokens=10_000)
         return [replace(done, pass_rows=0) for done in rounds]  # text that was written before lies in other pages
 
     several = whole()
     assert sum(len(done.tokens) for done in several) > PLACES
     assert (sum(by_machine) > 0) == (model.kind == "attentive")
+    known, drafts[:] = list(drafts), []
     monkeypatch.setattr(Machines, "of", lambda *_: None)
     assert whole() == several
+    assert drafts == known
 
 
 def test_a_head_that_looks_back_hears_of_plain_rounds(model, by_machine, monkeypatch) -> None:
@@ -242,7 +263,7 @@ def test_a_head_that_looks_back_hears_of_plain_rounds(model, by_machine, monkeyp
     def whole() -> list:
         asked.clear()
         heard.clear()
-        rounds = drawn(model, speculative=chains(2, draft_temperature=1.0))
+        rounds = drawn(model, speculative=chains(2))
         return rounds, heard[:23] if model.kind == "attentive" else None
 
     monkeypatch.setattr(HeadState, "commit", told)
