@@ -293,3 +293,13 @@ def test_without_what_is_known_drafts_have_the_targets_temperature(knobs) -> Non
     own = OwnLaw.of(law, Knobs(**knobs), None)
     assert not own.is_due()
     np.testing.assert_array_equal(own.after([1]).now()(logits), Knobs(**knobs).law(law)(logits))
+
+
+def test_rounds_in_a_row_end_with_one_that_is_learnt_from() -> None:
+    """It is the last of as many as are told beforehand, and none is before it."""
+    own = OwnLaw.of(SamplingLaw(sampling_params({"temperature": 0.8})), Knobs(), Tempering())
+    for _ in range(6):
+        rounds = own.settled(1000)
+        assert [own.is_due() for _ in range(rounds)] == [False] * (rounds - 1) + [True]
+    assert own.settled(2) == 2
+    assert OwnLaw.of(SamplingLaw(sampling_params({})), Knobs(), None).settled(8) == 8

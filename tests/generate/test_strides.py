@@ -39,7 +39,7 @@ DRAFTING = {
     "a token": chains(1),
     "trees": chains(4),
     "by another rule": chains(2, rejection_sample_method="traversal", draft_siblings=2),
-    "chains by it": chains(2, rejection_sample_method="traversal", draft_siblings=1),
+    "chains by it": chains(4, rejection_sample_method="traversal", draft_siblings=1),
     "block": chains(3, rejection_sample_method="block"),
     "auto": None,
     "looked up": {"method": "suffix", "adaptive": False, "num_speculative_tokens": 3},
