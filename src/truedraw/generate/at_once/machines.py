@@ -37,8 +37,7 @@ class Machines:
         self._refused: set[Kind] = set()
 
     def of(self, plan: Plan) -> Machine | None:
-        """For rounds of a plan; None where Python has to run them."""
-        self.keep(plan.guess.sample)
+        """For rounds of a plan, of the text that is kept; None where Python has to run them."""
         kind = plan.source, plan.stand.tokens
         jobs = None if kind in self._refused or not is_known(plan) else getattr(plan.stride, "job", None)
         target: p.PassJob | None = None if jobs is None else jobs(plan.stand.tokens)

@@ -63,11 +63,8 @@ class Judge:
             return None
         if self._for != (coupled, logits.shape, how):
             self._make_room(coupled, logits.shape, how)
-        slots = self._slots[0] if coupled else self._slots
-        names, means = (randomness.name, ASKED), (slots, *self._few, self._board)
         self._slate[POSITION] = position
-        given = logits, tuple(how), tree, names, means, self._told, self._slate
-        RULES[coupled]()(NOBODY, given, True)
+        RULES[coupled]()(NOBODY, self._given(coupled, how, logits, tree, randomness, self._told, self._slate), True)
         return decided(self._told.tolist(), self._slate.tolist())
 
     def kept(
@@ -78,9 +75,15 @@ class Judge:
 
         self._make_room(coupled, logits.shape, how)
         told, tree = np.empty((4, len(logits))), (slate.tokens, slate.parents, slate.laws)
+        return Kept(RULES[coupled](), self._given(coupled, how, logits, tree, randomness, told, slate.numbers)), told
+
+    def _given(
+        self, coupled: bool, how: Transform, logits: Logits, tree: tuple[Ints, Ints, Ints],
+        randomness: PhiloxRandomness, told: Floats, numbers: Ints,
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """As walk.py takes it."""
         means = self._slots[0] if coupled else self._slots, *self._few, self._board
-        given = logits, tuple(how), tree, (randomness.name, ASKED), means, told, slate.numbers
-        return Kept(RULES[coupled](), given), told
+        return logits, tuple(how), tree, (randomness.name, ASKED), means, told, numbers
 
     def _make_room(self, coupled: bool, shape: tuple[int, ...], how: Transform) -> None:
         """The system gives what is written to. Nothing is taken for granted where there is no memory for it."""

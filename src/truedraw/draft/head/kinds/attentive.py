@@ -30,7 +30,7 @@ from truedraw.draft.head.four_bits import as_read
 from truedraw.draft.head.kinds.attentive_calls import Calls, Sizes
 from truedraw.draft.head.kinds.attentive_memory import Memories, Memory
 from truedraw.draft.head.kinds.attentive_step import BEHIND, FOLLOWS, HEADS, STAGES, WIDTH, compute
-from truedraw.draft.head.kinds.recurrent import all_blocks, embedded, step_blocks
+from truedraw.draft.head.kinds.recurrent import all_blocks, embedded, is_coded, step_blocks
 from truedraw.engine.native.blocks import LANES, Blocks, blocks_of
 from truedraw.engine.native.memory import room
 from truedraw.engine.native.together import ways
@@ -93,11 +93,10 @@ class AttentiveCell:
 
     def calls(self, memory: Memory, most: int) -> Calls | None:
         """Of a text, kept for compiled code; None where that does not know the embedding."""
-        table = self._embedding
-        if table.scales is None or table.values.dtype != np.int8:
+        if not is_coded(self._embedding):
             return None
         sizes = Sizes(self._width, self._read, self._num_known)
-        return Calls(self._kept, sizes, most, memory, table, self._crew)
+        return Calls(self._kept, sizes, most, memory, self._embedding, self._crew)
 
     def _kept(self, features: Reals, states: States, embedded: Reals, told: Any, looking: Ints, fresh: Ints) -> Any:
         room = self._made_room(len(states), len(looking) or len(states))

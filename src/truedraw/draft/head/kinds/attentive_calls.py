@@ -35,17 +35,16 @@ class Calls:
     """
 
     def __init__(self, call: Call, sizes: Sizes, most: int, memory: Memory, table: Matrix, crew: Crew) -> None:
-        self.memory, self.most = memory, most
-        self.slot, self._arrays = memory.slot, memory.arrays
+        self._memory, self._slot, self._arrays = memory, memory.slot, memory.arrays
         wide = sizes.width + BEHIND
-        self.looking = np.zeros((1, FOLLOWS + 1), np.int64)
-        self.looking[0, SLOT] = self.slot
-        self.remembered: Ints = np.zeros(2, np.int64)
+        looking = np.zeros((1, FOLLOWS + 1), np.int64)
+        looking[0, SLOT] = self._slot
+        self._remembered: Ints = np.zeros(2, np.int64)
         self.logits = np.zeros((1 + STEPS, sizes.known), np.float32)
         features, embedded = np.zeros((most, sizes.read), np.float32), np.zeros((most, sizes.width), np.float32)
         states, zeroed, nothing = np.zeros((STEPS, 1, wide), np.float32), counters(STAGES), np.zeros((1, 0), np.float32)
         ways = [
-            (features[:n], np.zeros((n, wide), np.float32), embedded[:n], (states[0], self.logits[:1]), self.looking)
+            (features[:n], np.zeros((n, wide), np.float32), embedded[:n], (states[0], self.logits[:1]), looking)
             for n in range(1, 1 + most)
         ]
         every = np.empty((0, FOLLOWS + 1), np.int64)
@@ -54,22 +53,22 @@ class Calls:
             ways.append((nothing, states[number], embedded[:1], told, every))
         self._jobs = [Kept(compute, call(*way, zeroed)) for way in ways]
         addresses = np.array([job.addresses for job in self._jobs], np.int64)
-        own = self.looking, self._arrays[2][self.slot], self.remembered
+        own = looking, self._arrays[2][self._slot], self._remembered
         rows = features, embedded, (table.values, table.scales), own
         self.given = crew.board, addresses, zeroed, rows, self.logits
 
     @property
     def is_still(self) -> bool:
         """Whether the text's memory is where it was."""
-        return self.memory.arrays is self._arrays and self.memory.slot == self.slot
+        return self._memory.arrays is self._arrays and self._memory.slot == self._slot
 
     def begin(self, first: int, rows: int) -> bool:
         """Rows of the text from this one on come, so many at most; whether there is room for them."""
         if rows > MOST_AT_ONCE:
             return False
-        self.remembered[HELD], self.remembered[END] = self.memory.room(first, rows), first
+        self._remembered[HELD], self._remembered[END] = self._memory.room(first, rows), first
         return self.is_still
 
     def end(self, rows: int) -> None:
         """So many have come."""
-        self.memory.came(rows)
+        self._memory.came(rows)

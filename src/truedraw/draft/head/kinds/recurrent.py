@@ -96,9 +96,14 @@ def step_blocks(file: Numbers) -> list[Blocks]:
     return [blocks_of(each) for each in (held | {"up": in_whole_tiles(held["up"])}).values()]
 
 
+def is_coded(table: Matrix) -> bool:
+    """Whether compiled code knows its rows: codes of eight bits with scales."""
+    return table.scales is not None and table.values.dtype == np.int8
+
+
 def embedded(table: Matrix, tokens: Ints) -> NDArray[np.float32]:
     """e(t) [n, width]."""
-    if table.scales is None or table.values.dtype != np.int8:
+    if not is_coded(table):
         return dense(rows_of(table, tokens))
     found: NDArray[np.float32] = looked_up(table.values, table.scales, tokens)
     return found
