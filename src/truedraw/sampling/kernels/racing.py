@@ -26,6 +26,7 @@ from truedraw.sampling.kernels.clocks import (
     gap_above,
     span_bounds_before,
 )
+from truedraw.sampling.kernels.exponential import weight
 from truedraw.sampling.kernels.looking import SLACK, look_into
 from truedraw.sampling.kernels.rowkinds import SAG, Excess, log2_above, log2_below, power_above, value_at
 from truedraw.sampling.kernels.spans import COLUMNS, SPAN, below, index, largest, maxima, num_spans
@@ -74,6 +75,18 @@ def race_excess(p, q, chance):  # type: ignore[no-untyped-def]
     span_bounds_before(row, bounds, chance)
     maxima(row, n, 0.0, tops)
     return run(row, n, (tops, bounds), chance) if largest(tops) > SMALLEST_EXCESS else -1
+
+
+@inner(error_model="numpy")
+def race_remainder(row, chance):  # type: ignore[no-untyped-def]
+    """The same of a Remainder, -1 where nothing is left. Spans are known by what they would have without q."""
+    n, logits = row.logits.shape[0], row.logits
+    tops, bounds, largest_there = np.empty(num_spans(n)), np.empty(num_spans(n)), np.empty(num_spans(n), logits.dtype)
+    span_bounds_before(logits, bounds, chance)
+    maxima(logits, n, -np.inf, largest_there)
+    for span in range(tops.shape[0]):
+        tops[span] = row.share * (weight(largest_there[span], row.top, row.coldness) * row.unit)
+    return run(row, n, (tops, bounds), chance)
 
 
 @inner(error_model="numpy", fastmath={"reassoc"})

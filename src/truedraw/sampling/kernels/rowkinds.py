@@ -14,7 +14,7 @@ import numpy as np
 from numba.extending import overload
 
 from truedraw.compiled import inner
-from truedraw.protocol import Floats, Logits
+from truedraw.protocol import Floats, Ints, Logits
 from truedraw.sampling.kernels.bits import bits, double, prefetch
 from truedraw.sampling.kernels.exponential import EXPONENT_BIAS, LOG2_E, MANTISSA_BITS, weight
 
@@ -40,10 +40,34 @@ class Excess(NamedTuple):
     share: float
 
 
+class Remainder(NamedTuple):
+    """Weights (share p - q)+ of p = unit exp((logits - top) coldness) and of a q over few tokens; values are weights.
+
+    Neither is written down, but for `kept` [m], what is left at the tokens of q, ids [m], which rise.
+    """
+
+    logits: Logits | Floats  # [n]
+    top: float
+    coldness: float
+    unit: float
+    share: float
+    ids: Ints
+    kept: Floats
+
+
 @inner(error_model="numpy")
 def left(share, p, q):  # type: ignore[no-untyped-def]
     """What is left of a weight after a draft."""
     return max(share * p - q, 0.0)
+
+
+@inner(error_model="numpy")
+def left_there(row, i):  # type: ignore[no-untyped-def]
+    """The weight of index i of a Remainder."""
+    place = np.searchsorted(row.ids, i)
+    if place < row.ids.shape[0] and row.ids[place] == i:
+        return row.kept[place]
+    return row.share * (weight(row.logits[np.uint64(i)], row.top, row.coldness) * row.unit)
 
 
 def value_at(row: Any, i: Any) -> Any:
@@ -75,12 +99,14 @@ def _value_at(row, i):  # type: ignore[no-untyped-def]
         return lambda row, i: row.logits[np.uint64(i)]
     if _kind(row) is Excess:
         return lambda row, i: left(row.share, row.p[np.uint64(i)], row.q[np.uint64(i)])
+    if _kind(row) is Remainder:
+        return lambda row, i: left_there(row, np.int64(i))
     return lambda row, i: row[np.uint64(i)]
 
 
 @overload(fetch)
 def _fetch(row, i):  # type: ignore[no-untyped-def]
-    if _kind(row) is Tempered:
+    if _kind(row) in {Tempered, Remainder}:
         return lambda row, i: prefetch(row.logits, np.uint64(i))
     if _kind(row) is Excess:
         return lambda row, i: (prefetch(row.p, np.uint64(i)), prefetch(row.q, np.uint64(i)))

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from truedraw.compiled import inner
 from truedraw.protocol import Floats, Ints
 
+NOBODY = -1
+
 
 class Path(NamedTuple):
     """The path under test, from the committed text on: of each place on it, what traversal.Stop has.
 
     Memory [3 + 2 n, vocab] holds p at place d in row d, where the law cuts and somebody has looked; and P, of which a
-    draft has had its share, in row slots[d]. The last slot is nobody's.
+    draft has had its share, in row slots[d], or what a Remainder keeps of it. The last slot is nobody's.
     """
 
     rows: Ints
@@ -26,15 +28,18 @@ class Path(NamedTuple):
     factors: Floats  # what is in the slot is to be multiplied with this
     written: NDArray[np.bool_]  # whether p is
     left: NDArray[np.bool_]  # whether P is another one than p
+    below: Ints  # the node whose law has taken its share of P, which is not written down; NOBODY: it is
+    shares: Floats  # of p that it took that from
 
 
 @inner(error_model="numpy")
 def path_of(n):  # type: ignore[no-untyped-def]
     """At the committed text, of n nodes."""
-    numbers, shares, flags = np.zeros((3, n + 2), np.int64), np.ones((3, n + 2)), np.zeros((2, n + 2), np.bool_)
+    numbers, shares, flags = np.zeros((4, n + 2), np.int64), np.ones((4, n + 2)), np.zeros((2, n + 2), np.bool_)
     for place in range(n + 2):
-        numbers[2, place] = 1 + n + place
-    return Path(numbers[0], numbers[1], shares[0], shares[1], numbers[2], shares[2], flags[0], flags[1])
+        numbers[2, place], numbers[3, place] = 1 + n + place, NOBODY
+    rows, seen, slots, below = numbers[0], numbers[1], numbers[2], numbers[3]
+    return Path(rows, seen, shares[0], shares[1], slots, shares[2], flags[0], flags[1], below, shares[3])
 
 
 @inner(error_model="numpy")

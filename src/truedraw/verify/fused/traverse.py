@@ -12,13 +12,16 @@ from truedraw.protocol.slate import ACCEPTED, COUNT, POSITION, REJECTED
 from truedraw.sampling.kernels.cutting import Scratch
 from truedraw.sampling.kernels.draw import draw_row
 from truedraw.sampling.kernels.law import law_row
-from truedraw.sampling.kernels.racing import race_all
+from truedraw.sampling.kernels.racing import race_all, race_remainder
+from truedraw.sampling.kernels.rowkinds import left_there
+from truedraw.sampling.kernels.softmax import scale
 from truedraw.sampling.names import named, tossed
 from truedraw.sampling.transform import Transform
 from truedraw.threads.board import share
 from truedraw.threads.borrowing import borrowed
 from truedraw.threads.jobs import this_call
-from truedraw.verify.fused.path import path_of, weight_at
+from truedraw.verify.fused.path import NOBODY, path_of, weight_at
+from truedraw.verify.fused.remainder import is_looked_at, remainder_of, weighed
 from truedraw.verify.fused.rows import CUT, MASS, SHARP, chance_there, kind_of, logs_there, look, tempered_into, unknown
 from truedraw.verify.fused.tree import less_q, next_child, q_of, spell, spelled_nowhere, tried_nodes
 from truedraw.verify.residual import SMALLEST_MASS
@@ -68,18 +71,21 @@ def keeps(path, depth, name):  # type: ignore[no-untyped-def]
 def down(given, path, depth, child, tree, room):  # type: ignore[no-untyped-def]
     """One place further, with its weight."""
     token, below = tree[0][child], depth + 1
-    path.tops[below] = weight_at(path, depth) * p_at(given, path, depth, token, room)
+    path.tops[below] = weight_at(path, depth) * p_at(given, path, depth, token, tree, room)
     path.bottoms[below] = q_of(tree, child, token)
     path.rows[below], path.seen[below], path.written[below], path.left[below] = 1 + child, 0, False, False
 
 
 @inner(error_model="numpy")
-def p_at(given, path, depth, token, room):  # type: ignore[no-untyped-def]
+def p_at(given, path, depth, token, tree, room):  # type: ignore[no-untyped-def]
     """P(token)."""
     logits, kind, law, known = given
     memory, weights, ids, board = room
     if path.left[depth]:
-        return memory[path.slots[depth], token] * path.factors[depth]
+        slot, factor, node = memory[path.slots[depth]], path.factors[depth], path.below[depth]
+        if node == NOBODY:
+            return slot[token] * factor
+        return left_there(remainder_of(given, path.rows[depth], path.shares[depth], tree, node, slot), token) * factor
     if kind != CUT:
         return chance_there(logits, kind, law, known, path.rows[depth], token)
     if not path.written[depth]:
@@ -104,20 +110,35 @@ def failed(given, path, depth, tree, room):  # type: ignore[no-untyped-def]
 
 @inner(error_model="numpy")
 def less(given, path, depth, weight, child, tree, memory):  # type: ignore[no-untyped-def]
-    """Write (w P - q)+, which takes the place of P unless it is only rounding; its sum."""
-    logits, kind, law, known = given
-    slot = path.slots[-1]
-    if path.left[depth]:
-        copied(memory[path.slots[depth]], path.factors[depth], memory[slot])
-    elif kind == CUT:
-        copied(memory[depth], 1.0, memory[slot])
+    """Have (w P - q)+ take the place of P unless it is only rounding; its sum."""
+    slot, node = path.slots[-1], NOBODY
+    if not path.left[depth] and is_looked_at(given[1], tree, child):
+        node = child
+        total = weighed(remainder_of(given, path.rows[depth], weight, tree, child, memory[slot]), tree, child)
     else:
-        tempered_into(logits, law, known, path.rows[depth], memory[slot])
-    total = less_q(weight, tree, child, memory[slot])  # the very numbers that the coin was tossed with
+        write(given, path, depth, tree, memory)
+        total = less_q(weight, tree, child, memory[slot])  # the very numbers that the coin was tossed with
     if total > SMALLEST_MASS:
         path.slots[-1], path.slots[depth] = path.slots[depth], slot
         path.factors[depth], path.left[depth] = 1.0 / total, True
+        path.below[depth], path.shares[depth] = node, weight
     return total
+
+
+@inner(error_model="numpy")
+def write(given, path, depth, tree, memory):  # type: ignore[no-untyped-def]
+    """P into the slot that is nobody's."""
+    logits, kind, law, known = given
+    out, node = memory[path.slots[-1]], path.below[depth]
+    if path.left[depth] and node == NOBODY:
+        copied(memory[path.slots[depth]], path.factors[depth], out)
+    elif kind == CUT:
+        copied(memory[depth], 1.0, out)
+    else:
+        tempered_into(logits, law, known, path.rows[depth], out)
+        if path.left[depth]:
+            less_q(path.shares[depth], tree, node, out)
+            scale(out, path.factors[depth])
 
 
 @inner(error_model="numpy")
@@ -143,7 +164,7 @@ def ending(given, path, depth, names, room, told):  # type: ignore[no-untyped-de
     while True:
         chance = named(name, RESIDUAL, 0, here)
         if is_left:
-            token = race_all(memory[path.slots[depth]], given[0].shape[1], chance)
+            token = race_left(given, path, depth, tree, memory, chance)
             is_told = tell(given, row, token, memory[depth], told[:, count], board)
         else:
             is_told = draw(given, (here, row), (chance, *asked), spare, told[:, count])
@@ -154,6 +175,15 @@ def ending(given, path, depth, names, room, told):  # type: ignore[no-untyped-de
         if row < 0:
             return count, count - 1, below
         here, is_left = row, False
+
+
+@inner(error_model="numpy")
+def race_left(given, path, depth, tree, memory, chance):  # type: ignore[no-untyped-def]
+    """A token from P, which is another one than p; -1 where there is nothing of it."""
+    slot, node = memory[path.slots[depth]], path.below[depth]
+    if node == NOBODY:
+        return race_all(slot, given[0].shape[1], chance)
+    return race_remainder(remainder_of(given, path.rows[depth], path.shares[depth], tree, node, slot), chance)
 
 
 @inner(error_model="numpy")
