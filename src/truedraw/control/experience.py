@@ -139,6 +139,8 @@ class Experience:
     def __init__(self, costs: PassCosts | None = None, kept: Mapping[Kind, DraftCost] = NOTHING_KEPT) -> None:
         self.costs, self.upkeep = costs or PassCosts(), Upkeep()
         self._kept = kept
+        self.recalls_dear = any(cost.call > CHEAP for cost in kept.values())
+        """Whether a drafter that is not cheap was measured when the model was loaded before."""
         self.rounds = 0
         """Of all controllers that learn here."""
         self._records: dict[Kind, Record] = {}

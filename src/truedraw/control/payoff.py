@@ -54,7 +54,7 @@ class PayoffController:
         self._present: Set[int] = frozenset()  # texts of this round
         self._here: Sequence[int] = ()  # those of the next call of `budget`, and others that are not asked
         self._late = Late(self._known, self._width)
-        self._standing, self._watch, self._waiting = Standing(), Watch(), Waiting(self._costs)
+        self._standing, self._watch, self._waiting = Standing(), Watch(), Waiting(self._known)
         self._stood: Stood | None = None  # in this round
         self._pause = Pause(self._width, self._costs, self._watch, self._late)
         self._lessons = Lessons(self._known, self._account, self._texts, self._late, self._pause.listening)

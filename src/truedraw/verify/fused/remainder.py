@@ -1,7 +1,7 @@
 """What a draft from a law over few tokens leaves of a tempered row, (w p - q)+, looked at and never written down.
 
 Beside the law's tokens all of w p is left. So what there is in all is found from these tokens alone: w times the rest
-of the mass, and what is left at each of them. It is known to 1e-14, which moves a coin by as little, and no token:
+of the mass, and what is left at each of them. It is known to 1e-13, which moves a coin by as little, and no token:
 these are raced for by their own weights, which are those that would have been written.
 """
 
