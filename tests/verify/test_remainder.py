@@ -3,21 +3,27 @@ wins the race for it."""
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from truedraw.compiled import compiled
+from truedraw.protocol import Proposal, SparseLaw
 from truedraw.sampling.kernels.racing import race_all, race_remainder
 from truedraw.sampling.kernels.rowkinds import left_there
 from truedraw.sampling.kernels.softmax import softmax_into
+from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.sampling.transform import Transform
 from truedraw.threads import NOBODY
+from truedraw.verify.fused.judge import Judge
 from truedraw.verify.fused.remainder import remainder_of, weighed
 from truedraw.verify.fused.rows import TEMPERED, look, unknown
+from truedraw.verify.proposals import mark_checked
 
 ROUNDING = 1e-13
+MUCH = 60.0  # seconds, for what takes milliseconds, and did take minutes, once it is compiled
 SHARES = (1.0, 0.83, 1e-3)
 TEMPERATURES = (1.0, 0.4, 2.5)
 
@@ -119,3 +125,20 @@ def test_nothing_is_won_where_nothing_is_left() -> None:
     here = found(logits, np.arange(8), np.full(8, 0.125), 0.5, 1.0, 3)
     assert here.total < ROUNDING
     assert here.unwritten.tolist() == [-1, -1, -1]
+
+
+@pytest.mark.parametrize("vocab", [40, 3000, 49152])
+def test_where_next_to_nothing_is_left_nobody_races_for_ever(vocab: int) -> None:
+    """A law that is p and at one token, the draft, a little more: all that is left is rounding."""
+    rng = np.random.default_rng(3)
+    logits = rng.normal(0, 3, (2, vocab)).astype(np.float32)
+    q = p_of(logits[0], 1.0)
+    token = int(q.argmin())
+    q[token] += 9e-7
+    draft = Proposal.chain([token], (SparseLaw(np.arange(vocab), q, vocab),))
+    mark_checked(draft, vocab)
+    start = perf_counter()
+    for seed in range(5):
+        found = Judge().decide(False, Transform(), logits, draft, PhiloxRandomness(seed), 3)
+        assert found is None or len(found.verdict.tokens) in {1, 2}
+    assert perf_counter() - start < MUCH

@@ -43,7 +43,7 @@ class Excess(NamedTuple):
 class Remainder(NamedTuple):
     """Weights (share p - q)+ of p = unit exp((logits - top) coldness) and of a q over few tokens; values are weights.
 
-    Neither is written down, but for `kept` [m], what is left at the tokens of q, ids [m], which rise.
+    All that is written down is `kept` [m], what is left at the tokens of q, ids [m], which rise.
     """
 
     logits: Logits | Floats  # [n]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from truedraw.compiled import inner
 from truedraw.protocol import Floats, Ints
 
-NOBODY = -1
+WRITTEN = -1
 
 
 class Path(NamedTuple):
@@ -28,7 +28,7 @@ class Path(NamedTuple):
     factors: Floats  # what is in the slot is to be multiplied with this
     written: NDArray[np.bool_]  # whether p is
     left: NDArray[np.bool_]  # whether P is another one than p
-    below: Ints  # the node whose law has taken its share of P, which is not written down; NOBODY: it is
+    taker: Ints  # the node whose law has taken its share of P, which is not written down; WRITTEN: it is
     shares: Floats  # of p that it took that from
 
 
@@ -37,9 +37,9 @@ def path_of(n):  # type: ignore[no-untyped-def]
     """At the committed text, of n nodes."""
     numbers, shares, flags = np.zeros((4, n + 2), np.int64), np.ones((4, n + 2)), np.zeros((2, n + 2), np.bool_)
     for place in range(n + 2):
-        numbers[2, place], numbers[3, place] = 1 + n + place, NOBODY
-    rows, seen, slots, below = numbers[0], numbers[1], numbers[2], numbers[3]
-    return Path(rows, seen, shares[0], shares[1], slots, shares[2], flags[0], flags[1], below, shares[3])
+        numbers[2, place], numbers[3, place] = 1 + n + place, WRITTEN
+    rows, seen, slots, taker = numbers[0], numbers[1], numbers[2], numbers[3]
+    return Path(rows, seen, shares[0], shares[1], slots, shares[2], flags[0], flags[1], taker, shares[3])
 
 
 @inner(error_model="numpy")

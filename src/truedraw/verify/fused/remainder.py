@@ -2,7 +2,8 @@
 
 Beside the law's tokens all of w p is left. So what there is in all is found from these tokens alone: w times the rest
 of the mass, and what is left at each of them. It is known to 1e-13, which moves a coin by as little, and no token:
-these are raced for by their own weights, which are those that would have been written.
+these are raced for by their own weights, which are those that would have been written. Where less than LEAST of w is
+left it has to be written down: its own digits would be lost, and a race by what p has would be long.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from truedraw.sampling.kernels.softmax import coldness_of
 from truedraw.threads.borrowing import place_at
 from truedraw.verify.fused.rows import MASS, TEMPERED, TOP
 from truedraw.verify.fused.tree import IDS, SIZE, WEIGHTS
+
+LEAST = 0.05
 
 
 @inner(error_model="numpy")

@@ -20,8 +20,8 @@ from truedraw.sampling.transform import Transform
 from truedraw.threads.board import share
 from truedraw.threads.borrowing import borrowed
 from truedraw.threads.jobs import this_call
-from truedraw.verify.fused.path import NOBODY, path_of, weight_at
-from truedraw.verify.fused.remainder import is_looked_at, remainder_of, weighed
+from truedraw.verify.fused.path import WRITTEN, path_of, weight_at
+from truedraw.verify.fused.remainder import LEAST, is_looked_at, remainder_of, weighed
 from truedraw.verify.fused.rows import CUT, MASS, SHARP, chance_there, kind_of, logs_there, look, tempered_into, unknown
 from truedraw.verify.fused.tree import less_q, next_child, q_of, spell, spelled_nowhere, tried_nodes
 from truedraw.verify.residual import SMALLEST_MASS
@@ -82,8 +82,8 @@ def p_at(given, path, depth, token, tree, room):  # type: ignore[no-untyped-def]
     logits, kind, law, known = given
     memory, weights, ids, board = room
     if path.left[depth]:
-        slot, factor, node = memory[path.slots[depth]], path.factors[depth], path.below[depth]
-        if node == NOBODY:
+        slot, factor, node = memory[path.slots[depth]], path.factors[depth], path.taker[depth]
+        if node == WRITTEN:
             return slot[token] * factor
         return left_there(remainder_of(given, path.rows[depth], path.shares[depth], tree, node, slot), token) * factor
     if kind != CUT:
@@ -111,17 +111,17 @@ def failed(given, path, depth, tree, room):  # type: ignore[no-untyped-def]
 @inner(error_model="numpy")
 def less(given, path, depth, weight, child, tree, memory):  # type: ignore[no-untyped-def]
     """Have (w P - q)+ take the place of P unless it is only rounding; its sum."""
-    slot, node = path.slots[-1], NOBODY
+    slot, node, total = path.slots[-1], child, 0.0
     if not path.left[depth] and is_looked_at(given[1], tree, child):
-        node = child
         total = weighed(remainder_of(given, path.rows[depth], weight, tree, child, memory[slot]), tree, child)
-    else:
+    if total < LEAST * weight:
+        node = WRITTEN
         write(given, path, depth, tree, memory)
         total = less_q(weight, tree, child, memory[slot])  # the very numbers that the coin was tossed with
     if total > SMALLEST_MASS:
         path.slots[-1], path.slots[depth] = path.slots[depth], slot
         path.factors[depth], path.left[depth] = 1.0 / total, True
-        path.below[depth], path.shares[depth] = node, weight
+        path.taker[depth], path.shares[depth] = node, weight
     return total
 
 
@@ -129,8 +129,8 @@ def less(given, path, depth, weight, child, tree, memory):  # type: ignore[no-un
 def write(given, path, depth, tree, memory):  # type: ignore[no-untyped-def]
     """P into the slot that is nobody's."""
     logits, kind, law, known = given
-    out, node = memory[path.slots[-1]], path.below[depth]
-    if path.left[depth] and node == NOBODY:
+    out, node = memory[path.slots[-1]], path.taker[depth]
+    if path.left[depth] and node == WRITTEN:
         copied(memory[path.slots[depth]], path.factors[depth], out)
     elif kind == CUT:
         copied(memory[depth], 1.0, out)
@@ -180,8 +180,8 @@ def ending(given, path, depth, names, room, told):  # type: ignore[no-untyped-de
 @inner(error_model="numpy")
 def race_left(given, path, depth, tree, memory, chance):  # type: ignore[no-untyped-def]
     """A token from P, which is another one than p; -1 where there is nothing of it."""
-    slot, node = memory[path.slots[depth]], path.below[depth]
-    if node == NOBODY:
+    slot, node = memory[path.slots[depth]], path.taker[depth]
+    if node == WRITTEN:
         return race_all(slot, given[0].shape[1], chance)
     return race_remainder(remainder_of(given, path.rows[depth], path.shares[depth], tree, node, slot), chance)
 
