@@ -13,7 +13,7 @@ from engine.decoder import tiny_checkpoint, tiny_engine
 from invariance import need_invariance
 from truedraw.engine.cpu import CPUEngine, timing
 from truedraw.engine.cpu.records import record_key
-from truedraw.engine.cpu.timing import MIN_AGE_SECONDS, ROWS, SETTLING, TEXTS, Costs, measure
+from truedraw.engine.cpu.timing import MIN_AGE_SECONDS, ROWS, TEXTS, Costs, measure
 from truedraw.engine.openvino.numerics import NUMERICS
 from truedraw.errors import EngineError, OutOfPages
 from truedraw.protocol import KnowsCosts, PassTable
@@ -24,9 +24,13 @@ DAMAGED = ["", "{", "null", "[1]", "7", "{}", '{"rows": 3, "texts": 4}', '{"rows
            '{"rows": {"1": 0.1, "2": [1]}, "texts": {}}', '{"rows": {"1": 0.1, "2": 0.2}}', "\udcff"]  # fmt: skip
 
 
-@pytest.fixture
-def short_measurements() -> None:
-    """Here they are as long as they are."""
+usual = timing._seconds
+
+
+@pytest.fixture(autouse=True)
+def short_measurements(monkeypatch) -> None:
+    """By a clock of the machine's a pass is measured once."""
+    monkeypatch.setattr(timing, "_seconds", lambda engine, works, clock: usual(engine, works, clock, 0.0, 0.0))
 
 
 def scripted(rows: int, texts: int) -> float:
@@ -72,24 +76,16 @@ class Scripted:
         self.open_texts -= 1
 
 
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch):
-    """By a clock of the machine's."""
-    monkeypatch.setattr(timing, "SETTLING", 0.0)
-    monkeypatch.setattr(timing, "COUNTING", 0.0)
-
-
 def measured(engine):
-    with patch.object(timing, "SETTLING", SETTLING):
+    """By its own clock, as long as it takes."""
+    with patch.object(timing, "_seconds", usual):
         return measure(engine, engine.clock)
 
 
-def test_a_pass_that_is_held_up_now_and_then_is_not_what_its_shape_takes(monkeypatch):
-    monkeypatch.setattr(timing, "SETTLING", SETTLING)
-    monkeypatch.setattr(timing, "COUNTING", 0.02)
+def test_a_pass_that_is_held_up_now_and_then_is_not_what_its_shape_takes():
     engine = Scripted()
     engine.cost = lambda rows, texts: scripted(rows, texts) * (5 if engine.passes % 3 == 0 else 1)
-    table = measure(engine, engine.clock)
+    table = measured(engine)
     assert table.rows[1] == pytest.approx(scripted(1, 1))
 
 

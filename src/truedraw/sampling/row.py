@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 import numpy as np
 
 from truedraw.errors import BadParameter, EngineError
@@ -21,7 +23,7 @@ class Row:
 
     def __init__(self, logits: Logits) -> None:
         self._raw, self._top = logits, logits.max()
-        if not np.isfinite(self._top):
+        if not isfinite(self._top):
             raise EngineError(unusable(float(self._top)))
         self._logits: Floats | None = None
         self._temperature = 1.0  # by which logits are still to be divided

@@ -12,8 +12,6 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping
 from typing import TypeVar
 
-import numpy as np
-
 from truedraw.protocol import Floats, Purpose
 
 Outcome = TypeVar("Outcome", bound=Hashable)
@@ -67,10 +65,7 @@ class SampleWalker:
 
     def choose(self, weights: Floats, purpose: Purpose, position: int, node: int = 0) -> int:
         """Every index of positive weight is a branch."""
-        total = math.fsum(weights.tolist())
-        if not (np.isfinite(weights).all() and (weights >= 0).all() and total > 0):
-            raise AssertionError(f"nothing can be drawn with the weights {weights.tolist()}")
-        options = [(i, w / total) for i, w in enumerate(weights.tolist()) if w > 0]
+        options = shares(weights.tolist())
         return self._walker.draw((self._index, purpose, position, node), options)
 
     def accept(self, p: float, q: float, purpose: Purpose, position: int, node: int = 0) -> bool:
@@ -80,6 +75,14 @@ class SampleWalker:
         chance = min(1.0, p / q)
         options = [(value, weight) for value, weight in ((1, chance), (0, 1.0 - chance)) if weight > 0]
         return bool(self._walker.draw((self._index, purpose, position, node), options))
+
+
+def shares(weights: list[float]) -> list[tuple[int, float]]:
+    """(index, probability) of the positive ones; raises AssertionError where there is none, or one is no weight."""
+    total = math.fsum(weights) if all(0 <= w < math.inf for w in weights) else 0.0
+    if not total > 0:
+        raise AssertionError(f"nothing can be drawn with the weights {weights}")
+    return [(i, w / total) for i, w in enumerate(weights) if w > 0]
 
 
 def law_of(run: Callable[[Walker], Outcome], kind: type[Walker] = Walker) -> dict[Outcome, float]:
