@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
+
 from truedraw.control.costs import KNOWN, PassCosts
 from truedraw.control.experience import Experience
 from truedraw.control.settling import SETTLES
 from truedraw.control.width import Width
 from truedraw.control.yardstick import CLOSE, FIRST, GROWTH, LONGEST, PATIENCE, Yardstick
+from truedraw.protocol import DraftCost
 
 
 def runs(rounds: int, rows: int, gain: float = 1.1, held: int = 0) -> list[int]:
@@ -17,7 +20,7 @@ def runs(rounds: int, rows: int, gain: float = 1.1, held: int = 0) -> list[int]:
     `held`: passes for which the engine goes on computing them after they are no longer asked for.
     """
     known = Experience()
-    width, yardstick = Width(known, 15), Yardstick(known.costs)
+    width, yardstick = Width(known, 15), Yardstick(known)
     found, since = [], 0
     width.rows, width.gain = rows, gain
     for each in range(rounds):
@@ -30,6 +33,12 @@ def runs(rounds: int, rows: int, gain: float = 1.1, held: int = 0) -> list[int]:
             since = 0
             known.costs.add(2 + rows, 1.2, texts=2)
     return found
+
+
+def both(costs: PassCosts) -> tuple[Width, Yardstick]:
+    """By these costs."""
+    known = Experience(costs)
+    return Width(known, 15), Yardstick(known)
 
 
 def lengths(found: list[int]) -> list[tuple[int, int]]:
@@ -72,7 +81,7 @@ def test_what_could_not_be_measured_is_not_tried_again_by_the_next_job() -> None
     for _ in range(KNOWN + 1):
         costs.add(8, 1.0, texts=2)
     for job in range(5):
-        width, yardstick = Width(Experience(costs), 15), Yardstick(costs)
+        width, yardstick = both(costs)
         width.rows, width.gain = 6, 1.1
         found = 0
         for _ in range(FIRST // 2):
@@ -81,9 +90,23 @@ def test_what_could_not_be_measured_is_not_tried_again_by_the_next_job() -> None
         assert found <= PATIENCE * (job % 2 == 1) + PATIENCE * (job > 1)
 
 
+@pytest.mark.parametrize(("call", "texts", "is_due"), [(0.2, 1, False), (0.2, 2, True), (0.01, 1, True)])
+def test_where_it_is_known_what_a_dear_drafter_takes_a_text_begins_with_drafts(call, texts, is_due) -> None:
+    known = Experience(kept={("head", False): DraftCost("head", False, call, 0.1, 0.1)})
+    width, yardstick = Width(known, 15), Yardstick(known)
+    width.rows = 2
+    assert [yardstick.is_due(texts, texts, width) for _ in range(3)] == [is_due] * 3
+    for _ in range(KNOWN + 1):
+        known.costs.add(3 * texts, 1.0, texts)
+    assert not yardstick.is_due(texts, texts, width)
+    for _ in range(FIRST):
+        known.costs.add(3 * texts, 1.0, texts)
+    assert yardstick.is_due(texts, texts, width)  # later a plain pass is measured all the same
+
+
 def test_one_row_and_two_are_measured_together_where_the_engine_computes_two() -> None:
     costs = PassCosts()
-    width, yardstick = Width(Experience(costs), 15), Yardstick(costs)
+    width, yardstick = both(costs)
     width.rows, width.gain = 1, 1.1
     for _ in range(6):
         costs.add(1, 1.0, padding=1)
@@ -96,7 +119,7 @@ def test_behind_a_prompt_no_run_begins_and_one_under_way_waits() -> None:
     costs = PassCosts()
     for _ in range(KNOWN + 1):
         costs.add(8, 1.0)
-    width, yardstick = Width(Experience(costs), 15), Yardstick(costs)
+    width, yardstick = both(costs)
     width.rows, width.gain = 7, 1.1
     for _ in range(FIRST):
         costs.add(8, 1.0)

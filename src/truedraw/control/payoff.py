@@ -50,7 +50,7 @@ class PayoffController:
         self._left = 0  # rounds until then, the present one included, where nobody is asked in it
         self._length = SHORTEST
         self._rows = 0  # of drafts in the present pass
-        self._yardstick = Yardstick(self._costs)
+        self._yardstick = Yardstick(self._known)
         self._present: Set[int] = frozenset()  # texts of this round
         self._here: Sequence[int] = ()  # those of the next call of `budget`, and others that are not asked
         self._late = Late(self._known, self._width)

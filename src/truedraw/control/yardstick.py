@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truedraw.control.costs import PassCosts
+from truedraw.control.experience import Experience
 from truedraw.control.width import Width
 
 FIRST, LONGEST = 60, 1280  # passes between runs of plain ones: GROWTH times those before the last, in these bounds
@@ -13,10 +13,13 @@ PATIENCE = 24  # rounds of a run at most: an engine holds on to the rows of draf
 
 
 class Yardstick:
-    """One controller's. Where passes take the same rows with drafts and without, they are measured all the time."""
+    """One controller's. Where passes take the same rows with drafts and without, they are measured all the time.
 
-    def __init__(self, costs: PassCosts) -> None:
-        self._costs = costs
+    A text that is alone begins with drafts where it is known from before what a dear drafter takes, beside passes.
+    """
+
+    def __init__(self, known: Experience) -> None:
+        self._known, self._costs = known, known.costs
         self._rounds = 0  # of the run under way
         self._before = 0  # plain passes that were measured before it
 
@@ -24,7 +27,7 @@ class Yardstick:
         """Whether this round is to be plain for that reason; it would have `plain` rows of texts."""
         costs = self._costs
         if not costs.is_known:
-            return True
+            return texts > 1 or not self._known.recalls_dear
         if not costs.is_settled:  # a run waits
             return False
         is_needless = costs.alike(plain, plain + width.rows)

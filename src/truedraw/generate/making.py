@@ -20,8 +20,9 @@ from truedraw.registry import BUILT_IN, find
 if TYPE_CHECKING:
     from truedraw.generate.speculation import Speculation
 
+RULES = "truedraw.verify."
 CHAINS = ("token", "block", "kseq", "multipath")
-"""Rules that take no siblings without replacement."""
+"""Rules that take no siblings without replacement, each in a module of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +86,9 @@ def made_of(method: str, given: Mapping[str, Any]) -> Drafter:
 
 def takes_trees(judge: Verifier) -> bool:
     """Whether a rule takes more than chains: by its `trees`, or of ours all but CHAINS; others are not known to."""
-    ours = any(kind.__module__.startswith("truedraw.verify") for kind in type(judge).__mro__)
-    said: bool = getattr(
-        judge, "trees", ours and not isinstance(judge, tuple(find("verifiers", name) for name in CHAINS))
-    )
+    modules = {kind.__module__ for kind in type(judge).__mro__}
+    ours = any(module.startswith(RULES) for module in modules)
+    said: bool = getattr(judge, "trees", ours and modules.isdisjoint(f"{RULES}{name}" for name in CHAINS))
     return said
 
 

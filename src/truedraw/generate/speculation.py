@@ -156,7 +156,8 @@ class Speculation:
                 "model", f"the method {self.method} drafts with a model; name one in model (--spec-model)"
             )
         check_rule(self)
-        self.parts()
+        if "auto_sources" in self.settings:  # the usual ones are sound, and which these are, the target's draft says
+            self.parts()
         if not needs_run(self.method):
             self.drafter()
 

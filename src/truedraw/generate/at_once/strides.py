@@ -56,12 +56,12 @@ class Strides:
             raise error
 
     def _plan(self, sample: Sample, most: int) -> Plan | None:
-        """Of so many rounds, or fewer; None where there are not two for which all is settled."""
+        """Of so many rounds, or fewer; None where there is not one for which all is settled."""
         assert self._stride is not None
         began, judge = working_seconds(), sample.parts.controller or self._controller
         stand = stand_of(judge, sample)
         rounds = 0 if stand is None else min(most, stand.rounds, sample.ending.room // (1 + stand.tokens))
-        if stand is None or rounds < 2:
+        if stand is None or rounds < 1:
             return None
         guess = next(iter(begun(self._schedule, [sample], {sample: ()})), None)
         source = None if guess is None else source_of(guess, stand)
