@@ -15,7 +15,7 @@ demo: $(VENV)/.run
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --max-worker-restart 0 -m "not slow and not parity and not interrupts"
-	$(BIN)/python -m pytest -m "interrupts and not slow and not parity" $$(grep -rl --include="test_*.py" "mark.interrupts" tests)
+	$(BIN)/python -m pytest -m "interrupts and not slow and not parity" $$(grep -rl --include="test_*.py" "mark.interrupts" tests | sort)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check src tests tools attacks

@@ -21,7 +21,7 @@ MANY = range(10)
 def idle(gain: float = 0.5) -> PayoffController:
     """A controller that knows what passes take, and of nothing that pays."""
     controller = PayoffController()
-    controller._costs._is_timed = True
+    controller._costs.is_timed = True
     for _ in range(8):
         controller._costs.add(len(MANY), 1.0, len(MANY))
     assert controller._costs.is_known

@@ -11,7 +11,7 @@ from truedraw.control.experience import Experience
 from truedraw.control.settling import SETTLES
 from truedraw.control.width import Width
 from truedraw.control.yardstick import CLOSE, FIRST, GROWTH, LONGEST, PATIENCE, Yardstick
-from truedraw.protocol import DraftCost
+from truedraw.protocol import DraftCost, PassTable
 
 
 def runs(rounds: int, rows: int, gain: float = 1.1, held: int = 0) -> list[int]:
@@ -90,9 +90,22 @@ def test_what_could_not_be_measured_is_not_tried_again_by_the_next_job() -> None
         assert found <= PATIENCE * (job % 2 == 1) + PATIENCE * (job > 1)
 
 
-@pytest.mark.parametrize(("call", "texts", "is_due"), [(0.2, 1, False), (0.2, 2, True), (0.01, 1, True)])
-def test_where_it_is_known_what_a_dear_drafter_takes_a_text_begins_with_drafts(call, texts, is_due) -> None:
-    known = Experience(kept={("head", False): DraftCost("head", False, call, 0.1, 0.1)})
+class Timed:
+    """protocol.KnowsCosts."""
+
+    def pass_costs(self, anew: bool = False) -> PassTable:
+        return PassTable({1: 1.0, 2: 1.1, 4: 1.2, 8: 1.4}, {4: 1.3})
+
+    def doubt_costs(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("engine", "call", "texts", "is_due"),
+    [(Timed(), 0.2, 1, False), (Timed(), 0.2, 2, True), (Timed(), 0.01, 1, True), (None, 0.2, 1, True)],
+)
+def test_where_all_is_known_that_drafts_take_a_text_begins_with_them(engine, call, texts, is_due) -> None:
+    known = Experience(PassCosts.of(engine), {("head", False): DraftCost("head", False, call, 0.1, 0.1)})
     width, yardstick = Width(known, 15), Yardstick(known)
     width.rows = 2
     assert [yardstick.is_due(texts, texts, width) for _ in range(3)] == [is_due] * 3

@@ -24,13 +24,13 @@ DAMAGED = ["", "{", "null", "[1]", "7", "{}", '{"rows": 3, "texts": 4}', '{"rows
            '{"rows": {"1": 0.1, "2": [1]}, "texts": {}}', '{"rows": {"1": 0.1, "2": 0.2}}', "\udcff"]  # fmt: skip
 
 
-usual = timing._seconds
+usual_seconds = timing._seconds
 
 
 @pytest.fixture(autouse=True)
 def short_measurements(monkeypatch) -> None:
     """By a clock of the machine's a pass is measured once."""
-    monkeypatch.setattr(timing, "_seconds", lambda engine, works, clock: usual(engine, works, clock, 0.0, 0.0))
+    monkeypatch.setattr(timing, "_seconds", lambda engine, works, clock: usual_seconds(engine, works, clock, 0.0, 0.0))
 
 
 def scripted(rows: int, texts: int) -> float:
@@ -78,7 +78,7 @@ class Scripted:
 
 def measured(engine):
     """By its own clock, as long as it takes."""
-    with patch.object(timing, "_seconds", usual):
+    with patch.object(timing, "_seconds", usual_seconds):
         return measure(engine, engine.clock)
 
 
@@ -280,9 +280,10 @@ def test_measuring_leaves_the_logits_as_they_are(tmp_path):
 
 @pytest.mark.model
 @pytest.mark.slow
-def test_the_real_model_has_a_table(tmp_path):
+def test_the_real_model_has_a_table(tmp_path, monkeypatch):
     from truedraw.models import open_checkpoint
 
+    monkeypatch.setattr(timing, "_seconds", usual_seconds)
     engine = CPUEngine.load(open_checkpoint("smollm2-135m"))
     table = engine.pass_costs()
     engine.close()

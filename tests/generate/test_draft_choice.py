@@ -6,9 +6,12 @@ import pytest
 
 from draft.head.random_heads import card, write
 from truedraw.draft.head.file import SHIPPED
-from truedraw.draft.several import ALWAYS_GOOD
+from truedraw.draft.several import ALWAYS_GOOD, WITH_ATTENTION, WITH_EAGLE, WITH_HEAD
 from truedraw.errors import BadFile
-from truedraw.generate.draft_choice import auto_sources
+from truedraw.generate.draft_choice import WITH_MTP, auto_sources
+from truedraw.generate.making import CHAINS, takes_trees
+from truedraw.generate.speculation import Speculation
+from truedraw.registry import BUILT_IN, find
 
 
 @pytest.mark.parametrize(
@@ -21,6 +24,24 @@ def test_a_head_that_looks_back_is_asked_alone(tmp_path, kind, second) -> None:
 
 def test_the_head_that_ships_looks_back() -> None:
     assert auto_sources(SHIPPED / "smollm2-135m.safetensors") == ("suffix", "head")
+
+
+@pytest.mark.parametrize("sources", [ALWAYS_GOOD, WITH_HEAD, WITH_ATTENTION, WITH_EAGLE, WITH_MTP], ids=str)
+def test_what_auto_drafts_with_is_sound(sources) -> None:
+    """It is not looked at anew for each config."""
+    assert tuple(Speculation().parts(sources)) == sources
+
+
+@pytest.mark.parametrize("rule", BUILT_IN["verifiers"])
+def test_rules_that_take_no_trees_are_told_apart(rule) -> None:
+    kind = find("verifiers", rule)
+    chains = tuple(find("verifiers", name) for name in CHAINS)
+
+    class Ours(kind):
+        pass
+
+    judge = kind.__new__(kind)
+    assert takes_trees(judge) == takes_trees(Ours.__new__(Ours)) == (not isinstance(judge, chains))
 
 
 def test_without_a_draft_there_are_drafters_that_need_none() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +22,8 @@ from truedraw.generate import seeds
 from truedraw.generate.at_once import strides
 from truedraw.generate.at_once.machine import Machine
 from truedraw.generate.at_once.machines import Machines
-from truedraw.protocol import Proposal, Stand, Work
+from truedraw.generate.speculation import Speculation
+from truedraw.protocol import Choice, Proposal, Stand, Work
 from truedraw.verify.coupled import CoupledVerifier
 
 PROMPT = "once upon a time there was"
@@ -79,6 +81,56 @@ def taken(monkeypatch) -> list[int]:
 
 
 @pytest.fixture
+def begun(monkeypatch) -> list[int]:
+    """How many rounds began with one in which they were decided, each time that some did."""
+    found, begun = [], strides.Strides.begun
+
+    def watched(self):
+        rounds = begun(self)
+        found.extend([len(rounds)] if rounds else [])
+        return rounds
+
+    monkeypatch.setattr(strides.Strides, "begun", watched)
+    return found
+
+
+class Deciding:
+    """protocol.Controller and Stands: chains of two, decided in every fourth round."""
+
+    def __init__(self) -> None:
+        self.calls, self.left, self.source = [], 0, ""
+
+    def budget(self, askers):
+        self.calls.append("budget")
+        return [{} for _ in askers]
+
+    def choose(self, askers, offers, seconds):
+        (asker,) = askers
+        self.calls.append("decide" if not self.left else "stand")
+        self.left, self.source = self.left - 1 if self.left else 3, asker.sources[0] if asker.sources else ""
+        return [Choice(self.source, tokens=2) if asker.room > 1 else Choice()]
+
+    def stands(self, sample):
+        return Stand(self.left, self.source, 2) if self.left and self.source else None
+
+    def observe(self, rounds):
+        """Whoever decides for all jobs learns."""
+
+
+@pytest.fixture
+def deciding(monkeypatch) -> list[Deciding]:
+    """The controllers of all runs that are not adaptive."""
+    found: list[Deciding] = []
+
+    def controller(self):
+        found.append(Deciding())
+        return found[-1]
+
+    monkeypatch.setattr(Speculation, "controller", controller)
+    return found
+
+
+@pytest.fixture
 def by_machine(monkeypatch) -> list[int]:
     """How many of them compiled code ran, each time that it was asked for some."""
     found, run = [], Machine.run
@@ -98,10 +150,10 @@ def drafts(monkeypatch) -> list:
     """What was drafted in them, token by token, and with what confidence; time has no part in how many there are."""
     found, told = [], strides.Strides._told
 
-    def watched(self, plan, ran):
+    def watched(self, plan, ran, **more):
         proposal = ran.proposal
         found.append((proposal.tokens.tolist(), None if proposal.confidence is None else proposal.confidence.tolist()))
-        return told(self, plan, ran)
+        return told(self, plan, ran, **more)
 
     monkeypatch.setattr(strides, "LONGEST", 1e6)
     monkeypatch.setattr(strides.Strides, "_told", watched)
@@ -193,6 +245,69 @@ def test_the_first_token_waits_for_no_other(model, taken) -> None:
     taken.clear()
     drawn(model, speculative=False, max_tokens=2)
     assert taken == [1]
+
+
+# -------------------------------------------------------------------------------------------- decided within the first
+
+
+def test_rounds_begin_with_the_one_in_which_they_were_decided(
+    model, taken, begun, deciding, drafts, monkeypatch
+) -> None:
+    """The controller is asked and told of each as if they came one by one, and they are the same."""
+    several = drawn(model, speculative=chains(2))
+    assert begun[1:4] == [4, 4, 4]
+    assert len(taken) < len(begun)
+    known, drafts[:] = list(drafts), []
+    monkeypatch.setattr(strides.Strides, "begin", lambda *_: False)
+    begun.clear()
+    assert drawn(model, speculative=chains(2)) == several
+    assert not begun
+    assert deciding[0].calls == deciding[1].calls
+    assert deciding[0].calls.count("decide") > 4
+    without(monkeypatch)
+    assert drawn(model, speculative=chains(2)) == several
+    assert deciding[0].calls == deciding[2].calls
+    assert known
+
+
+def test_the_first_of_them_bears_what_it_took_to_decide(model, begun, deciding, by_python, monkeypatch) -> None:
+    choose = Deciding.choose
+
+    def slow(self, *given):
+        time.sleep(0.0 if self.left else 0.05)
+        return choose(self, *given)
+
+    monkeypatch.setattr(Deciding, "choose", slow)
+    rounds = [done for step in model.start(PROMPT, speculative=chains(2), **SETTINGS) for done in step]
+    asked = [call for call in deciding[0].calls if call in ("decide", "stand")]
+    long = [done.seconds > 0.04 for done in rounds]
+    assert begun
+    assert [each for each, call in zip(long, asked, strict=True) if call == "decide"] == [True] * asked.count("decide")
+    assert sum(long) < len(long) / 2
+
+
+@pytest.mark.parametrize("number", range(1, 7))
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_what_stops_rounds_that_were_decided_within_the_first(model, by_python, deciding, begun, monkeypatch, number,
+                                                              error) -> None:  # fmt: skip
+    plain = model.generate(PROMPT, speculative=False, **SETTINGS).choices[0].tokens
+    score, calls = PagedStride.score, []
+
+    def broken(self, proposal):
+        calls.append(1)
+        if len(calls) == number:
+            raise error("out of order")
+        return score(self, proposal)
+
+    monkeypatch.setattr(PagedStride, "score", broken)
+    run = model.start(PROMPT, speculative=chains(2), **SETTINGS)
+    with pytest.raises((error, Exception), match="out of order"):
+        list(run)
+    kept = run.result().choices[0].tokens
+    assert kept == plain[: len(kept)]
+    assert len(kept) >= number
+    calls = deciding[-1].calls
+    assert calls.count("budget") == len(calls) / 2 >= number  # nobody is asked twice in a round
 
 
 # -------------------------------------------------------------------------------------------- ends

@@ -18,8 +18,8 @@ HAIR = 1 + 1e-9
 class Stride:
     """Through a fork of the text."""
 
-    def __init__(self, engine, sequence) -> None:
-        self.engine, self.sequence = engine, sequence
+    def __init__(self, engine, sequence, most: int) -> None:
+        self.engine, self.sequence, self.most = engine, sequence, most
         (self.twin,) = engine.fork(sequence, 1)
         self.rounds = 0
 
@@ -38,6 +38,12 @@ class WrongFromTheThirdRoundOn(Stride):
     def score(self, proposal):
         scores = super().score(proposal)
         return replace(scores, logits=scores.logits * (HAIR if self.rounds >= 2 else 1))
+
+
+class WrongAlone(Stride):
+    def score(self, proposal):
+        scores = super().score(proposal)
+        return replace(scores, logits=scores.logits * (HAIR if self.most == 1 else 1))
 
 
 class LosesTheLastToken(Stride):
@@ -62,7 +68,7 @@ class SwapsWhatItKeeps(Stride):
 def checks(kind):
     class Engine(TabularEngine):
         def stride(self, sequence, rounds, drafts):
-            return kind(self, sequence)
+            return kind(self, sequence, rounds)
 
     return engine_checks(lambda: Engine(TABLE, context_length=64))
 
@@ -75,8 +81,9 @@ def test_one_that_is_right() -> None:
     ("kind", "seen"),
     [
         (WrongFromTheThirdRoundOn, {"rounds at a stride"}),
-        (LosesTheLastToken, {"rounds at a stride"}),
-        (SwapsWhatItKeeps, {"rounds at a stride"}),
+        (WrongAlone, {"a single round at a stride"}),
+        (LosesTheLastToken, {"rounds at a stride", "a single round at a stride"}),
+        (SwapsWhatItKeeps, {"rounds at a stride", "a single round at a stride"}),
         (TellsAtOnce, {"a stride that is dropped"}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

@@ -26,6 +26,7 @@ from truedraw.verify.proposals import mark_checked
 ROUNDING = 1e-13
 MUCH = 60.0  # seconds, for what takes milliseconds, and did take minutes, once it is compiled
 SHARES = (1.0, 0.83, 1e-3)
+SHARE = 0.9  # that is raced for
 TEMPERATURES = (1.0, 0.4, 2.5)
 
 
@@ -115,11 +116,11 @@ def test_the_race_is_won_by_the_same_token(vocab: int) -> None:
     for logits in rows(rng, vocab).values():
         p = p_of(logits, 1.0)
         for name, (ids, q) in laws(rng, p).items():
-            if name != "p" and found(logits, ids, q, 0.9, 1.0, 0).total >= LEAST * 0.9:
-                here = found(logits, ids, q, 0.9, 1.0, 40)
+            if name != "p" and found(logits, ids, q, SHARE, 1.0, 0).total >= LEAST * SHARE:  # where rules race for it
+                here = found(logits, ids, q, SHARE, 1.0, 40)
                 np.testing.assert_array_equal(here.unwritten, here.written)
                 seen |= {*here.unwritten.tolist()}
-    assert len(seen - {-1}) > min(vocab, 20) - 1
+    assert len(seen) > min(vocab, 20) - 1
 
 
 @pytest.mark.parametrize("vocab", [40, 3000, 49152])

@@ -44,7 +44,9 @@ class PassCosts:
         self.table = Table(table, texts)
         self._beside: dict[tuple[int, int], PassKind] = {}  # by rows and texts
         self._usual = 0.0  # mean of what passes took beside the speed: what those take that nobody has measured
-        self._is_timed = self._is_given_up = False
+        self._is_given_up = False
+        self.is_timed = False
+        """Whether the table was measured on this machine, by all that is known."""
         self._slowness = 0.0  # log
         self._changes = Average(CHANGE, PRIOR_PASSES)  # passes of one row
         self._step = 0  # of the last pass
@@ -65,7 +67,7 @@ class PassCosts:
         if measured is None or not is_sound(measured):
             return cls()
         costs = cls(measured.rows, measured.texts)
-        costs._is_timed = True
+        costs.is_timed = True
         return costs
 
     @property
@@ -137,7 +139,7 @@ class PassCosts:
             self._usual += (kind.add(miss, self.num_passes, self._usual) - self._usual) / min(
                 self._num_settled + 1, LONG
             )
-        if self._is_timed and self._slowness + self._usual < BUSY and self.num_passes > ENOUGH:
+        if self.is_timed and self._slowness + self._usual < BUSY and self.num_passes > ENOUGH:
             self._give_up(rows, texts)
 
     def _tell_fewer(self) -> None:
@@ -147,7 +149,7 @@ class PassCosts:
 
     def _give_up(self, rows: int, texts: int) -> None:
         """Go by the usual table, by which the last pass takes as long."""
-        self._is_timed, self._is_given_up = False, True
+        self.is_timed, self._is_given_up = False, True
         took, self.table = self.seconds(rows, texts), Table()
         self._beside, self._usual = {}, 0.0
         self._slowness = log(took / self.table(rows, texts))

@@ -15,7 +15,7 @@ PATIENCE = 24  # rounds of a run at most: an engine holds on to the rows of draf
 class Yardstick:
     """One controller's. Where passes take the same rows with drafts and without, they are measured all the time.
 
-    A text that is alone begins with drafts where it is known from before what a dear drafter takes, beside passes.
+    A text that is alone begins with drafts where the table was measured, and with it what some dear drafter takes.
     """
 
     def __init__(self, known: Experience) -> None:
@@ -27,7 +27,7 @@ class Yardstick:
         """Whether this round is to be plain for that reason; it would have `plain` rows of texts."""
         costs = self._costs
         if not costs.is_known:
-            return texts > 1 or not self._known.recalls_dear
+            return texts > 1 or not (costs.is_timed and self._known.recalls_dear)
         if not costs.is_settled:  # a run waits
             return False
         is_needless = costs.alike(plain, plain + width.rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from truedraw.draft.joining import join, widest
@@ -14,9 +14,18 @@ from truedraw.protocol import NOTHING, Choice, Controller, Drafter, Work
 from truedraw.sampling.values import shown
 from truedraw.sampling.working_time import working_seconds
 
+Begins = Callable[[Guess, Choice], bool]
+"""Whether somebody else goes on from what was decided for a text that is alone."""
 
-def guess(controller: Controller, schedule: Schedule, turn: Turn) -> float:
-    """Give every sample a proposal that has none; those whose drafter fails leave the turn.
+
+def never(_guess: Guess, _choice: Choice) -> bool:
+    """Whatever was decided."""
+    return False
+
+
+def guess(controller: Controller, schedule: Schedule, turn: Turn, begins: Begins = never) -> float:
+    """Give every sample a proposal that has none; those whose drafter fails leave the turn, and so does the only one
+    where its rounds have begun otherwise.
 
     Returns the seconds that drafters took for these proposals, which the samples themselves tell.
     """
@@ -25,7 +34,7 @@ def guess(controller: Controller, schedule: Schedule, turn: Turn) -> float:
     for judge, group in grouped(fresh, controller):
         asked = awake(judge, group, certain)
         if guesses := list(begun(schedule, asked, certain)):
-            Guessing(judge, schedule, guesses).run()
+            Guessing(judge, schedule, guesses).run(begins)
     turn.samples = [sample for sample in turn.samples if sample.proposal is not None]
     return sum(sample.draft_seconds for sample in fresh if sample.proposal is not None)
 
@@ -78,13 +87,15 @@ class Guessing:
         self._controller, self._schedule, self._guesses = controller, schedule, guesses
         self._seconds: dict[str, float] = {}
 
-    def run(self) -> None:
-        """Every sample whose drafters do not fail has a proposal then."""
+    def run(self, begins: Begins) -> None:
+        """Every sample whose drafters do not fail has a proposal then, or its rounds have begun."""
         askers = [each.asker for each in self._guesses]
         budgets = self._controller.budget(askers)
         wishes = zip(self._guesses, budgets, strict=True)
         self._draft([Order(each, name, tokens) for each, wish in wishes for name, tokens in wish.items()])
         choices = self._controller.choose(askers, [each.offers for each in self._guesses], dict(self._seconds))
+        if len(choices) == 1 and not self._guesses[0].failed and begins(self._guesses[0], choices[0]):
+            return
         choices = self._asked_late(choices)
         for each, choice in zip(self._guesses, choices, strict=True):
             if not each.failed:

@@ -36,7 +36,10 @@ def rounds(engine: p.Engine, controller: p.Controller, schedule: Schedule) -> Ge
             continue
         if turn.scores is None:
             start = working_seconds()
-            own_seconds = guess(controller, schedule, turn)
+            own_seconds = guess(controller, schedule, turn, strides.begin)
+            if (several := strides.begun()) is not None:
+                yield several
+                continue
             guessed = working_seconds()
             turn.scores = score(engine, schedule, turn)
             turn.draft_seconds, turn.engine_seconds = guessed - start - own_seconds, working_seconds() - guessed

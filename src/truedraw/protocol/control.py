@@ -122,7 +122,8 @@ class Stands(Protocol):
     """
 
     def stands(self, sample: int) -> Stand | None:
-        """Asked before a round begins; it changes nothing. None: that round has to be weighed.
+        """Asked before a round begins, or in one that was weighed, of those behind it; it changes nothing. None: that
+        round has to be weighed.
 
         Of each round `rest`, `budget`, `choose` and `observe` are called later as ever, but for offers: those are there
         already, as was said here.

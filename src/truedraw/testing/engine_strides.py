@@ -37,6 +37,17 @@ def _along(bench: Bench, sequence: Sequence, stride: Stride) -> None:
         bench.require_equal(scored, bench.rows(before, proposal), f"round {number} at a stride")
 
 
+def single(bench: Bench) -> None:
+    """Of one round: what is left of a decision that stood for some."""
+    for sequence, stride in _begun(bench, 1):
+        proposal = Proposal.chain([1, 0])
+        scored = stride.score(proposal).logits.copy()
+        stride.keep([1, 0, 0])
+        stride.end()
+        _require_rows(bench, sequence, [*bench.text(), 1, 0, 0], "behind a single round at a stride")
+        bench.require_equal(scored, bench.rows(bench.text(), proposal), "a single round at a stride")
+
+
 def dropped(bench: Bench) -> None:
     """One that nobody ends leaves its text as it was."""
     for sequence, stride in _begun(bench):
@@ -47,14 +58,14 @@ def dropped(bench: Bench) -> None:
         _require_rows(bench, sequence, bench.text(), "behind a stride that was not ended")
 
 
-def _begun(bench: Bench) -> Iterator[tuple[Sequence, Stride]]:
+def _begun(bench: Bench, rounds: int = ROUNDS) -> Iterator[tuple[Sequence, Stride]]:
     """One, of a text that is computed and closed behind it, where the engine has any."""
     begin = getattr(bench.engine, "stride", None)
     if begin is None:
         return
     sequence = bench.engine.open(bench.text())
     bench.engine.forward([Work(sequence)])
-    stride = begin(sequence, ROUNDS, DRAFTS)
+    stride = begin(sequence, rounds, DRAFTS)
     if stride is not None:
         yield sequence, stride
     sequence.close()

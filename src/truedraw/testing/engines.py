@@ -64,6 +64,7 @@ def engine_checks(make: Callable[[], Engine], tolerance: float = 0.0) -> list[Ch
         "equal beginnings": room.beginnings,
         "a pass without room": room.full,
         "rounds at a stride": strides.along,
+        "a single round at a stride": strides.single,
         "a stride that is dropped": strides.dropped,
         "any history": histories.check,
         "closing twice": texts.closing,

@@ -129,7 +129,8 @@ class Machine:
                 state.commit(tokens, said)
         missed = [token for tokens, _ in rounds[:-1] for token in tokens]
         for state in self._drafting.others:
-            (getattr(state, "doze", None) or state.commit)(missed, None)
+            if missed:
+                (getattr(state, "doze", None) or state.commit)(missed, None)
             plan.tell(state, len(ran) - 1, rounds[-1][0], scores[-1] if is_last else None)
         job, guard = self._drafting.job, self._drafting.guard
         if job is not None and guard is not None:

@@ -12,6 +12,13 @@ from truedraw.generate.judging import Judged, Spent
 from truedraw.generate.sample import Sample
 
 
+class Deciding(NamedTuple):
+    """What it took in the first of the rounds for which it was decided: all of it, and who drafted to be weighed."""
+
+    seconds: float
+    draft_seconds: float
+
+
 class Plan(NamedTuple):
     """Of rounds to come."""
 
@@ -23,6 +30,7 @@ class Plan(NamedTuple):
     rounds: int
     length: int  # of the text before them
     began: float  # to be made
+    decided: Deciding | None = None  # within the first of them; None: before
 
     def drafted(self) -> p.Proposal:
         """What its drafter proposes for the next one."""

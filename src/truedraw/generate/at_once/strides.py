@@ -12,8 +12,8 @@ from typing import Any
 from truedraw import protocol as p
 from truedraw.generate.at_once.machine import MOST
 from truedraw.generate.at_once.machines import Machines
-from truedraw.generate.at_once.plan import Plan, Ran, is_simple, source_of, stand_of
-from truedraw.generate.guess import begun
+from truedraw.generate.at_once.plan import Deciding, Plan, Ran, is_simple, source_of, stand_of
+from truedraw.generate.guess import Guess, begun
 from truedraw.generate.judging import Spent, judged, round_of
 from truedraw.generate.means import Means
 from truedraw.generate.sample import Sample, Schedule, Turn
@@ -31,6 +31,9 @@ class Strides:
         self._machines, self._engine = Machines(means.judge), engine
         self._error: Exception | None = None  # of the engine
         self._text, self._most = -1, 1  # the last one that was alone, and how many rounds it may have at once
+        self._alone: Sample | None = None  # whose rounds may begin with the present one, once that is decided
+        self._since = 0.0  # the turn came
+        self._decided: Plan | None = None
 
     def take(self, turn: Turn) -> list[p.Round] | None:
         """Rounds of a turn, in their order, as far as they came; None where it has to be taken as a single one.
@@ -38,38 +41,68 @@ class Strides:
         Raises what the engine did, once rounds before are handed out.
         """
         self._raise()
+        self._since, self._alone = working_seconds(), None
         self._machines.keep(turn.samples[0] if len(turn.samples) == 1 else None)
         if self._stride is None or len(turn.samples) != 1 or turn.fills or turn.scores is not None:
             return None
         sample = turn.samples[0]
-        most = self._at_once(sample)
-        plan = self._plan(sample, most) if most > 1 and is_simple(sample) else None
-        if plan is None:
+        if self._at_once(sample) < 2 or not is_simple(sample):
             return None
-        if not (ran := self._run(plan)):
+        plan, self._alone = self._plan(sample), sample
+        return None if plan is None else self._ran(plan)
+
+    def begin(self, guess: Guess, choice: p.Choice) -> bool:
+        """Whether rounds begin with the turn that has just been decided; see `begun`."""
+        began, sample = working_seconds(), guess.sample
+        if sample is not self._alone or not choice.tokens or choice.then or guess.certain:
+            return False
+        judge = sample.parts.controller or self._controller
+        behind = stand_of(judge, sample)
+        if behind is None or (behind.source, behind.tokens) != (choice.source, choice.tokens):
+            return False
+        stand = p.Stand(1 + behind.rounds, choice.source, choice.tokens)
+        plan = self._planned(guess, judge, stand, began)
+        if plan is not None and plan.rounds > 1:
+            self._decided = plan._replace(decided=Deciding(began - self._since, sample.draft_seconds))
+        return self._decided is not None
+
+    def begun(self) -> list[p.Round] | None:
+        """Rounds of a turn that was decided, as `take`; None where they do not begin with it."""
+        plan, self._decided = self._decided, None
+        return None if plan is None else self._ran(plan)
+
+    def _ran(self, plan: Plan) -> list[p.Round]:
+        ran = self._run(plan)
+        if not ran:
             self._raise()
-        return [self._told(plan, each) for each in ran]
+        return self._all_told(plan, ran)
 
     def _raise(self) -> None:
         error, self._error = self._error, None
         if error is not None:
             raise error
 
-    def _plan(self, sample: Sample, most: int) -> Plan | None:
-        """Of so many rounds, or fewer; None where there is not one for which all is settled."""
-        assert self._stride is not None
+    def _plan(self, sample: Sample) -> Plan | None:
+        """Of rounds for which all is settled; None where there is none."""
         began, judge = working_seconds(), sample.parts.controller or self._controller
         stand = stand_of(judge, sample)
-        rounds = 0 if stand is None else min(most, stand.rounds, sample.ending.room // (1 + stand.tokens))
-        if stand is None or rounds < 1:
+        if stand is None or not self._num_rounds(sample, stand):
             return None
         guess = next(iter(begun(self._schedule, [sample], {sample: ()})), None)
-        source = None if guess is None else source_of(guess, stand)
-        if guess is None or source is None:
+        return None if guess is None else self._planned(guess, judge, stand, began)
+
+    def _planned(self, guess: Guess, judge: p.Controller, stand: p.Stand, began: float) -> Plan | None:
+        assert self._stride is not None
+        sample, source = guess.sample, source_of(guess, stand)
+        rounds = self._num_rounds(sample, stand)
+        if source is None or not rounds:
             return None
         stride = self._stride(sample.sequence, rounds, stand.tokens)
         length = len(sample.sequence.tokens)
         return None if stride is None else Plan(guess, judge, stand, source, stride, rounds, length, began)
+
+    def _num_rounds(self, sample: Sample, stand: p.Stand) -> int:
+        return min(self._most, stand.rounds, sample.ending.room // (1 + stand.tokens))
 
     def _at_once(self, sample: Sample) -> int:
         """Twice as many each time: who waits for a first token does not wait for more."""
@@ -86,7 +119,7 @@ class Strides:
             if self._error is None:
                 self._schedule.failed(sample, error)
         except BaseException:  # an interruption: what is over is kept
-            self._schedule.rescue([self._told(plan, each) for each in ran])
+            self._schedule.rescue(self._all_told(plan, ran))
             raise
         plan.stride.end()
         if sample.finish_reason is not None:
@@ -129,10 +162,19 @@ class Strides:
             self._error = error
             raise
 
-    def _told(self, plan: Plan, ran: Ran) -> p.Round:
+    def _all_told(self, plan: Plan, ran: list[Ran]) -> list[p.Round]:
+        """Rounds in their order; the first bears what it took to decide, if that was done within it."""
+        if ran and plan.decided is not None:
+            spent, (seconds, draft) = ran[0].spent, plan.decided
+            spent = spent._replace(draft=spent.draft + draft, all=spent.all + seconds)
+            ran = [ran[0]._replace(spent=spent), *ran[1:]]
+        return [self._told(plan, each, is_asked=not k and plan.decided is not None) for k, each in enumerate(ran)]
+
+    def _told(self, plan: Plan, ran: Ran, *, is_asked: bool) -> p.Round:
         """The controller hears of a round as if it were now."""
         start, sample = working_seconds(), plan.guess.sample
-        ask(plan.judge, plan.guess.asker)
+        if not is_asked:
+            ask(plan.judge, plan.guess.asker)
         spent = ran.spent._replace(all=ran.spent.all + working_seconds() - start)
         done = round_of(sample, ran.proposal, ran.found, spent, source=plan.source)
         self._controller.observe([done])

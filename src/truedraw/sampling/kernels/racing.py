@@ -79,7 +79,8 @@ def race_excess(p, q, chance):  # type: ignore[no-untyped-def]
 
 @inner(error_model="numpy")
 def race_remainder(row, chance):  # type: ignore[no-untyped-def]
-    """The same of a Remainder; long where little is left. Spans are known by what they would have without q."""
+    """The same of a Remainder, long where little is left and very long where nothing is. Spans are known by what they
+    would have without q."""
     n, logits = row.logits.shape[0], row.logits
     tops, bounds, largest_there = np.empty(num_spans(n)), np.empty(num_spans(n)), np.empty(num_spans(n), logits.dtype)
     span_bounds_before(logits, bounds, chance)
