@@ -286,6 +286,31 @@ def test_the_first_of_them_bears_what_it_took_to_decide(model, begun, deciding, 
     assert sum(long) < len(long) / 2
 
 
+@pytest.mark.parametrize("keeps_all", [False, True])
+def test_a_text_ends_within_rounds_that_were_decided_in_the_first(model, deciding, monkeypatch, keeps_all) -> None:
+    """At a token, at a string, and at its limit, wherever that is; nothing comes behind it."""
+    plain = model.generate(PROMPT, speculative=False, **SETTINGS).choices[0]
+    predicted = {"method": "prediction", "prediction": plain.tokens, "adaptive": False}
+    begun, ends = strides.Strides.begun, []
+
+    def watched(self):
+        rounds = begun(self)
+        ends.extend(done.finish_reason for done in rounds or () if done.finish_reason)
+        return rounds
+
+    monkeypatch.setattr(strides.Strides, "begun", watched)
+    for at in range(1, 24):
+        by_token, by_text = {"stop_token_ids": [plain.tokens[at]]}, {"stop": [plain.text[at + 3 : at + 6]]}
+        for end in ({"max_tokens": at}, by_token, by_text):
+            settings = SETTINGS | end
+            expected = model.generate(PROMPT, speculative=False, **settings).choices[0]
+            found = model.generate(PROMPT, speculative=predicted if keeps_all else chains(2), **settings).choices[0]
+            assert (found.tokens, found.text) == (expected.tokens, expected.text)
+            assert found.finish_reason == expected.finish_reason
+    assert ends.count("stop") > 8
+    assert "length" in ends or not keeps_all  # that needs a round that keeps all of its drafts
+
+
 @pytest.mark.parametrize("number", range(1, 7))
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 def test_what_stops_rounds_that_were_decided_within_the_first(model, by_python, deciding, begun, monkeypatch, number,

@@ -24,8 +24,8 @@ def never(_guess: Guess, _choice: Choice) -> bool:
 
 
 def guess(controller: Controller, schedule: Schedule, turn: Turn, begins: Begins = never) -> float:
-    """Give every sample a proposal that has none; those whose drafter fails leave the turn, and so does the only one
-    where its rounds have begun otherwise.
+    """Give every sample a proposal that has none, unless its rounds begin otherwise. Those whose drafter fails leave
+    the turn.
 
     Returns the seconds that drafters took for these proposals, which the samples themselves tell.
     """
@@ -33,8 +33,9 @@ def guess(controller: Controller, schedule: Schedule, turn: Turn, begins: Begins
     certain = must_come(fresh)
     for judge, group in grouped(fresh, controller):
         asked = awake(judge, group, certain)
-        if guesses := list(begun(schedule, asked, certain)):
-            Guessing(judge, schedule, guesses).run(begins)
+        guesses = list(begun(schedule, asked, certain))
+        if guesses and Guessing(judge, schedule, guesses).run(begins):
+            return 0.0
     turn.samples = [sample for sample in turn.samples if sample.proposal is not None]
     return sum(sample.draft_seconds for sample in fresh if sample.proposal is not None)
 
@@ -87,19 +88,25 @@ class Guessing:
         self._controller, self._schedule, self._guesses = controller, schedule, guesses
         self._seconds: dict[str, float] = {}
 
-    def run(self, begins: Begins) -> None:
-        """Every sample whose drafters do not fail has a proposal then, or its rounds have begun."""
+    def run(self, begins: Begins) -> bool:
+        """Every sample whose drafters do not fail has a proposal then; True: none, for rounds begin otherwise."""
         askers = [each.asker for each in self._guesses]
         budgets = self._controller.budget(askers)
         wishes = zip(self._guesses, budgets, strict=True)
         self._draft([Order(each, name, tokens) for each, wish in wishes for name, tokens in wish.items()])
         choices = self._controller.choose(askers, [each.offers for each in self._guesses], dict(self._seconds))
-        if len(choices) == 1 and not self._guesses[0].failed and begins(self._guesses[0], choices[0]):
-            return
+        if self._may_begin(choices) and begins(self._guesses[0], choices[0]):
+            return True
         choices = self._asked_late(choices)
         for each, choice in zip(self._guesses, choices, strict=True):
             if not each.failed:
                 settle(each, choice)
+        return False
+
+    def _may_begin(self, choices: Sequence[Choice]) -> bool:
+        """Whether what was decided for a text, the only one, can be drafted."""
+        first = Order(self._guesses[0], choices[0].source, choices[0].tokens)
+        return len(choices) == 1 and first.tokens > 0 and not first.guess.failed and self._has_room(first)
 
     def _asked_late(self, choices: Sequence[Choice]) -> list[Choice]:
         """The choices, of those who name several sources with the first that has something, or the last."""

@@ -19,7 +19,7 @@ from truedraw.generate.means import Means
 from truedraw.generate.sample import Sample, Schedule, Turn
 from truedraw.sampling.working_time import working_seconds
 
-LONGEST = 0.04  # seconds behind which no more rounds begin: somebody may wait, or read
+LONGEST = 0.04  # seconds, beside what it took to decide, behind which no more rounds begin: somebody may wait, or read
 
 
 class Strides:
@@ -52,7 +52,7 @@ class Strides:
         return None if plan is None else self._ran(plan)
 
     def begin(self, guess: Guess, choice: p.Choice) -> bool:
-        """Whether rounds begin with the turn that has just been decided; see `begun`."""
+        """Rounds begin with the turn that was just decided, if they can: whether they do. They run when `begun`."""
         began, sample = working_seconds(), guess.sample
         if sample is not self._alone or not choice.tokens or choice.then or guess.certain:
             return False
@@ -61,10 +61,10 @@ class Strides:
         if behind is None or (behind.source, behind.tokens) != (choice.source, choice.tokens):
             return False
         stand = p.Stand(1 + behind.rounds, choice.source, choice.tokens)
-        plan = self._planned(guess, judge, stand, began)
-        if plan is not None and plan.rounds > 1:
-            self._decided = plan._replace(decided=Deciding(began - self._since, sample.draft_seconds))
-        return self._decided is not None
+        if self._num_rounds(sample, stand) < 2 or (plan := self._planned(guess, judge, stand, began)) is None:
+            return False
+        self._decided = plan._replace(decided=Deciding(began - self._since, sample.draft_seconds))
+        return True
 
     def begun(self) -> list[p.Round] | None:
         """Rounds of a turn that was decided, as `take`; None where they do not begin with it."""
