@@ -123,6 +123,14 @@ def test_the_race_is_won_by_the_same_token(vocab: int) -> None:
     assert len(seen) > min(vocab, 20) - 1
 
 
+def test_nothing_is_won_where_nothing_is_left() -> None:
+    """Rules write it down before; a race finds it after seconds."""
+    logits = np.zeros(8, np.float32)
+    here = found(logits, np.arange(8), np.full(8, 0.125), 0.5, 1.0, 1)
+    assert here.total < ROUNDING
+    assert here.unwritten.tolist() == [-1]
+
+
 @pytest.mark.parametrize("vocab", [40, 3000, 49152])
 def test_where_next_to_nothing_is_left_nobody_races_for_ever(vocab: int) -> None:
     """A law that is p and at one token, the draft, a little more: all that is left is rounding."""
