@@ -13,9 +13,9 @@ from typing import Annotated, Any
 import typer
 
 from truedraw import TruedrawError, __version__
-from truedraw.cli import bench, chat, check, generate, index, models, ngrams, sweep, train, tune
 from truedraw.cli.exit_codes import ERROR, INTERRUPTED
 from truedraw.cli.pipe import OutputError, quiet_pipe, stdout_to_nowhere
+from truedraw.cli.verbs import MARKUP, Verbs
 from truedraw.errors import OutOfPages
 
 NO_NAMES = (ENAMETOOLONG, ELOOP)  # what no file system takes, wherever it was given
@@ -24,19 +24,9 @@ PROGRAM = "truedraw"
 app = typer.Typer(
     help="Samples from a language model, sooner than the model alone, with exactly the model's distribution.",
     add_completion=False,
-    rich_markup_mode="markdown",
+    rich_markup_mode=MARKUP,
     pretty_exceptions_enable=False,
 )
-app.command(epilog=generate.EPILOG)(generate.generate)
-app.command(epilog=chat.EPILOG)(chat.chat)
-app.command(epilog=sweep.EPILOG)(sweep.sweep)
-app.add_typer(bench.app, name="bench")
-app.command(epilog=tune.EPILOG)(tune.tune)
-app.command(epilog=check.EPILOG)(check.check)
-app.add_typer(train.app, name="train")
-app.add_typer(models.app, name="models")
-app.add_typer(index.app, name="index")
-app.add_typer(ngrams.app, name="ngrams")
 
 
 @app.callback(invoke_without_command=True)
@@ -54,11 +44,8 @@ def root(
 
 def command() -> Any:
     """The whole command line as typer's command object."""
-    whole = typer.main.get_command(app)
-    for verb in getattr(whole, "commands", {}).values():
-        for option in verb.params:
-            if option.name in ("stop", "bad_words", "candidate"):  # a text may hold blanks, at which lists are split
-                option.split_envvar_value = str.splitlines
+    whole: Any = typer.main.get_command(app)
+    whole.commands = Verbs()
     return whole
 
 

@@ -96,25 +96,40 @@ def refuse_toy(model: str) -> None:
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
     """A bar on stderr that appears with the first step, on a terminal only, and is gone afterwards."""
+    steps = _Steps()
+    try:
+        yield steps
+    finally:
+        steps.end()
+
+
+class _Steps:
+    """A Progress; what draws it is imported with the first step, as most models are there and have none."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._tasks: dict[str, Any] = {}
+
+    def __call__(self, what: str, done: int, total: int | None) -> None:
+        if self._bar is None:
+            self._bar = _bar()
+            self._bar.start()
+        if what not in self._tasks:
+            self._tasks[what] = self._bar.add_task(what)
+        self._bar.update(self._tasks[what], completed=done, total=total)
+
+    def end(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def _bar() -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-    tasks: dict[str, Any] = {}
-
-    def report(what: str, done: int, total: int | None) -> None:
-        if not tasks:
-            bar.start()
-        if what not in tasks:
-            tasks[what] = bar.add_task(what)
-        bar.update(tasks[what], completed=done, total=total)
-
-    try:
-        yield report
-    finally:
-        bar.stop()
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 def _readable(key: str, value: Any) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 SMAPS = Path("/proc/self/smaps")
 KIB = 1024
 NOT_DUMPED, LARGE_PAGES, SMALL_PAGES = "dd", "hg", "nh"  # flags of mappings that asked for these
+LOOKED_AT = ("Rss:", "Anonymous:", "VmFlags:")  # of some twenty lines of a mapping
 _HEAD = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ \d+\s*(.*)")
 
 
@@ -49,14 +50,14 @@ def read_smaps(text: str) -> Iterator[Mapping]:
     head: re.Match[str] | None = None
     values: dict[str, str] = {}
     for line in text.splitlines():
-        found = _HEAD.fullmatch(line)
-        if found is None:
-            key, _, value = line.partition(":")
-            values[key] = value
+        if line[:1].isupper():  # a head begins with an address, in small letters
+            if line.startswith(LOOKED_AT):
+                key, _, value = line.partition(":")
+                values[key] = value
             continue
         if head is not None:
             yield _mapping(head, values)
-        head, values = found, {}
+        head, values = _HEAD.fullmatch(line), {}
     if head is not None:
         yield _mapping(head, values)
 

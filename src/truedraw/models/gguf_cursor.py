@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from truedraw.models.gguf_texts import short_texts
+
 SCALARS = {
     0: "<B",
     1: "<b",
@@ -71,7 +73,15 @@ class Cursor:
         return self._strings(count) if kind == STRING else [self._value(kind, depth) for _ in range(count)]
 
     def _strings(self, count: int) -> list[str]:
-        """As `string` reads them; a vocabulary has a hundred thousand."""
+        """As `string` reads them."""
+        found = short_texts(self.data, self.position, count) if count > 1 else None
+        if found is None:
+            return self._any_strings(count)
+        texts, self.position = found
+        return texts
+
+    def _any_strings(self, count: int) -> list[str]:
+        """However long they are; says where the first one stands that makes no sense."""
         data, start, whole, found = self.data, self.position, len(self.data), list[str]()
         try:
             for _ in range(count):

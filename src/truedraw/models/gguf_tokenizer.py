@@ -79,7 +79,7 @@ def _byte_level(fields: Fields, rule: WordRule) -> Tokenizer:
     from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
     vocabulary = {token: i for i, token in enumerate(table(fields, "tokens", str))}
-    merges = [_pair(fields, line) for line in table(fields, "merges", str)]
+    merges = _pairs(fields, table(fields, "merges", str))
     tokenizer = Tokenizer(_bpe(fields, models, vocabulary, merges, ignore_merges=rule.whole_words_first))
     cuts = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in rule.patterns]
     bytes_ = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -158,8 +158,10 @@ def _token(fields: Fields, key: str, tokens: list[str]) -> str | None:
     return None if i is None else tokens[i]
 
 
-def _pair(fields: Fields, line: str) -> tuple[str, str]:
-    left, space, right = line.partition(" ")
-    if not (left and space and right):
-        raise BadModelFile(f"{fields.where}: {line!r} is not a merge of two tokens; fetch the file again")
-    return left, right
+def _pairs(fields: Fields, lines: list[str]) -> list[tuple[str, str]]:
+    """The halves of each merge; raises BadModelFile for one that is not two tokens."""
+    pairs: list[Any] = [tuple(line.split(" ", 1)) for line in lines]
+    if {*map(len, pairs)} - {2} or not all(map(all, pairs)):
+        wrong = next(line for line, pair in zip(lines, pairs, strict=True) if len(pair) != 2 or not all(pair))
+        raise BadModelFile(f"{fields.where}: {wrong!r} is not a merge of two tokens; fetch the file again")
+    return pairs

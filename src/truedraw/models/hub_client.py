@@ -11,7 +11,6 @@ from io import StringIO
 from logging import CRITICAL
 from pathlib import Path
 from socket import gaierror
-from ssl import SSLError
 from typing import Any
 
 from truedraw.errors import PullError, UnknownModel
@@ -75,6 +74,8 @@ def _pause(error: Exception, usual: float) -> float | None:
 @contextmanager
 def _speaking(name: str) -> Iterator[Any]:
     """The package, which says nothing meanwhile; what it raises as PullError and UnknownModel."""
+    from ssl import SSLError  # which most starts, whose model is there, do without
+
     try:
         import huggingface_hub
         from huggingface_hub import errors

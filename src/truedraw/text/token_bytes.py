@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from truedraw.errors import BadModelFile, UnsupportedModel
+from truedraw.text.byte_level import bytes_of_all
 
 if TYPE_CHECKING:
     import tokenizers
 
-ToBytes = Callable[[str], bytes]
+ToBytes = Callable[[Sequence[str]], list[bytes]]
+"""What tokens stand for, from how they are written."""
 
-PRINTABLE = (range(0x21, 0x7F), range(0xA1, 0xAD), range(0xAE, 0x100))
-"""Bytes that byte-level BPE writes as the Latin-1 character of that number; the others follow U+0100."""
-NO_BYTE = "\uffff"  # stands for a character that is no byte's, and makes the Latin-1 encoder refuse
 MOST_GAPS = 1 << 20  # ids without a token, far more than any padded table has
 BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
@@ -42,7 +41,7 @@ def decoding_rule(tokenizer: tokenizers.Tokenizer) -> DecodingRule:
     steps = _steps(json.loads(tokenizer.decoder.__getstate__()))
     kinds = [step["type"] for step in steps]
     if kinds == ["ByteLevel"]:
-        return DecodingRule(_byte_level, drops_first_space=False)
+        return DecodingRule(bytes_of_all, drops_first_space=False)
     if kinds == ["Metaspace"]:
         scheme = steps[0].get("prepend_scheme", "always")
         return DecodingRule(_piece(steps[0]["replacement"]), scheme != "never", of_added=True)
@@ -58,19 +57,31 @@ def decoding_rule(tokenizer: tokenizers.Tokenizer) -> DecodingRule:
 def byte_table(tokenizer: tokenizers.Tokenizer, rule: DecodingRule) -> list[bytes]:
     """The bytes of every id, [ids]; an added token stands for its own text, or what the rule reads there; a gap for
     nothing. Raises BadModelFile for gaps that no vocabulary has."""
+    table = rule.to_bytes(_written(tokenizer))
+    for i, added in tokenizer.get_added_tokens_decoder().items():
+        reads = rule.of_added and not added.special
+        table[i] = rule.to_bytes([added.content])[0] if reads else added.content.encode()
+    return table
+
+
+def _written(tokenizer: tokenizers.Tokenizer) -> list[str]:
+    """How the token of each id is written; nothing for a gap."""
+    size = tokenizer.get_vocab_size(with_added_tokens=True)
+    tokens = [tokenizer.id_to_token(i) for i in range(size)]
+    whole = [token for token in tokens if token is not None]
+    if len({*whole}) == size:
+        return whole  # each text of the vocabulary, which has none for a further id
+    return [tokenizer.id_to_token(i) or "" for i in range(_count(tokenizer))]  # by id: two of them may have one text
+
+
+def _count(tokenizer: tokenizers.Tokenizer) -> int:
+    """Ids up to the last one that has a token; raises BadModelFile."""
     vocabulary = tokenizer.get_vocab(with_added_tokens=True)
     largest = max(vocabulary.values(), default=-1)
     if largest > len(vocabulary) + MOST_GAPS:
         found = f"the tokenizer has {len(vocabulary)} tokens, and one of them the id {largest}"
         raise BadModelFile(f"{found}; fetch it again")
-    table = [b""] * (1 + largest)
-    for i in range(len(table)):  # by id: two of one text have one place in `vocabulary`
-        token = tokenizer.id_to_token(i)
-        table[i] = b"" if token is None else rule.to_bytes(token)
-    for i, added in tokenizer.get_added_tokens_decoder().items():
-        reads = rule.of_added and not added.special
-        table[i] = rule.to_bytes(added.content) if reads else added.content.encode()
-    return table
+    return 1 + largest
 
 
 def _steps(decoder: dict[str, Any]) -> list[dict[str, Any]]:
@@ -82,27 +93,9 @@ def _is_one_space(strip: list[dict[str, Any]]) -> bool:
     return not strip or strip[0] == wanted
 
 
-def _byte_characters() -> dict[int, str]:
-    """Character -> Latin-1 character of its byte, for str.translate."""
-    same = [byte for span in PRINTABLE for byte in span]
-    moved = [byte for byte in range(0x100) if byte not in same]
-    table = dict.fromkeys(moved, NO_BYTE) | {byte: chr(byte) for byte in same}
-    return table | {0x100 + i: chr(byte) for i, byte in enumerate(moved)}
-
-
-_BYTE_OF = _byte_characters()
-
-
-def _byte_level(token: str) -> bytes:
-    try:
-        return token.translate(_BYTE_OF).encode("latin-1")
-    except UnicodeEncodeError:
-        return token.encode()  # not written in byte characters: it stands for itself
-
-
 def _piece(space: str) -> ToBytes:
     def to_bytes(token: str) -> bytes:
         byte = BYTE_PIECE.fullmatch(token)
         return bytes([int(byte[1], 16)]) if byte else token.replace(space, " ").encode()
 
-    return to_bytes
+    return lambda tokens: [to_bytes(token) for token in tokens]

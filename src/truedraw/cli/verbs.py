@@ -1,0 +1,60 @@
+"""The verbs by name: each is imported, and made a command, when it is first asked for.
+
+A start pays for the one verb that was typed; only the page of help needs all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+from typing import Any, Final
+
+import typer
+
+NAMES = ("generate", "chat", "sweep", "tune", "check", "bench", "train", "models", "index", "ngrams")
+MARKUP: Final = "markdown"
+LISTS_OF_TEXTS = ("stop", "bad_words", "candidate")  # a text may hold blanks, at which lists are split
+
+
+class Verbs(MutableMapping[str, Any]):
+    """Commands of typer by name, in the order of the help."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = dict.fromkeys(NAMES)
+
+    def __getitem__(self, name: str) -> Any:
+        """Raises KeyError for what is no verb."""
+        if self._made[name] is None:
+            self._made[name] = _made(name)
+        return self._made[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+
+def _made(name: str) -> Any:
+    """Of the module of that name: its `app`, where it has verbs of its own, or the function that is named so."""
+    module = import_module(f"truedraw.cli.{name}")
+    app = typer.Typer(add_completion=False, rich_markup_mode=MARKUP, pretty_exceptions_enable=False)
+    if hasattr(module, "app"):
+        app.add_typer(module.app, name=name)
+        return typer.main.get_group(app).commands[name]
+    app.command(epilog=module.EPILOG)(getattr(module, name))
+    return _with_whole_texts(typer.main.get_command(app))
+
+
+def _with_whole_texts(command: Any) -> Any:
+    """The command, with lists of texts in the environment taken a line each."""
+    for option in command.params:
+        if option.name in LISTS_OF_TEXTS:
+            option.split_envvar_value = str.splitlines
+    return command
