@@ -18,6 +18,7 @@ from truedraw.models.gguf_tokens import (
     named_id,
     table,
     token_fields,
+    typed,
 )
 from truedraw.models.pretokenizers import WORD_RULES, WordRule
 
@@ -132,10 +133,9 @@ def _add_special(tokenizer: Tokenizer, fields: Fields) -> None:
     ones are only recognised."""
     from tokenizers import AddedToken
 
-    tokens, types = table(fields, "tokens", str), fields.get("token_type", [])
-    of_type = {kind: [i for i, each in enumerate(types) if each == kind] for kind in (UNKNOWN, CONTROL, USER_DEFINED)}
-    control = {*of_type[UNKNOWN], *of_type[CONTROL], *ending_ids(fields)}
-    visible = [i for i in of_type[USER_DEFINED] if i not in control]
+    tokens, marked = table(fields, "tokens", str), typed(fields.get("token_type", []))
+    control = {i for i, kind in marked if kind in (UNKNOWN, CONTROL)} | {*ending_ids(fields)}
+    visible = [i for i, kind in marked if kind == USER_DEFINED and i not in control]
     tokenizer.add_special_tokens([AddedToken(tokens[i], normalized=False, special=True) for i in sorted(control)])
     tokenizer.add_tokens([AddedToken(tokens[i], normalized=False) for i in visible])
 

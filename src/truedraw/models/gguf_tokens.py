@@ -62,6 +62,10 @@ def ending_ids(fields: Fields) -> list[int]:
     """Those that the metadata name, and those that end a text by their own name."""
     tokens, types = table(fields, "tokens", str), fields.get("token_type", [])
     named = [i for i in (named_id(fields, key, len(tokens)) for key in ENDS) if i is not None]
-    typed = (i for i, kind in enumerate(types[: len(tokens)]) if kind in (CONTROL, USER_DEFINED))
-    own = [i for i in typed if tokens[i] in ENDINGS]
+    own = [i for i, kind in typed(types[: len(tokens)]) if kind in (CONTROL, USER_DEFINED) and tokens[i] in ENDINGS]
     return list(dict.fromkeys([*named, *own]))
+
+
+def typed(types: list[Any]) -> list[tuple[int, Any]]:
+    """(id, type) of the few tokens that are not just parts of words."""
+    return [(i, kind) for i, kind in enumerate(types) if kind != NORMAL]
