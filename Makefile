@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= 2
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-compile
 
 .PHONY: demo test lint bench slow parity clean
 
@@ -20,7 +20,7 @@ test: $(VENV)/.test
 lint: $(VENV)/.lint
 	$(BIN)/ruff check src tests tools attacks
 	$(BIN)/ruff format --check src tests tools attacks
-	$(BIN)/mypy
+	MYPY_NUM_WORKERS=$(WORKERS) $(BIN)/mypy
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.run
@@ -42,17 +42,17 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/.run: pyproject.toml | $(BIN)/python
-	$(PIP) install -e .
+	$(INSTALL) -e .
 	@touch $@
 
 $(VENV)/.test: pyproject.toml | $(BIN)/python
-	$(PIP) install -e '.[test]'
+	$(INSTALL) -e '.[test]'
 	@touch $@ $(VENV)/.run
 
-$(VENV)/.lint: pyproject.toml | $(VENV)/.test
-	$(PIP) install -e '.[lint]'
-	@touch $@
+$(VENV)/.lint: pyproject.toml | $(BIN)/python
+	$(INSTALL) -e '.[test,lint]'
+	@touch $@ $(VENV)/.test $(VENV)/.run
 
 $(VENV)/.parity: pyproject.toml | $(VENV)/.test
-	$(PIP) install -e '.[reference]'
+	$(INSTALL) -e '.[reference]'
 	@touch $@
