@@ -1,11 +1,13 @@
 """ctrl-C before there is anything to keep: no traceback, exit code 130."""
 
+import gc
 import os
 import subprocess
 import sys
 
 import pytest
 
+from truedraw.cli.garbage import FEW, USUAL, seldom_looked_for
 from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.options import opened
 from truedraw.cli.start import came_of_interrupt
@@ -184,3 +186,25 @@ main()
         [sys.executable, "-c", code], capture_output=True, check=True, env={**os.environ, **environment}
     )
     assert done.stdout == f"{expected}é".encode()
+
+
+def test_nothing_is_looked_through_at_the_end():
+    code = """
+import atexit, gc, sys
+atexit.register(lambda: sys.stderr.write(f"{gc.get_freeze_count()} {len(gc.get_objects())}"))
+sys.argv = ["truedraw", "--version"]
+from truedraw.cli.start import main
+main()
+"""
+    frozen, left = map(int, start(code).stderr.split())
+    assert frozen > 10_000 > left
+
+
+def test_garbage_is_looked_for_as_ever_once_a_model_is_there():
+    seldom_looked_for()
+    try:
+        assert gc.get_threshold()[0] == FEW
+        with opened(ModelFlags(model="tabular")):
+            assert gc.get_threshold() == USUAL
+    finally:
+        gc.set_threshold(*USUAL)

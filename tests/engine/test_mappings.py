@@ -33,6 +33,11 @@ def test_a_mapping_is_read_whole():
     assert (stack.path, stack.is_file, stack.anonymous_bytes) == ("[stack]", False, 0)
 
 
+def test_what_ends_a_line_elsewhere_may_stand_in_a_path():
+    (found,) = read_smaps(TEXT.partition("7f0000000000")[0].replace("my lib", "my\x0blib\u2028here"))
+    assert (found.path, found.resident_bytes) == ("/opt/my\x0blib\u2028here/libé.so (deleted)", 8192)
+
+
 def test_nothing_of_nothing():
     assert list(read_smaps("")) == []
 

@@ -4,7 +4,7 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, decoders, models
 
 from truedraw.text.byte_level import bytes_of_all
-from truedraw.text.token_bytes import byte_table, decoding_rule
+from truedraw.text.token_bytes import DecodingRule, byte_table, decoding_rule
 
 
 def _alone(token):
@@ -54,3 +54,23 @@ def test_two_ids_of_one_text_both_stand_for_it():
 
 def test_an_empty_vocabulary():
     assert _table(models.BPE({}, [])) == []
+
+
+def test_where_texts_are_counted_once_ids_behind_them_have_theirs():
+    """As the tokenizers package had it up to 0.21."""
+    tokens = ["a", "b", "c", "a", "b"]
+
+    class Once:
+        def get_vocab_size(self, with_added_tokens):
+            return len({*tokens})
+
+        def get_vocab(self, with_added_tokens):
+            return {token: i for i, token in enumerate(tokens)}
+
+        def id_to_token(self, i):
+            return tokens[i] if i < len(tokens) else None
+
+        def get_added_tokens_decoder(self):
+            return {}
+
+    assert byte_table(Once(), DecodingRule(bytes_of_all, drops_first_space=False)) == [b"a", b"b", b"c", b"a", b"b"]

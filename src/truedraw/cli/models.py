@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Annotated, Any
 
 import typer
@@ -104,13 +105,19 @@ def progress_bar() -> Iterator[Progress]:
 
 
 class _Steps:
-    """A Progress; what draws it is imported with the first step, as most models are there and have none."""
+    """A Progress for any thread; what draws it is imported with the first step: most models are there and need none."""
 
     def __init__(self) -> None:
         self._bar: Any = None
         self._tasks: dict[str, Any] = {}
+        self._lock, self._ended = Lock(), False
 
     def __call__(self, what: str, done: int, total: int | None) -> None:
+        with self._lock:
+            if not self._ended:
+                self._show(what, done, total)
+
+    def _show(self, what: str, done: int, total: int | None) -> None:
         if self._bar is None:
             self._bar = _bar()
             self._bar.start()
@@ -119,8 +126,10 @@ class _Steps:
         self._bar.update(self._tasks[what], completed=done, total=total)
 
     def end(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        with self._lock:
+            self._ended = True
+            if self._bar is not None:
+                self._bar.stop()
 
 
 def _bar() -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from truedraw.cli.garbage import frozen
 from truedraw.cli.model_flags import ENGINE, ModelFlags
 from truedraw.cli.sizes import bytes_of
 from truedraw.errors import BadParameter, NotInvariant
@@ -69,16 +69,6 @@ def _loaded(flags: ModelFlags, more: Mapping[str, Any]) -> Model:
             contrastive_beta=flags.contrastive_beta,
             **more,
         )
-
-
-@contextmanager
-def frozen() -> Iterator[None]:
-    """What there is by now is not garbage: to look through all that loading has left takes as long as ten passes."""
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 def memory_of(flags: ModelFlags, apart: bool = False) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -10,8 +9,7 @@ from types import FrameType
 from typing import Any
 
 from truedraw.cli.exit_codes import INTERRUPTED
-
-FEW_COLLECTIONS = 20_000  # objects made between two; by default 700, of which a start makes 250,000 that stay
+from truedraw.cli.garbage import never_looked_for_again, seldom_looked_for
 
 
 def main() -> None:
@@ -20,7 +18,7 @@ def main() -> None:
     if wanted:
         signal.signal(signal.SIGINT, _leave)
     sys.unraisablehook = _unraisable
-    gc.set_threshold(FEW_COLLECTIONS)
+    seldom_looked_for()
     _open_streams()
     from truedraw.cli.main import run
 
@@ -33,7 +31,7 @@ def main() -> None:
     code = _quietly(run)
     if wanted:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # all is said: from here on there is nothing to keep
-    gc.freeze()  # nor to look through for what could be freed, which Python would do several times as it ends
+    never_looked_for_again()
     sys.exit(code)
 
 

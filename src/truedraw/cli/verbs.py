@@ -47,14 +47,16 @@ def _made(name: str) -> Any:
     app = typer.Typer(add_completion=False, rich_markup_mode=MARKUP, pretty_exceptions_enable=False)
     if hasattr(module, "app"):
         app.add_typer(module.app, name=name)
-        return typer.main.get_group(app).commands[name]
+        return _with_whole_texts(typer.main.get_group(app).commands[name])
     app.command(epilog=module.EPILOG)(getattr(module, name))
     return _with_whole_texts(typer.main.get_command(app))
 
 
 def _with_whole_texts(command: Any) -> Any:
-    """The command, with lists of texts in the environment taken a line each."""
+    """The command, and those below it, with lists of texts in the environment taken a line each."""
     for option in command.params:
         if option.name in LISTS_OF_TEXTS:
             option.split_envvar_value = str.splitlines
+    for below in getattr(command, "commands", {}).values():
+        _with_whole_texts(below)
     return command

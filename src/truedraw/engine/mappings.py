@@ -49,7 +49,7 @@ def read_smaps(text: str) -> Iterator[Mapping]:
     """Mappings in the order of their addresses."""
     head: re.Match[str] | None = None
     values: dict[str, str] = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):  # a path may hold what else ends a line
         if line[:1].isupper():  # a head begins with an address, in small letters
             if line.startswith(LOOKED_AT):
                 key, _, value = line.partition(":")

@@ -69,8 +69,8 @@ def _written(tokenizer: tokenizers.Tokenizer) -> list[str]:
     size = tokenizer.get_vocab_size(with_added_tokens=True)
     tokens = [tokenizer.id_to_token(i) for i in range(size)]
     whole = [token for token in tokens if token is not None]
-    if len({*whole}) == size:
-        return whole  # each text of the vocabulary, which has none for a further id
+    if len({*whole}) == size and tokenizer.id_to_token(size) is None:
+        return whole  # each text of the vocabulary
     return [tokenizer.id_to_token(i) or "" for i in range(_count(tokenizer))]  # by id: two of them may have one text
 
 
