@@ -5,7 +5,7 @@ A start pays for the one verb that was typed; only the page of help needs all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ MARKUP: Final = "markdown"
 LISTS_OF_TEXTS = ("stop", "bad_words", "candidate")  # a text may hold blanks, at which lists are split
 
 
-class Verbs(MutableMapping[str, Any]):
+class Verbs(Mapping[str, Any]):
     """Commands of typer by name, in the order of the help."""
 
     def __init__(self) -> None:
@@ -27,12 +27,6 @@ class Verbs(MutableMapping[str, Any]):
         if self._made[name] is None:
             self._made[name] = _made(name)
         return self._made[name]
-
-    def __setitem__(self, name: str, command: Any) -> None:
-        self._made[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        del self._made[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._made)
