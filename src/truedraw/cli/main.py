@@ -15,13 +15,14 @@ import typer
 from truedraw import TruedrawError, __version__
 from truedraw.cli.exit_codes import ERROR, INTERRUPTED
 from truedraw.cli.pipe import OutputError, quiet_pipe, stdout_to_nowhere
-from truedraw.cli.verbs import MARKUP, Verbs
+from truedraw.cli.verbs import MARKUP, Program
 from truedraw.errors import OutOfPages
 
 NO_NAMES = (ENAMETOOLONG, ELOOP)  # what no file system takes, wherever it was given
 PROGRAM = "truedraw"
 
 app = typer.Typer(
+    cls=Program,
     help="Samples from a language model, sooner than the model alone, with exactly the model's distribution.",
     add_completion=False,
     rich_markup_mode=MARKUP,
@@ -44,9 +45,7 @@ def root(
 
 def command() -> Any:
     """The whole command line as typer's command object."""
-    whole: Any = typer.main.get_command(app)
-    whole.commands = Verbs()
-    return whole
+    return typer.main.get_command(app)
 
 
 def run(args: Sequence[str]) -> int:

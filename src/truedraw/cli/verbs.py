@@ -35,6 +35,14 @@ class Verbs(Mapping[str, Any]):
         return len(self._made)
 
 
+class Program(typer.core.TyperGroup):
+    """The command above them all."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands: Any = Verbs()
+
+
 def _made(name: str) -> Any:
     """Of the module of that name: its `app`, where it has verbs of its own, or the function that is named so."""
     module = import_module(f"truedraw.cli.{name}")
