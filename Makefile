@@ -7,7 +7,7 @@ WORKERS ?= 2
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-compile
 
-# or each of some thousand processes would compile the same modules anew
+# Bytecode is kept, or each of some thousand processes would compile the same modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test lint bench slow parity clean

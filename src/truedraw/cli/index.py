@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from truedraw.cli.bar import progress_bar
 from truedraw.cli.written_over import identity
 from truedraw.errors import BadParameter
 from truedraw.models.catalogue import DEFAULT_MODEL
@@ -55,7 +56,6 @@ def build(
     memory: Memory = "512M", overwrite: Overwrite = False, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Make an index of texts. It is there whole at the end, or not at all."""
-    from truedraw.cli.models import progress_bar
     from truedraw.draft.index.layout import Header
     from truedraw.draft.index.writing import build as make
 
@@ -74,7 +74,6 @@ def add(
     memory: Memory = "512M", as_json: Json = False,
 ) -> None:  # fmt: skip
     """Add texts to an index, with the tokenizer it was made with. Interrupted, it leaves the index as it was."""
-    from truedraw.cli.models import progress_bar
     from truedraw.draft.index.writing import add as append
 
     check_own("INDEX", index, files)

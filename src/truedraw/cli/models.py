@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
 from typing import Annotated, Any
 
 import typer
 
+from truedraw.cli.bar import progress_bar
 from truedraw.errors import BadParameter
-from truedraw.models import Progress, open_checkpoint
+from truedraw.models import open_checkpoint
 from truedraw.models.catalogue import DEFAULT_MODEL
 from truedraw.models.toy import TOY_MODEL
 
@@ -92,53 +90,6 @@ def refuse_toy(model: str) -> None:
     """Raises BadParameter for the model that has no files."""
     if model == TOY_MODEL:
         raise BadParameter("MODEL", f"{TOY_MODEL} is a table and has no files; name a model with a file")
-
-
-@contextmanager
-def progress_bar() -> Iterator[Progress]:
-    """A bar on stderr that appears with the first step, on a terminal only, and is gone afterwards."""
-    steps = _Steps()
-    try:
-        yield steps
-    finally:
-        steps.end()
-
-
-class _Steps:
-    """A Progress for any thread; what draws it is imported with the first step: most models are there and need none."""
-
-    def __init__(self) -> None:
-        self._bar: Any = None
-        self._tasks: dict[str, Any] = {}
-        self._lock, self._ended = Lock(), False
-
-    def __call__(self, what: str, done: int, total: int | None) -> None:
-        with self._lock:
-            if not self._ended:
-                self._show(what, done, total)
-
-    def _show(self, what: str, done: int, total: int | None) -> None:
-        if self._bar is None:
-            self._bar = _bar()
-            self._bar.start()
-        if what not in self._tasks:
-            self._tasks[what] = self._bar.add_task(what)
-        self._bar.update(self._tasks[what], completed=done, total=total)
-
-    def end(self) -> None:
-        with self._lock:
-            self._ended = True
-            if self._bar is not None:
-                self._bar.stop()
-
-
-def _bar() -> Any:
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 def _readable(key: str, value: Any) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from truedraw.cli.bar import progress_bar
 from truedraw.cli.index import Cache, Files, Format, Json, Model, check_own, print_facts, tokenizer_of
 from truedraw.errors import BadFile, BadParameter
 from truedraw.models.catalogue import DEFAULT_MODEL
@@ -41,7 +42,6 @@ def build(  # noqa: PLR0913, PLR0917 - one parameter a flag
     order: Order = 5, least: Least = 1, overwrite: Overwrite = False, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Count the n-grams of texts; those that the model wrote itself are the best. It is there whole, or not at all."""
-    from truedraw.cli.models import progress_bar
     from truedraw.draft.index.texts import Texts
     from truedraw.draft.ngram_lm_counts import count_ngrams, without_rare
     from truedraw.draft.ngram_lm_file import Origin, write_counts

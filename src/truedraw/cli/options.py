@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from truedraw.cli.bar import progress_bar
 from truedraw.cli.garbage import frozen
 from truedraw.cli.model_flags import ENGINE, ModelFlags
 from truedraw.cli.sizes import bytes_of
@@ -50,7 +51,6 @@ def opened(
 
 
 def _loaded(flags: ModelFlags, more: Mapping[str, Any]) -> Model:
-    from truedraw.cli.models import progress_bar
     from truedraw.generate.loading import load
 
     with progress_bar() as progress, warnings.catch_warnings():
@@ -122,7 +122,6 @@ def law_of(flags: ModelFlags) -> dict[str, Any]:
 
 def files_of(model: str | None, flags: ModelFlags) -> Checkpoint | None:
     """A model's files, fetched with a progress bar if need be; None for no model and for the toy."""
-    from truedraw.cli.models import progress_bar
     from truedraw.generate.engine_choice import find_checkpoint, find_engine
 
     if model is None or model == TOY_MODEL:

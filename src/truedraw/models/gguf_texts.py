@@ -23,11 +23,11 @@ def short_texts(data: mmap.mmap, start: int, count: int) -> tuple[list[str], int
         starts, num_bytes = _walked(region, count)
     except IndexError:
         return None
-    joined = _joined(region[:num_bytes], starts) if num_bytes <= len(region) else None
-    if joined is None:
+    if num_bytes > len(region):
         return None
-    before, *texts = joined.split("\0")
-    return (texts, start + num_bytes) if len(texts) == count and not before else None
+    joined = _joined(np.frombuffer(region, np.uint8, num_bytes).copy(), starts)
+    texts = [] if joined is None else joined.split("\0")[1:]
+    return (texts, start + num_bytes) if len(texts) == count else None
 
 
 def _walked(region: bytes, count: int) -> tuple[Places, int]:
@@ -39,9 +39,8 @@ def _walked(region: bytes, count: int) -> tuple[Places, int]:
     return np.array(starts, np.int64), start
 
 
-def _joined(region: bytes, starts: Places) -> str | None:
-    """All texts, a NUL before each; None where one has 256 bytes or more, or is no UTF-8."""
-    values = np.frombuffer(region, np.uint8).copy()
+def _joined(values: np.ndarray[tuple[int], np.dtype[np.uint8]], starts: Places) -> str | None:
+    """All texts, a NUL before each; None where one has 256 bytes or more, or is no UTF-8. Changes the bytes given."""
     kept = np.ones(len(values), np.bool_)
     for place in range(1, LENGTH_BYTES):
         if values[starts + place].any():

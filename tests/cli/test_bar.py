@@ -1,4 +1,4 @@
-"""The bar of a model that is fetched: there is one, whichever threads tell of their steps, and it ends."""
+"""The bar: there is one, whichever threads tell of their steps, and it ends."""
 
 import sys
 import time
@@ -7,22 +7,22 @@ from threading import Barrier, Thread
 import pytest
 from rich.console import Console
 
-from truedraw.cli import models
-from truedraw.cli.models import progress_bar
+from truedraw.cli import bar
+from truedraw.cli.bar import progress_bar
 
 
 @pytest.fixture
 def bars(monkeypatch):
     """Those that were made, each of which takes a while."""
     monkeypatch.setattr(Console, "is_terminal", property(lambda _: True))
-    made, usual = [], models._bar
+    made, usual = [], bar._bar
 
     def slow():
         time.sleep(0.05)
         made.append(usual())
         return made[-1]
 
-    monkeypatch.setattr(models, "_bar", slow)
+    monkeypatch.setattr(bar, "_bar", slow)
     return made
 
 
@@ -40,9 +40,9 @@ def test_several_threads_have_one(bars):
             thread.start()
         for thread in threads:
             thread.join()
-        (bar,) = bars
-        assert [task.completed for task in bar.tasks] == [4]
-    assert bar.finished
+        (made,) = bars
+        assert [task.completed for task in made.tasks] == [4]
+    assert made.finished
     assert (sys.stdout, sys.stderr) == before
 
 

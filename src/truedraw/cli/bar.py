@@ -1,0 +1,58 @@
+"""The bar of what is read or written for a while: a model that is fetched, an index that is built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from truedraw.models import Progress
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """A bar on stderr that appears with the first step, on a terminal only, and is gone afterwards."""
+    steps = _Steps()
+    try:
+        yield steps
+    finally:
+        steps.end()
+
+
+class _Steps:
+    """A Progress for any thread; what draws it is imported with the first step: most models are there and need none."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._tasks: dict[str, Any] = {}
+        self._lock, self._ended = Lock(), False
+
+    def __call__(self, what: str, done: int, total: int | None) -> None:
+        with self._lock:
+            if not self._ended:
+                self._show(what, done, total)
+
+    def _show(self, what: str, done: int, total: int | None) -> None:
+        if self._bar is None:
+            self._bar = _bar()
+            self._bar.start()
+        if what not in self._tasks:
+            self._tasks[what] = self._bar.add_task(what)
+        self._bar.update(self._tasks[what], completed=done, total=total)
+
+    def end(self) -> None:
+        with self._lock:
+            self._ended = True
+            if self._bar is not None:
+                self._bar.stop()
+
+
+def _bar() -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
