@@ -62,7 +62,7 @@ NESTED = ("Q4_K", "Q5_K", "Q6_K")
 
 def product(rows: np.ndarray, blocks: Blocks, out: np.ndarray, least: int | None = None) -> None:
     """out += rows times a matrix, from so many rows on in grids; None: as it is on this machine."""
-    ways = Ways(1, grids_from() if least is None else least)
+    ways = Ways(1, grids_from() if least is None else least, 0)
     multiplied(rows, tuple(blocks), room(len(rows), blocks), out, counters(1), ways)
 
 
@@ -420,7 +420,7 @@ def test_a_row_has_the_same_bits_in_a_grid(form: str, width: int) -> None:
         product(rows[:count], blocks, by_rows, NEVER)
         held = room(count, blocks)
         held[0].base[:] = 127
-        multiplied(rows[:count], tuple(blocks), held, in_grids, counters(1), Ways(1, 1))
+        multiplied(rows[:count], tuple(blocks), held, in_grids, counters(1), Ways(1, 1, 0))
         np.testing.assert_array_equal(in_grids, by_rows)
 
 

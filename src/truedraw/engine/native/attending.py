@@ -74,8 +74,8 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     memory, flat, in_page = borrowed((queries, scores, totals, found)), flattened(cache), cache.shape[1]
     piece = next_piece(counters, stage, len(spans) * num_kv)
     while piece >= 0:
-        begin, head = spans[piece // num_kv], piece % num_kv
-        end = end_of(begin, lanes)
+        span, head = piece // num_kv, piece % num_kv
+        begin, end = spans[span], spans[span + 1] if span + 1 < len(spans) else len(wide)
         come(flat, page_begins_at(first_page(begin, lanes), in_page, keys + head, size), SLOTS * size)
         for q in range((end - begin) * group):
             row, first = begin + q // group, (head * group + q % group) * size
@@ -113,13 +113,6 @@ def first_page(row, lanes):  # type: ignore[no-untyped-def]
     """Of a row's text."""
     pages, page_begins, lane_of = lanes[2], lanes[3], lanes[6]
     return pages[page_begins[lane_of[row]]]
-
-
-@inlined(error_model="numpy")
-def end_of(begin, lanes):  # type: ignore[no-untyped-def]
-    """Behind the last row of the span that begins with a row."""
-    begins, lane_of = lanes[1], lanes[6]
-    return min(begin + SPAN, begins[lane_of[begin] + 1])
 
 
 @inlined(fastmath=FREE, error_model="numpy")

@@ -16,9 +16,9 @@ from truedraw.engine.native.attending import look_back, remember
 from truedraw.engine.native.layers import multiply_layer, multiply_layer_gated
 from truedraw.engine.native.products import look_up
 from truedraw.engine.native.softly import FREE, norm
-from truedraw.engine.native.together import copy, norm_all, round_here
+from truedraw.engine.native.together import copy, norm_each, own, own_or, round_here
 from truedraw.threads.board import share
-from truedraw.threads.borrowing import borrowed
+from truedraw.threads.borrowing import alive, borrowed
 from truedraw.threads.jobs import this_call
 from truedraw.threads.stages import done, ended, next_piece
 
@@ -37,23 +37,30 @@ def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
     ids, logit_rows, hidden_rows = rows[0], rows[2], rows[3]
     x, wide, mixed, logits, hidden, narrow, heads, feeding, gated, final = memory
     qkv, out, up, down, head = matrices
+    rooms = own(narrow, ways), own(feeding, ways)
+    is_fresh, mine = bias.shape[1] == 0, borrowed(rooms)
+    normed, fed = own_or(mine[0], narrow) if is_fresh else narrow, own_or(mine[1], feeding)
     stage, told = embed(table, ids, x, counters, 0), 0
     for layer in range(len(before_attention)):
-        stage = begin_layer(x, before_attention[layer], bias[layer], epsilon, narrow, wide, counters, stage)
-        stage = multiply_layer(qkv, layer, narrow, wide, bias.shape[1] == 0, counters, stage, ways)
+        if is_fresh:
+            stage = norm_each(x, before_attention[layer], epsilon, normed, counters, stage, ways)
+        else:
+            stage = begin_layer(x, before_attention[layer], bias[layer], epsilon, normed, wide, counters, stage)
+        stage = multiply_layer(qkv, layer, normed, wide, is_fresh, counters, stage, ways)
         stage = remember(wide, key_norm[layer], sizes, epsilon, rows, lanes, cache, layer, counters, stage)
         stage = look_back(
             wide, query_norm[layer], sizes, epsilon, rows, lanes, cache, layer, mixed, heads, counters, stage
         )
         stage = multiply_layer(out, layer, heads, x, False, counters, stage, ways)
-        stage = norm_all(x, before_feeding[layer], epsilon, feeding, counters, stage)
-        stage = multiply_layer_gated(up, layer, feeding, gated, counters, stage, ways)
+        stage = norm_each(x, before_feeding[layer], epsilon, fed, counters, stage, ways)
+        stage = multiply_layer_gated(up, layer, fed, gated, counters, stage, ways)
         stage = multiply_layer(down, layer, gated, x, False, counters, stage, ways)
         if told < len(shown) and shown[told] == layer:
             stage = show(x, hidden_rows, hidden, told, counters, stage)
             told += 1
     stage = end(x, last_norm, epsilon, logit_rows, hidden_rows, hidden, told, final, counters, stage)
     multiply_layer(head, 0, final, logits, True, counters, stage, ways)
+    alive(rooms)
 
 
 @apart(error_model="numpy")

@@ -14,6 +14,12 @@ from truedraw.engine.native.heads import SLOTS
 SPAN = 4  # rows of a text whose queries meet its keys and values together
 
 
+def span(rows: int, heads: int, threads: int) -> int:
+    """Rows of a text that is alone, of which that many threads take some for a head of keys each: half of few, where
+    these heads would leave a thread without any, and where keys are read twice for so many anyway."""
+    return SPAN // 2 if SPAN // 2 < rows <= SPAN and heads % threads else SPAN
+
+
 @inlined(error_model="numpy")
 def look(begin, end, group, flat, heads, head, lanes, memory):  # type: ignore[no-untyped-def]
     """Of the rows begin .. end - 1 of a text, and `group` queries each that share a head of keys and one of values.

@@ -47,7 +47,10 @@ class NativeRunner:
         self._rotary = RotaryTable(config)
         own = *map(blocks_in, weights.kinds), weights.head
         self._memory = Memory(config, own, len(self._shown) + 1)
-        sizes = config.num_heads, config.num_kv_heads, config.head_dim
+        sizes, self._shared = (
+            (config.num_heads, config.num_kv_heads, config.head_dim),
+            (config.num_kv_heads, crew.num_threads),
+        )
         parts = tuple(map(given, (*weights.kinds, weights.head)))
         self._model = weights.table, parts, weights.vectors, sizes, self._shown, np.float32(config.rms_norm_eps)
 
@@ -70,12 +73,12 @@ class NativeRunner:
 
     def over(self, parts: list[Part], num_rows: int, lanes: int) -> tuple[Rows, Computed]:
         """See Runs; the row count and the lanes are its own."""
-        rows = Rows(parts, self.pool.rows, len(self._shown) and 1 + self.shows_text)
+        rows = Rows(parts, self.pool.rows, len(self._shown) and 1 + self.shows_text, self._shared)
         return rows, self._run(rows)
 
     def alone(self, pages: Seq[int], longest: int) -> Chain:
         """The rows of a text that has these pages, up to so many tokens, for `along`."""
-        return Chain(pages, longest, shown=len(self._shown) > 0)
+        return Chain(pages, longest, len(self._shown) > 0, self._shared)
 
     def along(self, chain: Chain, past: int, ids: Seq[int]) -> Computed:
         """A pass over rows that follow so many of the text."""

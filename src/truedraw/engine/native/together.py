@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from truedraw.compiled import apart, inlined
-from truedraw.engine.native.blocks import LANES
+from truedraw.engine.native.blocks import FACTORS, LANES
 from truedraw.engine.native.grid_code import ROWS as GRID_ROWS
 from truedraw.engine.native.grids import goes_through_grids, grids_from, put_grids_away, set_up_grids
 from truedraw.engine.native.products import add_tiles, gate_tiles, round_row
@@ -19,17 +19,23 @@ from truedraw.engine.native.softly import FREE, norm
 from truedraw.sampling.kernels.bits import CACHE_LINE
 from truedraw.threads.stages import done, ended, next_piece, num_stretches, stretch
 
+FEW, CROWD, FEW_IN_A_CROWD = 64, 4, 4
+"""Rows that each thread norms and rounds for itself: to have a row from another one takes about as long as four of its
+own, so that more than so many threads do it for fewer rows."""
+
 
 class Ways(NamedTuple):
-    """How a matrix is multiplied: by so many threads, from so many rows on in grids; `ways` asks for these first."""
+    """How a matrix is multiplied: by so many threads, from so many rows on in grids; `ways` asks for these first. And
+    how many rows each thread norms and rounds for itself."""
 
     threads: int
     grids_from: int
+    few: int
 
 
 def ways(threads: int) -> Ways:
     """For so many threads, in this process."""
-    return Ways(threads, grids_from())
+    return Ways(threads, grids_from(), FEW if threads <= CROWD else FEW_IN_A_CROWD)
 
 
 @apart(fastmath=FREE, error_model="numpy")
@@ -107,9 +113,46 @@ def round_part(values, rounded, row, first, last):  # type: ignore[no-untyped-de
     round_row(values[first:last], size, numbers[row, first:last], factors[row, first // size : last // size])
 
 
+@inlined(error_model="numpy")
+def own(rounded, ways):  # type: ignore[no-untyped-def]
+    """Memory for as many rounded rows, of the thread that asks: for few of them; of more, for none. See `own_or`."""
+    numbers, factors = rounded
+    n = len(numbers) if len(numbers) <= ways.few else 0
+    room = np.zeros((n + GRID_ROWS - 1, numbers.shape[1]), np.int8)  # as memory.room has it
+    return room[:n], np.empty((n, factors.shape[1], FACTORS), np.float32)
+
+
+@inlined(error_model="numpy")
+def own_or(mine, rounded):  # type: ignore[no-untyped-def]
+    """Where rows are to be rounded: in the thread's own memory, if it has any, else in everybody's."""
+    return mine if len(mine[0]) else rounded
+
+
+@apart(fastmath=FREE, error_model="numpy")
+def norm_each(x, gain, epsilon, rounded, counters, stage, ways):  # type: ignore[no-untyped-def]
+    """Normed rows, rounded: `own_or` is where. Few of them are no stage."""
+    if len(x) > ways.few:
+        return norm_all(x, gain, epsilon, rounded, counters, stage)
+    room = np.empty(x.shape[1], np.float32)
+    for row in range(len(x)):
+        norm(x[row], gain, epsilon, room)
+        round_here(room, rounded, row)
+    return stage
+
+
+@apart(error_model="numpy")
+def round_each(values, rounded, counters, stage, ways):  # type: ignore[no-untyped-def]
+    """Rows as they are, rounded, likewise."""
+    if len(values) > ways.few:
+        return round_all(values, rounded, counters, stage)
+    for row in range(len(values)):
+        round_here(values[row], rounded, row)
+    return stage
+
+
 @apart(fastmath=FREE, error_model="numpy")
 def norm_all(x, gain, epsilon, rounded, counters, stage):  # type: ignore[no-untyped-def]
-    """Normed rows, rounded."""
+    """Normed rows, rounded, for everybody."""
     room = np.empty(x.shape[1], np.float32)
     row = next_piece(counters, stage, len(x))
     while row >= 0:
@@ -121,7 +164,7 @@ def norm_all(x, gain, epsilon, rounded, counters, stage):  # type: ignore[no-unt
 
 @apart(error_model="numpy")
 def round_all(values, rounded, counters, stage):  # type: ignore[no-untyped-def]
-    """Rows as they are, rounded."""
+    """Rows as they are, rounded, for everybody."""
     row = next_piece(counters, stage, len(values))
     while row >= 0:
         round_here(values[row], rounded, row)

@@ -12,9 +12,9 @@ from truedraw.engine.constants.matrix import BFLOAT_BITS
 from truedraw.engine.native.machine import single
 from truedraw.engine.native.products import round_row
 from truedraw.engine.native.softly import FREE, exp
-from truedraw.engine.native.together import copy, multiply, norm_all, round_all
+from truedraw.engine.native.together import copy, multiply, norm_each, own, own_or, round_each
 from truedraw.threads.board import share
-from truedraw.threads.borrowing import borrowed
+from truedraw.threads.borrowing import alive, borrowed
 from truedraw.threads.jobs import this_call
 from truedraw.threads.stages import done, ended, next_piece
 
@@ -54,14 +54,18 @@ def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
     width, rounded_rows = x.shape[1], (r_into, r_up, r_down, r_token)
     given_rows = features, states[:, :width], embedded
     stage = move(given_rows, (into, up, down, token), ones, epsilon, x, (e, beside), rounded_rows, counters, ways)
-    stage = norm_all(x, ones, epsilon, r_asking, counters, stage)
+    rooms = own(r_asking, ways), own(r_output, ways), own(r_written, ways)
+    mine = borrowed(rooms)
+    r_asking, r_output, r_written = own_or(mine[0], r_asking), own_or(mine[1], r_output), own_or(mine[2], r_written)
+    stage = norm_each(x, ones, epsilon, r_asking, counters, stage, ways)
     stage = multiply(asking, r_asking, asked, True, counters, stage, ways)
     stage = look_back((x, asked, states), looking, remembered, nearness, after, r_attended, counters, stage)
     stage = multiply(attended, r_attended, after, False, counters, stage, ways)
-    stage = norm_all(after[:, :width], gain, epsilon, r_output, counters, stage)
+    stage = norm_each(after[:, :width], gain, epsilon, r_output, counters, stage, ways)
     stage = multiply(output, r_output, said, True, counters, stage, ways)
-    stage = round_all(said, r_written, counters, stage)
+    stage = round_each(said, r_written, counters, stage, ways)
     multiply(written, r_written, logits, True, counters, stage, ways)
+    alive(rooms)
 
 
 @apart(fastmath=FREE, error_model="numpy")

@@ -3,11 +3,22 @@ threads/stages.py has them."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from truedraw.compiled import apart, compiled, inlined
 from truedraw.engine.native.softly import FREE, norm
-from truedraw.engine.native.together import copy, multiply, multiply_gated, norm_all, round_all, round_here
+from truedraw.engine.native.together import (
+    copy,
+    multiply,
+    multiply_gated,
+    norm_each,
+    own,
+    own_or,
+    round_each,
+    round_here,
+)
 from truedraw.threads.board import share
-from truedraw.threads.borrowing import borrowed
+from truedraw.threads.borrowing import alive, borrowed
 from truedraw.threads.jobs import this_call
 from truedraw.threads.stages import done, ended, next_piece
 
@@ -33,10 +44,14 @@ def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
     ones, gain = gains
     rounded_rows = r_into, r_up, r_down, r_token
     stage = move(rows, (into, up, down, token), ones, epsilon, after, (e, beside), rounded_rows, counters, ways)
-    stage = norm_all(after, gain, epsilon, r_output, counters, stage)
+    rooms = own(r_output, ways), own(r_written, ways)
+    mine = borrowed(rooms)
+    r_output, r_written = own_or(mine[0], r_output), own_or(mine[1], r_written)
+    stage = norm_each(after, gain, epsilon, r_output, counters, stage, ways)
     stage = multiply(output, r_output, said, True, counters, stage, ways)
-    stage = round_all(said, r_written, counters, stage)
+    stage = round_each(said, r_written, counters, stage, ways)
     multiply(written, r_written, logits, True, counters, stage, ways)
+    alive(rooms)
 
 
 @inlined(fastmath=FREE, error_model="numpy")
@@ -54,8 +69,11 @@ def move(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     stage = begin(features, states, embedded, ones, epsilon, x, e, (r_into, r_token), counters, 0)
     if features.shape[1]:
         stage = multiply(into, r_into, x, False, counters, stage, ways)
-    stage = face(x, e, ones, epsilon, beside, r_up, counters, stage)
+    room = own(r_up, ways)
+    r_up = own_or(borrowed(room), r_up)
+    stage = face(x, e, ones, epsilon, beside, r_up, counters, stage, ways)
     stage = multiply_gated(up, r_up, r_down, counters, stage, ways)
+    alive(room)
     stage = multiply(down, r_down, x, False, counters, stage, ways)
     return multiply(token, r_token, x, False, counters, stage, ways)
 
@@ -77,13 +95,26 @@ def begin(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
 
 
 @apart(fastmath=FREE, error_model="numpy")
-def face(after, e, ones, epsilon, beside, rounded_rows, counters, stage):  # type: ignore[no-untyped-def]
-    """u = (n(x), n(e(t))), rounded."""
-    width = after.shape[1]
+def face(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+    after, e, ones, epsilon, beside, rounded_rows, counters, stage, ways
+):
+    """u = (n(x), n(e(t))), rounded, as together.norm_each has it."""
+    if len(after) <= ways.few:
+        room = np.empty(beside.shape[1], np.float32)
+        for row in range(len(after)):
+            face_one(after[row], e[row], ones, epsilon, room, rounded_rows, row)
+        return stage
     row = next_piece(counters, stage, len(after))
     while row >= 0:
-        norm(after[row], ones, epsilon, beside[row, :width])
-        copy(e[row], beside[row, width:])
-        round_here(beside[row], rounded_rows, row)
+        face_one(after[row], e[row], ones, epsilon, beside[row], rounded_rows, row)
         row = done(counters, stage, len(after))
     return ended(counters, stage, len(after))
+
+
+@inlined(fastmath=FREE, error_model="numpy")
+def face_one(after, e, ones, epsilon, beside, rounded_rows, row):  # type: ignore[no-untyped-def]
+    """Of one row; beside: memory for it before it is rounded."""
+    width = len(after)
+    norm(after, ones, epsilon, beside[:width])
+    copy(e, beside[width:])
+    round_here(beside, rounded_rows, row)

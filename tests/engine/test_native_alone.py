@@ -1,0 +1,73 @@
+"""Rows that each thread norms for itself, and spans that are cut for threads: nothing of that changes a bit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.decoder import CONFIGS, PLAIN, RandomWeights, tiny_engine
+from truedraw.engine.native import chain, looking, rows, runner
+from truedraw.engine.native.together import CROWD, FEW, FEW_IN_A_CROWD, ways
+from truedraw.protocol import Proposal, Work
+
+THREE = replace(PLAIN, num_heads=6, num_kv_heads=3, hidden_size=192, intermediate_size=160)
+MODELS = {"three heads of keys": THREE, "biases": CONFIGS["qwen2"], "normed keys": CONFIGS["qwen3"]}
+TEXT = [7919 * place % PLAIN.vocab_size for place in range(120)]
+
+
+def engine_of(tmp_path, name: str, threads: int):
+    config = MODELS[name]
+    return tiny_engine(tmp_path, config, RandomWeights(config, seed=3), numerics="native", threads=threads)
+
+
+def passes(engine, counts=(1, 2, 3, 4, 5, 8, 9, 20)) -> list[np.ndarray]:
+    """Logits of chains of so many rows, of a tree, and of three texts together."""
+    texts = [engine.open(TEXT[first : first + 45], alone=True) for first in (0, 20, 40)]
+    tree = Proposal(np.array([5, 6, 7]), np.array([-1, -1, 0]), (None, None, None))
+    works = [[Work(texts[0], Proposal.chain(TEXT[60 : 59 + count]))] for count in counts]
+    works += [[Work(texts[0], tree)], [Work(text, Proposal.chain(TEXT[60:62])) for text in texts]]
+    found = [np.concatenate([each.logits.copy() for each in engine.forward(some)]) for some in works]
+    for text in texts:
+        text.close()
+    return found
+
+
+def everybody_for_all(monkeypatch) -> None:
+    """Every row is handed over, and no span is cut, as where threads are many or heads are even."""
+    monkeypatch.setattr(runner, "ways", lambda threads: ways(threads)._replace(few=0))
+    for module in (chain, rows):
+        monkeypatch.setattr(module, "span", lambda *_: looking.SPAN)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_same_bits_whoever_norms(tmp_path, monkeypatch, name) -> None:
+    alone = passes(engine_of(tmp_path, name, 2))
+    single = passes(engine_of(tmp_path, name, 1))
+    everybody_for_all(monkeypatch)
+    shared = passes(engine_of(tmp_path, name, 2))
+    for own, one, other in zip(alone, single, shared, strict=True):
+        assert np.array_equal(own, other)
+        assert np.array_equal(own, one)
+
+
+def test_a_thread_that_comes_late_changes_nothing(tmp_path) -> None:
+    """It norms rows that others have gone on with, and finds that there is nothing to multiply them with."""
+    engine, single = engine_of(tmp_path, "three heads of keys", 2), engine_of(tmp_path, "three heads of keys", 1)
+    expected = passes(single, counts=(1, 4, 9))
+    for _ in range(150):
+        for found, usual in zip(passes(engine, counts=(1, 4, 9)), expected, strict=True):
+            assert np.array_equal(found, usual)
+
+
+@pytest.mark.parametrize(("rows_of_text", "heads", "threads", "cut"), [
+    (1, 3, 2, 4), (2, 3, 2, 4), (3, 3, 2, 2), (4, 3, 2, 2), (5, 3, 2, 4), (64, 3, 2, 4),
+    (4, 2, 2, 4), (4, 3, 1, 4), (4, 3, 3, 4), (4, 1, 2, 2), (4, 8, 6, 2),
+])  # fmt: skip
+def test_spans_are_cut_where_a_thread_would_have_none(rows_of_text, heads, threads, cut) -> None:
+    assert looking.span(rows_of_text, heads, threads) == cut
+
+
+def test_many_threads_norm_fewer_rows_each() -> None:
+    assert [ways(threads).few for threads in (1, 2, CROWD, CROWD + 1, 64)] == [FEW, FEW, FEW, *[FEW_IN_A_CROWD] * 2]
