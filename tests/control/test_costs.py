@@ -152,6 +152,49 @@ def test_texts_never_cost_less_than_their_rows() -> None:
     assert costs.seconds(1, 1) == 1.0
 
 
+LONG = PassTable({1: 0.01, 8: 0.012}, {4: 0.012}, {1: 1e-5, 4: 4e-5})
+
+
+def of_length(length: float, table: PassTable = LONG) -> PassCosts:
+    costs = PassCosts.of(Knowing(table))
+    costs.length = length
+    return costs
+
+
+def test_rows_of_long_texts_cost_more_than_those_of_short_ones() -> None:
+    short, long = of_length(0.0), of_length(1000.5)
+    assert long.seconds(1) == pytest.approx(short.seconds(1) + 0.01)
+    of_chains = [long.seconds(rows) - short.seconds(rows) for rows in (2, 4, 6)]
+    assert of_chains == pytest.approx([rows * 1e-5 * (1000.5 - rows / 2) for rows in (2, 4, 6)])
+    assert long.seconds(8, 2) == pytest.approx(short.seconds(8, 2) + 2 * 4e-5 * (1000.5 - 2))  # four rows of each text
+    assert long.unit == short.unit == short.seconds(1) == 0.01
+
+
+def test_a_prompt_sees_half_of_itself_in_the_mean() -> None:
+    assert of_length(100.0).seconds(100) - of_length(0.0).seconds(100) == pytest.approx(100 * 1e-5 * 50)
+    assert of_length(3.0).table(100, 1, 3.0) > of_length(0.0).table(100, 1)  # of a prompt that was in the cache
+
+
+def test_what_long_texts_take_is_not_held_against_their_row_count() -> None:
+    """Short and long texts in turns, of two rows each: either takes what the table says, on a machine half as fast."""
+    costs = of_length(0.0)
+    for _ in range(60):
+        for length in (50.0, 2000.0):
+            for rows in (1, 4):
+                costs.length = length
+                costs.add(rows, 2 * costs.table(rows, 1, length))
+    for length in (50.0, 2000.0):
+        costs.length = length
+        for rows in (1, 2, 4):
+            assert costs.seconds(rows) == pytest.approx(2 * costs.table(rows, 1, length), rel=1e-3)
+
+
+@pytest.mark.parametrize("further", [{1: -1e-6}, {1: float("nan")}, {1: float("inf")}])
+def test_what_cannot_be_is_not_believed_of_long_texts(further) -> None:
+    assert not PassTable({1: 0.01, 8: 0.012}, {}, further).is_sound
+    assert PassCosts.of(Knowing(PassTable({1: 0.01, 8: 0.012}, {}, further))).seconds(8) == USUAL[8]
+
+
 def test_measured_passes_of_many_texts_set_the_unit_of_all() -> None:
     costs = PassCosts.of(Knowing(TABLE))
     for _ in range(40):

@@ -269,3 +269,17 @@ def test_a_pace_without_a_past_is_as_it_was() -> None:
     pace = Pace()
     assert (pace.is_known, pace.rates, pace.chain(3), pace.tree(1, 3)) == (False, (0, 0, 0, 0), 0, 0)
     assert Pace(Before(COST, passes())).is_known
+
+
+def test_what_is_kept_is_in_passes_of_short_texts() -> None:
+    """Else it would be worth less where texts are long."""
+    costs, engine = PassCosts({1: 1.0, 8: 2.0}, {}, {1: 1e-3}), Keeping()
+    costs.length = 2000.0
+    for _ in range(ENOUGH):
+        costs.add(1, PASS)
+    known = Experience(costs)
+    calls(known, 0.3 * PASS, 0.3 * PASS, 0.3 * PASS)
+    remember(engine, known)
+    (kept,) = engine.costs
+    assert kept.call == pytest.approx(0.3 * costs.seconds(1) / costs.unit)
+    assert Experience(costs, recalled(engine)).of("it").pace.call == pytest.approx(0.3 * PASS)

@@ -47,7 +47,8 @@ class World:
     """`samples` texts that do not end, and what passes cost: `cost` of rows, with noise.
 
     `beside`: texts in each pass that somebody else decides for. `holds`: passes are padded as a real engine pads them,
-    and take longer where their row count changes. `speed` of (step): how many times as long everything takes.
+    and take longer where their row count changes. `speed` of (step): how many times as long everything takes. `length`:
+    tokens of each text, for each of which a row takes `of_token` more.
     """
 
     sources: Mapping[str, Source]
@@ -57,6 +58,8 @@ class World:
     beside: int = 0
     holds: bool = False
     speed: Callable[[int], float] = lambda _: 1.0
+    length: int = 0
+    of_token: float = 0.0
     tokens: int = 0
     seconds: float = 0.0
     chosen: list[list[int]] = field(default_factory=list)  # draft tokens by round and text
@@ -70,10 +73,14 @@ class World:
         rng = np.random.default_rng(seed)
         for step in range(rounds):
             self._round(controller, step, rng)
-        return self.tokens / self.seconds * self.cost(self.samples + self.beside) / self.samples
+        return self.tokens / self.seconds * self.takes(self.samples + self.beside) / self.samples
+
+    def takes(self, rows: int) -> float:
+        """A pass over so many rows, without noise."""
+        return self.cost(rows) + rows * self.length * self.of_token
 
     def _round(self, controller: Controller, step: int, rng: np.random.Generator) -> None:
-        askers = [Asker(i, MOST, tuple(self.sources)) for i in range(self.samples)]
+        askers = [Asker(i, MOST, tuple(self.sources), length=self.length) for i in range(self.samples)]
         numbers = [asker.sample for asker in askers]
         rests = controller.rest(numbers) if isinstance(controller, Rests) else [0] * len(askers)
         awake = [place for place, rounds in enumerate(rests) if not rounds]
@@ -114,7 +121,7 @@ class World:
                 drafts: Sequence[tuple[str, Proposal, float | None, float]], offering: float) -> None:  # fmt: skip
         rows = self.samples + self.beside + sum(len(made) for _, made, _, _ in drafts)
         padding = self.counts.choose(rows) - rows if self.holds else 0
-        took, done = self.speed(step) * self.cost(rows + padding) * rng.lognormal(0, self.noise), []
+        took, done = self.speed(step) * self.takes(rows + padding) * rng.lognormal(0, self.noise), []
         if self.holds and rows + padding != self.last:
             took, self.last = took + 0.35, rows + padding
         each_took = took / (self.samples + self.beside)

@@ -13,7 +13,7 @@ from engine.decoder import tiny_checkpoint, tiny_engine
 from invariance import need_invariance
 from truedraw.engine.cpu import CPUEngine, timing
 from truedraw.engine.cpu.records import record_key
-from truedraw.engine.cpu.timing import MIN_AGE_SECONDS, ROWS, TEXTS, Costs, measure
+from truedraw.engine.cpu.timing import FURTHER, MIN_AGE_SECONDS, ROWS, TEXTS, Costs, measure
 from truedraw.engine.openvino.numerics import NUMERICS
 from truedraw.errors import EngineError, OutOfPages
 from truedraw.protocol import KnowsCosts, PassTable
@@ -21,7 +21,10 @@ from truedraw.protocol import KnowsCosts, PassTable
 DAMAGED = ["", "{", "null", "[1]", "7", "{}", '{"rows": 3, "texts": 4}', '{"rows": {"1": 0.1}, "texts": {}}',
            '{"rows": {"1": 0.1, "2": 0}, "texts": {}}', '{"rows": {"1": 0.1, "2": NaN}, "texts": {}}',
            '{"rows": {"1": 0.1, "two": 1}, "texts": {}}', '{"rows": {"0": 0.1, "2": 1}, "texts": {}}',
-           '{"rows": {"1": 0.1, "2": [1]}, "texts": {}}', '{"rows": {"1": 0.1, "2": 0.2}}', "\udcff"]  # fmt: skip
+           '{"rows": {"1": 0.1, "2": [1]}, "texts": {}}', '{"rows": {"1": 0.1, "2": 0.2}}', "\udcff",
+           '{"rows": {"1": 0.1, "2": 0.2}, "texts": {}}', '{"rows": {"1": 0.1, "2": 0.2}, "texts": {}, "further": 1}',
+           '{"rows": {"1": 0.1, "2": 0.2}, "texts": {}, "further": {"1": -1}}',
+           '{"rows": {"1": 0.1, "2": 0.2}, "texts": {}, "further": {"0": 1}}']  # fmt: skip
 
 
 usual_seconds = timing._seconds
@@ -38,11 +41,18 @@ def scripted(rows: int, texts: int) -> float:
     return 0.001 + 0.0001 * rows + 0.00005 * (texts - 1)
 
 
+def scripted_token(rows: int) -> float:
+    """Seconds that each token of a text beyond a hundred takes."""
+    return 1e-6 * (1 + rows)
+
+
 class Scripted:
     """An engine whose clock is turned by its passes; one takes longer right behind another shape, and for a while."""
 
-    def __init__(self, cost=scripted, context_length=1000, pages=1000):
+    def __init__(self, cost=scripted, context_length=1000, pages=1000, longest=9999):
         self.vocab_size, self.context_length, self.cost, self.pages = 50, context_length, cost, pages
+        self.longest = longest  # text that there is room for
+        self.of_token, self.lengths = scripted_token, set()
         self.now, self.passes, self.open_texts = 0.0, 0, 0
         self._shape, self._since = None, 0.0
 
@@ -65,10 +75,14 @@ class Scripted:
         assert all(len(work.sequence.tokens) + len(work.proposal) <= self.context_length for work in works)
         if len(works) > self.pages:
             raise OutOfPages("no room")
-        shape = sum(1 + len(work.proposal) for work in works), len(works)
+        if any(len(work.sequence.tokens) > self.longest for work in works):
+            raise OutOfPages("no room")
+        shape = sum(1 + len(work.proposal) for work in works), len(works), len(works[0].sequence.tokens)
         if shape != self._shape:
             self._shape, self._since = shape, self.now
-        self.now += self.cost(*shape) * (1 if self.now - self._since > 0.03 else 2)
+        took = self.cost(*shape[:2]) + self.of_token(shape[0]) * max(0, shape[2] - 100)
+        self.now += took * (1 if self.now - self._since > 0.03 else 2)
+        self.lengths.add(shape[2])
         self.passes += 1
         return []
 
@@ -121,10 +135,37 @@ def test_a_slow_model_is_measured_where_it_is_narrow():
     assert engine.passes == 2 * 9
 
 
+def test_what_a_token_more_of_a_text_takes_is_measured_by_rows():
+    engine = Scripted(context_length=9000)
+    assert measured(engine).further == pytest.approx({rows: scripted_token(rows) for rows in FURTHER})
+    engine.of_token = lambda rows: 0.0
+    assert measured(engine).further == pytest.approx(dict.fromkeys(FURTHER, 0.0))
+
+
+LONGEST = [(9000, 1e5, 2000), (1000, 1e5, 500), (9000, 320, 640), (399, 1e5, 0), (9000, 80, 0)]
+
+
+@pytest.mark.parametrize(("context_length", "rows_a_second", "longest"), LONGEST)
+def test_a_long_text_is_as_long_as_there_is_context_and_time_for(context_length, rows_a_second, longest):
+    """A machine that computes 320 rows a second reads 640 of them in two seconds."""
+    engine = Scripted(lambda rows, texts: rows / rows_a_second, context_length)
+    found = measured(engine).further
+    assert max(engine.lengths) == pytest.approx(max(longest, 100), abs=1)
+    assert (found == {}) is (longest == 0)
+
+
+def test_no_room_for_a_long_text_leaves_the_rest():
+    engine = Scripted(longest=150)
+    table = measured(engine)
+    assert table.further == {}
+    assert table.rows == pytest.approx({rows: scripted(rows, 1) for rows in ROWS})
+    assert engine.open_texts == 0
+
+
 def test_measuring_takes_seconds_not_minutes():
     engine = Scripted()
     measured(engine)
-    assert 1 < engine.now < 4
+    assert 1 < engine.now < 6
     assert engine.passes > 2 * 3 * (len(ROWS) + len(TEXTS))
 
 
@@ -154,9 +195,9 @@ def test_what_was_measured_is_recorded_and_read_again(tmp_path):
 
 def test_measured_anew_is_recorded(tmp_path):
     costs, engine = Costs(tmp_path / "costs.json"), Scripted()
-    (tmp_path / "costs.json").write_text('{"rows": {"1": 5.0, "2": 6.0}, "texts": {}}')
-    assert costs.table(engine) == PassTable({1: 5.0, 2: 6.0}, {})
-    assert costs.table(engine, anew=True) == costs.table(engine) != PassTable({1: 5.0, 2: 6.0}, {})
+    (tmp_path / "costs.json").write_text('{"rows": {"1": 5.0, "2": 6.0}, "texts": {}, "further": {"1": 0.5}}')
+    assert costs.table(engine) == PassTable({1: 5.0, 2: 6.0}, {}, {1: 0.5})
+    assert costs.table(engine, anew=True) == costs.table(engine) != PassTable({1: 5.0, 2: 6.0}, {}, {1: 0.5})
     assert engine.passes
 
 

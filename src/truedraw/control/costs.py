@@ -8,8 +8,8 @@ from math import exp, isfinite, log
 from truedraw.control.average import Average
 from truedraw.control.pass_kind import LONG, PRIOR_PASSES, PassKind
 from truedraw.control.settling import Settling, is_wide
-from truedraw.control.table import LADDER, NO_TEXTS, PADDED, USUAL, Table, step
-from truedraw.protocol import KnowsCosts, PassTable
+from truedraw.control.table import LADDER, NONE, PADDED, USUAL, Table, step
+from truedraw.protocol import KnowsCosts
 
 LATELY = 16  # passes that the machine's speed reaches back
 FEW = 3  # times as many rows as padding has a pass that tells what its row count takes
@@ -25,23 +25,20 @@ DRIFT = log(1.5)  # one row count may take so many times of its seconds in the t
 ENOUGH = 32  # passes of a row count before it is compared
 
 
-def is_sound(measured: PassTable) -> bool:
-    """Whether an engine, which may be somebody else's, has measured anything, and all of it takes time."""
-    seconds = (*measured.rows.values(), *measured.texts.values())
-    return len(measured.rows) > 0 and all(isfinite(each) and each > 0 for each in seconds)
-
-
 class PassCosts:
-    """Seconds of a pass over so many rows of so many texts.
+    """Seconds of a pass over so many rows of so many texts, which are as long as `length` says.
 
-    `table`: seconds by rows, of one text; `texts`: by texts with one row each, in the same unit, which may be any one:
-    what is measured sets it. log seconds = log table + the machine's speed of late + what the row count takes beside
-    others. A machine that others use is slow for minutes: what one row count took then must not be held against what
-    another takes now.
+    `table`, `texts`, `further`: see Table; their unit may be any one: what is measured sets it. log seconds = log table
+    + the machine's speed of late + what the row count takes beside others. A machine that others use is slow for
+    minutes: what one row count took then must not be held against what another takes now.
     """
 
-    def __init__(self, table: Mapping[int, float] = USUAL, texts: Mapping[int, float] = NO_TEXTS) -> None:
-        self.table = Table(table, texts)
+    def __init__(
+        self, table: Mapping[int, float] = USUAL, texts: Mapping[int, float] = NONE, further: Mapping[int, float] = NONE
+    ) -> None:
+        self.table = Table(table, texts, further)
+        self.length = 0.0
+        """Tokens of each text, in the mean: of those that are asked about, or of those in a pass that is added."""
         self._beside: dict[tuple[int, int], PassKind] = {}  # by rows and texts
         self._usual = 0.0  # mean of what passes took beside the speed: what those take that nobody has measured
         self._is_given_up = False
@@ -64,11 +61,16 @@ class PassCosts:
     def of(cls, engine: object) -> PassCosts:
         """As the engine has measured them, which may take it seconds the first time; else the usual ones."""
         measured = engine.pass_costs() if isinstance(engine, KnowsCosts) else None
-        if measured is None or not is_sound(measured):
+        if measured is None or not measured.is_sound:
             return cls()
-        costs = cls(measured.rows, measured.texts)
+        costs = cls(measured.rows, measured.texts, measured.further)
         costs.is_timed = True
         return costs
+
+    @property
+    def unit(self) -> float:
+        """Seconds of a pass of one row of a short text."""
+        return self._seconds(self.least, 1, 0.0)
 
     @property
     def change(self) -> float:
@@ -117,7 +119,7 @@ class PassCosts:
             return
         rows = computed - padding // 2
         if not self.is_known:
-            slowness = log(seconds / self.table(rows, texts))
+            slowness = log(seconds / self.table(rows, texts, self.length))
             self._slowness = min(slowness, self._slowness) if before else slowness
             return
         was_wide = is_wide(computed, texts)
@@ -174,10 +176,12 @@ class PassCosts:
 
     def seconds(self, rows: int, texts: int = 1) -> float:
         """Of a pass over `rows`, those of the texts and of their drafts; in units of the table at first."""
-        rows = max(rows, self.least)
+        return self._seconds(max(rows, self.least), texts, self.length)
+
+    def _seconds(self, rows: int, texts: int, length: float) -> float:
         here = self._beside.get((self.step(rows), texts))
         beside = self._usual if here is None else here.value(self.num_passes, self._usual)
-        return self.table(rows, texts) * exp(self._slowness + beside)
+        return self.table(rows, texts, length) * exp(self._slowness + beside)
 
     def drifted(self) -> bool:
         """Whether row counts have come to compare otherwise than in the table, which should be measured again.

@@ -40,7 +40,7 @@ class Before(NamedTuple):
 
     def rates(self) -> Rates:
         """The machine may have become slower or faster since, and does while its passes are measured anew."""
-        unit, cost = self.passes.seconds(1), self.cost
+        unit, cost = self.passes.unit, self.cost
         further = cost.level if cost.further is None else cost.further
         return Rates(unit * cost.call, unit * cost.token, unit * cost.level, unit * further)
 

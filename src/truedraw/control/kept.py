@@ -1,7 +1,7 @@
 """What drafters take, from one load of a model to the next, where its engine can keep that.
 
-In passes of one row, as both were measured in one process: while a machine is slow it is so for both. It is a first
-estimate, which a few calls replace (experience.py), so drafters are weighed from the first round on.
+In passes of one row of a short text, as both were measured in one process: while a machine is slow it is so for both.
+It is a first estimate, which a few calls replace (experience.py), so drafters are weighed from the first round on.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def remember(engine: object, known: Experience) -> None:
     """Have the engine keep what was measured since the model was loaded, and what others have had it keep meanwhile."""
     if not isinstance(engine, KeepsDraftCosts) or known.costs.num_passes < ENOUGH:
         return
-    unit, before = known.costs.seconds(1), recalled(engine)
+    unit, before = known.costs.unit, recalled(engine)
     found = {kind: _cost(kind, record, unit) or _hoped(before.get(kind)) for kind, record in known.records.items()}
     whole = {**found, **{kind: cost for kind, cost in before.items() if kind not in found}}
     costs = [cost for cost in whole.values() if cost is not None and _is_sensible(cost)][:MOST]

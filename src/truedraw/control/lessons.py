@@ -38,6 +38,7 @@ class Seen(NamedTuple):
     left: int  # rounds until somebody is asked, it included; 0: somebody was
     stood: Stood | None = None  # what it decided without looking at anything
     own: float = 0.0  # seconds that it took to decide, a part of these rounds'
+    length: float = 0.0  # tokens of its texts, in the mean, when it was asked last
 
 
 class Lessons:
@@ -85,6 +86,7 @@ class Lessons:
         self._account.saw(rounds, rows, self._costs.step(computed) if is_other else decided)
         self._lately.append(beside(seen, rows))
         engine, texts = sum(done.engine_seconds for done in rounds), len(rounds)
+        self._costs.length = seen.length
         self._costs.add(rows, engine, texts, rounds[0].padding_rows)
         rest = sum(done.seconds - done.draft_seconds for done in rounds) - engine - seen.own
         if not is_fresh:

@@ -48,7 +48,7 @@ class PayoffController:
         self._step = self._weighed_at = 0  # rounds; the last that weighed offers
         self._next = 0  # the next that is to
         self._left = 0  # rounds until then, the present one included, where nobody is asked in it
-        self._length = SHORTEST
+        self._length = 0.0  # tokens of these texts, in the mean
         self._rows = 0  # of drafts in the present pass
         self._yardstick = Yardstick(self._known)
         self._present: Set[int] = frozenset()  # texts of this round
@@ -75,10 +75,10 @@ class PayoffController:
             self._stood, self._next = Stood(self._step, self._known.rounds, askers, standing), self._step + 1
             return [{} for _ in askers]
         start = perf_counter()
-        self._learn()
+        self._learn(sum(asker.length for asker in askers) / len(askers))
         self._texts.among(self._present)
-        self._length = min(LONGEST, max(SHORTEST, 2 * self._width.rows // len(askers) + 1))
-        wanted = [self._known.wanted(asker, self._length) for asker in askers]
+        offered = min(LONGEST, max(SHORTEST, 2 * self._width.rows // len(askers) + 1))
+        wanted = [self._known.wanted(asker, offered) for asker in askers]
         self._own = perf_counter() - start
         return wanted
 
@@ -171,7 +171,7 @@ class PayoffController:
         """Learn from one step of the loop, the rounds of all samples that ran in it."""
         if self._here:  # whoever was to be asked has failed
             self._left, self._rows, self._here = UNASKED, 0, ()
-        seen = Seen(rounds, self._present, self._rows, self._left, self._stood, self._own)
+        seen = Seen(rounds, self._present, self._rows, self._left, self._stood, self._own, self._length)
         self._lessons.add(seen, wait=self._standing.lasts(self._step + 1) and not is_urgent(rounds))
         self._left, self._stood = 0, None
 
@@ -179,9 +179,10 @@ class PayoffController:
         """protocol.HearsPrompts."""
         self._costs.prompts(rows)
 
-    def _learn(self) -> None:
-        """All that was seen is to count from here on."""
+    def _learn(self, length: float) -> None:
+        """All that was seen is to count from here on, for texts of so many tokens."""
         self._lessons.read()
+        self._length = self._costs.length = length
         self._width.begin(self._lessons.beside)
 
     def _noted(self, askers: Sequence[Asker], pile: Pile, choices: list[Choice]) -> list[Choice]:

@@ -1,7 +1,8 @@
 """What passes take by their rows and texts, as measured once: between the counts that were, and beyond them.
 
 A text costs more than its rows: its part of the cache is read for it alone. So v(rows, texts) is that of one text with
-all the rows, and what so many texts with one row each take more than one text with as many rows.
+all the rows, and what so many texts with one row each take more than one text with as many rows. Each row looks at all
+of its text, so one of a long text costs more than one of a short one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ USUAL: Mapping[int, float] = MappingProxyType(
     {1: 1.0, 2: 1.01, 4: 1.04, 6: 1.07, 8: 1.14, 12: 1.41, 16: 1.59, 32: 2.33, 64: 3.85, 128: 7.0}
 )
 """Passes of one row that a pass over so many is worth, int8 weights on two cores: where nothing was measured."""
-NO_TEXTS: Mapping[int, float] = MappingProxyType({})
+NONE: Mapping[int, float] = MappingProxyType({})
 LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 """Row counts that are told apart, where passes have just the rows that they need."""
 PADDED = tuple(rows for rows in LADDER if rows not in (3, 5))
@@ -27,22 +28,27 @@ MOST_KNOWN = 1024  # counts whose step is kept
 
 
 class Table:
-    """v(rows, texts). `rows`: seconds by rows, of one text; `texts`: by texts with one row each, in the same unit."""
+    """v(rows, texts, length). `rows`: seconds by rows, of one text; `texts`: by texts with one row each; `further`: by
+    rows of one text, what each token of it takes more; all in the same unit."""
 
-    def __init__(self, rows: Mapping[int, float] = USUAL, texts: Mapping[int, float] = NO_TEXTS) -> None:
-        self._rows = Line(rows)
+    def __init__(
+        self, rows: Mapping[int, float] = USUAL, texts: Mapping[int, float] = NONE, further: Mapping[int, float] = NONE
+    ) -> None:
+        self._rows, self._further = Line(rows), Line(further or {1: 0.0})
         extra = {count: seconds - self._rows(count) for count, seconds in texts.items() if count > 1}
         self._extra = Line({1: 0.0, **extra})
-        self._found: dict[tuple[int, int], float] = {}
+        self._found: dict[tuple[int, int], tuple[float, float]] = {}
         self.last = max(rows)
         """Rows up to which passes were measured."""
 
-    def __call__(self, rows: int, texts: int = 1) -> float:
-        """What the table says, or its neighbours."""
+    def __call__(self, rows: int, texts: int = 1, length: float = 0.0) -> float:
+        """What the table says, or its neighbours; `length`: tokens of each text, the rows' own included."""
         found = self._found.get((rows, texts))
         if found is None:
-            found = self._found[rows, texts] = self._rows(rows) + self._extra(texts)
-        return found
+            known = self._rows(rows) + self._extra(texts), texts * self._further(max(1.0, rows / texts))
+            found = self._found[rows, texts] = known
+        seconds, each = found
+        return seconds + each * (length - 0.5 * min(rows / texts, length))
 
 
 class Line:
@@ -52,7 +58,7 @@ class Line:
         self._at = np.array(sorted(points))
         self._values = np.maximum.accumulate([points[place] for place in self._at.tolist()])
 
-    def __call__(self, place: int) -> float:
+    def __call__(self, place: float) -> float:
         """The value there."""
         last = int(self._at[-1])
         if place <= last or len(self._at) == 1:

@@ -71,7 +71,8 @@ def _begun(sample: Sample, room: int, certain: Tokens) -> Guess:
             if stands(own := state_of(state, name)) and getattr(source.drafter, "fault", None) is None
             } if state is not None and room > 0 else {}  # fmt: skip
     told = Told(able, min(room, MOST_TOLD))
-    asker = Asker(sample.number, max(room, 0), tuple(able), told, sample.parts.verifier.coupled)
+    coupled, length = sample.parts.verifier.coupled, len(sample.sequence.tokens)
+    asker = Asker(sample.number, max(room, 0), tuple(able), told, coupled, length)
     return Guess(sample, certain, asker, state, sources)
 
 

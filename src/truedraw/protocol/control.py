@@ -46,6 +46,7 @@ class Asker:
     sources: tuple[str, ...]  # the drafters it can have them from, by name
     worths: Mapping[str, Seq[tuple[float, int]]] = field(default_factory=dict)  # of sources that tell it, see Shapes
     coupled: bool = False  # whether the rule is: a drafter may draw from a law under one kind, and not under the other
+    length: int = 0  # tokens of its text
 
 
 @dataclass(frozen=True, slots=True)

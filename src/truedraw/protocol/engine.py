@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Sequence as Seq
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import isfinite
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -155,6 +156,14 @@ class PassTable:
 
     rows: Mapping[int, float]  # by rows, all of one text; at least two counts
     texts: Mapping[int, float]  # by texts, with one row each; fewer counts or none
+    further: Mapping[int, float] = field(default_factory=dict)  # by rows, each token more of that text; or none
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether anything was measured, and all of it takes time: an engine may be somebody else's."""
+        seconds = (*self.rows.values(), *self.texts.values())
+        takes_time = all(isfinite(each) and each > 0 for each in seconds)
+        return len(self.rows) > 0 and takes_time and all(isfinite(each) and each >= 0 for each in self.further.values())
 
 
 @runtime_checkable

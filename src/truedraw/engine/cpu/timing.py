@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Sequence as Seq
-from dataclasses import asdict
-from math import isfinite
+from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import fmean, median
 from typing import Literal, NamedTuple, Protocol
@@ -19,6 +18,9 @@ from truedraw.protocol import Engine, PassTable, Proposal, Sequence, Work
 ROWS = (1, 2, 4, 6, 8, 12, 16, 32, 64)  # of one text
 TEXTS = (4, 16, 32)  # with one row each; what they take more than rows of one text grows evenly in between
 TEXT_TOKENS = 100
+FURTHER = (1, 2, 4, 8)  # rows of one text, of which it is measured what its length costs: the sums of each row grow
+LONG_TOKENS, LONG_SECONDS = 2000, 2.0  # of a text for that, and what reading it may take: less, where that is slow
+SHORT_TOKENS = 200  # of it at least, or nothing is measured: what it costs would be lost in noise
 REPEATS = 3  # a median needs them; a model of 135M parameters takes three to four seconds for it on two cores
 SETTLING = 0.05  # seconds of passes of a shape before any counts: behind wide ones a narrow one takes longer
 COUNTING = 0.02  # seconds of those that count, one at least: a machine that others use delays single ones
@@ -61,12 +63,40 @@ def measure(engine: Timeable, clock: Clock = time.perf_counter) -> PassTable | N
     texts = [engine.open(tokens[:length], alone=True)]
     try:
         texts += engine.fork(texts[0], TEXTS[-1] - 1)
-        return _table(_swept(engine, _passes(texts, tokens[length:]), clock))
+        table = _table(_swept(engine, _passes(texts, tokens[length:]), clock))
+        return replace(table, further=_further(engine, texts[0], table, clock))
     except OutOfPages:
         return None
     finally:
         for text in texts:
             text.close()
+
+
+def _further(engine: Timeable, short: Sequence, table: PassTable, clock: Clock) -> dict[int, float]:
+    """Seconds that each token more of a text takes, by rows of it: a long one and a short one in turns; {} where there
+    is no room for a long one, or no time to read it."""
+    widest = max(table.rows)
+    most = min(LONG_TOKENS, engine.context_length // 2, int(LONG_SECONDS * widest / table.rows[widest]))
+    if most < SHORT_TOKENS:
+        return {}
+    tokens = meaningless(most, engine.vocab_size).tolist()
+    text = engine.open(tokens, alone=True)
+    try:
+        found = [{rows: _longer(engine, (text, short), tokens[: rows - 1], clock) for rows in FURTHER}
+                 for _ in range(REPEATS)]  # fmt: skip
+    except OutOfPages:
+        return {}
+    finally:
+        text.close()
+    more = most - len(short.tokens)
+    values = _rising(median(each[rows] for each in found) / more for rows in FURTHER)
+    return dict(zip(FURTHER, (max(0.0, each) for each in values), strict=True))
+
+
+def _longer(engine: Timeable, texts: tuple[Sequence, Sequence], draft: Seq[int], clock: Clock) -> float:
+    """Seconds that a pass of the first text takes more than one of the second."""
+    first, second = (_seconds(engine, [Work(text, Proposal.chain(draft))], clock) for text in texts)
+    return first - second
 
 
 def _passes(texts: Seq[Sequence], draft: Seq[int]) -> list[Pass]:
@@ -154,10 +184,10 @@ class Costs:
 
 def _checked(values: dict[str, dict[str, float]]) -> PassTable:
     """Of a record; raises one of several errors where it is damaged."""
-    rows, texts = (
-        {int(count): float(seconds) for count, seconds in values[kind].items()} for kind in ("rows", "texts")
+    rows, texts, further = (
+        {int(count): float(seconds) for count, seconds in values[kind].items()} for kind in ("rows", "texts", "further")
     )
-    entries = [*rows.items(), *texts.items()]
-    if len(rows) < 2 or any(count < 1 or not isfinite(seconds) or seconds <= 0 for count, seconds in entries):
+    table = PassTable(rows, texts, further)
+    if len(rows) < 2 or min((*rows, *texts, *further)) < 1 or not table.is_sound:
         raise ValueError("not a table of seconds")
-    return PassTable(rows, texts)
+    return table
