@@ -2,14 +2,15 @@
 
 import pytest
 
-from truedraw.control.lessons import MOST
+from truedraw.control.costs import PassCosts
+from truedraw.control.lessons import MOST, TOGETHER, Seen, Stood, joined
 from truedraw.control.payoff import PayoffController
-from truedraw.protocol import Asker, Round
+from truedraw.protocol import Asker, Choice, Round
 
 
-def done(sample=0, tokens=1, **changes):
+def done(sample=0, tokens=1, drafted=0, **changes):
     usual = {"engine_seconds": 1.0, "seconds": 1.1, "pass_rows": 1}
-    return Round(sample, (1,) * tokens, (), (), (), 0, 0, **{**usual, **changes})
+    return Round(sample, (1,) * tokens, (), (), (), drafted, 0, **{**usual, **changes})
 
 
 def resting(pause):
@@ -86,6 +87,64 @@ def test_what_is_learnt_is_what_would_have_been_at_once(monkeypatch):
             if reads:
                 controller._lessons.read()
         account = controller.account.explanation()
-        return controller._costs.seconds(1), controller._known.upkeep.seconds(1, 0), account.rounds, account.plain
+        return (controller._costs.seconds(1), controller._known.upkeep.seconds(1, 0)), account.rounds, account.plain
 
-    assert seconds(reads=True) == seconds(reads=False)
+    at_once, later = seconds(reads=True), seconds(reads=False)
+    assert at_once[1:] == later[1:]
+    assert later[0] == pytest.approx(at_once[0], rel=0.15)  # of passes from 1 to 7
+
+
+def step(at: int, drafted: int = 2, tokens: int = 2, **about) -> Seen:
+    """Of a text for which a decision stands, and where it has number `at`."""
+    asker, choice = Asker(0, 7, ("it",), {}), Choice("it", tokens=tokens)
+    sample, changes = about.pop("sample", 0), about.pop("round", {})
+    seen = [done(sample=sample, drafted=drafted, pass_rows=1 + drafted, **changes)]
+    stood = Stood(at, at, [asker], [choice])
+    return Seen(seen, frozenset({0}), tokens, 0, stood)._replace(**about)
+
+
+def rest(left: int) -> Seen:
+    return Seen([done(sample=0)], frozenset({0}), 0, left)
+
+
+def lengths(*steps: Seen) -> list[int]:
+    """Of what is learnt together."""
+    found = list(joined(steps))
+    assert [each for seen in found for each in seen.rounds] == [each for seen in steps for each in seen.rounds]
+    assert all(seen.passes * (len(seen.rounds) // seen.passes) == len(seen.rounds) for seen in found)
+    return [seen.passes for seen in found]
+
+
+def test_steps_that_are_alike_are_learnt_from_together():
+    assert lengths(*map(step, range(3))) == [3]
+    assert lengths(*map(step, range(2 * TOGETHER + 3))) == [TOGETHER, TOGETHER, 3]
+    assert lengths(*map(rest, (5, 4, 3, 2, 1))) == [4, 1]  # the one before somebody is asked is heard
+
+
+@pytest.mark.parametrize("other", [
+    step(3, drafted=1), step(3, tokens=3), step(4), step(3, sample=1), step(3, own=1e-4), step(3, rows=1), rest(3),
+    step(3, round={"padding_rows": 1}), step(3, present=frozenset({0, 1})), step(3, rounds=[done(), done(sample=1)]),
+    step(3, rounds=[done(pass_rows=0)]),
+])  # fmt: skip
+def test_others_are_not(other):
+    assert lengths(step(1), step(2), other) == [2, 1]
+    assert lengths(other, step(6), step(7)) == [1, 2]
+
+
+def test_passes_that_are_told_together_teach_what_they_take():
+    single, together = PassCosts({1: 1.0, 8: 2.0}), PassCosts({1: 1.0, 8: 2.0})
+    for number in range(40):
+        rows, seconds = (1, 0.1) if number % 3 else (4, 0.25)
+        for _ in range(8):
+            single.add(rows, seconds)
+        together.add(rows, seconds)
+        if together.is_new:
+            for _ in range(7):
+                together.add(rows, seconds)
+        else:
+            together.add_more(rows, seconds, 1, 7)
+    assert together.num_passes == single.num_passes == 320
+    for rows, seconds in ((1, 0.1), (4, 0.25)):
+        assert together.seconds(rows) == pytest.approx(seconds, rel=0.02)
+        assert single.seconds(rows) == pytest.approx(seconds, rel=0.02)
+        assert together.passes(rows) == pytest.approx(single.passes(rows), abs=2)

@@ -15,23 +15,21 @@ class Acceptance:
     """a_1, a_2, ...: how often draft token i is kept when those before it were; what is long ago counts less."""
 
     def __init__(self, longest: int = 16) -> None:
-        self._kept, self._tried = np.zeros(longest), np.zeros(longest)
+        self._kept, self._tried = [0.0] * longest, [0.0] * longest
         self._found, self._asked = 0.0, 0.0
 
     def add(self, drafted: int, accepted: int) -> None:
         """One round in which drafts were asked for: the tokens up to the first that was not kept were tried."""
-        keep = 1 - 1 / MEMORY
-        self._kept *= keep
-        self._tried *= keep
+        keep, tried = 1 - 1 / MEMORY, min(drafted, accepted + 1)
+        kept = min(accepted, tried)
+        self._kept = [keep * each + (place < kept) for place, each in enumerate(self._kept)]
+        self._tried = [keep * each + (place < tried) for place, each in enumerate(self._tried)]
         self._found, self._asked = keep * self._found + (drafted > 0), keep * self._asked + 1
-        tried = min(drafted, accepted + 1)
-        self._kept[: min(accepted, tried)] += 1
-        self._tried[:tried] += 1
 
     def chances(self) -> Floats:
         """a_1, a_2, ... [longest]; a token that was seldom tried is thought to do as well as the one before it."""
         chances: list[float] = []
-        for kept, tried in zip(self._kept.tolist(), self._tried.tolist(), strict=True):
+        for kept, tried in zip(self._kept, self._tried, strict=True):
             usual = chances[-1] if chances else FIRST_KEPT
             chances.append((kept + PRIOR_TRIES * usual) / (tried + PRIOR_TRIES))
         return np.array(chances)

@@ -60,10 +60,10 @@ class Account:
 
     def begin(
         self, samples: Collection[int], askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]],
-        seconds: Mapping[str, float],
+        seconds: Mapping[str, float], rounds: int = 1,
     ) -> None:  # fmt: skip
-        """Whose round it is, who was asked, and what came of it."""
-        self._sums.rounds += 1
+        """Whose round it is, or whose rounds are alike; who was asked, and what came of it."""
+        self._sums.rounds += rounds
         self._now = Now(samples)
         for asker, offer in zip(askers, offers, strict=True):
             for source, proposal in offer.items():
@@ -73,11 +73,11 @@ class Account:
         for source, took in seconds.items():
             self._of(source).seconds += took
 
-    def rests(self, samples: Collection[int]) -> None:
+    def rests(self, samples: Collection[int], rounds: int = 1) -> None:
         """Nobody was asked."""
-        self._sums.rounds += 1
+        self._sums.rounds += rounds
         self._now = Now(set(samples))
-        self.plain(PAUSING)
+        self.plain(PAUSING, rounds=rounds)
 
     def weighed(self, worths: Mapping[str, float]) -> None:
         """What each drafter's offer is worth to one text: tokens expected, less the price of drafts yet to be made."""
@@ -85,45 +85,49 @@ class Account:
             first, second = (worths[source] for source in pair)
             self._sums.rivalries.setdefault(pair, Rivalry()).add(Rivalry(1, first, second))
 
-    def plain(self, why: str, speed: float | None = None) -> None:
+    def plain(self, why: str, speed: float | None = None, rounds: int = 1) -> None:
         """Nothing is drafted; `speed`: the best with drafts, relative to plain sampling, where it was weighed."""
         self._now.why, at = why, self._sums.rounds
-        stay = Stay(1, at, at, speed is not None, speed or 0.0)
+        stay = Stay(rounds, at - rounds + 1, at, speed is not None, speed or 0.0)
         self._sums.plain.setdefault(why, Stay()).add(stay)
 
     def drafted(
-        self, askers: Sequence[Asker], choices: Sequence[Choice], expected: Sequence[tuple[float, float]]
-    ) -> None:
+        self, askers: Sequence[Asker], choices: Sequence[Choice], expected: Sequence[tuple[float, float]],
+        rounds: int = 1,
+    ) -> None:  # fmt: skip
         """What the texts take; of each the draft tokens that should be kept, and the seconds until it is there."""
         self._now.is_drafting = True
         for asker, choice, (worth, seconds) in zip(askers, choices, expected, strict=True):
             if choice.source:
-                self._of(choice.source).expected += worth
+                self._of(choice.source).expected += rounds * worth
                 self._now.expected += worth
                 if choice.tokens:
                     self._now.late[asker.sample] = choice.source
                     self._now.draft_seconds += seconds
 
-    def saw(self, rounds: Sequence[Round], rows: int, held: int) -> None:
-        """What came of it in a pass over `rows` rows, of which `held` are those of texts and drafts, taken or not."""
+    def saw(self, rounds: Sequence[Round], rows: int, held: int, passes: int = 1) -> None:
+        """What came of it in a pass over `rows` rows, of which `held` are those of texts and drafts, taken or not; or
+        in so many passes of one text."""
         now, self._now = self._now, Now()
         mine = [done for done in rounds if done.sample in now.texts]
-        self._kept(mine, now)
-        if not mine or len(mine) < len(rounds) or rows > held + FEW_ROWS * len(mine):
+        self._kept(mine, now, passes)
+        texts = len(mine) // passes
+        if not mine or len(mine) < len(rounds) or rows > held + FEW_ROWS * texts:
             return
-        passes = self._passes.setdefault((len(mine), held - len(mine)), Passes())
+        sums = self._passes.setdefault((texts, held - texts), Passes())
         tokens, seconds = sum(len(done.tokens) for done in mine), sum(done.seconds for done in mine)
         spent = sum(done.draft_seconds for done in mine)
         if now.why:
-            self._sums.plain[now.why].add(Stay(expected_seconds=now.draft_seconds, seconds=spent))
+            self._sums.plain[now.why].add(Stay(expected_seconds=passes * now.draft_seconds, seconds=spent))
             seconds, now.draft_seconds = seconds - spent, 0.0
-        passes.add(Passes(1, len(mine) + now.expected, tokens, now.draft_seconds, 0.0, seconds))
+        expected, drafting = passes * (texts + now.expected), passes * now.draft_seconds
+        sums.add(Passes(passes, expected, tokens, drafting, 0.0, seconds))
 
-    def _kept(self, rounds: Sequence[Round], now: Now) -> None:
+    def _kept(self, rounds: Sequence[Round], now: Now, passes: int) -> None:
         if any(done.drafted for done in rounds):
-            self._sums.draft_rounds += 1
+            self._sums.draft_rounds += passes
         elif now.is_drafting:
-            self.plain(NOTHING_OFFERED)
+            self.plain(NOTHING_OFFERED, rounds=passes)
             now.why = NOTHING_OFFERED
         for done in rounds:
             if done.source:

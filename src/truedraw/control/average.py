@@ -13,21 +13,23 @@ class Average:
     def __init__(self, value: float = 0.0, count: int = 0) -> None:
         self.count, self.value = count, value
 
-    def add(self, value: float) -> None:
-        """Take one more value."""
-        self.count += 1
-        self.value += (value - self.value) / min(self.count, MEMORY)
+    def add(self, value: float, times: int = 1) -> None:
+        """Take one more value, so many times."""
+        for _ in range(times):
+            self.count += 1
+            self.value += (value - self.value) / min(self.count, MEMORY)
 
     def fade(self, share: float) -> None:
         """All so far counts for so much of what it did, but for no less than the first few values."""
         self.count = max(min(self.count, FIRST), round(share * min(self.count, MEMORY)))
 
 
-def warmed(mean: Average, seconds: float) -> Average:
-    """The mean with one more time: of the first few the shortest counts, and later none counts for very much."""
+def warmed(mean: Average, seconds: float, times: int = 1) -> Average:
+    """The mean with one more time, that of so many: of the first few the shortest counts, and later none counts for
+    very much."""
     if 0 < mean.count < FIRST:
-        return Average(min(seconds, mean.value), mean.count + 1)
-    mean.add(min(seconds, most(mean.value, mean.count + 1.0)) if mean.value > 0.0 else seconds)
+        return Average(min(seconds, mean.value), mean.count + times)
+    mean.add(min(seconds, most(mean.value, mean.count + 1.0)) if mean.value > 0.0 else seconds, times)
     return mean
 
 

@@ -25,6 +25,11 @@ DRIFT = log(1.5)  # one row count may take so many times of its seconds in the t
 ENOUGH = 32  # passes of a row count before it is compared
 
 
+def several(share: float, times: int) -> float:
+    """What becomes of a share of the way to a goal, if it is gone so many times."""
+    return 1.0 - (1.0 - share) ** times
+
+
 class PassCosts:
     """Seconds of a pass over so many rows of so many texts, which are as long as `length` says.
 
@@ -135,14 +140,27 @@ class PassCosts:
         share = (kind.trust if tells else 1.0) / min(self.num_passes, LATELY)
         if self._num_settled <= BEGIN and not was_wide:  # the unit is known from a few passes that warmed up
             share = 1.0 / self._num_settled
+        self._learn(kind if tells else None, miss, share, (rows, texts))
+
+    def add_more(self, rows: int, seconds: float, texts: int, passes: int) -> None:
+        """So many passes like the last one that was added; `seconds` of one."""
+        counted = sum(self._settling.saw(rows, texts, self.num_passes + number) for number in range(passes))
+        self.num_passes += passes
+        if counted and isfinite(seconds):
+            self._num_settled += counted
+            miss = min(max(log(max(seconds, INSTANT) / self.seconds(rows, texts)), -WILD), WILD)
+            kind = self._beside.get((self._step, texts)) or PassKind(self._usual)
+            self._learn(kind, miss, several(kind.trust / LATELY, counted), (rows, texts), counted)
+
+    def _learn(self, kind: PassKind | None, miss: float, share: float, shape: tuple[int, int], passes: int = 1) -> None:
+        """Passes took exp(miss) times what was expected, of which so much is the machine's doing."""
         self._slowness += miss * share
-        if tells:
-            self._beside[self._step, texts] = kind
-            self._usual += (kind.add(miss, self.num_passes, self._usual) - self._usual) / min(
-                self._num_settled + 1, LONG
-            )
+        if kind is not None:
+            self._beside[self._step, shape[1]] = kind
+            value = kind.add(miss, self.num_passes, self._usual, passes)
+            self._usual += (value - self._usual) * several(1 / min(self._num_settled + 1, LONG), passes)
         if self.is_timed and self._slowness + self._usual < BUSY and self.num_passes > ENOUGH:
-            self._give_up(rows, texts)
+            self._give_up(*shape)
 
     def _tell_fewer(self) -> None:
         """What was learnt of counts between those that the engine pads to is left out."""

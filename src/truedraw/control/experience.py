@@ -97,17 +97,17 @@ class Pace:
         rates = self.rates if self.is_known else Rates(0.0, 0.0, 0.0, 0.0)
         return [priced(rates, levels, tokens) for tokens, levels in enumerate(depths, 1)]
 
-    def add(self, seconds: float, tokens: float, levels: float = 0.0) -> None:
-        """One call's time for a text, which drafted so many tokens; one that found nothing tells little at first.
+    def add(self, seconds: float, tokens: float, levels: float = 0.0, calls: int = 1) -> None:
+        """A call's time for a text, which drafted so many tokens; one that found nothing tells little at first.
 
         levels: of their tree, 0 where they are a chain. What a tree takes is said of those that are found.
         """
         if not tokens and not self.is_measured:
             return
-        self._call = warmed(self._call, seconds)
-        self._token = warmed(self._token, seconds / max(1.0, tokens))
+        self._call = warmed(self._call, seconds, calls)
+        self._token = warmed(self._token, seconds / max(1.0, tokens), calls)
         if tokens:
-            self._levels.add(beyond(levels or tokens, tokens), seconds)
+            self._levels.add(beyond(levels or tokens, tokens), seconds, calls)
         if self.is_measured:
             self._before = None
 

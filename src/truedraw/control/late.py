@@ -6,7 +6,7 @@ so is what a token of theirs takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from math import exp, inf
 
 from truedraw.control.experience import Experience, Record
@@ -158,22 +158,24 @@ class Late:
             record.drafted_at = max(at, record.drafted_at or 0)
             self._used[kind] = step
 
-    def saw(self, rounds: Iterable[Round]) -> bool:
+    def saw(self, rounds: Sequence[Round], passes: int = 1) -> bool:
         """What came of it; whether the round tells nothing of times, since somebody drafted behind a rest.
 
-        One call drafted for all texts of a source, and tells once what a text takes.
+        One call drafted for all texts of a source, and tells once what a text takes. passes: rounds of one text.
         """
         fresh, self._fresh = self._fresh, set()
         calls: dict[Kind, list[tuple[Round, Promise]]] = {}
         for done in rounds:
-            asked = self._asked.pop(done.sample, None)
+            asked = self._asked.get(done.sample)
             if asked is not None and done.pass_rows and done.late_seconds is not None:
                 calls.setdefault(asked[0], []).append((done, asked[1]))
+        for done in rounds:
+            self._asked.pop(done.sample, None)
         for kind, group in calls.items():
-            self._learn(kind, group, kind in fresh)
+            self._learn(kind, group, kind in fresh, passes)
         return bool(fresh)
 
-    def _learn(self, kind: Kind, group: Sequence[tuple[Round, Promise]], is_fresh: bool) -> None:
+    def _learn(self, kind: Kind, group: Sequence[tuple[Round, Promise]], is_fresh: bool, passes: int) -> None:
         record = self._known.of(*kind)
         for done, _ in group:
             record.acceptance.add(done.drafted, done.accepted)
@@ -181,7 +183,7 @@ class Late:
             return
         levels = max(promise.levels(done.drafted) for done, promise in group)
         tokens, seconds = sum(done.drafted for done, _ in group), sum(done.late_seconds or 0.0 for done, _ in group)
-        record.pace.add(seconds / len(group), tokens / len(group), levels)
+        record.pace.add(seconds / len(group), tokens / len(group), levels, passes)
 
 
 def may(kind: Kind, asker: Asker, made: Mapping[str, Proposal]) -> bool:

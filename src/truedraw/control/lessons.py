@@ -4,7 +4,8 @@ alone takes about twice as long."""
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
+from statistics import median
 from typing import NamedTuple
 
 from truedraw.control.account import Account
@@ -18,6 +19,7 @@ from truedraw.protocol import Asker, Choice, Round
 
 LATELY = 3  # passes, the least of which tells what is computed beside these texts: their own prompts are soon over
 MOST = 64  # steps of the loop that may wait
+TOGETHER = 8  # that are alike and learnt from at once: fewer rounds than a drafter rests before it is as if it were new
 
 
 class Stood(NamedTuple):
@@ -39,6 +41,7 @@ class Seen(NamedTuple):
     stood: Stood | None = None  # what it decided without looking at anything
     own: float = 0.0  # seconds that it took to decide, a part of these rounds'
     length: float = 0.0  # tokens of its texts, in the mean, when it was asked last
+    passes: int = 1  # more than one: steps that were alike, of a text that is alone
 
 
 class Lessons:
@@ -66,39 +69,90 @@ class Lessons:
     def read(self) -> None:
         """All that was added, in its order."""
         unread, self._unread = self._unread, []
-        for seen in unread:
+        for seen in joined(unread):
             self._learn(seen)
 
     def _learn(self, seen: Seen) -> None:
-        rounds = seen.rounds
+        rounds, passes = seen.rounds, seen.passes
         if seen.left:
-            self._account.rests(seen.present)
+            self._account.rests(seen.present, passes)
         if seen.stood is not None:
-            self._stood(seen.stood)
+            self._stood(seen.stood, passes)
         for done in rounds:
             self._texts.follow(done)
-        is_fresh = self._late.saw(rounds)
+        is_fresh = self._late.saw(rounds, passes)
         rows = rounds[0].pass_rows
         if rows == 0:  # nothing was computed, so nothing was drafted either
             return
-        computed, decided = rows + rounds[0].padding_rows, len(rounds) + seen.rows
+        texts = len(rounds) // passes
+        computed, decided = rows + rounds[0].padding_rows, texts + seen.rows
         is_other = rows <= decided and not self._costs.alike(decided, computed)
-        self._account.saw(rounds, rows, self._costs.step(computed) if is_other else decided)
-        self._lately.append(beside(seen, rows))
-        engine, texts = sum(done.engine_seconds for done in rounds), len(rounds)
+        self._account.saw(rounds, rows, self._costs.step(computed) if is_other else decided, passes)
+        self._lately.extend([beside(seen, rows)] * min(passes, LATELY))
+        engine = sum(done.engine_seconds for done in rounds)
         self._costs.length = seen.length
-        self._costs.add(rows, engine, texts, rounds[0].padding_rows)
-        rest = sum(done.seconds - done.draft_seconds for done in rounds) - engine - seen.own
+        self._passes(seen, rows, texts)
+        rest = (sum(done.seconds - done.draft_seconds for done in rounds) - engine - seen.own) / passes
         if not is_fresh:
-            self._known.upkeep.add(texts, sum(done.drafted for done in rounds), rest)
-        self._listening.add(rest, dozing=seen.left > 1)
+            self._known.upkeep.add(texts, sum(done.drafted for done in rounds) // passes, rest, passes)
+        self._listening.add(rest, dozing=seen.left > 1, rounds=passes)
 
-    def _stood(self, stood: Stood) -> None:
-        """Enter what was decided in that round."""
+    def _passes(self, seen: Seen, rows: int, texts: int) -> None:
+        """What they took; where too little is known to say what one should take, one by one."""
+        seconds, padding = [done.engine_seconds for done in seen.rounds], seen.rounds[0].padding_rows
+        if seen.passes == 1:
+            self._costs.add(rows, sum(seconds), texts, padding)
+            return
+        one_by_one = len(seconds) if self._costs.is_new else 1
+        for each in seconds[:one_by_one]:
+            self._costs.add(rows, each, texts, padding)
+        if one_by_one < len(seconds):
+            self._costs.add_more(rows, median(seconds[1:]), texts, len(seconds) - 1)
+
+    def _stood(self, stood: Stood, rounds: int) -> None:
+        """Enter what was decided in that round, and stood in those behind it."""
         askers, choices = stood.askers, stood.choices
-        self._account.begin({asker.sample for asker in askers}, askers, [{} for _ in askers], {})
+        self._account.begin({asker.sample for asker in askers}, askers, [{} for _ in askers], {}, rounds)
         late = self._late.chosen(askers, choices, stood.step, stood.at)
-        self._account.drafted(askers, choices, [late.get(place, (0.0, 0.0)) for place in range(len(askers))])
+        self._account.drafted(askers, choices, [late.get(place, (0.0, 0.0)) for place in range(len(askers))], rounds)
+        if rounds > 1:
+            self._late.chosen(askers, choices, stood.step + rounds - 1, stood.at + rounds - 1)
+
+
+def joined(unread: Sequence[Seen]) -> Iterator[Seen]:
+    """The same, with steps that are alike together: to learn from each alone takes as long as from a few."""
+    held: list[Seen] = []
+    for seen in unread:
+        if held and not (len(held) < TOGETHER and are_alike(held[-1], seen)):
+            yield together(held)
+            held = []
+        held.append(seen)
+    if held:
+        yield together(held)
+
+
+def together(alike: Sequence[Seen]) -> Seen:
+    """As one."""
+    first = alike[0]
+    return first._replace(rounds=[seen.rounds[0] for seen in alike], passes=len(alike)) if len(alike) > 1 else first
+
+
+def are_alike(one: Seen, next_one: Seen) -> bool:
+    """Whether the second, right behind the first, is a round of the same text, which is alone, under the same decision,
+    or where nobody is asked, and with as many drafts."""
+    if len(one.rounds) != 1 or len(next_one.rounds) != 1 or next_one.own or one.present != next_one.present:
+        return False
+    first, second = one.rounds[0], next_one.rounds[0]
+    shapes = [(done.sample, done.pass_rows, done.padding_rows, done.drafted, done.forced) for done in (first, second)]
+    return shapes[0] == shapes[1] and first.pass_rows > 0 and goes_on(one, next_one)
+
+
+def goes_on(one: Seen, next_one: Seen) -> bool:
+    """Whether what was decided for the one holds for the other."""
+    if one.stood is None or next_one.stood is None:
+        return one.stood is next_one.stood and min(one.left, next_one.left) > 1
+    same = [choice.source for choice in one.stood.choices] == [choice.source for choice in next_one.stood.choices]
+    return same and one.rows == next_one.rows and next_one.stood.at - one.stood.at == 1
 
 
 def is_urgent(rounds: Sequence[Round]) -> bool:
@@ -109,5 +163,5 @@ def is_urgent(rounds: Sequence[Round]) -> bool:
 def beside(seen: Seen, rows: int) -> Beside:
     """What of a pass over so many rows was not for texts that were decided for here."""
     mine = [done for done in seen.rounds if done.sample in seen.present]
-    own = sum(1 + done.drafted + done.forced for done in mine)
-    return Beside(rows - own, len(seen.rounds) - len(mine))
+    own = sum(1 + done.drafted + done.forced for done in mine) // seen.passes
+    return Beside(rows - own, (len(seen.rounds) - len(mine)) // seen.passes)

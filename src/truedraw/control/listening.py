@@ -13,12 +13,12 @@ class Listening:
     def __init__(self) -> None:
         self._awake, self._asleep = Average(), Average()
 
-    def add(self, seconds: float, *, dozing: bool) -> None:
-        """One round."""
+    def add(self, seconds: float, *, dozing: bool, rounds: int = 1) -> None:
+        """Of each of so many rounds."""
         if dozing:
-            self._asleep = warmed(self._asleep, seconds)
+            self._asleep = warmed(self._asleep, seconds, rounds)
         else:
-            self._awake = warmed(self._awake, seconds)
+            self._awake = warmed(self._awake, seconds, rounds)
 
     @property
     def is_known(self) -> bool:

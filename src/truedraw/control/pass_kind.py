@@ -29,9 +29,9 @@ class PassKind:
         """The share of the machine in what the next pass takes longer: none where nothing but the table is known."""
         return self.count / (self.count + TRUSTED)
 
-    def add(self, miss: float, now: int, usual: float) -> float:
-        """A pass took exp(miss) times what was expected; the value now."""
-        self._weight = min(self._weight * exp(-AGEING * (now - self.at - 1)), LONG - PRIOR_PASSES)
-        self._value = self.value(now, usual) + miss / (PRIOR_PASSES + self._weight)
-        self.count, self._weight, self.at = self.count + 1, self._weight + 1.0, now
+    def add(self, miss: float, now: int, usual: float, passes: int = 1) -> float:
+        """So many passes, the last of them number `now`, took exp(miss) times what was expected; the value now."""
+        self._weight = min(self._weight * exp(-AGEING * (now - self.at - passes)), LONG - PRIOR_PASSES)
+        self._value = self.value(now, usual) + miss * passes / (PRIOR_PASSES + self._weight + passes - 1)
+        self.count, self._weight, self.at = self.count + passes, self._weight + passes, now
         return self._value

@@ -27,22 +27,23 @@ class Slope:
         """Seconds of a call with so many steps more than the first."""
         return self.first + self.further * more
 
-    def add(self, more: float, seconds: float) -> None:
-        """One call."""
-        self.count += 1
-        expected = self.at(more)
-        if 1 < self.count <= FIRST and seconds >= expected:
+    def add(self, more: float, seconds: float, times: int = 1) -> None:
+        """One call, or so many that took as long."""
+        is_first, expected = self.count == 0, self.at(more)
+        self.count += times
+        if not is_first and self.count <= FIRST and seconds >= expected:
             return
         is_fresh = self.count <= FIRST
         took = min(seconds, most(expected, self._alike(more))) if expected > 0.0 and not is_fresh else seconds
-        keep = 0.0 if is_fresh else 1 - 1 / MEMORY
+        keep = 0.0 if is_fresh else (1 - 1 / MEMORY) ** times
+        new = 1.0 if is_fresh else MEMORY * (1.0 - keep)
         n, x, xx, y, xy = self._sums
         self._sums = [
-            keep * n + 1.0,
-            keep * x + more,
-            keep * xx + more * more,
-            keep * y + took,
-            keep * xy + more * took,
+            keep * n + new,
+            keep * x + new * more,
+            keep * xx + new * more * more,
+            keep * y + new * took,
+            keep * xy + new * more * took,
         ]
         self.first, self.further = self._settled(*self._sums)
 

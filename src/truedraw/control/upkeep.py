@@ -17,13 +17,13 @@ class Upkeep:
         self._plain: dict[int, Average] = {}
         self._drafting: dict[int, Slope] = {}
 
-    def add(self, texts: int, drafts: int, seconds: float) -> None:
-        """One round of so many texts, with so many draft rows."""
+    def add(self, texts: int, drafts: int, seconds: float, rounds: int = 1) -> None:
+        """Rounds of so many texts each, with so many draft rows; `seconds` of one."""
         kind, each = step(texts), max(0.0, seconds) / texts
         if drafts:
-            self._drafting.setdefault(kind, Slope(SHARE)).add(further(texts, drafts), each)
+            self._drafting.setdefault(kind, Slope(SHARE)).add(further(texts, drafts), each, rounds)
         else:
-            self._plain[kind] = warmed(self._plain.get(kind, Average()), each)
+            self._plain[kind] = warmed(self._plain.get(kind, Average()), each, rounds)
 
     def fade(self, share: float) -> None:
         """What was measured with drafts counts for so much of what it did: it was long ago."""
