@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import exp, isfinite, log
 
 from truedraw.control.average import Average
-from truedraw.control.pass_kind import LONG, PRIOR_PASSES, PassKind
+from truedraw.control.pass_kind import PRIOR_PASSES, PassKinds, several
 from truedraw.control.settling import Settling, is_wide
 from truedraw.control.table import LADDER, NONE, PADDED, USUAL, Table, step
 from truedraw.protocol import KnowsCosts
@@ -25,11 +25,6 @@ DRIFT = log(1.5)  # one row count may take so many times of its seconds in the t
 ENOUGH = 32  # passes of a row count before it is compared
 
 
-def several(share: float, times: int) -> float:
-    """What becomes of a share of the way to a goal, if it is gone so many times."""
-    return 1.0 - (1.0 - share) ** times
-
-
 class PassCosts:
     """Seconds of a pass over so many rows of so many texts, which are as long as `length` says.
 
@@ -44,8 +39,7 @@ class PassCosts:
         self.table = Table(table, texts, further)
         self.length = 0.0
         """Tokens of each text, in the mean: of those that are asked about, or of those in a pass that is added."""
-        self._beside: dict[tuple[int, int], PassKind] = {}  # by rows and texts
-        self._usual = 0.0  # mean of what passes took beside the speed: what those take that nobody has measured
+        self._beside = PassKinds()
         self._is_given_up = False
         self.is_timed = False
         """Whether the table was measured on this machine, by all that is known."""
@@ -135,12 +129,14 @@ class PassCosts:
             self._changes.add(min(max(longer, -MOST_CHANGE), MOST_CHANGE))
             expected = min(max(seconds, expected), expected + self.change)
         miss = min(max(log(seconds / expected), -WILD), WILD)
-        kind = self._beside.get((self._step, texts)) or PassKind(self._usual)
         tells = FEW * padding <= computed or computed == self.least
-        share = (kind.trust if tells else 1.0) / min(self.num_passes, LATELY)
+        share = (self._beside.of((self._step, texts)).trust if tells else 1.0) / min(self.num_passes, LATELY)
         if self._num_settled <= BEGIN and not was_wide:  # the unit is known from a few passes that warmed up
             share = 1.0 / self._num_settled
-        self._learn(kind if tells else None, miss, share, (rows, texts))
+        self._slowness += miss * share
+        if tells:
+            self._beside.add((self._step, texts), miss, self.num_passes, self._num_settled)
+        self._check(rows, texts)
 
     def add_more(self, rows: int, seconds: float, texts: int, passes: int) -> None:
         """So many passes like the last one that was added; `seconds` of one."""
@@ -149,29 +145,25 @@ class PassCosts:
         if counted and isfinite(seconds):
             self._num_settled += counted
             miss = min(max(log(max(seconds, INSTANT) / self.seconds(rows, texts)), -WILD), WILD)
-            kind = self._beside.get((self._step, texts)) or PassKind(self._usual)
-            self._learn(kind, miss, several(kind.trust / LATELY, counted), (rows, texts), counted)
+            self._slowness += miss * several(self._beside.of((self._step, texts)).trust / LATELY, counted)
+            self._beside.add((self._step, texts), miss, self.num_passes, self._num_settled, counted)
+            self._check(rows, texts)
 
-    def _learn(self, kind: PassKind | None, miss: float, share: float, shape: tuple[int, int], passes: int = 1) -> None:
-        """Passes took exp(miss) times what was expected, of which so much is the machine's doing."""
-        self._slowness += miss * share
-        if kind is not None:
-            self._beside[self._step, shape[1]] = kind
-            value = kind.add(miss, self.num_passes, self._usual, passes)
-            self._usual += (value - self._usual) * several(1 / min(self._num_settled + 1, LONG), passes)
-        if self.is_timed and self._slowness + self._usual < BUSY and self.num_passes > ENOUGH:
-            self._give_up(*shape)
+    def _check(self, rows: int, texts: int) -> None:
+        """Behind such a pass, whether the table is to be believed any longer."""
+        if self.is_timed and self._slowness + self._beside.usual < BUSY and self.num_passes > ENOUGH:
+            self._give_up(rows, texts)
 
     def _tell_fewer(self) -> None:
         """What was learnt of counts between those that the engine pads to is left out."""
         self.ladder = PADDED
-        self._beside = {kind: known for kind, known in self._beside.items() if self.step(kind[0]) == kind[0]}
+        self._beside.keep(lambda rows: self.step(rows) == rows)
 
     def _give_up(self, rows: int, texts: int) -> None:
         """Go by the usual table, by which the last pass takes as long."""
         self.is_timed, self._is_given_up = False, True
         took, self.table = self.seconds(rows, texts), Table()
-        self._beside, self._usual = {}, 0.0
+        self._beside = PassKinds()
         self._slowness = log(took / self.table(rows, texts))
 
     def step(self, rows: int) -> int:
@@ -180,13 +172,11 @@ class PassCosts:
 
     def passes(self, rows: int, texts: int = 1) -> int:
         """How many of so many rows and texts were measured."""
-        here = self._beside.get((self.step(rows), texts))
-        return 0 if here is None else here.count
+        return self._beside.of((self.step(rows), texts)).count
 
     def last(self, rows: int, texts: int = 1) -> int:
         """The number of the last pass of so many rows and texts that was measured."""
-        here = self._beside.get((self.step(rows), texts))
-        return 0 if here is None else here.at
+        return self._beside.of((self.step(rows), texts)).at
 
     def alike(self, rows: int, others: int) -> bool:
         """Whether the engine computes the same for both."""
@@ -197,8 +187,7 @@ class PassCosts:
         return self._seconds(max(rows, self.least), texts, self.length)
 
     def _seconds(self, rows: int, texts: int, length: float) -> float:
-        here = self._beside.get((self.step(rows), texts))
-        beside = self._usual if here is None else here.value(self.num_passes, self._usual)
+        beside = self._beside.value((self.step(rows), texts), self.num_passes)
         return self.table(rows, texts, length) * exp(self._slowness + beside)
 
     def drifted(self) -> bool:
@@ -207,8 +196,4 @@ class PassCosts:
         That all take longer is no drift: the machine is shared, or the texts are long. Where all take much less, it
         had other things to do when the table was measured, which bends it; then the usual one serves so long.
         """
-        if self._is_given_up:
-            return True
-        known = [beside.value(self.num_passes, self._usual) for (rows, _), beside in self._beside.items()
-                 if rows <= self.table.last and beside.count >= ENOUGH]  # fmt: skip
-        return bool(known) and max(known) - min(known) > DRIFT
+        return self._is_given_up or self._beside.spread(self.table.last, ENOUGH, self.num_passes) > DRIFT
