@@ -142,7 +142,7 @@ def test_what_a_token_more_of_a_text_takes_is_measured_by_rows():
     assert measured(engine).further == pytest.approx(dict.fromkeys(FURTHER, 0.0))
 
 
-LONGEST = [(9000, 1e5, 2000), (1000, 1e5, 500), (9000, 320, 640), (399, 1e5, 0), (9000, 80, 0)]
+LONGEST = [(9000, 1e5, 2000), (1000, 1e5, 500), (9000, 320, 640), (399, 1e5, 0), (9000, 80, 0), (9000, 20, 0)]
 
 
 @pytest.mark.parametrize(("context_length", "rows_a_second", "longest"), LONGEST)
@@ -152,6 +152,17 @@ def test_a_long_text_is_as_long_as_there_is_context_and_time_for(context_length,
     found = measured(engine).further
     assert max(engine.lengths) == pytest.approx(max(longest, 100), abs=1)
     assert (found == {}) is (longest == 0)
+
+
+def test_a_long_text_takes_seconds_not_minutes_whatever_a_pass_takes():
+    for once in (0.002, 0.02, 0.05, 0.2, 0.5):
+        engine = Scripted(lambda rows, texts, once=once: once, context_length=9000)
+        engine.of_token = lambda rows: 0.0
+        table = measured(engine)
+        engine.now = 0.0
+        with patch.object(timing, "_seconds", usual_seconds):
+            timing._further(engine, engine.open(list(range(100)), alone=True), table, engine.clock)
+        assert engine.now < 5.0
 
 
 def test_no_room_for_a_long_text_leaves_the_rest():

@@ -19,8 +19,8 @@ ROWS = (1, 2, 4, 6, 8, 12, 16, 32, 64)  # of one text
 TEXTS = (4, 16, 32)  # with one row each; what they take more than rows of one text grows evenly in between
 TEXT_TOKENS = 100
 FURTHER = (1, 2, 4, 8)  # rows of one text, of which it is measured what its length costs: the sums of each row grow
-LONG_TOKENS, LONG_SECONDS = 2000, 2.0  # of a text for that, and what reading it may take: less, where that is slow
-SHORT_TOKENS = 200  # of it at least, or nothing is measured: what it costs would be lost in noise
+LONG_TOKENS, LONG_SECONDS = 2000, 2.0  # of a text for that, and what reading it may take, or passes behind it: it is
+SHORT_TOKENS = 200  # shorter where that is slow, and below this, or where passes are too slow, nothing is measured
 REPEATS = 3  # a median needs them; a model of 135M parameters takes three to four seconds for it on two cores
 SETTLING = 0.05  # seconds of passes of a shape before any counts: behind wide ones a narrow one takes longer
 COUNTING = 0.02  # seconds of those that count, one at least: a machine that others use delays single ones
@@ -77,13 +77,14 @@ def _further(engine: Timeable, short: Sequence, table: PassTable, clock: Clock) 
     is no room for a long one, or no time to read it."""
     widest = max(table.rows)
     most = min(LONG_TOKENS, engine.context_length // 2, int(LONG_SECONDS * widest / table.rows[widest]))
-    if most < SHORT_TOKENS:
+    sweeps = 0 if most < SHORT_TOKENS else min(REPEATS, int(LONG_SECONDS / _seconds_of_a_sweep(table)))
+    if not sweeps:
         return {}
     tokens = meaningless(most, engine.vocab_size).tolist()
     text = engine.open(tokens, alone=True)
     try:
         found = [{rows: _longer(engine, (text, short), tokens[: rows - 1], clock) for rows in FURTHER}
-                 for _ in range(REPEATS)]  # fmt: skip
+                 for _ in range(sweeps)]  # fmt: skip
     except OutOfPages:
         return {}
     finally:
@@ -91,6 +92,11 @@ def _further(engine: Timeable, short: Sequence, table: PassTable, clock: Clock) 
     more = most - len(short.tokens)
     values = _rising(median(each[rows] for each in found) / more for rows in FURTHER)
     return dict(zip(FURTHER, (max(0.0, each) for each in values), strict=True))
+
+
+def _seconds_of_a_sweep(table: PassTable) -> float:
+    """Of long texts, at least."""
+    return sum(2 * max(SETTLING + COUNTING, 2 * table.rows[rows]) for rows in FURTHER)
 
 
 def _longer(engine: Timeable, texts: tuple[Sequence, Sequence], draft: Seq[int], clock: Clock) -> float:
