@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import exp
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from control.test_payoff import steep
 from truedraw.control.costs import DRIFT, ENOUGH, KNOWN, PassCosts
 from truedraw.control.settling import MUCH, SETTLES
-from truedraw.control.table import LADDER, USUAL
+from truedraw.control.table import LADDER, MOST_OWN, USUAL
 from truedraw.engine.cpu.timing import ROWS
 from truedraw.engine.tabular import TabularEngine
 from truedraw.protocol import PassTable
@@ -152,7 +153,7 @@ def test_texts_never_cost_less_than_their_rows() -> None:
     assert costs.seconds(1, 1) == 1.0
 
 
-LONG = PassTable({1: 0.01, 8: 0.012}, {4: 0.012}, {1: 1e-5, 4: 4e-5})
+LONG = PassTable({1: 0.01, 8: 0.012}, {4: 0.012}, {1: 1e-5, 4: 4e-5}, 100)
 
 
 def of_length(length: float, table: PassTable = LONG) -> PassCosts:
@@ -162,17 +163,30 @@ def of_length(length: float, table: PassTable = LONG) -> PassCosts:
 
 
 def test_rows_of_long_texts_cost_more_than_those_of_short_ones() -> None:
-    short, long = of_length(0.0), of_length(1000.5)
-    assert long.seconds(1) == pytest.approx(short.seconds(1) + 0.01)
-    of_chains = [long.seconds(rows) - short.seconds(rows) for rows in (2, 4, 6)]
-    assert of_chains == pytest.approx([rows * 1e-5 * (1000.5 - rows / 2) for rows in (2, 4, 6)])
-    assert long.seconds(8, 2) == pytest.approx(short.seconds(8, 2) + 2 * 4e-5 * (1000.5 - 2))  # four rows of each text
+    short, long = of_length(0.0), of_length(1100.0)
+    for rows in (1, 2, 4, 6, 16):
+        assert long.seconds(rows) - short.seconds(rows) == pytest.approx(rows * 1e-5 * 1000)
+    assert long.seconds(8, 2) == pytest.approx(short.seconds(8, 2) + 2 * 4e-5 * 1000)  # four rows of each text
     assert long.unit == short.unit == short.seconds(1) == 0.01
+    assert short.seconds(4, 1, 1100.0) == long.seconds(4)
 
 
-def test_a_prompt_sees_half_of_itself_in_the_mean() -> None:
-    assert of_length(100.0).seconds(100) - of_length(0.0).seconds(100) == pytest.approx(100 * 1e-5 * 50)
-    assert of_length(3.0).table(100, 1, 3.0) > of_length(0.0).table(100, 1)  # of a prompt that was in the cache
+def test_what_was_measured_is_what_passes_of_such_texts_take() -> None:
+    for length in (0.0, 50.0, 100.0):
+        assert of_length(length).seconds(8) == 0.012
+
+
+def test_rows_of_a_prompt_do_not_look_at_a_long_text_beside_it() -> None:
+    """It is in chunks of 64 rows or so, and a text's own rows are few."""
+    long, short = of_length(4100.0), of_length(0.0)
+    assert long.seconds(68) - short.seconds(68) == pytest.approx(MOST_OWN * 1e-5 * 4000)
+    costs = PassCosts.of(Knowing(PassTable({1: 0.003, 8: 0.005, 64: 0.04}, {4: 0.004}, {1: 9e-7, 8: 3.2e-6}, 100)))
+    costs.length = 4000.0
+    for number in range(600):
+        rows = 68 if number % 12 == 0 else 4
+        costs.add(rows, (0.0037 if rows == 4 else 0.043) + 2e-6 * 3900)
+    assert costs.is_timed
+    assert not costs.drifted()
 
 
 def test_what_long_texts_take_is_not_held_against_their_row_count() -> None:
@@ -193,6 +207,12 @@ def test_what_long_texts_take_is_not_held_against_their_row_count() -> None:
 def test_what_cannot_be_is_not_believed_of_long_texts(further) -> None:
     assert not PassTable({1: 0.01, 8: 0.012}, {}, further).is_sound
     assert PassCosts.of(Knowing(PassTable({1: 0.01, 8: 0.012}, {}, further))).seconds(8) == USUAL[8]
+
+
+@pytest.mark.parametrize("further", [None, {}])
+def test_a_table_of_somebody_else_s_may_lack_what_came_later(further) -> None:
+    for table in (SimpleNamespace(rows={1: 0.01, 8: 0.012}, texts={}), PassTable({1: 0.01, 8: 0.012}, {}, further)):
+        assert PassCosts.of(Knowing(table)).seconds(8, 1, 5000.0) == 0.012
 
 
 def test_measured_passes_of_many_texts_set_the_unit_of_all() -> None:

@@ -61,6 +61,18 @@ def test_a_thread_that_comes_late_changes_nothing(tmp_path) -> None:
             assert np.array_equal(found, usual)
 
 
+def test_few_rows_are_normed_where_no_other_thread_writes(tmp_path) -> None:
+    """In memory that others read, a thread that comes late would spoil what they go on with."""
+    engine = engine_of(tmp_path, "three heads of keys", 2)
+    passes(engine)
+    held = engine._live().runner._memory._held
+    rounded = [numbers for numbers, _ in (held[5], held[7])]  # what queries, keys and values, and gates are made of
+    for numbers in rounded:
+        numbers[:] = 77
+    passes(engine)
+    assert all((numbers == 77).all() for numbers in rounded)
+
+
 @pytest.mark.parametrize(("rows_of_text", "heads", "threads", "cut"), [
     (1, 3, 2, 4), (2, 3, 2, 4), (3, 3, 2, 2), (4, 3, 2, 2), (5, 3, 2, 4), (64, 3, 2, 4),
     (4, 2, 2, 4), (4, 3, 1, 4), (4, 3, 3, 4), (4, 1, 2, 2), (4, 8, 6, 2),

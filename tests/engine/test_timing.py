@@ -24,7 +24,9 @@ DAMAGED = ["", "{", "null", "[1]", "7", "{}", '{"rows": 3, "texts": 4}', '{"rows
            '{"rows": {"1": 0.1, "2": [1]}, "texts": {}}', '{"rows": {"1": 0.1, "2": 0.2}}', "\udcff",
            '{"rows": {"1": 0.1, "2": 0.2}, "texts": {}}', '{"rows": {"1": 0.1, "2": 0.2}, "texts": {}, "further": 1}',
            '{"rows": {"1": 0.1, "2": 0.2}, "texts": {}, "further": {"1": -1}}',
-           '{"rows": {"1": 0.1, "2": 0.2}, "texts": {}, "further": {"0": 1}}']  # fmt: skip
+           '{"rows": {"1": 0.1, "2": 0.2}, "texts": {}, "further": {}}',
+           '{"rows": {"1": 0.1, "2": 0.2}, "texts": {}, "further": {"0": 1}, "length": 9}',
+           '{"rows": {"1": 0.1, "2": 0.2}, "texts": {}, "further": {}, "length": {}}']  # fmt: skip
 
 
 usual_seconds = timing._seconds
@@ -131,7 +133,7 @@ def test_neighbours_that_seem_to_fall_take_their_mean():
 def test_a_slow_model_is_measured_where_it_is_narrow():
     engine = Scripted(lambda rows, texts: 2.0 + rows)
     table = measured(engine)
-    assert table == PassTable({rows: 2.0 + rows for rows in (1, 2, 4, 6, 8, 12, 16)}, {4: 6.0, 16: 18.0})
+    assert table == PassTable({rows: 2.0 + rows for rows in (1, 2, 4, 6, 8, 12, 16)}, {4: 6.0, 16: 18.0}, length=100)
     assert engine.passes == 2 * 9
 
 
@@ -142,12 +144,12 @@ def test_what_a_token_more_of_a_text_takes_is_measured_by_rows():
     assert measured(engine).further == pytest.approx(dict.fromkeys(FURTHER, 0.0))
 
 
-LONGEST = [(9000, 1e5, 2000), (1000, 1e5, 500), (9000, 320, 640), (399, 1e5, 0), (9000, 80, 0), (9000, 20, 0)]
+LONGEST = [(9000, 1e5, 2000), (3000, 1e5, 1500), (9000, 640, 1280), (1999, 1e5, 0), (9000, 400, 0), (9000, 20, 0)]
 
 
 @pytest.mark.parametrize(("context_length", "rows_a_second", "longest"), LONGEST)
 def test_a_long_text_is_as_long_as_there_is_context_and_time_for(context_length, rows_a_second, longest):
-    """A machine that computes 320 rows a second reads 640 of them in two seconds."""
+    """A machine that computes 640 rows a second reads 1,280 of them in two seconds."""
     engine = Scripted(lambda rows, texts: rows / rows_a_second, context_length)
     found = measured(engine).further
     assert max(engine.lengths) == pytest.approx(max(longest, 100), abs=1)
@@ -206,9 +208,11 @@ def test_what_was_measured_is_recorded_and_read_again(tmp_path):
 
 def test_measured_anew_is_recorded(tmp_path):
     costs, engine = Costs(tmp_path / "costs.json"), Scripted()
-    (tmp_path / "costs.json").write_text('{"rows": {"1": 5.0, "2": 6.0}, "texts": {}, "further": {"1": 0.5}}')
-    assert costs.table(engine) == PassTable({1: 5.0, 2: 6.0}, {}, {1: 0.5})
-    assert costs.table(engine, anew=True) == costs.table(engine) != PassTable({1: 5.0, 2: 6.0}, {}, {1: 0.5})
+    (tmp_path / "costs.json").write_text(
+        '{"rows": {"1": 5.0, "2": 6.0}, "texts": {}, "further": {"1": 0.5}, "length": 7}'
+    )
+    assert costs.table(engine) == PassTable({1: 5.0, 2: 6.0}, {}, {1: 0.5}, 7)
+    assert costs.table(engine, anew=True) == costs.table(engine) != PassTable({1: 5.0, 2: 6.0}, {}, {1: 0.5}, 7)
     assert engine.passes
 
 

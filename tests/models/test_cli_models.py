@@ -36,14 +36,15 @@ def test_show_for_people_and_programs(model, tmp_path):
 
 
 def test_measured_passes_for_people_and_programs(model, tmp_path, monkeypatch):
-    table = {"rows": {1: 0.0112, 64: 0.25}, "texts": {4: 0.0125}, "further": {1: 0.9e-6, 4: 2.1e-6}}
+    table = {"rows": {1: 0.0112, 64: 0.25}, "texts": {4: 0.0125}, "further": {1: 0.9e-6, 4: 2.1e-6}, "length": 100}
     monkeypatch.setattr("truedraw.bench.distance.distances", lambda checkpoint, cache: [])
     monkeypatch.setattr("truedraw.bench.pass_seconds.pass_seconds", lambda checkpoint, cache: table)
     said = "rows 1: 11.2 ms, 64: 250.0 ms; texts 4: 12.5 ms; rows, a thousand tokens further 1: 0.9 ms, 4: 2.1 ms"
     assert said in run("show", model, "--measure").stdout
     facts = json.loads(run("show", model, "--measure", "--json").stdout)
     assert facts["pass_seconds"] == {
-        "rows": {"1": 0.0112, "64": 0.25}, "texts": {"4": 0.0125}, "further": {"1": 0.9e-6, "4": 2.1e-6}
+        "rows": {"1": 0.0112, "64": 0.25}, "texts": {"4": 0.0125}, "further": {"1": 0.9e-6, "4": 2.1e-6},
+        "length": 100,
     }  # fmt: skip
     monkeypatch.setattr("truedraw.bench.pass_seconds.pass_seconds", lambda checkpoint, cache: None)
     said = run("show", model, "--measure").stdout.splitlines()

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 
 def pass_seconds(checkpoint: Checkpoint, cache: Path | None = None) -> dict[str, Any] | None:
-    """Seconds {"rows": by rows of one text, "texts": by texts with one row each}, measured anew and recorded.
+    """Seconds {"rows": by rows of one text, "texts": by texts with one row each, "further": by rows of one text, of
+    each token of it beyond the "length" that the others were measured with}, measured anew and recorded.
 
     None where the model cannot be timed. Raises what loading raises.
     """

@@ -121,7 +121,7 @@ class Account:
             self._sums.plain[now.why].add(Stay(expected_seconds=passes * now.draft_seconds, seconds=spent))
             seconds, now.draft_seconds = seconds - spent, 0.0
         expected, drafting = passes * (texts + now.expected), passes * now.draft_seconds
-        sums.add(Passes(passes, expected, tokens, drafting, 0.0, seconds))
+        sums.add(Passes(passes, expected, tokens, drafting, 0.0, seconds, passes * self._known.costs.length))
 
     def _kept(self, rounds: Sequence[Round], now: Now, passes: int) -> None:
         if any(done.drafted for done in rounds):
@@ -145,7 +145,8 @@ class Account:
         use.offered_tokens += tokens
 
     def _priced(self, texts: int, rows: int, passes: Passes) -> Passes:
-        took, plain = (self._known.round_seconds(texts + more, texts, more) for more in (rows, 0))
+        length, known = passes.length / passes.rounds, self._known
+        took, plain = (known.round_seconds(texts + more, texts, more, length) for more in (rows, 0))
         expected = passes.rounds * took + passes.expected_seconds
         return replace(passes, expected_seconds=expected, plain_seconds=passes.rounds * plain)
 

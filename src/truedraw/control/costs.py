@@ -8,7 +8,7 @@ from math import exp, isfinite, log
 from truedraw.control.average import Average
 from truedraw.control.pass_kind import PRIOR_PASSES, PassKinds, several
 from truedraw.control.settling import Settling, is_wide
-from truedraw.control.table import LADDER, NONE, PADDED, USUAL, Table, step
+from truedraw.control.table import LADDER, NONE, PADDED, USUAL, Table, step, whole
 from truedraw.protocol import KnowsCosts
 
 LATELY = 16  # passes that the machine's speed reaches back
@@ -21,22 +21,23 @@ BEGIN = 8  # passes that tell what the table is worth
 KNOWN = 3  # passes before which the unit is not known; the first ones load and warm up, so the shortest counts
 BUSY = log(0.6)  # of the table's seconds: passes that take less were measured while the machine did other things
 DRIFT = log(1.5)  # one row count may take so many times of its seconds in the table what another takes of its own
-"""What long texts, and the work that is done on each row after a pass, make of it stays below this."""
+"""What the work that is done on each row after a pass makes of it stays below this."""
 ENOUGH = 32  # passes of a row count before it is compared
 
 
 class PassCosts:
     """Seconds of a pass over so many rows of so many texts, which are as long as `length` says.
 
-    `table`, `texts`, `further`: see Table; their unit may be any one: what is measured sets it. log seconds = log table
-    + the machine's speed of late + what the row count takes beside others. A machine that others use is slow for
-    minutes: what one row count took then must not be held against what another takes now.
+    Of `table` and what follows, see Table, the unit may be any one: what is measured sets it. log seconds = log table +
+    the machine's speed of late + what the row count takes beside others. A machine that others use is slow for minutes:
+    what one row count took then must not be held against what another takes now.
     """
 
     def __init__(
-        self, table: Mapping[int, float] = USUAL, texts: Mapping[int, float] = NONE, further: Mapping[int, float] = NONE
-    ) -> None:
-        self.table = Table(table, texts, further)
+        self, table: Mapping[int, float] = USUAL, texts: Mapping[int, float] = NONE,
+        further: Mapping[int, float] = NONE, measured: int = 0,
+    ) -> None:  # fmt: skip
+        self.table = Table(table, texts, further, measured)
         self.length = 0.0
         """Tokens of each text, in the mean: of those that are asked about, or of those in a pass that is added."""
         self._beside = PassKinds()
@@ -59,17 +60,17 @@ class PassCosts:
     @classmethod
     def of(cls, engine: object) -> PassCosts:
         """As the engine has measured them, which may take it seconds the first time; else the usual ones."""
-        measured = engine.pass_costs() if isinstance(engine, KnowsCosts) else None
+        measured = whole(engine.pass_costs()) if isinstance(engine, KnowsCosts) else None
         if measured is None or not measured.is_sound:
             return cls()
-        costs = cls(measured.rows, measured.texts, measured.further)
+        costs = cls(measured.rows, measured.texts, measured.further, measured.length)
         costs.is_timed = True
         return costs
 
     @property
     def unit(self) -> float:
         """Seconds of a pass of one row of a short text."""
-        return self._seconds(self.least, 1, 0.0)
+        return self.seconds(1, 1, 0.0)
 
     @property
     def change(self) -> float:
@@ -182,18 +183,17 @@ class PassCosts:
         """Whether the engine computes the same for both."""
         return self.step(max(rows, self.least)) == self.step(max(others, self.least))
 
-    def seconds(self, rows: int, texts: int = 1) -> float:
-        """Of a pass over `rows`, those of the texts and of their drafts; in units of the table at first."""
-        return self._seconds(max(rows, self.least), texts, self.length)
-
-    def _seconds(self, rows: int, texts: int, length: float) -> float:
+    def seconds(self, rows: int, texts: int = 1, length: float | None = None) -> float:
+        """Of a pass over `rows`, those of the texts and of their drafts; in units of the table at first. None: `length`
+        is as it is."""
+        rows, length = max(rows, self.least), self.length if length is None else length
         beside = self._beside.value((self.step(rows), texts), self.num_passes)
         return self.table(rows, texts, length) * exp(self._slowness + beside)
 
     def drifted(self) -> bool:
         """Whether row counts have come to compare otherwise than in the table, which should be measured again.
 
-        That all take longer is no drift: the machine is shared, or the texts are long. Where all take much less, it
+        That all take longer is no drift: the machine is shared. Where all take much less, it
         had other things to do when the table was measured, which bends it; then the usual one serves so long.
         """
         return self._is_given_up or self._beside.spread(self.table.last, ENOUGH, self.num_passes) > DRIFT

@@ -145,9 +145,9 @@ class Experience:
         """Of all controllers that learn here."""
         self._records: dict[Kind, Record] = {}
 
-    def round_seconds(self, rows: int, texts: int, drafts: int) -> float:
-        """Of a round whose pass has so many rows, `drafts` of them drafts; without its drafters."""
-        return self.costs.seconds(rows, texts) + self.upkeep.seconds(texts, drafts)
+    def round_seconds(self, rows: int, texts: int, drafts: int, length: float | None = None) -> float:
+        """Of a round whose pass has so many rows, `drafts` of them drafts; without its drafters. See PassCosts."""
+        return self.costs.seconds(rows, texts, length) + self.upkeep.seconds(texts, drafts)
 
     @property
     def drafted_at(self) -> int:

@@ -84,6 +84,7 @@ class Passes:
     expected_seconds: float = 0.0  # by what such passes and drafters take; first calls, which warm up, take nothing
     plain_seconds: float = 0.0  # of passes without drafts, likewise
     seconds: float = 0.0  # that were measured
+    length: float = 0.0  # tokens of a text, in the mean of each pass
 
     def add(self, other: Passes) -> None:
         """Another run's."""

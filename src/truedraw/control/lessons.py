@@ -40,7 +40,7 @@ class Seen(NamedTuple):
     left: int  # rounds until somebody is asked, it included; 0: somebody was
     stood: Stood | None = None  # what it decided without looking at anything
     own: float = 0.0  # seconds that it took to decide, a part of these rounds'
-    length: float = 0.0  # tokens of its texts, in the mean, when it was asked last
+    length: float = 0.0  # tokens of these texts, in the mean, as each was asked for last
     passes: int = 1  # more than one: steps that were alike, of a text that is alone
 
 
@@ -87,10 +87,10 @@ class Lessons:
         texts = len(rounds) // passes
         computed, decided = rows + rounds[0].padding_rows, texts + seen.rows
         is_other = rows <= decided and not self._costs.alike(decided, computed)
+        self._costs.length = seen.length
         self._account.saw(rounds, rows, self._costs.step(computed) if is_other else decided, passes)
         self._lately.extend([beside(seen, rows)] * min(passes, LATELY))
         engine = sum(done.engine_seconds for done in rounds)
-        self._costs.length = seen.length
         self._passes(seen, rows, texts)
         rest = (sum(done.seconds - done.draft_seconds for done in rounds) - engine - seen.own) / passes
         if not is_fresh:

@@ -48,7 +48,7 @@ class PayoffController:
         self._step = self._weighed_at = 0  # rounds; the last that weighed offers
         self._next = 0  # the next that is to
         self._left = 0  # rounds until then, the present one included, where nobody is asked in it
-        self._length = 0.0  # tokens of these texts, in the mean
+        self._length = 0.0  # tokens of the texts of this round, in the mean
         self._rows = 0  # of drafts in the present pass
         self._yardstick = Yardstick(self._known)
         self._present: Set[int] = frozenset()  # texts of this round
@@ -75,7 +75,7 @@ class PayoffController:
             self._stood, self._next = Stood(self._step, self._known.rounds, askers, standing), self._step + 1
             return [{} for _ in askers]
         start = perf_counter()
-        self._learn(sum(asker.length for asker in askers) / len(askers))
+        self._learn(askers)
         self._texts.among(self._present)
         offered = min(LONGEST, max(SHORTEST, 2 * self._width.rows // len(askers) + 1))
         wanted = [self._known.wanted(asker, offered) for asker in askers]
@@ -179,10 +179,10 @@ class PayoffController:
         """protocol.HearsPrompts."""
         self._costs.prompts(rows)
 
-    def _learn(self, length: float) -> None:
-        """All that was seen is to count from here on, for texts of so many tokens."""
+    def _learn(self, askers: Sequence[Asker]) -> None:
+        """All that was seen is to count from here on, for the texts of this round, of which these are asked for."""
         self._lessons.read()
-        self._length = self._costs.length = length
+        self._length = self._costs.length = self._texts.length(askers, self._present)
         self._width.begin(self._lessons.beside)
 
     def _noted(self, askers: Sequence[Asker], pile: Pile, choices: list[Choice]) -> list[Choice]:

@@ -14,6 +14,8 @@ from types import MappingProxyType
 
 import numpy as np
 
+from truedraw.protocol import PassTable
+
 USUAL: Mapping[int, float] = MappingProxyType(
     {1: 1.0, 2: 1.01, 4: 1.04, 6: 1.07, 8: 1.14, 12: 1.41, 16: 1.59, 32: 2.33, 64: 3.85, 128: 7.0}
 )
@@ -25,16 +27,26 @@ PADDED = tuple(rows for rows in LADDER if rows not in (3, 5))
 """The same of an engine that pads: it does so to about these."""
 
 MOST_KNOWN = 1024  # counts whose step is kept
+MOST_OWN = 16  # rows of a text that look at all of it: more are a prompt's, its own or that of a text beside it
+
+
+def whole(measured: PassTable | None) -> PassTable | None:
+    """With all its parts: an engine may be somebody else's."""
+    if measured is None:
+        return None
+    further, length = getattr(measured, "further", None), getattr(measured, "length", None)
+    return PassTable(measured.rows, measured.texts, further or {}, length or 0)
 
 
 class Table:
     """v(rows, texts, length). `rows`: seconds by rows, of one text; `texts`: by texts with one row each; `further`: by
-    rows of one text, what each token of it takes more; all in the same unit."""
+    rows of one text, what each token of it takes more, beyond those `measured`; all in the same unit."""
 
     def __init__(
-        self, rows: Mapping[int, float] = USUAL, texts: Mapping[int, float] = NONE, further: Mapping[int, float] = NONE
-    ) -> None:
-        self._rows, self._further = Line(rows), Line(further or {1: 0.0})
+        self, rows: Mapping[int, float] = USUAL, texts: Mapping[int, float] = NONE,
+        further: Mapping[int, float] = NONE, measured: int = 0,
+    ) -> None:  # fmt: skip
+        self._rows, self._further, self._measured = Line(rows), Line(further or {1: 0.0}), measured
         extra = {count: seconds - self._rows(count) for count, seconds in texts.items() if count > 1}
         self._extra = Line({1: 0.0, **extra})
         self._found: dict[tuple[int, int], tuple[float, float]] = {}
@@ -42,13 +54,13 @@ class Table:
         """Rows up to which passes were measured."""
 
     def __call__(self, rows: int, texts: int = 1, length: float = 0.0) -> float:
-        """What the table says, or its neighbours; `length`: tokens of each text, the rows' own included."""
+        """What the table says, or its neighbours; `length`: tokens of each text."""
         found = self._found.get((rows, texts))
         if found is None:
-            known = self._rows(rows) + self._extra(texts), texts * self._further(max(1.0, rows / texts))
-            found = self._found[rows, texts] = known
+            own = min(max(1.0, rows / texts), MOST_OWN)
+            found = self._found[rows, texts] = self._rows(rows) + self._extra(texts), texts * self._further(own)
         seconds, each = found
-        return seconds + each * (length - 0.5 * min(rows / texts, length))
+        return seconds + each * max(0.0, length - self._measured)
 
 
 class Line:

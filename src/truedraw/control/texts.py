@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from truedraw.control.experience import Experience
@@ -29,11 +29,18 @@ class Texts:
     def __init__(self, known: Experience) -> None:
         self._known = known
         self._texts: dict[int, Text] = {}
+        self._lengths: dict[int, int] = {}  # tokens
 
     def among(self, present: Set[int]) -> None:
         """Samples that are here now; of others, some were cancelled."""
         if len(self._texts) > FORGET * len(present):
             self._texts = {sample: text for sample, text in self._texts.items() if sample in present}
+
+    def length(self, askers: Sequence[Asker], present: Set[int]) -> float:
+        """Tokens of those who are here, in the mean, as each was asked for last; these are just now."""
+        known = {sample: tokens for sample, tokens in self._lengths.items() if sample in present}
+        self._lengths = known | {asker.sample: asker.length for asker in askers}
+        return sum(self._lengths.values()) / len(self._lengths)
 
     def offers(self, asker: Asker, made: Mapping[str, Proposal]) -> list[Offer]:
         """What was made for a text, by drafter, as far as it can be weighed."""

@@ -157,6 +157,7 @@ class PassTable:
     rows: Mapping[int, float]  # by rows, all of one text; at least two counts
     texts: Mapping[int, float]  # by texts, with one row each; fewer counts or none
     further: Mapping[int, float] = field(default_factory=dict)  # by rows, each token more of that text; or none
+    length: int = 0  # tokens of the texts of the other two
 
     @property
     def is_sound(self) -> bool:

@@ -32,6 +32,7 @@ from truedraw.sampling.params import sampling_params
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.sampling.step import Opening
 from truedraw.testing import drafter_checks
+from truedraw.threads.crew import crew_of
 
 HEADS, SIZE = 8, 64
 STREAMS = len(LAYERS) + 1
@@ -164,6 +165,19 @@ def test_without_a_past_nothing_is_looked_back_at(cell, file) -> None:
     logits = cell.begin(*text)[1]
     for row in range(5):
         assert np.abs(logits[row] - plain.behind(row, ())[1]).max() < OFF * 3 * logits.std()
+
+
+@pytest.mark.parametrize("rows", [1, 3, 9])
+def test_threads_that_share_a_step_find_the_same_bits(file, rows: int) -> None:
+    """Each norms all rows for itself; a hundred times, as a thread may come late."""
+    held = TargetRows(Matrix(TABLE), Matrix(TABLE))
+    alone, together = (AttentiveCell(file, held._replace(crew=crew_of(threads))) for threads in (1, 2))
+    text = written(rows, 5)
+    expected = [*(begun := alone.begin(*text)), *alone.step(begun[0], text[1])]
+    for _ in range(100):
+        begun = together.begin(*text)
+        for found, usual in zip([*begun, *together.step(begun[0], text[1])], expected, strict=True):
+            np.testing.assert_array_equal(found, usual)
 
 
 def test_a_memory_is_anothers_when_its_text_is_gone(file) -> None:

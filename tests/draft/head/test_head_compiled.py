@@ -13,6 +13,7 @@ from truedraw.engine.constants.matrix import Matrix
 from truedraw.engine.constants.rounding import quantise
 from truedraw.engine.native.blocks import blocks_of
 from truedraw.errors import BadFile
+from truedraw.threads.crew import crew_of
 
 STREAMS = len(LAYERS) + 1
 OFF = 0.03  # of the spread: rows are rounded to 8 bits
@@ -102,6 +103,18 @@ def test_states_of_one_call_go_into_the_next(cells) -> None:
         state, _ = compiled.step(state[places], tokens)
         expected, _ = plain.step(expected[places], tokens)
         assert float(np.abs(state - expected).max()) < 0.1 * float(np.std(expected))  # what is rounded adds up
+
+
+@pytest.mark.parametrize("rows", [1, 4, 70])
+def test_threads_that_share_a_step_find_the_same_bits(tmp_path, rows: int) -> None:
+    path, held, (given, last) = write(tmp_path / "head.safetensors", card()), embedding("int8"), some(rows)
+    alone, together = (
+        RecurrentCell(HeadFile(path), TargetRows(held, held, crew=crew_of(threads))) for threads in (1, 2)
+    )
+    expected = alone.begin(given, last)
+    for _ in range(100):
+        for found, usual in zip(together.begin(given, last), expected, strict=True):
+            np.testing.assert_array_equal(found, usual)
 
 
 @pytest.mark.parametrize("known", [1, 40, VOCAB])

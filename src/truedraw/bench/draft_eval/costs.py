@@ -36,7 +36,8 @@ def seconds_of(act: Callable[[], object]) -> float:
 
 
 def pass_seconds(engine: Engine) -> PassCosts | None:
-    """Of a pass by its rows, None where the engine does not tell; measured now where it can be, as drafts are."""
+    """Of a pass by its rows behind a short text, None where the engine does not tell; measured now where it can be, as
+    drafts are."""
     if not isinstance(engine, KnowsCosts):
         return None
     again = {ANEW: True} if ANEW in signature(engine.pass_costs).parameters else {}

@@ -8,7 +8,7 @@ from collections.abc import Sequence as Seq
 from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import fmean, median
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from truedraw.engine.cpu.selftest import meaningless
 from truedraw.engine.record_files import drop_record, read_record, write_record
@@ -20,7 +20,7 @@ TEXTS = (4, 16, 32)  # with one row each; what they take more than rows of one t
 TEXT_TOKENS = 100
 FURTHER = (1, 2, 4, 8)  # rows of one text, of which it is measured what its length costs: the sums of each row grow
 LONG_TOKENS, LONG_SECONDS = 2000, 2.0  # of a text for that, and what reading it may take, or passes behind it: it is
-SHORT_TOKENS = 200  # shorter where that is slow, and below this, or where passes are too slow, nothing is measured
+SHORT_TOKENS = 1000  # shorter where that is slow, and below this, or where passes are too slow, nothing is measured
 REPEATS = 3  # a median needs them; a model of 135M parameters takes three to four seconds for it on two cores
 SETTLING = 0.05  # seconds of passes of a shape before any counts: behind wide ones a narrow one takes longer
 COUNTING = 0.02  # seconds of those that count, one at least: a machine that others use delays single ones
@@ -64,7 +64,7 @@ def measure(engine: Timeable, clock: Clock = time.perf_counter) -> PassTable | N
     try:
         texts += engine.fork(texts[0], TEXTS[-1] - 1)
         table = _table(_swept(engine, _passes(texts, tokens[length:]), clock))
-        return replace(table, further=_further(engine, texts[0], table, clock))
+        return replace(table, further=_further(engine, texts[0], table, clock), length=length)
     except OutOfPages:
         return None
     finally:
@@ -188,12 +188,12 @@ class Costs:
             return None
 
 
-def _checked(values: dict[str, dict[str, float]]) -> PassTable:
+def _checked(values: dict[str, Any]) -> PassTable:
     """Of a record; raises one of several errors where it is damaged."""
     rows, texts, further = (
         {int(count): float(seconds) for count, seconds in values[kind].items()} for kind in ("rows", "texts", "further")
     )
-    table = PassTable(rows, texts, further)
+    table = PassTable(rows, texts, further, int(values["length"]))
     if len(rows) < 2 or min((*rows, *texts, *further)) < 1 or not table.is_sound:
         raise ValueError("not a table of seconds")
     return table

@@ -1,5 +1,5 @@
 """What threads share of any network: products, and what is done to each row between them. Each is a stage, see
-threads/stages.py.
+threads/stages.py, but for what is done to few rows, which each thread does for itself.
 
 `rounded` is what memory.room gives.
 """
