@@ -3,9 +3,10 @@
 import pytest
 
 from truedraw.control.costs import PassCosts
+from truedraw.control.experience import Experience
 from truedraw.control.lessons import MOST, TOGETHER, Seen, Stood, joined
 from truedraw.control.payoff import PayoffController
-from truedraw.protocol import Asker, Choice, Round
+from truedraw.protocol import Asker, Choice, DraftCost, Round
 
 
 def done(sample=0, tokens=1, drafted=0, **changes):
@@ -121,9 +122,44 @@ def test_steps_that_are_alike_are_learnt_from_together():
     assert lengths(*map(rest, (5, 4, 3, 2, 1))) == [4, 1]  # the one before somebody is asked is heard
 
 
+def test_padded_steps_are_not():
+    """What their rows teach depends on what is known by then."""
+    assert lengths(*(step(at, round={"padding_rows": 1}) for at in range(3))) == [1, 1, 1]
+
+
+def priced(calls, beside=()):
+    """Seconds of a tree of three by what these calls took, the steps of a decision each, and of all beside passes."""
+    known = Experience(PassCosts({1: 1.0, 8: 2.0}), {("it", False): DraftCost("it", False, 0.3, 0.1, 0.1)})
+    controller = PayoffController(known)
+    worths = {"it": [(0.9, 1), (0.8, 2), (0.7, 3)]}
+    asker, choice, at = Asker(0, 7, ("it",), worths), Choice("it", tokens=3), 0
+    controller._late.weigh([asker], known.is_cheap, frozenset({0}))
+    for took in calls:
+        for seconds in took:
+            at += 1
+            made = done(drafted=3, pass_rows=4, draft_seconds=seconds, late_seconds=seconds, source="it",
+                        seconds=1.0 + seconds + (beside[at - 1] if beside else 0.1))  # fmt: skip
+            controller._lessons.add(Seen([made], frozenset({0}), 3, 0, Stood(at, at, [asker], [choice])), wait=True)
+        controller._lessons.read()
+    return known.of("it").pace.tree(3, 3), known.upkeep.seconds(1, 3)
+
+
+@pytest.mark.parametrize("first", [0.06, 0.3, 2.0])
+def test_a_first_call_that_loads_says_nothing_of_those_behind_it(first):
+    assert priced([[first, *[0.03] * 7], [0.03] * 8])[0] == pytest.approx(0.03, rel=0.01)
+
+
+def test_one_that_is_held_up_counts_once():
+    usual = [[0.03] * 8] * 8
+    held_up = [*usual, [*[0.03] * 4, 1.5, *[0.03] * 3]]
+    assert priced(held_up)[0] < 1.1 * priced(usual)[0]
+    beside = [0.1] * 64 + [0.1] * 4 + [9.0] + [0.1] * 3
+    assert priced(held_up, beside)[1] < 1.1 * priced(usual)[1]
+
+
 @pytest.mark.parametrize("other", [
     step(3, drafted=1), step(3, tokens=3), step(4), step(3, sample=1), step(3, own=1e-4), step(3, rows=1), rest(3),
-    step(3, round={"padding_rows": 1}), step(3, present=frozenset({0, 1})), step(3, rounds=[done(), done(sample=1)]),
+    step(3, present=frozenset({0, 1})), step(3, rounds=[done(), done(sample=1)]),
     step(3, rounds=[done(pass_rows=0)]),
 ])  # fmt: skip
 def test_others_are_not(other):

@@ -47,7 +47,7 @@ def sample(drafter, number=0, room=9, forced=(), coupled=True):
     draft = SeveralStates({n: State() for n in drafter.sources}) if several else State()
     if getattr(drafter, "worths", None):
         draft.worths = drafter.worths
-    return Sample(number, parts, law, None, SimpleNamespace(room=room), None, draft)
+    return Sample(number, parts, law, None, SimpleNamespace(room=room), SimpleNamespace(tokens=[0]), draft)
 
 
 class Asks:

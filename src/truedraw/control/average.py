@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from statistics import median
+
 MEMORY = 32  # values that running averages reach back
 FIRST = 3  # values whose least counts: the first ones load and warm up
 LARGEST = 4.0  # times the usual, that a value counts for at most, where `MEMORY` of them tell what is usual
@@ -31,6 +34,14 @@ def warmed(mean: Average, seconds: float, times: int = 1) -> Average:
         return Average(min(seconds, mean.value), mean.count + times)
     mean.add(min(seconds, most(mean.value, mean.count + 1.0)) if mean.value > 0.0 else seconds, times)
     return mean
+
+
+def entries(values: Sequence[float], *, is_known: bool) -> list[tuple[float, int]]:
+    """How values that belong together are entered, and how often: until something is known each by itself, since the
+    first ones load and warm up; then the median for all of them, which one that was held up does not move."""
+    if len(values) == 1 or not is_known:
+        return [(value, 1) for value in values]
+    return [(median(values), len(values))]
 
 
 def most(usual: float, values: float) -> float:

@@ -144,9 +144,11 @@ class PassCosts:
         counted = sum(self._settling.saw(rows, texts, self.num_passes + number) for number in range(passes))
         self.num_passes += passes
         if counted and isfinite(seconds):
-            self._num_settled += counted
+            self._num_settled += 0 if is_wide(rows, texts) else counted
             miss = min(max(log(max(seconds, INSTANT) / self.seconds(rows, texts)), -WILD), WILD)
-            self._slowness += miss * several(self._beside.of((self._step, texts)).trust / LATELY, counted)
+            self._slowness += miss * several(
+                self._beside.of((self._step, texts)).trust / min(self.num_passes, LATELY), counted
+            )
             self._beside.add((self._step, texts), miss, self.num_passes, self._num_settled, counted)
             self._check(rows, texts)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from math import exp, inf
 
+from truedraw.control.average import entries
 from truedraw.control.experience import Experience, Record
 from truedraw.control.offers import Offer
 from truedraw.control.promise import Promise
@@ -182,8 +183,10 @@ class Late:
         if is_fresh and record.pace.is_measured:
             return
         levels = max(promise.levels(done.drafted) for done, promise in group)
-        tokens, seconds = sum(done.drafted for done, _ in group), sum(done.late_seconds or 0.0 for done, _ in group)
-        record.pace.add(seconds / len(group), tokens / len(group), levels, passes)
+        tokens, seconds = sum(done.drafted for done, _ in group), [done.late_seconds or 0.0 for done, _ in group]
+        calls = seconds if passes > 1 else [sum(seconds) / len(group)]
+        for each, times in entries(calls, is_known=record.pace.is_measured):
+            record.pace.add(each, tokens / len(group), levels, times)
 
 
 def may(kind: Kind, asker: Asker, made: Mapping[str, Proposal]) -> bool:

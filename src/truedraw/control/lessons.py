@@ -9,6 +9,7 @@ from statistics import median
 from typing import NamedTuple
 
 from truedraw.control.account import Account
+from truedraw.control.average import entries
 from truedraw.control.experience import Experience
 from truedraw.control.late import Late
 from truedraw.control.listening import Listening
@@ -90,24 +91,32 @@ class Lessons:
         self._costs.length = seen.length
         self._account.saw(rounds, rows, self._costs.step(computed) if is_other else decided, passes)
         self._lately.extend([beside(seen, rows)] * min(passes, LATELY))
-        engine = sum(done.engine_seconds for done in rounds)
         self._passes(seen, rows, texts)
-        rest = (sum(done.seconds - done.draft_seconds for done in rounds) - engine - seen.own) / passes
-        if not is_fresh:
-            self._known.upkeep.add(texts, sum(done.drafted for done in rounds) // passes, rest, passes)
-        self._listening.add(rest, dozing=seen.left > 1, rounds=passes)
+        self._beside_passes(seen, texts, counts=not is_fresh)
 
     def _passes(self, seen: Seen, rows: int, texts: int) -> None:
         """What they took; where too little is known to say what one should take, one by one."""
-        seconds, padding = [done.engine_seconds for done in seen.rounds], seen.rounds[0].padding_rows
+        seconds = [done.engine_seconds for done in seen.rounds]
         if seen.passes == 1:
-            self._costs.add(rows, sum(seconds), texts, padding)
+            self._costs.add(rows, sum(seconds), texts, seen.rounds[0].padding_rows)
             return
         one_by_one = len(seconds) if self._costs.is_new else 1
         for each in seconds[:one_by_one]:
-            self._costs.add(rows, each, texts, padding)
+            self._costs.add(rows, each, texts)
         if one_by_one < len(seconds):
             self._costs.add_more(rows, median(seconds[1:]), texts, len(seconds) - 1)
+
+    def _beside_passes(self, seen: Seen, texts: int, *, counts: bool) -> None:
+        """What rounds took beside them; whether what drafting ones did counts."""
+        rests = [done.seconds - done.draft_seconds - done.engine_seconds for done in seen.rounds]
+        rests[0] -= seen.own
+        each = rests if seen.passes > 1 else [sum(rests)]
+        drafts, dozing = sum(done.drafted for done in seen.rounds) // seen.passes, seen.left > 1
+        upkeep, listening = self._known.upkeep, self._listening
+        for rest, rounds in entries(each, is_known=upkeep.knows(texts, drafts)) if counts else ():
+            upkeep.add(texts, drafts, rest, rounds)
+        for rest, rounds in entries(each, is_known=listening.knows(dozing=dozing)):
+            listening.add(rest, dozing=dozing, rounds=rounds)
 
     def _stood(self, stood: Stood, rounds: int) -> None:
         """Enter what was decided in that round, and stood in those behind it."""
@@ -139,12 +148,13 @@ def together(alike: Sequence[Seen]) -> Seen:
 
 def are_alike(one: Seen, next_one: Seen) -> bool:
     """Whether the second, right behind the first, is a round of the same text, which is alone, under the same decision,
-    or where nobody is asked, and with as many drafts."""
+    or where nobody is asked, and with as many drafts. What a padded pass tells differs from one to the next."""
     if len(one.rounds) != 1 or len(next_one.rounds) != 1 or next_one.own or one.present != next_one.present:
         return False
     first, second = one.rounds[0], next_one.rounds[0]
-    shapes = [(done.sample, done.pass_rows, done.padding_rows, done.drafted, done.forced) for done in (first, second)]
-    return shapes[0] == shapes[1] and first.pass_rows > 0 and goes_on(one, next_one)
+    shapes = [(done.sample, done.pass_rows, done.drafted, done.forced) for done in (first, second)]
+    is_padded = first.padding_rows > 0 or second.padding_rows > 0
+    return shapes[0] == shapes[1] and first.pass_rows > 0 and not is_padded and goes_on(one, next_one)
 
 
 def goes_on(one: Seen, next_one: Seen) -> bool:

@@ -20,6 +20,10 @@ class Listening:
         else:
             self._awake = warmed(self._awake, seconds, rounds)
 
+    def knows(self, *, dozing: bool) -> bool:
+        """Whether enough rounds of that kind were seen."""
+        return (self._asleep if dozing else self._awake).count >= FIRST
+
     @property
     def is_known(self) -> bool:
         """Whether both were seen a few times."""

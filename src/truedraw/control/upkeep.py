@@ -25,6 +25,11 @@ class Upkeep:
         else:
             self._plain[kind] = warmed(self._plain.get(kind, Average()), each, rounds)
 
+    def knows(self, texts: int, drafts: int) -> bool:
+        """Whether enough rounds of such a kind were seen to say what one takes."""
+        found = (self._drafting if drafts else self._plain).get(step(texts))
+        return found is not None and found.count >= FIRST
+
     def fade(self, share: float) -> None:
         """What was measured with drafts counts for so much of what it did: it was long ago."""
         for each in self._drafting.values():
