@@ -47,10 +47,8 @@ class NativeRunner:
         self._rotary = RotaryTable(config)
         own = *map(blocks_in, weights.kinds), weights.head
         self._memory = Memory(config, own, len(self._shown) + 1)
-        sizes, self._shared = (
-            (config.num_heads, config.num_kv_heads, config.head_dim),
-            (config.num_kv_heads, crew.num_threads),
-        )
+        sizes = config.num_heads, config.num_kv_heads, config.head_dim
+        self._shared = config.num_kv_heads, crew.num_threads  # heads of keys, and who shares them
         parts = tuple(map(given, (*weights.kinds, weights.head)))
         self._model = weights.table, parts, weights.vectors, sizes, self._shown, np.float32(config.rms_norm_eps)
 
