@@ -96,7 +96,7 @@ def _readable(key: str, value: Any) -> str:
     if key in ("size_bytes", "parameters") and value is not None:
         return f"{_size(value) if key == 'size_bytes' else format(value, ',')}"
     if key == "pass_seconds" and value is not None:
-        return "; ".join(_counts(*each) for each in value.items() if each[1] and isinstance(each[1], dict))
+        return "; ".join(_counts(*each) for each in value.items() if isinstance(each[1], dict) and each[1])
     if isinstance(value, dict):
         return ", ".join(f"{name} {entry}" for name, entry in value.items()) or "-"
     if key == "distance_from_reference":

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import exp, isfinite, log
 
 from truedraw.control.average import Average
-from truedraw.control.pass_kind import PRIOR_PASSES, PassKinds, several
+from truedraw.control.pass_kind import PRIOR_PASSES, PassKinds, Shape, several
 from truedraw.control.settling import Settling, is_wide
 from truedraw.control.table import LADDER, NONE, PADDED, USUAL, Table, step, whole
 from truedraw.protocol import KnowsCosts
@@ -129,15 +129,11 @@ class PassCosts:
             longer = (seconds - expected) / self.seconds(1)
             self._changes.add(min(max(longer, -MOST_CHANGE), MOST_CHANGE))
             expected = min(max(seconds, expected), expected + self.change)
-        miss = min(max(log(seconds / expected), -WILD), WILD)
         tells = FEW * padding <= computed or computed == self.least
         share = (self._beside.of((self._step, texts)).trust if tells else 1.0) / min(self.num_passes, LATELY)
         if self._num_settled <= BEGIN and not was_wide:  # the unit is known from a few passes that warmed up
             share = 1.0 / self._num_settled
-        self._slowness += miss * share
-        if tells:
-            self._beside.add((self._step, texts), miss, self.num_passes, self._num_settled)
-        self._check(rows, texts)
+        self._learn(seconds / expected, share, (rows, texts), tells=tells)
 
     def add_more(self, rows: int, seconds: float, texts: int, passes: int) -> None:
         """So many passes like the last one that was added; `seconds` of one."""
@@ -145,17 +141,18 @@ class PassCosts:
         self.num_passes += passes
         if counted and isfinite(seconds):
             self._num_settled += 0 if is_wide(rows, texts) else counted
-            miss = min(max(log(max(seconds, INSTANT) / self.seconds(rows, texts)), -WILD), WILD)
-            self._slowness += miss * several(
-                self._beside.of((self._step, texts)).trust / min(self.num_passes, LATELY), counted
-            )
-            self._beside.add((self._step, texts), miss, self.num_passes, self._num_settled, counted)
-            self._check(rows, texts)
+            share = several(self._beside.of((self._step, texts)).trust / min(self.num_passes, LATELY), counted)
+            self._learn(max(seconds, INSTANT) / self.seconds(rows, texts), share, (rows, texts), counted)
 
-    def _check(self, rows: int, texts: int) -> None:
-        """Behind such a pass, whether the table is to be believed any longer."""
+    def _learn(self, times: float, share: float, shape: Shape, passes: int = 1, *, tells: bool = True) -> None:
+        """Passes took so many times what was expected, a share of which is the machine's doing; of their row count it
+        `tells`."""
+        miss = min(max(log(times), -WILD), WILD)
+        self._slowness += miss * share
+        if tells:
+            self._beside.add((self._step, shape[1]), miss, self.num_passes, self._num_settled, passes)
         if self.is_timed and self._slowness + self._beside.usual < BUSY and self.num_passes > ENOUGH:
-            self._give_up(rows, texts)
+            self._give_up(*shape)
 
     def _tell_fewer(self) -> None:
         """What was learnt of counts between those that the engine pads to is left out."""

@@ -29,9 +29,9 @@ class Slope:
 
     def add(self, more: float, seconds: float, times: int = 1) -> None:
         """One call, or so many that took as long."""
-        is_first, expected = self.count == 0, self.at(more)
         self.count += times
-        if not is_first and self.count <= FIRST and seconds >= expected:
+        expected = self.at(more)
+        if 1 < self.count <= FIRST and seconds >= expected:
             return
         is_fresh = self.count <= FIRST
         took = min(seconds, most(expected, self._alike(more))) if expected > 0.0 and not is_fresh else seconds
