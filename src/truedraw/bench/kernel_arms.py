@@ -1,7 +1,7 @@
 """The contestants of the kernel benchmark: our kernels, and those of kernel_peers.py.
 
-Ours are called as sampling calls them, row by row from Python. Everyone returns what sampling needs: a token and, where
-these are drawn, both its log probabilities, by the model and by the law.
+Ours are called as sampling calls them: rows of plain rounds together, rows that are edited one by one. Everyone
+returns what sampling needs: a token and, where these are drawn, both its log probabilities, by model and law.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.sampling.step import Opening
 from truedraw.threads import NOBODY
+from truedraw.verify.fused.judge import ASKED
+from truedraw.verify.fused.plain_rounds import Asked, PlainRounds
 
 Arm = Callable[[int], object]
 """One call on the batch of a number."""
@@ -45,6 +47,9 @@ def draw_arms(work: Work, rows: Rows) -> dict[str, Arm]:
 
 def own_draws(work: Work, rows: Rows) -> Arm:
     """As a round draws: the token and its logarithms."""
+    if len(rows.uniforms) > 1 and not work.edited:
+        draw = own_plain_rounds(work, rows, ASKED)
+        return lambda call: [Drawn(int(token), before, after) for token, after, before in draw(call).tolist()]
     draws, laws_of_rows = RowDraws(), [_law(work, rows, row) for row in range(len(rows.uniforms))]
     samples = _samples(rows)
 
@@ -55,8 +60,23 @@ def own_draws(work: Work, rows: Rows) -> Arm:
     return drawn
 
 
+def own_plain_rounds(work: Work, rows: Rows, what: tuple[bool, int]) -> Callable[[int], Floats]:
+    """As plain rounds of many texts draw, in one call."""
+    draws, samples = PlainRounds(), _samples(rows)
+
+    def drawn(call: int) -> Floats:
+        each = zip(rows.at(call), samples, strict=True)
+        asked = [Asked(row, work.how, sample.name, call % CHANCES, True) for row, sample in each]
+        return draws.draw(asked, what)
+
+    return drawn
+
+
 def own_tokens(work: Work, rows: Rows) -> Arm:
     """The same kernel, asked for the token alone."""
+    if len(rows.uniforms) > 1:
+        draw = own_plain_rounds(work, rows, (False, DRAWN))
+        return lambda call: [int(token) for token in draw(call)[:, 0]]
     from truedraw.sampling.kernels.entry import draw_one, memory
 
     how, scratch, samples = tuple(work.how), memory(rows.logits[0].shape[1], NOBODY), _samples(rows)

@@ -9,6 +9,7 @@ from truedraw.generate.means import Means
 from truedraw.generate.rows import LawRows
 from truedraw.generate.sample import Sample
 from truedraw.generate.verdict import believed
+from truedraw.verify.fused.judge import Decided
 
 
 class Judged(NamedTuple):
@@ -33,14 +34,18 @@ class Spent(NamedTuple):
 
 
 def judged(
-    sample: Sample, proposal: p.Proposal, scores: p.Scores, means: Means, position: int
+    sample: Sample, proposal: p.Proposal, scores: p.Scores, means: Means, position: int, told: Decided | None = None
 ) -> tuple[LawRows, Judged]:
-    """Of a text that ends before `position`; and the rows by which."""
+    """Of a text that ends before `position`, and the rows by which. told: what its rule would decide, if known."""
     rows = LawRows(sample.law, proposal, scores, means)
-    decided = sample.parts.verifier(proposal, rows, sample.randomness, position)
-    verdict = rows.reached(believed(decided, proposal, rows.vocab_size))
+    verdict = rows.decided(told) if told is not None else _by_rule(sample, proposal, rows, position)
     kept, reason = sample.ending.cut(verdict.tokens)
     return rows, Judged(verdict, kept, reason, *rows.logprobs(kept))
+
+
+def _by_rule(sample: Sample, proposal: p.Proposal, rows: LawRows, position: int) -> p.Verdict:
+    decided = sample.parts.verifier(proposal, rows, sample.randomness, position)
+    return rows.reached(believed(decided, proposal, rows.vocab_size))
 
 
 def round_of(

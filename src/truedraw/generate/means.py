@@ -8,6 +8,7 @@ from truedraw.sampling.randomness import warm_up as warm_up_draws
 from truedraw.threads import NOBODY
 from truedraw.verify.fused.judge import Judge
 from truedraw.verify.fused.judge import warm_up as warm_up_rounds
+from truedraw.verify.fused.plain_rounds import PlainRounds
 
 
 class Means:
@@ -15,7 +16,7 @@ class Means:
     (threads/) whose helpers may take part."""
 
     def __init__(self, board: Ints = NOBODY) -> None:
-        self.draws, self.judge = RowDraws(board), Judge(board)
+        self.draws, self.judge, self.plain_rounds = RowDraws(board), Judge(board), PlainRounds(board)
 
 
 def warm_up() -> None:

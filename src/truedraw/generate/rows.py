@@ -104,8 +104,13 @@ class LawRows:
         found = fused(self._laws[0], self._logits)
         if found is None or found.fused.num_edits or type(randomness) is not PhiloxRandomness:
             return None
-        self._told = self._means.judge.decide(coupled, found.fused.how, self._logits, proposal, randomness, position)
-        return None if self._told is None else self._told.verdict
+        told = self._means.judge.decide(coupled, found.fused.how, self._logits, proposal, randomness, position)
+        return None if told is None else self.decided(told)
+
+    def decided(self, told: Decided) -> Verdict:
+        """What compiled code has decided of these rows."""
+        self._told = told
+        return told.verdict
 
     def law_after(self, tokens: Sequence[int]) -> Law:
         """The law once the tokens of a verdict stand there."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from truedraw.generate.means import Means
 from truedraw.generate.rows import LawRows
-from truedraw.protocol import ROOT, DraftLaw, Floats, Logits, Proposal, Rows, Scores, SparseLaw, Verdict
+from truedraw.protocol import NOTHING, ROOT, DraftLaw, Floats, Logits, Proposal, Rows, Scores, SparseLaw, Verdict
 from truedraw.registry import find
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness
+from truedraw.verify.fused.plain_rounds import Asked
 from truedraw.verify.proposals import mark_checked
 
 SIZES = (2, 3, 5, 40, 3000)  # of the vocabulary
@@ -68,6 +69,21 @@ class AnyRound:
         rows = self.rows(means)
         verdict = rows.decide(rule == "coupled", self.proposal, self.chance, POSITION)
         return None if verdict is None else (verdict, rows.logprobs(verdict.tokens))
+
+    def plainly(self, rule: str, means: Means) -> Decided | None:
+        """By the call that decides many texts without drafts, beside its twin; of a round that has none."""
+        law = self.law.fused
+        if law is None or law.num_edits:
+            return None
+        asked = Asked(self.logits[0], law.how, self.chance.name, POSITION, rule == "coupled")
+        found, twin = means.plain_rounds.decide((asked, asked))
+        if found is None or found != twin:
+            return None
+        return found.verdict, (found.logprobs, found.sampling_logprobs)
+
+    def without_drafts(self) -> AnyRound:
+        """The same, of the committed text alone."""
+        return replace(self, proposal=NOTHING, logits=self.logits[:1])
 
 
 def any_round(rng: np.random.Generator, params: SamplingParams) -> AnyRound:

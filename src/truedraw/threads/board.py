@@ -36,6 +36,11 @@ def board(helpers: int) -> NDArray[np.int64]:
     return np.zeros(AWAKE + APART * (helpers + 1), np.int64)
 
 
+def num_threads(board: NDArray[np.int64]) -> int:
+    """Those that may take part in a job: the caller, and the helpers that the board has places for."""
+    return max(1, (len(board) - AWAKE) // APART)
+
+
 @inlined()
 def is_attended(board):  # type: ignore[no-untyped-def]
     """Whether a helper looks; nobody does at a board of no words."""

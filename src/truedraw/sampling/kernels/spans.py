@@ -1,22 +1,28 @@
 """The vocabulary cut into spans of 32 indices, and the largest value of each in one pass.
 
 A tile is 2048 neighbours in 32 lines of 64; a span is a column of a tile, so that the largest values of 64 spans are
-found side by side in vector registers, at the speed of reading; memory is asked for half a tile ahead. Index
-2048 t + 64 j + c is place j of span 64 t + c.
+found side by side in vector registers, at the speed of reading. Index 2048 t + 64 j + c is place j of span 64 t + c.
 """
+
+# ruff: noqa: ARG001, PLW0108 - numba matches the arguments of overloads by name, and takes plain functions for them
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numba.extending import overload
 
 from truedraw.compiled import inner
 from truedraw.sampling.kernels.bits import FETCHED, larger, long_vectors
+from truedraw.sampling.kernels.columns import can_be_read, column_maxima
 from truedraw.sampling.kernels.rowkinds import fetch, value_at
 
 SPAN = 32  # places: more means fewer spans to look at and more of them to look into
 COLUMNS = 64  # spans of a tile
 TILE = SPAN * COLUMNS
-AT_ONCE = 16  # lines of a tile read before a maximum is stored
+IN_ORDER = column_maxima(SPAN, COLUMNS)
+AT_ONCE = 16  # lines of a tile read before a maximum is stored, where memory is asked for half a tile ahead
 
 
 @inner(error_model="numpy")
@@ -58,14 +64,32 @@ def maxima_of(row, n, lowest, out, begin, end, odd):  # type: ignore[no-untyped-
         for c in range(COLUMNS):
             out[at + np.uint64(c)] = lowest
         if first + TILE <= n:
-            for line in range(0, SPAN, AT_ONCE):
-                for ahead in range(AT_ONCE * COLUMNS, 2 * AT_ONCE * COLUMNS, FETCHED):
-                    fetch(row, first + line * COLUMNS + ahead)
-                several_lines(row, first + line * COLUMNS, out, at, odd)
+            whole_tile(row, first, out, at, odd)
         else:
             for low in range(first, n, COLUMNS):
                 one_line(row, low, min(n - low, COLUMNS), out, at, odd)
     return any_nan(odd, COLUMNS) and any_nan(row, n)
+
+
+def whole_tile(row: Any, first: Any, out: Any, at: Any, odd: Any) -> None:
+    """All lines of a tile that begins at index `first` of the row and whose spans begin at `at`. For compiled code."""
+    raise NotImplementedError
+
+
+@overload(whole_tile)
+def _whole_tile(row, first, out, at, odd):  # type: ignore[no-untyped-def]
+    if can_be_read(row, out, odd):
+        return lambda row, first, out, at, odd: IN_ORDER(row, np.uint64(first), out, at, odd)
+    return lambda row, first, out, at, odd: line_by_line(row, first, out, at, odd)
+
+
+@inner(error_model="numpy")
+def line_by_line(row, first, out, at, odd):  # type: ignore[no-untyped-def]
+    """The same in loops that the compiler turns into vectors, of rows of any kind."""
+    for line in range(0, SPAN, AT_ONCE):
+        for ahead in range(AT_ONCE * COLUMNS, 2 * AT_ONCE * COLUMNS, FETCHED):
+            fetch(row, first + line * COLUMNS + ahead)
+        several_lines(row, first + line * COLUMNS, out, at, odd)
 
 
 @inner(error_model="numpy")

@@ -42,7 +42,9 @@ def compiled_rounds(rounds: int = ROUNDS, seed: int = 0) -> Finding:
     rng, means, other = np.random.default_rng(seed), Means(), 0
     for number in range(rounds):
         one = any_round(rng, LAWS[number % len(LAWS)])
+        bare = one.without_drafts()
         other += any(one.at_once(rule, means) != one.step_by_step(rule) for rule in RULES)
+        other += any(bare.plainly(rule, means) != bare.step_by_step(rule) for rule in RULES)
     says = f"{rounds} rounds decided in one compiled call are token by token, and bit by bit, those of the rules"
     if other:
         says = f"{other} of {rounds} rounds decided in one compiled call are other ones than those of the rules"

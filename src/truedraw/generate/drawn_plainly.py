@@ -1,0 +1,38 @@
+"""Rounds of many texts for which nothing was drafted, decided in one call before the texts are met one by one."""
+
+from __future__ import annotations
+
+from truedraw.generate.means import Means
+from truedraw.generate.sample import Sample, Turn
+from truedraw.protocol import Scores
+from truedraw.sampling.randomness import PhiloxRandomness
+from truedraw.sampling.transform import fused
+from truedraw.verify.coupled import CoupledVerifier
+from truedraw.verify.fused.judge import Decided
+from truedraw.verify.fused.plain_rounds import Asked
+from truedraw.verify.traversal import TraversalVerifier
+
+RULES = {CoupledVerifier, TraversalVerifier}
+"""Those that compiled code decides by, and no rules of others that are made of these."""
+ALONE = 1  # a text that is: threads share its row
+
+
+def drawn_plainly(turn: Turn, means: Means) -> dict[int, Decided]:
+    """By the numbers of their samples; whoever is not among them is left to the rule."""
+    given = zip(turn.samples, turn.scores or (), strict=True)
+    asked = {sample.number: each for sample, scores in given if (each := _asked(sample, scores)) is not None}
+    if len(asked) <= ALONE:
+        return {}
+    found = zip(asked, means.plain_rounds.decide(tuple(asked.values())), strict=True)
+    return {number: decided for number, decided in found if decided is not None}
+
+
+def _asked(sample: Sample, scores: Scores) -> Asked | None:
+    """None where something was drafted, or the rule, the law or the chance is another than compiled code knows."""
+    rule, chance = sample.parts.verifier, sample.randomness
+    if sample.proposal or type(rule) not in RULES or type(chance) is not PhiloxRandomness:
+        return None
+    found = fused(sample.law, scores.logits)
+    if found is None or found.fused.num_edits:
+        return None
+    return Asked(scores.logits[0], found.fused.how, chance.name, len(sample.sequence.tokens), rule.coupled)

@@ -1,0 +1,71 @@
+"""What Python asks of plainly.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from truedraw.compiled import later
+from truedraw.protocol import Floats, Ints, Logits, Purpose, Verdict
+from truedraw.sampling.transform import Transform
+from truedraw.threads import NOBODY
+from truedraw.verify.fused.judge import ASKED, Decided, address
+
+DRAW = later("truedraw.verify.fused.plainly", "draw_plainly")
+COUNTERS = later("truedraw.threads.stages", "counters")
+NUM_THREADS = later("truedraw.threads.board", "num_threads")
+NUM_STAGES = 2  # that have counters
+UNDRAWN = -1  # in the place of a token
+
+
+class Asked(NamedTuple):
+    """The draw of a text for which nothing was drafted, from logits [vocab] as the kernels read them."""
+
+    logits: Logits
+    how: Transform
+    name: tuple[int, int, int]  # of its randomness
+    position: int
+    coupled: bool  # the rule, which draws by another name than the p/q rule
+
+
+class PlainRounds:
+    """Draws for many texts of one vocabulary, with memory that may serve one round after the other.
+
+    board: of a crew (threads/) whose helpers may take part.
+    """
+
+    def __init__(self, board: Ints = NOBODY) -> None:
+        self._board = board
+        self._memory: tuple[Floats, Ints, Ints] = np.empty((0, 2, 0)), np.empty((0, 0), np.int64), NOBODY
+
+    def decide(self, asked: Sequence[Asked]) -> list[Decided | None]:
+        """What the rule of each decides, from the very noise; None for one that it has to decide itself."""
+        return [_decided(*each) for each in self.draw(asked, ASKED).tolist()]
+
+    def draw(self, asked: Sequence[Asked], what: tuple[bool, int]) -> Floats:
+        """[texts, 3]: tokens, UNDRAWN where none could be, and the logarithms of their probabilities under the law and
+        before, if what[0] says so; see walk.py."""
+        vocab = len(asked[0].logits)
+        if self._memory[0].shape[-1] != vocab:
+            threads = NUM_THREADS()(self._board)
+            self._memory = np.empty((threads, 2, vocab)), np.empty((threads, vocab), np.int64), NOBODY
+        rows = np.array([address(each.logits) for each in asked], np.int64)
+        hows = np.array([each.how for each in asked], np.float64)
+        names = np.array([_name(each) for each in asked], np.int64)
+        told = np.full((len(asked), 3), float(UNDRAWN))
+        given = rows, hows, names, what, self._memory, told, COUNTERS()(NUM_STAGES)
+        DRAW()(self._board, given, not len(self._board))
+        return told
+
+
+def _name(asked: Asked) -> tuple[int, ...]:
+    """As plainly.py has it."""
+    return asked.position, *asked.name, Purpose.TARGET if asked.coupled else Purpose.RESIDUAL
+
+
+def _decided(token: float, after: float, before: float) -> Decided | None:
+    if token < 0:
+        return None
+    return Decided(Verdict((int(token),), 0, False, False), (0,), (after,), (before,))

@@ -1,0 +1,50 @@
+"""One token each of many texts for which nothing was drafted, in one call of compiled code; threads take texts in turn.
+
+A text that is alone has its row shared among threads (sampling/kernels/survey.py). Where there are more, each thread
+takes whole ones: nobody waits for anybody, and Python calls once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import carray
+
+from truedraw.compiled import compiled
+from truedraw.sampling.kernels.cutting import Scratch
+from truedraw.sampling.kernels.draw import draw_row
+from truedraw.sampling.names import named
+from truedraw.sampling.transform import Transform
+from truedraw.threads.board import share
+from truedraw.threads.borrowing import borrowed, place_at
+from truedraw.threads.jobs import this_call
+from truedraw.threads.stages import done, next_piece
+
+PLACES, TEXTS = range(2)  # counters of what is taken: memory, and texts
+POSITION, SAMPLE, SEED, SEED_TOO, PURPOSE = range(5)  # of a name
+
+
+@compiled(nogil=True, error_model="numpy")
+def draw_plainly(board, given, takes_part):  # type: ignore[no-untyped-def]
+    """A job as threads/board.py has them, in which whoever finds memory of its own takes part.
+
+    given: rows [texts], addresses of logits [vocab] of float32; hows [texts, 4], of plain Transforms; names [texts, 5];
+    asked, see walk.py; memory: weights [threads, 2, vocab], ids [threads, vocab] and a board of no words; told
+    [texts, 3]: a token, and the logs of its probability under the law and before. What nobody has come to, as there was
+    no memory, stays as it is.
+    """
+    if not takes_part:
+        share(board, this_call(board, given))
+        return
+    rows, hows, names, asked, memory, told, counters = borrowed(given)
+    weights, ids, nobody = memory
+    place = next_piece(counters, PLACES, ids.shape[0])
+    if place < 0:
+        return
+    scratch = Scratch(weights[place, 0], weights[place, 1], ids[place], nobody)
+    text = next_piece(counters, TEXTS, rows.shape[0])
+    while text >= 0:
+        logits, how, name = carray(place_at(rows[text]), (ids.shape[1],), np.float32), hows[text], names[text]
+        law = Transform(how[0], int(how[1]), how[2], how[3])
+        chance = named((name[POSITION], name[SAMPLE], name[SEED], name[SEED_TOO]), name[PURPOSE], 0, 0)
+        told[text, 0], told[text, 1], told[text, 2] = draw_row(logits, law, (chance, *asked), scratch)
+        text = done(counters, TEXTS, rows.shape[0])
