@@ -10,6 +10,7 @@ from engine.drafted.witness import Witness
 from truedraw import Model, load
 from truedraw.errors import BadParameter
 from truedraw.generate.contrast import contrast
+from truedraw.generate.keys import naming
 from truedraw.generate.lent import is_same
 from truedraw.models.toy import TOY_TABLE, toy_text
 from truedraw.text import Tokenizer
@@ -83,6 +84,19 @@ def test_many_texts_in_little_room_are_the_texts_they_are_alone(slots: int) -> N
 TUNED = {"method": "model", "draft_temperature": 0.5}
 UNNAMED = ["model", {"method": "model"}, "tli", {"method": "string-match"}, {"method": "staged"},
            {"auto_sources": ["model", "ngram"]}, {"method": "auto", "auto_sources": [TUNED]}]  # fmt: skip
+COMPOSED = [{"method": "mix", "sources": ["ngram", "model"]}, {"method": "staged", "stage": "string-match"},
+            {"method": "staged", "stage": {"method": "tli"}},
+            {"auto_sources": [{"method": "mix", "sources": [{"method": "model"}, "ngram"]}]}]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", COMPOSED, ids=str)
+def test_and_also_within_another_drafter(counted, given) -> None:
+    alone = counted.generate("the cat", speculative=False, seed=1, **OFTEN).choices[0].tokens
+    found = counted.generate("the cat", speculative=given, seed=1, **OFTEN)
+    assert found.fallback is None
+    assert found.stats.drafted > 0
+    assert found.choices[0].tokens == alone
+    assert counted.drafts._open == {}
 
 
 @pytest.mark.parametrize("given", UNNAMED, ids=str)
@@ -94,8 +108,13 @@ def test_the_amateur_drafts_where_no_model_is_named(counted, given) -> None:
     assert counted.drafts._open == {}
 
 
+def test_what_a_plug_in_calls_sources_is_its_own() -> None:
+    given = {"method": "somebodys", "sources": ["model"], "stage": "tli"}
+    assert naming(given, "small") == given
+
+
 @pytest.mark.parametrize("given", [None, False, "ngram", {"method": "ngram"}, {"method": "model", "model": "other"}])
-def test_and_nowhere_else(counted, given) -> None:
+def test_nobody_else_drafts_with_it(counted, given) -> None:
     assert counted.speculation(given).model == (
         given["model"] if isinstance(given, dict) and "model" in given else None
     )

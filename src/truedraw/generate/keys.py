@@ -38,6 +38,8 @@ IN_THE_CONFIG = ("trees",)
 """What of it is known without a run."""
 NAMED = ("model", "model_name")
 """Who asks for these needs the key `model`."""
+PARTS = ("auto_sources", "sources", "stage")
+"""What a drafter is made of."""
 KNOBS = tuple(field.name for field in fields(Knobs))
 
 
@@ -60,13 +62,17 @@ def naming(given: Any, model: str | None) -> Any:
         return {"method": given, MODEL: model} if model is not None and drafts_with_model(given) else given
     if not isinstance(given, Mapping) or model is None:
         return given
-    found, sources = dict(given), given.get("auto_sources")
-    if isinstance(sources, list | tuple):
-        found["auto_sources"] = [naming(each, model) for each in sources]
-    method = given.get("method")
+    found, method = dict(given), given.get("method")
+    if not isinstance(method, str) or method in BUILT_IN["drafters"]:  # a plug-in's keys of these names are its own
+        found |= {key: _naming_parts(given[key], model) for key in PARTS if key in given}
     if isinstance(method, str) and found.get(MODEL) is None and drafts_with_model(method):
         found[MODEL] = model
     return found
+
+
+def _naming_parts(parts: Any, model: str) -> Any:
+    """Of one drafter that another one is made of, or of several."""
+    return [naming(each, model) for each in parts] if isinstance(parts, list | tuple) else naming(parts, model)
 
 
 def drafts_with_model(method: str) -> bool:
