@@ -87,6 +87,12 @@ class NotInvariant(UserWarning):
     """A loaded model's probabilities depend on what else is computed beside a token, in their last bits or more."""
 
 
+def error_of(error: TruedrawError) -> dict[str, str]:
+    """An error as JSON: its kind, its text, and the parameter where it is about one."""
+    named = {"param": error.parameter} if isinstance(error, BadParameter) else {}
+    return {"type": type(error).__name__, "message": str(error), **named}
+
+
 def in_words(error: BaseException) -> str:
     """Its kind, what it says, and what was noted on its way; somebody else's may fail at saying anything."""
     kind = type(error).__name__

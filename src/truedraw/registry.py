@@ -7,6 +7,7 @@ a table of their own ("truedraw.lossy_verifiers"), so that no list and no look-u
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -64,6 +65,16 @@ def names(kind: str) -> list[str]:
         *built_in,
         *sorted(p.name for p in entry_points(group=f"truedraw.{kind}") if p.name not in built_in),
     ]
+
+
+def usable_names(kind: str) -> Iterator[str]:
+    """Those whose plug-ins can be loaded: a broken one concerns only those who name it."""
+    for name in names(kind):
+        try:
+            find(kind, name)
+        except UnknownName:
+            continue
+        yield name
 
 
 def find(kind: str, name: str) -> Any:

@@ -278,6 +278,12 @@ def test_doubt_leaves_the_default():
     assert words(candidate("ngram", [1.4]))[0] == "plain sampling"
 
 
+def test_a_default_that_lost_is_not_left_because_another_had_luck():
+    name, why = words(candidate("auto", [0.75, 0.85, 1.14]), candidate("head", [0.9, 1.05, 1.4]))
+    assert name == "plain sampling"
+    assert "auto had 0.85 (0.75 to 1.14)." in why
+
+
 @pytest.mark.parametrize(("tried", "least"), [(1, 5), (2, 6), (14, 9)])
 def test_too_few_prompts_are_said(tried, least):
     def tuned(prompts):

@@ -77,6 +77,7 @@ def test_one_file_serves_all_verbs(cli, config):
         ("[bench.many]\nlimit = 2", ["truedraw bench many has no flag 'limit'", "prompt_tokens"]),
         ("[bench]\nspeed = 3", ["truedraw bench has no flag 'speed'"]),
         ("[bench]\nmany = 3", ["bench.many is 3; [bench.many] is a table of flags"]),
+        ("chat = true", ["[chat] is a table of flags, and the flag --chat stands in the table of its verb, as in"]),
         ("[train]\nbudget = '1m'", ["truedraw train has no flag 'budget'; valid ones are none"]),
         ("[train.draft]\nlimit = 3", ["truedraw train draft has no flag 'limit'"]),
         ("[train.drafts]\nlimit = 3", ["truedraw train has no verb 'drafts' (did you mean draft?); valid ones are "]),
@@ -171,3 +172,14 @@ def test_a_flag_under_both_its_spellings_is_refused(cli, config):
     done = cli("generate", "the", "--config", config(TOY + "top_k = 1\ntop-k = 5\n"))
     assert done.code == 2
     assert "top_k stands there twice" in done.err
+
+
+def test_a_second_file_is_not_passed_over(cli, tmp_path) -> None:
+    one, two = tmp_path / "one.toml", tmp_path / "two.toml"
+    one.write_text("max-tokens = 3")
+    two.write_text("seed = 1")
+    for given in (("--config", one, "--config", two), (f"--config={one}", "--config", two)):
+        done = cli("generate", "the", "-m", "tabular", *given)
+        assert done.code == 2
+        assert "--config: given more than once" in done.err
+    assert cli("generate", "-m", "tabular", "--config", one, "--", "--config").code == 0

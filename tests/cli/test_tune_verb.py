@@ -99,6 +99,18 @@ def test_a_candidate_in_the_environment_may_hold_blanks(cli, tmp_path, monkeypat
     assert json.loads(done.out)["candidates"][-1]["config"]["prompt_lookup_max"] == 2
 
 
+def test_one_that_was_interrupted_at_once_has_decided_nothing(cli, tmp_path, monkeypatch):
+    def never(self, *works):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TabularEngine, "forward", never)
+    done = cli(*FAST, "-o", tmp_path / "x.toml")
+    assert done.code == 130
+    found = json.loads(done.out)
+    assert (found["chosen"], found["speculative_config"], found["complete"]) == (None, None, False)
+    assert found["reasons"] == ["It was interrupted before anything was measured."]
+
+
 def test_an_interruption_reports_and_writes_nothing(cli, tmp_path, monkeypatch):
     forward, count = TabularEngine.forward, [0]
 

@@ -22,7 +22,9 @@ from truedraw.generate.speculation import Speculation, speculation
 from truedraw.protocol import Proposal
 from truedraw.registry import BUILT_IN
 from truedraw.sampling.working_time import COMPILER
+from truedraw.stats.check.enumerated import drafters, exact_verifiers
 from truedraw.testing import drafter_checks
+from truedraw.testing.scenarios import SCENARIOS
 
 TEXT = "the cat sat ran dog sat ran"
 SETTINGS = {"seed": 8, "n": 2, "ignore_eos": True, "max_tokens": 40}
@@ -451,13 +453,23 @@ class BrokenPoint:
         raise ModuleNotFoundError("No module named 'brk_missing'")
 
 
+class OddPoint:
+    """One that loads what is no class of Python."""
+
+    def __init__(self, name: str, found: object) -> None:
+        self.name, self.value, self._found = name, f"odd:{name}", found
+
+    def load(self):
+        return self._found
+
+
 class CannotBeMade:
     def __init__(self, vocab_size, licence) -> None:
         raise AssertionError
 
 
 def test_a_broken_plug_in_concerns_those_who_name_it(toy: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    points = [BrokenPoint(), Point(CannotBeMade)]
+    points = [BrokenPoint(), OddPoint("number", 5), OddPoint("cfast", dict), Point(CannotBeMade)]
     monkeypatch.setattr(registered, "entry_points",
                         lambda group, name=None: [p for p in points if name in (None, p.name)])  # fmt: skip
     plain = toy.generate(TEXT, speculative=False, **SETTINGS)
@@ -467,5 +479,19 @@ def test_a_broken_plug_in_concerns_those_who_name_it(toy: Model, monkeypatch: py
         ]
     with pytest.raises(UnknownName, match=r"plug-in 'broken' \(brk_missing:Foo\) cannot be loaded: ModuleNotFound"):
         toy.generate(TEXT, speculative="broken", **SETTINGS)
+    for odd in ("number", "cfast"):
+        with pytest.raises(UnknownName, match=f"plug-in '{odd}' is .* does not say what it takes: .*register a class"):
+            toy.generate(TEXT, speculative=odd, **SETTINGS)
+    with pytest.raises(BadParameter, match="foo: no such key"):
+        toy.generate(TEXT, speculative={"method": "ngram", "foo": 1}, **SETTINGS)
     with pytest.raises(BadParameter, match="plug-in 'CannotBeMade' cannot be made with"):
         toy.generate(TEXT, speculative="CannotBeMade", **SETTINGS)
+
+
+def test_and_a_certificate_passes_it_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [BrokenPoint(), OddPoint("number", 5)]
+    monkeypatch.setattr(registered, "entry_points",
+                        lambda group, name=None: [p for p in points if name in (None, p.name)])  # fmt: skip
+    names = [name for name, _ in drafters(SCENARIOS[0])]
+    assert "ngram" in names
+    assert not {"broken", "number"} & {*names, *exact_verifiers()}

@@ -251,3 +251,14 @@ def test_a_run_that_goes_back_into_the_queue_has_taken_no_time(model: Model) -> 
     next(iter(run))
     assert run._job.seconds > 0
     between(lambda: run._job.seconds, lambda: setattr(run._job, "opened_at", None), "working_time.py")
+
+
+@pytest.mark.parametrize("index", [-1, 2, 1.0, None])
+def test_a_sample_that_there_is_not_is_said_to_be_none(index) -> None:
+    with load("tabular") as model:
+        run = model.start("the cat", n=2, max_tokens=3, seed=1)
+        for _ in run:
+            pass
+        assert run.choice(1) == run.result().choices[1]
+        with pytest.raises(BadInput, match=r"there is no sample .*; this run has 2, the first is 0"):
+            run.choice(index)

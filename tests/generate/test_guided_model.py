@@ -136,3 +136,15 @@ def test_contrast_with_itself_at_a_lower_precision(model: Model) -> None:
     with lenient as both:
         text = both.generate(prompt, regex=r" [a-z]{1,9} [a-z]{1,9}\.", seed=1, max_tokens=30).text
         assert re.fullmatch(r" [a-z]{1,9} [a-z]{1,9}\.", text)
+
+
+@pytest.mark.parametrize("drafted", [False, True])
+def test_a_grammar_may_name_a_token_of_the_models(model, drafted: bool) -> None:
+    speculative = {"method": "head", "num_speculative_tokens": 2} if drafted else False
+    found = model.generate(
+        "Answer:", grammar='start: ("yes" | "no") <|im_start|> "!"', max_tokens=9, seed=3, speculative=speculative
+    )
+    (choice,) = found.choices
+    assert choice.tokens[-3:] == (1, *model.tokenizer.encode("!", add_special=False), 2)
+    with pytest.raises(BadParameter, match="99999"):
+        model.generate("Answer:", grammar="start: <[99999]>", max_tokens=9)

@@ -303,3 +303,13 @@ def test_gbnf_and_lark_are_both_grammars() -> None:
         assert legal(step) == [A]
         assert legal(walk(step, (A,))) == [A, B]
     assert TOKENS[END] == b"<end>"
+
+
+@pytest.mark.parametrize("text", ['start: "a" <|im_end|> "b"', 'start: "a" <[2]>', "start: <[5-9]>+"])
+def test_a_grammar_may_name_tokens_which_only_a_model_has(text: str) -> None:
+    assert SamplingParams(grammar=text).grammar == text
+
+
+def test_and_what_would_be_left_out_is_refused_beside_one() -> None:
+    with pytest.raises(BadParameter, match="a part of it would be left out"):
+        SamplingParams(grammar='start: <|im_end|> %json {"type": "object", "minProperties": 1, "dependencies": {}}')

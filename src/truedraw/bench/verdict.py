@@ -25,6 +25,9 @@ class Verdict:
     reasons: tuple[str, ...]
 
 
+NOTHING = Verdict("nothing", {}, ("It was interrupted before anything was measured.",))
+
+
 def verdict(candidates: Sequence[Candidate]) -> Verdict:
     """The fastest beyond doubt, auto where that is as good as one can tell, plain sampling where nothing gains."""
     measured = sorted((each for each in candidates if each.pairs and not each.failed), key=lambda each: -each.median)
@@ -40,8 +43,10 @@ def verdict(candidates: Sequence[Candidate]) -> Verdict:
     doubt = f"Nothing was faster than plain sampling beyond doubt; the fastest was {said(first)}."
     few = too_few(max(len(each.by_prompt()) for each in measured), len(candidates))
     doubts = (doubt,) if few is None else (doubt, f"{few}.")
-    if auto is None or (auto.speed.high or auto.median) < 1:
+    if auto is None:
         return plainly(*doubts)
+    if auto.median < 1:
+        return plainly(*doubts, f"auto had {interval(auto.speed)}.")
     stays = f"auto stays, at {interval(auto.speed)}: it returns to plain sampling by itself where drafts do not pay."
     return Verdict(auto.name, auto.config, (*doubts, stays))
 

@@ -66,7 +66,9 @@ def _tables(table: Mapping[str, Any], words: Words, verb: Verb, path: Path) -> I
         given, inner, its_words = table[name], verb.verbs[name], (*words, name)
         if not isinstance(given, dict):
             dotted = ".".join(its_words)
-            raise BadFile(f"--config {path}: {dotted} is {given!r}; [{dotted}] is a table of flags")
+            owner = next((verb_name for verb_name, each in verb.verbs.items() if name in each.flags), None)
+            hint = "" if owner is None else f", and the flag --{name} stands in the table of its verb, as in [{owner}]"
+            raise BadFile(f"--config {path}: {dotted} is {given!r}; [{dotted}] is a table of flags{hint}")
         yield from _tables(given, its_words, inner, path)
         own = {key: value for key, value in given.items() if key not in inner.verbs}
         yield its_words, _checked(own, its_words, inner.flags, path)

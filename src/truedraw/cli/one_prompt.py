@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from truedraw.cli.flags import CountFlags, OutputFlags, SpeculationFlags
 from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.sampling_flags import SamplingFlags
-from truedraw.errors import BadParameter
+from truedraw.errors import BadParameter, error_of
 
 if TYPE_CHECKING:
     from truedraw.cli.generate import GenerateFlags
@@ -45,11 +45,15 @@ def run_one(
         start_seconds = process_seconds()
         ids = loaded.chat_prompt([{"role": "user", "content": text}]) if own.chat and text else text
         params = _seeded(loaded.params(**given), own.compare)
-        result = _shown(loaded.start(ids, params, speculative=speculation), own, output)
+        run = loaded.start(ids, params, speculative=speculation)
+        result = _shown(run, own, output)
         compare = own.compare and not was_interrupted(result)
         gain = _gain(loaded, ids, params, speculation) if compare else None
     why = explained(result.explanation, speculation) if own.explain else None
-    _print_rest(result, {"comparison": gain, "explain": why}, output, start_seconds)
+    error = None if run.error is None else error_of(run.error)
+    _print_rest(result, {"comparison": gain, "explain": why, "error": error}, output, start_seconds)
+    if run.error is not None:
+        raise run.error
     if was_interrupted(result) or (compare and gain is None):
         raise typer.Exit(EXIT_CODE)
 
@@ -102,14 +106,14 @@ def _gain(
 
 
 def _print_rest(
-    result: Result, asked: dict[str, dict[str, Any] | None], output: OutputFlags, start_seconds: float | None
+    result: Result, beside: Mapping[str, Mapping[str, Any] | None], output: OutputFlags, start_seconds: float | None
 ) -> None:
-    """Statistics, and what else was `asked` for: a comparison, an explanation."""
+    """Statistics, and what else belongs to the result: a comparison, an explanation, an error that ended it."""
     from truedraw.cli.explaining import in_words
     from truedraw.cli.resources import used
     from truedraw.cli.statistics import block, gained
 
-    there = {name: each for name, each in asked.items() if each is not None}
+    there = {name: each for name, each in beside.items() if each is not None}
     if output.json:
         typer.echo(json.dumps({**result.to_dict(), **there}, allow_nan=False))
     if output.stats:

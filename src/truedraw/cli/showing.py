@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import typer
@@ -10,6 +12,7 @@ import typer
 from truedraw.cli.colour import Paint, write
 from truedraw.cli.interrupt import interruptible
 from truedraw.cli.statistics import counted
+from truedraw.errors import TruedrawError
 
 if TYPE_CHECKING:
     from truedraw.generate.generation import Generation
@@ -20,16 +23,29 @@ INTERRUPTED = "interrupted"
 
 def finished(run: Generation) -> Result:
     """Run it in silence, to its end or the first ctrl-C."""
-    with interruptible(run):
+    with interruptible(run), kept(run):
         for _ in run:
             pass
     return run.result()
 
 
+@contextmanager
+def kept(run: Generation) -> Iterator[None]:
+    """Inside, an error that ends the run behind its first round is put off: what was drawn is shown before it.
+
+    `Generation.error` has it, and whoever has shown the result raises it.
+    """
+    try:
+        yield
+    except TruedrawError as error:
+        if error is not run.error or not run.result().stats.rounds:
+            raise
+
+
 def streamed(run: Generation, paint: Paint) -> Result:
     """Write the first sample's text as it comes; what was written is the result's text, interrupted or not."""
     shown = 0
-    with interruptible(run):
+    with interruptible(run), kept(run):
         for piece in run.pieces():
             write(paint(piece.text, piece.origin))
             shown += len(piece.text)
@@ -45,7 +61,7 @@ def listed(run: Generation, paint: Paint, end: str) -> Result:
     """
     done: set[int] = set()
     shown, all_wanted = 0, run.params.best_of in (None, run.params.n)
-    with interruptible(run):
+    with interruptible(run), kept(run):
         for step in run:
             done |= {each.sample for each in step if each.finish_reason}
             while all_wanted and shown in done:
@@ -58,7 +74,7 @@ def listed(run: Generation, paint: Paint, end: str) -> Result:
 
 
 def was_interrupted(result: Result) -> bool:
-    """Whether ctrl-C ended one of its samples."""
+    """Whether ctrl-C, or an error, ended one of its samples."""
     return any(choice.finish_reason == INTERRUPTED for choice in result.choices)
 
 

@@ -102,7 +102,7 @@ def tune(
     stderr (not with --json), one JSON object to stdout. ctrl-C reports what was measured so far, and writes no file.
     """
     from truedraw.bench.prompts import read_prompts
-    from truedraw.bench.verdict import ranking, verdict
+    from truedraw.bench.verdict import NOTHING, ranking, verdict
     from truedraw.cli.found import print_found
     from truedraw.cli.options import opened
     from truedraw.cli.sizes import seconds_of
@@ -118,7 +118,8 @@ def tune(
         tuning = _begun(loaded, params, prompts, own.raw, (further, seconds))
         notice_too_few(len(prompts), len(tuning.candidates))
         complete = _measured(tuning, seconds)
-        found, where = verdict(tuning.candidates), conditions(loaded, params, model)
+        has_looked = complete or any(each.pairs for each in tuning.candidates)
+        found, where = verdict(tuning.candidates) if has_looked else NOTHING, conditions(loaded, params, model)
     lines = ranking(tuning.candidates)
     if complete:
         text = config_file(found, paragraphs(found, lines, tuning, where), model, context)
@@ -187,8 +188,8 @@ def _in_words(found: Verdict, lines: Sequence[str], written: str | None) -> list
 
 def _report(found: Verdict, tuning: Tuning) -> dict[str, Any]:
     return {
-        "chosen": found.name,
-        "speculative_config": dict(found.config),
+        "chosen": found.name if found.config else None,
+        "speculative_config": dict(found.config) or None,
         "reasons": list(found.reasons),
         "prompts": tuning.prompts,
         "seconds": tuning.elapsed,

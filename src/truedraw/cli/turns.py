@@ -16,21 +16,21 @@ from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.showing import finished, streamed, was_interrupted
 from truedraw.cli.statistics import line as statistics_line
 from truedraw.cli.statistics import notices
-from truedraw.errors import BadPrompt
+from truedraw.errors import BadPrompt, OutOfPages, error_of
 from truedraw.generate.result import Result
 
 DROPPED = "\nstopped; this turn is forgotten"  # behind the ^C that a terminal shows
 
 
 def talk(conversation: Conversation, lines: Iterable[str], output: OutputFlags, at_terminal: bool) -> None:
-    """Answer line after line. A person may go on after a full context or a ctrl-C; a script is told and ends."""
+    """Answer line after line. A person may go on after a full context, a full cache or a ctrl-C; a script is told."""
     for line in lines:
         if line.strip() == LEAVE:
             return
         before = conversation.messages[:]
         try:
             is_stopped = _obeyed(conversation, line, output)
-        except (BadPrompt, KeyboardInterrupt) as error:
+        except (BadPrompt, OutOfPages, KeyboardInterrupt) as error:
             if not at_terminal:
                 raise
             conversation.messages = before
@@ -52,9 +52,12 @@ def turn(conversation: Conversation, question: str, output: OutputFlags) -> Resu
     run = conversation.ask(question)
     result = finished(run) if output.json else streamed(run, painter(output.color, sys.stdout))
     conversation.remember(question, result)
-    write(json.dumps(result.to_dict(), allow_nan=False) + "\n" if output.json else "\n")
+    error = {} if run.error is None else {"error": error_of(run.error)}
+    write(json.dumps(result.to_dict() | error, allow_nan=False) + "\n" if output.json else "\n")
     if output.stats:
         typer.echo("\n".join([statistics_line(result.stats), *notices(result)]), err=True)
+    if run.error is not None:
+        raise run.error
     if conversation.is_full(result):
         typer.echo("the model's context is full; /reset starts anew", err=True)
     return result

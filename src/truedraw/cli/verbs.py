@@ -5,14 +5,18 @@ A start pays for the one verb that was typed; only the page of help needs all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
 import typer
 
+from truedraw.errors import BadParameter
+
 NAMES = ("generate", "chat", "sweep", "tune", "check", "bench", "train", "models", "index", "ngrams")
 MARKUP: Final = "markdown"
+CONFIG = "--config"
 LISTS_OF_TEXTS = ("stop", "bad_words", "candidate")  # a text may hold blanks, at which lists are split
 
 
@@ -49,16 +53,25 @@ def _made(name: str) -> Any:
     app = typer.Typer(add_completion=False, rich_markup_mode=MARKUP, pretty_exceptions_enable=False)
     if hasattr(module, "app"):
         app.add_typer(module.app, name=name)
-        return _with_whole_texts(typer.main.get_group(app).commands[name])
+        return _prepared(typer.main.get_group(app).commands[name])
     app.command(epilog=module.EPILOG)(getattr(module, name))
-    return _with_whole_texts(typer.main.get_command(app))
+    return _prepared(typer.main.get_command(app))
 
 
-def _with_whole_texts(command: Any) -> Any:
-    """The command, and those below it, with lists of texts in the environment taken a line each."""
+def _parsed(parse: Callable[[Any, list[str]], list[str]], context: Any, args: list[str]) -> list[str]:
+    """Raises BadParameter for a second --config, where typer would forget the first."""
+    typed = args[: args.index("--")] if "--" in args else args
+    if sum(each.partition("=")[0] == CONFIG for each in typed) > 1:
+        raise BadParameter(CONFIG, "given more than once, and one file is read; put all values into one")
+    return parse(context, args)
+
+
+def _prepared(command: Any) -> Any:
+    """The command, and those below it: lists of texts in the environment are taken a line each, and one --config."""
+    command.parse_args = partial(_parsed, command.parse_args)
     for option in command.params:
         if option.name in LISTS_OF_TEXTS:
             option.split_envvar_value = str.splitlines
     for below in getattr(command, "commands", {}).values():
-        _with_whole_texts(below)
+        _prepared(below)
     return command

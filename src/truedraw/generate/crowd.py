@@ -17,6 +17,7 @@ from truedraw.generate.job import Job
 from truedraw.generate.planning import Limits
 from truedraw.generate.sample import Sample, Turn
 from truedraw.generate.shared_prompts import SharedPrompts, begins_alike
+from truedraw.handlers import pass_on
 from truedraw.protocol import Engine, Fill, Work
 from truedraw.protocol import Sequence as Text
 
@@ -131,6 +132,7 @@ class Crowd:
             root = job.open(self._engine, self.shared.text(job))
             has_room = not (self.running or self.opened) or self._fits(root)
         except Exception as error:  # an engine of somebody else may raise anything
+            pass_on(error)
             self._call(job)
             self._failed(job, error)
             return True
@@ -153,6 +155,7 @@ class Crowd:
                 self.jobs[sample.number] = job
                 insort(self.running, sample, key=number)
         except Exception as error:  # a drafter may raise anything
+            pass_on(error)
             self._failed(job, error)
         if not job.remaining and job in self.opened:
             self.opened.remove(job)

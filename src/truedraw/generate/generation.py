@@ -99,7 +99,9 @@ class Generation(OnePlace):
         return None if account is None or parts.controller or not parts.most_drafted else account.explanation()
 
     def choice(self, index: int) -> Choice:
-        """One sample so far."""
+        """One sample so far, 0 the first; raises BadInput for one that there is not."""
+        if not isinstance(index, int) or not 0 <= index < len(self._readers):
+            raise BadInput(f"there is no sample {shown(index)}; this run has {len(self._readers)}, the first is 0")
         ended, rounds = self.ended, self._job.rounds[:]
         number = self._job.first + index
         return self._choice(index, [each for each in rounds if each.sample == number], ended)

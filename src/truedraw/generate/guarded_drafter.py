@@ -26,6 +26,7 @@ from truedraw.draft.site import close, worths_of
 from truedraw.errors import BadProposal, in_words
 from truedraw.generate.calls import Calls
 from truedraw.generate.own_copy import own_copy
+from truedraw.handlers import pass_on
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, LooksAhead, Proposal, Randomness, Scores
 from truedraw.verify.proposals import check_for, mark_checked
 from truedraw.verify.sound_part import sound_part
@@ -123,6 +124,7 @@ class GuardedDrafter:
         try:
             self.calls.timed(lambda: close(part))
         except Exception as error:
+            pass_on(error)
             self.fault = self.fault or fault("close", error)
 
     def attempt(self, what: str, act: Callable[[], Found]) -> Found | None:
@@ -132,6 +134,7 @@ class GuardedDrafter:
         try:
             found, seconds = self.calls.timed(act)
         except Exception as error:  # a plug-in may raise anything, and none of it may end the text
+            pass_on(error)
             self.fault = self.fault or fault(what, error)
             return None
         self.took(what, seconds)
@@ -159,6 +162,7 @@ class GuardedDrafter:
             mark_checked(proposal, 0)
             check_for(proposal, self.vocab_size)
         except Exception as error:  # what is in a proposal may be anything
+            pass_on(error)
             self.fault = self.fault or fault("propose", error)
             proposal = sound_part(proposal, self.vocab_size, budget)
         if not self.calls.beside:  # a law may be something else than arrays there

@@ -13,6 +13,7 @@ from truedraw.draft.site import worths_of
 from truedraw.generate.certain import Tokens
 from truedraw.generate.guarded_drafter import GuardedState
 from truedraw.generate.sample import Sample, Schedule
+from truedraw.handlers import pass_on
 from truedraw.protocol import NOTHING, Asker, DraftState, Proposal, Randomness
 
 Worths = Sequence[tuple[float, int]]
@@ -59,6 +60,7 @@ def begun(schedule: Schedule, samples: Sequence[Sample], certain: Mapping[Sample
         try:
             yield _begun(sample, room_of(sample), certain[sample])
         except Exception as error:  # a plug-in's drafter may raise anything
+            pass_on(error)
             schedule.failed(sample, error)
 
 

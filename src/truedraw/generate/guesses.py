@@ -10,6 +10,7 @@ from truedraw.errors import BadInput, BadProposal
 from truedraw.generate.certain import Tokens, forced_tokens
 from truedraw.generate.guess import Guess, Order, begun, room_of
 from truedraw.generate.sample import Sample, Schedule, Turn
+from truedraw.handlers import pass_on
 from truedraw.protocol import NOTHING, Choice, Controller, Drafter, Work
 from truedraw.sampling.values import shown
 from truedraw.sampling.working_time import working_seconds
@@ -158,6 +159,7 @@ class Guessing:
             for (order, _), proposal in zip(able, proposals, strict=True):
                 order.guess.offers[order.source] = proposal
         except Exception as error:  # a plug-in's drafter may raise anything
+            pass_on(error)
             for order, _ in able:
                 order.guess.failed = True
                 self._schedule.failed(order.guess.sample, error)

@@ -15,6 +15,7 @@ from truedraw.errors import TruedrawError, in_words
 from truedraw.generate.ending import Ending
 from truedraw.generate.sample import Parts, Sample
 from truedraw.generate.trail import Trail
+from truedraw.handlers import pass_on
 from truedraw.sampling.working_time import working_seconds
 
 
@@ -50,6 +51,12 @@ class Job:
     def remaining(self) -> int:
         """Samples that have not begun."""
         return len(self.starts) - self.begun
+
+    @property
+    def most_tokens(self) -> int:
+        """That one of its texts may come to, its prompt included."""
+        begun = [len(sample.sequence.tokens) + sample.ending.room for sample in self.live]
+        return max(begun + [len(self.prompt) + start.ending.room for start in self.starts[self.begun :]], default=0)
 
     @property
     def seconds(self) -> float:
@@ -115,6 +122,7 @@ class Job:
         try:
             close(part)
         except Exception as error:  # a drafter may raise anything
+            pass_on(error)
             self.fail(error)
 
     def fail(self, error: Exception) -> None:

@@ -21,6 +21,15 @@ from truedraw.protocol import Engine, Round, Work
 from truedraw.sampling.working_time import working_seconds
 
 
+def without_room(job: Job, error: OutOfPages, engine: Engine) -> OutOfPages:
+    """The error of a text that has no room even alone, and how much it may need before its end."""
+    bytes_for = getattr(engine, "bytes_for", None)  # see protocol.KnowsRoom
+    if bytes_for is None:
+        return error
+    whole = f"with its prompt and max_tokens it may have {job.most_tokens} tokens"
+    return OutOfPages(f"{error}; {whole}, for which cache_bytes has to be {bytes_for(job.most_tokens)}")
+
+
 class Jobs:
     """sample.Schedule for jobs. One thread drives it; any may put a job into `added` or `cancelled`, while it runs.
 
@@ -83,7 +92,8 @@ class Jobs:
         """The youngest waits; one that has no room even alone drafts nothing, or has failed."""
         if self._crowd.make_room(turn) or any(sample.drop_drafts() for sample in turn.samples):
             return
-        self._fail(self._crowd.last(turn), error)
+        job = self._crowd.last(turn)
+        self._fail(job, without_room(job, error, self._engine))
         turn.samples, turn.fills = [], []
 
     def has_room(self, work: Work) -> bool:

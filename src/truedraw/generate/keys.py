@@ -12,6 +12,7 @@ from typing import Any
 from truedraw.draft.knobs import Knobs
 from truedraw.errors import BadParameter, UnknownName
 from truedraw.registry import BUILT_IN, find, names
+from truedraw.sampling.values import shown
 
 MODEL, AUTO, OFF = "model", "auto", "none"
 RULE = ("rejection_sample_method", "allow_lossy", "lossy_options")
@@ -101,10 +102,10 @@ def every_key() -> set[str]:
 
 
 def usable_methods() -> Iterator[str]:
-    """All but plug-ins that cannot be loaded, which concern only those who name them."""
+    """All but plug-ins that cannot be loaded, or do not say what they take; they concern only those who name them."""
     for method in names("drafters"):
         try:
-            find("drafters", method)
+            _parameters(method)
         except UnknownName:
             continue
         yield method
@@ -128,9 +129,18 @@ def arguments(method: str) -> tuple[str, ...]:
 
 
 def _parameters(method: str) -> tuple[Parameter, ...]:
-    """Of the constructor. Every text asks for them, so those of our own drafters are looked up once."""
-    look_up = _signature if method in BUILT_IN["drafters"] else signature
-    return tuple(look_up(find("drafters", method)).parameters.values())
+    """Of the constructor. Every text asks for them, so those of our own drafters are looked up once.
+
+    Raises UnknownName, too, for a plug-in that does not say what it takes.
+    """
+    kind = find("drafters", method)
+    if method in BUILT_IN["drafters"]:
+        return tuple(_signature(kind).parameters.values())
+    try:
+        return tuple(signature(kind).parameters.values())
+    except (TypeError, ValueError) as error:
+        what = f"the plug-in {method!r} is {shown(kind)}, which does not say what it takes: {error}"
+        raise UnknownName(f"{what}; register a class or function of Python") from error
 
 
 _signature = cache(signature)

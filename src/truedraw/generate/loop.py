@@ -18,6 +18,7 @@ from truedraw.generate.guesses import guess
 from truedraw.generate.judging import Spent, judged, round_of
 from truedraw.generate.means import Means
 from truedraw.generate.sample import Parts, Sample, Schedule, Together, Turn
+from truedraw.handlers import pass_on
 from truedraw.sampling.working_time import working_seconds
 from truedraw.threads import NOBODY
 from truedraw.verify.fused.judge import Decided
@@ -90,6 +91,7 @@ def verify(schedule: Schedule, turn: Turn, means: Means) -> list[p.Round]:
         try:
             done.append(advance(sample, scores, turn, means, told.get(sample.number)))
         except Exception as error:  # whatever a plug-in's verifier or observer raises concerns its own job
+            pass_on(error)
             schedule.failed(sample, error)
     return done
 

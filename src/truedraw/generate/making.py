@@ -14,6 +14,7 @@ from truedraw.generate.draft_model import DraftModels
 from truedraw.generate.foreign_drafter import ForeignDrafter
 from truedraw.generate.guarded_drafter import GuardedDrafter
 from truedraw.generate.keys import DRAFTING, OF_THE_WHOLE, OFF, arguments, given_by_run, refuse_shared
+from truedraw.handlers import pass_on
 from truedraw.protocol import Drafter, Verifier
 from truedraw.registry import BUILT_IN, find
 
@@ -77,6 +78,7 @@ def made_of(method: str, given: Mapping[str, Any]) -> Drafter:
     try:
         drafter: Drafter = kind(**given)
     except Exception as error:
+        pass_on(error)
         if method in BUILT_IN["drafters"] or isinstance(error, TruedrawError):
             raise
         said = f"the plug-in {method!r} cannot be made with {sorted(given)}: {in_words(error)}"

@@ -60,8 +60,10 @@ class Model(OnePlace):
                  **sampling: Any) -> Result:  # fmt: skip
         """Samples of one prompt, a text or token ids.
 
-        Parameters as SamplingParams (given whole, or by name); `speculative` is a method's name, a mapping like
-        vLLM's speculative config, or False for plain sampling. Raises BadInput naming what is wrong.
+        Parameters as SamplingParams, by name, or given whole: then they are taken as they are, where by name the
+        model's own `defaults` stand for those that are not named (`params` puts these into SamplingParams).
+        `speculative` is a method's name, a mapping like vLLM's speculative config, or False for plain sampling. Raises
+        BadInput naming what is wrong.
         """
         run = self.start(prompt, params, speculative=speculative, **sampling)
         for _ in run:
@@ -153,6 +155,8 @@ class Model(OnePlace):
         Raises BadParameter where nothing was learnt that helps, and BadFile, also where something else than a head
         stands at `path`.
         """
+        if not isinstance(path, str | Path):
+            raise BadParameter("path", f"got {shown(path)}; give the file to write")
         return self.drafts.save_refit(Path(path).expanduser(), head_path)
 
     def chat_prompt(self, messages: Sequence[Mapping[str, Any]]) -> list[int]:

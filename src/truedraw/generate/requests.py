@@ -18,6 +18,7 @@ from truedraw.generate.batch import Batch
 from truedraw.generate.generation import Generation
 from truedraw.generate.request import Request
 from truedraw.generate.result import Result
+from truedraw.handlers import pass_on
 from truedraw.sampling.values import shown
 
 
@@ -75,7 +76,9 @@ def added(batch: Batch, request: Request) -> Generation:
         raise BadInput(f"got {shown(request)} among the requests; give truedraw.Request(prompt, params)")
     try:
         return batch.add(request.prompt, speculative=request.speculative, observer=request.observer, **request.params)
-    except TruedrawError:
+    except TruedrawError as error:
+        pass_on(error)
         raise
     except Exception as error:  # of a plug-in, or of what a request names
+        pass_on(error)
         raise BadInput(f"the request cannot be begun: {in_words(error)}") from error

@@ -13,6 +13,7 @@ from truedraw.generate.jobs import Jobs
 from truedraw.generate.loop import rounds
 from truedraw.generate.planning import LIMITS, Limits
 from truedraw.generate.taking_turns import TakingTurns
+from truedraw.handlers import pass_on
 from truedraw.protocol import Controller, Engine, Round
 
 
@@ -117,4 +118,5 @@ class Scheduler:
                 done = next(self._passes, None)
             return done
         except Exception as error:
+            pass_on(error)
             return [] if self.jobs.engine_failed(error) else None

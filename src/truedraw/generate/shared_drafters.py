@@ -16,6 +16,7 @@ from truedraw.generate.draft_model import DraftModels
 from truedraw.generate.guarded_drafter import GuardedDrafter
 from truedraw.generate.keys import OFF, arguments, given_by_run
 from truedraw.generate.speculation import Speculation
+from truedraw.handlers import pass_on
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, Proposal, Randomness, Verifier
 
 MOST_REQUESTS = 64  # through one draft model's drafter, which holds the prompts it has seen until it is closed
@@ -62,7 +63,8 @@ class SharedDrafter:
         try:
             found, seconds = self.calls.timed(lambda: self.drafter.propose(inner, asked, [randomness[i] for i in able]))
             proposals = dict(zip(able, found, strict=True))
-        except Exception:  # a plug-in may raise anything
+        except Exception as error:  # a plug-in may raise anything
+            pass_on(error)
             return one_by_one(states, budgets, randomness)
         checked = {i: states[i].guard.checked(proposal, budgets[i]) for i, proposal in proposals.items()}
         self._took({id(states[i].guard): states[i].guard for i in able}, seconds)

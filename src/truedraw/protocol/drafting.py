@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field
+from operator import index
 from typing import TYPE_CHECKING, Protocol, final, runtime_checkable
 
 import numpy as np
@@ -67,8 +68,11 @@ class Proposal:
     def chain(
         cls, tokens: Iterable[int], laws: Seq[DraftLaw | None] | None = None, confidence: Floats | None = None
     ) -> Proposal:
-        """Each token follows the one before; without laws every token is certain (a point mass)."""
-        ids = np.asarray(list(tokens), dtype=np.int64)
+        """Each token follows the one before; without laws every token is certain (a point mass).
+
+        Raises TypeError for what is no whole number.
+        """
+        ids = np.asarray(list(map(index, tokens)), dtype=np.int64)
         given = (None,) * len(ids) if laws is None else tuple(laws)
         return cls(ids, np.arange(-1, len(ids) - 1, dtype=np.int64), given, confidence)
 

@@ -144,6 +144,15 @@ class Strides(Protocol):
 
 
 @runtime_checkable
+class KnowsRoom(Protocol):
+    """An engine that can say how much of `cache_bytes` a text takes. Optional."""
+
+    def bytes_for(self, tokens: int) -> int:
+        """A cache that has room for one text of so many tokens, without drafts, and no others."""
+        ...
+
+
+@runtime_checkable
 class FillsUp(Protocol):
     """An engine that computes more rows than it was asked for, where it is prepared for more. Optional."""
 

@@ -10,6 +10,7 @@ from truedraw.engine.cache_use import CacheUse
 from truedraw.engine.cpu.passes import Passes
 from truedraw.engine.openvino.numerics import Numerics
 from truedraw.engine.paged.admission import Admission
+from truedraw.engine.paged.parts import LONE_ROWS
 from truedraw.engine.paged.runs import Runs, RunsAlong
 from truedraw.engine.paged.sequence import PagedSequence
 from truedraw.engine.paged.stride import PagedStride, has_pages
@@ -64,6 +65,10 @@ class PagedEngine:
         """Whether `forward` would find the pages; raises EngineError where it would for another reason."""
         self._live()
         return self._admission.fits(works, fills)
+
+    def bytes_for(self, tokens: int) -> int:
+        """See protocol.KnowsRoom."""
+        return self._pool.bytes_for(tokens + LONE_ROWS - 1)
 
     def forward(self, works: Seq[Work], fills: Seq[Fill] = ()) -> list[Scores]:
         """One pass for all works and fills; more than CHUNK_ROWS rows of uncached text are computed in passes before.

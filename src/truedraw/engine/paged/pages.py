@@ -129,6 +129,10 @@ class PagePool:
         self.share(pages[:shared])
         return [*pages[:shared], *own]
 
+    def bytes_for(self, slots: int) -> int:
+        """A cache that has room for one text in so many slots: its pages, and a copy of one that others share."""
+        return (SCRATCH + 1 + -(-slots // self.rows) + 1) * self.page_bytes
+
     def _copies(self, page: int, writers: int) -> int:
         """The last holder writes to the page itself, but never where others can find it."""
         return writers if page in self.prefixes else min(writers, self._holders[page] - 1)

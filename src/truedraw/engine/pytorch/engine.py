@@ -131,6 +131,10 @@ class PyTorchEngine:
         self._check(works, fills)
         return self._room.fits(self._texts, self._live().held(works, fills))
 
+    def bytes_for(self, tokens: int) -> int:
+        """See protocol.KnowsRoom."""
+        return tokens * self._room.row_bytes
+
     def forward(self, works: Seq[Work], fills: Seq[Fill] = ()) -> list[Scores]:
         """One pass for the last tokens of all works and their drafts; fills and longer texts are computed before.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from truedraw.errors import BadInput, BadParameter, TruedrawError
+from truedraw.errors import BadInput, TruedrawError, error_of
 from truedraw.generate.batch import Batch
 from truedraw.generate.offline.lines import Defaults, Key, Line, key_of, parsed, request_of
 from truedraw.generate.request import Request
@@ -52,12 +52,6 @@ def record(key: Key, outcome: Result | TruedrawError) -> dict[str, Any]:
     """What stands in the output for one line."""
     body = outcome.to_dict() if isinstance(outcome, Result) else {"error": error_of(outcome)}
     return {**key.head(), **body}
-
-
-def error_of(error: TruedrawError) -> dict[str, Any]:
-    """An error as JSON: its kind, its text, and the parameter where it is about one."""
-    named: Mapping[str, Any] = {"param": error.parameter} if isinstance(error, BadParameter) else {}
-    return {"type": type(error).__name__, "message": str(error), **named}
 
 
 def _key(line: Line) -> Key:

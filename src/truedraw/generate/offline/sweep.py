@@ -8,9 +8,9 @@ from pathlib import Path
 from sys import maxsize
 from typing import Any
 
-from truedraw.errors import BadFile, BadParameter, TruedrawError
+from truedraw.errors import BadFile, BadParameter, TruedrawError, error_of
 from truedraw.generate.batch import Batch
-from truedraw.generate.offline.batch import Emit, error_of
+from truedraw.generate.offline.batch import Emit
 from truedraw.generate.offline.done import may_pass
 from truedraw.generate.offline.grid import AXES, Draw, Point, draws, point_of
 from truedraw.generate.prompt_ids import Prompt

@@ -11,9 +11,10 @@ from truedraw.draft.model import ModelDrafter
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadProposal
 from truedraw.generate.fence import says_exact
+from truedraw.generate.keys import usable_methods
 from truedraw.generate.speculation import CHAINS
 from truedraw.protocol import Drafter, Verifier
-from truedraw.registry import find, names
+from truedraw.registry import find, usable_names
 from truedraw.stats.check.records import Finding
 from truedraw.testing.checks import completed_round
 from truedraw.testing.enumeration import KeyReused, law_of, total_variation
@@ -48,7 +49,7 @@ def enumeration(full: bool, knobs: Knobs | None = None) -> list[Finding]:
 
 def exact_verifiers() -> list[str]:
     """Registered names of rules that say they are exact."""
-    return [name for name in names("verifiers") if says_exact(find("verifiers", name))]
+    return [name for name in usable_names("verifiers") if says_exact(find("verifiers", name))]
 
 
 def distance_of(verifier: Verifier, make: Make, scenario: Scenario) -> float:
@@ -106,7 +107,7 @@ def round_distance(verifier: Verifier, shape: Shape, scenario: Scenario) -> floa
 def drafters(scenario: Scenario) -> Iterator[tuple[str, Make]]:
     """A draft that is sampled from a table, and every registered drafter that needs nothing but a text."""
     yield "sampled draft", lambda: TableDrafter(scenario.draft)
-    for name in names("drafters"):
+    for name in usable_methods():
         kind = find("drafters", name)
         if all(each.default is not each.empty for each in signature(kind).parameters.values()):
             yield name, kind  # any other needs a model of its own: the sampled draft stands for it
