@@ -45,8 +45,8 @@ def test_other_facts(path, facts):
 
 
 def test_facts_of_a_version_that_did_not_name_held_out_rows(path):
-    older = {name: value for name, value in FACTS.items() if name != "held_out"}
-    assert state_of(older, path) == State(**{**FACTS, "held_out": ""})
+    older = {name: value for name, value in FACTS.items() if name not in ("held_out", "lately", "since")}
+    assert state_of(older, path) == State(**{**FACTS, "held_out": "", "lately": FACTS["best"], "since": 0})
 
 
 def test_steps_without_a_look(path):

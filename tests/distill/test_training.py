@@ -9,6 +9,7 @@ from distill.conftest import SHAPE, VOCAB
 from truedraw.distill import learner, starting
 from truedraw.distill import training as loop
 from truedraw.distill.checkpoint import forget_checkpoints, read_checkpoint, write_checkpoint
+from truedraw.distill.evaluation import Measured
 from truedraw.distill.kinds import network_of
 from truedraw.distill.learner import head_training
 from truedraw.distill.plan import HeadPlan, Limits
@@ -416,3 +417,28 @@ def test_acceptance_is_that_of_the_laws(data, tmp_path):
     torch.testing.assert_close(evaluation._p(training.learner.head.known, data, rows + 1, 0), p, rtol=1e-3, atol=1e-4)
     perfect = evaluation.chances(training.learner.head.known, torch.from_numpy(logits), data, rows + 1, 1.0)
     np.testing.assert_allclose(perfect, 1, atol=1e-4)
+
+
+def test_a_training_that_is_given_more_steps_uses_them(data, tmp_path, monkeypatch):
+    """Its rate is high once more, and it is worse for a while than it was, which is no want of progress."""
+    seen = iter([1.5, 1.6, 1.7, 1.8, 1.9, 1.3, 1.35, 1.4, 1.45, 1.5])
+    monkeypatch.setattr(loop, "LOOKS", 4)
+    monkeypatch.setattr(loop.Training, "_seen", lambda *_: Measured((0.5,), next(seen), 7))
+
+    def run(steps):
+        training = head_training(data, tables(), PLAN, tmp_path / "lk.checkpoint")
+        training.run(Limits(seconds=None, steps=steps, patience=2), None, quiet)
+        return training.state
+
+    first = run(4)
+    assert (first.step, first.best, first.best_step) == (4, 1.9, 4)
+    more = run(24)
+    assert (more.step, more.stale, more.since, more.best_step) == (24, 0, 5, 4)
+    assert [look["step"] for look in more.looks] == [0, 1, 2, 3, 4, 6, 12, 18, 24]
+
+
+def test_limits_that_were_lowered_are_no_reason_for_another_look(data, tmp_path):
+    before = trained(data, tmp_path, 12).state
+    for steps in (6, 11, 3):
+        again = trained(data, tmp_path, steps).state
+        assert (again.step, again.looks, again.stale) == (12, before.looks, before.stale)

@@ -15,10 +15,11 @@ MOST_LOOKS = 40  # in a card
 Look = Mapping[str, Any]
 
 
-def history(plan: Plan, looks: Sequence[Look]) -> dict[str, Any]:
+def history(plan: Plan, looks: Sequence[Look], since: int) -> dict[str, Any]:
     """settings: what the command was given, prompts and documents by their number. looks: acceptance on held-out text
-    at temperature 1 against tokens trained on. outlook: see outlook.py; None where nothing can be said."""
-    return {"settings": settings(plan), "looks": thinned(looks), "outlook": outlook(looks)}
+    at temperature 1 against tokens trained on. outlook: see outlook.py, by the looks under one schedule, those from
+    number `since` on; None where nothing can be said."""
+    return {"settings": settings(plan), "looks": thinned(looks), "outlook": outlook(looks[since:])}
 
 
 def settings(plan: Plan) -> dict[str, Any]:

@@ -31,7 +31,8 @@ class Outcome:
             for temperature, row in found["held_out"].items()
         ]
         seconds = ", ".join(f"{stage} {each:,.0f} s" for stage, each in found["seconds"].items())
-        more = [] if self.all_texts else ["  features of some texts had no room or time: see --feature-bytes"]
+        more = self._ending()
+        more += [] if self.all_texts else ["  features of some texts had no room or time: see --feature-bytes"]
         if count := found.get("prompts_left_out"):
             more.append(f"  prompts that are too long for the model's context and were left out: {count:,}")
         return [
@@ -43,3 +44,14 @@ class Outcome:
             *([sentence(found["outlook"])] if found.get("outlook") else []),
             f"written: {self.output}, {self.page}",
         ]
+
+    def _ending(self) -> list[str]:
+        """What a run that went through does not say of itself."""
+        found = self.training
+        best = f"what is written is the draft of step {found['best_step']:,}"
+        if found.get("ended_by_patience"):
+            return [f"  ended after {found['steps']:,} steps, as looks at held-out text got no better; {best}: "
+                    "see --patience"]  # fmt: skip
+        if found["steps"] and not found["best_step"]:
+            return ["  no step made held-out text better kept; what is written is what it began with"]
+        return []

@@ -69,7 +69,8 @@ def facts_of(model: Model, plan: Plan, state: State, data: Rows, before: tuple[G
         },
         "final_loss": round(state.loss, 4),
         **begun_from(plan.head.before),
-        **history(plan, state.looks),
+        "ended_by_patience": state.stale >= plan.limits.patience,
+        **history(plan, state.looks, state.since),
     }
 
 

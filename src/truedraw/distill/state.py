@@ -13,7 +13,7 @@ from truedraw.distill.read_values import LARGEST, are_numbers, is_number, is_who
 from truedraw.distill.windows import POSITIONS
 
 KEPT_AT_FIRST = 0.4  # acceptance, before any was seen
-LATER = {"held_out": ""}
+LATER = {"held_out": "", "since": 0}
 """Facts that checkpoints of earlier versions lack."""
 
 
@@ -28,7 +28,9 @@ class State:
     kept: list[float] = field(default_factory=lambda: [KEPT_AT_FIRST] * POSITIONS)  # acceptance, smoothed
     best: float = 0.0  # tokens a round
     best_step: int = 0
-    stale: int = 0  # looks since
+    lately: float = 0.0  # the best since its limits were last raised
+    stale: int = 0  # looks since that
+    since: int = 0  # how many looks there were when they were
     held_out: str = ""  # the name of the rows that were looked at
     looked: int = -1  # which look was the last
     pointed: int = -1  # which point of the curves
@@ -38,7 +40,7 @@ class State:
 
 def state_of(facts: object, path: Path) -> State:
     """The facts of the checkpoint at `path`; raises BadFile for what no training wrote."""
-    found = {**LATER, **facts} if isinstance(facts, dict) else {}
+    found = {**LATER, "lately": facts.get("best"), **facts} if isinstance(facts, dict) else {}
     if found.keys() != {each.name for each in fields(State)}:
         raise damaged(path, "it does not say where its training was")
     for name, is_right in RIGHT.items():
@@ -65,9 +67,9 @@ def _are_points(*names: str) -> Callable[[Any], bool]:
 
 
 RIGHT: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("step", "tokens", "best_step", "stale"), is_whole),
+    **dict.fromkeys(("step", "tokens", "best_step", "stale", "since"), is_whole),
     **dict.fromkeys(("looked", "pointed"), partial(is_whole, least=-1)),
-    **dict.fromkeys(("seconds", "best"), is_number),
+    **dict.fromkeys(("seconds", "best", "lately"), is_number),
     "loss": partial(is_number, least=-LARGEST),
     "kept": are_numbers,
     "held_out": lambda value: isinstance(value, str),

@@ -107,8 +107,10 @@ class Training(Generic[Learns]):
     def _measure_anew(self, opened: Callable[[Arrays | None, int], Learns]) -> None:
         """The best weights, if other rows are held out now than when they were chosen."""
         state, held_out = self.state, self.learner.held_out
-        if state.best and state.held_out != held_out:
+        self._has_new_rows = state.held_out != held_out
+        if state.best and self._has_new_rows:
             state.best, state.stale = self._seen(opened(self.best(), 0)).tokens, 0
+            state.lately = state.best
         state.held_out = held_out
 
     def _step(self, done: float) -> None:
@@ -142,20 +144,32 @@ class Training(Generic[Learns]):
             state.curve.append({"tokens": state.tokens, "loss": state.loss, "acceptance": list(state.kept)})
 
     def _look(self, done: float, clock: Clock) -> None:
-        """At held-out text, if it is time; the best weights are kept."""
+        """At held-out text, if it is time and there is anything new; the best weights are kept."""
         number, state = int(min(done, 1.0) * LOOKS), self.state
+        if number < state.looked - 1:
+            self._go_further()
         if number == state.looked:
             return
-        found = self._seen(self.learner)
         state.looked = number
+        if state.looks and state.looks[-1]["step"] == state.step and not self._has_new_rows:
+            return
+        found, self._has_new_rows = self._seen(self.learner), False
         state.looks.append({"tokens": state.tokens, "step": state.step, **found.to_json()})
         if found.tokens > state.best + PROGRESS:
-            state.best, state.best_step, state.stale = found.tokens, state.step, 0
+            state.best, state.best_step = found.tokens, state.step
             write_checkpoint(self.best_path, self.learner.arrays(moments=False), {"step": state.step})
+        if found.tokens > state.lately + PROGRESS:
+            state.lately, state.stale = found.tokens, 0
         elif done >= PATIENT_UNTIL or not self._course.further:
             state.stale += 1
         state.seconds = round(clock.seconds, 3)
         self._save()
+
+    def _go_further(self) -> None:
+        """Its limits were raised, so its rate is high once more, which takes back at first what it learnt: progress is
+        counted anew."""
+        state = self.state
+        state.lately, state.stale, state.since = 0.0, 0, len(state.looks)
 
     def _seen(self, learner: Learns) -> Measured:
         """Of a learner, by held-out text; raises TrainingError for laws that are no numbers."""

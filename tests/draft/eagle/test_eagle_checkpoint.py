@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from draft.eagle.random_eagles import FORMATS, LAYER, Shape, shapes, tensors, write
 from models.tiny_models import random_tensors, tiny_config, write_folder
@@ -222,6 +223,15 @@ def test_a_tensor_that_is_not_what_it_should_be(tmp_path, shape, part, what) -> 
     said = "holds no EAGLE draft" if what == "missing" and "q_proj" in part else rf"{part}\.weight"
     with pytest.raises(BadFile, match=said):
         whole(folder)
+
+
+def test_a_whole_model_is_told_where_it_belongs(tmp_path) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text('{"model_type": "llama", "hidden_size": 4}')
+    save_file({"model.layers.0.mlp.up_proj.weight": np.zeros((4, 4), np.float32)}, folder / "model.safetensors")
+    with pytest.raises(BadFile, match=r"holds no EAGLE draft.*named by --spec-model"):
+        EagleFolder(folder)
 
 
 def test_without_its_fusion_it_is_no_draft(tmp_path, shape) -> None:

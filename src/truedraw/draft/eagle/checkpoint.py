@@ -25,6 +25,7 @@ from truedraw.protocol import Ints, Logits, ModelConfig
 
 LAYER_IDS = "eagle_aux_hidden_state_layer_ids"
 DRAFTED = "draft_vocab_size"
+LAYERS_OF_A_MODEL = "model.layers."  # a draft has one layer, of another name
 
 
 def is_eagle(path: Path) -> bool:
@@ -145,9 +146,13 @@ class EagleFolder:
     def _take_eagle(self) -> None:
         names = find_names([*self._tensors], speculators_type(self.path, self._values.values))
         if names is None:
-            raise BadFile(
-                f"{self.path} holds no EAGLE draft: its tensors lack the layer or the fc of one; see docs/drafts.md"
+            is_model = any(name.startswith(LAYERS_OF_A_MODEL) for name in self._tensors)
+            hint = (
+                "a model that is to draft is named by --spec-model (model in Python)"
+                if is_model
+                else "see docs/drafts.md"
             )
+            raise BadFile(f"{self.path} holds no EAGLE draft: its tensors lack the layer or the fc of one; {hint}")
         self.names: Names = names
         self.config: ModelConfig = layer_config(self._values)
 
