@@ -11,13 +11,15 @@ from truedraw.compiled import later
 from truedraw.protocol import Floats, Ints, Logits, Purpose, Verdict
 from truedraw.sampling.transform import Transform
 from truedraw.threads import NOBODY
-from truedraw.verify.fused.judge import ASKED, Decided, address
+from truedraw.verify.fused.judge import ASKED, Decided
 
-DRAW = later("truedraw.verify.fused.plainly", "draw_plainly")
+DRAW, ADDRESS = (later("truedraw.verify.fused.plainly", name) for name in ("draw_plainly", "address_of"))
 COUNTERS = later("truedraw.threads.stages", "counters")
 NUM_THREADS = later("truedraw.threads.board", "num_threads")
 NUM_STAGES = 2  # that have counters
 UNDRAWN = -1  # in the place of a token
+PURPOSES = int(Purpose.RESIDUAL), int(Purpose.TARGET)
+"""Of a draw by the p/q rule, and of a coupled one."""
 
 
 class Asked(NamedTuple):
@@ -51,7 +53,7 @@ class PlainRounds:
         if self._memory[0].shape[-1] != vocab:
             threads = NUM_THREADS()(self._board)
             self._memory = np.empty((threads, 2, vocab)), np.empty((threads, vocab), np.int64), NOBODY
-        rows = np.array([address(each.logits) for each in asked], np.int64)
+        rows = np.array([*map(ADDRESS(), (each.logits for each in asked))], np.int64)
         hows = np.array([each.how for each in asked], np.float64)
         names = np.array([_name(each) for each in asked], np.int64)
         told = np.full((len(asked), 3), float(UNDRAWN))
@@ -62,7 +64,7 @@ class PlainRounds:
 
 def _name(asked: Asked) -> tuple[int, ...]:
     """As plainly.py has it."""
-    return asked.position, *asked.name, Purpose.TARGET if asked.coupled else Purpose.RESIDUAL
+    return asked.position, *asked.name, PURPOSES[asked.coupled]
 
 
 def _decided(token: float, after: float, before: float) -> Decided | None:
