@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from truedraw.protocol.arrays import ROOT, Floats, Ints, Logits, Origin
 from truedraw.protocol.control import Asker, Choice, Controller, HearsPrompts, Rests, Round, Stand, Stands, TopLogprobs
+from truedraw.protocol.costs import DraftCost, KeepsDraftCosts, KnowsCosts, PassTable
 from truedraw.protocol.drafting import (
     NOTHING,
     Dozes,
@@ -29,14 +30,10 @@ from truedraw.protocol.drafting import (
     SparseLaw,
 )
 from truedraw.protocol.engine import (
-    DraftCost,
     Engine,
     Fill,
     FillsUp,
-    KeepsDraftCosts,
-    KnowsCosts,
     KnowsRoom,
-    PassTable,
     Scores,
     Sequence,
     Stride,
