@@ -7,10 +7,8 @@ code, and is its caller's.
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
-from functools import partial
-from types import CodeType
-from typing import Any
+from inspect import getargvalues
+from types import FrameType
 
 
 def pass_on(error: BaseException) -> None:
@@ -29,27 +27,25 @@ def is_of_handler(error: BaseException) -> bool:
 
 def _of_handler(error: BaseException) -> BaseException | None:
     """The first of an error and what it was made of that came through a handler."""
-    codes = {*_codes()}
     cause: BaseException | None = error
-    while cause is not None and codes.isdisjoint(_passed(cause)):
+    while cause is not None and not _came_through_one(cause):
         cause = cause.__cause__
     return cause
 
 
-def _codes() -> Iterator[CodeType]:
-    """Of all handlers that are set, as far as they are Python's."""
-    for number in signal.valid_signals():
-        handler: Any = signal.getsignal(number)
-        while isinstance(handler, partial):
-            handler = handler.func
-        for function in (handler, getattr(handler, "__func__", None), vars(type(handler)).get("__call__")):
-            if isinstance(code := getattr(function, "__code__", None), CodeType):
-                yield code
-
-
-def _passed(error: BaseException) -> Iterator[CodeType]:
-    """What it came through, from where it was caught to where it was raised."""
+def _came_through_one(error: BaseException) -> bool:
+    """Whether one of the functions that it came through was called as handlers are: with a signal's number, and with
+    the very frame that it came to next, which is the one that was interrupted."""
     step = error.__traceback__
-    while step is not None:
-        yield step.tb_frame.f_code
+    while step is not None and step.tb_next is not None:
+        if _is_interrupted(step.tb_frame, step.tb_next.tb_frame):
+            return True
         step = step.tb_next
+    return False
+
+
+def _is_interrupted(frame: FrameType, by: FrameType) -> bool:
+    names, others, _, values = getargvalues(by)
+    given = [*(values.get(name) for name in names), *(values.get(others, ()) if others else ())]
+    has_number = any(isinstance(each, int) and each in signal.valid_signals() for each in given)
+    return has_number and any(each is frame for each in given)

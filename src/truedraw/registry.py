@@ -13,6 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from truedraw.errors import UnknownName, in_words
+from truedraw.handlers import pass_on
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "engines": {
@@ -91,5 +92,6 @@ def _loaded(point: EntryPoint) -> Any:
     try:
         return point.load()
     except Exception as error:  # of somebody else's code
+        pass_on(error)
         what = f"the plug-in {point.name!r} ({point.value}) cannot be loaded: {in_words(error)}"
         raise UnknownName(f"{what}; mend its package, or remove it") from error

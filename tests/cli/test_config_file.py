@@ -182,4 +182,6 @@ def test_a_second_file_is_not_passed_over(cli, tmp_path) -> None:
         done = cli("generate", "the", "-m", "tabular", *given)
         assert done.code == 2
         assert "--config: given more than once" in done.err
-    assert cli("generate", "-m", "tabular", "--config", one, "--", "--config").code == 0
+    drawn = ("generate", "-m", "tabular", "--config", one)
+    assert cli(*drawn, "--", "--config").code == 0
+    assert cli(*drawn, "the", "--stop", "--config").code == 0

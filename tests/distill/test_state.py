@@ -13,6 +13,10 @@ FACTS = asdict(State(step=3, tokens=9, loss=-0.5, kept=[0.5, 0], best=1.5, best_
                      held_out="0123abcd"))  # fmt: skip
 
 
+NEW = ("held_out", "lately", "since", "of_steps", "of_seconds", "gave_up")
+"""What checkpoints of earlier versions lack."""
+
+
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "lk.checkpoint"
@@ -29,7 +33,7 @@ def test_it_is_read_as_it_was_written(path, state):
     ("kept", []), ("kept", 0.5), ("kept", [0.5, "x"]), ("curve", {}), ("curve", [3]),
     ("curve", [{**POINT, "loss": None}]), ("curve", [POINT, {**POINT, "acceptance": [0.5]}]),
     ("looks", [{}]), ("looks", [{**LOOK, "tokens_a_round": "x"}]), ("looks", [{**LOOK, "acceptance": 3}]),
-    ("held_out", 3),
+    ("held_out", 3), ("lately", None), ("since", -1), ("of_steps", "x"), ("of_seconds", float("nan")), ("gave_up", 1),
 ])  # fmt: skip
 def test_a_fact_that_no_training_writes(path, name, value):
     with pytest.raises(BadFile, match=rf"lk\.checkpoint is cut or damaged \({name} is .*remove it to train anew"):
@@ -45,8 +49,8 @@ def test_other_facts(path, facts):
 
 
 def test_facts_of_a_version_that_did_not_name_held_out_rows(path):
-    older = {name: value for name, value in FACTS.items() if name not in ("held_out", "lately", "since")}
-    assert state_of(older, path) == State(**{**FACTS, "held_out": "", "lately": FACTS["best"], "since": 0})
+    older = {name: value for name, value in FACTS.items() if name not in NEW}
+    assert state_of(older, path) == State(**{**FACTS, "held_out": "", "lately": FACTS["best"]})
 
 
 def test_steps_without_a_look(path):

@@ -433,7 +433,7 @@ def test_a_training_that_is_given_more_steps_uses_them(data, tmp_path, monkeypat
     first = run(4)
     assert (first.step, first.best, first.best_step) == (4, 1.9, 4)
     more = run(24)
-    assert (more.step, more.stale, more.since, more.best_step) == (24, 0, 5, 4)
+    assert (more.step, more.stale, more.since, more.best_step, more.gave_up) == (24, 0, 5, 4, False)
     assert [look["step"] for look in more.looks] == [0, 1, 2, 3, 4, 6, 12, 18, 24]
 
 
@@ -441,4 +441,24 @@ def test_limits_that_were_lowered_are_no_reason_for_another_look(data, tmp_path)
     before = trained(data, tmp_path, 12).state
     for steps in (6, 11, 3):
         again = trained(data, tmp_path, steps).state
-        assert (again.step, again.looks, again.stale) == (12, before.looks, before.stale)
+        assert (again.step, again.looks) == (12, before.looks)
+
+
+def test_one_that_gave_up_goes_on_with_any_higher_limit(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(loop.Training, "_seen", lambda *_: Measured((0.5,), 1.4, 7))
+    steps = []
+    for limit in (60, 90, 90, 100, 600):
+        training = head_training(data, tables(), PLAN, tmp_path / "lk.checkpoint")
+        training.run(Limits(seconds=None, steps=limit, patience=3), None, quiet)
+        assert training.state.gave_up
+        steps.append(training.state.step)
+    assert steps[0] < steps[1] == steps[2] < steps[3] < steps[4]
+
+
+def test_one_that_had_all_its_steps_has_not_given_up(data, tmp_path, monkeypatch):
+    seen = iter([1.5, 1.6, 1.7, 1.6, 1.5])
+    monkeypatch.setattr(loop, "LOOKS", 4)
+    monkeypatch.setattr(loop.Training, "_seen", lambda *_: Measured((0.5,), next(seen), 7))
+    training = head_training(data, tables(), PLAN, tmp_path / "lk.checkpoint")
+    training.run(Limits(seconds=None, steps=8, patience=2), None, quiet)
+    assert (training.state.step, training.state.stale, training.state.gave_up) == (8, 2, False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
-from functools import partial
+from functools import partial, wraps
 from itertools import count
 
 import pytest
@@ -29,9 +29,7 @@ class Deadline(Exception):
     pass
 
 
-class Late:
-    """A handler that is no function."""
-
+class Callable:
     def __call__(self, number: int, frame: object) -> None:
         self.late(number, frame)
 
@@ -39,11 +37,43 @@ class Late:
         raise Deadline("time is up")
 
 
+class Late(Callable):
+    """A handler that is no function, and whose class is not what makes it one."""
+
+
 def late(*_: object) -> None:
     raise Deadline("time is up")
 
 
-HANDLERS = {"function": late, "method": Late().late, "object": Late(), "partial": partial(late, 1)}
+def logged(function):
+    @wraps(function)
+    def wrapped(*given):
+        return function(*given)
+
+    return wrapped
+
+
+def once_only(number: int, frame: object) -> None:
+    """As deadlines often are."""
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    raise Deadline("time is up")
+
+
+HANDLERS = {
+    "function": late,
+    "decorated": logged(late),
+    "of one shot": once_only,
+    "method": Late().late,
+    "object": Late(),
+    "partial": partial(late, 1),
+}
+    "decorated": logged(late),
+    "of one shot": once_only,
+    "function": late,
+    "method": Late().late,
+    "object": Late(),
+    "partial": partial(late, 1),
+}
 
 
 @pytest.fixture(params=HANDLERS)
@@ -75,10 +105,30 @@ def test_whatever_the_handler_is(handler) -> None:
 
 
 def test_what_others_raise_is_theirs(alarm) -> None:
-    with pytest.raises(Deadline) as raised:
-        Late().late(0, None)
-    assert not is_of_handler(raised.value)
-    pass_on(raised.value)
+    """Also out of a function that is a handler as well, or is wrapped as one is."""
+    signal.signal(signal.SIGUSR1, logged(late))
+    for function in (late, logged(late), Late().late):
+        with pytest.raises(Deadline) as raised:
+            function(10, None)
+        assert not is_of_handler(raised.value)
+        pass_on(raised.value)
+
+
+def test_a_text_keeps_what_was_decided_before(alarm) -> None:
+    """Two texts of one pass; it comes while the second one's observer looks on."""
+    seen, calls = {0: 0, 1: 0}, count()
+
+    def looks_on(text: int, number, proposal, rows, verdict) -> None:
+        if text and next(calls) == 4:
+            ring()
+        seen[text] += len(verdict.tokens)
+
+    with load("tabular") as model:
+        batch = model.batch()
+        runs = [batch.add("the cat", observer=partial(looks_on, text), speculative=False, **RUN) for text in range(2)]
+        with pytest.raises(Deadline):
+            list(iter(batch.step, False))
+        assert [len(run.result().choices[0].tokens) for run in runs] == [seen[0], seen[1]] == [5, 4]
 
 
 def once(model: Model) -> None:

@@ -60,10 +60,15 @@ def _made(name: str) -> Any:
 
 def _parsed(parse: Callable[[Any, list[str]], list[str]], context: Any, args: list[str]) -> list[str]:
     """Raises BadParameter for a second --config, where typer would forget the first."""
-    typed = args[: args.index("--")] if "--" in args else args
-    if sum(each.partition("=")[0] == CONFIG for each in typed) > 1:
+    if sum(each.partition("=")[0] == CONFIG for each in args) > 1 and _times(CONFIG, context, args) > 1:
         raise BadParameter(CONFIG, "given more than once, and one file is read; put all values into one")
     return parse(context, args)
+
+
+def _times(flag: str, context: Any, args: list[str]) -> int:
+    """How often it was typed, other than as the value of another one."""
+    _, _, order = context.command.make_parser(context).parse_args([*args])
+    return sum(flag in option.opts for option in order)
 
 
 def _prepared(command: Any) -> Any:

@@ -69,7 +69,7 @@ def facts_of(model: Model, plan: Plan, state: State, data: Rows, before: tuple[G
         },
         "final_loss": round(state.loss, 4),
         **begun_from(plan.head.before),
-        "ended_by_patience": state.stale >= plan.limits.patience,
+        "ended_by_patience": state.gave_up,
         **history(plan, state.looks, state.since),
     }
 

@@ -13,7 +13,7 @@ from truedraw.distill.read_values import LARGEST, are_numbers, is_number, is_who
 from truedraw.distill.windows import POSITIONS
 
 KEPT_AT_FIRST = 0.4  # acceptance, before any was seen
-LATER = {"held_out": "", "since": 0}
+LATER = {"held_out": "", "since": 0, "of_steps": None, "of_seconds": None, "gave_up": False}
 """Facts that checkpoints of earlier versions lack."""
 
 
@@ -31,6 +31,9 @@ class State:
     lately: float = 0.0  # the best since its limits were last raised
     stale: int = 0  # looks since that
     since: int = 0  # how many looks there were when they were
+    of_steps: int | None = None  # its limits, None: there is none
+    of_seconds: float | None = None
+    gave_up: bool = False  # before them, as nothing got better
     held_out: str = ""  # the name of the rows that were looked at
     looked: int = -1  # which look was the last
     pointed: int = -1  # which point of the curves
@@ -70,6 +73,9 @@ RIGHT: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("step", "tokens", "best_step", "stale", "since"), is_whole),
     **dict.fromkeys(("looked", "pointed"), partial(is_whole, least=-1)),
     **dict.fromkeys(("seconds", "best", "lately"), is_number),
+    "of_steps": lambda value: value is None or is_whole(value),
+    "of_seconds": lambda value: value is None or is_number(value),
+    "gave_up": lambda value: isinstance(value, bool),
     "loss": partial(is_number, least=-LARGEST),
     "kept": are_numbers,
     "held_out": lambda value: isinstance(value, str),

@@ -37,6 +37,7 @@ SEEN_EVERY = 20  # steps
 SMOOTH = 0.9  # of what was seen before
 POINTS = 100  # of the curves
 CHECKPOINT_SECONDS = 30.0
+STEADY = 1.05  # times as much time as before: what is left of a budget is not the same in every run
 
 
 Learns = TypeVar("Learns", bound=Learner)
@@ -70,12 +71,14 @@ class Training(Generic[Learns]):
         ctrl-C for instance, leaves a checkpoint of the last step.
         """
         clock, saved = Clock(self.state.seconds, seconds), monotonic()
+        self._note_limits(limits.steps, seconds)
         try:
             while True:
                 done = max(clock.share, self.state.step / limits.steps if limits.steps else 0.0)
                 self.state.seconds = round(clock.seconds, 3)
                 self._look(done, clock)
-                if done >= min(until, 1.0) or self.state.stale >= limits.patience:
+                self.state.gave_up = done < min(until, 1.0) and self.state.stale >= limits.patience
+                if done >= min(until, 1.0) or self.state.gave_up:
                     break
                 self._step(done)
                 tell(TRAINING, done, self._words(clock))
@@ -146,8 +149,6 @@ class Training(Generic[Learns]):
     def _look(self, done: float, clock: Clock) -> None:
         """At held-out text, if it is time and there is anything new; the best weights are kept."""
         number, state = int(min(done, 1.0) * LOOKS), self.state
-        if number < state.looked - 1:
-            self._go_further()
         if number == state.looked:
             return
         state.looked = number
@@ -165,11 +166,13 @@ class Training(Generic[Learns]):
         state.seconds = round(clock.seconds, 3)
         self._save()
 
-    def _go_further(self) -> None:
-        """Its limits were raised, so its rate is high once more, which takes back at first what it learnt: progress is
+    def _note_limits(self, steps: int | None, seconds: float | None) -> None:
+        """Where they were raised its rate is high once more, which takes back at first what it learnt: progress is
         counted anew."""
         state = self.state
-        state.lately, state.stale, state.since = 0.0, 0, len(state.looks)
+        if state.step and (is_more(steps, state.of_steps) or is_more(seconds, state.of_seconds, STEADY)):
+            state.lately, state.stale, state.since, state.looked = 0.0, 0, len(state.looks), -1
+        state.of_steps, state.of_seconds = steps, seconds
 
     def _seen(self, learner: Learns) -> Measured:
         """Of a learner, by held-out text; raises TrainingError for laws that are no numbers."""
@@ -191,3 +194,8 @@ class Training(Generic[Learns]):
         kept = " ".join(f"{each:.3f}" for each in state.kept)
         held_out = state.looks[-1]["tokens_a_round"]
         return f"loss {state.loss:.3f}, kept {kept}, held out {held_out:.3f} tokens a round, {speed:,.0f} tokens/s"
+
+
+def is_more(limit: float | None, before: float | None, times: float = 1.0) -> bool:
+    """Whether a limit was raised, or there is none any more."""
+    return before is not None and (limit is None or limit > times * before)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from truedraw.generate.means import Means
 from truedraw.generate.sample import Sample, Turn
 from truedraw.protocol import Scores
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.sampling.transform import fused
+from truedraw.sampling.working_time import working_seconds
 from truedraw.verify.coupled import CoupledVerifier
 from truedraw.verify.fused.judge import Decided
 from truedraw.verify.fused.plain_rounds import Asked
@@ -17,14 +20,23 @@ RULES = {CoupledVerifier, TraversalVerifier}
 ALONE = 1  # a text that is: threads share its row
 
 
-def drawn_plainly(turn: Turn, means: Means) -> dict[int, Decided]:
+class Drawn(NamedTuple):
+    """What the rule would decide of a text, and that text's share of what it took to find that out."""
+
+    decided: Decided
+    seconds: float
+
+
+def drawn_plainly(turn: Turn, means: Means) -> dict[int, Drawn]:
     """By the numbers of their samples; whoever is not among them is left to the rule."""
+    start = working_seconds()
     given = zip(turn.samples, turn.scores or (), strict=True)
     asked = {sample.number: each for sample, scores in given if (each := _asked(sample, scores)) is not None}
     if len(asked) <= ALONE:
         return {}
     found = zip(asked, means.plain_rounds.decide(tuple(asked.values())), strict=True)
-    return {number: decided for number, decided in found if decided is not None}
+    share = (working_seconds() - start) / len(asked)
+    return {number: Drawn(decided, share) for number, decided in found if decided is not None}
 
 
 def _asked(sample: Sample, scores: Scores) -> Asked | None:

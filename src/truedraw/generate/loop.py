@@ -13,15 +13,14 @@ from truedraw import protocol as p
 from truedraw.draft.site import hear
 from truedraw.errors import EngineError, OutOfPages
 from truedraw.generate.at_once.strides import Strides
-from truedraw.generate.drawn_plainly import drawn_plainly
+from truedraw.generate.drawn_plainly import Drawn, drawn_plainly
 from truedraw.generate.guesses import guess
 from truedraw.generate.judging import Spent, judged, round_of
 from truedraw.generate.means import Means
 from truedraw.generate.sample import Parts, Sample, Schedule, Together, Turn
-from truedraw.handlers import pass_on
+from truedraw.handlers import is_of_handler
 from truedraw.sampling.working_time import working_seconds
 from truedraw.threads import NOBODY
-from truedraw.verify.fused.judge import Decided
 
 __all__ = ["Parts", "Sample", "Schedule", "Together", "Turn", "rounds"]
 
@@ -85,24 +84,26 @@ def score(engine: p.Engine, schedule: Schedule, turn: Turn) -> list[p.Scores]:
 
 
 def verify(schedule: Schedule, turn: Turn, means: Means) -> list[p.Round]:
-    """Advance every sample by its scores."""
-    done, told = [], drawn_plainly(turn, means)
+    """Advance every sample by its scores; whatever a plug-in's verifier or observer raises concerns its own job."""
+    done, told = list[p.Round](), drawn_plainly(turn, means)
     for sample, scores in zip(turn.samples, turn.scores or (), strict=True):
         try:
             done.append(advance(sample, scores, turn, means, told.get(sample.number)))
-        except Exception as error:  # whatever a plug-in's verifier or observer raises concerns its own job
-            pass_on(error)
+        except BaseException as error:
+            if not isinstance(error, Exception) or is_of_handler(error):  # what is over is kept
+                schedule.rescue(done)
+                raise
             schedule.failed(sample, error)
     return done
 
 
-def advance(sample: Sample, scores: p.Scores, turn: Turn, means: Means, decided: Decided | None = None) -> p.Round:
-    """Verify one sample's proposal and commit what was kept; decided: what comes of that, where it is known."""
+def advance(sample: Sample, scores: p.Scores, turn: Turn, means: Means, drawn: Drawn | None = None) -> p.Round:
+    """Verify one sample's proposal and commit what was kept; drawn: what comes of that, where it is known."""
     start, share = working_seconds(), 1 / len(turn.samples)
     draft_seconds, late_seconds = sample.draft_seconds, sample.late_seconds
     sample.draft_seconds, sample.late_seconds = 0.0, None
     proposal, forced = sample.proposal or p.NOTHING, sample.forced
-    rows, found = judged(sample, proposal, scores, means, len(sample.sequence.tokens), decided)
+    rows, found = judged(sample, proposal, scores, means, len(sample.sequence.tokens), drawn and drawn.decided)
     kept = found.tokens
     if sample.parts.observer is not None:
         seen = replace(found.verdict, coupled=sample.parts.verifier.coupled)
@@ -117,6 +118,7 @@ def advance(sample: Sample, scores: p.Scores, turn: Turn, means: Means, decided:
     told = p.Scores(scores.logits, scores.hidden, proposal, scores.text)
     hear(sample.draft, kept, told, dozing=sample.rest > 1)
     engine, own = share * turn.engine_seconds, draft_seconds + working_seconds() - start
+    own += drawn.seconds if drawn else 0.0
     whole = share * (turn.draft_seconds + turn.engine_seconds) + own
     spent = Spent(draft_seconds, late_seconds, engine, whole, turn.rows, turn.padding)
     return round_of(sample, proposal, found, spent, source=sample.source, forced=forced, top_logprobs=top_logprobs)

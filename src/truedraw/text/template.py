@@ -13,6 +13,7 @@ from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from truedraw.errors import BadInput
+from truedraw.handlers import pass_on
 from truedraw.text.characters import check_characters
 
 THOUGHTS = "reasoning_content", "thinking", "reasoning"  # names of one thing, the first one counts
@@ -46,6 +47,7 @@ class ChatTemplate:
             tree = environment.parse(source)
             self._template, self._looks_at_parts = environment.from_string(tree), _looks_at_parts(tree)
         except Exception as error:  # it came with the model, and not all that it can be wrong in is jinja's to find
+            pass_on(error)
             raise BadInput(f"the model's chat template is broken: {_why(error)}") from error
 
     def render(self, messages: Sequence[Mapping[str, Any]], variables: Mapping[str, Any]) -> str:
@@ -66,6 +68,7 @@ class ChatTemplate:
         try:
             return self._rendered(given, told, whole)
         except Exception as error:  # a template can fail in any way, and it came with the model
+            pass_on(error)
             said = self._strange(whole) or _why(error)
             raise BadInput(f"the model's chat template refused the conversation: {said}") from error
 

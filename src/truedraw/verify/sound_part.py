@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from truedraw.errors import BadProposal
+from truedraw.handlers import pass_on
 from truedraw.protocol import NOTHING, ROOT, Proposal
 from truedraw.verify.proposals import check_confidence, check_node, has_ids
 
@@ -63,6 +64,7 @@ def is_sound(token: Any, law: Any, vocab: int, node: int) -> bool:
     """Whether `token` is one, and was drawn from this law for all that can be seen."""
     try:
         check_node(token, law, vocab, node)
-    except Exception:  # a law may be anything: it comes from somebody else's code
+    except Exception as error:  # a law may be anything: it comes from somebody else's code
+        pass_on(error)
         return False
     return True
