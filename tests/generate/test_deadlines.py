@@ -67,13 +67,6 @@ HANDLERS = {
     "object": Late(),
     "partial": partial(late, 1),
 }
-    "decorated": logged(late),
-    "of one shot": once_only,
-    "function": late,
-    "method": Late().late,
-    "object": Late(),
-    "partial": partial(late, 1),
-}
 
 
 @pytest.fixture(params=HANDLERS)
