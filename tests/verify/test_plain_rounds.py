@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace as Made
@@ -137,3 +138,16 @@ def test_only_what_compiled_code_knows_is_asked_for() -> None:
     samples = [Made(number=number, **usual | each) for number, each in enumerate(({}, *odd, {}))]
     turn = Made(samples=samples, scores=[scores] * len(samples))
     assert sorted(drawn_plainly.drawn_plainly(turn, Means())) == [0, 5]
+
+
+def test_what_the_call_takes_is_told_with_the_rounds(monkeypatch) -> None:
+    """Controllers learn from it what a round takes beside its pass."""
+    decide = PlainRounds.decide
+    monkeypatch.setattr(PlainRounds, "decide", lambda self, asked: time.sleep(0.1) or decide(self, asked))
+    done = []
+    with load("smollm2-135m") as model:
+        run = model.start("the cat", n=4, max_tokens=3, ignore_eos=True, speculative=False, seed=1)
+        for rounds in run:
+            done += rounds
+    together = [each for each in done if each.seconds - each.engine_seconds > 0.02]
+    assert len(together) >= 8
