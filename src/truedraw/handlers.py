@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 from inspect import getargvalues
 from types import FrameType
+from typing import TypeGuard
 
 
 def pass_on(error: BaseException) -> None:
@@ -23,6 +24,11 @@ def pass_on(error: BaseException) -> None:
 def is_of_handler(error: BaseException) -> bool:
     """Whether `pass_on` raises something."""
     return _of_handler(error) is not None
+
+
+def is_mistake(error: BaseException) -> TypeGuard[Exception]:
+    """Whether the code that raised it is at fault: not where a handler did, or where it is no Exception, as ctrl-C."""
+    return isinstance(error, Exception) and not is_of_handler(error)
 
 
 def _of_handler(error: BaseException) -> BaseException | None:

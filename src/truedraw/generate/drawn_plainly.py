@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from truedraw.generate.at_once.machines import IS_COUPLED
 from truedraw.generate.means import Means
 from truedraw.generate.sample import Sample, Turn
 from truedraw.protocol import Scores
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.sampling.transform import fused
 from truedraw.sampling.working_time import working_seconds
-from truedraw.verify.coupled import CoupledVerifier
 from truedraw.verify.fused.judge import Decided
 from truedraw.verify.fused.plain_rounds import Asked
-from truedraw.verify.traversal import TraversalVerifier
 
-RULES = {CoupledVerifier, TraversalVerifier}
-"""Those that compiled code decides by, and no rules of others that are made of these."""
 ALONE = 1  # a text that is: threads share its row
 
 
@@ -30,6 +27,8 @@ class Drawn(NamedTuple):
 def drawn_plainly(turn: Turn, means: Means) -> dict[int, Drawn]:
     """By the numbers of their samples; whoever is not among them is left to the rule."""
     start = working_seconds()
+    if len(turn.samples) <= ALONE:
+        return {}
     given = zip(turn.samples, turn.scores or (), strict=True)
     asked = {sample.number: each for sample, scores in given if (each := _asked(sample, scores)) is not None}
     if len(asked) <= ALONE:
@@ -42,7 +41,7 @@ def drawn_plainly(turn: Turn, means: Means) -> dict[int, Drawn]:
 def _asked(sample: Sample, scores: Scores) -> Asked | None:
     """None where something was drafted, or the rule, the law or the chance is another than compiled code knows."""
     rule, chance = sample.parts.verifier, sample.randomness
-    if sample.proposal or type(rule) not in RULES or type(chance) is not PhiloxRandomness:
+    if sample.proposal or type(rule) not in IS_COUPLED or type(chance) is not PhiloxRandomness:
         return None
     found = fused(sample.law, scores.logits)
     if found is None or found.fused.num_edits:

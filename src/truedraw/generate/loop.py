@@ -18,7 +18,7 @@ from truedraw.generate.guesses import guess
 from truedraw.generate.judging import Spent, judged, round_of
 from truedraw.generate.means import Means
 from truedraw.generate.sample import Parts, Sample, Schedule, Together, Turn
-from truedraw.handlers import is_of_handler
+from truedraw.handlers import is_mistake
 from truedraw.sampling.working_time import working_seconds
 from truedraw.threads import NOBODY
 
@@ -90,7 +90,7 @@ def verify(schedule: Schedule, turn: Turn, means: Means) -> list[p.Round]:
         try:
             done.append(advance(sample, scores, turn, means, told.get(sample.number)))
         except BaseException as error:
-            if not isinstance(error, Exception) or is_of_handler(error):  # what is over is kept
+            if not is_mistake(error):  # what is over is kept
                 schedule.rescue(done)
                 raise
             schedule.failed(sample, error)

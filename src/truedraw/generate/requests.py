@@ -76,9 +76,8 @@ def added(batch: Batch, request: Request) -> Generation:
         raise BadInput(f"got {shown(request)} among the requests; give truedraw.Request(prompt, params)")
     try:
         return batch.add(request.prompt, speculative=request.speculative, observer=request.observer, **request.params)
-    except TruedrawError as error:
-        pass_on(error)
-        raise
     except Exception as error:  # of a plug-in, or of what a request names
         pass_on(error)
+        if isinstance(error, TruedrawError):
+            raise
         raise BadInput(f"the request cannot be begun: {in_words(error)}") from error

@@ -17,7 +17,7 @@ from truedraw.generate.guess import Guess, begun
 from truedraw.generate.judging import Spent, judged, round_of
 from truedraw.generate.means import Means
 from truedraw.generate.sample import Sample, Schedule, Turn
-from truedraw.handlers import is_of_handler
+from truedraw.handlers import is_mistake
 from truedraw.sampling.working_time import working_seconds
 
 LONGEST = 0.04  # seconds, beside what it took to decide, behind which no more rounds begin: somebody may wait, or read
@@ -117,7 +117,7 @@ class Strides:
                 if not self._run_by_machine(plan, ran):
                     ran.append(self._round(plan, ran))
         except BaseException as error:  # a plug-in's part may raise anything
-            if not isinstance(error, Exception) or is_of_handler(error):  # what is over is kept
+            if not is_mistake(error):  # what is over is kept
                 self._schedule.rescue(self._all_told(plan, ran))
                 raise
             if self._error is None:
@@ -160,7 +160,7 @@ class Strides:
         try:
             return plan.stride.score(proposal)
         except Exception as error:
-            self._error = None if is_of_handler(error) else error
+            self._error = error if is_mistake(error) else None
             raise
 
     def _all_told(self, plan: Plan, ran: list[Ran]) -> list[p.Round]:
