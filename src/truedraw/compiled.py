@@ -10,7 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-KERNELS = ("sampling/kernels", "engine/native", "sampling", "protocol", "threads")
+PACKAGE = Path(__file__).parent
+KERNELS = ("sampling/kernels", "engine/native", "engine/constants", "sampling", "protocol", "threads")
 """Folders whose functions and numbers are compiled into those of others."""
 
 
@@ -45,10 +46,14 @@ def is_kept(function: Any) -> bool | None:
 
 def sources(folder: Path) -> str:
     """Stands for what the code of a folder's functions may be made of, and how: numba looks at a function's own file
-    alone, and what is compiled into it may come from others, of the folder around it too."""
-    others = (Path(__file__).parent / kernels for kernels in KERNELS)
-    found = [_digest(each) for each in dict.fromkeys((folder, folder.parent, *others))]
-    return " ".join((*found, _digest(Path(__file__).parent, "compiled*.py")))
+    alone, and what is compiled into it may come from others, of the folders around it too."""
+    return " ".join((*map(_digest, folders(folder)), _digest(PACKAGE, "compiled*.py")))
+
+
+def folders(folder: Path) -> list[Path]:
+    """Those whose files the compiled functions of a folder may be made of."""
+    around = (each for each in folder.parents if PACKAGE in each.parents)
+    return list(dict.fromkeys((folder, *around, *(PACKAGE / kernels for kernels in KERNELS))))
 
 
 @cache

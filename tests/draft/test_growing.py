@@ -7,7 +7,7 @@ import pytest
 
 from draft.drafting import TABLE, propose
 from known_laws import lookup
-from truedraw.draft.growing import DOUBT, Draws, sureness, without
+from truedraw.draft.growing import MARGIN, Draws, sureness, without
 from truedraw.draft.joining import join
 from truedraw.draft.knobs import METHODS, Knobs
 from truedraw.draft.model import ModelDrafter
@@ -21,8 +21,8 @@ from truedraw.sampling.randomness import PhiloxRandomness
     [
         ([0.0, 2.0, -1.0], 1 / (1 + np.exp(-2.0))),
         ([3.0, 3.0], 0.5),
-        ([1.0, -np.inf, -np.inf], 1 - DOUBT),
-        ([5.0], 1 - DOUBT),
+        ([1.0, -np.inf, -np.inf], 1 - MARGIN),
+        ([5.0], 1 - MARGIN),
         ([-4.0, 0.5, 0.0], 1 / (1 + np.exp(-0.5))),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from truedraw.draft.growing import DOUBT, Draws
+from truedraw.draft.growing import MARGIN, Draws
 from truedraw.draft.growth import Growth, sureness
 from truedraw.protocol import ROOT, SparseLaw
 from truedraw.sampling.randomness import PhiloxRandomness
@@ -89,7 +89,7 @@ def test_a_confidence_is_known_before_the_draw() -> None:
         drawn.add(tuple(found.tokens.tolist()))
         np.testing.assert_allclose(found.confidence, expected[:2])
     assert len(drawn) == 6
-    assert grown((((0, 2),),), ask=lambda _: sparse(1, 0))[0].confidence.tolist() == [1 - DOUBT]
+    assert grown((((0, 2),),), ask=lambda _: sparse(1, 0))[0].confidence.tolist() == [1 - MARGIN]
 
 
 def test_what_has_no_law_is_left_out_with_all_behind_it() -> None:

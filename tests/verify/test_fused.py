@@ -152,12 +152,15 @@ def left_to_the_rule() -> dict[str, AnyRound]:
     q = np.full(here.logits.shape[1], 1 / here.logits.shape[1])
     wide = np.zeros((len(here.logits), 2 * here.logits.shape[1]), np.float32)
     wide[:, ::2] = here.logits
-    penalty = SamplingLaw(SamplingParams(repetition_penalty=1.2), Opening(prompt=(0,), vocab_size=len(q)))
+    opening = Opening(prompt=(0, 0, 0), vocab_size=len(q), end_ids=(1,))
+    ngrams = SamplingLaw(SamplingParams(no_repeat_ngram=2), opening)
+    unended = SamplingLaw(SamplingParams(min_tokens=2), opening)
     moving = SamplingLaw(SamplingParams(mirostat=2), Opening(prompt=(0,), vocab_size=len(q)))
     float32 = checked(replace(here.proposal, laws=(q.astype(np.float32),) * len(here.proposal)), len(q))
     fewer = replace(here, logits=here.logits[: len(here.proposal)])
     return {
-        "edits": replace(here, law=penalty),
+        "bans that follow the text": replace(here, law=ngrams),
+        "bans that end with the text's length": replace(here, law=unended),
         "a law that moves": replace(here, law=moving),
         "logits in float64": replace(here, logits=here.logits.astype(np.float64)),
         "logits that are no block": replace(here, logits=wide[:, ::2]),

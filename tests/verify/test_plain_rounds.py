@@ -20,13 +20,13 @@ from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.stats.check.machine import compiled_rounds
-from truedraw.testing.rounds import LAWS, POSITION, RULES, AnyRound
+from truedraw.testing.rounds import LAWS, POSITION, RULES, AnyRound, law_of
 from truedraw.threads.board import num_threads
 from truedraw.threads.crew import crew_of
 from truedraw.verify.fused.judge import Decided
 from truedraw.verify.fused.plain_rounds import Asked, PlainRounds
 
-VOCAB, TEXTS = 3000, 9
+VOCAB, TEXTS = 3000, len(LAWS) + 1
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +38,12 @@ def any_texts(rng: np.random.Generator, vocab: int = VOCAB) -> list[AnyRound]:
     """Of all laws in turn, beside one another."""
     rows = rng.normal(0, 2, (TEXTS, 1, vocab)).astype(np.float32)
     chances = [PhiloxRandomness(int(rng.integers(1 << 62)) * 3, int(rng.integers(9))) for _ in rows]
-    laws = [SamplingLaw(LAWS[text % len(LAWS)]) for text in range(TEXTS)]
+    laws = [law_of(rng, LAWS[text % len(LAWS)], vocab) for text in range(TEXTS)]
     return [AnyRound(law, NOTHING, row, chance) for law, row, chance in zip(laws, rows, chances, strict=True)]
 
 
 def asked(one: AnyRound, rule: str) -> Asked:
-    return Asked(one.logits[0], one.law.fused.how, one.chance.name, POSITION, rule == "coupled")
+    return Asked(one.logits[0], one.law.fused.how, one.chance.name, POSITION, rule == "coupled", one.law.edits())
 
 
 def told(found: Decided):
@@ -82,7 +82,9 @@ def test_as_many_take_part_as_a_board_has_places_for(crew) -> None:
     assert num_threads(PlainRounds()._board) == 1
 
 
-@pytest.mark.parametrize("law", [{}, {"temperature": 0.7, "top_p": 0.9}])
+@pytest.mark.parametrize(
+    "law", [{}, {"temperature": 0.7, "top_p": 0.9}, {"repetition_penalty": 1.2, "no_repeat_ngram_size": 3}]
+)
 @pytest.mark.parametrize("rule", ["coupled", "traversal"])
 def test_samples_of_a_batch_are_those_of_each_alone(law: dict, rule: str, monkeypatch) -> None:
     calls: list[int] = []
@@ -122,7 +124,7 @@ class Own(find("verifiers", "coupled")):  # type: ignore[misc]
 
 
 def test_only_what_compiled_code_knows_is_asked_for() -> None:
-    """Drafts, others' rules, penalties and chance that is no Philox are left out; a law that raises fails alone."""
+    """Drafts, others' rules, other laws and chance that is no Philox are left out; a law that raises fails alone."""
     one = any_texts(np.random.default_rng(6))[0]
     scores = Scores(one.logits)
     usual = {

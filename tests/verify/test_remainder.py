@@ -42,7 +42,7 @@ class Found(NamedTuple):
 @compiled(nogil=True, error_model="numpy")
 def found_in(logits, how, share, tree, kept, left, unwritten, board):  # type: ignore[no-untyped-def]
     law, n = Transform(*how), logits.shape[1]
-    given = logits, TEMPERED, law, unknown(1)
+    given = logits, TEMPERED, law, unknown(1), ()
     look(logits, TEMPERED, law, given[3], 0, board)
     row = remainder_of(given, 0, share, tree, 0, kept)
     total = weighed(row, tree, 0)

@@ -26,7 +26,7 @@ from truedraw.protocol import (
 from truedraw.sampling.randomness import choose_sparse
 
 Q = TypeVar("Q", Floats, SparseLaw, DraftLaw)
-DOUBT = 1e-6
+MARGIN = 1e-6
 """The least that is left: a confidence lies between 0 and 1."""
 
 
@@ -131,7 +131,7 @@ def sureness(logits: Logits) -> float:
     """1 / (1 + exp(-m)), m the margin of the likeliest token of logits [vocab] over the next: known before any draw."""
     best = int(logits.argmax())
     others = (logits[:best].max(initial=-np.inf), logits[best + 1 :].max(initial=-np.inf))
-    return float(np.clip(1.0 / (1.0 + np.exp(max(others) - logits[best])), DOUBT, 1.0 - DOUBT))
+    return float(np.clip(1.0 / (1.0 + np.exp(max(others) - logits[best])), MARGIN, 1.0 - MARGIN))
 
 
 def likeliest(q: DraftLaw) -> int:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from truedraw.compiled import later
-from truedraw.draft.growing import DOUBT, Draws, without
+from truedraw.draft.growing import MARGIN, Draws, without
 from truedraw.draft.shape import Level
 from truedraw.protocol import ROOT, DraftLaw, Law, Proposal, SparseLaw
 from truedraw.sampling.transform import fits
@@ -55,7 +55,7 @@ class Growth:
 
     def ended(self) -> Proposal:
         """What was drafted."""
-        sure = np.array([min(max(each, DOUBT), 1.0 - DOUBT) for each in self._sure], np.float64)
+        sure = np.array([min(max(each, MARGIN), 1.0 - MARGIN) for each in self._sure], np.float64)
         tokens, parents = np.array(self._tokens, np.int64), np.array(self._parents, np.int64)
         return Proposal(tokens, parents, tuple(self._laws), sure)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from truedraw.draft.automaton import Cursor, SuffixAutomaton
 from truedraw.draft.growth import Place as Growing
+from truedraw.draft.known import law_over
 from truedraw.draft.ngram_lm_counts import Column, NgramCounts, count_ngrams
 from truedraw.draft.ngram_lm_file import MOST_OPEN
 from truedraw.protocol import ROOT, Floats, Ints, Law, Logits
@@ -151,12 +152,8 @@ def unwritable(column: Column) -> Column:
 
 
 def known_law(opinion: Opinion, law: Law, vocab_size: int, level: float) -> Floats:
-    """q [known] of the tokens that the opinion is on, all others have 0; raises BadParameter where none may come.
-
-    A law that is one transform does not ask which tokens it is applied to: it is applied to those known alone.
-    """
-    if getattr(law, "transform", None) is not None:
-        return law(opinion.logits)
-    logits = np.full(vocab_size, -np.inf, np.float32)
-    logits[opinion.tokens] = opinion.logits + (level - opinion.logits.max())
-    return law(logits)[opinion.tokens]
+    """q [known] of the tokens that the opinion is on, all others have 0; raises BadParameter where none may come."""
+    logits = opinion.logits
+    if getattr(law, "transform", None) is None:  # what acts on the target's own logits asks how large these are
+        logits = (logits + (level - logits.max())).astype(np.float32)
+    return law_over(opinion.tokens, logits, law, vocab_size)

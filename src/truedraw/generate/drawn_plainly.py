@@ -44,6 +44,7 @@ def _asked(sample: Sample, scores: Scores) -> Asked | None:
     if sample.proposal or type(rule) not in IS_COUPLED or type(chance) is not PhiloxRandomness:
         return None
     found = fused(sample.law, scores.logits)
-    if found is None or found.fused.num_edits:
+    if found is None:
         return None
-    return Asked(scores.logits[0], found.fused.how, chance.name, len(sample.sequence.tokens), rule.coupled)
+    how, position = found.fused.how, len(sample.sequence.tokens)
+    return Asked(scores.logits[0], how, chance.name, position, rule.coupled, found.edits())

@@ -17,6 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from truedraw.draft.behind import law_after
 from truedraw.errors import BadParameter, EngineError
 from truedraw.generate.means import Means
 from truedraw.protocol import (
@@ -102,9 +103,10 @@ class LawRows:
         if type(self) is not LawRows:
             return None
         found = fused(self._laws[0], self._logits)
-        if found is None or found.fused.num_edits or type(randomness) is not PhiloxRandomness:
+        if found is None or not found.is_counted or type(randomness) is not PhiloxRandomness:
             return None
-        told = self._means.judge.decide(coupled, found.fused.how, self._logits, proposal, randomness, position)
+        how, edits = found.fused.how, found.edits()
+        told = self._means.judge.decide(coupled, how, self._logits, proposal, randomness, position, edits)
         return None if told is None else self.decided(told)
 
     def decided(self, told: Decided) -> Verdict:
@@ -115,7 +117,7 @@ class LawRows:
     def law_after(self, tokens: Sequence[int]) -> Law:
         """The law once the tokens of a verdict stand there."""
         if self._told is not None:
-            return self._laws[0]  # such a law is the same everywhere
+            return law_after(self._laws[0], tokens)
         return self._after(self._rows_of(tokens)[-1], tokens[-1])
 
     def logprobs(self, tokens: Sequence[int]) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -5,7 +5,7 @@ A part reads what those before it wrote; between rounds all of it stands for the
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -26,10 +26,12 @@ class Slate(NamedTuple):
     parents: Ints  # [n]
     laws: Ints  # [n, 3], see verify/fused/tree.py
     sure: Floats  # [n], confidence in the drafts
+    edited: tuple[Any, ...] = ()  # what the law edits, see sampling/tallies.py
 
     @classmethod
-    def of(cls, drafts: int) -> Self:
-        """With nothing on it."""
+    def of(cls, drafts: int, edited: tuple[Any, ...] = ()) -> Self:
+        """With nothing on it; the law edits this."""
         chain, laws = np.arange(-1, drafts - 1, dtype=np.int64), np.zeros((drafts, 3), np.int64)
         tokens = np.zeros(drafts, np.int64)
-        return cls(np.zeros(SIZE, np.int64), np.zeros(1 + drafts, np.int64), tokens, chain, laws, np.zeros(drafts))
+        numbers, last = np.zeros(SIZE, np.int64), np.zeros(1 + drafts, np.int64)
+        return cls(numbers, last, tokens, chain, laws, np.zeros(drafts), edited)

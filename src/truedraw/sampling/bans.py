@@ -33,6 +33,11 @@ class MinTokens:
     left: int
     end_ids: Ints
 
+    @property
+    def is_counted(self) -> bool:
+        """See Editing."""
+        return self.left <= 0
+
     def __call__(self, row: Row) -> None:
         """Ban the ends while tokens are missing."""
         if self.left > 0:

@@ -20,11 +20,12 @@ from truedraw.sampling.row import Row, one_hot
 from truedraw.sampling.step import Editing, Fixed, FixedEdits, Opening, Step
 from truedraw.sampling.steps import steps
 from truedraw.sampling.temperature import times
-from truedraw.sampling.transform import Fused, Transform, fused, fused_steps, suits
+from truedraw.sampling.transform import Fused, FusedLaw, Transform, fused, fused_steps, suits
 from truedraw.threads import NOBODY
 
 LAW_INTO = later("truedraw.sampling.kernels.entry", "law_into")
 EDITED_LAW = later("truedraw.sampling.kernels.entry", "edited_law")
+LAW_OF_KNOWN = later("truedraw.sampling.kernels.entry", "edited_law_of_known")
 NONE: tuple[Floats, Ints] = np.empty(0), np.empty(0, np.int64)
 """Where nothing is listed."""
 TEMPERATURE = "temperature"
@@ -72,6 +73,12 @@ class SamplingLaw:
         for step in self._steps[: self.fused.num_edits]:
             edits = cast(Editing, step).edited(edits)
         return edits
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether a law that is `fused` edits the same from here on, but for how often tokens stand in the text."""
+        edits = 0 if self.fused is None else self.fused.num_edits
+        return all(getattr(step, "is_counted", False) for step in self._steps[:edits])
 
     @property
     def transform(self) -> Transform | None:
@@ -135,6 +142,18 @@ def law_of(logits: Logits, how: Transform, edits: Edits | None = None) -> Floats
     else:
         top = EDITED_LAW()(logits, tuple(how), tuple(edits), memory)
     return p if np.isfinite(top) else None
+
+
+def law_of_known(logits: Logits, tokens: Ints, vocab_size: int, law: FusedLaw) -> Floats | None:
+    """p [known] by logits [known] of some tokens, as if all others had -inf; None where there is no law.
+
+    The tokens rise; the logits suit the kernels, and the law edits something.
+    """
+    known, how, edits = len(tokens), law.fused.how, law.edits()
+    p = np.empty(known)
+    listed = (np.empty(known), np.empty(known, np.int64)) if how.cuts else NONE
+    given = tokens, tuple(how), tuple(edits or UNEDITED), (p, *listed, NOBODY), np.empty(vocab_size)
+    return p if np.isfinite(LAW_OF_KNOWN()(logits, *given)) else None
 
 
 def softmax(logits: Logits, temperature: float) -> Floats:

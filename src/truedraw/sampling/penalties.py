@@ -13,6 +13,7 @@ Drafted tokens count like any other at the places after them: the penalties of a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from truedraw.protocol import Floats
 from truedraw.sampling.counts import TokenCounts
@@ -26,6 +27,7 @@ from truedraw.sampling.step import Opening, Step
 class Penalties:
     """All three, in vLLM's order: repetition, then frequency and presence."""
 
+    is_counted: ClassVar[bool] = True  # see Editing
     repetition: float
     frequency: float
     presence: float

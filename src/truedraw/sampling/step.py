@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -29,7 +29,10 @@ class Step(Protocol):
 
 @runtime_checkable
 class Editing(Step, Protocol):
-    """A step on the model's own logits that can also say what it does: compiled code then does all of them at once."""
+    """A step on the model's own logits that can also say what it does: compiled code then does all of them at once.
+
+    One that `is_counted` edits the same from here on, but for how often tokens stand in the text.
+    """
 
     def edited(self, edits: Edits) -> Edits:
         """With what this step changes, after `edits`; never raises."""
@@ -83,6 +86,7 @@ class Fixed:
 class FixedEdits:
     """An Editing that is the same at every place; `parameter` is in whose name it bans, None where it does not."""
 
+    is_counted: ClassVar[bool] = True
     change: Callable[[Edits], Edits]
     parameter: str | None = None
 

@@ -46,6 +46,7 @@ class FusedLaw(Protocol):
     """A law of which that is known."""
 
     fused: Fused
+    is_counted: bool
 
     def edits(self) -> Edits | None:
         """What is edited at this place, None where the law edits nowhere."""

@@ -13,6 +13,7 @@ from truedraw.registry import find
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness
+from truedraw.sampling.step import Opening
 from truedraw.verify.fused.plain_rounds import Asked
 from truedraw.verify.proposals import mark_checked
 
@@ -28,8 +29,13 @@ LAWS = (
     SamplingParams(temperature=0.9, top_p=0.7),
     SamplingParams(top_k=2),
     SamplingParams(temperature=1.3, top_k=5, top_p=0.9, min_p=0.05),
+    SamplingParams(repetition_penalty=1.3),
+    SamplingParams(temperature=0.0, repetition_penalty=1.1, frequency_penalty=0.4, presence_penalty=-0.3),
+    SamplingParams(temperature=0.8, top_p=0.8, presence_penalty=0.6, logit_bias={0: 1.5, 1: -2.0}),
+    SamplingParams(temperature=0.7, allowed_token_ids=(0, 1)),
 )
 """Of the target: all that compiled rounds know."""
+MOST_WRITTEN = 90  # tokens of a text: a law that counts them keeps the last few apart
 RULES = ("traversal", "coupled")
 Decided = tuple[Verdict, tuple[tuple[float, ...], tuple[float, ...]]]
 """A verdict, and the logarithms of its tokens before and after the transforms."""
@@ -73,9 +79,9 @@ class AnyRound:
     def plainly(self, rule: str, means: Means) -> Decided | None:
         """By the call that decides many texts without drafts, beside its twin; of a round that has none."""
         law = self.law.fused
-        if law is None or law.num_edits:
+        if law is None:
             return None
-        asked = Asked(self.logits[0], law.how, self.chance.name, POSITION, rule == "coupled")
+        asked = Asked(self.logits[0], law.how, self.chance.name, POSITION, rule == "coupled", self.law.edits())
         found, twin = means.plain_rounds.decide((asked, asked))
         if found is None or found != twin:
             return None
@@ -98,7 +104,16 @@ def any_round(rng: np.random.Generator, params: SamplingParams) -> AnyRound:
     texts: dict[tuple[int, ...], Floats] = {}
     rows = [texts.setdefault(text, 0.7 * usual + rng.normal(0, 1, vocab)) for text in spelled(proposal)]
     chance = PhiloxRandomness(int(rng.integers(1 << 62)), int(rng.integers(9)))
-    return AnyRound(SamplingLaw(params), proposal, np.array(rows, np.float32), chance)
+    return AnyRound(law_of(rng, params, vocab), proposal, np.array(rows, np.float32), chance)
+
+
+def law_of(rng: np.random.Generator, params: SamplingParams, vocab: int) -> SamplingLaw:
+    """Behind any prompt, and any text."""
+    prompt, text = (rng.integers(0, vocab, rng.integers(0, MOST_WRITTEN)).tolist() for _ in range(2))
+    law = SamplingLaw(params, Opening(tuple(prompt), vocab))
+    for token in text:
+        law = law.after(token)
+    return law
 
 
 def draft(rng: np.random.Generator, usual: Floats) -> tuple[int, DraftLaw | None]:

@@ -67,7 +67,7 @@ class Setting:
     def __init__(self, drafts: int = DRAFTS, silent: int = -1, poor: int = -1, lawless: int = -1) -> None:
         self.slate, rows = Slate.of(drafts), 1 + drafts
         self.slate.numbers[[POSITION, COUNT]], self.slate.last[0] = (START, 1), LAST
-        numbers, last, tokens, _, _, sure = self.slate
+        numbers, last, tokens, _, _, sure, edited = self.slate
         ids, positions, past, counters = np.zeros(rows, int), np.zeros(rows, int), np.zeros(1, int), np.zeros(3, int)
         self.asked, self.done, told = np.zeros((ROUNDS, 2, 1 + rows), int), np.zeros((3, 1), int), np.zeros((4, rows))
         self.jobs = (
@@ -81,7 +81,12 @@ class Setting:
             np.zeros((ROUNDS, drafts)), np.zeros((ROUNDS, 4), int),
         )  # fmt: skip
         self.shown = np.zeros((rows, 2, 3), np.float32), np.zeros((ROUNDS, rows, 2, 3), np.float32)
-        self._given = (numbers, last, tokens, sure), first, (second, counters, ids, positions, past), (third, told)
+        self._given = (
+            (numbers, last, tokens, sure, edited),
+            first,
+            (second, counters, ids, positions, past),
+            (third, told),
+        )
 
     def run(self, rounds: int = ROUNDS, patience: int = LATER, ends=()) -> tuple[int, bool]:
         limits = rounds, patience, np.array(ends, np.int64)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from truedraw.draft.growing import DOUBT, Draws
+from truedraw.draft.growing import MARGIN, Draws
 from truedraw.draft.growth import Place, sureness
 from truedraw.draft.head.cell import Cell
 from truedraw.draft.head.known_rows import KnownRows
@@ -45,7 +45,7 @@ def chain(cell: Cell, rows: KnownRows, law: Law, draws: Draws, laws: Laws, most:
         token, told = draws.token(q, depth, depth)
         tokens.append(token)
         reported.append(told)
-        sure.append(min(max(chance, DOUBT), 1.0 - DOUBT))
+        sure.append(min(max(chance, MARGIN), 1.0 - MARGIN))
         place = Place(place.law.after(token), depth, token)
     parents = np.arange(ROOT, ROOT + len(tokens), dtype=np.int64)
     return Proposal(np.array(tokens, np.int64), parents, tuple(reported), np.array(sure, np.float64))

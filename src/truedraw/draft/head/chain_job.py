@@ -57,7 +57,8 @@ class ChainJob:
         self._how, self._q = np.empty(len(Transform._fields)), np.empty((drafts, known))
         few = np.empty(known), np.empty(known, np.int64)
         self.laws = self._told(noise)
-        law = self._how, self._q, few, reading.tokens, reading.vocab_size
+        whole = np.empty(reading.vocab_size if slate.edited else 0)
+        law = self._how, self._q, few, reading.tokens, reading.vocab_size, slate.edited, whole
         told = slate.numbers, slate.last, slate.tokens, slate.sure
         self.job = Kept(DRAFT(), (told, hidden, calls.given, law, tuple(noise)))
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from truedraw.compiled import sources
 from truedraw.draft.head.file import HeadFile, Numbers
-from truedraw.engine import constants
 from truedraw.engine.constants.mapped import MappedConstants
 from truedraw.engine.constants.matrix import Matrix
 from truedraw.engine.constants.replaced import Origin, drop_orphans
@@ -27,8 +26,8 @@ from truedraw.engine.native.weights import read_blocks, write_kind
 from truedraw.errors import EngineError
 
 KIND = "head"  # of what is kept
-MAKERS = Path(__file__).parent / "kinds", Path(constants.__file__).parent
-"""Folders whose files say, with those around them and the kernels', what is made of the numbers."""
+MAKERS = Path(__file__).parent / "kinds"
+"""Whose files say, with those around them and the kernels', what is made of the numbers."""
 Make = Callable[[], Sequence[Blocks]]
 
 
@@ -52,7 +51,7 @@ def kept_blocks(file: Numbers, written: Matrix | None, folder: Path | None, make
 
 def _key(file: HeadFile, rows: str) -> str:
     """Stands for all that the blocks are made of, to the byte, and for how."""
-    how = [repr(file.card), rows, HAS_HALVES, *map(sources, MAKERS)]  # as JSON a card's curves take six times as long
+    how = [repr(file.card), rows, HAS_HALVES, sources(MAKERS)]  # as JSON a card's curves take six times as long
     return sha256(json.dumps([how, _sum_of(file.arrays)], sort_keys=True).encode()).hexdigest()[:32]
 
 

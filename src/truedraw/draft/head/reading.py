@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.draft.knobs import Knobs
+from truedraw.draft.known import law_over
 from truedraw.errors import BadParameter, EngineError
 from truedraw.protocol import ROOT, Floats, Ints, Law, Logits, Scores, SparseLaw
 
@@ -21,11 +22,7 @@ class Reading(NamedTuple):
 
     def weights(self, logits: Logits, law: Law) -> Floats:
         """q [known], all other tokens have 0; raises BadParameter where the law rules out all that the head knows."""
-        if getattr(law, "transform", None) is not None:  # it does not ask which tokens it is applied to
-            return law(logits)
-        whole = np.full(self.vocab_size, -np.inf, np.float32)
-        whole[self.tokens] = logits
-        return law(whole)[self.tokens]
+        return law_over(self.tokens, logits, law, self.vocab_size)
 
     def law(self, logits: Logits, law: Law) -> SparseLaw:
         """The same, to draw from."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -42,8 +43,9 @@ class HeadState:
         return self.seen is None
 
     def plain_law(self) -> Transform | None:
-        """What drafts are drawn from, where that is no more than a transform."""
-        return getattr(self.law.now(), "transform", None)
+        """What drafts are drawn from, behind the target's edits, where these but count tokens."""
+        law: Any = self.law.now()
+        return law.fused.how if getattr(law, "fused", None) is not None and law.is_counted else None
 
     def drew(
         self,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from truedraw.compiled import compiled, inner
 from truedraw.engine.native.together import copy
 from truedraw.protocol.slate import COUNT, DRAFTED, POSITION
+from truedraw.sampling.kernels.edited import count
 from truedraw.threads.atomics import APART, taken
 from truedraw.threads.board import AWAKE, COMING, is_attended, together
 from truedraw.threads.borrowing import borrowed
@@ -23,14 +24,15 @@ BEGUN, PROPOSED, SCORED, ENDED = range(4)
 def run(board, given):  # type: ignore[no-untyped-def]
     """(rounds that came, whether none was begun behind them).
 
-    given: numbers, last, tokens and sure of a Slate; the job that drafts, any where nothing is drafted; of the pass its
-    job, counters, ids, positions and past; the rule's job, and where it tells; (rounds at most; nanoseconds behind
-    which none begins; the tokens that end a text); of each round memory for what the rule tells [rounds, 4, 1 + n],
-    numbers of the slate [rounds, SIZE], drafts and confidence [rounds, n], moments [rounds, 4]; the pass's hidden
-    states [1 + n, streams, width], and memory for those of each round. Jobs are addresses, see threads/kept.py.
+    given: numbers, last, tokens, sure and edited of a Slate; the job that drafts, any where nothing is drafted; of the
+    pass its job, counters, ids, positions and past; the rule's job, and where it tells; (rounds at most; nanoseconds
+    behind which none begins; the tokens that end a text); of each round memory for what the rule tells
+    [rounds, 4, 1 + n], numbers of the slate [rounds, SIZE], drafts and confidence [rounds, n], moments [rounds, 4]; the
+    pass's hidden states [1 + n, streams, width], and memory for those of each round. Jobs are addresses, see
+    threads/kept.py.
     """
     slate, draft, target, rule, limits, kept, shown = borrowed(given)
-    numbers, last, tokens, _ = slate
+    numbers, last, tokens, _, edited = slate
     most, patience, ends = limits
     began, number = nanoseconds(), 0
     while number < most and goes_on(board, number, began + patience):
@@ -46,6 +48,7 @@ def run(board, given):  # type: ignore[no-untyped-def]
         if call(rule[0][0], rule[0][1]) or numbers[COUNT] == 0:
             return number, False
         write(slate, rule[1], kept, number)
+        count(edited, last, numbers[COUNT])
         show(shown[0], numbers[COUNT], shown[1][number])
         moments[ENDED] = nanoseconds()
         number += 1
@@ -76,7 +79,7 @@ def ask(target, token, drafts, past):  # type: ignore[no-untyped-def]
 @inner(error_model="numpy")
 def write(slate, told, kept, number):  # type: ignore[no-untyped-def]
     """What became of a round, and where the next one begins."""
-    numbers, last, tokens, sure = slate
+    numbers, last, tokens, sure, _ = slate
     rules, counts, drafts, confidence, _ = kept
     for k in range(numbers[COUNT]):
         last[k] = int(told[0, k])

@@ -13,10 +13,12 @@ import numpy as np
 
 from truedraw import protocol as p
 from truedraw.compiled import later
+from truedraw.draft.behind import law_after
 from truedraw.generate.at_once.plan import Plan, Ran
 from truedraw.generate.guarded_drafter import GuardedState
 from truedraw.generate.judging import Judged, Spent
 from truedraw.protocol.slate import COUNT, POSITION, SIZE, Slate
+from truedraw.sampling.tallies import Tallies
 from truedraw.sampling.working_time import working_seconds
 from truedraw.threads.crew import Crew
 from truedraw.threads.kept import Kept
@@ -46,10 +48,16 @@ class Rule(NamedTuple):
 
 
 class Machine:
-    """Of one text, whose rounds draft chains as long as its slate has room for; `ends` are the tokens that end it."""
+    """Of one text, whose rounds draft chains as long as its slate has room for; `ends` are the tokens that end it.
 
-    def __init__(self, target: p.PassJob, slate: Slate, drafting: Drafting, rule: Rule, ends: p.Ints) -> None:
+    tallies: what its law edits, where it does.
+    """
+
+    def __init__(
+        self, target: p.PassJob, slate: Slate, drafting: Drafting, rule: Rule, ends: p.Ints, tallies: Tallies | None
+    ) -> None:
         self._target, self._slate, self._drafting, self._rule, self._ends = target, slate, drafting, rule, ends
+        self._tallies = tallies
         drafts = len(slate.tokens)
         numbers, moments = np.zeros((MOST, SIZE), np.int64), np.zeros((MOST, 4), np.int64)
         tokens, sure = np.zeros((MOST, drafts), np.int64), np.zeros((MOST, drafts))
@@ -85,6 +93,9 @@ class Machine:
     def _begin(self, plan: Plan, position: int, rounds: int, ran: list[Ran]) -> int:
         """The slate is as the first of so many rounds needs it; how many of them can be."""
         job, guard = self._drafting.job, self._drafting.guard
+        if self._tallies is not None:
+            law: Any = plan.guess.sample.law
+            self._tallies.follow(law.edits())
         if job is not None and guard is not None:
             guard.awake()
             found: int | None = guard.guard.attempt("propose", lambda: job.begin(position, rounds))
@@ -96,7 +107,7 @@ class Machine:
     def _given(self, rounds: int, seconds: float) -> tuple[Any, ...]:
         """As loop.run takes it."""
         slate, target, job = self._slate, self._target, self._drafting.job
-        told = slate.numbers, slate.last, slate.tokens, slate.sure
+        told = slate.numbers, slate.last, slate.tokens, slate.sure, slate.edited
         asked = target.job.addresses, target.counters, target.ids, target.positions, target.past
         limits = rounds, int(seconds * A_SECOND), self._ends
         draft = NO_JOB if job is None else job.job.addresses
@@ -116,6 +127,7 @@ class Machine:
         assert found is not None
         sample = plan.guess.sample
         kept, sample.finish_reason = sample.ending.cut(found.verdict.tokens)
+        sample.law = law_after(sample.law, kept)
         plan.stride.keep(kept)
         return Ran(proposal, judged(found, kept, sample.finish_reason), spent(plan, moments, len(proposal)))
 

@@ -9,12 +9,14 @@ import numpy as np
 
 from truedraw import protocol as p
 from truedraw.draft.several import SeveralStates
-from truedraw.generate.at_once.machine import Drafting, Machine, Rule
+from truedraw.generate.at_once.machine import MOST, Drafting, Machine, Rule
 from truedraw.generate.at_once.plan import Plan
 from truedraw.generate.guarded_drafter import GuardedState
 from truedraw.generate.sample import Sample
 from truedraw.protocol.slate import Slate
+from truedraw.sampling.counts import RECENT_TOKENS
 from truedraw.sampling.randomness import PhiloxRandomness
+from truedraw.sampling.tallies import UNEDITED, Tallies
 from truedraw.verify.coupled import CoupledVerifier
 from truedraw.verify.fused.judge import Judge
 from truedraw.verify.traversal import TraversalVerifier
@@ -58,15 +60,23 @@ class Machines:
             self._sample, self._made, self._refused = sample, {}, set()
 
     def _make(self, plan: Plan, target: p.PassJob) -> Machine | None:
-        sample, slate = plan.guess.sample, Slate.of(plan.stand.tokens)
+        sample, drafts = plan.guess.sample, plan.stand.tokens
+        law: Any = sample.law
+        edits = law.edits()
+        tallies = None if edits is None else Tallies(edits, room_of(drafts))
+        slate = Slate.of(drafts, UNEDITED if tallies is None else tallies.edited)
         drafting = drafting_of(plan, slate, target)
         if drafting is None:
             return None
-        law: Any = sample.law
         randomness: Any = sample.randomness
         coupled = IS_COUPLED[type(sample.parts.verifier)]
-        rule = Rule(*self._judge.kept(coupled, law.transform, target.logits, slate, randomness))
-        return Machine(target, slate, drafting, rule, np.array(sorted(sample.ending.end_ids), np.int64))
+        rule = Rule(*self._judge.kept(coupled, law.fused.how, target.logits, slate, randomness))
+        return Machine(target, slate, drafting, rule, np.array(sorted(sample.ending.end_ids), np.int64), tallies)
+
+
+def room_of(drafts: int) -> int:
+    """Tokens: those that a law counts one by one, and what rounds bring before it is told of them."""
+    return RECENT_TOKENS + (1 + MOST) * (1 + drafts)
 
 
 def is_known(plan: Plan) -> bool:

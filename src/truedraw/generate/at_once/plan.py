@@ -65,9 +65,10 @@ class Ran(NamedTuple):
 
 def is_simple(sample: Sample) -> bool:
     """Whether a round of it is nothing but a pass under one law, and nobody looks on."""
-    parts, law = sample.parts, getattr(sample.law, "transform", None)
+    parts, law = sample.parts, sample.law
     is_watched = parts.observer is not None or parts.top_logprobs > 0 or sample.trail is not None
-    return sample.proposal is None and law is not None and not is_watched
+    is_known = getattr(law, "fused", None) is not None and law.is_counted  # type: ignore[attr-defined] # a FusedLaw
+    return sample.proposal is None and is_known and not is_watched
 
 
 def stand_of(judge: p.Controller, sample: Sample) -> p.Stand | None:

@@ -12,6 +12,7 @@ from truedraw.protocol import Floats, Ints
 from truedraw.sampling.kernels.clocks import chance_of
 from truedraw.sampling.kernels.cutting import Scratch
 from truedraw.sampling.kernels.draw import draw_edited, draw_row
+from truedraw.sampling.kernels.edited import known_edited
 from truedraw.sampling.kernels.law import law_edited, law_row
 from truedraw.sampling.transform import Transform
 
@@ -48,3 +49,9 @@ def law_into(logits, how, scratch, out):  # type: ignore[no-untyped-def]
 def edited_law(logits, how, edits, scratch):  # type: ignore[no-untyped-def]
     """law_edited."""
     return law_edited(logits, Transform(*how), edits, Scratch(*scratch))
+
+
+@compiled(nogil=True, error_model="numpy")
+def edited_law_of_known(logits, known, how, edits, scratch, whole):  # type: ignore[no-untyped-def]
+    """known_edited."""
+    return known_edited(logits, known, Transform(*how), edits, Scratch(*scratch), whole)

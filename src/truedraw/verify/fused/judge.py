@@ -12,10 +12,12 @@ from truedraw.compiled import later
 from truedraw.protocol import NOTHING, DraftLaw, Floats, Ints, Logits, Proposal, SparseLaw, Verdict
 from truedraw.protocol.slate import ACCEPTED, COUNT, POSITION, REJECTED, SIZE, Slate
 from truedraw.sampling.kernels import DRAWN
+from truedraw.sampling.tallies import Edited, edited_once
 from truedraw.sampling.transform import Transform, fits
 from truedraw.threads import NOBODY
 
 if TYPE_CHECKING:
+    from truedraw.sampling.edits import Edits
     from truedraw.sampling.randomness import PhiloxRandomness
     from truedraw.threads.kept import Kept
 
@@ -50,9 +52,11 @@ class Judge:
 
     def decide(
         self, coupled: bool, how: Transform, logits: Logits, proposal: Proposal, randomness: PhiloxRandomness,
-        position: int,
+        position: int, edits: Edits | None = None,
     ) -> Decided | None:  # fmt: skip
-        """A round over logits [1 + n, vocab] under one law all over; None where it takes the long way.
+        """A round over logits [1 + n, vocab] under one transform; None where it takes the long way.
+
+        edits: of a law that counts, where the text ends.
 
         By verify/coupled.py or else verify/traversal.py, and the very noise that these would have drawn by.
         """
@@ -64,7 +68,8 @@ class Judge:
         if self._for != (coupled, logits.shape, how):
             self._make_room(coupled, logits.shape, how)
         self._slate[POSITION] = position
-        RULES[coupled]()(NOBODY, self._given(coupled, how, logits, tree, randomness, self._told, self._slate), True)
+        law = tuple(how), edited_once(edits, len(logits))
+        RULES[coupled]()(NOBODY, self._given(coupled, law, logits, tree, randomness, self._told, self._slate), True)
         return decided(self._told.tolist(), self._slate.tolist())
 
     def kept(
@@ -75,15 +80,16 @@ class Judge:
 
         self._make_room(coupled, logits.shape, how)
         told, tree = np.empty((4, len(logits))), (slate.tokens, slate.parents, slate.laws)
-        return Kept(RULES[coupled](), self._given(coupled, how, logits, tree, randomness, told, slate.numbers)), told
+        law = tuple(how), slate.edited
+        return Kept(RULES[coupled](), self._given(coupled, law, logits, tree, randomness, told, slate.numbers)), told
 
     def _given(
-        self, coupled: bool, how: Transform, logits: Logits, tree: tuple[Ints, Ints, Ints],
+        self, coupled: bool, law: tuple[tuple[Any, ...], Edited], logits: Logits, tree: tuple[Ints, Ints, Ints],
         randomness: PhiloxRandomness, told: Floats, numbers: Ints,
     ) -> tuple[Any, ...]:  # fmt: skip
         """As walk.py takes it."""
         means = self._slots[0] if coupled else self._slots, *self._few, self._board
-        return logits, tuple(how), tree, (randomness.name, ASKED), means, told, numbers
+        return logits, law, tree, (randomness.name, ASKED), means, told, numbers
 
     def _make_room(self, coupled: bool, shape: tuple[int, ...], how: Transform) -> None:
         """The system gives what is written to. Nothing is taken for granted where there is no memory for it."""

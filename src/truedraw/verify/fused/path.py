@@ -47,3 +47,12 @@ def weight_at(path, depth):  # type: ignore[no-untyped-def]
     """w."""
     top, bottom = path.tops[depth], path.bottoms[depth]
     return 1.0 if top >= bottom else top / bottom
+
+
+@inner(error_model="numpy")
+def tokens_to(path, depth, tree):  # type: ignore[no-untyped-def]
+    """[depth], of the nodes on the way to a place."""
+    tokens = np.empty(depth, np.int64)
+    for place in range(depth):
+        tokens[place] = tree[0][path.rows[place + 1] - 1]
+    return tokens

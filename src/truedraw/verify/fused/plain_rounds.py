@@ -9,8 +9,10 @@ import numpy as np
 
 from truedraw.compiled import later
 from truedraw.protocol import Floats, Ints, Logits, Purpose, Verdict
+from truedraw.sampling.edits import Edits
 from truedraw.sampling.transform import Transform
 from truedraw.threads import NOBODY
+from truedraw.verify.fused.edit_tables import table
 from truedraw.verify.fused.judge import ASKED, Decided
 
 DRAW, ADDRESS = (later("truedraw.verify.fused.plainly", name) for name in ("draw_plainly", "address_of"))
@@ -30,6 +32,7 @@ class Asked(NamedTuple):
     name: tuple[int, int, int]  # of its randomness
     position: int
     coupled: bool  # the rule, which draws by another name than the p/q rule
+    edits: Edits | None = None
 
 
 class PlainRounds:
@@ -57,7 +60,8 @@ class PlainRounds:
         hows = np.array([each.how for each in asked], np.float64)
         names = np.array([_name(each) for each in asked], np.int64)
         told = np.full((len(asked), 3), float(UNDRAWN))
-        given = rows, hows, names, what, self._memory, told, COUNTERS()(NUM_STAGES)
+        edits = [each.edits for each in asked]
+        given = rows, hows, table(edits), names, what, self._memory, told, COUNTERS()(NUM_STAGES)
         DRAW()(self._board, given, not len(self._board))
         return told
 

@@ -32,7 +32,7 @@ def is_looked_at(kind, tree, node):  # type: ignore[no-untyped-def]
 @inner(error_model="numpy")
 def remainder_of(given, row, share, tree, node, kept):  # type: ignore[no-untyped-def]
     """Of a row that is known, below a node of a tree; kept: memory, at least as long as the node's law."""
-    logits, _, law, known = given
+    logits, _, law, known, _ = given
     size = tree[2][node, SIZE]
     ids = carray(place_at(tree[2][node, IDS]), (size,), np.int64)
     coldness, unit = coldness_of(law.temperature), 1.0 / known[MASS, row]

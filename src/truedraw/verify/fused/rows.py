@@ -1,8 +1,8 @@
 """The target's p in the rows of a round, looked at and never written down where the law does not cut.
 
-A law is of one kind all over a round: TEMPERED at a temperature above 0 that cuts nothing, SHARP at temperature 0, else
-CUT. What is known of a row, known [TOP .. MASS]: its largest logit; the sum of its weights at the temperature, or for
-a SHARP one its first likeliest token; the sum of its weights without a temperature.
+A law is of one kind all over a round: TEMPERED at a temperature above 0, SHARP at temperature 0, and CUT where it cuts
+or edits. What is known of a row, known [TOP .. MASS]: its largest logit; the sum of its weights at the temperature, or
+for a SHARP one its first likeliest token; the sum of its weights without a temperature.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ TOP, MASS, PLAIN_MASS = range(3)
 
 
 @inner(error_model="numpy")
-def kind_of(how, vocab):  # type: ignore[no-untyped-def]
-    """Of a transform's laws."""
-    if how.temperature == 0.0:
+def kind_of(how, edited, vocab):  # type: ignore[no-untyped-def]
+    """Of a transform's laws; where something is edited, p has to be written down as where something is cut."""
+    if len(edited) == 0 and how.temperature == 0.0:
         return SHARP
-    return CUT if is_cut(how, vocab) else TEMPERED
+    return CUT if len(edited) > 0 or is_cut(how, vocab) else TEMPERED
 
 
 @inner(error_model="numpy")
@@ -75,8 +75,8 @@ def tempered_into(logits, how, known, row, out):  # type: ignore[no-untyped-def]
 
 @inner(error_model="numpy")
 def logs_there(logits, kind, how, known, row, token):  # type: ignore[no-untyped-def]
-    """(log of the probability of a token under the law, before the transforms) in a row that is known, as draw.py takes
-    them; the first is not known where the law is CUT."""
+    """(log of the probability of a token under the law, before the transforms) in a row that is known, as
+    sampling/kernels/draw.py takes them; the first is not known where the law is CUT."""
     z = np.float64(logits[row, token]) - known[TOP, row]
     plain = z - math.log(known[PLAIN_MASS, row])
     if kind == SHARP:

@@ -6,14 +6,14 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import compiled, inner
-from truedraw.draft.growing import DOUBT
+from truedraw.draft.growing import MARGIN
 from truedraw.draft.head.kinds.attentive_step import COUNT as ROWS
 from truedraw.draft.head.kinds.attentive_step import FOLLOWS, PLACE, ROW
 from truedraw.engine.native.products import look_up
 from truedraw.engine.native.together import copy
 from truedraw.protocol.slate import COUNT, DRAFTED, POSITION
 from truedraw.sampling.kernels.cutting import Scratch
-from truedraw.sampling.kernels.law import law_row
+from truedraw.sampling.kernels.edited import law_of_known
 from truedraw.sampling.kernels.lawful import squares
 from truedraw.sampling.kernels.racing_few import run_few
 from truedraw.sampling.names import named
@@ -34,7 +34,8 @@ def draft(board, given, takes_part):  # type: ignore[no-untyped-def]
 
     given: numbers, last, tokens and sure of a Slate; hidden [rows, streams, width] of the target's last pass; calls:
     see attentive_calls.Calls; law: (a plain Transform in float64 [4]; q [n, known], which is left there; memory for few
-    weights and their places [known]; the known tokens; of how many); chance: (sample and seed's words; purpose; whether
+    weights and their places [known]; the known tokens; of how many; edited of the Slate; memory [vocab], where
+    something is); chance: (sample and seed's words; purpose; whether
     a place has the noise of its position; the number of the drafter, of how many that draw here).
     """
     if not takes_part:
@@ -43,7 +44,7 @@ def draft(board, given, takes_part):  # type: ignore[no-untyped-def]
     slate, hidden, calls, law, chance = borrowed(given)
     numbers, last, tokens, sure = slate
     crew, jobs, counters, rows, logits = calls
-    how, q, few, known, vocab = law
+    how, q, few, known, vocab, edited, whole = law
     transform = Transform(how[0], int(how[1]), how[2], how[3])
     features, embedded, table, memory = rows
     hear(hidden, last, numbers[COUNT], features, embedded, table)
@@ -57,12 +58,13 @@ def draft(board, given, takes_part):  # type: ignore[no-untyped-def]
         if together(crew, jobs[job, 0], jobs[job, 1]):
             return
         here = q[depth]
-        top = law_row(logits[said_by(depth)], transform, Scratch(here, few[0], few[1], crew[:0]), here)
+        scratch = Scratch(here, few[0], few[1], crew[:0])
+        top = law_of_known(logits[said_by(depth)], known, transform, edited, tokens[:depth], scratch, whole)
         likely = squares(here) if np.isfinite(top) else 0.0
         place = run_few(known, here, vocab, chance_at(chance, numbers[POSITION], depth)) if likely > 0.0 else -1
         if place < 0:
             return
-        tokens[depth], sure[depth] = known[place], min(max(likely, DOUBT), 1.0 - DOUBT)
+        tokens[depth], sure[depth] = known[place], min(max(likely, MARGIN), 1.0 - MARGIN)
         numbers[DRAFTED] = depth + 1
 
 
