@@ -34,6 +34,7 @@ class Tallies:
     """Of one text, in memory that stays where it is; `room`: for tokens until `follow` is called anew."""
 
     def __init__(self, edits: Edits, room: int) -> None:
+        self.room = room
         self._older: list[Ints | None] = [None, None]
         self._texts = texts = [_memory(seen, room) for seen in (edits.text, edits.output)]
         self._lengths = np.zeros((2, 2), np.int64)

@@ -37,6 +37,7 @@ class Machines:
         self._sample: Sample | None = None
         self._made: dict[Kind, Machine] = {}
         self._refused: set[Kind] = set()
+        self._tallies: Tallies | None = None
 
     def of(self, plan: Plan) -> Machine | None:
         """For rounds of a plan, of the text that is kept; None where Python has to run them."""
@@ -57,26 +58,28 @@ class Machines:
     def keep(self, sample: Sample | None) -> None:
         """What was made for that one alone; None: nothing."""
         if sample is not self._sample:
-            self._sample, self._made, self._refused = sample, {}, set()
+            self._sample, self._made, self._refused, self._tallies = sample, {}, set(), None
 
     def _make(self, plan: Plan, target: p.PassJob) -> Machine | None:
-        sample, drafts = plan.guess.sample, plan.stand.tokens
-        law: Any = sample.law
-        edits = law.edits()
-        tallies = None if edits is None else Tallies(edits, room_of(drafts))
-        slate = Slate.of(drafts, UNEDITED if tallies is None else tallies.edited)
+        sample, law = plan.guess.sample, plan.guess.sample.law
+        tallies = self._tallies_for(law, plan.stand.tokens)
+        slate = Slate.of(plan.stand.tokens, UNEDITED if tallies is None else tallies.edited)
         drafting = drafting_of(plan, slate, target)
         if drafting is None:
             return None
         randomness: Any = sample.randomness
         coupled = IS_COUPLED[type(sample.parts.verifier)]
-        rule = Rule(*self._judge.kept(coupled, law.fused.how, target.logits, slate, randomness))
+        how = law.fused.how  # type: ignore[attr-defined] # a FusedLaw: see plan.is_simple
+        rule = Rule(*self._judge.kept(coupled, how, target.logits, slate, randomness))
         return Machine(target, slate, drafting, rule, np.array(sorted(sample.ending.end_ids), np.int64), tallies)
 
-
-def room_of(drafts: int) -> int:
-    """Tokens: those that a law counts one by one, and what rounds bring before it is told of them."""
-    return RECENT_TOKENS + (1 + MOST) * (1 + drafts)
+    def _tallies_for(self, law: Any, drafts: int) -> Tallies | None:
+        """Of the text, with room for what rounds with so many drafts bring before its law is told of them."""
+        room, known = RECENT_TOKENS + (1 + MOST) * (1 + drafts), self._tallies
+        if known is None or known.room < room:
+            edits = law.edits()
+            self._tallies = None if edits is None else Tallies(edits, room)
+        return self._tallies
 
 
 def is_known(plan: Plan) -> bool:
