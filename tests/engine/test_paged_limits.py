@@ -19,6 +19,7 @@ from engine.decoder import PLAIN, Decoder, RandomWeights, expected_rows, tiny_ch
 from truedraw.engine.constants.mapped import DATA
 from truedraw.engine.constants.replaced import INDEX
 from truedraw.engine.cpu import CPUEngine
+from truedraw.engine.paged.ledger import Holder
 from truedraw.engine.paged.page_memory import Tensors
 from truedraw.engine.paged.pages import Claim, PagePool
 from truedraw.errors import BadModelFile, BadParameter, BadPrompt, EngineError, OutOfPages, UnsupportedModel
@@ -97,16 +98,19 @@ def test_a_branch_shares_whole_pages_and_copies_the_slots_before_it():
     pages: list[int] = []
     pool.reserve([Claim(pages, 0, 4)])
     memory.tensors[1][pages] = 7
-    branch = pool.branch(pages, 3, 5)
-    assert branch[0] == pages[0]
-    assert not {*branch[1:]} & {*pages}
-    assert (memory.tensors[1][branch[1], :, 0] == 7).all()
-    assert (memory.tensors[1][branch[1], :, 1] == 0).all()
-    other = pool.branch(pages, 4, 6)
+    branch, other, third = (Holder(pool.ledger) for _ in range(3))
+    pool.branch(branch, pages, 3, 5)
+    assert branch.pages[0] == pages[0]
+    assert not {*branch.pages[1:]} & {*pages}
+    assert (memory.tensors[1][branch.pages[1], :, 0] == 7).all()
+    assert (memory.tensors[1][branch.pages[1], :, 1] == 0).all()
+    pool.branch(other, pages, 4, 6)
     with pytest.raises(OutOfPages, match="one more is needed"):
-        pool.branch(pages, 4, 6)
-    for each in (branch, pages, other):
-        pool.release(each)
+        pool.branch(third, pages, 4, 6)
+    for each in (branch, other, third):
+        each.give_back()
+        each.give_back()
+    pool.release(pages)
     assert pool.num_free == 5
 
 

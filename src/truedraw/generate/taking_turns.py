@@ -13,10 +13,10 @@ import os
 from _thread import RLock
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from weakref import WeakSet
 
 from truedraw.errors import EngineError
+from truedraw.handlers import pass_on
 
 
 class TakingTurns(RLock):  # type: ignore[misc] # final for type checkers only
@@ -84,8 +84,10 @@ class TakingTurns(RLock):  # type: ignore[misc] # final for type checkers only
         try:
             self._is_catching_up = True
             while self.put_off:
-                with suppress(Exception):  # nobody is there to hear of it
+                try:
                     self.put_off[0]()
+                except Exception as error:  # noqa: BLE001 - nobody is there to hear of it
+                    pass_on(error)  # but of what a signal's handler raises
                 self.put_off.popleft()
         finally:
             self._is_catching_up = False

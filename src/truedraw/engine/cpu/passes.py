@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from truedraw.engine.openvino.batch import Batch
 from truedraw.engine.openvino.fixed import FixedGraphs, shape_of
 from truedraw.engine.openvino.row_counts import RowCounts
+from truedraw.engine.paged.ledger import Holder
 from truedraw.engine.paged.parts import LONE_ROWS, Lane, Part
 from truedraw.engine.paged.runs import Computed, Gathered, Runs
 from truedraw.engine.paged.tasks import Task, next_chunk, rows_ahead
@@ -94,15 +95,16 @@ class Passes:
     @contextmanager
     def _side_pages(self, lanes: list[Lane]) -> Iterator[None]:
         """Give each lane pages of its own, for as long as the pass takes."""
-        given: list[list[int]] = []
+        given: list[Holder] = []
         try:
             for lane in lanes:
-                lane.pages = self._pool.branch(lane.pages, lane.past, lane.end)
-                given.append(lane.pages)
+                given.append(Holder(self._pool.ledger))
+                self._pool.branch(given[-1], lane.pages, lane.past, lane.end)
+                lane.pages = given[-1].pages
             yield
         finally:
-            for pages in given:
-                self._pool.release(pages)
+            for each in given:
+                each.give_back()
 
 
 def told(batch: Gathered, computed: Computed) -> list[bytes]:

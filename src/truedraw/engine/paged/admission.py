@@ -57,6 +57,7 @@ class Admission:
 
     def fits(self, works: Seq[Work], fills: Seq[Fill]) -> bool:
         """Whether with_room() would find the pages; raises EngineError where it would for another reason."""
+        self._pool.ledger.mend()
         sequences = checked(works, fills, self.own, self._limits)
         if not fills and self._has_plenty(sequences, works):
             return True

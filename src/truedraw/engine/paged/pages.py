@@ -8,6 +8,7 @@ from copy import copy
 from heapq import heappop, heappush
 from typing import NamedTuple
 
+from truedraw.engine.paged.ledger import Holder, Ledger
 from truedraw.engine.paged.page_memory import Memory
 from truedraw.engine.paged.prefixes import Block, Prefixes, Tokens
 from truedraw.errors import OutOfPages
@@ -28,14 +29,15 @@ class PagePool:
     """Counts the holders of every page; a page is shared until one of its holders writes to it.
 
     A page that nobody holds is free, or idle (prefixes.py): an idle one is found by equal text, and becomes free
-    when another page is wanted.
+    when another page is wanted. Whatever changes that stands within `with pool.ledger`, as `reserve`, `branch` and
+    `forget_idle` do by themselves.
     """
 
     def __init__(self, num_pages: int, rows: int, memory: Memory, max_idle: int = 0) -> None:
         self.rows = rows  # slots a page
         self.page_bytes = memory.page_bytes
         self.num_pages = num_pages - SCRATCH - 1
-        self.prefixes = Prefixes(max_idle)
+        self.prefixes, self.ledger = Prefixes(max_idle), Ledger(self.release, self._restore)
         self._memory = memory
         self._holders = [0] * num_pages
         self._free = list(range(SCRATCH + 1, num_pages))  # a heap: low pages first keeps touched memory small
@@ -70,8 +72,9 @@ class PagePool:
 
     def forget_idle(self) -> None:
         """Free the idle pages, so that no text finds what ended ones have left."""
-        while self.prefixes.num_idle:
-            heappush(self._free, self.prefixes.forget_oldest())
+        with self.ledger:
+            while self.prefixes.num_idle:
+                heappush(self._free, self.prefixes.forget_oldest())
 
     def keep(self, above: Block, tokens: Tokens, page: int) -> Block:
         """Let equal text find a full page of text below `above`, which will not be written any more.
@@ -87,6 +90,7 @@ class PagePool:
 
     def missing(self, claims: Seq[Claim], aside: int = 0) -> int:
         """Pages that `reserve` would take for the claims and `aside` more: fresh ones, and copies of shared ones."""
+        self.ledger.mend()
         rows, holders, prefixes = self.rows, self._holders, self.prefixes
         fresh, shared = aside, []
         for pages, first, end in claims:
@@ -110,24 +114,27 @@ class PagePool:
             raise OutOfPages(self._too_small(missing))
         if missing == aside:
             return
-        for pages, first, end in claims:
-            for index in range(first // self.rows, -(-end // self.rows)):
-                self._own(pages, index)
+        with self.ledger:
+            for pages, first, end in claims:
+                for index in range(first // self.rows, -(-end // self.rows)):
+                    self._own(pages, index)
 
-    def branch(self, pages: list[int], first: int, end: int) -> list[int]:
-        """A table equal to `pages` before slot `first`, with pages of its own from there to `end`.
+    def branch(self, holder: Holder, pages: list[int], first: int, end: int) -> None:
+        """Let one who holds nothing have `pages` before slot `first`, and pages of its own from there to `end`.
 
-        Give them back with `release`; OutOfPages, and no change, where the pages do not suffice.
+        OutOfPages, and no change, where the pages do not suffice.
         """
         shared, slots = divmod(first, self.rows)
         count = -(-end // self.rows) - shared
+        self.ledger.mend()
         if count > self.num_free:
             raise OutOfPages(self._too_small(count))
-        own = [self._take() for _ in range(count)]
-        if slots:
-            self._memory.copy(pages[shared], own[0], slots)
-        self.share(pages[:shared])
-        return [*pages[:shared], *own]
+        with self.ledger:
+            own = [self._take() for _ in range(count)]
+            if slots:
+                self._memory.copy(pages[shared], own[0], slots)
+            self.share(pages[:shared])
+            holder.pages = [*pages[:shared], *own]
 
     def bytes_for(self, slots: int) -> int:
         """A cache that has room for one text in so many slots: its pages, and a copy of one that others share."""
@@ -159,6 +166,15 @@ class PagePool:
         prefixes.rest(page)
         if prefixes.num_idle > prefixes.max_idle:
             heappush(self._free, prefixes.forget_oldest())
+
+    def _restore(self, holders: Seq[Holder]) -> None:
+        """What these hold stands; nothing is found any more."""
+        self.prefixes.forget_all()
+        for each in holders:
+            each.unfound(self.prefixes.root)
+        held = Counter([page for each in holders for page in each.pages])
+        self._holders[:] = [held[page] for page in range(len(self._holders))]
+        self._free[:] = [page for page in range(SCRATCH + 1, len(self._holders)) if not held[page]]
 
     def _too_small(self, needed: int) -> str:
         each, total = self._memory.page_bytes, len(self._holders)

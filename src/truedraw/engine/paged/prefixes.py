@@ -60,6 +60,12 @@ class Prefixes:
         """Somebody holds the page, which may have been idle."""
         self._idle.pop(page, None)
 
+    def forget_all(self) -> None:
+        """Nothing can be found any more."""
+        self.root = Block(None, (), -1, 0)
+        self._blocks.clear()
+        self._idle.clear()
+
     def forget_oldest(self) -> int:
         """The page that was idle longest, which can no longer be found."""
         page, _ = self._idle.popitem(last=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence as Seq
 
+from truedraw.engine.paged.ledger import Holder
 from truedraw.engine.paged.pages import PagePool
 from truedraw.engine.paged.prefixes import Block
 from truedraw.engine.shown import Shown
@@ -11,23 +12,26 @@ from truedraw.engine.texts import Limits, check_tokens, continuation
 from truedraw.errors import EngineError
 
 
-class PagedSequence:
+class PagedSequence(Holder):
     """Implements protocol.Sequence.
 
     Slots 0 .. `cached` - 1 hold the text. After a pass the slots behind them hold the draft tokens that follow each
     other as a chain; whatever of them is committed next need not be computed again. Pages that are full of computed
     text are left where equal texts find them, unless the text is to be `alone`; the page with the last token never
     is, since that token's row is computed, and written, in every pass.
+
+    Numbers are set in such an order that they hold wherever an interruption comes: fewer slots than there are pages
+    may be known to hold text, and less of it to be findable.
     """
 
     def __init__(self, tokens: list[int], pool: PagePool, limits: Limits, block: Block | None) -> None:
+        super().__init__(pool.ledger)
         self.tokens = tokens  # the committed text; read only
         self.pool = pool
         self._limits = limits
         self._block = block  # the deepest findable one that is held; None: alone
         self._drafted: list[int] = []  # tokens in the slots behind the text, while all of the text is cached
         self.cached = 0
-        self.pages: list[int] = []
         self.closed = False
         self._asked = 0  # tokens that have been counted as asked of the cache
         self.shown = Shown()
@@ -78,12 +82,15 @@ class PagedSequence:
 
     def share(self, other: PagedSequence) -> None:
         """Hold what is computed of an equal text, of which this one, new and without pages, has computed nothing."""
-        self.cached, self._drafted, self.pages = other.cached, list(other._drafted), list(other.pages)
-        self.pool.share(self.pages)
+        with self.pool.ledger:
+            pages = list(other.pages)
+            self.pool.share(pages)
+            self.pages = pages
+        self.cached, self._drafted = other.cached, list(other._drafted)
 
     def ask(self) -> int:
         """Tokens that `find` would look for and that have not been counted yet; from now on they are."""
-        if self._block is None or len(self.pages) > self._block.depth:
+        if not self._looks:
             return 0
         count, self._asked = len(self.tokens) - self._asked, len(self.tokens)
         return count
@@ -93,25 +100,22 @@ class PagedSequence:
 
         Nothing is looked for while a page is partly filled: what is in it would be lost.
         """
-        block, rows = self._block, self.pool.rows
-        if block is None or len(self.pages) > block.depth:
+        if not self._looks:
             return 0
-        before = block.depth
-        while (found := block.below.get(self._page_of_text(block.depth))) is not None:
-            self.pool.share([found.page])
-            self.pages.append(found.page)
-            block = found
-        self._block, self.cached = block, block.depth * rows
-        return (block.depth - before) * rows
+        with self.pool.ledger:
+            return self._found() if self._looks else 0  # what could be found may be gone by now
 
     def lose(self, count: int) -> None:
         """Undo a `find` of `count` tokens."""
+        if not count:
+            return
         self.cached -= count
         kept = len(self.pages) - count // self.pool.rows
-        self.pool.release(self.pages[kept:])
-        del self.pages[kept:]
         while self._block is not None and self._block.depth > kept:
             self._block = self._block.above
+        with self.pool.ledger:
+            self.pool.release(self.pages[kept:])
+            del self.pages[kept:]
 
     def uncertain(self) -> None:
         """Forget the draft tokens in the cache: a pass is about to write there."""
@@ -122,17 +126,38 @@ class PagedSequence:
         self.cached, self._drafted = end, drafted
         self._keep()
 
+    def unfound(self, root: Block) -> None:
+        """See Holder: what it holds is not kept for others, either."""
+        if self._block is not None:
+            self._block = None if self.pages else root
+
+    @property
+    def _looks(self) -> bool:
+        """Whether text that comes next is looked for."""
+        return self._block is not None and len(self.pages) <= self._block.depth
+
+    def _found(self) -> int:
+        block, rows = self._block, self.pool.rows
+        assert block is not None
+        before = block.depth
+        while (found := block.below.get(self._page_of_text(block.depth))) is not None:
+            self.pool.share([found.page])
+            self.pages.append(found.page)
+            block = found
+        self._block, self.cached = block, block.depth * rows
+        return (block.depth - before) * rows
+
     def _keep(self) -> None:
         """Let equal texts find the pages that are full now."""
-        block, rows = self._block, self.pool.rows
-        if block is None:
+        full = min(self.cached, len(self.tokens) - 1) // self.pool.rows
+        if self._block is None or self._block.depth >= full:
             return
-        full = min(self.cached, len(self.tokens) - 1) // rows
-        while block.depth < full:
-            index = block.depth
-            block = self.pool.keep(block, self._page_of_text(index), self.pages[index])
-            self.pages[index] = block.page
-        self._block = block
+        with self.pool.ledger:
+            while self._block is not None and self._block.depth < full:
+                index = self._block.depth
+                block = self.pool.keep(self._block, self._page_of_text(index), self.pages[index])
+                self.pages[index] = block.page
+                self._block = block
 
     def _page_of_text(self, index: int) -> tuple[int, ...]:
         """The tokens of a whole page, the text's last token not among them; else fewer, which no block has."""
@@ -140,10 +165,10 @@ class PagedSequence:
         return tuple(self.tokens[index * rows : min((index + 1) * rows, len(self.tokens) - 1)])
 
     def _give_back(self) -> None:
-        self.pool.release(self.pages)
-        self.pages, self._drafted, self.cached, self._asked = [], [], 0, 0
+        self._drafted, self.cached, self._asked = [], 0, 0
         if self._block is not None:
             self._block = self.pool.prefixes.root
+        self.give_back()
 
 
 def common_prefix(a: Seq[int], b: Seq[int]) -> int:

@@ -1,0 +1,162 @@
+"""Wherever an interruption comes in the midst of a change, every text's pages go on holding that text, and none is lost."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from truedraw.engine.paged import ledger
+from truedraw.engine.paged.ledger import Holder
+from truedraw.engine.paged.page_memory import Tensors
+from truedraw.engine.paged.pages import Claim, PagePool
+from truedraw.engine.paged.sequence import PagedSequence
+from truedraw.engine.texts import Limits
+
+ROWS, PAGES, IDLE = 2, 30, 4
+LIMITS = Limits(100, 100)
+FILES = {"pages.py", "sequence.py", "prefixes.py", "ledger.py"}
+FIRST, LIKE, OTHER = [*range(1, 12)], [*range(1, 8), 70, 71, 72], [*range(50, 69)]
+
+
+class Cache:
+    """A pool whose slots hold the very tokens that were computed there."""
+
+    def __init__(self) -> None:
+        self.memory = Tensors([(1, ROWS, 1)], 4, PAGES)
+        self.pool = PagePool(PAGES, ROWS, self.memory, IDLE)
+
+    def open(self, text: list[int]) -> PagedSequence:
+        sequence = PagedSequence(list(text), self.pool, LIMITS, self.pool.prefixes.root)
+        sequence.find()
+        return sequence
+
+    def compute(self, sequence: PagedSequence) -> None:
+        past, end = sequence.cached, len(sequence.tokens)
+        past = min(past, end - 1)
+        self.pool.reserve([Claim(sequence.pages, past, end)])
+        for slot in range(past, end):
+            self.memory.tensors[0][sequence.pages[slot // ROWS], 0, slot % ROWS, 0] = sequence.tokens[slot]
+        sequence.computed(end, [])
+
+    def held_by(self, sequence: PagedSequence) -> list[int]:
+        slots = range(sequence.cached)
+        return [int(self.memory.tensors[0][sequence.pages[slot // ROWS], 0, slot % ROWS, 0]) for slot in slots]
+
+    def check(self, *texts: PagedSequence) -> None:
+        for each in texts:
+            assert self.held_by(each) == each.tokens[: each.cached]
+        with self.pool.ledger:
+            """Whatever broke off is made good."""
+        held = [page for each in texts for page in each.pages]
+        assert self.pool._holders == [held.count(page) for page in range(PAGES)]
+        idle, free = set(self.pool.prefixes._idle), self.pool._free
+        assert len({*held, *idle, *free}) == len({*held}) + len(idle) + len(free) == PAGES - 1
+
+
+def life(cache: Cache, own: PagedSequence) -> None:
+    """All that can become of texts, beside one that lives on."""
+    twin = own.forked()
+    cache.compute(twin)
+    like = cache.open(LIKE)
+    cache.compute(like)
+    twin.commit([30, 31, 32])
+    cache.compute(twin)
+    found = cache.open([*LIKE, 5])
+    found.lose(ROWS)
+    side = Holder(cache.pool.ledger)
+    cache.pool.branch(side, twin.pages, 3, 9)
+    like.evict()
+    cache.compute(like)
+    side.give_back()
+    for each in (found, twin, like):
+        each.close()
+    for each in [cache.open(OTHER), cache.open(OTHER)]:  # which nobody closes, and find no room but idle pages
+        cache.compute(each)
+    cache.pool.forget_idle()
+
+
+def interrupted(act: Callable[[], object], place: int) -> bool:
+    """Whether there was such a place, counted from 0: anywhere between two of Python's instructions."""
+    places = count()
+
+    def step(frame, event, _):
+        if event == "opcode" and next(places) == place:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return step
+
+    def begin(frame, *_):
+        if Path(frame.f_code.co_filename).name not in FILES:
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        return step
+
+    sys.settrace(begin)
+    try:
+        act()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+
+def broken_off(place: int) -> tuple[Cache, PagedSequence, bool]:
+    cache = Cache()
+    own = cache.open(FIRST)
+    cache.compute(own)
+    return cache, own, interrupted(lambda: life(cache, own), place)
+
+
+def goes_on_well(cache: Cache, own: PagedSequence) -> None:
+    cache.check(own)
+    texts = [own, cache.open(OTHER), cache.open(LIKE), cache.open(FIRST)]
+    for each in texts:
+        cache.compute(each)
+    own.commit([20, 21, 22])
+    cache.compute(own)
+    cache.check(*texts)
+    for each in texts:
+        each.close()
+        each.close()
+    cache.check()
+
+
+def test_texts_hold_themselves_whatever_is_interrupted() -> None:
+    for place in count():
+        cache, own, was = broken_off(place)
+        gc.collect(0)
+        goes_on_well(cache, own)
+        if not was:
+            break
+    assert place > 1000
+
+
+@pytest.mark.parametrize("name", ["mend", "__enter__"])
+def test_it_would_be_found_out(name: str, monkeypatch) -> None:
+    def nothing(self, *_) -> None:
+        self._is_whole = True
+
+    monkeypatch.setattr(ledger.Ledger, name, nothing)
+    with pytest.raises((AssertionError, IndexError)):
+        test_texts_hold_themselves_whatever_is_interrupted()
+
+
+def test_what_is_closed_twice_is_given_back_once() -> None:
+    """The first time breaks off when some of the pages are given back."""
+    for place in count():
+        cache = Cache()
+        own = cache.open(FIRST)
+        cache.compute(own)
+        twin = own.forked()
+        if not interrupted(twin.close, place):
+            break
+        twin.close()
+        cache.check(own)
+    assert np.sum(cache.pool._holders) == len(own.pages)
