@@ -36,6 +36,11 @@ def test_everyone_runs_in_turn_and_draws_as_many_tokens():
     assert other.asked == [((0, 1), 3, 16, 1.0), *[((0, 1), 3, 20, 1.0)] * 2]
 
 
+def test_behind_the_last_seed_comes_the_first():
+    last = replace(plan(), params=replace(PARAMS, seed=2**64 - 1))
+    assert [run.tokens for run in measured(last, repeats=2)[TOGETHER]] == [60, 60]
+
+
 def test_the_report_divides_speeds_of_one_repeat():
     runs = {
         ALONE: [Run(10, 1.0), Run(10, 2.0)],

@@ -43,6 +43,13 @@ def test_arms_alternate_after_a_warm_up_and_repeats_have_their_own_seeds():
     assert [(pair.task, pair.category) for pair in found] == [(0, "a"), (1, "b"), (0, "a"), (1, "b")]
 
 
+def test_behind_the_last_seed_comes_the_first():
+    recorder = Recorder()
+    last = replace(PARAMS, seed=2**64 - 1)
+    assert len(list(pairs(Arms(recorder, last, DRAFTS), [Task("a", (0, 1))], repeats=2))) == 2
+    assert [call[1].seed for call in recorder.calls[2:]] == [2**64 - 1, 2**64 - 1, 0, 0]
+
+
 def test_with_a_seed_both_arms_draw_the_same_text_and_only_one_drafts():
     (pair,) = pairs(Arms(load("tabular"), PARAMS, DRAFTS), [Task("a", (0, 1))])
     assert pair.identical

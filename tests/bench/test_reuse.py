@@ -12,6 +12,7 @@ from truedraw import Model, load
 from truedraw.bench import reuse as measure
 from truedraw.bench.reuse import ArmRun, Repetition, lines, report, reuse
 from truedraw.engine.logits_cache import LogitsCacheUse
+from truedraw.errors import BadParameter
 
 SMALL = Repetition(
     questions=("the cat", "the dog sat"), temperatures=(0.5, 1.0), n=4, rounds=2, max_tokens=5, max_running=3,
@@ -29,6 +30,13 @@ def test_every_request_has_a_seed_of_its_own():
     assert [sampling["seed"] for _, sampling in requests] == list(range(100, 116))
     assert [question for question, _ in requests] == [0, 0, 1, 1] * 4
     assert [sampling["temperature"] for _, sampling in requests] == [0.5, 1.0] * 8
+
+
+def test_behind_the_last_seed_comes_the_first():
+    seeds = [sampling["seed"] for _, sampling in replace(SMALL, seed=2**64 - 2).requests(0)]
+    assert seeds == [2**64 - 2, 2**64 - 1, 0, 1, 2, 3, 4, 5]
+    with pytest.raises(BadParameter, match="seed"):
+        next(replace(SMALL, seed=2**64).requests(0))
 
 
 def test_it_measures_what_batches_have_unless_told_otherwise():

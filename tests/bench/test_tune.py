@@ -95,6 +95,12 @@ def test_repetitions_have_seeds_of_their_own(clock):
     assert [call[1] for call in clock.calls[3:9]] == [4, 4, 4, 5, 5, 5]
 
 
+def test_behind_the_last_seed_comes_the_first(clock):
+    last = replace(PARAMS, seed=2**64 - 1)
+    run(Tuning(last, TASKS[:1], candidates(load("tabular"), FEW), seconds=11, clock=clock))
+    assert [call[1] for call in clock.calls[3:9]] == [2**64 - 1] * 3 + [0] * 3
+
+
 def test_without_a_seed_every_run_draws_anew(clock):
     few = candidates(load("tabular"), FEW)
     tuning = run(Tuning(replace(PARAMS, seed=None), TASKS[:1], few, seconds=17, clock=clock))

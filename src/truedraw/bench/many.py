@@ -12,6 +12,7 @@ from truedraw.bench.bootstrap import median_interval
 from truedraw.bench.lengths import short, whole
 from truedraw.bench.pairs import PLAIN
 from truedraw.bench.peers.arms import Peer
+from truedraw.generate.derived_seeds import seed_after
 from truedraw.generate.model import Model
 from truedraw.generate.speculation import Speculation
 from truedraw.sampling.params import SamplingParams
@@ -66,8 +67,7 @@ class Many:
 
     def _own(self, n: int, repeat: int, speculation: Speculation) -> Run:
         forget_closed(self.model.engine)
-        seed = (self.params.seed or 0) + repeat
-        params = replace(whole(self.params), n=n, seed=seed)
+        params = replace(whole(self.params), n=n, seed=seed_after(self.params.seed or 0, repeat))
         start, pages = perf_counter(), 0
         run = self.model.start(self.tokens, params, speculative=speculation)
         for _ in run:

@@ -10,6 +10,7 @@ from truedraw.bench.lengths import short
 from truedraw.bench.prompts import Prompt
 from truedraw.control.explanation import Explanation
 from truedraw.errors import BadPrompt
+from truedraw.generate.derived_seeds import seed_after
 from truedraw.generate.model import Model
 from truedraw.generate.result import Result
 from truedraw.generate.speculation import Speculation
@@ -75,7 +76,7 @@ def pairs(arms: Arms, todo: Sequence[Task], repeats: int = 1) -> Iterator[Pair]:
     """A B, B A, A B and so on, so that a machine that slows down favours nobody; every repeat has its own seed."""
     arms.warm_up(todo[0].tokens)
     for count, (repeat, (index, task)) in enumerate(product(range(repeats), enumerate(todo))):
-        seeded = replace(arms, params=replace(arms.params, seed=(arms.params.seed or 0) + repeat))
+        seeded = replace(arms, params=replace(arms.params, seed=seed_after(arms.params.seed or 0, repeat)))
         plain, speculative = seeded.pair(task.tokens, plain_first=count % 2 == 0)
         yield pair_of(index, task, plain, speculative)
 

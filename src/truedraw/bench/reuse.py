@@ -17,6 +17,7 @@ from truedraw.bench.counted import counted
 from truedraw.bench.pairs import PLAIN, tasks
 from truedraw.bench.prompts import Prompt
 from truedraw.engine.logits_cache import LogitsCacheUse
+from truedraw.generate.derived_seeds import seed_after
 from truedraw.generate.model import Model
 from truedraw.generate.planning import LOGITS_CACHE_BYTES
 from truedraw.generate.speculation import Speculation
@@ -51,7 +52,8 @@ class Repetition:
     def requests(self, repeat: int) -> Iterator[tuple[int, dict[str, Any]]]:
         """(which question, sampling by name) of each request; every request of every repeat has its own seed."""
         each = list(product(range(self.rounds), range(len(self.questions)), self.temperatures))
-        for seed, (_, question, temperature) in enumerate(each, start=self.seed + repeat * len(each)):
+        for number, (_, question, temperature) in enumerate(each, start=repeat * len(each)):
+            seed = seed_after(self.seed, number)
             yield question, {"temperature": temperature, "n": self.n, "max_tokens": self.max_tokens, "seed": seed}
 
 

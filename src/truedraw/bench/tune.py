@@ -14,6 +14,7 @@ from truedraw.bench.lengths import short
 from truedraw.bench.pairs import PLAIN, Pair, Task, apart, by_turns, pair_of
 from truedraw.bench.report import section, speedup
 from truedraw.errors import TruedrawError
+from truedraw.generate.derived_seeds import seed_after
 from truedraw.generate.model import Model
 from truedraw.generate.result import Result
 from truedraw.generate.speculation import Speculation, speculation
@@ -168,7 +169,7 @@ class Tuning:
 
 def repeated(params: SamplingParams, repeat: int) -> SamplingParams:
     """For one repetition of all prompts."""
-    return params if params.seed is None else replace(params, seed=params.seed + repeat)
+    return params if params.seed is None else replace(params, seed=seed_after(params.seed, repeat))
 
 
 def give_up_losers(live: Sequence[Candidate], is_first: bool = False) -> None:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from truedraw.distill.asking import opening
 from truedraw.distill.texts import WATCH
 from truedraw.errors import BadParameter, BadPrompt
+from truedraw.generate.derived_seeds import seed_after
 from truedraw.generate.planning import LIMITS
 from truedraw.generate.request import Request
-from truedraw.sampling.randomness import SEED_BITS
 
 if TYPE_CHECKING:
     from truedraw.distill.watching import Watch
@@ -148,7 +148,7 @@ def _asking(model: Model, plan: Plan, number: int, i: int, begins: tuple[str, st
     free = round(plan.prompts * FREE) if plan.openers else plan.prompts
     many = max(1, (plan.prompts - free) // len(plan.openers)) if words else free
     params = {"temperature": 1.0, "top_p": plan.top_p, "max_tokens": PROMPT_TOKENS, "n": many,
-              "seed": seed_from(plan.seed, MOST_OPENERS * number + i)}  # fmt: skip
+              "seed": seed_after(plan.seed, MOST_OPENERS * number + i)}  # fmt: skip
     return Request(model.tokenizer.encode(head + words, add_special=False), params, False, words)
 
 
@@ -188,13 +188,8 @@ def _begun(requests: Iterable[Request], least: int, goes_on: Callable[[], bool])
 
 def _requests(model: Model, plan: Plan, number: int, texts: Iterable[tuple[int, str]]) -> Iterator[Request]:
     for i, text in texts:
-        seed = seed_from(plan.seed, PURPOSES * (number + 1) + i)
+        seed = seed_after(plan.seed, PURPOSES * (number + 1) + i)
         params = {"temperature": plan.temperature(number, i), "max_tokens": plan.answer_tokens, "seed": seed}
         prompt = opening(model, text)
         if prompt is not None:
             yield Request(prompt, params, False, (number, i))
-
-
-def seed_from(seed: int, away: int) -> int:
-    """The one so far away; behind the last one comes 0."""
-    return (seed + away) % (1 << SEED_BITS)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from threading import Lock
 
-from truedraw.generate.offline.seeds import derived_seed
+from truedraw.generate.derived_seeds import derived_seed
 
 MOST_KEPT = 1 << 16  # seeds whose uses are counted at a time
 

@@ -3,8 +3,8 @@ import json
 import pytest
 
 from truedraw.errors import BadInput, BadParameter, BadPrompt
+from truedraw.generate.derived_seeds import derived_seed
 from truedraw.generate.offline.lines import Defaults, Line, numbered, parsed, request_of
-from truedraw.generate.offline.seeds import derived_seed
 
 
 def chat(messages):

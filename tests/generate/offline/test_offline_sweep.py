@@ -5,8 +5,8 @@ import pytest
 
 from truedraw import load
 from truedraw.errors import BadFile, BadInput, BadParameter
+from truedraw.generate.derived_seeds import derived_seed
 from truedraw.generate.offline.grid import Draw, Point, draws, point_of, points
-from truedraw.generate.offline.seeds import derived_seed
 from truedraw.generate.offline.sweep import Sweep, drawn, run_sweep
 
 GRID = {"temperature": [0.3, 1.0], "top_p": [0.9, 1], "min_p": [], "top_k": []}

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.bench.pairs import Task
+from truedraw.generate.derived_seeds import seed_after
 from truedraw.generate.model import Model
 from truedraw.generate.preparing import prepare
 from truedraw.protocol import Engine, Law, Logits, Proposal, Randomness, Scores, TextRows, Work
@@ -47,7 +48,7 @@ def write(model: Model, todo: Sequence[Task], params: SamplingParams, done: Call
     """One text a prompt, all together; `params` has a seed, from which prompts count on. `done` hears of each text."""
     first = params.seed or 0
     with model.batch() as batch:
-        own = [replace(params, seed=(first + number) % 2**64) for number in range(len(todo))]
+        own = [replace(params, seed=seed_after(first, number)) for number in range(len(todo))]
         runs = [batch.add(task.tokens, each, speculative=False) for task, each in zip(todo, own, strict=True)]
         for _ in batch.completed():
             done()

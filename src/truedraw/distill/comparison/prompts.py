@@ -11,13 +11,13 @@ from truedraw.distill.comparison.told import PROMPTS
 from truedraw.distill.comparison.wanted import Wanted, folder_of
 from truedraw.distill.computing import compute
 from truedraw.distill.evaluation import CHAIN, MEASURED
-from truedraw.distill.own_texts import seed_from
 from truedraw.distill.plan import Tell
 from truedraw.distill.preparing import text_settings
 from truedraw.distill.rows import Rows
 from truedraw.distill.store import Shape, Store
 from truedraw.distill.texts import NAME, checked, read_texts
 from truedraw.errors import BadPrompt
+from truedraw.generate.derived_seeds import seed_after
 from truedraw.generate.offline.journal import Journal
 from truedraw.generate.request import Request
 
@@ -76,6 +76,6 @@ def _requests(model: Model, wanted: Wanted) -> Iterator[Request]:
         if prompt is None:
             continue
         for place, temperature in enumerate(MEASURED):
-            seed = seed_from(texts.seed, SEEDS + number * len(MEASURED) + place)
+            seed = seed_after(texts.seed, SEEDS + number * len(MEASURED) + place)
             params = {"temperature": temperature, "max_tokens": texts.answer_tokens, "seed": seed}
             yield Request(prompt, params, False, (number, place))

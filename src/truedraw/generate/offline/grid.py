@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from truedraw.errors import BadParameter
-from truedraw.generate.offline.seeds import derived_seed
+from truedraw.generate.derived_seeds import derived_seed
 from truedraw.sampling.values import shortest
 
 MOST_POINTS = 1 << 16  # all are checked, and held, before the first sample

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from truedraw.errors import BadInput, BadParameter, BadPrompt
-from truedraw.generate.offline.seeds import derived_seed
+from truedraw.generate.derived_seeds import derived_seed
 from truedraw.generate.request import Request
 from truedraw.input_files import readable
 from truedraw.sampling.params import ALIASES, SamplingParams, by_our_names

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from truedraw.errors import BadParameter
-from truedraw.sampling.randomness import SEED_BITS
+from truedraw.generate.derived_seeds import seed_after
 
 Prompt = TypeVar("Prompt")
 
@@ -47,7 +47,7 @@ class Settings:
 
     def seed_of(self, prompt: int) -> int:
         """Every prompt has a seed of its own."""
-        return (self.seed + prompt) % (1 << SEED_BITS)
+        return seed_after(self.seed, prompt)
 
 
 def spread(prompts: Sequence[Prompt], count: int) -> list[Prompt]:

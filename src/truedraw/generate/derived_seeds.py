@@ -1,4 +1,4 @@
-"""Seeds that follow from one seed and the names of what they are for."""
+"""Seeds that follow from another one: by the names of what they are for, or by counting on."""
 
 from __future__ import annotations
 
@@ -16,3 +16,9 @@ def derived_seed(seed: int, *names: int | str) -> int:
     check_seed(seed)
     text = ":".join(str(part) for part in (seed, *names))
     return int.from_bytes(sha256(text.encode()).digest()[: SEED_BITS // 8], "big")
+
+
+def seed_after(seed: int, away: int) -> int:
+    """The one so far away; behind the last one comes 0. Raises BadParameter for a seed out of range."""
+    check_seed(seed)
+    return (seed + away) % (1 << SEED_BITS)

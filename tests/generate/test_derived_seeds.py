@@ -3,7 +3,7 @@ from hashlib import sha256
 import pytest
 
 from truedraw.errors import BadParameter
-from truedraw.generate.offline.seeds import derived_seed
+from truedraw.generate.derived_seeds import derived_seed, seed_after
 
 
 def test_the_documented_recipe():
@@ -20,3 +20,9 @@ def test_every_name_has_its_own():
 def test_a_seed_out_of_range(seed):
     with pytest.raises(BadParameter, match="seed"):
         derived_seed(seed, 1)
+    with pytest.raises(BadParameter, match="seed"):
+        seed_after(seed, 1)
+
+
+def test_behind_the_last_one_comes_0():
+    assert [seed_after(seed, 3) for seed in (0, 2**64 - 4, 2**64 - 1)] == [3, 2**64 - 1, 2]
