@@ -71,7 +71,16 @@ def test_what_is_no_number_of_tokens_is_refused(cli, value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "verb", [("generate", "the cat"), ("chat",), ("check", "--quick"), ("train", "eval", "--spec-method", "ngram-lm")]
+    "verb",
+    [
+        ("generate", "the cat"),
+        ("chat",),
+        ("check", "--quick"),
+        ("train", "eval", "--spec-method", "ngram-lm"),
+        ("bench",),
+        ("bench", "many"),
+        ("tune",),
+    ],
 )
 def test_where_nothing_shows_them_they_are_refused(cli, verb) -> None:
     done = cli(*verb, "-m", "tabular", "--logprobs", 3)

@@ -60,6 +60,13 @@ def test_acceptance_alone_and_quietly(cli, prompts):
     assert found["speculation"]["method"] == "ngram-lm"
 
 
+def test_an_amateur_drafts_where_no_other_model_is_named(cli, prompts):
+    amateur = ("--amateur", "tabular", "--spec-method", "model")
+    done = cli(*TOY, *amateur, "--prompts", prompts, "--repeats", 0, "--json", "-t", 1)
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["speculation"]["method"] == "model"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

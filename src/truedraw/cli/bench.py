@@ -92,6 +92,7 @@ def bench(
 
     given = {"max_tokens": MAX_TOKENS, "seed": SEED, **sampling.given(), **count.given()}
     sampling_params(given)  # what is wrong should be said before the model is loaded
+    sampling.refuse_logprobs()
     sizes, speculation = sizes_of("--batch-sizes", own.batch_sizes), speculation_of(spec, model.amateur)
     prompts = read_prompts(own.prompts, own.limit, own.per_category)
     with opened(model, apart=True, configs=[speculation]) as loaded:

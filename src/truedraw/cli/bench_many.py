@@ -59,6 +59,7 @@ def many(
 
     given = {"max_tokens": MAX_TOKENS, "seed": SEED, **sampling.given(), "n": own.n}
     sampling_params(given)  # what is wrong should be said before the model is loaded
+    sampling.refuse_logprobs()
     refuse_unused({**sampling.given(), **({"amateur": model.amateur} if model.amateur else {})}, own.peers)
     speculation = speculation_of(spec, model.amateur)
     others = model.amateur is not None or speculation.model is not None  # what they keep is not forgotten between runs

@@ -157,7 +157,7 @@ class SamplingFlags:
         }
         return {name: READ[name](value) if name in READ else value for name, value in found.items()}
 
-    def refuse_logprobs(self, why: str) -> None:
+    def refuse_logprobs(self, why: str = "no token is shown here; leave it out") -> None:
         """Raises BadParameter where they were asked for and would not be shown."""
         if self.logprobs is not None:
             raise BadParameter("--logprobs", why)

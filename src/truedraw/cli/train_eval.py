@@ -60,7 +60,7 @@ def evaluate(
     from truedraw.cli.train_eval_lines import lines
 
     points = points_of(sampling, own.temperature)
-    speculation = drafting(spec, head)
+    speculation = drafting(spec, head, model.amateur)
     draft = loaded_for(head, model.draft)
     if own.write_card is not None:
         check_card(own.write_card, draft, speculation)
@@ -86,18 +86,18 @@ def points_of(sampling: SamplingFlags, temperatures: str) -> list[dict[str, Any]
     points = [{**given, "temperature": value} for value in values_of("--temperature", temperatures)]
     for point in points:
         sampling_params(point)
-    sampling.refuse_logprobs("no token is shown here; leave it out")
+    sampling.refuse_logprobs()
     return points
 
 
-def drafting(spec: SpeculationFlags, head: Path | None) -> Speculation:
+def drafting(spec: SpeculationFlags, head: Path | None, amateur: str | None) -> Speculation:
     """The drafter that is asked for, the head if none is; raises BadParameter."""
     from truedraw.bench.draft_eval.report import HEAD
     from truedraw.cli.speculating import speculation_of
     from truedraw.generate.keys import keys
     from truedraw.generate.speculation import AUTO
 
-    found = speculation_of(spec)
+    found = speculation_of(spec, amateur)
     if found.method == AUTO:
         if spec.spec_method == AUTO:
             raise BadParameter("--spec-method", f"{AUTO} is several drafters, and is timed beside each; name one")

@@ -110,6 +110,7 @@ def tune(
 
     given = {"max_tokens": MAX_TOKENS, **sampling.given(), **count.given(), "seed": seed_of(context, sampling.seed)}
     sampling_params(given)  # what is wrong should be said before the model is loaded
+    sampling.refuse_logprobs()
     further, seconds = further_configs(own.candidate or ()), seconds_of("--budget", own.budget)
     prompts = read_prompts(own.prompts, own.limit, own.per_category)
     refuse(own.output, own.overwrite)
