@@ -50,8 +50,13 @@ def edited(path, **changes):
     """The same file with a header that says something else and is whole."""
     data = path.read_bytes()
     size = PREFIX.unpack(data[: PREFIX.size])[2]
-    facts = {**json.loads(data[PREFIX.size : PREFIX.size + size]), **changes}
-    body = json.dumps(facts).encode()
+    with_header(path, json.dumps({**json.loads(data[PREFIX.size : PREFIX.size + size]), **changes}).encode())
+
+
+def with_header(path, body):
+    """The same file with another header whose checksum is right."""
+    data = path.read_bytes()
+    size = PREFIX.unpack(data[: PREFIX.size])[2]
     path.write_bytes(PREFIX.pack(MAGIC, 1, len(body), zlib.crc32(body)) + body + data[PREFIX.size + size :])
 
 
@@ -102,11 +107,20 @@ def test_every_cut_is_noticed(path) -> None:
     ({"levels": [5, 10]}, "says nonsense"), ({"levels": "many"}, "says nonsense"),
     ({"column_bytes": [4, 4]}, "bytes long"), ({"origin": {"model": "m"}}, "says nonsense"),
     ({"origin": {"model": "m", "tokenizer": "t", "vocab_size": 3}}, "beyond its vocabulary"),
-    ({"checksum": 1}, "damaged"),
+    ({"checksum": 1}, "damaged"), ({"num_tokens": float("inf")}, "says nonsense"),
 ], ids=str)  # fmt: skip
 def test_a_header_that_says_nonsense_is_refused(changes, words, path) -> None:
     edited(path, **changes)
     with pytest.raises(BadFile, match=words):
+        read_counts(path)
+
+
+@pytest.mark.parametrize(
+    "body", [b"no JSON", b"\xff", b"[" * 100_000, b"[]", b"null"], ids=["text", "bytes", "deep", "list", "null"]
+)
+def test_a_header_that_is_no_json_object_is_refused(body, path) -> None:
+    with_header(path, body)
+    with pytest.raises(BadFile, match="says nonsense"):
         read_counts(path)
 
 

@@ -68,8 +68,9 @@ def write_counts(path: Path, counts: NgramCounts, origin: Origin) -> None:
 def read_counts(path: Path) -> tuple[NgramCounts, Origin]:
     """The counts, mapped; raises BadFile for what is missing, something else, of another version, cut or damaged."""
     data = _mapped(path)
-    facts, begin = _facts(data, path)
+    body, begin = _body(data, path)
     try:
+        facts = json.loads(body)
         sizes = [int(size) for size in facts["column_bytes"]]
         if begin + sum(sizes) != len(data):
             _bad(path, f"is {len(data)} bytes long where its header says {begin + sum(sizes)}; it was cut, or grew")
@@ -82,7 +83,7 @@ def read_counts(path: Path) -> tuple[NgramCounts, Origin]:
             _bad(path, "is damaged: its checksum is wrong")
         origin = Origin(**facts["origin"])
         return _counts(columns, facts, origin.vocab_size), origin
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         if isinstance(error, BadFile):
             raise
         _bad(path, f"has a header that says nonsense ({type(error).__name__}: {error})")
@@ -150,8 +151,8 @@ def _mapped(path: Path) -> mmap.mmap | bytes:
         raise BadFile(f"{path} cannot be read: {reason}; give a file that `truedraw ngrams build` wrote") from error
 
 
-def _facts(data: mmap.mmap | bytes, path: Path) -> tuple[dict[str, Any], int]:
-    """The header, and where the columns begin."""
+def _body(data: mmap.mmap | bytes, path: Path) -> tuple[bytes, int]:
+    """The header's JSON, and where the columns begin."""
     if data[: len(MAGIC)] != MAGIC:
         _bad(path, "holds no counts of n-grams")
     if len(data) < PREFIX.size:
@@ -162,8 +163,7 @@ def _facts(data: mmap.mmap | bytes, path: Path) -> tuple[dict[str, Any], int]:
     body = data[PREFIX.size : PREFIX.size + size]
     if len(body) < size or zlib.crc32(body) != checksum:
         _bad(path, "is damaged in its header")
-    facts = json.loads(body)
-    return facts, PREFIX.size + size
+    return body, PREFIX.size + size
 
 
 def _counts(columns: list[Any], facts: dict[str, Any], vocab_size: int) -> NgramCounts:

@@ -429,3 +429,20 @@ def test_what_was_never_an_index_is_not_written_over(path) -> None:
     with pytest.raises(BadFile, match="is no index of truedraw, so none is made in its place; give another file"):
         build(path, arrays([TEXT]), EMPTY, means(path), overwrite=True)
     assert path.read_bytes() == b"somebody's weights"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"no JSON", b"\xff", b"[]", b"[" * 8000, b"{}", b'{"segments": [{}]}',
+     b'{"model": "m", "fingerprint": "f", "segments": [], "end": "there"}'],
+)  # fmt: skip
+def test_headers_that_say_nonsense_count_as_damaged(path, body) -> None:
+    index_of(path, [TEXT])
+    whole = path.read_bytes()
+    header = layout.FRAME.pack(layout.MAGIC, layout.VERSION, len(body), layout.checksum_of(body)) + body
+    odd = header.ljust(HEADER_BYTES, b"\0")
+    path.write_bytes(odd + whole[HEADER_BYTES:])
+    assert checked_header(path).num_texts == 1
+    path.write_bytes(odd + odd + whole[2 * HEADER_BYTES :])
+    with pytest.raises(BadFile, match="damaged: neither of its headers"):
+        checked_header(path)

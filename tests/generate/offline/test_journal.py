@@ -1,5 +1,6 @@
 import json
 import os
+from errno import ENOSPC
 
 import pytest
 
@@ -148,6 +149,19 @@ def test_two_at_once(path):
         with pytest.raises(BadFile, match="another process"):
             Journal(path, SETTINGS, overwrite=True)
         assert list(journal.records()) == [{}]
+
+
+def test_a_full_disk_leaves_the_file_free_for_others(path, monkeypatch):
+    def full(_number):
+        raise OSError(ENOSPC, os.strerror(ENOSPC))
+
+    journal = Journal(path, SETTINGS)
+    with monkeypatch.context() as patch:
+        patch.setattr("truedraw.generate.offline.journal.os.fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            journal.close()
+    written(path)
+    assert list(read_records(path)) == RECORDS
 
 
 def test_what_is_no_file(tmp_path):

@@ -8,7 +8,7 @@ from truedraw import Model, load
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadFile, BadInput, BadPrompt
 from truedraw.generate.offline.batch import run_lines
-from truedraw.generate.offline.done import Done
+from truedraw.generate.offline.done import Done, may_pass
 from truedraw.generate.offline.lines import Defaults, Line, numbered
 from truedraw.models.toy import TOY_TABLE, toy_text
 from truedraw.text import Tokenizer
@@ -152,6 +152,19 @@ def test_what_is_done_is_not_done_again(model):
     done = Done(first)
     assert (done.count, done.failed) == (4, 2)
     assert [line.number for line in done.remaining(numbered(LINES)) if line] == [6, 7, 8, 9, 10, 11]
+
+
+@pytest.mark.parametrize(
+    ("kind", "passes"),
+    [
+        ("OutOfPages", True), ("PullError", True), ("BadProposal", True), ("TruedrawError", True),
+        ("BadInput", False), ("BadModelFile", False), ("LacksWeights", False),
+    ],
+)  # fmt: skip
+def test_only_faults_of_a_line_stay(kind, passes):
+    record = {"line": 1, "digest": "ff", "error": {"type": kind, "message": "so it is"}}
+    assert may_pass(record) == passes
+    assert Done([record]).count == (not passes)
 
 
 def test_a_line_that_has_changed_since_is_one_error(model, tmp_path):

@@ -16,10 +16,10 @@ import json
 import struct
 import zlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,9 +173,9 @@ def _blocks(file: BinaryIO) -> list[bytes]:
 
 
 def _parsed(block: bytes) -> Header | None:
-    """None for one that is not whole, or of another version."""
+    """None for one that is not whole, says nonsense, or is of another version."""
     whole = _whole(block)
-    return _header(json.loads(whole[1])) if whole is not None and whole[0] == VERSION else None
+    return _header(whole[1]) if whole is not None and whole[0] == VERSION else None
 
 
 def _whole(block: bytes) -> tuple[int, bytes] | None:
@@ -189,11 +189,17 @@ def _whole(block: bytes) -> tuple[int, bytes] | None:
 
 def _trouble(blocks: Sequence[bytes]) -> str:
     """Why none of the headers can be read."""
-    others = [whole[0] for block in blocks if (whole := _whole(block)) is not None]
+    others = [whole[0] for block in blocks if (whole := _whole(block)) is not None and whole[0] != VERSION]
     if others:
         return f"has version {max(others)} of the index file; this truedraw reads version {VERSION}"
     return "is damaged: neither of its headers is what was written"
 
 
-def _header(entry: dict[str, Any]) -> Header:
-    return Header(**{**entry, "segments": tuple(Segment(**segment) for segment in entry["segments"])})
+def _header(data: bytes) -> Header | None:
+    try:
+        entry = json.loads(data)
+        header = Header(**{**entry, "segments": tuple(Segment(**segment) for segment in entry["segments"])})
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return None
+    numbers = header.sequence, header.end, *(number for each in header.segments for number in astuple(each))
+    return header if all(isinstance(number, int) for number in numbers) else None

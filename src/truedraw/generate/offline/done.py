@@ -7,12 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from truedraw.errors import BadFile
+from truedraw import errors
+from truedraw.errors import BadFile, BadInput, TruedrawError
 from truedraw.generate.offline.lines import DIGEST_BYTES, Line
 
 MOST_LINES = 1 << 27  # of a file of prompts: a larger number is damage, and would take gigabytes
 
-PASSING = ("OutOfPages", "EngineError", "TruedrawError")
+PASSING = {
+    name for name, kind in vars(errors).items()
+    if isinstance(kind, type) and issubclass(kind, TruedrawError) and not issubclass(kind, BadInput)
+}  # fmt: skip
 """Errors that are no fault of the line; what is, is a BadInput of some kind."""
 
 

@@ -90,9 +90,11 @@ class Journal:
         self._synced = monotonic()
 
     def close(self) -> None:
-        """On the disk, and free for others."""
-        self.sync()
-        os.close(self._file)
+        """On the disk, and free for others, whatever the disk says."""
+        try:
+            self.sync()
+        finally:
+            os.close(self._file)
 
     def __enter__(self) -> Journal:
         return self
