@@ -13,6 +13,7 @@ from typing import BinaryIO
 from truedraw.errors import BadFile
 
 STDIN = 0  # the descriptor
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8, which needs none
 
 
 def opened(path: Path, named: str = "", hint: str = "give another file") -> BinaryIO:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from known_laws import lookup, random_table
-from truedraw.bench.distance import ROWS, ROWS_AT_ONCE, logits, softmax
+from truedraw.bench.distance import ROWS, ROWS_AT_ONCE, distances, logits, softmax
 from truedraw.cli.models import app
 from truedraw.engine.tabular import TabularEngine
+from truedraw.errors import EngineError
 
 
 def test_the_rows_of_a_long_text_are_those_of_its_prefixes() -> None:
@@ -21,6 +23,34 @@ def test_the_rows_of_a_long_text_are_those_of_its_prefixes() -> None:
     assert len(rows) == len(text) - 1
     for place, row in enumerate(rows):
         assert row == pytest.approx(lookup(table, text[: place + 1]))
+
+
+class Failing(TabularEngine):
+    """Fails in its second pass."""
+
+    def __init__(self) -> None:
+        super().__init__(random_table(3, 2, 8))
+        self.passes, self.is_closed = 0, False
+
+    def forward(self, works):
+        self.passes += 1
+        if self.passes > 1:
+            raise EngineError("no more")
+        return super().forward(works)
+
+    def close(self) -> None:
+        self.is_closed = True
+        super().close()
+
+
+def test_an_engine_whose_pass_fails_is_closed(monkeypatch) -> None:
+    engine, text = Failing(), [0, 1] * ROWS_AT_ONCE
+    monkeypatch.setattr("truedraw.engine.cpu.CPUEngine.load", lambda *_, **__: engine)
+    monkeypatch.setattr("truedraw.text.Tokenizer.of", lambda _: None)
+    monkeypatch.setattr("truedraw.bench.distance.sample_text", lambda _: text)
+    with pytest.raises(EngineError, match="no more"):
+        distances(SimpleNamespace(weights=()))
+    assert engine.is_closed
 
 
 @pytest.mark.slow

@@ -43,6 +43,12 @@ def test_empty_lines_a_byte_order_mark_and_windows_line_ends(tmp_path):
     assert [(prompt.text, prompt.line) for prompt in read_prompts(file)] == [("one", 1), ("two", 4)]
 
 
+def test_a_byte_order_mark_on_a_later_line_as_where_files_were_joined(tmp_path):
+    file = tmp_path / "p.jsonl"
+    file.write_bytes(b'\xef\xbb\xbf{"prompt": "one"}\n\xef\xbb\xbf{"prompt": "two"}\n')
+    assert [prompt.text for prompt in read_prompts(file)] == ["one", "two"]
+
+
 def test_a_key_that_stands_twice(tmp_path):
     (tmp_path / "p.jsonl").write_text('{"prompt": "one"}\n{"prompt": "two", "prompt": "three"}\n')
     with pytest.raises(BadFile, match=r"p\.jsonl, line 2: prompt: the key stands there twice; give it once"):

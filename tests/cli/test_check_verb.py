@@ -4,7 +4,8 @@ from functools import cache
 
 import pytest
 
-from truedraw.cli.check import CheckFlags, settings_of
+from truedraw.cli.check import CheckFlags, _reference, settings_of
+from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.sampling_flags import SamplingFlags
 from truedraw.errors import BadParameter
 from truedraw.registry import BUILT_IN
@@ -116,6 +117,13 @@ def test_bad_use_is_one_line(cli, arguments, said):
     assert done.out == ""
     assert len(done.err.splitlines()) == 1
     assert said in done.err
+
+
+def test_the_reference_is_loaded_without_a_head(monkeypatch):
+    asked = []
+    monkeypatch.setattr("truedraw.generate.loading.load", lambda name, **options: asked.append(options["draft"]))
+    _reference(ModelFlags())
+    assert asked == ["none"]
 
 
 @pytest.mark.parametrize(

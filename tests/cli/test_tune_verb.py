@@ -7,7 +7,8 @@ from inspect import signature
 import pytest
 
 from truedraw.bench.tried import READY
-from truedraw.cli.tuned import everywhere
+from truedraw.cli.model_flags import ModelFlags
+from truedraw.cli.tuned import everywhere, model_flags
 from truedraw.engine.tabular import TabularEngine
 from truedraw.registry import find, names
 
@@ -170,6 +171,11 @@ def test_every_file_that_a_config_names_is_written_so_that_it_is_found_from_anyw
     assert everywhere({"prediction": "it", "method": "it", "stage": "it"}) == {
         "prediction": "it", "method": "it", "stage": "it"
     }  # fmt: skip
+
+
+def test_the_file_holds_what_passes_were_measured_with():
+    assert model_flags(ModelFlags()) == {}
+    assert model_flags(ModelFlags(fixed_after=0, threads=2)) == {"fixed-after": 0, "threads": 2}
 
 
 @pytest.mark.model

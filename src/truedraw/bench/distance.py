@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,11 +41,13 @@ def distances(checkpoint: Checkpoint, cache: Path | None = None) -> list[dict[st
     if checkpoint.weights is None:
         raise UnsupportedModel("an OpenVINO IR folder runs as it is: there is no reference to measure it against")
     tokens = sample_text(Tokenizer.of(checkpoint))
-    reference = CPUEngine.load(checkpoint, numerics="reference", weights="stored", cache=cache)
-    exact = softmax(np.concatenate([rows.copy() for rows in logits(reference, tokens)]))
-    reference.close()
-    return [asdict(_distance(CPUEngine.load(checkpoint, weights=name, cache=cache), name, tokens, exact))
-            for name in WEIGHTS]  # fmt: skip
+    with closing(CPUEngine.load(checkpoint, numerics="reference", weights="stored", cache=cache)) as reference:
+        exact = softmax(np.concatenate([rows.copy() for rows in logits(reference, tokens)]))
+    found = []
+    for name in WEIGHTS:
+        with closing(CPUEngine.load(checkpoint, weights=name, cache=cache)) as engine:
+            found.append(asdict(_distance(engine, name, tokens, exact)))
+    return found
 
 
 def sample_text(tokenizer: Any) -> list[int]:
@@ -55,12 +58,11 @@ def sample_text(tokenizer: Any) -> list[int]:
 
 def logits(engine: Engine, tokens: list[int]) -> Iterator[Logits]:
     """The rows after each token but the last, in groups; each group is valid until the next."""
-    sequence = engine.open(tokens[:1])
-    for start in range(1, len(tokens), ROWS_AT_ONCE):
-        group = tokens[start : start + ROWS_AT_ONCE]
-        yield engine.forward([Work(sequence, Proposal.chain(group[:-1]))])[0].logits
-        sequence.commit(group)
-    sequence.close()
+    with closing(engine.open(tokens[:1])) as sequence:
+        for start in range(1, len(tokens), ROWS_AT_ONCE):
+            group = tokens[start : start + ROWS_AT_ONCE]
+            yield engine.forward([Work(sequence, Proposal.chain(group[:-1]))])[0].logits
+            sequence.commit(group)
 
 
 def softmax(rows: Logits) -> Floats:
@@ -74,6 +76,5 @@ def _distance(engine: Engine, weights: str, tokens: list[int], exact: Floats) ->
     for rows in logits(engine, tokens):
         found.append(0.5 * np.abs(softmax(rows) - exact[start : start + len(rows)]).sum(-1))
         start += len(rows)
-    engine.close()
     tv = np.concatenate(found)
     return Distance(weights, getattr(engine, "numerics", ""), float(tv.mean()), float(tv.max()), len(tv))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +19,6 @@ def pass_seconds(checkpoint: Checkpoint, cache: Path | None = None) -> dict[str,
     """
     from truedraw.engine.cpu import CPUEngine
 
-    engine = CPUEngine.load(checkpoint, cache=cache)
-    try:
+    with closing(CPUEngine.load(checkpoint, cache=cache)) as engine:
         table = engine.pass_costs(anew=True)
-    finally:
-        engine.close()
     return None if table is None else asdict(table)

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from truedraw.errors import BadFile, BadInput
 from truedraw.input_files import opened, readable
 from truedraw.sampling.values import not_json, once_each
+from truedraw.text.characters import decoded
 
 UNCATEGORISED = "other"
 READ = ("prompt", "turns", "category")
@@ -22,7 +23,6 @@ NOTES = (
 )  # fmt: skip
 """Keys that say something about a prompt and change nothing."""
 HINT = "give a file with one JSON object a line"
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def read_prompts(path: Path | None = None, limit: int | None = None, per_categor
 def parse(lines: Iterable[bytes], name: str) -> Iterator[Prompt]:
     """The prompts of raw lines; `name` is the file's, for messages."""
     for number, line in enumerate(lines, start=1):
-        text = _decoded(line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line, name, number)
+        text = _decoded(line, name, number)
         if text.strip():
             yield _prompt(text, name, number)
 
@@ -73,9 +73,9 @@ def _first(prompts: Iterable[Prompt], per_category: int | None) -> Iterator[Prom
 
 def _decoded(line: bytes, name: str, number: int) -> str:
     try:
-        return line.decode()
-    except UnicodeDecodeError as error:
-        _bad(name, number, f"byte {error.start + 1} is not UTF-8; save the file as UTF-8")
+        return decoded(line)
+    except BadInput as error:
+        _bad(name, number, str(error))
 
 
 def _prompt(line: str, name: str, number: int) -> Prompt:

@@ -139,6 +139,8 @@ def _checked(subject: Subject, settings: Settings, flags: ModelFlags) -> Certifi
 
 
 def _reference(flags: ModelFlags) -> Model:
+    """The same model, of which nothing but laws is asked."""
+    from truedraw.generate.draft_head import NO_HEAD
     from truedraw.generate.loading import load
 
     return load(
@@ -148,6 +150,7 @@ def _reference(flags: ModelFlags) -> Model:
         numerics="reference",
         threads=flags.threads,
         cache=flags.cache,
+        draft=NO_HEAD,
         amateur=flags.amateur,
         contrastive_alpha=flags.contrastive_alpha,
         contrastive_beta=flags.contrastive_beta,

@@ -6,10 +6,9 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from truedraw.errors import BadPrompt
-from truedraw.input_files import check_stdin, readable
+from truedraw.input_files import BYTE_ORDER_MARK, check_stdin, readable
 
 HINT = "give a file, or a pipe"
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def prompt_text(argument: str) -> str:

@@ -72,8 +72,8 @@ def config_file(found: Verdict, told: Sequence[Sequence[str]], flags: ModelFlags
 
 def model_flags(flags: ModelFlags) -> dict[str, Any]:
     """What else of them decides how fast passes are, where it is not the default."""
-    names = ("engine", "device", "numerics", "weights", "threads", "draft", "amateur",
-             "contrastive_alpha", "contrastive_beta")  # fmt: skip
+    names = ("engine", "device", "numerics", "weights", "threads", "fixed_after", "draft",
+             "amateur", "contrastive_alpha", "contrastive_beta")  # fmt: skip
     usual = ModelFlags()
     return {name.replace("_", "-"): getattr(flags, name) for name in names
             if getattr(flags, name) != getattr(usual, name)}  # fmt: skip

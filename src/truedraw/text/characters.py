@@ -36,7 +36,10 @@ def is_text(text: str) -> bool:
 
 
 def decoded(line: bytes) -> str:
-    """A line of JSON; raises BadInput for what is not UTF-8. A NUL, never in JSON, is half of one of UTF-16."""
+    """A line of JSON; raises BadInput for what is not UTF-8. A NUL, never in JSON, is half of one of UTF-16.
+
+    A byte order mark is dropped: files that were put one behind the other have one in their middle, too.
+    """
     if NUL in line:
         raise BadInput(f"byte {line.index(NUL) + 1} is NUL, which is not UTF-8 text; save the file as UTF-8")
     try:

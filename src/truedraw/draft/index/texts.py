@@ -26,7 +26,7 @@ import numpy as np
 from truedraw.draft.index.layout import END, Words
 from truedraw.draft.index.segments import Tell
 from truedraw.errors import BadFile, BadInput, BadPrompt
-from truedraw.input_files import opened, readable, size_of
+from truedraw.input_files import BYTE_ORDER_MARK, opened, readable, size_of
 from truedraw.sampling.values import not_json, shown
 from truedraw.text import Tokenizer
 from truedraw.text.characters import check_characters, decoded
@@ -35,7 +35,6 @@ TEXT, LINES = "text", "jsonl"
 LINE_ENDINGS = (".jsonl", ".ndjson")
 READ_BYTES = 1 << 20  # of a text file at once; a token is never longer, but may be cut where no line ends for long
 READING = "reading"
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 Part = str | list[int]
 
 

@@ -15,12 +15,11 @@ from typing import Any
 from truedraw.errors import BadInput, BadParameter, BadPrompt
 from truedraw.generate.derived_seeds import derived_seed
 from truedraw.generate.request import Request
-from truedraw.input_files import readable
+from truedraw.input_files import BYTE_ORDER_MARK, readable
 from truedraw.sampling.params import ALIASES, SamplingParams, by_our_names
 from truedraw.sampling.values import not_json, once_each
 from truedraw.text.characters import check_characters, decoded
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 IDS = ("id", "custom_id")
 OWN = ("prompt", "messages", "speculative", *IDS)
 DIGEST_BYTES = 8
@@ -69,7 +68,7 @@ class Defaults:
 
 
 def numbered(lines: Iterable[bytes]) -> Iterator[Line | None]:
-    """The lines, None for blank ones; a byte order mark at the very beginning is dropped. Raises BadFile."""
+    """The lines, None for blank ones, without a byte order mark at the very beginning. Raises BadFile."""
     with readable("the input", HINT):
         for number, raw in enumerate(lines, start=1):
             text = (raw.removeprefix(BYTE_ORDER_MARK) if number == 1 else raw).rstrip(b"\r\n")
