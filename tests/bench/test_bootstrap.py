@@ -23,15 +23,9 @@ def test_two_values_have_the_interval_that_can_be_written_down():
     assert median_interval([0.0, 1.0]) == Interval(0.5, 0.0, 1.0)
 
 
-def test_a_lower_level_gives_a_narrower_interval():
-    values = np.random.default_rng(5).normal(size=40).tolist()
-    wide, narrow = median_interval(values, level=0.99), median_interval(values, level=0.5)
-    assert wide.low < narrow.low < narrow.high < wide.high
-
-
 def test_it_is_repeatable_and_depends_on_the_values_alone():
     values = [0.9, 1.1, 1.3, 0.8, 1.05, 1.2]
-    assert median_interval(values) == median_interval(values) == median_interval(values, seed=0)
+    assert median_interval(values) == median_interval(values)
 
 
 @pytest.mark.parametrize("count", [9, 40])

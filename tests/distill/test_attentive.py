@@ -10,6 +10,7 @@ import pytest
 
 from distill.test_training import PLAN, exported, opened, quiet, shaken, tables, trained, untrained
 from distill.test_wide_training import on_device
+from training import as_written
 from truedraw.distill import evaluation, learner, looking_back
 from truedraw.distill import training as loop
 from truedraw.distill.plan import HeadPlan, Limits
@@ -171,8 +172,6 @@ def test_a_recurrent_head_goes_on_as_an_attentive_one_and_says_the_same_at_first
 
 
 def test_an_attentive_head_goes_on_with_all_that_it_learnt(fill, tmp_path):
-    from truedraw.distill.export import as_written
-
     data = opened(fill(30, 12))
     data.windows = 2
     path = exported(data, tmp_path, ATTENTIVE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from training import as_written
 from truedraw.draft.head.card import RECURRENT
 from truedraw.draft.head.compiled import TargetRows
 from truedraw.draft.head.file import HeadFile
@@ -38,7 +39,7 @@ def trained():
 def test_what_is_measured_is_what_drafts(trained, tmp_path) -> None:
     import torch
 
-    from truedraw.distill.export import Target, as_read, as_written, export
+    from truedraw.distill.export import Target, as_read, export
 
     head, best, embedding = trained
     path = tmp_path / "head.safetensors"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from distill.conftest import SHAPE, VOCAB
+from training import as_written
 from truedraw.distill import learner, starting
 from truedraw.distill import training as loop
 from truedraw.distill.checkpoint import forget_checkpoints, read_checkpoint, write_checkpoint
@@ -369,7 +370,7 @@ def test_what_is_written_computes_what_was_measured(data, tmp_path, plan):
 
 def test_a_head_that_is_trained_further_begins_where_it_was(data, tmp_path, plan):
     """With the rounded weights of its file, for features of another scale; and with the whole loss at once."""
-    from truedraw.distill.export import Target, as_written, export, figures
+    from truedraw.distill.export import Target, export, figures
 
     before = trained(data, tmp_path, 40, plan=plan).learner
     facts = figures(before.head, before.arrays(), data, seed=0)

@@ -70,7 +70,7 @@ def p_values(model: Model, calls: int, batch: int, **spec) -> dict[str, float]:
     drawn = first_two_tokens(model, {"speculative": {**DRAFTING, **spec}}, calls, batch)
     first, after = laws(model, sorted(set(drawn[:, 0].tolist())))
     prompt = model.tokenizer.encode(REPETITIVE)
-    draft = NgramDrafter(1, 5).open(prompt, None).continuation(1)[0]
+    draft = NgramDrafter(1, 5).open(prompt, None).draft(1).tokens[0]
     assert 0.02 < first[draft] < 0.98  # a draft that is sometimes kept and sometimes not
     second = drawn[:, 1].tolist()
     return {

@@ -8,10 +8,10 @@ import pytest
 from truedraw.stats.diversity import distinct, ngrams, self_bleu, token_mean
 
 
-def bleu(tokens, others, order=4):
+def bleu(tokens, others):
     """BLEU by its definition, every reference looked at; NO_MATCH as documented."""
     logs = []
-    for n in range(1, min(order, len(tokens)) + 1):
+    for n in range(1, min(4, len(tokens)) + 1):
         counts = Counter(ngrams(tokens, n))
         most = {gram: max(Counter(ngrams(other, n))[gram] for other in others) for gram in counts}
         matches = sum(min(count, most[gram]) for gram, count in counts.items())

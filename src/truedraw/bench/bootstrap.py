@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-LEVEL = 0.95
+LEVEL, SEED = 0.95, 0
 RESAMPLES = 10_000  # the ends of the interval then move by less than a hundredth of its width
 
 
@@ -24,12 +24,12 @@ class Interval:
         return {"median": self.median, "low": self.low, "high": self.high}
 
 
-def median_interval(values: Sequence[float], level: float = LEVEL, seed: int = 0) -> Interval:
-    """The median of at least one value with its percentile bootstrap interval (Efron 1979); repeatable by `seed`."""
+def median_interval(values: Sequence[float]) -> Interval:
+    """The median of at least one value with its percentile bootstrap interval (Efron 1979), the same each time."""
     data = np.asarray(values, dtype=np.float64)  # [values]
     if len(data) < 2:
         return Interval(float(data[0]), None, None)
-    draws = np.random.default_rng(seed).integers(len(data), size=(RESAMPLES, len(data)))
+    draws = np.random.default_rng(SEED).integers(len(data), size=(RESAMPLES, len(data)))
     medians = np.median(data[draws], axis=1)  # [resamples]
-    low, high = np.quantile(medians, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(medians, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(np.median(data)), float(low), float(high))

@@ -91,7 +91,7 @@ def forget_closed(engine: Any) -> None:
 def held_pages(engine: Any) -> int:
     """Pages that texts hold, 0 for an engine without pages."""
     use = engine.cache_use() if hasattr(engine, "cache_use") else None
-    return 0 if use is None else use.pages_total - use.pages_free - use.pages_idle
+    return 0 if use is None else use.pages_held
 
 
 def measured(many: Many, repeats: int) -> dict[str, list[Run]]:

@@ -47,8 +47,8 @@ class CheckFlags:
         flag(
             "--prompts",
             metavar="FILE",
-            help="JSON lines with prompt or turns, of which 16 (4 with --quick) are used; a small set of our own if not "
-            "given.",
+            help="JSON lines with prompt or turns, of which 16 (4 with --quick) are used; a small set of our own if "
+            "not given.",
             rich_help_panel=PANEL,
         ),
     ] = None

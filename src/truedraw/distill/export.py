@@ -65,11 +65,6 @@ def export(path: Path, target: Target, head: Head, best: Arrays, training: Mappi
     write_head(path, card, best["tokens"], matrices, {name: values[name] for name in network.vectors})
 
 
-def as_written(head: Head, best: Arrays) -> Head:
-    """The head of these arrays as it is behind the file: rounded."""
-    return _rounded(head, best, lambda _, matrix: matrix)
-
-
 def as_read(head: Head, best: Arrays) -> Head:
     """As drafts are made with it: some matrices are rounded once more when they are read (draft/head/four_bits.py)."""
     import torch

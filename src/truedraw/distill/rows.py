@@ -54,7 +54,7 @@ class Rows:
             self.held[:] = True
 
     def _tell(
-        self, rows: NDArray[Any], counts: Ints, drawn: Sequence[float | None], prompts: Sequence[int] | None
+        self, rows: NDArray[Any], counts: Ints, drawn: Sequence[float | None], prompts: Sequence[int] | None = None
     ) -> None:
         """All but the features, of ROWs [rows] and of texts with so many rows each, drawn at such temperatures."""
         self.tokens, self.tops = rows["token"].astype(np.int64), rows["top"].astype(np.int64)

@@ -48,13 +48,8 @@ class NgramState:
                     self._after[tuple(self._text[end - n :])] = end
             self._text.append(token)
 
-    def continuation(self, budget: int) -> list[int]:
-        """At most `budget` tokens that followed the longest known suffix; empty where none is known."""
-        start = self._known()
-        return [] if start is None else self._copy(start, budget)
-
     def draft(self, budget: int) -> Proposal:
-        """That as a chain of certain tokens."""
+        """At most `budget` tokens that followed the longest known suffix, as a chain of certain ones."""
         start = self._known()
         if start is None or budget <= 0:
             return NOTHING

@@ -34,22 +34,12 @@ FAST = "invariant"  # the arithmetic of copies: the engine takes whatever suits 
 
 
 class DraftModels:
-    """For the target `name` with this tokenizer and `vocab_size` rows; `options` as the target was opened with.
+    """For the target `name` with this tokenizer and so many rows; `target` is its engine, parts of which may draft."""
 
-    `target` is its engine, where parts of it may draft.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        tokenizer: Tokenizer,
-        vocab_size: int,
-        options: Mapping[str, Any] | None = None,
-        target: Engine | None = None,
-    ) -> None:
+    def __init__(self, name: str, tokenizer: Tokenizer, vocab_size: int, target: Engine | None = None) -> None:
         self.name, self.tokenizer, self.vocab_size = name, tokenizer, vocab_size
-        self.options: Mapping[str, Any] = options or {}
         self.target = target
+        self.options: Mapping[str, Any] = {}  # that the target was opened with
         self.files: Path | None = None  # that the target was opened from; None: its name is all that is known
         self._open: dict[tuple[Any, ...], Model] = {}
         self.lent = Lent()

@@ -32,16 +32,16 @@ def distinct(samples: Sequence[Tokens], n: int) -> float | None:
     return len(seen) / total if total else None
 
 
-def self_bleu(samples: Sequence[Tokens], order: int = BLEU_ORDER) -> float | None:
+def self_bleu(samples: Sequence[Tokens]) -> float | None:
     """The mean BLEU of each sample against all others (Zhu et al. 2018): 1 = all alike; None for fewer than two.
 
-    Clipped precisions of 1 to `order` tokens (fewer for a shorter text), their geometric mean, the brevity penalty for
-    the reference of the nearest length; an order without a match counts as 0.1 matches. Empty samples are left out.
+    Clipped precisions of 1 to 4 tokens (fewer for a shorter text), their geometric mean, the brevity penalty for the
+    reference of the nearest length; an order without a match counts as 0.1 matches. Empty samples are left out.
     """
     texts = [tokens for tokens in samples if len(tokens)]
     if len(texts) < 2:
         return None
-    orders = [_Clipped(texts, n) for n in range(1, order + 1)]
+    orders = [_Clipped(texts, n) for n in range(1, BLEU_ORDER + 1)]
     lengths = Counter(map(len, texts))
     return sum(_bleu(tokens, orders, lengths) for tokens in texts) / len(texts)
 

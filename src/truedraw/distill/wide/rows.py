@@ -23,9 +23,7 @@ HELD_ROWS = 40_000  # of held-out text that figures are taken from at last, on t
 class DeviceRows(Rows):
     """Rows whose features [rows, streams, width] float16 are a tensor; see Rows for the rest."""
 
-    def __init__(
-        self, features: Tensor, rows: NDArray[Any], texts: Sequence[Text], prompts: Sequence[int] | None = None
-    ) -> None:
+    def __init__(self, features: Tensor, rows: NDArray[Any], texts: Sequence[Text]) -> None:
         self.features: Any = features
         self.device = str(features.device)
         if self.device != "cpu":
@@ -33,7 +31,7 @@ class DeviceRows(Rows):
         self.count, self.num_texts = len(rows), len(texts)
         self.shape = Shape(*features.shape[1:])
         counts = np.array([len(text.answer) for text in texts], np.int64)
-        self._tell(rows, counts, [text.temperature for text in texts], prompts)
+        self._tell(rows, counts, [text.temperature for text in texts])
 
     def states(self, at: Ints) -> Tensor:
         """See Rows."""

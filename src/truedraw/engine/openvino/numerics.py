@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from truedraw.engine.openvino.core import computes
 from truedraw.errors import BadParameter
@@ -12,7 +12,6 @@ from truedraw.threads.processors import threads_at_most
 INVARIANT = "invariant"
 """The name of the default: of those that promise a row the same bits, the one that suits; cpu/opening.py chooses."""
 FLOAT32 = "f32"
-NumericsName = Literal["invariant", "native", "runtime", "rowwise", "reference"]
 
 
 @dataclass(frozen=True, slots=True)
