@@ -6,12 +6,15 @@ import signal
 import subprocess
 import sys
 import time
+from typing import get_args
 
 import pytest
 
 from models.tiny_models import random_tensors, tiny_config, write_gguf
 from training import error, is_quiet
+from truedraw.cli.train_flags import LossName
 from truedraw.distill.comparison.page import to_html
+from truedraw.distill.losses import LOSSES
 
 parity = pytest.mark.parity
 LOOK = {"tokens": 9, "acceptance": [0.5], "tokens_a_round": 1.5}
@@ -37,6 +40,10 @@ def has_torch(monkeypatch):
 def results(folder):
     (path,) = folder.glob("losses.work/comparison-*/results.jsonl")
     return path
+
+
+def test_flags_name_the_losses_that_there_are():
+    assert get_args(LossName) == tuple(LOSSES)
 
 
 @parity

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from truedraw.cli import bench_kernels, bench_many, bench_memory, bench_reuse
+from truedraw.cli.exit_codes import INTERRUPTED
 from truedraw.cli.flags import CountFlags, Explain, OutputFlags, SpeculationFlags
 from truedraw.cli.grouping import flag, with_flags
-from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.model_flags import ModelFlags
-from truedraw.cli.prompt_flags import PANEL, PromptFlags
+from truedraw.cli.prompt_flags import MAX_TOKENS, PANEL, SEED, PromptFlags
 from truedraw.cli.sampling_flags import SamplingFlags
 from truedraw.cli.sizes import sizes_of
 from truedraw.errors import BadParameter
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from truedraw.bench.pairs import Arms, Pair, Task
     from truedraw.generate.speculation import Speculation
 
-MAX_TOKENS = 128  # unless told otherwise: long enough for drafts to repeat something, short enough for many prompts
-SEED = 0
 EPILOG = """Examples:
 
 truedraw bench --temperature 0.7
@@ -107,7 +105,7 @@ def bench(
             {**_report(done), "batch": batch, "complete": complete, "repeats": own.repeats, **why, **conditions}, output
         )
     if not complete:
-        raise typer.Exit(EXIT_CODE)
+        raise typer.Exit(INTERRUPTED)
 
 
 def _nothing_before(context: typer.Context) -> None:

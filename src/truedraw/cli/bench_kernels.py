@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from truedraw.cli.exit_codes import INTERRUPTED
 from truedraw.cli.grouping import flag, with_flags
-from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.sizes import sizes_of
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def kernels(own: KernelFlags) -> None:
     if done:
         _print({**kernel_report(done, plan), "complete": complete, **machine()}, own)
     if not complete:
-        raise typer.Exit(EXIT_CODE)
+        raise typer.Exit(INTERRUPTED)
 
 
 def plan_of(own: KernelFlags) -> Plan:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 from truedraw.cli.flags import ReportFlags
 from truedraw.cli.found import print_found
 from truedraw.cli.grouping import flag, with_flags
-from truedraw.cli.model_flags import ENGINE, ModelFlags
+from truedraw.cli.model_flags import ModelFlags
+from truedraw.engine import DEFAULT_ENGINE
 from truedraw.errors import BadParameter
 from truedraw.models.toy import TOY_MODEL
 
@@ -51,8 +52,10 @@ def memory(own: MemoryFlags, model: ModelFlags, output: ReportFlags) -> None:
             raise BadParameter(f"--{name.replace('_', '-')}", "this measures one model as it comes; leave it out")
     if model.model == TOY_MODEL:
         raise BadParameter("--model", f"{TOY_MODEL} is a table and has no weights; name a model with a file")
-    if model.engine != ENGINE or model.device is not None:
-        raise BadParameter("--engine" if model.device is None else "--device", f"this looks at {ENGINE}; leave it out")
+    if model.engine != DEFAULT_ENGINE or model.device is not None:
+        raise BadParameter(
+            "--engine" if model.device is None else "--device", f"this looks at {DEFAULT_ENGINE}; leave it out"
+        )
     job = Job(own.max_tokens, own.n, numerics=numerics_of(model), weights=model.weights, threads=model.threads)
     found = memory_use(model.model, job, model.cache)
     print_found({"model": model.model, **found.to_json(), **machine()}, lines(found), output)

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from truedraw.cli.exit_codes import FAILED
 from truedraw.cli.flags import OutputFlags, SpeculationFlags
 from truedraw.cli.grouping import flag, report, with_flags
-from truedraw.cli.model_flags import ENGINE, ModelFlags
+from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.sampling_flags import SamplingFlags
+from truedraw.engine import DEFAULT_ENGINE
 from truedraw.errors import BadParameter
 from truedraw.models.toy import TOY_MODEL
 from truedraw.whole_files import check_folder, replacing
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from truedraw.stats.check import Certificate, Settings, Subject
 
 PANEL = "Check"
-FAILED = 1  # exit code
 ALPHA, SAMPLES = 0.01, 16
 EPILOG = """Examples:
 
@@ -111,7 +112,7 @@ def check(
 
 def _from_the_start(flags: ModelFlags) -> dict[str, Any]:
     """The graphs that take over in long runs compute from the first pass on, so that they are checked, too."""
-    asked = flags.fixed_after is not None or flags.engine != ENGINE or flags.model == TOY_MODEL
+    asked = flags.fixed_after is not None or flags.engine != DEFAULT_ENGINE or flags.model == TOY_MODEL
     return {} if asked else {"fixed_after": 0}
 
 

@@ -1,6 +1,9 @@
-"""What the command line exits with, beside 0 for done, 1 for a failed check and 2 for an error."""
+"""What the command line exits with, beside 0 for done."""
 
 import signal
+
+FAILED = 1
+"""A check did not pass."""
 
 ERROR = 2
 """Nothing came of it."""

@@ -23,7 +23,9 @@ def explained(explanation: Explanation | None, speculation: Speculation) -> dict
 
 def settled(speculation: Speculation) -> str:
     """Why there was nothing to choose."""
-    if speculation.method == "none" or not speculation.num_speculative_tokens:
+    from truedraw.generate.speculation import OFF
+
+    if speculation.method == OFF or not speculation.num_speculative_tokens:
         return "plain sampling was asked for"
     return f"adaptive is false: every round drafts {speculation.num_speculative_tokens} tokens at most, paying or not"
 

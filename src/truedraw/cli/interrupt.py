@@ -8,10 +8,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Protocol
 
-from truedraw.cli.exit_codes import INTERRUPTED as EXIT_CODE
-
-__all__ = ["EXIT_CODE", "Interruptible", "interruptible"]
-
 
 class Interruptible(Protocol):
     """What can be asked to end early, from a signal handler."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from truedraw.cli.grouping import flag
+from truedraw.engine import DEFAULT_ENGINE
 from truedraw.models.catalogue import DEFAULT_MODEL
 
-ENGINE = "openvino"
 MODEL = "Model"
 
 
@@ -34,7 +34,7 @@ class ModelFlags:
             help="openvino: fast on CPUs. pytorch: any architecture, any device, needs an extra. Or a plug-in's.",
             rich_help_panel=MODEL,
         ),
-    ] = ENGINE
+    ] = DEFAULT_ENGINE
     device: Annotated[
         str | None, flag("--device", help="Where pytorch computes: cpu, cuda, cuda:1.", rich_help_panel=MODEL)
     ] = None

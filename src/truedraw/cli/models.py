@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from truedraw.cli.bar import progress_bar
+from truedraw.cli.index import Cache, Json
 from truedraw.errors import BadParameter
 from truedraw.models import open_checkpoint
 from truedraw.models.catalogue import DEFAULT_MODEL
@@ -23,9 +23,6 @@ MILLI = 1000
 Name = Annotated[
     str, typer.Argument(metavar="MODEL", help="A catalogue name, a GGUF file, a model folder, or org/name.")
 ]
-Cache = Annotated[
-    Path | None, typer.Option(help="Folder for fetched models.", envvar="TRUEDRAW_CACHE", file_okay=False)
-]
 Measure = Annotated[
     bool,
     typer.Option(
@@ -33,7 +30,6 @@ Measure = Annotated[
         help="Measure how far the computed law is from float32, and what passes take (loads the model five times).",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON value on stdout.", envvar="TRUEDRAW_JSON")]
 
 
 @app.command("list")

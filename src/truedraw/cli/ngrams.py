@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from truedraw.cli.bar import progress_bar
-from truedraw.cli.index import Cache, Files, Format, Json, Model, check_own, print_facts, tokenizer_of
+from truedraw.cli.index import Cache, Files, Format, Json, Model, Overwrite, check_own, print_facts, tokenizer_of
 from truedraw.errors import BadFile, BadParameter
 from truedraw.models.catalogue import DEFAULT_MODEL
 
@@ -33,7 +33,6 @@ Least = Annotated[
     int,
     typer.Option("--least", help="Leave out what is longer than two tokens and occurs fewer times than this.", min=1),
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Make it anew where one is there already.")]
 
 
 @app.command(epilog=EXAMPLES)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from truedraw.cli.colour import legend, painter, wants_colour, write
+from truedraw.cli.exit_codes import INTERRUPTED
 from truedraw.cli.flags import CountFlags, OutputFlags, SpeculationFlags
-from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.sampling_flags import SamplingFlags
 from truedraw.errors import BadParameter, error_of
@@ -55,7 +55,7 @@ def run_one(
     if run.error is not None:
         raise run.error
     if was_interrupted(result) or (compare and gain is None):
-        raise typer.Exit(EXIT_CODE)
+        raise typer.Exit(INTERRUPTED)
 
 
 def _given(own: GenerateFlags, count: CountFlags, sampling: SamplingFlags, output: OutputFlags) -> dict[str, Any]:

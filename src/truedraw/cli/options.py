@@ -12,8 +12,9 @@ import typer
 
 from truedraw.cli.bar import progress_bar
 from truedraw.cli.garbage import frozen
-from truedraw.cli.model_flags import ENGINE, ModelFlags
+from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.sizes import bytes_of
+from truedraw.engine import DEFAULT_ENGINE, DEFAULT_NUMERICS
 from truedraw.errors import BadParameter, NotInvariant
 from truedraw.generate.offline.settings import CONTENTS
 from truedraw.models.toy import TOY_MODEL
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from truedraw.models import Checkpoint
 
 
-NUMERICS = {ENGINE: "invariant", "pytorch": "reference"}
+NUMERICS = {DEFAULT_ENGINE: DEFAULT_NUMERICS, "pytorch": "reference"}
 """What an engine computes in where nothing else is asked for."""
 
 
@@ -144,7 +145,9 @@ def computed_in(flags: ModelFlags, found: Checkpoint | None) -> str | None:
     from truedraw.engine.cpu.opening import arithmetic_of
 
     asked = numerics_of(flags)
-    return arithmetic_of(asked, found, flags.weights).name if found and asked and flags.engine == ENGINE else asked
+    if found is None or asked is None or flags.engine != DEFAULT_ENGINE:
+        return asked
+    return arithmetic_of(asked, found, flags.weights).name
 
 
 def notice_invariance(engine: Any) -> None:

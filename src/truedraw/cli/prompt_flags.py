@@ -9,6 +9,8 @@ from typing import Annotated
 from truedraw.cli.grouping import flag
 
 PANEL = "Measurement"
+MAX_TOKENS = 128  # unless told otherwise: long enough for drafts to repeat something, short enough for many prompts
+SEED = 0  # likewise
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from truedraw.cli.exit_codes import ERROR
+from truedraw.cli.exit_codes import ERROR, INTERRUPTED
 from truedraw.cli.flags import OutputFlags
-from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.progress import Pace, Tally, bar
 from truedraw.cli.record_files import FileFlags, StdoutRecords, written
 from truedraw.cli.reused import Reused, computed
@@ -92,6 +91,6 @@ class Recording:
             found = {"output": self.files.output, "complete": complete, **self.tally.to_dict(), **more}
             typer.echo(json.dumps(found, allow_nan=False))
         if not complete:
-            raise typer.Exit(EXIT_CODE)
+            raise typer.Exit(INTERRUPTED)
         if self.tally.is_in_vain:
             raise typer.Exit(ERROR)

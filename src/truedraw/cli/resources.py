@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-STAT, STATUS, UPTIME = Path("/proc/self/stat"), Path("/proc/self/status"), Path("/proc/uptime")
+STAT, UPTIME = Path("/proc/self/stat"), Path("/proc/uptime")
 START_FIELD = 19  # of /proc/self/stat behind the name in brackets: clock ticks from the system's start to ours
 KILO = 1024  # the kB of Linux
 
@@ -35,8 +35,11 @@ def peak_bytes() -> int | None:
 
     getrusage is asked last: on Linux it remembers the parent's size from before the program was started.
     """
-    with suppress(OSError, ValueError, IndexError):
-        return int(STATUS.read_text().partition("VmHWM:")[2].split()[0]) * KILO
+    from truedraw.bench.residence import peak_bytes as told
+
+    with suppress(OSError, ValueError):
+        if peak := told():
+            return peak
     with suppress(ImportError):
         import resource
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from truedraw.generate.generation import Generation
     from truedraw.generate.result import Choice, Result
 
-INTERRUPTED = "interrupted"
-
 
 def finished(run: Generation) -> Result:
     """Run it in silence, to its end or the first ctrl-C."""
@@ -75,6 +73,8 @@ def listed(run: Generation, paint: Paint, end: str) -> Result:
 
 def was_interrupted(result: Result) -> bool:
     """Whether ctrl-C, or an error, ended one of its samples."""
+    from truedraw.generate.generation import INTERRUPTED
+
     return any(choice.finish_reason == INTERRUPTED for choice in result.choices)
 
 

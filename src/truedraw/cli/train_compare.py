@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from truedraw.cli.exit_codes import INTERRUPTED
 from truedraw.cli.flags import ReportFlags
 from truedraw.cli.grouping import with_flags
-from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.train_bars import bars
 from truedraw.cli.train_compare_flags import CompareFlags
@@ -53,7 +53,7 @@ def compare(own: CompareFlags, text: TextFlags, head: HeadFlags, model: ModelFla
         name, found = compared(wanted, network.layers, model)
     except KeyboardInterrupt:
         typer.echo(f"interrupted; the same command goes on with {wanted.plan.work}", err=True)
-        raise typer.Exit(EXIT_CODE) from None
+        raise typer.Exit(INTERRUPTED) from None
     told = numbers(name, found, own, network.head.before)
     write_page(own.output, told, found)
     if output.stats and not output.json:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 from truedraw.cli.flags import OUTPUT
 from truedraw.cli.grouping import flag
+from truedraw.cli.train_flags import LossName
 
 LOSSES, LIMITS, TEXT = "Losses", "Limits", "Text"
-ALL = "kl,rkl,js,tv,tvd++,lk"
+ALL = ",".join(get_args(LossName))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from truedraw.cli.exit_codes import INTERRUPTED
 from truedraw.cli.flags import ReportFlags
 from truedraw.cli.grouping import with_flags
-from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.train_bars import bars
 from truedraw.cli.train_flags import HeadFlags, LimitFlags, TextFlags
@@ -58,7 +58,7 @@ def draft(
         found = trained(plan, network.layers, model)
     except KeyboardInterrupt:
         typer.echo(f"interrupted; the same command goes on with {plan.work}", err=True)
-        raise typer.Exit(EXIT_CODE) from None
+        raise typer.Exit(INTERRUPTED) from None
     print_found(found.to_json(), found.lines(), output)
 
 

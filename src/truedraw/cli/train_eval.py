@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from truedraw.cli.exit_codes import INTERRUPTED
 from truedraw.cli.flags import ReportFlags, SpeculationFlags
 from truedraw.cli.found import print_found
 from truedraw.cli.grouping import with_flags
-from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.model_flags import ModelFlags
+from truedraw.cli.prompt_flags import MAX_TOKENS, SEED
 from truedraw.cli.sampling_flags import SamplingFlags
 from truedraw.cli.sizes import values_of
 from truedraw.cli.train_eval_flags import Argument, EvalFlags
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from truedraw.bench.draft_eval.report import Done, Plan
     from truedraw.generate.speculation import Speculation
 
-MAX_TOKENS, SEED = 128, 0  # as truedraw bench
 HEAD_PATH = "head_path"  # the setting of all drafters over a head
 EPILOG = """Examples:
 
@@ -75,7 +75,7 @@ def evaluate(
     if own.write_card is not None and complete:
         write_card(own.write_card, found)
     if not complete:
-        raise typer.Exit(EXIT_CODE)
+        raise typer.Exit(INTERRUPTED)
 
 
 def points_of(sampling: SamplingFlags, temperatures: str) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from truedraw.cli.flags import OUTPUT
 from truedraw.cli.grouping import flag
 
 TEXT, HEAD, LIMITS = "Text", "Head", "Limits"
+LossName = Literal["kl", "rkl", "js", "tv", "tvd++", "lk"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ class HeadFlags:
         flag("--vocabulary", help="Tokens that it can draft, at most; 8192 if not given.", min=2, rich_help_panel=HEAD),
     ] = None
     loss: Annotated[
-        Literal["kl", "rkl", "js", "tv", "tvd++", "lk"],
+        LossName,
         flag("--loss", help="What is minimised, after a while of forward KL (with --init-from at once).",
              rich_help_panel=HEAD),
     ] = "lk"  # fmt: skip

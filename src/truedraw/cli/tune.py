@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from truedraw.cli.exit_codes import INTERRUPTED
 from truedraw.cli.flags import OUTPUT, CountFlags, ReportFlags
 from truedraw.cli.grouping import flag, with_flags
-from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.model_flags import ModelFlags
-from truedraw.cli.prompt_flags import PANEL, PromptFlags
+from truedraw.cli.prompt_flags import MAX_TOKENS, PANEL, PromptFlags
 from truedraw.cli.sampling_flags import SamplingFlags
 from truedraw.cli.tune_asked import further_configs, seed_of
 from truedraw.cli.tuned import config_file, paragraphs, refuse, write
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from truedraw.generate.model import Model
     from truedraw.sampling.params import SamplingParams
 
-MAX_TOKENS = 128  # as in bench
 EPILOG = """Examples:
 
 truedraw tune --prompts questions.jsonl --temperature 0.7 --budget 5m
@@ -129,7 +128,7 @@ def tune(
     report = {**_report(found, tuning), "file": written, "complete": complete, **where}
     print_found(report, _in_words(found, lines, written), output)
     if not complete:
-        raise typer.Exit(EXIT_CODE)
+        raise typer.Exit(INTERRUPTED)
 
 
 def conditions(model: Model, params: SamplingParams, flags: ModelFlags) -> dict[str, Any]:

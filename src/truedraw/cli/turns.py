@@ -11,8 +11,8 @@ import typer
 from truedraw.cli.chat_commands import HELP, LEAVE, RESET, SHOW_HELP
 from truedraw.cli.colour import painter, write
 from truedraw.cli.conversation import Conversation
+from truedraw.cli.exit_codes import INTERRUPTED
 from truedraw.cli.flags import OutputFlags
-from truedraw.cli.interrupt import EXIT_CODE
 from truedraw.cli.showing import finished, streamed, was_interrupted
 from truedraw.cli.statistics import line as statistics_line
 from truedraw.cli.statistics import notices
@@ -37,7 +37,7 @@ def talk(conversation: Conversation, lines: Iterable[str], output: OutputFlags, 
             typer.echo(str(error) or DROPPED, err=True)
             continue
         if is_stopped and not at_terminal:
-            raise typer.Exit(EXIT_CODE)
+            raise typer.Exit(INTERRUPTED)
 
 
 def _obeyed(conversation: Conversation, line: str, output: OutputFlags) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from truedraw.control.rivalry import Rivalry, preference
+from truedraw.control.sums import add_up
 
 MEASURING = "to measure what a plain pass takes"
 PAUSING = "drafters are asked seldom, since drafting has not paid"
@@ -30,8 +31,7 @@ class Use:
 
     def add(self, other: Use) -> None:
         """Another run's."""
-        for name in self.__slots__:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        add_up(self, other)
 
 
 @dataclass(slots=True)
@@ -88,8 +88,7 @@ class Passes:
 
     def add(self, other: Passes) -> None:
         """Another run's."""
-        for name in self.__slots__:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        add_up(self, other)
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from math import exp, inf
 
 from truedraw.control.average import entries
-from truedraw.control.experience import Experience, Record
+from truedraw.control.experience import Experience, Kind, Record
 from truedraw.control.offers import Offer
 from truedraw.control.promise import Promise
 from truedraw.control.width import Width
@@ -22,8 +22,6 @@ LOOK_EVERY = 24  # rounds at least between looks at one that does not pay, to se
 BURST = 4  # rounds of a look, a token in each
 AGE = 48.0  # rounds of rest, whoever is in turn, that make what was measured before count for 1 / e of what it did
 RESTED = 8  # rounds in which a source drafted nothing: its next call takes up to twice as long as those behind it
-Kind = tuple[str, bool]
-"""A drafter, and whether a coupled rule judges what it drafts."""
 
 
 class Late:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from truedraw.control.sums import add_up
+
 
 @dataclass(slots=True)
 class Rivalry:
@@ -16,8 +18,7 @@ class Rivalry:
 
     def add(self, other: Rivalry) -> None:
         """Another run's."""
-        for name in self.__slots__:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        add_up(self, other)
 
 
 def preference(first: str, second: str, rivalry: Rivalry) -> dict[str, Any]:

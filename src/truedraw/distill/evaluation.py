@@ -20,6 +20,7 @@ CHAIN = 4  # drafts of the chain that is measured
 GREEDY = 0.0
 SCORE = 1.0  # temperature of looks while a draft learns
 MEASURED = (*TEMPERATURES, GREEDY)
+LAST_ROWS = 6000  # of held-out text that are measured when a training has ended
 AT_ONCE = 256  # rows
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from truedraw.distill.checkpoint import Arrays
-from truedraw.distill.evaluation import MEASURED, measured, siblings
+from truedraw.distill.evaluation import LAST_ROWS, MEASURED, measured, siblings
 from truedraw.distill.head import Head
 from truedraw.distill.network import Network
 from truedraw.distill.rows import Rows
@@ -19,7 +19,7 @@ from truedraw.draft.head.file import write_head
 from truedraw.engine.constants.matrix import Matrix, dense
 from truedraw.engine.constants.rounding import codes_of
 
-ROWS, SIBLING_ROWS = 6000, 2000  # of held-out text that are measured at last
+SIBLING_ROWS = 2000  # of held-out text that are measured at last
 SCALE = "scale"
 
 
@@ -36,7 +36,7 @@ class Target(NamedTuple):
 def figures(head: Head, best: Arrays, data: Rows, seed: int) -> dict[str, Any]:
     """Acceptance by position at each temperature, and of candidates, as drafts are made."""
     read = as_read(head, best)
-    by_temperature = {f"{each:g}": measured(read, data, each, ROWS).to_json() for each in MEASURED}
+    by_temperature = {f"{each:g}": measured(read, data, each, LAST_ROWS).to_json() for each in MEASURED}
     kept = siblings(read, data, SIBLING_ROWS, seed)
     return {
         "held_out": by_temperature,

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from truedraw.draft.head.refit.descent import LEAST_ACCEPTED
 from truedraw.errors import BadParameter
 
 Tensor = Any  # torch.Tensor
 LEAST = 1e-12  # of a probability whose logarithm is taken
-LEAST_ACCEPTED = 0.03  # of an acceptance that is divided by: a hopeless row shall not outweigh all others
 LEAST_SPREAD = 0.03  # of a standard deviation that is divided by
 
 

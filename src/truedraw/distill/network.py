@@ -12,10 +12,11 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.draft.head.compiled import EPSILON
+
 Tensor = Any  # torch.Tensor
 Weights = dict[str, Tensor]
 Numbers = Mapping[str, NDArray[np.float32]]
-EPSILON = 1e-5  # of mean squares, as in draft/head/compiled.py
 INPUT, GAIN = "input", "gain"
 START = 0.02  # standard deviation of what is random at the beginning
 

@@ -9,3 +9,6 @@ pytorch/    any architecture that transformers knows, on any device
 drafted/    an engine whose own passes are drafted
 tabular.py  an exact toy
 """
+
+DEFAULT_ENGINE = "openvino"  # unless another one is asked for
+DEFAULT_NUMERICS = "invariant"  # of that one

@@ -22,13 +22,14 @@ from typing import Any
 import numpy as np
 
 from truedraw.engine.drafted import DraftingEngine, ScoringEngine
-from truedraw.errors import BadInput, BadParameter, EngineError, TruedrawError
+from truedraw.errors import BadInput, EngineError, TruedrawError
 from truedraw.protocol import Engine, Fill, Logits, Scores, Sequence, Work
+from truedraw.sampling.ranges import MASS, Numbers
 
 ALPHA, BETA = 0.1, 0.5
 """Defaults: alpha of both papers; beta of the second one, whose form of the score this is."""
 
-STRONGEST = 1e6  # beta: beyond it the rounding of logits is all that speaks
+STRENGTH = Numbers(0.0, 1e6, "from 0 to 1,000,000")  # beta: beyond it the rounding of logits is all that speaks
 
 
 class ContrastiveSequence:
@@ -168,14 +169,8 @@ def contrasted(expert: Logits, amateur: Logits, alpha: float, beta: float) -> Lo
 
 def check_strength(alpha: object, beta: object) -> None:
     """Raises BadParameter."""
-    if not _is_number(alpha) or not 0.0 < alpha <= 1.0:  # type: ignore[operator]
-        raise BadParameter("contrastive_alpha", f"got {alpha!r}; give a number above 0, at most 1")
-    if not _is_number(beta) or not 0.0 <= beta <= STRONGEST:  # type: ignore[operator]
-        raise BadParameter("contrastive_beta", f"got {beta!r}; give a number from 0 to {STRONGEST:,.0f}")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    MASS.check("contrastive_alpha", alpha)
+    STRENGTH.check("contrastive_beta", beta)
 
 
 def _fills(wanted: Iterable[tuple[Sequence, int]]) -> list[Fill]:

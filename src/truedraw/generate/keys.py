@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from truedraw.draft.knobs import Knobs
+from truedraw.draft.several import NOBODY
 from truedraw.errors import BadParameter, UnknownName
 from truedraw.registry import BUILT_IN, find, names
 from truedraw.sampling.values import shown
 
-MODEL, AUTO, OFF = "model", "auto", "none"
+MODEL, AUTO, OFF = "model", "auto", NOBODY
 RULE = ("rejection_sample_method", "allow_lossy", "lossy_options")
 ALWAYS = ("method", *RULE)
 """Keys that mean something with every method."""

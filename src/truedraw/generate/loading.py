@@ -12,6 +12,7 @@ from typing import Any
 from truedraw.control.costs import PassCosts
 from truedraw.control.experience import Experience
 from truedraw.control.kept import recalled
+from truedraw.engine import DEFAULT_ENGINE, DEFAULT_NUMERICS
 from truedraw.errors import BadParameter, NotInvariant
 from truedraw.generate.contrast import check_contrast, contrast
 from truedraw.generate.draft_head import HIDDEN, NO_HEAD, head_for, options_for
@@ -25,16 +26,15 @@ from truedraw.models.toy import TOY_MODEL, TOY_TABLE, toy_text
 from truedraw.sampling.values import plain_number, shown
 from truedraw.text import Tokenizer
 
-ENGINE = "openvino"  # unless another one is asked for
 FOR_DRAFTS = ("fixed_after",)  # options of the target's engine that draft models have, too
-DEFAULT_NUMERICS = {ENGINE: "invariant"}
+SPELLED_OUT = {DEFAULT_ENGINE: DEFAULT_NUMERICS}
 """Where an engine's default is spelled out, so that two models opened alike can be seen to be so."""
 
 
 def load(  # noqa: PLR0913 - what can be said of a model, all but the first by name
     name: str | Path = DEFAULT_MODEL,
     *,
-    engine: str = ENGINE,
+    engine: str = DEFAULT_ENGINE,
     device: str | None = None,
     numerics: str | None = None,
     weights: str = "auto",
@@ -70,7 +70,7 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
     options: dict[str, Any] = {
         "engine": engine,
         "device": device,
-        "numerics": numerics or DEFAULT_NUMERICS.get(engine),
+        "numerics": numerics or SPELLED_OUT.get(engine),
         "weights": weights,
         "threads": plain_number(threads),
         "cache": None if cache is None else cache_root(Path(cache)).absolute(),
@@ -128,7 +128,7 @@ def open_model(
     *,
     cache: Path | None = None,
     progress: Callable[[str, int, int | None], None] | None = None,
-    engine: str = ENGINE,
+    engine: str = DEFAULT_ENGINE,
     draft: str | Path | None = NO_HEAD,
     **engine_options: Any,
 ) -> Model:
@@ -178,10 +178,10 @@ def _toy(given: Mapping[str, Any]) -> Model:
 def _refuse_options(given: Mapping[str, Any]) -> None:
     """The toy has nothing to set: raises BadParameter for anything but the defaults."""
     usual = {
-        "engine": ENGINE,
+        "engine": DEFAULT_ENGINE,
         "draft": None,
         "device": None,
-        "numerics": DEFAULT_NUMERICS[ENGINE],
+        "numerics": DEFAULT_NUMERICS,
         "weights": "auto",
         "threads": None,
     }

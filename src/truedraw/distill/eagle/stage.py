@@ -15,7 +15,7 @@ from truedraw.distill.eagle.learner import HEAD, EagleLearner, Material, draft_o
 from truedraw.distill.eagle.network import OUTPUT
 from truedraw.distill.eagle.unrolling import Draft
 from truedraw.distill.eagle.whole_rows import WholeRows
-from truedraw.distill.evaluation import MEASURED
+from truedraw.distill.evaluation import LAST_ROWS, MEASURED
 from truedraw.distill.export import Target
 from truedraw.distill.folders import check_output, halved
 from truedraw.distill.outcome import Outcome
@@ -31,8 +31,6 @@ from truedraw.protocol import ModelConfig
 
 if TYPE_CHECKING:
     from truedraw.generate.model import Model
-
-ROWS = 6000  # of held-out text that are measured at last
 
 
 def train_eagle(model: Model, plan: Plan, tell: Tell) -> Outcome:
@@ -109,4 +107,4 @@ def drafted(learner: EagleLearner, tensors: Arrays, found: Prepared) -> Draft:
 def _figures(learner: EagleLearner, tensors: Arrays, found: Prepared) -> dict[str, Any]:
     """Acceptance by position at each temperature, of a folder's tensors."""
     draft = drafted(learner, tensors, found)
-    return {f"{each:g}": measured(draft, learner.texts, each, ROWS).to_json() for each in MEASURED}
+    return {f"{each:g}": measured(draft, learner.texts, each, LAST_ROWS).to_json() for each in MEASURED}

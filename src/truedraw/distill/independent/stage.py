@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from truedraw.distill.checkpoint import Arrays
-from truedraw.distill.evaluation import MEASURED
+from truedraw.distill.evaluation import LAST_ROWS, MEASURED
 from truedraw.distill.folders import check_output
 from truedraw.distill.independent.evaluation import measured
 from truedraw.distill.independent.export import KIND, export
@@ -30,8 +30,6 @@ from truedraw.protocol import ModelConfig
 
 if TYPE_CHECKING:
     from truedraw.generate.model import Model
-
-ROWS = 6000  # of held-out text that are measured at last
 
 
 def train_transformer(model: Model, plan: Plan, tell: Tell) -> Outcome:
@@ -96,4 +94,4 @@ def _figures(training: Training[Learner], tensors: Arrays) -> dict[str, Any]:
     words = Folded(tensors[EMBEDDING], tensors[HEAD], learner.draft.words)
     layers = {name: torch.from_numpy(values) for name, values in tensors.items()}
     draft = Draft(learner.draft.config, layers, words)
-    return {f"{each:g}": measured(draft, learner.texts, each, ROWS).to_json() for each in MEASURED}
+    return {f"{each:g}": measured(draft, learner.texts, each, LAST_ROWS).to_json() for each in MEASURED}

@@ -21,11 +21,13 @@ from typing import ClassVar
 import numpy as np
 
 from truedraw.protocol import Floats, Loss, Proposal, Randomness, Rows, Verdict
+from truedraw.sampling.ranges import Numbers
 from truedraw.verify.draws import Draws
-from truedraw.verify.lossy.ranges import check_factor
 from truedraw.verify.proposals import written_out
 from truedraw.verify.recursive import remainder
 from truedraw.verify.topdown import descend
+
+FACTOR = Numbers(1.0, 1e6, "from 1 to 1000000")
 
 
 @dataclass(slots=True)
@@ -50,7 +52,7 @@ class LenientVerifier:
     tally: Tally = field(default_factory=Tally, init=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_factor("lenience", self.lenience)
+        FACTOR.check("lenience", self.lenience)
 
     def __call__(self, proposal: Proposal, rows: Rows, randomness: Randomness, position: int) -> Verdict:
         """One coin a sibling at most, and one draw."""

@@ -23,9 +23,9 @@ from typing import ClassVar
 import numpy as np
 
 from truedraw.protocol import Floats, Loss, Proposal, Purpose, Randomness, Rows, Verdict
+from truedraw.sampling.ranges import MASS
 from truedraw.verify.draws import Draws
 from truedraw.verify.lossy.audit import DELTA, AuditedSum
-from truedraw.verify.lossy.ranges import check_share
 from truedraw.verify.proposals import written_out
 from truedraw.verify.recursive import remainder
 from truedraw.verify.topdown import descend
@@ -54,8 +54,8 @@ class SkipVerifier:
     tally: Tally = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_share("skip_above", self.skip_above)
-        check_share("audit_rate", self.audit_rate)
+        MASS.check("skip_above", self.skip_above)
+        MASS.check("audit_rate", self.audit_rate)
         object.__setattr__(self, "tally", Tally(AuditedSum(self.audit_rate)))
 
     def __call__(self, proposal: Proposal, rows: Rows, randomness: Randomness, position: int) -> Verdict:

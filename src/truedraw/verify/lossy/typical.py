@@ -16,8 +16,8 @@ from typing import ClassVar
 import numpy as np
 
 from truedraw.protocol import Floats, Loss, Proposal, Randomness, Rows, Verdict
+from truedraw.sampling.ranges import MASS
 from truedraw.verify.draws import Draws
-from truedraw.verify.lossy.ranges import check_share
 from truedraw.verify.topdown import descend
 
 
@@ -44,8 +44,8 @@ class TypicalVerifier:
     tally: Tally = field(default_factory=Tally, init=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_share("posterior_threshold", self.posterior_threshold)
-        check_share("posterior_alpha", self.posterior_alpha)
+        MASS.check("posterior_threshold", self.posterior_threshold)
+        MASS.check("posterior_alpha", self.posterior_alpha)
 
     def __call__(self, proposal: Proposal, rows: Rows, randomness: Randomness, position: int) -> Verdict:
         """One draw."""
