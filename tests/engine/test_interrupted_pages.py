@@ -1,16 +1,14 @@
-"""Wherever an interruption comes in the midst of a change, every text's pages go on holding that text, and none is lost."""
+"""Wherever an interruption comes, in the midst of a change, pages go on holding their texts, and none is lost."""
 
 from __future__ import annotations
 
 import gc
-import sys
-from collections.abc import Callable
 from itertools import count
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from engine.instructions import interrupted
 from truedraw.engine.paged import ledger
 from truedraw.engine.paged.ledger import Holder
 from truedraw.engine.paged.page_memory import Tensors
@@ -20,7 +18,7 @@ from truedraw.engine.texts import Limits
 
 ROWS, PAGES, IDLE = 2, 30, 4
 LIMITS = Limits(100, 100)
-FILES = {"pages.py", "sequence.py", "prefixes.py", "ledger.py"}
+FILES = "pages.py", "sequence.py", "prefixes.py", "ledger.py"
 FIRST, LIKE, OTHER = [*range(1, 12)], [*range(1, 8), 70, 71, 72], [*range(50, 69)]
 
 
@@ -81,37 +79,11 @@ def life(cache: Cache, own: PagedSequence) -> None:
     cache.pool.forget_idle()
 
 
-def interrupted(act: Callable[[], object], place: int) -> bool:
-    """Whether there was such a place, counted from 0: anywhere between two of Python's instructions."""
-    places = count()
-
-    def step(frame, event, _):
-        if event == "opcode" and next(places) == place:
-            sys.settrace(None)
-            raise KeyboardInterrupt
-        return step
-
-    def begin(frame, *_):
-        if Path(frame.f_code.co_filename).name not in FILES:
-            return None
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        return step
-
-    sys.settrace(begin)
-    try:
-        act()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(None)
-    return False
-
-
 def broken_off(place: int) -> tuple[Cache, PagedSequence, bool]:
     cache = Cache()
     own = cache.open(FIRST)
     cache.compute(own)
-    return cache, own, interrupted(lambda: life(cache, own), place)
+    return cache, own, interrupted(lambda: life(cache, own), place, *FILES)
 
 
 def goes_on_well(cache: Cache, own: PagedSequence) -> None:
@@ -155,7 +127,7 @@ def test_what_is_closed_twice_is_given_back_once() -> None:
         own = cache.open(FIRST)
         cache.compute(own)
         twin = own.forked()
-        if not interrupted(twin.close, place):
+        if not interrupted(twin.close, place, *FILES):
             break
         twin.close()
         cache.check(own)

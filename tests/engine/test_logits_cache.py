@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
+from functools import partial
+from itertools import count
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.instructions import interrupted
 from truedraw.engine.logits_cache import NODE_BYTES, ROW_BYTES, LogitsCache
 from truedraw.engine.logits_places import BLOCK_TOKENS
 from truedraw.errors import BadParameter
@@ -275,3 +278,26 @@ def test_the_bytes_counted_are_not_fewer_than_the_bytes_taken():
         tracemalloc.stop()
     assert cache.use.evicted > 400
     assert 0.4 * cache.use.bytes < taken <= cache.use.bytes
+
+
+def test_whatever_is_interrupted_rows_come_back_and_bytes_are_counted() -> None:
+    rows = np.random.default_rng(0).normal(0, 1, (12, 40)).astype(np.float32)
+
+    def fill(cache: LogitsCache) -> None:
+        for number, row in enumerate(rows):
+            cache.store(cache.enter([number] * number), row, 0.5)
+
+    for at in count():
+        cache = LogitsCache(6 * (ROW_BYTES + rows[0].nbytes))
+        was = interrupted(partial(fill, cache), at, "logits_cache.py")
+        fill(cache)
+        assert {place for _, _, place in cache._heap} == cache._rows.keys()
+        assert len(cache._heap) == len(cache._rows)
+        assert 0 < cache.use.bytes <= 6 * (ROW_BYTES + rows[0].nbytes)
+        assert cache.use.bytes == sum(each.packed.entries.nbytes + ROW_BYTES for each in cache._rows.values())
+        for number, row in enumerate(rows):
+            found = cache.logits(cache.enter([number] * number))
+            assert found is None or found.tobytes() == row.tobytes()
+        if not was:
+            break
+    assert at > 500

@@ -11,6 +11,7 @@ import pytest
 
 from generate.interruptions import between, between_once
 from truedraw import Model, Request, load
+from truedraw.generate.taking_turns import TakingTurns
 from truedraw.handlers import is_of_handler, pass_on
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="a signal of Unix")
@@ -149,3 +150,19 @@ def test_it_comes_through_wherever_it_was_raised(run, alarm) -> None:
     for place in range(step // 2, number - step, step):
         with load("tabular") as model, pytest.raises(Deadline):
             between_once(lambda: run(model), place, ring, *FILES)
+
+
+def test_what_was_put_off_is_done_again_behind_it(alarm) -> None:
+    turns, done, bad = TakingTurns(), [], []
+
+    def act() -> None:
+        if not done:
+            done.append("begun")
+            ring()
+        done.append("done")
+
+    with pytest.raises(Deadline):
+        turns.soon(act)
+    turns.soon(lambda: bad.append(1 / 0))
+    turns.catch_up()
+    assert (done, bad, len(turns.put_off)) == (["begun", "done"], [], 0)

@@ -65,6 +65,7 @@ class LogitsCache:
         self._rows: dict[Place, Row] = {}
         self._heap: list[tuple[float, int, Place]] = []  # one a row: a rank it had, a number, where it is
         self._clock = 0.0  # halvings
+        self._is_whole = True  # what stands in the tables goes together
         self._bytes = self._hits = self._misses = self._stored = self._evicted = self._refused = 0
 
     @property
@@ -102,13 +103,21 @@ class LogitsCache:
             row.value = value
             self._passed(row)
             return
+        if not self._is_whole:
+            self._forget_all()
         rank = self._clock + log2(value)
         packed = pack(logits) if self._may_fit(logits, rank) else None
-        if packed is None or not self._make_room(place, packed, rank):
+        self._is_whole = False
+        if packed is not None and self._make_room(place, packed, rank):
+            self._add(place, Row(packed, value, rank))
+        else:
             self._refused += 1
             self._turn()
-            return
-        self._add(place, Row(packed, value, rank))
+        self._is_whole = True
+
+    def _forget_all(self) -> None:
+        """An interruption has left something half stored, or half gone; a place is nobody's in a trie that is gone."""
+        self._rows, self._heap, self._places, self._bytes = {}, [], Places(), 0
 
     def _passed(self, row: Row) -> None:
         worth = 2.0 ** (row.rank - self._clock) + row.value

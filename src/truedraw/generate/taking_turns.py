@@ -55,7 +55,7 @@ class TakingTurns(RLock):  # type: ignore[misc] # final for type checkers only
     def soon(self, act: Callable[[], object]) -> None:
         """Do it inside: at once where that is free, or this thread's, else when others have left. Never waits.
 
-        An error is lost; what an interruption ends is done again.
+        An error is lost; what an interruption ends, or what a signal's handler raises, is done again.
         """
         self.put_off.append(act)
         self.catch_up()
@@ -86,7 +86,7 @@ class TakingTurns(RLock):  # type: ignore[misc] # final for type checkers only
             while self.put_off:
                 try:
                     self.put_off[0]()
-                except Exception as error:  # noqa: BLE001 - nobody is there to hear of it
+                except Exception as error:
                     pass_on(error)  # but of what a signal's handler raises
                 self.put_off.popleft()
         finally:
