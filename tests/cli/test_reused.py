@@ -19,7 +19,12 @@ def test_what_an_engine_computed():
 
 @pytest.mark.parametrize(
     ("record", "tokens"),
-    [({"prompt_tokens": 7}, 7), ({"prompt_tokens": 7, "choices": [{}, {}, {}]}, 21), ({"error": {}}, 0)],
+    [
+        ({"prompt_tokens": 7}, 7),
+        ({"prompt_tokens": 7, "choices": [{}, {}, {}]}, 21),
+        ({"prompt_tokens": 7, "choices": [{}], "dropped": 8}, 63),
+        ({"error": {}}, 0),
+    ],
 )
 def test_every_sample_has_the_whole_prompt(record, tokens):
     assert prompt_tokens(record) == tokens

@@ -46,5 +46,5 @@ def computed(engine: Any) -> int | None:
 
 
 def prompt_tokens(record: dict[str, Any]) -> int:
-    """Of a sample, or of a prompt's samples, each of which has the whole prompt."""
-    return int(record.get("prompt_tokens", 0)) * len(record.get("choices", (None,)))
+    """Of a sample, or of all that were drawn for a prompt, kept or not, each of which has the whole prompt."""
+    return int(record.get("prompt_tokens", 0)) * (len(record.get("choices", (None,))) + int(record.get("dropped", 0)))
