@@ -59,6 +59,14 @@ def test_a_folder_of_links(files):
             check_inputs_kept([Named("--model", snapshot, None), Named("--html", part, ())])
 
 
+def test_a_home_folder_is_the_same_by_both_its_names(files, monkeypatch):
+    monkeypatch.setenv("HOME", str(files))
+    config = Named("--speculative-config", '{"head_path": "~/other"}', None)
+    for out in (Path("~/other"), files / "other"):
+        with pytest.raises(BadParameter, match="would write over what --speculative-config"):
+            check_inputs_kept([Named("--save-draft", out, ("--draft",)), config])
+
+
 def test_results_in_a_models_folder_may_go_on(files, monkeypatch):
     monkeypatch.chdir(files / "folder")
     Path("out.json").write_text("{}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,10 +32,10 @@ def check_inputs_kept(flags: Sequence[Named]) -> None:
     """Raises BadParameter where a flag would write over what another one reads."""
     read = [(each.flag, path) for each in flags if each.over is None and each.reads for path in _named(each.value)]
     for flag, value, over, _ in flags:
-        if over is None or not isinstance(value, str | Path) or not _exists(Path(value)):
+        if over is None or not isinstance(value, str | Path):
             continue
-        for other, path in read:
-            if other not in over and _holds(path, Path(value)):
+        for (other, path), file in product(read, _written(value)):
+            if other not in over and _holds(path, file):
                 raise BadParameter(flag, f"{value} would write over what {other} {path} reads; give another file")
 
 
@@ -56,6 +57,11 @@ def _holds(path: Path, file: Path) -> bool:
 
 def _is_part(name: str) -> bool:
     return any(fnmatch(name, pattern) for pattern in (*PARTS, *NAMES))
+
+
+def _written(value: str | Path) -> list[Path]:
+    """What is there under the name of a file to write; not every flag takes ~ for the home folder."""
+    return [path for path in {Path(value), _expanded(value)} if _exists(path)]
 
 
 def _named(value: Any) -> Iterator[Path]:
