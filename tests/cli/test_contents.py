@@ -24,5 +24,16 @@ def test_a_moved_model_is_the_same_and_another_one_is_not(tmp_path):
         Journal(out, law_of(ModelFlags(model=str(first))))
 
 
+def test_a_run_stays_on_the_device_that_was_named_for_it(tmp_path):
+    def begun(device):
+        return Journal(tmp_path / "out.jsonl", law_of(ModelFlags(model="tabular", engine="pytorch", device=device)))
+
+    with begun("cuda") as journal:
+        journal.append({})
+    with pytest.raises(BadFile, match='device was "cuda", is "cpu"'):
+        begun("cpu")
+    assert "device" not in law_of(ModelFlags(model="tabular"))
+
+
 def test_the_toy_has_no_files():
     assert law_of(ModelFlags(model="tabular"))["contents"] == {"model": None, "amateur": None}

@@ -117,8 +117,9 @@ def law_of(flags: ModelFlags) -> dict[str, Any]:
     names = ("model", "engine", "weights", "amateur", "contrastive_alpha", "contrastive_beta")
     files = {name: files_of(getattr(flags, name), flags) for name in ("model", "amateur")}
     contents = {name: contents_of(found) for name, found in files.items()}
-    numerics = computed_in(flags, files["model"])
-    return {**{name: getattr(flags, name) for name in names}, "numerics": numerics, CONTENTS: contents}
+    given = {name: getattr(flags, name) for name in names}
+    device = {} if flags.device is None else {"device": flags.device}  # earlier files without one go on
+    return {**given, **device, "numerics": computed_in(flags, files["model"]), CONTENTS: contents}
 
 
 def files_of(model: str | None, flags: ModelFlags) -> Checkpoint | None:
