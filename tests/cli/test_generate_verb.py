@@ -75,6 +75,12 @@ def test_samples_are_listed_in_order_with_their_headers_on_stderr(cli):
     assert len(headers) == 4
 
 
+def test_what_is_held_back_at_the_end_is_listed(cli):
+    stop = f"{toy(max_tokens=8).text[-3:]} never"
+    done = cli("generate", "the cat", *TOY, "--max-tokens", 8, "-n", 2, "--stop", stop)
+    assert done.out == "".join(choice.text + "\n" for choice in toy(max_tokens=8, n=2).choices)
+
+
 def test_texts_can_be_split_at_nul(cli):
     done = cli("generate", "the cat", "-m", "tabular", "--seed", 3, "-n", 3, "--null")
     assert done.out.split("\0")[:-1] == [c.text for c in load("tabular").generate("the cat", seed=3, n=3).choices]

@@ -86,6 +86,15 @@ def test_the_stream_is_the_text(model: Model) -> None:
     assert list(streamed.values()) == [choice.text for choice in run.result().choices]
 
 
+def test_what_is_held_back_at_the_end_is_streamed_and_shown(model: Model) -> None:
+    settings = {"seed": 5, "ignore_eos": True, "max_tokens": 8}
+    text = model.generate(PROMPT, **settings).text
+    settings["stop"] = [f"{text[-3:]} never"]
+    assert "".join(piece.text for piece in model.stream(PROMPT, **settings)) == text
+    result = model.generate(PROMPT, **settings)
+    assert f">{result.choices[0].pieces[-1]}<" in result._repr_html_()
+
+
 def test_an_interrupted_run_keeps_its_text(model: Model) -> None:
     whole = model.generate(PROMPT, seed=9, ignore_eos=True, max_tokens=50)
     run = model.start(PROMPT, seed=9, ignore_eos=True, max_tokens=50)
