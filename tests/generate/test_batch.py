@@ -493,6 +493,13 @@ def test_an_observer_must_be_callable(model: Model) -> None:
         model.start("the", observer=3)
 
 
+def test_a_sample_of_each_request_is_found_by_its_own_number(model: Model) -> None:
+    with model.batch() as batch:
+        runs = [batch.add("the cat", seed=seed, n=2, **LONG) for seed in range(2)]
+        assert len(list(batch.completed())) == 2
+    assert [run.choice(1) for run in runs] == [run.result().choices[1] for run in runs]
+
+
 def test_tokens_are_counted_while_they_are_written(model: Model) -> None:
     with model.batch() as batch:
         batch.add("the cat", seed=1, n=2, **LONG)

@@ -120,6 +120,12 @@ def test_the_statistics_are_the_rounds(model: Model) -> None:
     assert sum(choice.stats.tokens for choice in run.result().choices) == stats.tokens
 
 
+def test_passes_over_a_long_prompt_are_part_of_the_engines_time(model: Model) -> None:
+    run = model.start("the" + " cat" * 4000, seed=1, max_tokens=2)
+    rounds = [done for step in run for done in step]
+    assert run.result().stats.engine_seconds > sum(done.engine_seconds for done in rounds)
+
+
 def test_the_result_as_json_and_html(model: Model) -> None:
     result = model.generate(PROMPT, seed=2, temperature=0.0, max_tokens=12, ignore_eos=True)
     data = json.loads(json.dumps(result.to_dict(), allow_nan=False))

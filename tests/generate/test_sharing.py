@@ -208,6 +208,15 @@ def test_a_pass_over_prompts_is_paid_by_their_shares():
     assert [job.fill_seconds for job in jobs] == [6.0, 2.0]
 
 
+def test_a_pass_that_has_brought_rounds_is_paid_by_those_alone():
+    every = Jobs(None, LIMITS, None)
+    job = SimpleNamespace(root=SimpleNamespace(), first=0, fill_seconds=0.0, rounds=[])
+    every._crowd.opened, every._crowd.jobs = [job], {0: job}
+    every._turn = Turn([], [SimpleNamespace(sequence=job.root, count=4)], rows=8, engine_seconds=8.0)
+    every.collect([SimpleNamespace(sample=0, tokens=(1,))])
+    assert job.fill_seconds == 0.0
+
+
 def test_a_job_waits_in_vain_for_nobody():
     """Those before it in the queue could not begin, more of them than are looked at in one step."""
     with load("tabular") as model, model.batch(max_running=1) as batch:

@@ -103,6 +103,17 @@ def test_what_is_certain_tells_nothing_and_overwhelming_evidence_stays_finite() 
     assert evidence.alarm(1e-300)
 
 
+def test_an_alarm_stays_an_alarm() -> None:
+    evidence = RunningEvidence()
+    for _ in range(60):
+        evidence.add(True, 0.5)
+    peak = evidence.value
+    for _ in range(60):
+        evidence.add(False, 0.5)
+    assert evidence.value < evidence.largest == peak
+    assert evidence.alarm(1e-6)
+
+
 @pytest.mark.parametrize("spec", [{}, {"model": "tabular", "draft_temperature": 0.5}], ids=["lookup", "draft model"])
 def test_a_seed_is_no_alarm(spec) -> None:
     """A draft model then draws with the noise of the target's token: it is right more often than p says."""

@@ -32,6 +32,11 @@ def a_round(
 CHAINS = [a_round(3, 3), a_round(3, 1), a_round(2, 0), a_round(0, 0), a_round(3, 0), a_round(1, 1)]
 
 
+def test_time_of_the_engine_beside_the_rounds_is_added_to_theirs() -> None:
+    rounds = [replace(each, engine_seconds=0.5) for each in CHAINS]
+    assert summary(rounds, 9.0, 2.0).engine_seconds == 5.0
+
+
 def test_rounds_by_what_they_kept() -> None:
     stats = summary(CHAINS)
     assert stats.draft_rounds == 5
