@@ -1,6 +1,7 @@
 """A model is what its files hold."""
 
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,6 +23,20 @@ def test_a_moved_model_is_the_same_and_another_one_is_not(tmp_path):
     write_gguf(first, config, random_tensors(config, seed=1))
     with pytest.raises(BadFile, match=r"contents\.model was"):
         Journal(out, law_of(ModelFlags(model=str(first))))
+
+
+def test_the_arithmetic_counts_that_the_engine_will_choose(tmp_path, monkeypatch):
+    config = tiny_config()
+    model = write_gguf(tmp_path / "m.gguf", config, random_tensors(config))
+
+    def begun(numerics):
+        monkeypatch.setattr("truedraw.engine.cpu.opening.arithmetic_of", lambda *_: SimpleNamespace(name=numerics))
+        return Journal(tmp_path / "out.jsonl", law_of(ModelFlags(model=str(model))))
+
+    with begun("native") as journal:
+        journal.append({})
+    with pytest.raises(BadFile, match='numerics was "native", is "runtime"'):
+        begun("runtime")
 
 
 def test_a_run_stays_on_the_device_that_was_named_for_it(tmp_path):

@@ -1,5 +1,7 @@
 import pytest
 
+from truedraw.cli.model_flags import ModelFlags
+from truedraw.cli.options import memory_of
 from truedraw.cli.sizes import bytes_of, seconds_of, sizes_of, values_of
 from truedraw.errors import BadParameter
 
@@ -22,6 +24,11 @@ def test_nothing_is_an_amount_where_that_is_said():
     assert bytes_of("--prefix-cache-bytes", "0", least=0) == 0
     with pytest.raises(BadParameter, match="or 0 for none"):
         bytes_of("--prefix-cache-bytes", "-1", least=0)
+
+
+def test_runs_whose_times_are_compared_share_no_prefixes():
+    assert memory_of(ModelFlags(model="x"), apart=True) == {"prefix_cache_bytes": 0}
+    assert memory_of(ModelFlags(model="x")) == memory_of(ModelFlags(model="tabular"), apart=True) == {}
 
 
 @pytest.mark.parametrize("read", [bytes_of, sizes_of, lambda name, text: values_of(name, text, whole=True)])
