@@ -1,11 +1,12 @@
 import json
 import os
 from errno import ENOSPC
+from io import BytesIO
 
 import pytest
 
 from truedraw.errors import BadFile
-from truedraw.generate.offline.journal import Journal, read_records, to_line
+from truedraw.generate.offline.journal import Journal, _end_of_last_line, read_records, to_line
 from truedraw.generate.offline.settings import CONTENTS
 
 SETTINGS = {"kind": "test", "seed": 1}
@@ -54,6 +55,16 @@ def test_a_long_half_line_is_cut_off_too(path):
     path.write_bytes(whole + b"x" * 300_000)
     with Journal(path, SETTINGS):
         assert path.read_bytes() == whole
+
+
+def test_the_last_line_is_found_where_blocks_meet():
+    for block in range(1, 9):
+        assert _end_of_last_line(BytesIO(b"ab\ncdef"), 7, block) == 3
+
+
+def test_a_line_that_is_being_written_is_no_record_yet(path):
+    path.write_bytes(written(path) + b'{"line"')
+    assert list(read_records(path)) == RECORDS
 
 
 def test_a_half_surrogate_pair_and_no_nan():
@@ -215,6 +226,15 @@ def test_records_that_are_dropped_leave_all_others_as_they_were(path):
     assert path.read_bytes() == b"".join(lines[1:3]) + b'{"line": 99}\n'
     assert path.stat().st_mode & 0o777 == 0o640
     assert sorted(file.name for file in path.parent.iterdir()) == ["out.jsonl", "out.jsonl.settings.json"]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="open files are listed there")
+def test_a_file_that_gave_way_is_closed(path):
+    written(path)
+    with Journal(path, SETTINGS) as journal:
+        before = os.listdir("/proc/self/fd")
+        journal.drop(is_wanted_again)
+        assert len(os.listdir("/proc/self/fd")) == len(before)
 
 
 def test_a_file_that_is_called_like_a_part_of_it_stays(path):

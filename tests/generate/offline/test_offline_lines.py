@@ -28,6 +28,7 @@ def test_what_a_line_does_not_say_is_as_the_run_says():
     assert own.params == {"temperature": 0, "max_tokens": 9, "seed": 4}
     assert own.key.head() == {"line": 3, "digest": own.key.head()["digest"], "id": "x"}
     assert request({"prompt": "a", "speculative": True}).speculative is True
+    assert request({"prompt": "a", "speculative": None}).speculative is False
 
 
 def test_a_parameter_by_another_name_takes_the_place_of_the_default():
@@ -41,6 +42,7 @@ def test_conversations():
     asked = Defaults({}, None, 0, chat, as_chat=True)
     assert request({"prompt": "four"}, defaults=asked).prompt == [1, 4]
     assert request({"prompt": [4]}, defaults=asked).prompt == [4]
+    assert request({"prompt": ""}, defaults=asked).prompt == ""
 
 
 @pytest.mark.parametrize(
