@@ -17,7 +17,7 @@ from truedraw import Model, SamplingParams
 from truedraw.control.fixed import FixedController
 from truedraw.engine.logits_cache import LogitsCacheUse
 from truedraw.errors import BadInput, BadParameter, BadPrompt, BadProposal, TruedrawError
-from truedraw.generate.generation import Generation
+from truedraw.generate.generation import INTERRUPTED, Generation, best_first
 from truedraw.generate.request import Request
 from truedraw.generate.sample import Parts
 from truedraw.generate.shared_drafters import SharedDrafter
@@ -242,6 +242,12 @@ def test_the_best_of_some(model: Model, speculative) -> None:
     for piece in run.pieces():
         streamed[piece.sample] = streamed.get(piece.sample, "") + piece.text
     assert list(streamed.items()) == [(choice.index, choice.text) for choice in best.choices]
+
+
+def test_a_sample_that_was_interrupted_is_never_the_best(model: Model) -> None:
+    ended = model.generate("the cat", seed=1, max_tokens=3).choices[0]
+    likelier = replace(ended, logprobs=(0.0,), finish_reason=INTERRUPTED)
+    assert best_first([likelier, ended]) == [ended, likelier]
 
 
 def test_best_of_is_checked(model: Model) -> None:

@@ -52,6 +52,7 @@ def test_ngrams_are_runs():
 def test_token_mean_weighs_tokens_and_its_error_is_that_of_the_samples():
     found = token_mean([-2.0, -6.0], [2, 4])
     assert found.value == pytest.approx(-8 / 6)
+    assert found.error == pytest.approx(2 / 9)
     assert token_mean([], []).value is None
     assert token_mean([1.0], [2]) == token_mean([1.0], [2])
     assert token_mean([1.0], [2]).error is None

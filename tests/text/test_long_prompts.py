@@ -103,6 +103,12 @@ def test_nfc_never_shortens_by_more_than_is_assumed() -> None:
             assert len(text.encode()) / len(unicodedata.normalize("NFC", text).encode()) <= COMPOSED - 1
 
 
+def test_composed_characters_count_for_what_is_left_of_them() -> None:
+    tokenizer, text = OurTokenizer(byte_level(normalizers.NFC())), "\u1112\u1161\u11ab" * 10
+    left = unicodedata.normalize("NFC", text).encode()
+    assert num_kept_bytes(tokenizer._tokenizer, text, tokenizer._bytes) <= len(left)
+
+
 def test_a_model_refuses_it_before_the_tokenizer_sees_it(monkeypatch) -> None:
     with load("tabular") as model:
         monkeypatch.setattr(model, "tokenizer", OurTokenizer(byte_level()))
