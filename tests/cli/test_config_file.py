@@ -29,6 +29,10 @@ def test_flag_before_environment_before_file_before_default(cli, config, monkeyp
     assert tokens(cli("generate", "the", "--config", path, "--max-tokens", 5)) == 5
 
 
+def test_a_byte_order_mark_is_no_part_of_the_file(cli, config):
+    assert tokens(cli("generate", "the", "--config", config(f"\ufeff{TOY}max-tokens = 3\n"))) == 3
+
+
 def test_the_file_itself_can_be_named_in_the_environment(cli, config, monkeypatch):
     monkeypatch.setenv("TRUEDRAW_CONFIG", str(config(TOY + "max-tokens = 6\n")))
     assert tokens(cli("generate", "the")) == 6

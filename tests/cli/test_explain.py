@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from truedraw.cli.explaining import widths
+
 TOY = ("-m", "tabular", "--max-tokens", 120, "--ignore-eos", "--seed", 3)
 
 
@@ -37,6 +39,14 @@ def test_in_words_on_stderr(cli):
     assert any("expected to be kept" in line for line in lines)
     assert any(line.startswith("  plain in ") and "to measure" in line for line in lines)
     assert any("tokens a round expected at" in line for line in lines)
+
+
+def test_the_rounds_of_all_widths_add_up():
+    same = dict.fromkeys(("expected_tokens_per_round", "tokens_per_round", "expected_passes", "passes"), 1.0)
+    found = [{"texts": 1, "draft_rows": rows, "rounds": rows + 1, **same} for rows in range(6)]
+    *shown, others = widths({"widths": found})
+    assert [line.partition(":")[0].rpartition(", ")[2] for line in shown] == [f"{n} rounds" for n in (6, 5, 4, 3)]
+    assert others == "other widths: 3 rounds"
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ def test_parts_are_read() -> None:
         "allowed_token_ids": [1, 2],
     }
     assert SamplingFlags(sampler_order="llama.cpp").given() == {"sampler_order": "llama.cpp"}
+    assert SamplingFlags(sampler_order="temperature,").given() == {"sampler_order": ["temperature"]}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from truedraw.cli.written_over import Named, check_inputs_kept
+from truedraw.cli.written_over import Named, check_inputs_kept, identity
 from truedraw.errors import BadParameter
 
 
@@ -48,6 +48,16 @@ def test_a_part_of_a_folder_that_another_flag_names(files, monkeypatch):
         check_inputs_kept([Named("--model", given, None), Named("--output", "mine.jsonl", ())])
 
 
+def test_a_folder_that_another_flag_names(files):
+    with pytest.raises(BadParameter, match="would write over what --model"):
+        check_inputs_kept([Named("--model", files / "folder", None), Named("--output", files / "folder", ())])
+
+
+def test_a_file_to_come_is_one_by_all_its_names(files):
+    (files / "link").symlink_to("folder")
+    assert identity(files / "link" / "new") == identity(files / "folder" / "new")
+
+
 def test_a_folder_of_links(files):
     """As a snapshot in the hub's own cache is one."""
     snapshot = files / "snapshot"
@@ -65,6 +75,13 @@ def test_a_home_folder_is_the_same_by_both_its_names(files, monkeypatch):
     for out in (Path("~/other"), files / "other"):
         with pytest.raises(BadParameter, match="would write over what --speculative-config"):
             check_inputs_kept([Named("--save-draft", out, ("--draft",)), config])
+
+
+def test_a_folder_may_be_called_like_the_home_folder(files, monkeypatch):
+    monkeypatch.chdir(files)
+    (files / "folder").rename("~")
+    with pytest.raises(BadParameter, match="would write over what --prompts"):
+        check_inputs_kept([Named("--html", "~/mine.jsonl", ()), Named("--prompts", files / "~" / "mine.jsonl", None)])
 
 
 def test_results_in_a_models_folder_may_go_on(files, monkeypatch):
