@@ -13,7 +13,7 @@ from truedraw.generate.guarded_drafter import GuardedDrafter, GuardedState
 from truedraw.generate.guess import MOST_TOLD
 from truedraw.generate.guesses import guess
 from truedraw.generate.sample import Parts, Sample, Turn
-from truedraw.protocol import Asker, Choice, Proposal
+from truedraw.protocol import NOTHING, Asker, Choice, Proposal
 
 
 class State:
@@ -125,6 +125,16 @@ def test_a_text_pays_for_all_that_were_asked_for_it(clock):
     one = sample(SeveralDrafters.of({"first": Source(first, first), "late": Source(late, late)}))
     assert guess(Asks({"first": 1}, "late"), schedule(), Turn([one])) == 5.0
     assert (one.draft_seconds, one.late_seconds) == (5.0, 3.0)
+
+
+def test_the_time_of_all_that_were_asked_late_is_told(clock):
+    nothing, late = Gives(clock, 2.0), Gives(clock, 3.0)
+    nothing.propose = lambda *given: [NOTHING for _ in Gives.propose(nothing, *given)]
+    one = sample(SeveralDrafters.of({"nothing": Source(nothing, nothing), "late": Source(late, late)}))
+    controller = Asks({})
+    controller.choose = lambda *_: [Choice("nothing", tokens=1, then=("late",))]
+    guess(controller, schedule(), Turn([one]))
+    assert (one.source, one.late_seconds) == ("late", 5.0)
 
 
 def test_who_cannot_be_asked_for_want_of_room_has_taken_no_time(clock):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from generate.paged_table import PagedTable, toy
 from truedraw import Model
 from truedraw.generate.batch import Batch
 from truedraw.generate.generation import Generation
+from truedraw.generate.shared_prompts import KEPT, SharedPrompts
 
 PROMPT = "the" + " cat sat dog" * 7  # 22 tokens: less than what texts that merely begin alike would share
 OTHER = "the" + " ran" * 25
@@ -65,6 +68,15 @@ def test_each_prompt_of_many_is_computed_once(limits) -> None:
 def test_prompts_are_kept_in_limits_only_and_the_others_computed_again() -> None:
     prompts = ["the" + " cat" * (10 + number) for number in range(12)] * 2
     assert rows_of_sweep(prompts, max_running=1)[1] == alone(prompts)
+
+
+def test_what_was_kept_first_gives_way() -> None:
+    shared = SharedPrompts(SimpleNamespace(fork=lambda text, _: [SimpleNamespace(close=lambda: None)]))
+    jobs = [SimpleNamespace(prompt=(n,) * 99, root=SimpleNamespace(num_uncached=1)) for n in range(KEPT + 1)]
+    for job in jobs:
+        shared.expect(job)
+        shared.keep(job)
+    assert [shared.text(job) is None for job in jobs] == [True] + [False] * KEPT
 
 
 def test_a_prompt_that_nobody_else_has_takes_no_pass_of_its_own() -> None:
