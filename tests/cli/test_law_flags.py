@@ -67,3 +67,13 @@ def test_counts_may_be_scheduled(cli) -> None:
 def test_nothing_stands_there_twice(name, values) -> None:
     with pytest.raises(BadParameter, match=f"--{name.replace('_', '-')}.*stands there twice"):
         SamplingFlags(**{name: values}).given()
+
+
+def test_an_end_token_that_ends_nothing_waits_for_its_turn(cli) -> None:
+    end = 5
+    tokens = {}
+    for least in ("0", "12"):
+        found = cli("generate", "the cat", *TOY, "--json", "--min-tokens", least, "-n", "8")
+        tokens[least] = {token for choice in json.loads(found.out)["choices"] for token in choice["token_ids"]}
+    assert end in tokens["0"]
+    assert end not in tokens["12"]

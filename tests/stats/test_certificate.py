@@ -20,6 +20,7 @@ from truedraw.generate.speculation import Speculation, speculation
 from truedraw.models.toy import TOY_TABLE
 from truedraw.protocol import Proposal, Purpose, Scores
 from truedraw.registry import BUILT_IN
+from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.stats.check import Finding, Settings, Subject, check, enumerated, quick, spread
 from truedraw.stats.check.controls import gate, judged
 from truedraw.stats.check.enumerated import SHORT, distance_of, enumeration
@@ -408,6 +409,13 @@ def test_a_draft_model_that_cannot_be_is_said_before_the_work() -> None:
 def test_a_context_too_short_for_the_texts() -> None:
     with pytest.raises(BadPrompt, match="context of 20"):
         check(subject(engine=TabularEngine(TOY_TABLE, context_length=20)), SMALL)
+
+
+def test_the_law_that_is_checked_knows_end_tokens_that_end_nothing() -> None:
+    end = 5
+    for least, possible in ((0, True), (2, False)):
+        law = subject(min_tokens=least, ignore_eos=True).law([0, 1, 3], PhiloxRandomness(0, 0))
+        assert bool(law(np.zeros(6))[end] > 0) is possible
 
 
 def test_a_lossy_rule_has_no_certificate() -> None:

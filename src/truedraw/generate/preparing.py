@@ -46,7 +46,7 @@ def prepare(
     opening = Opening(
         wish.prompt,
         engine.vocab_size,
-        tuple(end_ids),
+        held_back(params, tokenizer),
         encode=partial(spelling, tokenizer),
         masks=masks(params, tokenizer, engine.vocab_size),
     )
@@ -74,6 +74,11 @@ def ends(params: SamplingParams, tokenizer: Tokenizer, vocab_size: int) -> set[i
         if token >= vocab_size:
             raise BadParameter("stop_token_ids", f"got {shown(token)}; the model's token ids are 0 to {vocab_size - 1}")
     return {*params.stop_token_ids, *(() if params.ignore_eos else tokenizer.eos_ids)}
+
+
+def held_back(params: SamplingParams, tokenizer: Tokenizer) -> tuple[int, ...]:
+    """What min_tokens bans, as vLLM does: the model's end tokens as well where they end nothing."""
+    return tuple(sorted({*params.stop_token_ids, *tokenizer.eos_ids}))
 
 
 def parts(wish: Wish, verifier: Verifier, drafts: DraftModels, shared: SharedDrafters | None) -> Parts:

@@ -25,9 +25,9 @@ def allowed_token_ids(params: SamplingParams, opening: Opening) -> Step | None:
 
 @dataclass(frozen=True, slots=True)
 class MinTokens:
-    """The tokens that end a text are impossible before it has min_tokens tokens (vLLM; Hugging Face's min_new_tokens).
+    """End tokens are impossible before a text has min_tokens tokens (vLLM; Hugging Face's min_new_tokens).
 
-    These are the model's end tokens, unless ignore_eos, and stop_token_ids. A stop string may still end the text.
+    These are the model's own, also with ignore_eos, and stop_token_ids. A stop string may still end the text.
     """
 
     left: int
@@ -53,7 +53,7 @@ class MinTokens:
 
 
 def min_tokens(params: SamplingParams, opening: Opening) -> Step | None:
-    """The step, None where it is off or nothing ends a text."""
+    """The step, None where it is off or there is no end token."""
     if params.min_tokens == 0 or not opening.end_ids:
         return None
     known = tuple(token for token in opening.end_ids if token < opening.vocabulary())

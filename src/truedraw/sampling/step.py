@@ -45,7 +45,7 @@ class Opening:
 
     prompt: tuple[int, ...] = ()
     vocab_size: int | None = None
-    end_ids: tuple[int, ...] = ()  # tokens that end the text
+    end_ids: tuple[int, ...] = ()  # end tokens, also where they end nothing
     randomness: Randomness | None = None  # the sample's own
     encode: Callable[[str], Sequence[int]] | None = None  # text to ids, nothing added
     masks: tuple[Step, ...] = ()  # further bans, a grammar's for instance; they stand with ours, before any truncation

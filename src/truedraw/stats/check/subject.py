@@ -9,6 +9,7 @@ from functools import partial
 from truedraw.engine.openvino.numerics import SAME_BITS
 from truedraw.errors import BadPrompt
 from truedraw.generate.model import Model
+from truedraw.generate.preparing import held_back
 from truedraw.generate.speculation import OFF, Speculation
 from truedraw.generate.spelling import spelling
 from truedraw.protocol import Drafter, Law, Randomness, Verifier
@@ -55,10 +56,10 @@ class Subject:
     def law(self, prompt: Sequence[int], randomness: Randomness) -> Law:
         """The target's law at the start of a text; the sample's own randomness is for laws that toss coins."""
         tokenizer, params = self.model.tokenizer, self.params
-        ends = {*params.stop_token_ids, *(() if params.ignore_eos else tokenizer.eos_ids)}
         encode = partial(spelling, tokenizer)
         vocab_size = self.model.engine.vocab_size
-        opening = Opening(tuple(prompt), vocab_size, tuple(sorted(ends)), randomness, encode, self.masks)
+        ends = held_back(params, tokenizer)
+        opening = Opening(tuple(prompt), vocab_size, ends, randomness, encode, self.masks)
         return SamplingLaw(params, opening)
 
     def drafter(self, verifier: Verifier) -> Drafter:
