@@ -106,6 +106,8 @@ def test_other_settings_and_other_prompts_are_refused(cli, source, tmp_path):
         (["--input", "-", "--compare"], ["--compare"]),
         (["--input", "-", "--max-running", "0"], ["--max-running"]),
         (["--input", "-", "--json"], ["--json", "--output"]),
+        (["--input", "-", "--overwrite"], ["--overwrite", "goes with --output FILE"]),
+        (["--input", "-", "--overwrite", "--output", "-"], ["--overwrite", "goes with --output FILE"]),
         (["--input", "-", "--output", "no/such/folder/out.jsonl"], ["no/such/folder", "exists and may be written to"]),
         (["--input", "-", "--output", "no_folder_yet/"], ["--output", "no_folder_yet/ is the name of a folder"]),
         (["--input", "-", "--temperature", "-1"], ["temperature"]),

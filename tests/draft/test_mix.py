@@ -312,6 +312,12 @@ def test_a_bad_share_is_refused(share) -> None:
         MixDrafter(inner, sources=["ngram"], mix_certain_share=share)
 
 
+@pytest.mark.parametrize("sources", [["suffix", "ngram", "recycle"], ["q"], [{"method": "ngram"}, "lookahead"]])
+def test_a_share_where_certain_drafts_stand_beside_no_others(sources) -> None:
+    with pytest.raises(BadParameter, match=r"^mix_certain_share: got 0.5, but no source .*; leave it out, or name one"):
+        MixDrafter(inner, sources=sources, mix_certain_share=0.5)
+
+
 def test_rules_for_chains_are_refused() -> None:
     assert mix("ngram", trees=True)
     with pytest.raises(BadParameter, match=r'rejection_sample_method: the method mix drafts trees.*"traversal"'):

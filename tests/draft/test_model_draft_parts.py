@@ -122,6 +122,15 @@ def test_knobs_that_cannot_be(knobs, told: str) -> None:
         Knobs(**knobs)
 
 
+@pytest.mark.parametrize("name", ["draft_temperature", "draft_top_k", "draft_top_p", "draft_min_p", "draft_entropy_k"])
+def test_a_law_beside_its_likeliest_token(name: str) -> None:
+    engine = TabularEngine(TABLE)
+    with pytest.raises(BadParameter, match=rf"^{name}: got 1, but .*greedy.*; leave one of the two out"):
+        ModelDrafter(engine, knobs=Knobs(draft_sample_method="greedy", **{name: 1}))
+    ModelDrafter(engine, knobs=Knobs(draft_sample_method="greedy", draft_siblings=2, **{name: 1}))
+    ModelDrafter(engine, knobs=Knobs(draft_sample_method="greedy", draft_temperature="target"))
+
+
 class OtherLaw:
     def __call__(self, logits):
         return np.full(6, 1 / 6)

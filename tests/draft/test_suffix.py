@@ -154,6 +154,14 @@ def test_bad_settings_are_refused_by_name(name, value) -> None:
         SuffixDrafter(**{name: value})
 
 
+@pytest.mark.parametrize("name", ["suffix_decoding_max_cached_requests", "suffix_decoding_max_cached_bytes"])
+def test_what_is_kept_for_others_where_no_text_looks_at_another(name: str) -> None:
+    with pytest.raises(BadParameter, match=rf'^{name}: got 7, but .*"text".*; leave one of the two out'):
+        SuffixDrafter(suffix_decoding_scope="text", **{name: 7})
+    for scope, kept in (("text", 0), ("prompt", 7)):
+        SuffixDrafter(suffix_decoding_scope=scope, **{name: kept})
+
+
 @pytest.mark.parametrize("rule", [None, *names("verifiers")])
 def test_a_tree_is_refused_where_the_rule_takes_chains_only(rule) -> None:
     tree = {"method": "suffix", "suffix_decoding_tree": True}

@@ -45,6 +45,8 @@ class Recording:
         """Raises BadParameter for a flag that would have no meaning, and for a folder in place of a file."""
         if (self.files.output or "").endswith(("/", os.sep)):
             raise BadParameter("--output", f"{self.files.output} is the name of a folder; give a file, or - for stdout")
+        if self.files.overwrite and self.files.path is None:
+            raise BadParameter("--overwrite", "goes with --output FILE; give a file, or leave it out")
         if self.output.json and self.files.path is None:
             raise BadParameter(
                 "--json", "without --output FILE the results themselves are JSON lines on stdout; give that, too"

@@ -30,7 +30,7 @@ from truedraw.draft.ngram_lm_source import Counted, Place
 from truedraw.draft.ngram_lm_texts import CountedTexts
 from truedraw.draft.siblings import Known, Settled
 from truedraw.draft.site import Models
-from truedraw.draft.suffix import TEXT
+from truedraw.draft.suffix_settings import TEXT
 from truedraw.draft.tempering import Tempering, overlap
 from truedraw.protocol import ROOT, Law, Logits, Proposal, Randomness, Scores, SparseLaw
 

@@ -33,6 +33,7 @@ REPLACED = ("temperature", "top_k", "top_p", "min_p")
 """Steps of the target's law that a draft can have its own value for."""
 
 ENTROPY_K = "entropy_k"
+DRAFT_CUTS = ("draft_top_k", "draft_top_p", "draft_min_p", "draft_entropy_k")
 RANGE: dict[str, Numbers | Wholes] = {
     **{f"draft_{name}": RANGES[name] for name in REPLACED[1:]},
     "draft_entropy_k": POSITIVE,
@@ -93,8 +94,20 @@ class Knobs:
     @property
     def tunes_cuts(self) -> bool:
         """Whether the truncation is to be tuned as well: none was given, and no temperature either."""
-        given = (self.draft_top_k, self.draft_top_p, self.draft_min_p, self.draft_entropy_k)
-        return self.tunes and given == (None,) * len(given)
+        return self.tunes and all(getattr(self, name) is None for name in DRAFT_CUTS)
+
+    def check_likeliest(self) -> None:
+        """Raises BadParameter for another law where a chain takes its likeliest token, which is that of any of them."""
+        if self.draft_sample_method != GREEDY or self.siblings > 1:
+            return
+        for name in ("draft_temperature", *DRAFT_CUTS):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise BadParameter(
+                    name,
+                    f'got {shown(value)}, but draft_sample_method "{GREEDY}" takes the likeliest token, which that '
+                    "does not change; leave one of the two out",
+                )
 
     def law(self, target: Law) -> Law:
         """The law a draft is drawn from, at the place where `target` is the target's."""

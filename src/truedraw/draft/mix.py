@@ -34,6 +34,8 @@ from truedraw.sampling.ranges import SHARE
 from truedraw.sampling.values import shown
 
 SOURCES = ("suffix", "ngram", "recycle")
+CERTAIN = (*SOURCES, "prediction", "lookahead", "string-match")  # of ours, those that never draw from a law
+CERTAIN_SHARE = 0.3
 LENGTH = "num_speculative_tokens"
 MODEL = "model"  # the method of a config that names a model and no method
 MOST_SOURCES = 8  # so that draws of sources inside sources keep names of their own
@@ -79,11 +81,11 @@ class MixDrafter:
         inner: Inner,
         *,
         sources: Sequence[str | Mapping[str, Any]] = SOURCES,
-        mix_certain_share: float = 0.3,
+        mix_certain_share: float = CERTAIN_SHARE,
         trees: bool | None = None,
     ) -> None:
-        SHARE.check("mix_certain_share", mix_certain_share)
         check_sources(sources)
+        check_share(mix_certain_share, sources)
         check_rule(trees)
         self._share = mix_certain_share
         self._sources: list[Any] = [inner(source) for source in sources]
@@ -153,6 +155,21 @@ def check_rule(trees: bool | None) -> None:
             "rejection_sample_method",
             'the method mix drafts trees, and this rule takes chains only; leave it out, or give "traversal", '
             '"recursive" or "coupled", which take every tree',
+        )
+
+
+def check_share(share: float, sources: Sequence[str | Mapping[str, Any]]) -> None:
+    """Raises BadParameter for what is no share, or is of nothing: where every draft is certain, or there is one source.
+
+    Whether a source of somebody else draws is not known.
+    """
+    SHARE.check("mix_certain_share", share)
+    methods = [each["method"] for each in named(sources, "sources").values()]
+    if share != CERTAIN_SHARE and (len(methods) == 1 or all(method in CERTAIN for method in methods)):
+        raise BadParameter(
+            "mix_certain_share",
+            f"got {shown(share)}, but no source of these draws from a law beside certain ones; "
+            'leave it out, or name one that does, "ngram-lm" for instance',
         )
 
 

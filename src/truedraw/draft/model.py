@@ -89,8 +89,9 @@ class ModelDrafter:
     """protocol.Drafter over the engine `model`, for a target of `vocab_size` rows (None: as many as the draft model).
 
     `coupled` says that the rule is a coupled one; `tempering` is what is known of the best temperature, which is then
-    tuned (None: drafts have the target's). Raises BadParameter where "gumbel" is asked for without a coupled rule. One
-    run is one drafter; close() gives back what its texts hold, and the engine stays open.
+    tuned (None: drafts have the target's). Raises BadParameter where "gumbel" is asked for without a coupled rule, or a
+    law whose likeliest token alone is drafted. One run is one drafter; close() gives back what its texts hold, and the
+    engine stays open.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class ModelDrafter:
     ) -> None:  # fmt: skip
         self.knobs, self._tempering = knobs or Knobs(), tempering
         self.method = sample_method(self.knobs, coupled)
+        self.knobs.check_likeliest()
         self._engine = model
         self._vocabulary: Vocabulary = SameTokens(vocab_size or model.vocab_size)
         self._prompt: SharedPrompt | None = None

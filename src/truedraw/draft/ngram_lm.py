@@ -34,7 +34,7 @@ from truedraw.draft.ngram_lm_source import NgramSource, Opinion, Place, known_la
 from truedraw.draft.ngram_lm_texts import CountedTexts
 from truedraw.draft.siblings import Known, Settled
 from truedraw.draft.site import Models, unrolls
-from truedraw.draft.suffix import TEXT
+from truedraw.draft.suffix_settings import TEXT
 from truedraw.draft.tempering import OwnLaw, Tempering
 from truedraw.draft.trees import Trees, TreesOfText
 from truedraw.errors import BadParameter

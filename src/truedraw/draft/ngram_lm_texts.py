@@ -11,7 +11,8 @@ from truedraw.draft.ngram_lm_file import counts_for, shipped
 from truedraw.draft.ngram_lm_source import NgramSource, Place
 from truedraw.draft.shared_index import Shelf, View, fingerprint
 from truedraw.draft.site import Models
-from truedraw.draft.suffix import ALL, CACHED_BYTES, EVERYONE, PROMPT, TEXT
+from truedraw.draft.suffix import EVERYONE
+from truedraw.draft.suffix_settings import ALL, CACHED_BYTES, PROMPT, TEXT
 from truedraw.errors import BadParameter
 from truedraw.sampling.ranges import Wholes
 from truedraw.sampling.values import is_one_of, shown

@@ -14,36 +14,23 @@ at most `suffix_decoding_max_spec_factor` |s| tokens: where much agrees, much is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from truedraw.draft.handed_down import check_tree
 from truedraw.draft.shared_index import Shelf, Source, View, fingerprint
 from truedraw.draft.site import Models
-from truedraw.errors import BadParameter
+from truedraw.draft.suffix_settings import ALL, CACHED_BYTES, CACHED_TEXTS, PROMPT, TEXT, check
 from truedraw.protocol import NOTHING, Floats, Ints, Law, Proposal, Randomness, Scores
-from truedraw.sampling.ranges import NOT_NEGATIVE, SHARE, Numbers, Wholes
-from truedraw.sampling.values import is_one_of, shown
 
 if TYPE_CHECKING:
     from truedraw.draft.index.known_texts import KnownTexts
 
-TEXT, PROMPT, ALL = "text", "prompt", "all"
-SCOPES = (TEXT, PROMPT, ALL)
 EVERYONE = b""  # the name of the automaton of all prompts
 LEAST = 1e-3  # of a confidence, which is never 0 nor 1
 DOUBT = 2.0  # agreeing tokens after which half of what is certain by its share is kept
-CACHED_BYTES = 4 << 20  # 1 % of a model of 135 M parameters and its cache at work, the smallest that is served
-RANGES: dict[str, Numbers | Wholes] = {
-    "suffix_decoding_max_tree_depth": Wholes(2, "2 to 2**30: a token to look up and one to draft, or more", 1 << 30),
-    "suffix_decoding_max_cached_requests": Wholes(0, "0 or more; 0 keeps nothing for other texts"),
-    "suffix_decoding_max_cached_bytes": Wholes(0, "0 or more; 0 keeps nothing for other texts"),
-    "suffix_decoding_max_spec_factor": NOT_NEGATIVE,
-    "suffix_decoding_min_token_prob": SHARE,
-}
 Views = Sequence[tuple[Source, Any]]
 """What a text looks up and where it stands there, the nearest first."""
 
@@ -102,7 +89,7 @@ class SuffixDrafter:
         self,
         *,
         suffix_decoding_max_tree_depth: int = 24,
-        suffix_decoding_max_cached_requests: int = 10_000,
+        suffix_decoding_max_cached_requests: int = CACHED_TEXTS,
         suffix_decoding_max_cached_bytes: int = CACHED_BYTES,
         suffix_decoding_max_spec_factor: float = 2.0,
         suffix_decoding_min_token_prob: float = 0.1,
@@ -175,18 +162,6 @@ def confidence(parents: Ints, chances: Floats, matched: int) -> Floats:
     before = agreeing[parents]
     likely: Floats = np.clip(shares * before / (before + DOUBT), LEAST, 1 - LEAST)
     return likely
-
-
-def check(given: Mapping[str, Any]) -> None:
-    """The drafter's settings by name; raises BadParameter."""
-    for name, allowed in RANGES.items():
-        allowed.check(name, given[name])
-    if not is_one_of(given["suffix_decoding_scope"], SCOPES):
-        scope = given["suffix_decoding_scope"]
-        raise BadParameter("suffix_decoding_scope", f"got {shown(scope)}; give one of: {', '.join(SCOPES)}")
-    check_tree("suffix_decoding_tree", given["suffix_decoding_tree"], given["trees"])
-    if not isinstance(index := given["suffix_decoding_index"], str | Path | None) or index == "":
-        raise BadParameter("suffix_decoding_index", f"got {shown(index)}; give a file that `truedraw index build` made")
 
 
 def known(path: Path, depth: int, models: Models | None) -> KnownTexts:
