@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pytest
 
+from truedraw.cli.statistics import UNKNOWN
 from truedraw.draft.head.card import Card
 from truedraw.draft.head.file import write_head
 
@@ -50,6 +51,20 @@ def test_tables_for_people_and_one_object_last(cli, prompts):
         "measured speed-up, auto",
     ):
         assert said in done.err
+
+
+def test_what_never_drafts_has_no_figures(cli, prompts):
+    never = json.dumps({"method": "ngram-lm", "draft_stop_below": 1.0})
+    done = cli(*TOY, "--speculative-config", never, "--prompts", prompts, "--repeats", 0, "-t", 1)
+    assert done.code == 0
+    (section,) = json.loads(done.out.splitlines()[-1])["temperatures"]
+    assert section["candidates"] == {rule: [None] * 4 for rule in ("p/q", "coupled")}
+    assert section["tokens_per_round"]["p/q"]["chain"] == [None] * 6
+    assert section["by_category"]["cats"]["tokens_per_round"]["coupled"]["tree"] == [None] * 12
+    shown = {line[:34].strip(): line[34:].split() for line in done.err.splitlines()}
+    assert shown["candidate at a place, all depths"] == ["1", "2", "3", "4"]
+    assert shown["kept, p/q"] == [UNKNOWN] * 4
+    assert shown["tokens a round, coupled"] == [UNKNOWN] * 12
 
 
 def test_acceptance_alone_and_quietly(cli, prompts):

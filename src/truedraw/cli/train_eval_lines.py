@@ -27,8 +27,11 @@ def block(section: Mapping[str, Any]) -> list[str]:
         row("  kept by the p/q rules", shares(section["acceptance"])),
         row("  met with a seed", shares(section["match"])),
         *(row(f"  p/q, {name}", shares(each["acceptance"])) for name, each in categories(section).items()),
-        row("candidate at one place", ["1", "2", "3", "4"]),
-        *(row(f"  kept, {rule}", [share(each) for each in values]) for rule, values in section["candidates"].items()),
+        row("candidate at a place, all depths", ["1", "2", "3", "4"]),
+        *(
+            row(f"  kept, {rule}", [UNKNOWN if each is None else share(each) for each in values])
+            for rule, values in section["candidates"].items()
+        ),
         *rounds(section),
         *costs(section["seconds"]),
         *timings(section["measured"]),

@@ -98,6 +98,18 @@ def test_everything_at_one_temperature():
     assert evaluated(Plan(model, HEAD, TODO, repeats=0), PARAMS, heard.append)["measured"] == {}
 
 
+def test_early_layers_draft_behind_every_token_of_a_long_text():
+    early = Speculation("early-exit", early_exit_layers=2)
+    with load("smollm2-135m") as model:
+        task = Task("long", tuple(model.tokenizer.encode("the cat and the dog sat down. " * 8)))
+        texts = write(model, [task], SamplingParams(seed=1, max_tokens=4, ignore_eos=True), lambda: None)
+        (places,) = replay(model, texts, early)
+        assert places.is_drafted.sum(axis=1).tolist() == [3, 2, 1]
+        assert (places.chances[:, 0, 0] > 0).all()
+        shallow, (whole,) = model.engine.shallow(2), [(*task.tokens, *texts[0].tokens)]
+        assert shallow.open(whole).num_uncached == len(whole)  # nothing of it is held any more
+
+
 def test_texts_that_end_at_once():
     plan = Plan(toy_with_head(), HEAD, TODO, repeats=0)
     with pytest.raises(BadPrompt, match="no text came to two tokens"):

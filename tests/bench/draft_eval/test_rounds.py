@@ -130,9 +130,16 @@ def test_of_nothing_nothing_is_known():
     places = Places.of([])
     assert by_position(places, places.matches) == [None] * DEEPEST
     assert chain_tokens(places, INDEPENDENT) == [None] * DEEPEST
-    assert candidates(places, COUPLED) == [0.0] * CANDIDATES
-    assert trees([0.0] * CANDIDATES) == [()] * 12
+    assert candidates(places, COUPLED) == [None] * CANDIDATES
+    assert trees([0.0] * CANDIDATES) == trees([None] * CANDIDATES) == [()] * 12
     assert ratio(np.zeros(0), np.zeros(0)) is None
+
+
+@pytest.mark.parametrize("rule", [INDEPENDENT, COUPLED])
+def test_where_nothing_was_drafted_no_round_was_seen(rule):
+    places = Places.of([row(is_drafted=np.zeros(DEEPEST, np.bool_), index=index) for index in range(3)])
+    assert chain_tokens(places, rule) == [None] * DEEPEST
+    assert tree_tokens(places, rule, trees(candidates(places, rule))) == [None] * 12
 
 
 def test_the_interval_of_a_ratio():

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from truedraw.bench.draft_eval.replay import drafter_of
-from truedraw.bench.draft_eval.texts import Text, said
+from truedraw.bench.draft_eval.replay import begun, drafter_of, go_on
+from truedraw.bench.draft_eval.texts import Text
 from truedraw.control.costs import PassCosts
 from truedraw.draft.head.opening import Head
 from truedraw.draft.site import close
@@ -61,13 +61,13 @@ def draft_seconds(
 ) -> dict[int, float]:
     """Of a whole call of the drafter by draft tokens, laws and draws included, behind the text's first token."""
     drafter = drafter_of(speculation, model, trees=trees)
-    state = drafter.open(text.prompt, text.law)
+    along = begun(model, text, drafter, speculation)
     try:
-        state.commit([text.tokens[0]], said(model.engine, text).scores(0))
-        chance = PhiloxRandomness(0)
+        go_on([along], 0, model.engine)
+        state, chance = along.state, PhiloxRandomness(0)
         return {each: seconds_of(lambda: drafter.propose([state], [each], [chance])) for each in budgets}  # noqa: B023
     finally:
-        close(state)
+        close(along)
         close(drafter)
 
 

@@ -16,19 +16,20 @@ from truedraw.bench.draft_eval.places import NOT_DRAWN, kept, matched, place, ra
 from truedraw.bench.draft_eval.rounds import CANDIDATES, DEEPEST, Places
 from truedraw.bench.draft_eval.texts import Said, Text, said
 from truedraw.draft.knobs import TARGET
-from truedraw.draft.site import close
+from truedraw.draft.site import close, close_each
 from truedraw.errors import BadParameter
 from truedraw.generate.guarded_drafter import GuardedDrafter
 from truedraw.generate.keys import keys
 from truedraw.generate.model import Model
 from truedraw.generate.speculation import Speculation
-from truedraw.protocol import Drafter, DraftLaw, Floats, Law, Proposal, Purpose, Randomness, SparseLaw
+from truedraw.protocol import Drafter, DraftLaw, Engine, Floats, Law, Proposal, Purpose, Randomness, SparseLaw, Work
 from truedraw.registry import BUILT_IN
 from truedraw.sampling.randomness import choose_sparse
 from truedraw.verify.token import TokenVerifier
 from truedraw.verify.traversal import TraversalVerifier
 
 TEMPERATURE = "draft_temperature"
+BORROWING = ("early-exit",)  # methods that draft from the pages that the target has computed of a text
 TOGETHER = 8
 """Texts that are replayed side by side: a drafter's calls are cheaper so, and the logits of each take 25 MB."""
 
@@ -53,18 +54,24 @@ class Following:
 
 
 class Along:
-    """One text while it is replayed: the drafter's state, and the target's laws a few places ahead."""
+    """One text while it is replayed: the drafter's state, and the target's laws a few places ahead.
 
-    def __init__(self, text: Text, scores: Said, drafter: Drafter) -> None:
+    `engine` is the target's where it is to read the text as well, as it does while it writes one.
+    """
+
+    def __init__(self, text: Text, scores: Said, drafter: Drafter, engine: Engine | None = None) -> None:
         self.text, self.whole = text, (*text.prompt, *text.tokens)
         self.chance = Following(self.whole)
         self._scores, self._laws = scores, [text.law]
         self._p: dict[int, Floats] = {}
         self.state = drafter.open(text.prompt, text.law)
+        self.read = None if engine is None else engine.open(text.prompt)
 
     def go_on(self, index: int) -> None:
         """Token number `index` stands."""
         self.state.commit([self.text.tokens[index]], self._scores.scores(index))
+        if self.read is not None:
+            self.read.commit([self.text.tokens[index]])
         self._p.pop(index, None)
 
     def left(self, index: int) -> int:
@@ -76,6 +83,10 @@ class Along:
         if index not in self._p:
             self._p[index] = self._law(index)(self._scores.logits[index])
         return self._p[index]
+
+    def close(self) -> None:
+        """Give back what is held of the text."""
+        close_each([self.state] if self.read is None else [self.state, self.read])
 
     def _law(self, index: int) -> Law:
         while len(self._laws) <= index:
@@ -106,24 +117,38 @@ def replay(model: Model, texts: Sequence[Text], speculation: Speculation) -> Ite
     try:
         for start in range(0, len(texts), TOGETHER):
             group = [text for text in texts[start : start + TOGETHER] if len(text.tokens) > 1]
-            along = [Along(text, said(model.engine, text), drafter) for text in group]
-            walked = _walked(drafter, along, speculation.method, chance)
-            yield Places.of([{**row, "text": start + row["text"]} for row in walked])
-            for each in along:
-                close(each.state)
+            along = [begun(model, text, drafter, speculation) for text in group]
+            try:
+                walked = _walked(drafter, along, speculation.method, (model.engine, chance))
+                yield Places.of([{**row, "text": start + row["text"]} for row in walked])
+            finally:
+                close_each(along)
     finally:
         close(drafter)
 
 
+def begun(model: Model, text: Text, drafter: Drafter, speculation: Speculation) -> Along:
+    """A text that nothing is drafted for yet."""
+    return Along(text, said(model.engine, text), drafter, model.engine if speculation.method in BORROWING else None)
+
+
+def go_on(along: Sequence[Along], index: int, engine: Engine) -> None:
+    """Token number `index` of all of them stands, and the target has read what is before it."""
+    if works := [Work(each.read) for each in along if each.read is not None]:
+        engine.forward(works)
+    for each in along:
+        each.go_on(index)
+
+
 def _walked(
-    drafter: Drafter, along: Sequence[Along], method: str, chance: np.random.Generator
+    drafter: Drafter, along: Sequence[Along], method: str, means: tuple[Engine, np.random.Generator]
 ) -> Iterator[dict[str, Any]]:
-    """The columns of Places at each place, all texts token by token."""
+    """The columns of Places at each place, all texts token by token; `means` are the target's engine, and chance."""
+    engine, chance = means
     for index in range(max((len(each.text.tokens) - 1 for each in along), default=0)):
         here = [number for number, each in enumerate(along) if each.left(index) > 0]
-        for number in here:
-            along[number].go_on(index)
         some = [along[number] for number in here]
+        go_on(some, index, engine)
         lefts = [each.left(index) for each in some]
         proposals = drafter.propose([each.state for each in some], lefts, [each.chance for each in some])
         for number, each, proposal in zip(here, some, proposals, strict=True):

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -114,11 +115,11 @@ def by_position(places: Places, values: Floats) -> list[Mean | None]:
     return [mean(values[drafted, depth], places.text[drafted]) for depth, drafted in enumerate(places.is_drafted.T)]
 
 
-def candidates(places: Places, rule: str) -> list[float]:
-    """Chances [CANDIDATES] of the candidates for one token, over all positions that were drafted."""
+def candidates(places: Places, rule: str) -> list[float | None]:
+    """Chances [CANDIDATES] of the candidates for one token, over all positions that were drafted; None of nothing."""
     drafted = places.is_drafted
     if not drafted.any():
-        return [0.0] * CANDIDATES
+        return [None] * CANDIDATES
     if rule == INDEPENDENT:
         return [float(value) for value in places.chances[drafted].mean(axis=0)]
     return [float((places.ranks[drafted] == number).mean()) for number in range(CANDIDATES)]
@@ -131,9 +132,9 @@ def chain_tokens(places: Places, rule: str) -> list[Mean | None]:
     return tokens_a_round(places, kept)
 
 
-def trees(chances: Sequence[float]) -> list[tuple[Path, ...]]:
+def trees(chances: Sequence[float | None]) -> list[tuple[Path, ...]]:
     """The trees of 1 to MOST_NODES nodes that draft/shape.py makes of these chances; the last may be equal."""
-    worth = tuple(chances[: next((number for number, each in enumerate(chances) if each <= 0), len(chances))])
+    worth = tuple(takewhile(lambda chance: chance > 0, (chance or 0.0 for chance in chances)))
     if not worth:
         return [()] * MOST_NODES
     falling = tuple(np.minimum.accumulate(worth).tolist())
@@ -161,12 +162,17 @@ def _came(places: Places, rule: str, path: Path) -> Floats:
 
 
 def tokens_a_round(places: Places, kept: Floats) -> list[Mean | None]:
-    """By shapes, from the chance, given the text, that so many drafts or more are kept: [places, DEEPEST, shapes]."""
+    """By shapes, from the chance, given the text, that so many drafts or more are kept: [places, DEEPEST, shapes].
+
+    None where nothing was drafted anywhere: of such rounds nothing is known.
+    """
+    if not places.is_drafted.any():
+        return [None] * kept.shape[2]
     numbers = np.unique(places.text)
     own = [places.text == number for number in numbers]
     tokens = np.array([2 + int(places.index[which].max()) for which in own], dtype=np.float64)
     rounds = np.array([_rounds(places.index[which], kept[which]) for which in own])  # [texts, shapes]
-    return [ratio(tokens, each) for each in (rounds.T if len(numbers) else np.zeros((kept.shape[2], 0)))]
+    return [ratio(tokens, each) for each in rounds.T]
 
 
 def _rounds(index: Ints, kept: Floats) -> Floats:
