@@ -11,6 +11,7 @@ import pytest
 
 from truedraw.cli.options import notice_not_kept
 from truedraw.cli.sampling_flags import SamplingFlags
+from truedraw.engine.constants.weights import WEIGHTS
 from truedraw.errors import OutOfPages
 
 TOY = ("-m", "tabular")
@@ -243,6 +244,13 @@ def test_the_toy_has_no_settings() -> None:
     )  # fmt: skip
     assert done.returncode == 2
     assert "numerics" in done.stderr
+
+
+def test_all_weights_of_the_engine_have_a_flag(cli) -> None:
+    for weights in WEIGHTS:
+        done = cli("generate", "the", *TOY, "--weights", weights, "--max-tokens", "1")
+        assert done.code == (0 if weights == "auto" else 2)
+        assert weights == "auto" or "is a table and has no such setting" in done.err
 
 
 def test_a_stop_token_outside_the_vocabulary() -> None:

@@ -260,6 +260,7 @@ def test_without_the_table_extra_it_is_said_before_the_work(cli, tmp_path, monke
         (["-t", "0.5,x", "the"], ["--temperature", "0.5,x"]),
         (["-t", "", "the"], ["--temperature"]),
         (["-t", "1,1.0", "the"], ["--temperature", "twice"]),
+        (["--top-k", "0,5,-1", "the"], ["--top-k", "0 and -1 both keep all tokens; give one of them"]),
         (["-t", "1", "--top-p", "0", "the"], ["top_p", "above 0"]),
         (["--top-k", "1.5", "the"], ["--top-k", "whole"]),
         (["--top-k", "-2", "the"], ["top_k", "-2"]),

@@ -49,8 +49,13 @@ class ModelFlags:
         ),
     ] = None
     weights: Annotated[
-        Literal["auto", "stored", "int8"],
-        flag("--weights", help="As stored in the file, int8, or the better of them.", rich_help_panel=MODEL),
+        Literal["auto", "stored", "int8", "int4"],
+        flag(
+            "--weights",
+            help="stored: as in the file. auto: as stored or int8, whichever is better. int4: the fewest bytes, more "
+            "rounded.",
+            rich_help_panel=MODEL,
+        ),
     ] = "auto"
     threads: Annotated[
         int | None, flag("--threads", help="Threads; all cores if not given.", min=1, rich_help_panel=MODEL)

@@ -18,6 +18,7 @@ from truedraw.generate.offline.done import may_pass
 from truedraw.generate.offline.grid import AXES, points
 from truedraw.generate.offline.sweep import Sweep, drawn, run_sweep
 from truedraw.generate.speculation import Speculation
+from truedraw.sampling.order import OFF
 from truedraw.text.characters import check_characters
 from truedraw.whole_files import check_folder, replacing
 
@@ -59,6 +60,8 @@ def sweep_of(
     grid = {axis: values_of(f"--{axis.replace('_', '-')}", axes[axis], axis == "top_k") for axis in AXES}
     if not any(grid.values()):
         raise BadParameter("--temperature", "a sweep needs something to vary; give values, as in --temperature 0.5,1")
+    if len(same := [value for value in grid["top_k"] if value in OFF["top_k"]]) > 1:
+        raise BadParameter("--top-k", f"{' and '.join(map(str, same))} both keep all tokens; give one of them")
     if scheduled := [axis for axis in AXES if grid[axis] and axis in params.get("schedule", {})]:
         raise BadParameter("--schedule", f"{scheduled[0]} is what the sweep varies; leave out one of the two")
     seed, speculation = chance
