@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from errno import EACCES, EFBIG, ENOENT, ENOSPC
 from pathlib import Path
@@ -59,6 +61,9 @@ def test_a_full_disk_is_said_and_leaves_nothing(tmp_path) -> None:
     (EACCES, "give another file"),
 ])  # fmt: skip
 def test_what_to_do_fits_the_error(tmp_path, number, hint) -> None:
+    if number == EFBIG:
+        with pytest.raises(BadFile, match=f"; {hint}"), replacing(tmp_path / "a", then="make room, and go on"):
+            raise OSError(number, os.strerror(number))
     with pytest.raises(BadFile, match=f"; {hint}"), replacing(tmp_path / "a"):
         raise OSError(number, os.strerror(number))
 
@@ -90,6 +95,17 @@ def test_the_longest_names(tmp_path, name) -> None:
     check_folder(file, name)
     with replacing(file) as fresh:
         fresh.write_text("new")
+    assert names(tmp_path) == [name]
+
+
+@unix
+@pytest.mark.skipif(sys.platform == "darwin", reason="names are UTF-8 there whatever the locale")
+@pytest.mark.parametrize("name", ["oü.jsonl", "ü" * 120])
+def test_names_in_a_locale_that_does_not_know_their_characters(tmp_path, name) -> None:
+    code = "import sys; from pathlib import Path; from truedraw.whole_files import replacing\n"
+    code += "with replacing(Path(sys.argv[1])) as fresh: fresh.write_text('new')"
+    old = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", code, name], cwd=tmp_path, env={**os.environ, **old}, check=True)
     assert names(tmp_path) == [name]
 
 

@@ -19,6 +19,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 ROOM, FOLDER = "free some space or give a file on another disk", "give a file in a folder that exists"
 HINTS = {**dict.fromkeys(FULL, ROOM), **dict.fromkeys((errno.ENOENT, errno.ENOTDIR), FOLDER)}
 HINTS |= {errno.EFBIG: "raise the limit on the size of a file (ulimit -f)", errno.EEXIST: "another process was faster"}
+LIMIT = HINTS[errno.EFBIG]
 OURS = S_IRUSR | S_IWUSR  # to read and to write
 PART = ".truedraw.part"  # how their names end until then: no file of somebody else's is called so
 STALE_SECONDS = 3600.0  # since anything was written to a part: whoever wrote it was killed
@@ -83,8 +84,13 @@ def _told(named: str, then: str = "") -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        hint = then or HINTS.get(error.errno or 0, "give another file")
+        hint = make_room(error, then) or HINTS.get(error.errno or 0, "give another file")
         raise BadFile(f"{named} cannot be written: {error.strerror or error}; {hint}") from error
+
+
+def make_room(error: OSError, otherwise: str = "make room") -> str:
+    """What to do where a file could not be written: room is no help against a limit on its size."""
+    return LIMIT if error.errno == errno.EFBIG else otherwise
 
 
 def check_kind(path: Path, named: str) -> None:
@@ -95,7 +101,10 @@ def check_kind(path: Path, named: str) -> None:
 
 def _stem(target: Path) -> str:
     """What the names of its parts begin with: its own, unless no system would take a longer one."""
-    return os.fsencode(target.name)[:LONGEST_STEM].decode(errors="ignore")
+    name = target.name[:LONGEST_STEM]
+    while len(os.fsencode(name)) > LONGEST_STEM:
+        name = name[:-1]
+    return name
 
 
 def part_of(target: Path) -> Path:

@@ -330,6 +330,16 @@ def test_a_run_that_cannot_begin_overwrites_nothing(cli, source, tmp_path, wrong
     assert out.read_bytes() == before
 
 
+def test_a_limit_on_the_size_of_a_file_is_no_want_of_room(cli, source, tmp_path, monkeypatch):
+    def limited(file, data):
+        raise OSError(errno.EFBIG, "File too large")
+
+    monkeypatch.setattr("truedraw.generate.offline.journal.os.write", limited)
+    done = cli("generate", *TOY, "--input", source, "--output", tmp_path / "out.jsonl")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "File too large; raise the limit on the size of a file (ulimit -f), and run the same command" in done.err
+
+
 def test_a_full_disk_loses_nothing(cli, source, tmp_path, monkeypatch):
     out, write, given = tmp_path / "out.jsonl", os.write, []
 

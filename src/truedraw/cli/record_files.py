@@ -13,6 +13,7 @@ from truedraw.cli.grouping import flag
 from truedraw.cli.pipe import OutputError, write_line
 from truedraw.cli.written_over import identity
 from truedraw.errors import BadFile, BadParameter
+from truedraw.whole_files import make_room
 
 if TYPE_CHECKING:
     from truedraw.generate.offline.journal import Journal
@@ -120,7 +121,7 @@ def written(files: FileFlags) -> Iterator[None]:
         if files.path is None or isinstance(error, BrokenPipeError):
             raise
         what = f"{files.path} cannot be written: {error.strerror or error}"
-        raise BadFile(f"{what}; make room, and run the same command again: it goes on") from error
+        raise BadFile(f"{what}; {make_room(error)}, and run the same command again: it goes on") from error
 
 
 def seed_of(files: FileFlags, given: int | None) -> int:

@@ -22,7 +22,7 @@ from truedraw.draft.eagle.card import CARD, FORMAT
 from truedraw.errors import BadFile
 from truedraw.generate.offline.locking import opened
 from truedraw.sampling.values import parsed
-from truedraw.whole_files import STALE_SECONDS, to_disk
+from truedraw.whole_files import STALE_SECONDS, make_room, to_disk
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"  # what others read of it
 PART, OLD = (
@@ -115,7 +115,7 @@ def write_folder(folder: Path, kind: str, write: Callable[[Path], None]) -> None
         if old.exists() and not folder.exists():
             old.rename(folder)
         raise BadFile(
-            f"{folder} cannot be written: {error.strerror}; make room, and the same command goes on"
+            f"{folder} cannot be written: {error.strerror}; {make_room(error)}, and the same command goes on"
         ) from error
 
 

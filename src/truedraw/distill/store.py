@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from truedraw.distill.read_values import is_number, is_temperature, is_whole
 from truedraw.errors import BadFile, BadParameter
 from truedraw.generate.offline.journal import SYNC_SECONDS, Journal
+from truedraw.whole_files import make_room
 
 INDEX, FEATURES, ROWS = "features.jsonl", "features.f16", "rows.bin"
 TEMPERATURES = (1.0, 0.7)
@@ -172,6 +173,6 @@ def _quietly_closed(file: BinaryIO) -> None:
 
 def _full(folder: Path, error: OSError) -> BadFile:
     return BadFile(
-        f"features cannot be written to {folder}: {error.strerror}; make room and run the same command again, "
+        f"features cannot be written to {folder}: {error.strerror}; {make_room(error)} and run the same command again, "
         "what is there is kept"
     )
