@@ -13,7 +13,10 @@ import truedraw
 
 
 class Hub(BaseHTTPRequestHandler):
-    """Serves org/tiny; org/gated is gated; everything else does not exist. Each listing is of another commit."""
+    """Serves org/tiny; org/gated is gated; everything else does not exist.
+
+    Each listing is of another commit, unless one is asked for.
+    """
 
     folder: Path
     log: list
@@ -36,7 +39,8 @@ class Hub(BaseHTTPRequestHandler):
             self.send(json.dumps([self.listed(f) for f in self.files()]).encode(), body, "application/json")
         elif path.startswith("/api/models/org/tiny"):
             siblings = [{"rfilename": str(file.name), "size": size(file)} for file in self.files()]
-            commit = format(next(self.commits), "040x")
+            _, _, asked = path.partition("/revision/")
+            commit = asked or format(next(self.commits), "040x")
             listing = {"_id": "1", "id": "org/tiny", "modelId": "org/tiny", "sha": commit, "siblings": siblings}
             self.send(json.dumps(listing).encode(), body, "application/json")
         elif path.startswith("/org/tiny/resolve/"):
