@@ -44,3 +44,11 @@ def test_every_import_is_a_dependency():
     assert {"openvino", "safetensors", "torch"} <= set(used)
     missing = {name: str(path) for name, path in used.items() if COMES_WITH.get(name, name) not in needed | extras}
     assert not missing
+
+
+@pytest.mark.skipif(not PROJECT.is_file(), reason="not run from the project's folder")
+def test_a_source_distribution_has_what_tests_need():
+    root = PROJECT.parent
+    told = (root / "MANIFEST.in").read_text(encoding="utf-8").split()
+    assert {path.parent.name for path in root.glob("[!.]*/*.py")} <= {*told}
+    assert {".ci", "docs", "CHANGELOG.md", "Makefile"} <= {*told}
