@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
+WHERE_HANDLERS_RUN = "RESUME", "CALL", "JUMP_BACKWARD"
 
-def interrupted(act: Callable[[], object], place: int, *files: str) -> bool:
-    """Whether there was such a place, counted from 0, between two instructions of code in files of these names."""
-    places = count()
+
+def between(
+    act: Callable[[], object], place: int, meanwhile: Callable[[], object], *files: str, behind: tuple[str, ...] = ("",)
+) -> bool:
+    """Whether there was such a place, counted from 0, between two instructions of code in files of these names; others
+    get in there. behind: what the names of the first of the two begin with."""
+    places, was, last = count(), [False], {}
 
     def step(frame, event, _):
-        if event == "opcode" and next(places) == place:
-            sys.settrace(None)
-            raise KeyboardInterrupt
+        if event == "opcode":
+            before, last[frame] = last.get(frame, ""), dis.opname[frame.f_code.co_code[frame.f_lasti]]
+            if before.startswith(behind) and next(places) == place:
+                sys.settrace(None)
+                was[0] = True
+                meanwhile()
         return step
 
     def begin(frame, *_):
@@ -27,8 +36,21 @@ def interrupted(act: Callable[[], object], place: int, *files: str) -> bool:
     sys.settrace(begin)
     try:
         act()
-    except KeyboardInterrupt:
-        return True
     finally:
         sys.settrace(None)
+        last.clear()  # frames hold what stands in them
+    return was[0]
+
+
+def interrupted(act: Callable[[], object], place: int, *files: str) -> bool:
+    """The same; there act() is interrupted as by ctrl-C, which must reach us."""
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    try:
+        found = between(act, place, interrupt, *files)
+    except KeyboardInterrupt:
+        return True
+    assert not found
     return False

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from itertools import count
 
 import numpy as np
 import pytest
 
-from engine.instructions import interrupted
+from engine.instructions import WHERE_HANDLERS_RUN, between, interrupted
 from truedraw.engine.paged import ledger
 from truedraw.engine.paged.ledger import Holder
 from truedraw.engine.paged.page_memory import Tensors
 from truedraw.engine.paged.pages import Claim, PagePool
 from truedraw.engine.paged.sequence import PagedSequence
 from truedraw.engine.texts import Limits
+from truedraw.errors import OutOfPages
 
-ROWS, PAGES, IDLE = 2, 30, 4
+ROWS, PAGES, IDLE = 2, 36, 4
 LIMITS = Limits(100, 100)
 FILES = "pages.py", "sequence.py", "prefixes.py", "ledger.py"
 FIRST, LIKE, OTHER = [*range(1, 12)], [*range(1, 8), 70, 71, 72], [*range(50, 69)]
@@ -86,13 +90,13 @@ def broken_off(place: int) -> tuple[Cache, PagedSequence, bool]:
     return cache, own, interrupted(lambda: life(cache, own), place, *FILES)
 
 
-def goes_on_well(cache: Cache, own: PagedSequence) -> None:
-    cache.check(own)
-    texts = [own, cache.open(OTHER), cache.open(LIKE), cache.open(FIRST)]
+def goes_on_well(cache: Cache, *own: PagedSequence) -> None:
+    cache.check(*own)
+    texts = [*own, cache.open(OTHER), cache.open(LIKE), cache.open(FIRST)]
     for each in texts:
         cache.compute(each)
-    own.commit([20, 21, 22])
-    cache.compute(own)
+    own[0].commit([20, 21, 22])
+    cache.compute(own[0])
     cache.check(*texts)
     for each in texts:
         each.close()
@@ -110,14 +114,45 @@ def test_texts_hold_themselves_whatever_is_interrupted() -> None:
     assert place > 1000
 
 
-@pytest.mark.parametrize("name", ["mend", "__enter__"])
+@pytest.mark.parametrize("name", ["_mend", "_free"])
 def test_it_would_be_found_out(name: str, monkeypatch) -> None:
-    def nothing(self, *_) -> None:
-        self._is_whole = True
-
-    monkeypatch.setattr(ledger.Ledger, name, nothing)
-    with pytest.raises((AssertionError, IndexError)):
+    monkeypatch.setattr(ledger.Ledger, name, lambda *_: None)
+    with pytest.raises((AssertionError, IndexError, OutOfPages)):
         test_texts_hold_themselves_whatever_is_interrupted()
+
+
+def comes_between(others: Callable[[Cache, PagedSequence], None], behind: tuple[str, ...]) -> None:
+    for place in count():
+        cache = Cache()
+        own, like = cache.open(FIRST), cache.open(LIKE)
+        cache.compute(own)
+        cache.compute(like)
+        was = between(partial(life, cache, own), place, partial(others, cache, like), *FILES, behind=behind)
+        goes_on_well(cache, own, *([] if was else [like]))
+        if not was:
+            break
+
+
+def test_texts_are_closed_in_the_midst_of_a_change() -> None:
+    """As by the garbage collector."""
+    comes_between(lambda _, like: like.close(), ("",))
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_texts_come_and_go_in_the_midst_of_a_change(fails: bool) -> None:
+    """By a handler of signals; it may fail, and nobody hear of it."""
+
+    def others(cache: Cache, like: PagedSequence) -> None:
+        like.close()
+        with suppress(OutOfPages, RuntimeError):
+            further = cache.open([*LIKE, 9, 9])
+            cache.compute(further)
+            if fails:
+                with cache.pool.ledger:
+                    raise RuntimeError
+            further.close()
+
+    comes_between(others, WHERE_HANDLERS_RUN)
 
 
 def test_what_is_closed_twice_is_given_back_once() -> None:
@@ -132,3 +167,12 @@ def test_what_is_closed_twice_is_given_back_once() -> None:
         twin.close()
         cache.check(own)
     assert np.sum(cache.pool._holders) == len(own.pages)
+
+
+def test_whoever_needs_pages_has_those_of_texts_that_are_gone() -> None:
+    cache = Cache()
+    texts = [cache.open([first, *range(1, 20)]) for first in (70, 71, 72)]
+    for each in texts:
+        cache.compute(each)
+    del each, texts
+    cache.compute(cache.open([*range(1, 2 * PAGES - 2)]))

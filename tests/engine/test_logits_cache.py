@@ -280,23 +280,33 @@ def test_the_bytes_counted_are_not_fewer_than_the_bytes_taken():
     assert 0.4 * cache.use.bytes < taken <= cache.use.bytes
 
 
+def chain_of(node):
+    """A node and those above it, without the root."""
+    while node.parent is not None:
+        yield node
+        node = node.parent
+
+
 def test_whatever_is_interrupted_rows_come_back_and_bytes_are_counted() -> None:
     rows = np.random.default_rng(0).normal(0, 1, (12, 40)).astype(np.float32)
+    room = 20_000
 
     def fill(cache: LogitsCache) -> None:
         for number, row in enumerate(rows):
-            cache.store(cache.enter([number] * number), row, 0.5)
+            cache.store(cache.enter([number % 3] * 30 * number), row, 0.5)
 
     for at in count():
-        cache = LogitsCache(6 * (ROW_BYTES + rows[0].nbytes))
+        cache = LogitsCache(room)
         was = interrupted(partial(fill, cache), at, "logits_cache.py")
         fill(cache)
         assert {place for _, _, place in cache._heap} == cache._rows.keys()
         assert len(cache._heap) == len(cache._rows)
-        assert 0 < cache.use.bytes <= 6 * (ROW_BYTES + rows[0].nbytes)
-        assert cache.use.bytes == sum(each.packed.entries.nbytes + ROW_BYTES for each in cache._rows.values())
+        assert 0 < cache.use.bytes <= room
+        nodes = {node for place in cache._rows for node in chain_of(place.node)}
+        rows_bytes = sum(each.packed.entries.nbytes + ROW_BYTES for each in cache._rows.values())
+        assert cache.use.bytes == rows_bytes + NODE_BYTES * len(nodes)
         for number, row in enumerate(rows):
-            found = cache.logits(cache.enter([number] * number))
+            found = cache.logits(cache.enter([number % 3] * 30 * number))
             assert found is None or found.tobytes() == row.tobytes()
         if not was:
             break

@@ -13,7 +13,7 @@ def law_over(tokens: Ints, logits: Logits, law: Law, vocab_size: int) -> Floats:
     """q [known] by logits [known] of some tokens, which rise; all others have 0.
 
     Raises BadParameter where the law rules out all of them. A law that is one transform does not ask which tokens it is
-    applied to, and edits ask for no others.
+    applied to; one that edits asks what they are called, and compiled code knows that.
     """
     if getattr(law, "transform", None) is not None:
         return law(logits)

@@ -116,8 +116,9 @@ class LogitsCache:
         self._is_whole = True
 
     def _forget_all(self) -> None:
-        """An interruption has left something half stored, or half gone; a place is nobody's in a trie that is gone."""
-        self._rows, self._heap, self._places, self._bytes = {}, [], Places(), 0
+        """An interruption has left something half stored, or half gone."""
+        self._rows, self._heap, self._bytes = {}, [], 0
+        self._places.hold_nothing()
 
     def _passed(self, row: Row) -> None:
         worth = 2.0 ** (row.rank - self._clock) + row.value

@@ -76,6 +76,11 @@ class Places:
         """Nodes that somebody refers to, the root not counted."""
         return len(self._nodes)
 
+    def hold_nothing(self) -> None:
+        """No row is stored anywhere."""
+        for node in self._nodes.values():
+            node.holders = 0
+
     def enter(self, tokens: Iterable[int]) -> Place:
         """The place of a text, the empty one included."""
         text = np.fromiter(tokens, "<i4").tobytes()

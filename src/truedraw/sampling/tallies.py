@@ -15,7 +15,7 @@ from truedraw.sampling.edits import Edits, Seen
 
 TEXT, OUTPUT = range(2)
 """Which text's numbers: of ids in its older part, and of its recent tokens."""
-UNEDITED: tuple[()] = ()
+NO_EDITS: tuple[()] = ()
 """Of a law that edits nothing."""
 Edited = tuple[Any, ...]
 """() or (Edits as a plain tuple; lengths [2, 2])."""
@@ -24,7 +24,7 @@ Edited = tuple[Any, ...]
 def edited_once(edits: Edits | None, room: int) -> Edited:
     """For rounds that draft so many tokens, until one joins the text."""
     if edits is None:
-        return UNEDITED
+        return NO_EDITS
     texts = edits.text, edits.output
     text, output = ((ids, counts, longer(recent, room)) for ids, counts, recent in texts)
     return tuple(edits._replace(text=text, output=output)), lengths_of(*texts)

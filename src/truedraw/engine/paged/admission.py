@@ -57,12 +57,12 @@ class Admission:
 
     def fits(self, works: Seq[Work], fills: Seq[Fill]) -> bool:
         """Whether with_room() would find the pages; raises EngineError where it would for another reason."""
-        self._pool.ledger.mend()
+        self._pool.ledger.settle()
         sequences = checked(works, fills, self.own, self._limits)
         if not fills and self._has_plenty(sequences, works):
             return True
         found = [sequence.find() for sequence in sequences]
-        fits = self._pool.missing(*needs(self._tasks(sequences, works, fills))) <= self._pool.num_free
+        fits = self._pool.missing(*needs(self._tasks(sequences, works, fills))) <= self._pool.num_available
         _lose(sequences, found)
         return fits
 
@@ -79,7 +79,7 @@ class Admission:
     def _has_plenty(self, sequences: Seq[PagedSequence], works: Seq[Work]) -> bool:
         """For trees of any shape with as many nodes."""
         most = [most_needed(each, len(work.proposal)) for each, work in zip(sequences, works, strict=True)]
-        return sum(most) <= self._pool.num_free
+        return sum(most) <= self._pool.num_available
 
     def _tasks(self, sequences: Seq[PagedSequence], works: Seq[Work], fills: Seq[Fill]) -> list[Task]:
         """Of their sequences, which are checked; a fill that has found all it wanted is none any more."""

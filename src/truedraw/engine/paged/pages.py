@@ -29,8 +29,8 @@ class PagePool:
     """Counts the holders of every page; a page is shared until one of its holders writes to it.
 
     A page that nobody holds is free, or idle (prefixes.py): an idle one is found by equal text, and becomes free
-    when another page is wanted. Whatever changes that stands within `with pool.ledger`, as `reserve`, `branch` and
-    `forget_idle` do by themselves.
+    when another page is wanted. `reserve`, `branch` and `forget_idle` are changes by themselves; `share`, `release` and
+    `keep` are parts of one, `with pool.ledger`.
     """
 
     def __init__(self, num_pages: int, rows: int, memory: Memory, max_idle: int = 0) -> None:
@@ -56,6 +56,11 @@ class PagePool:
         """Pages that nobody holds, the idle ones among them."""
         return len(self._free) + self.prefixes.num_idle
 
+    @property
+    def num_available(self) -> int:
+        """Those that may be had now."""
+        return len(self._free) if self.ledger.is_within else self.num_free
+
     def share(self, pages: Seq[int]) -> None:
         """One more holder for each page."""
         for page in pages:
@@ -73,7 +78,7 @@ class PagePool:
     def forget_idle(self) -> None:
         """Free the idle pages, so that no text finds what ended ones have left."""
         with self.ledger:
-            while self.prefixes.num_idle:
+            while self.prefixes.num_idle and not self.ledger.is_within:
                 heappush(self._free, self.prefixes.forget_oldest())
 
     def keep(self, above: Block, tokens: Tokens, page: int) -> Block:
@@ -90,7 +95,7 @@ class PagePool:
 
     def missing(self, claims: Seq[Claim], aside: int = 0) -> int:
         """Pages that `reserve` would take for the claims and `aside` more: fresh ones, and copies of shared ones."""
-        self.ledger.mend()
+        self.ledger.settle()
         rows, holders, prefixes = self.rows, self._holders, self.prefixes
         fresh, shared = aside, []
         for pages, first, end in claims:
@@ -110,14 +115,13 @@ class PagePool:
         do not suffice.
         """
         missing = self.missing(claims, aside)
-        if missing > self.num_free:
-            raise OutOfPages(self._too_small(missing))
-        if missing == aside:
-            return
         with self.ledger:
-            for pages, first, end in claims:
+            scarce = missing > self.num_available
+            for pages, first, end in () if scarce or missing == aside else claims:
                 for index in range(first // self.rows, -(-end // self.rows)):
                     self._own(pages, index)
+        if scarce:
+            raise OutOfPages(self._too_small(missing))
 
     def branch(self, holder: Holder, pages: list[int], first: int, end: int) -> None:
         """Let one who holds nothing have `pages` before slot `first`, and pages of its own from there to `end`.
@@ -126,15 +130,16 @@ class PagePool:
         """
         shared, slots = divmod(first, self.rows)
         count = -(-end // self.rows) - shared
-        self.ledger.mend()
-        if count > self.num_free:
-            raise OutOfPages(self._too_small(count))
         with self.ledger:
-            own = [self._take() for _ in range(count)]
-            if slots:
-                self._memory.copy(pages[shared], own[0], slots)
-            self.share(pages[:shared])
-            holder.pages = [*pages[:shared], *own]
+            scarce = count > self.num_available
+            if not scarce:
+                own = [self._take() for _ in range(count)]
+                if slots:
+                    self._memory.copy(pages[shared], own[0], slots)
+                self.share(pages[:shared])
+                holder.pages = [*pages[:shared], *own]
+        if scarce:
+            raise OutOfPages(self._too_small(count))
 
     def bytes_for(self, slots: int) -> int:
         """A cache that has room for one text in so many slots: its pages, and a copy of one that others share."""
@@ -154,6 +159,8 @@ class PagePool:
             pages[index] = copy
 
     def _take(self) -> int:
+        if not self.num_free:  # somebody has come between
+            raise OutOfPages(self._too_small(1))
         page = heappop(self._free) if self._free else self.prefixes.forget_oldest()
         self._holders[page] = 1
         return page
@@ -164,15 +171,13 @@ class PagePool:
             heappush(self._free, page)
             return
         prefixes.rest(page)
-        if prefixes.num_idle > prefixes.max_idle:
+        while prefixes.num_idle > prefixes.max_idle and not self.ledger.is_within:
             heappush(self._free, prefixes.forget_oldest())
 
-    def _restore(self, holders: Seq[Holder]) -> None:
-        """What these hold stands; nothing is found any more."""
+    def _restore(self, tables: Seq[Seq[int]]) -> None:
+        """See Ledger."""
         self.prefixes.forget_all()
-        for each in holders:
-            each.unfound(self.prefixes.root)
-        held = Counter([page for each in holders for page in each.pages])
+        held = Counter([page for table in tables for page in table])
         self._holders[:] = [held[page] for page in range(len(self._holders))]
         self._free[:] = [page for page in range(SCRATCH + 1, len(self._holders)) if not held[page]]
 

@@ -61,7 +61,7 @@ class Prefixes:
         self._idle.pop(page, None)
 
     def forget_all(self) -> None:
-        """Nothing can be found any more."""
+        """Nothing can be found any more; who still has blocks below the old root leaves them alone."""
         self.root = Block(None, (), -1, 0)
         self._blocks.clear()
         self._idle.clear()

@@ -24,12 +24,13 @@ class PagedSequence(Holder):
     may be known to hold text, and less of it to be findable.
     """
 
-    def __init__(self, tokens: list[int], pool: PagePool, limits: Limits, block: Block | None) -> None:
+    def __init__(self, tokens: list[int], pool: PagePool, limits: Limits, root: Block | None) -> None:
         super().__init__(pool.ledger)
         self.tokens = tokens  # the committed text; read only
         self.pool = pool
         self._limits = limits
-        self._block = block  # the deepest findable one that is held; None: alone
+        self._root = self._block = root  # the deepest findable one that is held; None: it finds and leaves nothing
+        self._is_alone = root is None
         self._drafted: list[int] = []  # tokens in the slots behind the text, while all of the text is cached
         self.cached = 0
         self.closed = False
@@ -74,8 +75,8 @@ class PagedSequence(Holder):
 
     def forked(self) -> PagedSequence:
         """An equal sequence that shares the pages."""
-        twin = PagedSequence(list(self.tokens), self.pool, self._limits, self._block)
-        twin._asked = len(self.tokens)
+        twin = PagedSequence(list(self.tokens), self.pool, self._limits, self._root)
+        twin._asked, twin._block = len(self.tokens), self._block
         twin.shown = self.shown.forked()
         twin.share(self)
         return twin
@@ -126,15 +127,17 @@ class PagedSequence(Holder):
         self.cached, self._drafted = end, drafted
         self._keep()
 
-    def unfound(self, root: Block) -> None:
-        """See Holder: what it holds is not kept for others, either."""
-        if self._block is not None:
-            self._block = None if self.pages else root
-
     @property
     def _looks(self) -> bool:
         """Whether text that comes next is looked for."""
+        self._stay_found()
         return self._block is not None and len(self.pages) <= self._block.depth
+
+    def _stay_found(self) -> None:
+        """Where all that could be found is gone, stay alone with what is held."""
+        root = self.pool.prefixes.root
+        if self._block is not None and self._root is not root:
+            self._block, self._root = None if self.pages else root, root
 
     def _found(self) -> int:
         block, rows = self._block, self.pool.rows
@@ -153,6 +156,7 @@ class PagedSequence(Holder):
         if self._block is None or self._block.depth >= full:
             return
         with self.pool.ledger:
+            self._stay_found()
             while self._block is not None and self._block.depth < full:
                 index = self._block.depth
                 block = self.pool.keep(self._block, self._page_of_text(index), self.pages[index])
@@ -166,8 +170,8 @@ class PagedSequence(Holder):
 
     def _give_back(self) -> None:
         self._drafted, self.cached, self._asked = [], 0, 0
-        if self._block is not None:
-            self._block = self.pool.prefixes.root
+        root = None if self._is_alone else self.pool.prefixes.root
+        self._block, self._root = root, root
         self.give_back()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from truedraw.compiled import compiled, inner
 from truedraw.engine.native.together import copy
 from truedraw.protocol.slate import COUNT, DRAFTED, POSITION
-from truedraw.sampling.kernels.edited import count
+from truedraw.sampling.kernels.edited import join
 from truedraw.threads.atomics import APART, taken
 from truedraw.threads.board import AWAKE, COMING, is_attended, together
 from truedraw.threads.borrowing import borrowed
@@ -48,7 +48,7 @@ def run(board, given):  # type: ignore[no-untyped-def]
         if call(rule[0][0], rule[0][1]) or numbers[COUNT] == 0:
             return number, False
         write(slate, rule[1], kept, number)
-        count(edited, last, numbers[COUNT])
+        join(edited, last, numbers[COUNT])
         show(shown[0], numbers[COUNT], shown[1][number])
         moments[ENDED] = nanoseconds()
         number += 1

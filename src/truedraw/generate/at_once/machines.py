@@ -16,7 +16,7 @@ from truedraw.generate.sample import Sample
 from truedraw.protocol.slate import Slate
 from truedraw.sampling.counts import RECENT_TOKENS
 from truedraw.sampling.randomness import PhiloxRandomness
-from truedraw.sampling.tallies import UNEDITED, Tallies
+from truedraw.sampling.tallies import NO_EDITS, Tallies
 from truedraw.verify.coupled import CoupledVerifier
 from truedraw.verify.fused.judge import Judge
 from truedraw.verify.traversal import TraversalVerifier
@@ -63,7 +63,7 @@ class Machines:
     def _make(self, plan: Plan, target: p.PassJob) -> Machine | None:
         sample, law = plan.guess.sample, plan.guess.sample.law
         tallies = self._tallies_for(law, plan.stand.tokens)
-        slate = Slate.of(plan.stand.tokens, UNEDITED if tallies is None else tallies.edited)
+        slate = Slate.of(plan.stand.tokens, NO_EDITS if tallies is None else tallies.edited)
         drafting = drafting_of(plan, slate, target)
         if drafting is None:
             return None

@@ -35,12 +35,12 @@ def law_there(logits: Any, how: Any, edited: Any, path: Any, scratch: Any) -> An
     raise NotImplementedError
 
 
-def law_of_known(logits: Any, known: Any, how: Any, edited: Any, path: Any, scratch: Any, whole: Any) -> Any:
+def known_law_there(logits: Any, known: Any, how: Any, edited: Any, path: Any, scratch: Any, whole: Any) -> Any:
     """law_there of the tokens known [n], which rise, where logits [n] know no others; whole: memory [vocab]."""
     raise NotImplementedError
 
 
-def count(edited: Any, tokens: Any, number: Any) -> Any:
+def join(edited: Any, tokens: Any, number: Any) -> Any:
     """So many tokens join the text."""
     raise NotImplementedError
 
@@ -61,8 +61,8 @@ def _law_there(logits, how, edited, path, scratch):  # type: ignore[no-untyped-d
     return lambda logits, how, edited, path, scratch: law_row(logits, how, scratch, scratch.row)
 
 
-@overload(law_of_known, jit_options=OPTIONS)
-def _law_of_known(logits, known, how, edited, path, scratch, whole):  # type: ignore[no-untyped-def]
+@overload(known_law_there, jit_options=OPTIONS)
+def _known_law_there(logits, known, how, edited, path, scratch, whole):  # type: ignore[no-untyped-def]
     if len(edited):
         return lambda logits, known, how, edited, path, scratch, whole: known_edited(
             logits, known, how, edits_behind(edited, path), scratch, whole
@@ -70,8 +70,8 @@ def _law_of_known(logits, known, how, edited, path, scratch, whole):  # type: ig
     return lambda logits, known, how, edited, path, scratch, whole: law_row(logits, how, scratch, scratch.row)
 
 
-@overload(count, jit_options=OPTIONS)
-def _count(edited, tokens, number):  # type: ignore[no-untyped-def]
+@overload(join, jit_options=OPTIONS)
+def _join(edited, tokens, number):  # type: ignore[no-untyped-def]
     if len(edited):
         return lambda edited, tokens, number: counted(edited, tokens, number)
     return lambda edited, tokens, number: None
@@ -109,10 +109,10 @@ def edits_behind(edited, path):  # type: ignore[no-untyped-def]
 def seen_behind(seen, lengths, path):  # type: ignore[no-untyped-def]
     """A text that goes on; one that is not counted stays empty."""
     ids, counts, recent = seen
-    first = lengths[1]
-    for k in range(path.shape[0] if counts.shape[0] > 0 else 0):
+    first, further = lengths[1], path.shape[0] if counts.shape[0] > 0 else 0
+    for k in range(further):
         recent[first + k] = np.int64(path[k])
-    return ids[: lengths[0]], counts, recent[: first + path.shape[0] if counts.shape[0] > 0 else 0]
+    return ids[: lengths[0]], counts, recent[: first + further]
 
 
 @inner(error_model="numpy")

@@ -13,7 +13,7 @@ from truedraw.engine.native.products import look_up
 from truedraw.engine.native.together import copy
 from truedraw.protocol.slate import COUNT, DRAFTED, POSITION
 from truedraw.sampling.kernels.cutting import Scratch
-from truedraw.sampling.kernels.edited import law_of_known
+from truedraw.sampling.kernels.edited import known_law_there
 from truedraw.sampling.kernels.lawful import squares
 from truedraw.sampling.kernels.racing_few import run_few
 from truedraw.sampling.names import named
@@ -34,7 +34,7 @@ def draft(board, given, takes_part):  # type: ignore[no-untyped-def]
 
     given: numbers, last, tokens and sure of a Slate; hidden [rows, streams, width] of the target's last pass; calls:
     see attentive_calls.Calls; law: (a plain Transform in float64 [4]; q [n, known], which is left there; memory for few
-    weights and their places [known]; the known tokens; of how many; edited of the Slate; memory [vocab], where
+    weights and their places [known]; the known tokens; of how many; edited of the Slate, and memory [vocab] where
     something is); chance: (sample and seed's words; purpose; whether
     a place has the noise of its position; the number of the drafter, of how many that draw here).
     """
@@ -59,7 +59,7 @@ def draft(board, given, takes_part):  # type: ignore[no-untyped-def]
             return
         here = q[depth]
         scratch = Scratch(here, few[0], few[1], crew[:0])
-        top = law_of_known(logits[said_by(depth)], known, transform, edited, tokens[:depth], scratch, whole)
+        top = known_law_there(logits[said_by(depth)], known, transform, edited, tokens[:depth], scratch, whole)
         likely = squares(here) if np.isfinite(top) else 0.0
         place = run_few(known, here, vocab, chance_at(chance, numbers[POSITION], depth)) if likely > 0.0 else -1
         if place < 0:
