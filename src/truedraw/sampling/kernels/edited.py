@@ -14,11 +14,9 @@ import numpy as np
 from numba.extending import overload
 
 from truedraw.compiled import forwarded, inner
-from truedraw.sampling.kernels.cutting import is_cut
 from truedraw.sampling.kernels.draw import draw_edited, draw_row, tops_of
 from truedraw.sampling.kernels.edit import edit
-from truedraw.sampling.kernels.law import law_edited, law_left, law_row
-from truedraw.sampling.kernels.softmax import coldness_of, scale, weights_here
+from truedraw.sampling.kernels.law import law_edited, law_here, law_row
 from truedraw.sampling.kernels.spans import num_spans
 from truedraw.sampling.tallies import OUTPUT, TEXT
 
@@ -87,13 +85,7 @@ def known_edited(logits, known, how, edits, scratch, whole):  # type: ignore[no-
         return np.nan
     for k in range(known.shape[0]):
         out[k] = whole[known[k]]
-    top = tops_of(out, tops)
-    if np.isfinite(top):
-        if how.temperature > 0.0 and not is_cut(how, known.shape[0]):
-            scale(out, 1.0 / weights_here(out, top, coldness_of(how.temperature)))
-        else:
-            law_left(out, (top, tops), how, scratch, out)
-    return top
+    return law_here((tops_of(out, tops), tops), how, scratch)
 
 
 @inner(error_model="numpy")

@@ -35,8 +35,15 @@ def law_edited(logits, how, edits, scratch):  # type: ignore[no-untyped-def]
     out, tops = scratch.row, np.empty(num_spans(logits.shape[0]))
     raw_top = tops_of(logits, np.empty(tops.shape[0], dtype=logits.dtype))
     top = edited_into(logits, raw_top, edits, out, tops)
+    return law_here((top, tops), how, scratch)
+
+
+@inner(error_model="numpy")
+def law_here(most, how, scratch):  # type: ignore[no-untyped-def]
+    """scratch.row [n]: the law of the edited logits that stand there; most as in draw_left, whose first is returned."""
+    out, (top, tops) = scratch.row, most
     if np.isfinite(top):
-        if how.temperature > 0.0 and not is_cut(how, logits.shape[0]):
+        if how.temperature > 0.0 and not is_cut(how, out.shape[0]):
             scale(out, 1.0 / weights_here(out, top, coldness_of(how.temperature)))
         else:
             law_left(out, (top, tops), how, scratch, out)
