@@ -8,7 +8,8 @@ from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
-WHERE_HANDLERS_RUN = "RESUME", "CALL", "JUMP_BACKWARD"
+BEGINNING = "RESUME"  # of a function
+WHERE_HANDLERS_RUN = BEGINNING, "CALL", "JUMP_BACKWARD"
 
 
 def between(
@@ -20,7 +21,7 @@ def between(
 
     def step(frame, event, _):
         if event == "opcode":
-            before, last[frame] = last.get(frame, ""), dis.opname[frame.f_code.co_code[frame.f_lasti]]
+            before, last[frame] = last.get(frame, BEGINNING), dis.opname[frame.f_code.co_code[frame.f_lasti]]
             if before.startswith(behind) and next(places) == place:
                 sys.settrace(None)
                 was[0] = True

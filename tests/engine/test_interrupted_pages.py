@@ -18,9 +18,9 @@ from truedraw.engine.paged.page_memory import Tensors
 from truedraw.engine.paged.pages import Claim, PagePool
 from truedraw.engine.paged.sequence import PagedSequence
 from truedraw.engine.texts import Limits
-from truedraw.errors import OutOfPages
+from truedraw.errors import EngineError, OutOfPages
 
-ROWS, PAGES, IDLE = 2, 36, 4
+ROWS, PAGES, IDLE = 2, 44, 4
 LIMITS = Limits(100, 100)
 FILES = "pages.py", "sequence.py", "prefixes.py", "ledger.py"
 FIRST, LIKE, OTHER = [*range(1, 12)], [*range(1, 8), 70, 71, 72], [*range(50, 69)]
@@ -32,6 +32,7 @@ class Cache:
     def __init__(self) -> None:
         self.memory = Tensors([(1, ROWS, 1)], 4, PAGES)
         self.pool = PagePool(PAGES, ROWS, self.memory, IDLE)
+        self.further: list[PagedSequence] = []
 
     def open(self, text: list[int]) -> PagedSequence:
         sequence = PagedSequence(list(text), self.pool, LIMITS, self.pool.prefixes.root)
@@ -117,42 +118,54 @@ def test_texts_hold_themselves_whatever_is_interrupted() -> None:
 @pytest.mark.parametrize("name", ["_mend", "_free"])
 def test_it_would_be_found_out(name: str, monkeypatch) -> None:
     monkeypatch.setattr(ledger.Ledger, name, lambda *_: None)
-    with pytest.raises((AssertionError, IndexError, OutOfPages)):
+    with pytest.raises((AssertionError, IndexError, OutOfPages, RecursionError)):
         test_texts_hold_themselves_whatever_is_interrupted()
 
 
-def comes_between(others: Callable[[Cache, PagedSequence], None], behind: tuple[str, ...]) -> None:
+def comes_between(
+    others: Callable[[Cache, PagedSequence], object], behind: tuple[str, ...], broken: bool = False
+) -> None:
+    """`broken`: there is something to mend."""
     for place in count():
         cache = Cache()
         own, like = cache.open(FIRST), cache.open(LIKE)
         cache.compute(own)
         cache.compute(like)
+        if broken:
+            with suppress(RuntimeError), cache.pool.ledger:
+                raise RuntimeError
         was = between(partial(life, cache, own), place, partial(others, cache, like), *FILES, behind=behind)
-        goes_on_well(cache, own, *([] if was else [like]))
+        goes_on_well(cache, own, *cache.further, *([] if was else [like]))
         if not was:
             break
 
 
-def test_texts_are_closed_in_the_midst_of_a_change() -> None:
+@pytest.mark.parametrize("broken", [False, True])
+def test_texts_are_closed_in_the_midst_of_a_change(broken: bool) -> None:
     """As by the garbage collector."""
-    comes_between(lambda _, like: like.close(), ("",))
+    comes_between(lambda _, like: like.close(), ("",), broken)
 
 
-@pytest.mark.parametrize("fails", [False, True])
-def test_texts_come_and_go_in_the_midst_of_a_change(fails: bool) -> None:
+@pytest.mark.parametrize("broken", [False, True])
+@pytest.mark.parametrize("text", [[*LIKE, 9, 9], OTHER])
+@pytest.mark.parametrize("end", ["closes", "stays", "fails"])
+def test_texts_come_and_go_in_the_midst_of_a_change(end: str, text: list[int], broken: bool) -> None:
     """By a handler of signals; it may fail, and nobody hear of it."""
 
     def others(cache: Cache, like: PagedSequence) -> None:
         like.close()
-        with suppress(OutOfPages, RuntimeError):
-            further = cache.open([*LIKE, 9, 9])
+        with suppress(OutOfPages, EngineError, RuntimeError):
+            further = cache.open(text)
             cache.compute(further)
-            if fails:
+            if end == "fails":
                 with cache.pool.ledger:
                     raise RuntimeError
-            further.close()
+            if end == "stays":
+                cache.further.append(further)
+            else:
+                further.close()
 
-    comes_between(others, WHERE_HANDLERS_RUN)
+    comes_between(others, WHERE_HANDLERS_RUN, broken)
 
 
 def test_what_is_closed_twice_is_given_back_once() -> None:

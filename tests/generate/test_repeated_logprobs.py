@@ -18,7 +18,6 @@ DRAFTS = {
     "adaptive": True,
     "num_speculative_tokens": 3,
     "draft_sample_method": "greedy",
-    "draft_top_k": 2,
 }
 
 

@@ -5,9 +5,10 @@ also call the engine, and so may the garbage collector, which closes what was dr
 
 * What holders have is the truth, each step of which is whole by itself. How many hold a page and which ones are free
   follows from it. The change behind one that broke off makes that anew, and nothing computed before is found again.
-* Pages are given back by saying so, and are free when no change is under way. Those of a holder that is gone come back
+  None is made within that.
+* Pages are given back by saying so, and are free once no change is under way. Those of a holder that is gone come back
   the same way.
-* A change within another one forgets no page that could be found: the other may have just found it.
+* A change within another one finds no page, lets none be found, and forgets none that could be.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from types import FrameType
 from weakref import ref
+
+from truedraw.errors import EngineError
 
 
 class Holder:
@@ -66,8 +69,8 @@ class Ledger:
         self._entries: dict[int, Entry] = {}
         self.left: deque[Entry] = deque()
         """Given back, or of holders that are gone; what fills it is no Python, which could be interrupted."""
-        self._open: FrameType | None = None  # who makes a change, or has made one that broke off
-        self._is_spoilt = False  # that one, or one within it
+        self._open: FrameType | None = None  # who makes a change; or has made one, if not even its end was reached
+        self._is_broken = False  # a change broke off
         self.is_within = False  # whether one has been made within it
 
     def entry(self, holder: Holder) -> Entry:
@@ -79,39 +82,47 @@ class Ledger:
 
     def settle(self) -> None:
         """Make good what broke off, and free what was given back; not in the midst of a change."""
-        if self._open is not None or self.left:
+        is_under_way = self._open is not None and _calls(self._open, sys._getframe())
+        if not is_under_way and (self._open is not None or self._is_broken or self.left):
             with self:
                 """That does it."""
 
     def __enter__(self) -> None:
         frame = sys._getframe(1)
-        if self._open is not None:
-            self.is_within = _calls(self._open, frame)
-            if self.is_within:
-                return
-            self._mend()
+        if self._open is not None and _calls(self._open, frame):
+            self._come_within()
+            return
+        self._is_broken = self._is_broken or self._open is not None
         self._open, self.is_within = frame, False
+        if self._is_broken:
+            self._mend()
         while self.left:
             self._free(self.left.popleft())
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None:
-            self._is_spoilt = True
-        elif sys._getframe(1) is self._open and not self._is_spoilt:
+        self._is_broken = self._is_broken or kind is not None
+        if sys._getframe(1) is self._open:
             self._open, self.is_within = None, False
-            self.settle()
+            if kind is None:
+                self.settle()
+
+    def _come_within(self) -> None:
+        if self._is_broken:
+            raise EngineError("the cache is being mended: call the model when its own call has returned")
+        self.is_within = True
 
     def _free(self, entry: Entry) -> None:
         if (entry.is_left or entry() is None) and self._entries.pop(id(entry), None) is not None:
             self._release(entry.pages)
 
     def _mend(self) -> None:
-        known = [(entry, entry()) for entry in [*self._entries.values()] if not entry.is_left]
-        kept = [entry for entry, holder in known if holder is not None]
-        self._entries = {id(entry): entry for entry in kept}
-        self.left.clear()  # what is in it is none of these, whose holders do not go before all is done
-        self._restore([entry.pages for entry in kept])
-        self._is_spoilt = False
+        """Who goes or gives back meanwhile counts here, and is `left`."""
+        known = [(entry, entry()) for entry in [*self._entries.values()]]
+        for entry, holder in known:
+            if holder is None or entry.is_left:
+                self._entries.pop(id(entry), None)
+        self._restore([entry.pages for entry in [*self._entries.values()]])
+        self._is_broken = False
 
 
 def _calls(frame: FrameType, other: FrameType | None) -> bool:

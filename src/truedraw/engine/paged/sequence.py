@@ -104,7 +104,7 @@ class PagedSequence(Holder):
         if not self._looks:
             return 0
         with self.pool.ledger:
-            return self._found() if self._looks else 0  # what could be found may be gone by now
+            return self._found() if self._looks and not self.pool.ledger.is_within else 0  # all may be gone by now
 
     def lose(self, count: int) -> None:
         """Undo a `find` of `count` tokens."""
@@ -157,6 +157,8 @@ class PagedSequence(Holder):
             return
         with self.pool.ledger:
             self._stay_found()
+            if self.pool.ledger.is_within:
+                return
             while self._block is not None and self._block.depth < full:
                 index = self._block.depth
                 block = self.pool.keep(self._block, self._page_of_text(index), self.pages[index])
