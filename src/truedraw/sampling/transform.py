@@ -60,6 +60,13 @@ def fused(law: Law, logits: Logits) -> FusedLaw | None:
     return law  # type: ignore[return-value] # it has what a FusedLaw has
 
 
+def counted(law: Law) -> FusedLaw | None:
+    """The law, where compiled code knows it at all places to come: what it edits, if anything, is fixed or counted."""
+    if getattr(law, "fused", None) is None or not law.is_counted:  # type: ignore[attr-defined] # as a FusedLaw has
+        return None
+    return law  # type: ignore[return-value]
+
+
 def suits(logits: Logits) -> bool:
     """Whether the kernels are compiled for such a row."""
     return fits(logits, np.float32)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from truedraw.draft.head.refit.round import Seen
 from truedraw.draft.tempering import OwnLaw
 from truedraw.draft.trees import TreesOfText
 from truedraw.protocol import Logits, Proposal, Scores
-from truedraw.sampling.transform import Transform
+from truedraw.sampling.transform import Transform, counted
 
 
 class HeadState:
@@ -44,8 +43,8 @@ class HeadState:
 
     def plain_law(self) -> Transform | None:
         """What drafts are drawn from, behind the target's edits, where these but count tokens."""
-        law: Any = self.law.now()
-        return law.fused.how if getattr(law, "fused", None) is not None and law.is_counted else None
+        law = counted(self.law.now())
+        return None if law is None else law.fused.how
 
     def drew(
         self,

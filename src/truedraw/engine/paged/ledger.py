@@ -31,15 +31,17 @@ class Holder:
     @property
     def pages(self) -> list[int]:
         """In the order of the text."""
-        if self._entry.is_left:
-            self._entry = self._ledger.entry(self)
-        return self._entry.pages
+        return self._present().pages
 
     @pages.setter
     def pages(self, pages: list[int]) -> None:
+        self._present().pages = pages
+
+    def _present(self) -> Entry:
+        """A new one where that before was given back."""
         if self._entry.is_left:
             self._entry = self._ledger.entry(self)
-        self._entry.pages = pages
+        return self._entry
 
     def give_back(self) -> None:
         """Hold no page any more; harmless when repeated."""

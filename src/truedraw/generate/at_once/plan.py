@@ -10,6 +10,7 @@ from truedraw.draft.site import hear
 from truedraw.generate.guess import Guess
 from truedraw.generate.judging import Judged, Spent
 from truedraw.generate.sample import Sample
+from truedraw.sampling.transform import counted
 
 
 class Deciding(NamedTuple):
@@ -65,10 +66,9 @@ class Ran(NamedTuple):
 
 def is_simple(sample: Sample) -> bool:
     """Whether a round of it is nothing but a pass under one law, and nobody looks on."""
-    parts, law = sample.parts, sample.law
+    parts = sample.parts
     is_watched = parts.observer is not None or parts.top_logprobs > 0 or sample.trail is not None
-    is_known = getattr(law, "fused", None) is not None and law.is_counted  # type: ignore[attr-defined] # a FusedLaw
-    return sample.proposal is None and is_known and not is_watched
+    return sample.proposal is None and counted(sample.law) is not None and not is_watched
 
 
 def stand_of(judge: p.Controller, sample: Sample) -> p.Stand | None:
