@@ -135,7 +135,7 @@ def law_of(logits: Logits, how: Transform, edits: Edits | None = None) -> Floats
     """p [vocab] from a row that `suits` the kernels, None where it has no law."""
     vocab = len(logits)
     p = np.empty(vocab)
-    listed = (np.empty(vocab), np.empty(vocab, np.int64)) if how.cuts else NONE
+    listed = NONE if edits is None and not how.cuts else (np.empty(vocab), np.empty(vocab, np.int64))
     memory = p, *listed, NOBODY
     if edits is None:
         top = LAW_INTO()(logits, tuple(how), memory, p)

@@ -15,8 +15,8 @@ import numpy as np
 from truedraw.compiled import inner
 from truedraw.protocol import Floats, Ints
 from truedraw.sampling.kernels.edges import BLOCK, BY_MASS, BY_NUMBER, EVERYTHING, edge, mass_from, select, tighter
-from truedraw.sampling.kernels.exponential import weight
-from truedraw.sampling.kernels.softmax import coldness_of, weights_here, weights_into
+from truedraw.sampling.kernels.rowkinds import value_at, weight_of
+from truedraw.sampling.kernels.softmax import coldness_of, write_weights
 
 NEAR = 2.0**-36  # relative: logits so near to a floor may have the same weight as what lies above it
 
@@ -38,18 +38,13 @@ def is_cut(how, n):  # type: ignore[no-untyped-def]
 
 @inner(error_model="numpy")
 def cut_logits(row, tops, how, scratch):  # type: ignore[no-untyped-def]
-    """scratch.ids, scratch.weights [m]: what is left of a Tempered row; returns m.
-
-    A row of float64 is one that was edited: it stands in scratch.row, where its weights may take its place.
-    """
+    """scratch.ids, scratch.weights [m]: what is left of a Tempered or Patched row; returns m."""
     n, listed = row.logits.shape[0], -1
     floor = floor_of(tops, row.top, how, n)
     if floor > -np.inf:
         listed = list_above(row, floor, scratch)
-    elif row.logits.itemsize == scratch.row.itemsize:
-        weights_here(scratch.row, row.top, row.coldness)
     else:
-        weights_into(row.logits, row.top, row.coldness, scratch.row)
+        write_weights(row, scratch.row)
     return cut_weights(listed, how, scratch, n)
 
 
@@ -87,19 +82,17 @@ def floor_of(tops, top, how, n):  # type: ignore[no-untyped-def]
 
 @inner(error_model="numpy")
 def list_above(row, floor, scratch):  # type: ignore[no-untyped-def]
-    """scratch.ids, scratch.weights [m]: the m tokens of a Tempered row whose logit is at least the floor."""
-    logits, count = row.logits, 0
-    for first in range(0, logits.shape[0], BLOCK):
-        block = logits[first : first + BLOCK]
-        hits = 0
-        for i in range(block.shape[0]):
-            hits += block[i] >= floor
-        if hits:
-            for i in range(block.shape[0]):
-                if block[i] >= floor:
-                    scratch.ids[count] = first + i
-                    scratch.weights[count] = weight(block[i], row.top, row.coldness)
-                    count += 1
+    """scratch.ids, scratch.weights [m]: the m tokens of such a row whose logit is at least the floor."""
+    n, count = row.logits.shape[0], 0
+    for first in range(0, n, BLOCK):
+        hits, stop = 0, min(first + BLOCK, n)
+        for i in range(first, stop):
+            hits += value_at(row, i) >= floor
+        for i in range(first, stop if hits else first):
+            value = value_at(row, i)
+            if value >= floor:
+                scratch.ids[count], scratch.weights[count] = i, weight_of(row, value)
+                count += 1
     return count
 
 

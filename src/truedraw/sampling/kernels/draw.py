@@ -1,8 +1,8 @@
 """One token from each row of logits: bias, penalties, temperature, truncation, softmax and race, fused.
 
 A row that is only tempered is read once, for the largest logit of every span; the race then looks at a few dozen of
-its logits. A row that is edited is written once, in float64, where its weights or nothing else take its place. The law
-is that of sampling/law.py in its default order.
+its logits. So it is where some logits are edited, which stand apart. The law is the one of sampling/law.py in its
+default order.
 """
 
 from __future__ import annotations
@@ -15,15 +15,12 @@ from truedraw.compiled import inner
 from truedraw.sampling.kernels import DRAWN
 from truedraw.sampling.kernels.clocks import span_bounds, span_bounds_before
 from truedraw.sampling.kernels.cutting import cut_logits, is_cut
-from truedraw.sampling.kernels.edges import first_equal
-from truedraw.sampling.kernels.edit import edit
+from truedraw.sampling.kernels.edges import first_top
+from truedraw.sampling.kernels.patched import patch
 from truedraw.sampling.kernels.racing import run
 from truedraw.sampling.kernels.racing_few import run_few
-from truedraw.sampling.kernels.rowkinds import Tempered
-from truedraw.sampling.kernels.softmax import (
-    coldness_of,
-    weights_here,
-)
+from truedraw.sampling.kernels.rowkinds import Patched, Tempered, value_at, weight_of
+from truedraw.sampling.kernels.softmax import coldness_of, total_of
 from truedraw.sampling.kernels.spans import largest, maxima, num_spans
 from truedraw.sampling.kernels.survey import survey
 from truedraw.threads.borrowing import alive, borrowed
@@ -79,34 +76,43 @@ def draw_cut(logits, how, draw, scratch):  # type: ignore[no-untyped-def]
     top, _, plain = known(logits, 1.0, tops, draw[1], scratch.board)
     if not np.isfinite(top):
         return NOTHING
-    token, log = draw_left(logits, (top, tops), how, draw, scratch)
+    row = Tempered(logits, top, coldness_of(how.temperature))
+    token, log = draw_left(row, tops, how, draw, scratch)
     return token, log, log_share(logits, top, token, plain) if draw[1] else np.nan
 
 
 @inner(error_model="numpy")
 def draw_edited(logits, how, edits, draw, scratch):  # type: ignore[no-untyped-def]
-    """The same of a row that is edited first, in scratch.row; it always draws. The first logarithm is that of p."""
-    row, tops = scratch.row, np.empty(num_spans(logits.shape[0]))
-    raw_tops = np.empty(tops.shape[0], dtype=logits.dtype)
+    """The same of a row that is edited first; it always draws. The first logarithm is that of p."""
+    n, raw_tops = logits.shape[0], np.empty(num_spans(logits.shape[0]), dtype=logits.dtype)
+    tops, marks = np.empty(raw_tops.shape[0]), np.empty(n, np.uint8)
     raw_top, _, plain = known(logits, 1.0, raw_tops, draw[1], scratch.board)
-    top = edited_into(logits, raw_top, edits, row, tops)
+    top = patch(logits, (raw_top, raw_tops), edits, tops, marks, scratch)
     if not np.isfinite(top):
         return NOTHING
-    if how.temperature > 0.0 and not is_cut(how, logits.shape[0]):
-        token, log = draw_weighted(row, (top, tops), coldness_of(how.temperature), draw[0])
+    row = Patched(logits, scratch.row, marks, top, coldness_of(how.temperature))
+    if how.temperature > 0.0 and not is_cut(how, n):
+        token, log = draw_whole(row, tops, draw)
     else:
-        token, log = draw_left(row, (top, tops), how, draw, scratch)
+        token, log = draw_left(row, tops, how, draw, scratch)
     return token, log, log_share(logits, raw_top, token, plain) if draw[1] else np.nan
 
 
 @inner(error_model="numpy")
-def draw_left(values, most, how, draw, scratch):  # type: ignore[no-untyped-def]
-    """(token, log) where something is cut, or at temperature 0; most = (the largest value, those of the spans)."""
-    top, tops = most
+def draw_whole(row, tops, draw):  # type: ignore[no-untyped-def]
+    """(token, log) of a row that nothing is cut from; p is what `scale` makes of its weights."""
+    n, bounds = row.logits.shape[0], np.empty(tops.shape[0])
+    span_bounds(bounds, draw[0])
+    token = run(row, n, (tops, bounds), draw[0])
+    return token, math.log(weight_of(row, value_at(row, token)) * (1.0 / total_of(row))) if draw[1] else np.nan
+
+
+@inner(error_model="numpy")
+def draw_left(row, tops, how, draw, scratch):  # type: ignore[no-untyped-def]
+    """(token, log) where something is cut, or at temperature 0; tops [spans]: the largest values of the spans."""
     if how.temperature == 0.0:
-        return draw_likeliest(values, top, draw)
-    tempered = Tempered(values, top, coldness_of(how.temperature))
-    return draw_listed(cut_logits(tempered, tops, how, scratch), draw[0], scratch, values.shape[0])
+        return draw_likeliest(row, draw)
+    return draw_listed(cut_logits(row, tops, how, scratch), draw[0], scratch, row.logits.shape[0])
 
 
 @inner(error_model="numpy")
@@ -123,30 +129,6 @@ def tops_of(logits, tops):  # type: ignore[no-untyped-def]
 
 
 @inner(error_model="numpy")
-def edited_into(logits, raw_top, edits, out, tops):  # type: ignore[no-untyped-def]
-    """out [n]: the edited logits; tops [spans]: their largest. Returns the largest one now, or NaN; raw_top: before."""
-    for i in range(logits.shape[0]):
-        out[i] = logits[i]
-    if not np.isfinite(raw_top) or not edit(out, edits):
-        return np.nan
-    return tops_of(out, tops)
-
-
-@inner(error_model="numpy")
-def draw_weighted(values, most, coldness, chance):  # type: ignore[no-untyped-def]
-    """(token, log) of values [n] that nothing is cut from, whose weights take their place; most as in draw_left.
-
-    p is what `scale` makes of the weights. The largest ones of the spans are those of the largest values.
-    """
-    top, tops = most
-    total, bounds = weights_here(values, top, coldness), np.empty(tops.shape[0])
-    weights_here(tops, top, coldness)
-    span_bounds(bounds, chance)
-    token = run(values, values.shape[0], (tops, bounds), chance)
-    return token, math.log(values[token] * (1.0 / total))
-
-
-@inner(error_model="numpy")
 def draw_listed(few, chance, scratch, n):  # type: ignore[no-untyped-def]
     """Of the first `few` tokens that are listed in scratch, of n."""
     ids, weights = scratch.ids[:few], scratch.weights[:few]
@@ -155,8 +137,8 @@ def draw_listed(few, chance, scratch, n):  # type: ignore[no-untyped-def]
 
 
 @inner(error_model="numpy")
-def draw_likeliest(values, top, draw):  # type: ignore[no-untyped-def]
+def draw_likeliest(row, draw):  # type: ignore[no-untyped-def]
     """The first of the largest values."""
-    token = first_equal(values, top)
+    token = first_top(row)
     given = token if draw[2] == DRAWN else draw[2]
     return given, 0.0 if given == token else -np.inf

@@ -14,6 +14,7 @@ import numpy as np
 from truedraw.compiled import compiled, inner
 from truedraw.sampling.kernels.bits import bits, double
 from truedraw.sampling.kernels.exponential import MANTISSA_BITS
+from truedraw.sampling.kernels.rowkinds import value_at
 from truedraw.sampling.kernels.spans import largest, maxima, num_spans
 
 FEW = 128  # weights that are selected from at once
@@ -161,14 +162,14 @@ def top_p_mask(weights, mass):  # type: ignore[no-untyped-def]
 
 
 @inner(error_model="numpy")
-def first_equal(values, value):  # type: ignore[no-untyped-def]
-    """The first index of a value that is there."""
-    for first in range(0, values.shape[0], BLOCK):
-        block = values[first : first + BLOCK]
-        hits = 0
-        for i in range(block.shape[0]):
-            hits += block[i] == value
-        for i in range(block.shape[0] if hits else 0):
-            if block[i] == value:
-                return first + i
+def first_top(row):  # type: ignore[no-untyped-def]
+    """The first index where a Tempered or Patched row has its largest logit."""
+    n = row.logits.shape[0]
+    for first in range(0, n, BLOCK):
+        hits, stop = 0, min(first + BLOCK, n)
+        for i in range(first, stop):
+            hits += value_at(row, i) == row.top
+        for i in range(first, stop if hits else first):
+            if value_at(row, i) == row.top:
+                return i
     return -1

@@ -13,10 +13,16 @@ ALL_BITS = 255
 @inner(error_model="numpy")
 def edit(row, edits):  # type: ignore[no-untyped-def]
     """row [n] float64 in place; `edits` is a plain tuple. False where a token is beyond the row; nothing is changed."""
-    biased, bias, text, repetition, output, frequency, presence, banned, allowed = edits
-    n = row.shape[0]
-    if not (within(biased, n) and seen_within(text, n) and seen_within(output, n) and within(banned, n)):
+    if not all_within(edits, row.shape[0]):
         return False
+    change(row, edits)
+    return True
+
+
+@inner(error_model="numpy")
+def change(row, edits):  # type: ignore[no-untyped-def]
+    """The same where all are within."""
+    biased, bias, text, repetition, output, frequency, presence, banned, allowed = edits
     for k in range(biased.shape[0]):
         row[biased[k]] += bias[k]
     repeat(row, text, repetition)
@@ -25,7 +31,13 @@ def edit(row, edits):  # type: ignore[no-untyped-def]
         row[banned[k]] = -np.inf
     if allowed.shape[0] > 0:
         ban_others(row, allowed)
-    return True
+
+
+@inner(error_model="numpy")
+def all_within(edits, n):  # type: ignore[no-untyped-def]
+    """Whether only tokens of a row of n are named."""
+    biased, _, text, _, output, _, _, banned, _ = edits
+    return within(biased, n) and seen_within(text, n) and seen_within(output, n) and within(banned, n)
 
 
 @inner(error_model="numpy")

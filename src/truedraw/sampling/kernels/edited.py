@@ -17,6 +17,8 @@ from truedraw.compiled import forwarded, inner
 from truedraw.sampling.kernels.draw import draw_edited, draw_row, tops_of
 from truedraw.sampling.kernels.edit import edit
 from truedraw.sampling.kernels.law import law_edited, law_here, law_row
+from truedraw.sampling.kernels.rowkinds import Patched
+from truedraw.sampling.kernels.softmax import coldness_of
 from truedraw.sampling.kernels.spans import num_spans
 from truedraw.sampling.tallies import OUTPUT, TEXT
 
@@ -78,14 +80,18 @@ def _join(edited, tokens, number):  # type: ignore[no-untyped-def]
 @inner(error_model="numpy")
 def known_edited(logits, known, how, edits, scratch, whole):  # type: ignore[no-untyped-def]
     """scratch.row [n]: the law over the known tokens alone; returns the largest edited logit, as law_edited."""
-    out, tops = scratch.row, np.empty(num_spans(known.shape[0]))
-    for k in range(known.shape[0]):
+    n, out = known.shape[0], scratch.row
+    tops, marks = np.empty(num_spans(n)), np.ones(n, np.uint8)
+    for k in range(n):
         whole[known[k]] = logits[k]
     if not np.isfinite(tops_of(logits, np.empty(tops.shape[0], dtype=logits.dtype))) or not edit(whole, edits):
         return np.nan
-    for k in range(known.shape[0]):
+    for k in range(n):
         out[k] = whole[known[k]]
-    return law_here((tops_of(out, tops), tops), how, scratch)
+    top = tops_of(out, tops)
+    if np.isfinite(top):
+        law_here(Patched(logits, out, marks, top, coldness_of(how.temperature)), tops, how, scratch, out)
+    return top
 
 
 @inner(error_model="numpy")

@@ -1,10 +1,9 @@
 """exp for x <= 0, without branches and calls, so that a loop around it becomes vector instructions.
 
-x = n ln 2 + r with |r| <= ln 2 / 2; exp(r) is its Taylor polynomial, whose remainder is below 2**-57; 2**n is put
-together from its bits, in two factors, because n reaches -1076 where results are subnormal. The error is below one
-unit in the last place. Even and odd powers are added up apart, so that half as much waits for one another. Range
-reduction in two steps: Cody and Waite, Software Manual for the Elementary Functions
-(1980).
+x = n ln 2 + r with |r| <= ln 2 / 2; exp(r) is a polynomial whose relative error is below 2**-55; 2**n, where n reaches
+-1076 and results are subnormal, is put together from its bits as 2**(n + LIFT), and brought down by a factor. The error
+is below one unit in the last place. Even and odd powers are added up apart, so that half as much waits for one another.
+Range reduction in two steps: Cody and Waite, Software Manual for the Elementary Functions (1980).
 """
 
 from __future__ import annotations
@@ -20,7 +19,8 @@ LOG2_E = 1 / math.log(2)
 LN2 = float.fromhex("0x1.62e42fefa39efp-1")
 LN2_REST = float.fromhex("0x1.abc9e3b39803fp-56")  # ln 2 - LN2
 ROUNDER = 1.5 * 2.0**52  # x + ROUNDER has the integer nearest to x in its low bits
-ROUNDER_BITS = int(np.float64(ROUNDER).view(np.int64))
+LIFT = 64  # powers of 2
+LIFTED_ROUNDER, LOWERED = ROUNDER + LIFT, 2.0**-LIFT
 EXPONENT_BIAS = 1023
 MANTISSA_BITS = 52
 LOWEST = -746.0  # exp of this is 0, as of everything below
@@ -31,30 +31,31 @@ P1, P2, P3, P4, P5, P6, P7, P8, P9, P10 = (
 )  # fmt: skip
 """Of 2**r, |r| <= 1 / 2, beside 1: the largest relative error is the least that a polynomial of ten has, 2.1e-16
 (Remez's exchange)."""
-C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1 / math.factorial(k) for k in range(2, 14))
+C2, C3, C4, C5, C6, C7, C8, C9, C10, C11 = (
+    0.5000000000000001, 0.16666666666666669, 0.041666666666624164, 0.008333333333330065, 0.0013888888917196719,
+    1.9841269863040545e-4, 2.4801521322368692e-05, 2.7557268480310024e-06, 2.7620075879983367e-07,
+    2.5100375832561234e-08,
+)  # fmt: skip
+"""Of e**r, beside 1 and r: (e**r - 1 - r) / r**2 where Chebyshev's polynomial of degree ten is 0; |r| <= ln 2 / 2."""
 
 
 @inner(error_model="numpy")
 def exp(x):  # type: ignore[no-untyped-def]
     """e**x of one float64 x <= 0; 0 at -inf. NaN is for the caller to refuse."""
     x = max(x, LOWEST)
-    shifted = fma(x, LOG2_E, ROUNDER)
-    n = shifted - ROUNDER
+    shifted = fma(x, LOG2_E, LIFTED_ROUNDER)
+    n = shifted - LIFTED_ROUNDER
     r = fma(n, -LN2_REST, fma(n, -LN2, x))
     square = r * r
-    odd = fma(square, C13, C11)
-    even = fma(square, C12, C10)
-    odd = fma(odd, square, C9)
-    even = fma(even, square, C8)
+    odd = fma(square, C11, C9)
+    even = fma(square, C10, C8)
     odd = fma(odd, square, C7)
     even = fma(even, square, C6)
     odd = fma(odd, square, C5)
     even = fma(even, square, C4)
     y = fma(fma(odd, square, C3), r, fma(even, square, C2))
     y = fma(fma(y, r, 1.0), r, 1.0)
-    whole = bits(shifted) - ROUNDER_BITS
-    half = whole >> 1
-    return y * power_of_two(half) * power_of_two(whole - half)
+    return double(bits(y) + (bits(shifted) << MANTISSA_BITS)) * LOWERED
 
 
 @inner(error_model="numpy")
@@ -73,12 +74,6 @@ def power(x):  # type: ignore[no-untyped-def]
     even = fma(even, square, P2)
     y = fma(fma(odd, square, P1), r, fma(even, square, 1.0))
     return double(bits(y) + (bits(shifted) << MANTISSA_BITS))
-
-
-@inner(error_model="numpy")
-def power_of_two(n):  # type: ignore[no-untyped-def]
-    """2.0**n for -1022 <= n <= 1023."""
-    return double((n + EXPONENT_BIAS) << MANTISSA_BITS)
 
 
 @inner(error_model="numpy")

@@ -12,12 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import overload
+from numpy.typing import NDArray
 
 from truedraw.compiled import inner
 from truedraw.protocol import Floats, Ints, Logits
 from truedraw.sampling.kernels.bits import bits, double, prefetch
 from truedraw.sampling.kernels.exponential import EXPONENT_BIAS, LOG2_E, MANTISSA_BITS, weight
 
+Marks = NDArray[np.uint8]
 UNIT = 2.0**-MANTISSA_BITS
 PER_POWER = 2.0**MANTISSA_BITS
 LOWEST_POWER, HIGHEST_POWER = -1022.0, 1023.999  # of the doubles that have all their bits
@@ -30,6 +32,16 @@ class Tempered(NamedTuple):
     logits: Logits | Floats  # [n]
     top: float
     coldness: float  # 1 / temperature
+
+
+class Patched(NamedTuple):
+    """The same where few logits are edited: those marked stand in `edited`, where nothing else is to be read."""
+
+    logits: Logits | Floats  # [n]
+    edited: Floats  # [n]
+    marks: Marks  # [n] 0 or 1
+    top: float
+    coldness: float
 
 
 class Excess(NamedTuple):
@@ -70,6 +82,13 @@ def left_there(row, i):  # type: ignore[no-untyped-def]
     return row.share * (weight(row.logits[np.uint64(i)], row.top, row.coldness) * row.unit)
 
 
+@inner(error_model="numpy")
+def edited_there(row, i):  # type: ignore[no-untyped-def]
+    """The logit of index i of a Patched row."""
+    logit, edited = np.float64(row.logits[i]), row.edited[i]
+    return edited if row.marks[i] else logit
+
+
 def value_at(row: Any, i: Any) -> Any:
     """The value of index i >= 0. For compiled code only, as all four.
 
@@ -95,34 +114,36 @@ def log2_above(row: Any, value: Any) -> Any:
 
 @overload(value_at)
 def _value_at(row, i):  # type: ignore[no-untyped-def]
-    if _kind(row) is Tempered:
+    if kind(row) is Tempered:
         return lambda row, i: row.logits[np.uint64(i)]
-    if _kind(row) is Excess:
+    if kind(row) is Excess:
         return lambda row, i: left(row.share, row.p[np.uint64(i)], row.q[np.uint64(i)])
-    if _kind(row) is Remainder:
+    if kind(row) is Remainder:
         return lambda row, i: left_there(row, np.int64(i))
+    if kind(row) is Patched:
+        return lambda row, i: edited_there(row, np.uint64(i))
     return lambda row, i: row[np.uint64(i)]
 
 
 @overload(fetch)
 def _fetch(row, i):  # type: ignore[no-untyped-def]
-    if _kind(row) in {Tempered, Remainder}:
+    if kind(row) in {Tempered, Patched, Remainder}:
         return lambda row, i: prefetch(row.logits, np.uint64(i))
-    if _kind(row) is Excess:
+    if kind(row) is Excess:
         return lambda row, i: (prefetch(row.p, np.uint64(i)), prefetch(row.q, np.uint64(i)))
     return lambda row, i: prefetch(row, np.uint64(i))
 
 
 @overload(weight_of)
 def _weight_of(row, value):  # type: ignore[no-untyped-def]
-    if _kind(row) is Tempered:
+    if kind(row) in {Tempered, Patched}:
         return lambda row, value: weight(value, row.top, row.coldness)
     return lambda row, value: value
 
 
 @overload(log2_above)
 def _log2_above(row, value):  # type: ignore[no-untyped-def]
-    if _kind(row) is Tempered:
+    if kind(row) in {Tempered, Patched}:
         return lambda row, value: (np.float64(value) - row.top) * row.coldness * LOG2_E
     return lambda row, value: log2_below(value) + SAG
 
@@ -139,5 +160,6 @@ def power_above(x):  # type: ignore[no-untyped-def]
     return double(np.int64((min(max(x, LOWEST_POWER), HIGHEST_POWER) + EXPONENT_BIAS) * PER_POWER))
 
 
-def _kind(row: Any) -> Any:
+def kind(row: Any) -> Any:
+    """The class of a row whose type numba tells, None of an array."""
     return getattr(row, "instance_class", None)

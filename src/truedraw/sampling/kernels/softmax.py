@@ -4,15 +4,20 @@ p is within a few units in the last place of its definition, relative, however s
 processor's vectors, which is the same for every row.
 """
 
+# ruff: noqa: ARG001, ARG005 - numba matches the arguments of overloads by name, and takes lambdas for them
+
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numba.extending import overload
 
 from truedraw.compiled import compiled, inner
 from truedraw.protocol import Floats, Ints, Logits
 from truedraw.sampling.kernels.bits import long_vectors
 from truedraw.sampling.kernels.exponential import weight
-from truedraw.sampling.kernels.rowkinds import left
+from truedraw.sampling.kernels.rowkinds import Patched, kind, left, value_at, weight_of
 from truedraw.sampling.kernels.spans import largest, maxima, num_spans
 from truedraw.sampling.kernels.totals import LARGEST, total_weight
 
@@ -66,6 +71,40 @@ def weights_here(values, top, coldness):  # type: ignore[no-untyped-def]
         w = weight(values[i], top, coldness)
         values[i] = w
         total += w
+    return total
+
+
+@inner(error_model="numpy", fastmath={"reassoc"})
+def weights_patched(row):  # type: ignore[no-untyped-def]
+    """The same of a Patched row, in row.edited: all are read and written at one place."""
+    long_vectors()
+    total = 0.0
+    for i in range(row.logits.shape[0]):
+        w = weight_of(row, value_at(row, i))
+        row.edited[i] = w
+        total += w
+    return total
+
+
+def write_weights(row: Any, out: Any) -> Any:
+    """out [n]: the weights of a Tempered row, or of a Patched one that is edited there; returns their sum."""
+    raise NotImplementedError
+
+
+@overload(write_weights)
+def _write_weights(row, out):  # type: ignore[no-untyped-def]
+    if kind(row) is Patched:
+        return lambda row, out: weights_patched(row)
+    return lambda row, out: weights_into(row.logits, row.top, row.coldness, out)
+
+
+@inner(error_model="numpy", fastmath={"reassoc"})
+def total_of(row):  # type: ignore[no-untyped-def]
+    """The sum alone, of such a row."""
+    long_vectors()
+    total = 0.0
+    for i in range(row.logits.shape[0]):
+        total += weight_of(row, value_at(row, i))
     return total
 
 

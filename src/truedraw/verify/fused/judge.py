@@ -48,7 +48,7 @@ class Judge:
         self._board = board
         self._told, self._slots, self._slate = np.empty((4, 0)), np.empty((0, 0)), np.zeros(SIZE, np.int64)
         self._few: tuple[Floats, Ints] = np.empty(0), np.empty(0, np.int64)
-        self._for: tuple[bool, tuple[int, ...], Transform] | None = None  # there is room for such rows under such a law
+        self._for: tuple[bool, tuple[int, ...]] | None = None  # there is room for such rows
 
     def decide(
         self, coupled: bool, how: Transform, logits: Logits, proposal: Proposal, randomness: PhiloxRandomness,
@@ -65,8 +65,8 @@ class Judge:
         tree = tree_of(proposal, coupled) if proposal.laws else NO_TREE
         if tree is None:
             return None
-        if self._for != (coupled, logits.shape, how):
-            self._make_room(coupled, logits.shape, how)
+        if self._for != (coupled, logits.shape):
+            self._make_room(coupled, logits.shape)
         self._slate[POSITION] = position
         law = tuple(how), edited_once(edits, len(logits))
         RULES[coupled]()(NOBODY, self._given(coupled, law, logits, tree, randomness, self._told, self._slate), True)
@@ -78,7 +78,7 @@ class Judge:
         """`decide` as a job of compiled code, round after round of what stands on the slate; and where it tells."""
         from truedraw.threads.kept import Kept
 
-        self._make_room(coupled, logits.shape, how)
+        self._make_room(coupled, logits.shape)
         told, tree = np.empty((4, len(logits))), (slate.tokens, slate.parents, slate.laws)
         law = tuple(how), slate.edited
         return Kept(RULES[coupled](), self._given(coupled, law, logits, tree, randomness, told, slate.numbers)), told
@@ -91,17 +91,17 @@ class Judge:
         means = self._slots[0] if coupled else self._slots, *self._few, self._board
         return logits, law, tree, (randomness.name, ASKED), means, told, numbers
 
-    def _make_room(self, coupled: bool, shape: tuple[int, ...], how: Transform) -> None:
+    def _make_room(self, coupled: bool, shape: tuple[int, ...]) -> None:
         """The system gives what is written to. Nothing is taken for granted where there is no memory for it."""
         rows, vocab = shape
         if self._told.shape[1] < rows:
             self._told = np.empty((4, rows))
-        if how.cuts and len(self._few[0]) != vocab:
+        if len(self._few[0]) != vocab:
             self._few = np.empty(vocab), np.empty(vocab, np.int64)
         slots = 1 if coupled else 1 + 2 * rows
         if self._slots.shape[1] != vocab or len(self._slots) < slots:
             self._slots = np.empty((slots, vocab))
-        self._for = coupled, shape, how
+        self._for = coupled, shape
 
 
 def decided(told: Sequence[Sequence[float]], numbers: Sequence[int]) -> Decided | None:

@@ -13,8 +13,9 @@ import numpy as np
 
 from truedraw.compiled import inner
 from truedraw.sampling.kernels.cutting import is_cut
-from truedraw.sampling.kernels.edges import first_equal
+from truedraw.sampling.kernels.edges import first_top
 from truedraw.sampling.kernels.exponential import weight
+from truedraw.sampling.kernels.rowkinds import Tempered
 from truedraw.sampling.kernels.softmax import coldness_of, scale, weights_into
 from truedraw.sampling.kernels.spans import num_spans
 from truedraw.sampling.kernels.survey import survey
@@ -54,7 +55,7 @@ def look(logits, kind, how, known, row, board):  # type: ignore[no-untyped-def]
         return False
     known[TOP, row], known[MASS, row], known[PLAIN_MASS, row] = top, total, plain
     if kind == SHARP:
-        known[MASS, row] = first_equal(values, top)
+        known[MASS, row] = first_top(Tempered(values, top, coldness))
     return True
 
 
