@@ -13,7 +13,7 @@ from truedraw.sampling.kernels.cutting import Scratch
 from truedraw.sampling.kernels.edit import edit_here
 from truedraw.sampling.kernels.patched import patch
 from truedraw.sampling.kernels.rowkinds import Patched, value_at
-from truedraw.sampling.kernels.softmax import total_of, weights_here, weights_into
+from truedraw.sampling.kernels.softmax import weights_into, write_weights
 from truedraw.sampling.kernels.spans import maxima, num_spans
 from truedraw.threads import NOBODY
 
@@ -37,12 +37,12 @@ def patched(row, edits, memory, raw_tops, tops, values):
     here = Patched(row, scratch.row, marks, top, 0.8)
     for i in range(n):
         values[i] = value_at(here, i)
-    return top, total_of(here)
+    return top, write_weights(here, ())
 
 
 @compiled()
 def total_here(values, top):
-    return weights_here(values, top, 0.8)
+    return weights_into(values, top, 0.8, values)
 
 
 @compiled()

@@ -36,21 +36,16 @@ def long_vectors(typing: Any) -> Any:
     """The loops of the function in which this stands become vectors as long as there are; the compiler takes half."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        if HAS_LONG_VECTORS:
-            set.add(builder.function.attributes, '"prefer-vector-width"="512"')  # which llvmlite has no name for
+        take_long_vectors(builder)
         return context.get_dummy_value()
 
     return types.none(), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
-    """a b + c in float64, rounded once."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.fma(*arguments)
-
-    return types.float64(types.float64, types.float64, types.float64), generate
+def take_long_vectors(builder: Any) -> None:
+    """The same of a function that is being built."""
+    if HAS_LONG_VECTORS:
+        set.add(builder.function.attributes, '"prefer-vector-width"="512"')  # which llvmlite has no name for
 
 
 @intrinsic  # type: ignore[untyped-decorator]

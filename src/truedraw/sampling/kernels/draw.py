@@ -20,7 +20,7 @@ from truedraw.sampling.kernels.patched import patch
 from truedraw.sampling.kernels.racing import run
 from truedraw.sampling.kernels.racing_few import run_few
 from truedraw.sampling.kernels.rowkinds import Patched, Tempered, value_at, weight_of
-from truedraw.sampling.kernels.softmax import coldness_of, total_of
+from truedraw.sampling.kernels.softmax import coldness_of, write_weights
 from truedraw.sampling.kernels.spans import largest, maxima, num_spans
 from truedraw.sampling.kernels.survey import survey
 from truedraw.threads.borrowing import alive, borrowed
@@ -104,7 +104,7 @@ def draw_whole(row, tops, draw):  # type: ignore[no-untyped-def]
     n, bounds = row.logits.shape[0], np.empty(tops.shape[0])
     span_bounds(bounds, draw[0])
     token = run(row, n, (tops, bounds), draw[0])
-    return token, math.log(weight_of(row, value_at(row, token)) * (1.0 / total_of(row))) if draw[1] else np.nan
+    return token, math.log(weight_of(row, value_at(row, token)) * (1.0 / write_weights(row, ()))) if draw[1] else np.nan
 
 
 @inner(error_model="numpy")

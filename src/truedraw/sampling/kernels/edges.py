@@ -16,6 +16,7 @@ from truedraw.sampling.kernels.bits import bits, double
 from truedraw.sampling.kernels.exponential import MANTISSA_BITS
 from truedraw.sampling.kernels.rowkinds import value_at
 from truedraw.sampling.kernels.spans import largest, maxima, num_spans
+from truedraw.sampling.kernels.written_out import summed
 
 FEW = 128  # weights that are selected from at once
 PASSES = 20  # at most, for rows where many weights are nearly equal
@@ -23,6 +24,8 @@ STEP = 6 << MANTISSA_BITS  # six powers of two, the first steps down from the la
 BLOCK = 64  # weights tested together
 EVERYTHING = (0.0, 0)
 BY_MASS, BY_NUMBER = 0.0, 1.0  # the unit: what each weight counts for, 0 = its own mass
+FROM = summed(lambda row, of: [row[0].where_from(of[0], each) for each in (1.0, row[0])], terms=2)
+"""How many weights there are from a floor on, and their mass."""
 
 
 @inner(error_model="numpy")
@@ -53,14 +56,11 @@ def largest_weight(weights):  # type: ignore[no-untyped-def]
     return largest(tops)
 
 
-@inner(error_model="numpy", fastmath={"reassoc"})
+@inner(error_model="numpy")
 def mass_from(weights, floor):  # type: ignore[no-untyped-def]
     """(mass, number) of the weights from a floor on."""
-    mass, count = 0.0, 0
-    for i in range(weights.shape[0]):
-        mass += weights[i] if weights[i] >= floor else 0.0
-        count += weights[i] >= floor
-    return mass, count
+    number, mass = FROM((weights,), (floor,), (), 0, weights.shape[0])
+    return mass, np.int64(number)
 
 
 @inner(error_model="numpy")

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from truedraw.compiled import inner
-from truedraw.sampling.kernels.bits import bits, double, fma
+from truedraw.sampling.kernels.written_out import Number, written
 
 LOG2_E = 1 / math.log(2)
 LN2 = float.fromhex("0x1.62e42fefa39efp-1")
@@ -39,41 +39,36 @@ C2, C3, C4, C5, C6, C7, C8, C9, C10, C11 = (
 """Of e**r, beside 1 and r: (e**r - 1 - r) / r**2 where Chebyshev's polynomial of degree ten is 0; |r| <= ln 2 / 2."""
 
 
-@inner(error_model="numpy")
-def exp(x):  # type: ignore[no-untyped-def]
-    """e**x of one float64 x <= 0; 0 at -inf. NaN is for the caller to refuse."""
-    x = max(x, LOWEST)
-    shifted = fma(x, LOG2_E, LIFTED_ROUNDER)
+def exp_of(x: Number) -> Number:
+    """e**x of x <= 0; 0 at -inf. NaN is for the caller to refuse."""
+    x = x.at_least(LOWEST)
+    shifted = x.fma(LOG2_E, LIFTED_ROUNDER)
     n = shifted - LIFTED_ROUNDER
-    r = fma(n, -LN2_REST, fma(n, -LN2, x))
+    r = n.fma(-LN2_REST, n.fma(-LN2, x))
     square = r * r
-    odd = fma(square, C11, C9)
-    even = fma(square, C10, C8)
-    odd = fma(odd, square, C7)
-    even = fma(even, square, C6)
-    odd = fma(odd, square, C5)
-    even = fma(even, square, C4)
-    y = fma(fma(odd, square, C3), r, fma(even, square, C2))
-    y = fma(fma(y, r, 1.0), r, 1.0)
-    return double(bits(y) + (bits(shifted) << MANTISSA_BITS)) * LOWERED
+    odd, even = square.fma(C11, C9), square.fma(C10, C8)
+    odd, even = odd.fma(square, C7), even.fma(square, C6)
+    odd, even = odd.fma(square, C5), even.fma(square, C4)
+    odd, even = odd.fma(square, C3), even.fma(square, C2)
+    y = odd.fma(r, even).fma(r, 1.0).fma(r, 1.0)
+    return y.raised(shifted, MANTISSA_BITS) * LOWERED
 
 
-@inner(error_model="numpy")
-def power(x):  # type: ignore[no-untyped-def]
+def power_of(x: Number) -> Number:
     """2.0**x of x <= 0 to 1e-15, for sums whose largest part is 1: 2**-1010 in place of whatever is less."""
-    x = max(x, NEGLIGIBLE)
+    x = x.at_least(NEGLIGIBLE)
     shifted = x + ROUNDER
     r = x - (shifted - ROUNDER)
     square = r * r
-    even = fma(square, P10, P8)
-    odd = fma(square, P9, P7)
-    even = fma(even, square, P6)
-    odd = fma(odd, square, P5)
-    even = fma(even, square, P4)
-    odd = fma(odd, square, P3)
-    even = fma(even, square, P2)
-    y = fma(fma(odd, square, P1), r, fma(even, square, 1.0))
-    return double(bits(y) + (bits(shifted) << MANTISSA_BITS))
+    odd, even = square.fma(P9, P7), square.fma(P10, P8)
+    odd, even = odd.fma(square, P5), even.fma(square, P6)
+    odd, even = odd.fma(square, P3), even.fma(square, P4)
+    odd, even = odd.fma(square, P1), even.fma(square, P2).fma(square, 1.0)
+    return odd.fma(r, even).raised(shifted, MANTISSA_BITS)
+
+
+exp, power = written(exp_of), written(power_of)
+"""Of one float64, for compiled code."""
 
 
 @inner(error_model="numpy")

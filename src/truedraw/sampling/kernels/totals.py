@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import inner
-from truedraw.sampling.kernels.bits import long_vectors
-from truedraw.sampling.kernels.exponential import LOG2_E, power
+from truedraw.sampling.kernels.exponential import LOG2_E, power_of
 from truedraw.sampling.kernels.spans import TILE
+from truedraw.sampling.kernels.written_out import summed
 
 PART = 4 * TILE
+POWERS = summed(lambda row, of: [power_of((row[0] - of[0]) * of[1])])
+"""Of values, the largest one and a steepness; the same at coldness 1 as well."""
+TWO_POWERS = summed(lambda row, of: [power_of((row[0] - of[0]) * each) for each in (of[1], LOG2_E)], terms=2)
 LARGEST = np.finfo(np.float64).max
 
 
@@ -28,26 +31,22 @@ def total_weight(values, top, coldness):  # type: ignore[no-untyped-def]
     return total
 
 
-@inner(error_model="numpy", fastmath={"reassoc"})
+@inner(error_model="numpy")
 def total_of_part(values, part, top, coldness):  # type: ignore[no-untyped-def]
     """Of one part."""
-    long_vectors()
-    total, steepness = 0.0, steepness_of(coldness)
-    for i in range(part * PART, min((part + 1) * PART, values.shape[0])):
-        total += power((np.float64(values[np.uint64(i)]) - top) * steepness)
-    return total
+    return POWERS((values,), (top, steepness_of(coldness)), (), part * PART, end_of(values, part))
 
 
-@inner(error_model="numpy", fastmath={"reassoc"})
+@inner(error_model="numpy")
 def two_totals_of_part(values, part, top, coldness):  # type: ignore[no-untyped-def]
     """Of one part, and the same at coldness 1."""
-    long_vectors()
-    total, plain, steepness = 0.0, 0.0, steepness_of(coldness)
-    for i in range(part * PART, min((part + 1) * PART, values.shape[0])):
-        z = np.float64(values[np.uint64(i)]) - top
-        total += power(z * steepness)
-        plain += power(z * LOG2_E)
-    return total, plain
+    return TWO_POWERS((values,), (top, steepness_of(coldness)), (), part * PART, end_of(values, part))
+
+
+@inner(error_model="numpy")
+def end_of(values, part):  # type: ignore[no-untyped-def]
+    """Where a part ends."""
+    return min((part + 1) * PART, values.shape[0])
 
 
 @inner(error_model="numpy")

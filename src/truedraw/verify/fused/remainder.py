@@ -8,19 +8,31 @@ left it has to be written down: its own digits would be lost, and a race by what
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numba import carray
 
 from truedraw.compiled import inner
-from truedraw.sampling.kernels.bits import long_vectors
-from truedraw.sampling.kernels.exponential import weight
-from truedraw.sampling.kernels.rowkinds import Remainder, left
+from truedraw.sampling.kernels.exponential import exp_of
+from truedraw.sampling.kernels.rowkinds import Remainder
 from truedraw.sampling.kernels.softmax import coldness_of
+from truedraw.sampling.kernels.written_out import Number, summed
 from truedraw.threads.borrowing import place_at
 from truedraw.verify.fused.rows import MASS, TEMPERED, TOP
 from truedraw.verify.fused.tree import IDS, SIZE, WEIGHTS
 
 LEAST = 0.05
+
+
+def less(row: Sequence[Number], of: Sequence[Number]) -> tuple[Number, Number]:
+    """p, and what is left of it: weights as exponential.weight has them, and rowkinds.left."""
+    (logit, q), (top, coldness, unit, share) = row, of
+    p = exp_of((logit - top) * coldness) * unit
+    return p, (share * p - q).at_least(0.0)
+
+
+LESS = summed(less, terms=2)
 
 
 @inner(error_model="numpy")
@@ -45,18 +57,6 @@ def weighed(row, tree, node):  # type: ignore[no-untyped-def]
     q = carray(place_at(tree[2][node, WEIGHTS]), row.kept.shape, np.float64)
     for k in range(row.ids.shape[0]):
         row.kept[k] = row.logits[row.ids[k]]
-    inside, total = less_here(row.kept, q, row.top, row.coldness, row.unit, row.share)
+    numbers = row.top, row.coldness, row.unit, row.share
+    inside, total = LESS((row.kept, q), numbers, row.kept, 0, row.kept.shape[0])
     return row.share * max(1.0 - inside, 0.0) + total
-
-
-@inner(error_model="numpy", fastmath={"reassoc"})
-def less_here(values, q, top, coldness, unit, share):  # type: ignore[no-untyped-def]
-    """(p, what is left of it) in all, of logits [m], in whose place it is written."""
-    long_vectors()
-    inside, total = 0.0, 0.0
-    for k in range(values.shape[0]):
-        p = weight(values[k], top, coldness) * unit
-        inside += p
-        values[k] = left(share, p, q[k])
-        total += values[k]
-    return inside, total

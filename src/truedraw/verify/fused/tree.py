@@ -12,7 +12,7 @@ from numba import carray
 
 from truedraw.compiled import inner
 from truedraw.sampling.kernels.rowkinds import left
-from truedraw.sampling.kernels.softmax import scale
+from truedraw.sampling.kernels.softmax import SUM, scale
 from truedraw.threads.borrowing import place_at
 
 IDS, WEIGHTS, SIZE = range(3)
@@ -78,13 +78,10 @@ def less_q(share, tree, node, values):  # type: ignore[no-untyped-def]
     return total_of(values)
 
 
-@inner(error_model="numpy", fastmath={"reassoc"})
+@inner(error_model="numpy")
 def total_of(values):  # type: ignore[no-untyped-def]
     """The sum of values [n]: 1 less what q takes would lose the digits of a small one."""
-    total = 0.0
-    for i in range(values.shape[0]):
-        total += values[i]
-    return total
+    return SUM((values,), (), (), 0, values.shape[0])
 
 
 @inner(error_model="numpy")

@@ -1,0 +1,209 @@
+"""Arithmetic written out for LLVM, of single numbers and of vectors: the same operations in the same order.
+
+Where a compiler may choose how many numbers it adds up side by side, a sum's last bits depend on what else it compiles
+with the loop, and in which order.
+"""
+
+# ruff: noqa: ARG001 - numba calls these with fixed arguments
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+
+from truedraw.sampling.kernels.bits import HAS_LONG_VECTORS, take_long_vectors
+
+LANES = 32  # numbers that are added up apart
+AT_ONCE = LANES if HAS_LONG_VECTORS else 8  # of one term: what fits the registers with all that a formula needs
+WORD, INDEX, DOUBLE = ir.IntType(64), ir.IntType(32), ir.DoubleType()
+SIZES = {ir.DoubleType: 8, ir.FloatType: 4, ir.IntType: 1}  # bytes of what is read
+
+
+class Number:
+    """A double, or a vector of them, in a function that is being built."""
+
+    def __init__(self, builder: Any, value: Any) -> None:
+        self.builder, self.value = builder, value
+
+    def _of(self, other: Number | float) -> Any:
+        """What takes part in an operation with this."""
+        return other.value if isinstance(other, Number) else constant(self.value.type, other)
+
+    def __add__(self, other: Number | float) -> Number:
+        """Rounded once, as each of these."""
+        return Number(self.builder, self.builder.fadd(self.value, self._of(other)))
+
+    def __sub__(self, other: Number | float) -> Number:
+        """Likewise."""
+        return Number(self.builder, self.builder.fsub(self.value, self._of(other)))
+
+    def __mul__(self, other: Number | float) -> Number:
+        """Likewise."""
+        return Number(self.builder, self.builder.fmul(self.value, self._of(other)))
+
+    def fma(self, factor: Number | float, summand: Number | float) -> Number:
+        """Times a factor, plus a summand: rounded once."""
+        kind = self.value.type
+        name = f"v{kind.count}f64" if isinstance(kind, ir.VectorType) else "f64"
+        form = ir.FunctionType(kind, [kind] * 3)
+        call = cgutils.get_or_insert_function(self.builder.module, form, f"llvm.fma.{name}")
+        return Number(self.builder, self.builder.call(call, [self.value, self._of(factor), self._of(summand)]))
+
+    def at_least(self, bound: float) -> Number:
+        """The bound in place of what is below it, or no number."""
+        is_above = self.builder.fcmp_ordered(">", self.value, self._of(bound))
+        return Number(self.builder, self.builder.select(is_above, self.value, self._of(bound)))
+
+    def raised(self, whole: Number, bits: int) -> Number:
+        """Times 2 to the power of the integer in the low bits of `whole`, as the exponent's bits behind `bits` say."""
+        kind = self.value.type
+        word = ir.VectorType(WORD, kind.count) if isinstance(kind, ir.VectorType) else WORD
+        here, by = (self.builder.bitcast(each.value, word) for each in (self, whole))
+        power = self.builder.shl(by, constant(word, bits))
+        return Number(self.builder, self.builder.bitcast(self.builder.add(here, power), kind))
+
+    def or_else(self, other: Number, marks: Any) -> Number:
+        """The other where marks, integers, are not 0."""
+        is_other = self.builder.icmp_unsigned("!=", marks, constant(marks.type, 0))
+        return Number(self.builder, self.builder.select(is_other, other.value, self.value))
+
+    def where_from(self, bound: Number, value: Number | float) -> Number:
+        """A value where this is not below a bound, else 0."""
+        is_there = self.builder.fcmp_ordered(">=", self.value, bound.value)
+        return Number(self.builder, self.builder.select(is_there, self._of(value), self._of(0.0)))
+
+
+def constant(kind: Any, value: float) -> Any:
+    """A number, or a vector of such."""
+    return ir.Constant(kind, [value] * kind.count if isinstance(kind, ir.VectorType) else value)
+
+
+Formula = Callable[[Sequence[Any], Sequence[Number]], Sequence[Number]]
+"""Terms, of what is read at one index of some arrays, Numbers and integers, and of further Numbers."""
+
+
+def written(formula: Callable[[Number], Number]) -> Any:
+    """For compiled code, f(x) of one float64."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def single(typing: Any, x: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return formula(Number(builder, arguments[0])).value
+
+        return types.float64(types.float64), generate
+
+    return single
+
+
+def summed(formula: Formula, terms: int = 1) -> Any:
+    """For compiled code, f(arrays, numbers, out, first, stop): the sums of so many terms from index `first` to
+    stop - 1, or the one sum.
+
+    arrays, numbers: tuples of contiguous arrays [n], and of float64. out: an array that each last term is written to,
+    which may be one of these, or () for none.
+
+    Index first + i is added to lane i mod 32 of LANES, whose sums are added up by halves; what is left over comes after
+    that, one by one.
+    """
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def total(typing: Any, arrays: Any, numbers: Any, out: Any, first: Any, stop: Any) -> Any:
+        written = () if isinstance(out, types.BaseTuple) else (out,)
+        if any(each.layout != "C" for each in (*arrays, *written)):
+            raise TypingError("contiguous arrays only")
+        found = types.float64 if terms == 1 else types.UniTuple(types.float64, terms)
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            given = *cgutils.unpack_tuple(builder, arguments[0]), *[arguments[2]][: len(written)]
+            kinds = (*signature.args[0], *written)
+            data = [
+                context.make_array(kind)(context, builder, each).data for kind, each in zip(kinds, given, strict=True)
+            ]
+            take_long_vectors(builder)
+            loop = _Loop(builder, formula, terms, data[: len(arrays)], data[len(arrays) :])
+            sums = loop.sums(cgutils.unpack_tuple(builder, arguments[1]), arguments[3], arguments[4])
+            return sums[0] if terms == 1 else context.make_tuple(builder, found, sums)
+
+        return found(arrays, numbers, out, types.int64, types.int64), generate
+
+    return total
+
+
+class _Loop:
+    """What `summed` builds: arrays by their first items, and one or none that is written to."""
+
+    def __init__(self, builder: Any, formula: Formula, terms: int, read: Sequence[Any], written: Sequence[Any]) -> None:
+        self._builder, self._formula, self._terms, self._read, self._written = builder, formula, terms, read, written
+        self._at_once = AT_ONCE // terms
+
+    def sums(self, numbers: Sequence[Any], first: Any, stop: Any) -> list[Any]:
+        """The sums of all terms."""
+        builder, step = self._builder, ir.Constant(WORD, LANES)
+        middle = builder.add(first, builder.mul(builder.sdiv(builder.sub(stop, first), step), step))
+        at_once, terms = self._at_once, range(self._terms)
+        lanes = [[self._memory(at_once) for _ in terms] for _ in range(0, LANES, at_once)]
+        wide = [Number(builder, splat(builder, each, at_once)) for each in numbers]
+        with cgutils.for_range_slice(builder, first, middle, step) as (i, _):
+            for k, places in enumerate(lanes):
+                self._add(builder.add(i, ir.Constant(WORD, k * at_once)), at_once, wide, places)
+        ends = [self._memory(0) for _ in terms]
+        for term, end in enumerate(ends):
+            builder.store(halved(builder, [builder.load(places[term]) for places in lanes]), end)
+        with cgutils.for_range_slice(builder, middle, stop, ir.Constant(WORD, 1)) as (i, _):
+            self._add(i, 0, [Number(builder, each) for each in numbers], ends)
+        return [builder.load(end) for end in ends]
+
+    def _memory(self, count: int) -> Any:
+        """Of a sum, 0 at first."""
+        return cgutils.alloca_once_value(
+            self._builder, constant(ir.VectorType(DOUBLE, count) if count else DOUBLE, 0.0)
+        )
+
+    def _add(self, i: Any, count: int, numbers: Sequence[Number], places: Sequence[Any]) -> None:
+        """So many of each term from an index on, 0 for a single one, to what stands at its place."""
+        builder = self._builder
+        terms = self._formula([self._at(array, i, count) for array in self._read], numbers)
+        for array in self._written:
+            builder.store(terms[-1].value, self._place(array, i, count), align=SIZES[ir.DoubleType])
+        for term, place in zip(terms, places, strict=True):
+            builder.store((Number(builder, builder.load(place)) + term).value, place)
+
+    def _at(self, array: Any, i: Any, count: int) -> Any:
+        """What is read there: Numbers, or integers as they are."""
+        item = array.type.pointee
+        value = self._builder.load(self._place(array, i, count), align=SIZES[type(item)])
+        if isinstance(item, ir.IntType):
+            return value
+        wide = ir.VectorType(DOUBLE, count) if count else DOUBLE
+        return Number(self._builder, value if item == DOUBLE else self._builder.fpext(value, wide))
+
+    def _place(self, array: Any, i: Any, count: int) -> Any:
+        """The address of an item, or of a vector that begins with it."""
+        place = self._builder.gep(array, [i])
+        return self._builder.bitcast(place, ir.VectorType(array.type.pointee, count).as_pointer()) if count else place
+
+
+def splat(builder: Any, value: Any, count: int) -> Any:
+    """A vector of one number."""
+    one = builder.insert_element(ir.Constant(ir.VectorType(DOUBLE, count), ir.Undefined), value, ir.Constant(INDEX, 0))
+    return builder.shuffle_vector(one, one, constant(ir.VectorType(INDEX, count), 0))
+
+
+def halved(builder: Any, sums: Sequence[Any]) -> Any:
+    """The sum of all numbers in vectors: the first half and the second one added, again and again."""
+    while len(sums) > 1:
+        half = len(sums) // 2
+        sums = [builder.fadd(one, two) for one, two in zip(sums[:half], sums[half:], strict=True)]
+    (vector,) = sums
+    count = vector.type.count
+    while count > 1:
+        count //= 2
+        parts = (ir.Constant(ir.VectorType(INDEX, count), list(range(at, at + count))) for at in (0, count))
+        vector = builder.fadd(*(builder.shuffle_vector(vector, vector, part) for part in parts))
+    return builder.extract_element(vector, ir.Constant(INDEX, 0))
