@@ -127,18 +127,17 @@ def write_arrays(path: Path, card: Card, arrays: Mapping[str, NDArray[Any]]) -> 
     from safetensors.numpy import save
 
     with replacing(path) as fresh:
-        fresh.write_bytes(ordered(save(dict(arrays), metadata=card.to_metadata())))
+        fresh.write_bytes(with_metadata(save(dict(arrays)), card.to_metadata()))
 
 
-def ordered(data: bytes) -> bytes:
-    """A safetensors file with its metadata sorted: the format's own writer gives them in any order."""
-    length = int.from_bytes(data[:LENGTH_BYTES], "little")
-    header = json.loads(data[LENGTH_BYTES : LENGTH_BYTES + length])
-    header[METADATA] = dict(sorted(header[METADATA].items()))
-    first = {METADATA: header.pop(METADATA), **header}
-    text = json.dumps(first, separators=(",", ":")).encode()
+def with_metadata(data: bytes, metadata: Mapping[str, str]) -> bytes:
+    """A safetensors file with this and no other, sorted: the format's own writer gives it in any order."""
+    end = LENGTH_BYTES + int.from_bytes(data[:LENGTH_BYTES], "little")
+    header = json.loads(data[LENGTH_BYTES:end])
+    header.pop(METADATA, None)
+    text = json.dumps({METADATA: dict(sorted(metadata.items())), **header}, separators=(",", ":")).encode()
     text += b" " * (-len(text) % LENGTH_BYTES)  # the numbers behind it stay aligned
-    return len(text).to_bytes(LENGTH_BYTES, "little") + text + data[LENGTH_BYTES + length :]
+    return len(text).to_bytes(LENGTH_BYTES, "little") + text + data[end:]
 
 
 def read_card(path: Path) -> Card:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from truedraw.draft.head.file import LENGTH_BYTES, METADATA, read_card
+from truedraw.draft.head.file import read_card, with_metadata
 from truedraw.whole_files import replacing
 
 
@@ -21,14 +20,4 @@ def note(path: Path, to: Path, figures: Mapping[str, Any]) -> None:
     card = read_card(path)
     card = replace(card, training={**card.training, **figures})
     with replacing(to) as fresh:
-        fresh.write_bytes(_with_metadata(path.read_bytes(), card.to_metadata()))
-
-
-def _with_metadata(data: bytes, metadata: Mapping[str, str]) -> bytes:
-    """A safetensors file with another one; the numbers behind the header stay aligned."""
-    end = LENGTH_BYTES + int.from_bytes(data[:LENGTH_BYTES], "little")
-    header = json.loads(data[LENGTH_BYTES:end])
-    header.pop(METADATA, None)
-    text = json.dumps({METADATA: dict(sorted(metadata.items())), **header}, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % LENGTH_BYTES)
-    return len(text).to_bytes(LENGTH_BYTES, "little") + text + data[end:]
+        fresh.write_bytes(with_metadata(path.read_bytes(), card.to_metadata()))
