@@ -16,7 +16,7 @@ import numpy as np
 from truedraw.draft.site import Models
 from truedraw.errors import BadParameter
 from truedraw.protocol import NOTHING, Ints, Law, Proposal, Randomness, Scores
-from truedraw.sampling.ranges import check_characters, ids
+from truedraw.sampling.ranges import check_utf8, ids
 from truedraw.sampling.values import shown
 
 LONGEST = 16  # tokens of a suffix that is looked for: places that agree in more are told apart by their order alone
@@ -113,7 +113,7 @@ def found(predicted: Ints, written: Sequence[int], parted: int) -> tuple[int | N
 def predicted_ids(given: object, models: Models) -> Sequence[int]:
     """Token ids of a prediction; raises BadParameter."""
     if isinstance(given, str):
-        check_characters("prediction", given)
+        check_utf8("prediction", given)
         tokens: Sequence[int] = models.tokenizer.encode(given, add_special=False)
     else:
         tokens = ids("prediction", given)

@@ -17,8 +17,8 @@ from truedraw.sampling.ranges import (
     RANGES,
     a_list,
     biases,
-    check_characters,
     check_number,
+    check_utf8,
     ids,
     strings,
     words,
@@ -143,7 +143,7 @@ class SamplingParams:
             if text is not None:
                 if not isinstance(text, str):
                     raise BadParameter(name, f"got {shown(text)}; give a text")
-                check_characters(name, text)
+                check_utf8(name, text)
                 check_grammar(name, text)
 
 

@@ -151,7 +151,7 @@ def words(value: Any) -> tuple[str | tuple[int, ...], ...]:
         if not word or (isinstance(word, str) and not word.strip()):
             raise BadParameter(name, f"got {shown(word)}; give words of at least one character or one token")
         if isinstance(word, str):
-            check_characters(name, word)
+            check_utf8(name, word)
     return found
 
 
@@ -161,11 +161,11 @@ def strings(name: str, value: Any) -> tuple[str, ...]:
     for text in found:
         if not isinstance(text, str) or not text:
             raise BadParameter(name, f"got {shown(text)}; give strings of at least one character")
-        check_characters(name, text)
+        check_utf8(name, text)
     return found
 
 
-def check_characters(name: str, text: str) -> None:
+def check_utf8(name: str, text: str) -> None:
     """Raises BadParameter for half of a surrogate pair, as which a byte arrives that is not UTF-8: it is no character.
 
     No text of a model holds one, so what looks for it never finds it.
