@@ -29,7 +29,7 @@ class Verbs(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         """Raises KeyError for what is no verb."""
         if self._made[name] is None:
-            self._made[name] = _made(name)
+            self._made[name] = _command(name)
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -47,7 +47,7 @@ class Program(typer.core.TyperGroup):
         self.commands: Any = Verbs()
 
 
-def _made(name: str) -> Any:
+def _command(name: str) -> Any:
     """Of the module of that name: its `app`, where it has verbs of its own, or the function that is named so."""
     module = import_module(f"truedraw.cli.{name}")
     app = typer.Typer(add_completion=False, rich_markup_mode=MARKUP, pretty_exceptions_enable=False)
