@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from truedraw.models.gguf_texts import short_texts
+from truedraw.models.gguf_texts import LENGTH, short_texts
 
 SCALARS = {
     0: "<B",
@@ -24,7 +24,6 @@ SCALARS = {
     12: "<d",
 }
 STRING, ARRAY = 8, 9
-LENGTH = struct.Struct("<Q")
 MAX_ARRAY_DEPTH = 8  # arrays of arrays are legal; nothing real nests deeper than one
 
 

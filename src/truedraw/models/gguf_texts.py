@@ -7,10 +7,11 @@ where no length needs more than one byte, and all are decoded together.
 from __future__ import annotations
 
 import mmap
+import struct
 
 import numpy as np
 
-LENGTH_BYTES = 8
+LENGTH = struct.Struct("<Q")
 MOST, MEAN_BYTES = 1 << 20, 64  # texts, and of each with its length: what is more than that is no vocabulary
 
 Places = np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -35,14 +36,14 @@ def _walked(region: bytes, count: int) -> tuple[Places, int]:
     starts, start = [], 0
     for _ in range(count):
         starts.append(start)
-        start += LENGTH_BYTES + region[start]
+        start += LENGTH.size + region[start]
     return np.array(starts, np.int64), start
 
 
 def _joined(values: np.ndarray[tuple[int], np.dtype[np.uint8]], starts: Places) -> str | None:
     """All texts, a NUL before each; None where one has 256 bytes or more, or is no UTF-8. Changes the bytes given."""
     kept = np.ones(len(values), np.bool_)
-    for place in range(1, LENGTH_BYTES):
+    for place in range(1, LENGTH.size):
         if values[starts + place].any():
             return None
         kept[starts + place] = False
