@@ -7,6 +7,7 @@ from typing import TypeVar
 import numpy as np
 
 from truedraw.draft.cached_text import Text
+from truedraw.draft.forked_text import ForkedText
 from truedraw.draft.knobs import GREEDY, PROBABILISTIC, Knobs
 from truedraw.errors import BadParameter
 from truedraw.protocol import (
@@ -19,9 +20,7 @@ from truedraw.protocol import (
     Proposal,
     Purpose,
     Randomness,
-    Sequence,
     SparseLaw,
-    Work,
 )
 from truedraw.sampling.randomness import choose_sparse
 
@@ -51,33 +50,18 @@ class Draws:
 
 
 class Branch:
-    """Grows by one pass of the draft model a token.
-
-    The first pass is one of the text itself, with the tokens `behind` it that are certain to come; what is drawn goes
-    into a fork.
-    """
+    """Grows by one pass of the draft model a token, in `text`."""
 
     def __init__(self, engine: Engine, text: Text, behind: tuple[int, ...], budget: int) -> None:
-        self._engine, self._text, self._behind = engine, text, text.ids(behind)
-        self._budget, self._left = budget, min(budget, text.room(len(self._behind)))
-        self._sequence: Sequence | None = None
-        self._fork: Sequence | None = None
+        self.text = ForkedText(engine, text, behind)
+        self._budget, self._left = budget, min(budget, text.room(len(self.text.behind)))
         self._nodes: list[tuple[int, int, DraftLaw | None]] = []  # token, parent, law
         self._sure: list[float] = []  # a node each
         self._chain, self._end = 0, ROOT  # tokens of the chain and its last node
 
     def starts(self) -> bool:
         """Whether there is anything to draft, and room in the cache to do it."""
-        if self._left > 0:
-            self._sequence = self._text.sequence()
-        return self._sequence is not None
-
-    def work(self) -> Work:
-        """The rows of the next pass."""
-        if self._fork is not None:
-            return Work(self._fork)
-        assert self._sequence is not None
-        return Work(self._sequence, Proposal.chain(self._behind))
+        return self._left > 0 and self.text.starts()
 
     def grow(self, logits: Logits, law: Law, draws: Draws, knobs: Knobs) -> int | None:
         """Draw what follows, from logits [vocab]; the token to go on behind, None where the draft ends."""
@@ -100,31 +84,11 @@ class Branch:
             return None
         return self._nodes[first][0]
 
-    def feed(self, token: int) -> None:
-        """Go on behind the last token of the chain."""
-        if self._fork is None:
-            assert self._sequence is not None
-            self._fork = self._engine.fork(self._sequence, 1)[0]
-            self._fork.commit(self._behind)
-        self._fork.commit(self._text.ids([token]))
-
-    def leave(self) -> None:
-        """Give up the pages; what was drafted so far stands, for no token drawn had a part in this."""
-        self.close()
-        if self._sequence is not None:
-            self._sequence.evict()
-
     def ended(self) -> Proposal:
         """What was drafted."""
         tokens, parents, laws = zip(*self._nodes, strict=True) if self._nodes else ((), (), ())
         sure = np.array(self._sure, np.float64)
         return Proposal(np.array(tokens, np.int64), np.array(parents, np.int64), tuple(laws), sure)
-
-    def close(self) -> None:
-        """Give the fork back: to be done whatever happens, for nobody else knows of it."""
-        if self._fork is not None:
-            self._fork.close()
-            self._fork = None
 
 
 def sureness(logits: Logits) -> float:

@@ -81,7 +81,7 @@ class Draft:
         if token is None:
             return False
         self.law = self.law.after(token)
-        self.branch.feed(token)
+        self.branch.text.commit([token])
         return True
 
 
@@ -137,7 +137,7 @@ class ModelDrafter:
             self._grow(drafts, states)
             return [draft.branch.ended() for draft in drafts]
         finally:
-            close_each(draft.branch for draft in drafts)
+            close_each(draft.branch.text for draft in drafts)
 
     def close(self) -> None:
         """Give back what all texts hold."""
@@ -161,10 +161,10 @@ class ModelDrafter:
         """The rows of one pass; where the cache has no room for all, the last texts leave it and draft no further."""
         while live:
             try:
-                scores = self._engine.forward([draft.branch.work() for draft in live])
+                scores = self._engine.forward([draft.branch.text.work() for draft in live])
                 return [self._vocabulary.row(each.logits[-1]) for each in scores]
             except OutOfPages:
-                live.pop().branch.leave()
+                live.pop().branch.text.leave()
         return []
 
 

@@ -90,7 +90,7 @@ class StagedDrafter:
             self._grow(chains, states)
             return [chain.ended() for chain in chains]
         finally:
-            close_each(chains)
+            close_each(chain.text for chain in chains)
 
     def close(self) -> None:
         """Give back what all texts hold, those of the stage included."""
@@ -138,7 +138,7 @@ class StagedDrafter:
             try:
                 return [each.logits for each in self._middle.engine.forward([chain.work() for chain in live])]
             except OutOfPages:
-                live.pop().leave()
+                live.pop().text.leave()
         return []
 
 
