@@ -3,10 +3,10 @@
 import pytest
 
 from engine.decoder import tiny_checkpoint
+from truedraw.engine import numerics as module
 from truedraw.engine.cpu import CPUEngine
-from truedraw.engine.openvino import numerics as module
+from truedraw.engine.numerics import NUMERICS, numerics
 from truedraw.engine.openvino.core import computes, core
-from truedraw.engine.openvino.numerics import NUMERICS, numerics
 from truedraw.protocol import Work
 
 

@@ -14,7 +14,7 @@ from invariance import need_invariance
 from truedraw.engine.cpu import CPUEngine, timing
 from truedraw.engine.cpu.records import record_key
 from truedraw.engine.cpu.timing import FURTHER, MIN_AGE_SECONDS, ROWS, TEXTS, Costs, measure
-from truedraw.engine.openvino.numerics import NUMERICS
+from truedraw.engine.numerics import NUMERICS
 from truedraw.errors import EngineError, OutOfPages
 from truedraw.protocol import KnowsCosts, PassTable
 

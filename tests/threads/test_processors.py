@@ -7,7 +7,7 @@ import pytest
 
 from engine.decoder import tiny_checkpoint
 from truedraw.engine.cpu.records import record_key
-from truedraw.engine.openvino.numerics import NUMERICS, numerics
+from truedraw.engine.numerics import NUMERICS, numerics
 from truedraw.threads import processors as module
 from truedraw.threads.crew import threads_of
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from truedraw.draft.head.file import Numbers
 from truedraw.engine.constants.matrix import Matrix
+from truedraw.engine.numerics import numerics
 from truedraw.engine.openvino.core import core
 from truedraw.engine.openvino.nodes import (
     Node,
@@ -28,7 +29,6 @@ from truedraw.engine.openvino.nodes import (
     split,
     stored,
 )
-from truedraw.engine.openvino.numerics import numerics
 from truedraw.engine.openvino.requests import Request
 from truedraw.protocol import Ints
 from truedraw.silent_openvino import openvino, operations

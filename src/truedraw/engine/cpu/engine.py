@@ -17,9 +17,9 @@ from truedraw.engine.cpu.records import record_key
 from truedraw.engine.cpu.selftest import InvarianceReport, check_once
 from truedraw.engine.cpu.shallow import Layers, ShallowEngine, equal_text
 from truedraw.engine.cpu.timing import Costs
-from truedraw.engine.openvino.compiling import Options, weights_policy
+from truedraw.engine.numerics import INVARIANT, Numerics
 from truedraw.engine.openvino.fixed import AFTER, COUNTED
-from truedraw.engine.openvino.numerics import INVARIANT, Numerics
+from truedraw.engine.options import Options, weights_policy
 from truedraw.engine.paged.pools import CACHE_BYTES, PREFIX_CACHE_BYTES
 from truedraw.engine.paged.runs import Runs
 from truedraw.engine.paged.stride import PagedStride

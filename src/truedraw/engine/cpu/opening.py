@@ -12,10 +12,11 @@ from truedraw.engine.code_pages import drop_code, trim_heap
 from truedraw.engine.constants.converted import converted
 from truedraw.engine.constants.mapped import MappedConstants
 from truedraw.engine.cpu.ready_made import check_ready_made
+from truedraw.engine.numerics import INVARIANT, Numerics, numerics
 from truedraw.engine.openvino.cache import make_pool
-from truedraw.engine.openvino.compiling import Options, check, compile_checkpoint
-from truedraw.engine.openvino.numerics import INVARIANT, Numerics, numerics
+from truedraw.engine.openvino.compiling import compile_checkpoint
 from truedraw.engine.openvino.runner import Runner
+from truedraw.engine.options import Options, check
 from truedraw.engine.paged.page_memory import WholePages
 from truedraw.engine.paged.pools import pool_of
 from truedraw.engine.paged.runs import Runs

@@ -8,7 +8,7 @@ from weakref import WeakSet, ref
 
 from truedraw.engine.cache_use import CacheUse
 from truedraw.engine.cpu.passes import Passes
-from truedraw.engine.openvino.numerics import Numerics
+from truedraw.engine.numerics import Numerics
 from truedraw.engine.paged.admission import Admission
 from truedraw.engine.paged.parts import LONE_ROWS
 from truedraw.engine.paged.runs import Runs, RunsAlong

@@ -17,9 +17,9 @@ import numpy as np
 from truedraw.engine.cpu.paged_engine import PagedEngine
 from truedraw.engine.cpu.records import record_key
 from truedraw.engine.cpu.selftest import difference, meaningless
-from truedraw.engine.openvino.compiling import Options
-from truedraw.engine.openvino.numerics import numerics
+from truedraw.engine.numerics import numerics
 from truedraw.engine.openvino.stateful import last_logits
+from truedraw.engine.options import Options
 from truedraw.engine.paged.pools import CACHE_BYTES
 from truedraw.engine.record_files import read_record, write_record
 from truedraw.errors import UnsupportedModel

@@ -11,7 +11,7 @@ from truedraw.silent_openvino import openvino
 from truedraw.threads.processors import processors
 
 if TYPE_CHECKING:
-    from truedraw.engine.openvino.compiling import Options
+    from truedraw.engine.options import Options
     from truedraw.models import Checkpoint
 
 

@@ -16,9 +16,10 @@ from typing import Protocol, runtime_checkable
 
 from truedraw.engine.constants.mapped import MappedConstants
 from truedraw.engine.cpu.paged_engine import PagedEngine
-from truedraw.engine.openvino.compiling import Options, compile_graph
+from truedraw.engine.openvino.compiling import compile_graph
 from truedraw.engine.openvino.fixed import MOST_BYTES, FixedGraphs, Shape
 from truedraw.engine.openvino.runner import Runner
+from truedraw.engine.options import Options
 from truedraw.engine.paged.runs import Runs
 from truedraw.engine.paged.sequence import PagedSequence
 from truedraw.errors import EngineError

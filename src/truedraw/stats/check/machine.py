@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from truedraw.engine.openvino.numerics import SAME_BITS
+from truedraw.engine.numerics import SAME_BITS
 from truedraw.generate.means import Means
 from truedraw.generate.model import Model
 from truedraw.generate.rows import LawRows

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from truedraw.engine.openvino.numerics import SAME_BITS
+from truedraw.engine.numerics import SAME_BITS
 from truedraw.errors import BadPrompt
 from truedraw.generate.model import Model
 from truedraw.generate.preparing import held_back

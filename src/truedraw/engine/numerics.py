@@ -40,7 +40,7 @@ class Numerics:
     cache: str  # precision of keys and values
     group: int  # activations that share an int8 scale; 0 = activations are not quantised
     unrolled: bool  # trees path by path, see paged/parts.py: behind a mask a node's sums run over other slots
-    apart: bool = False  # each row is a lane of its own, see batch.py
+    apart: bool = False  # each row is a lane of its own, see openvino/batch.py
     native: bool = False  # not by the runtime at all
     invariant: bool = True  # whether a row's bits are to be the same whatever else is in the pass
 
