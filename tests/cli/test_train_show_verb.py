@@ -8,7 +8,7 @@ from safetensors.numpy import load_file
 
 from truedraw.distill.outlook import outlook
 from truedraw.draft.head.card import Card
-from truedraw.draft.head.file import HeadFile, read_card, write_head
+from truedraw.draft.head.file import HeadFile, read_card, write_arrays, write_head
 from truedraw.draft.head.noting import note
 from truedraw.errors import BadFile
 
@@ -140,6 +140,14 @@ def test_a_draft_that_is_a_folder(cli, tmp_path, kind, name):
     assert "has a card that says nonsense" in cli("train", "show", tmp_path).err
     (tmp_path / "training.json").write_text('{"format": "another"}')
     assert "cannot be read as a draft head: it is a folder" in cli("train", "show", tmp_path).err
+
+
+def test_a_card_without_its_numbers(cli, tmp_path, head):
+    bare = tmp_path / "bare.safetensors"
+    write_arrays(bare, read_card(head(WHOLE)), {})
+    done = cli("train", "show", bare)
+    assert (done.code, done.out) == (2, "")
+    assert "bare.safetensors lacks tokens; fetch or train it again" in done.err
 
 
 def test_what_is_no_file(cli, tmp_path):

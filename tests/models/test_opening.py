@@ -53,6 +53,15 @@ def test_strings_and_paths_name_the_same_model(model):
     assert open_checkpoint(model).name == str(model)
 
 
+def test_a_context_without_room_for_a_prompt_and_a_token(tmp_path):
+    for length in (1, 2):
+        config = tiny_config(context_length=length)
+        write_gguf(tmp_path / f"{length}.gguf", config, random_tensors(config))
+    with pytest.raises(BadModelFile, match="its context is 1 token, which leaves no room"):
+        open_checkpoint(tmp_path / "1.gguf")
+    assert open_checkpoint(tmp_path / "2.gguf").config.context_length == 2
+
+
 def test_a_folder_with_one_gguf(model, tmp_path):
     assert open_checkpoint(tmp_path).path == model
     (tmp_path / "n.gguf").write_bytes(model.read_bytes())

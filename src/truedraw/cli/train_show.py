@@ -49,12 +49,12 @@ def show(head: Argument = None, as_json: Json = False) -> None:
 
 
 def facts(path: Path) -> dict[str, Any]:
-    """The card, and the file that it is in; raises BadFile."""
-    from truedraw.draft.head.file import read_card
+    """The card, and the file that it is in; raises BadFile, also where its numbers cannot be read."""
+    from truedraw.draft.head.file import HeadFile
 
     if (found := of_folder(path)) is not None:
         return found
-    card = read_card(path)
+    card = HeadFile(path).card
     return {"file": str(path), "bytes": path.stat().st_size, **asdict(card)}
 
 

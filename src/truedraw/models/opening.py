@@ -22,6 +22,7 @@ from truedraw.models.pull import pull
 from truedraw.models.safetensors_weights import check_lengths
 
 OpenFolder = Callable[[str, Path], Checkpoint]
+LEAST_CONTEXT = 2  # tokens: a prompt, and one behind it
 
 
 def open_checkpoint(
@@ -100,9 +101,14 @@ def open_path(path: Path, name: str = "", open_folder: OpenFolder = open_hugging
     """The checkpoint in a GGUF file, a Hugging Face folder or an OpenVINO IR folder."""
     named = name or str(path)
     try:
-        return _opened(path, named, open_folder)
+        found = _opened(path, named, open_folder)
     except OSError as error:
         raise BadModelFile(f"{error.filename or path} cannot be read: {error.strerror or error}") from error
+    if found.config.context_length < LEAST_CONTEXT:
+        raise BadModelFile(
+            f"{named} says that its context is 1 token, which leaves no room for one behind a prompt; fetch another"
+        )
+    return found
 
 
 def _opened(path: Path, named: str, open_folder: OpenFolder) -> Checkpoint:
