@@ -84,14 +84,14 @@ def taken(monkeypatch) -> list[int]:
 @pytest.fixture
 def begun(monkeypatch) -> list[int]:
     """How many rounds began with one in which they were decided, each time that some did."""
-    found, begun = [], strides.Strides.begun
+    found, begun = [], strides.Strides.take_decided
 
     def watched(self):
         rounds = begun(self)
         found.extend([len(rounds)] if rounds else [])
         return rounds
 
-    monkeypatch.setattr(strides.Strides, "begun", watched)
+    monkeypatch.setattr(strides.Strides, "take_decided", watched)
     return found
 
 
@@ -259,7 +259,7 @@ def test_rounds_begin_with_the_one_in_which_they_were_decided(
     assert begun[1:4] == [4, 4, 4]
     assert len(taken) < len(begun)
     known, drafts[:] = list(drafts), []
-    monkeypatch.setattr(strides.Strides, "begin", lambda *_: False)
+    monkeypatch.setattr(strides.Strides, "begins_with", lambda *_: False)
     begun.clear()
     assert drawn(model, speculative=chains(2)) == several
     assert not begun
@@ -292,14 +292,14 @@ def test_a_text_ends_within_rounds_that_were_decided_in_the_first(model, decidin
     """At a token, at a string, and at its limit, wherever that is; nothing comes behind it."""
     plain = model.generate(PROMPT, speculative=False, **SETTINGS).choices[0]
     predicted = {"method": "prediction", "prediction": plain.tokens, "adaptive": False}
-    begun, ends = strides.Strides.begun, []
+    begun, ends = strides.Strides.take_decided, []
 
     def watched(self):
         rounds = begun(self)
         ends.extend(done.finish_reason for done in rounds or () if done.finish_reason)
         return rounds
 
-    monkeypatch.setattr(strides.Strides, "begun", watched)
+    monkeypatch.setattr(strides.Strides, "take_decided", watched)
     for at in range(1, 24):
         by_token, by_text = {"stop_token_ids": [plain.tokens[at]]}, {"stop": [plain.text[at + 3 : at + 6]]}
         for end in ({"max_tokens": at}, by_token, by_text):

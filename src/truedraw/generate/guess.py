@@ -54,17 +54,17 @@ class Order(NamedTuple):
     tokens: int
 
 
-def begun(schedule: Schedule, samples: Sequence[Sample], certain: Mapping[Sample, Tokens]) -> Iterator[Guess]:
-    """How much may be drafted in each text behind what must come."""
+def fresh_guesses(schedule: Schedule, samples: Sequence[Sample], certain: Mapping[Sample, Tokens]) -> Iterator[Guess]:
+    """One a text: how much may be drafted in it behind what must come."""
     for sample in samples:
         try:
-            yield _begun(sample, room_of(sample), certain[sample])
+            yield _fresh_guess(sample, room_of(sample), certain[sample])
         except Exception as error:  # a plug-in's drafter may raise anything
             pass_on(error)
             schedule.failed(sample, error)
 
 
-def _begun(sample: Sample, room: int, certain: Tokens) -> Guess:
+def _fresh_guess(sample: Sample, room: int, certain: Tokens) -> Guess:
     state = look_ahead(sample.draft, certain)
     room = 0 if state is None else min(sample.parts.most_drafted, room - len(certain))
     sample.draft_seconds, sample.late_seconds = 0.0, None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from truedraw.draft.joining import join, widest
 from truedraw.errors import BadInput, BadProposal
 from truedraw.generate.certain import Tokens, forced_tokens
-from truedraw.generate.guess import Guess, Order, begun, room_of
+from truedraw.generate.guess import Guess, Order, fresh_guesses, room_of
 from truedraw.generate.sample import Sample, Schedule, Turn
 from truedraw.handlers import pass_on
 from truedraw.protocol import NOTHING, Choice, Controller, Drafter, Work
@@ -34,7 +34,7 @@ def guess(controller: Controller, schedule: Schedule, turn: Turn, begins: Begins
     certain = must_come(fresh)
     for judge, group in grouped(fresh, controller):
         asked = awake(judge, group, certain)
-        guesses = list(begun(schedule, asked, certain))
+        guesses = list(fresh_guesses(schedule, asked, certain))
         if guesses and Guessing(judge, schedule, guesses).run(begins):
             return 0.0
     turn.samples = [sample for sample in turn.samples if sample.proposal is not None]

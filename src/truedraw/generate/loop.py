@@ -38,8 +38,8 @@ def rounds(engine: p.Engine, controller: p.Controller, schedule: Schedule) -> Ge
             continue
         if turn.scores is None:
             start = working_seconds()
-            own_seconds = guess(controller, schedule, turn, strides.begin)
-            if (several := strides.begun()) is not None:
+            own_seconds = guess(controller, schedule, turn, strides.begins_with)
+            if (several := strides.take_decided()) is not None:
                 yield several
                 continue
             guessed = working_seconds()

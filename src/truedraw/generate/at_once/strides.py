@@ -13,7 +13,7 @@ from truedraw import protocol as p
 from truedraw.generate.at_once.machine import MOST
 from truedraw.generate.at_once.machines import Machines
 from truedraw.generate.at_once.plan import Deciding, Plan, Ran, is_simple, source_of, stand_of
-from truedraw.generate.guess import Guess, begun
+from truedraw.generate.guess import Guess, fresh_guesses
 from truedraw.generate.judging import Spent, judged, round_of
 from truedraw.generate.means import Means
 from truedraw.generate.sample import Sample, Schedule, Turn
@@ -52,8 +52,8 @@ class Strides:
         plan, self._alone = self._plan(sample), sample
         return None if plan is None else self._ran(plan)
 
-    def begin(self, guess: Guess, choice: p.Choice) -> bool:
-        """Rounds begin with the turn that was just decided, if they can: whether they do. They run when `begun`."""
+    def begins_with(self, guess: Guess, choice: p.Choice) -> bool:
+        """Whether rounds begin with the turn that was just decided; they run with `take_decided`."""
         began, sample = working_seconds(), guess.sample
         if sample is not self._alone or not choice.tokens or choice.then or guess.certain:
             return False
@@ -67,7 +67,7 @@ class Strides:
         self._decided = plan._replace(decided=Deciding(began - self._since, sample.draft_seconds))
         return True
 
-    def begun(self) -> list[p.Round] | None:
+    def take_decided(self) -> list[p.Round] | None:
         """Rounds of a turn that was decided, as `take`; None where they do not begin with it."""
         plan, self._decided = self._decided, None
         return None if plan is None else self._ran(plan)
@@ -89,7 +89,7 @@ class Strides:
         stand = stand_of(judge, sample)
         if stand is None or not self._num_rounds(sample, stand):
             return None
-        guess = next(iter(begun(self._schedule, [sample], {sample: ()})), None)
+        guess = next(iter(fresh_guesses(self._schedule, [sample], {sample: ()})), None)
         return None if guess is None else self._planned(guess, judge, stand, began)
 
     def _planned(self, guess: Guess, judge: p.Controller, stand: p.Stand, began: float) -> Plan | None:
