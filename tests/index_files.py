@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from truedraw.draft.index.layout import END, Header
+from truedraw.draft.index.header import Header
+from truedraw.draft.index.layout import END
 from truedraw.draft.index.segments import Means
 from truedraw.draft.index.writing import add, build
 

@@ -57,7 +57,7 @@ def test_drafts_come_from_it_and_the_text_stays_the_same(cli, tmp_path, text):
 
 
 def test_one_made_for_another_tokenizer_is_refused(cli, tmp_path):
-    from truedraw.draft.index.layout import Header
+    from truedraw.draft.index.header import Header
     from truedraw.draft.index.segments import Means
     from truedraw.draft.index.writing import build
 

@@ -15,7 +15,7 @@ from truedraw.errors import BadParameter
 from truedraw.models.catalogue import DEFAULT_MODEL
 
 if TYPE_CHECKING:
-    from truedraw.draft.index.layout import Header
+    from truedraw.draft.index.header import Header
     from truedraw.draft.index.segments import Means, Tell
     from truedraw.draft.index.texts import Texts
     from truedraw.text import Tokenizer
@@ -56,7 +56,7 @@ def build(
     memory: Memory = "512M", overwrite: Overwrite = False, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Make an index of texts. It is there whole at the end, or not at all."""
-    from truedraw.draft.index.layout import Header
+    from truedraw.draft.index.header import Header
     from truedraw.draft.index.writing import build as make
 
     check_own("INDEX", index, files)
@@ -124,7 +124,8 @@ def _kind(given: str) -> str | None:
 
 
 def _facts(index: Path, header: Header) -> dict[str, Any]:
-    from truedraw.draft.index.layout import FIRST_WORD, WORD_BYTES
+    from truedraw.draft.index.header import FIRST_WORD
+    from truedraw.draft.index.layout import WORD_BYTES
 
     return {
         "index": str(index),

@@ -166,8 +166,8 @@ def confidence(parents: Ints, chances: Floats, matched: int) -> Floats:
 
 def known(path: Path, depth: int, models: Models | None) -> KnownTexts:
     """The texts of an index; raises BadFile for one of another tokenizer."""
+    from truedraw.draft.index.header import check_tokenizer
     from truedraw.draft.index.known_texts import KnownTexts
-    from truedraw.draft.index.layout import check_tokenizer
     from truedraw.draft.index.mapping import open_index
 
     index = open_index(path)

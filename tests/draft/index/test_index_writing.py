@@ -12,10 +12,12 @@ import pytest
 
 from index_files import EMPTY, arrays, index_of, means
 from truedraw import whole_files
-from truedraw.draft.index import layout, writing
+from truedraw.draft.index import header as headers
 from truedraw.draft.index import segments as segment_files
+from truedraw.draft.index import writing
+from truedraw.draft.index.header import FIRST_WORD, HEADER_BYTES, check_tokenizer
 from truedraw.draft.index.known_texts import KnownTexts
-from truedraw.draft.index.layout import FIRST_WORD, HEADER_BYTES, WORD_BYTES, check_tokenizer
+from truedraw.draft.index.layout import WORD_BYTES
 from truedraw.draft.index.mapping import checked_header, open_index
 from truedraw.draft.index.writing import GROWTH, MOST_SEGMENTS, add, build, num_merged
 from truedraw.errors import BadFile
@@ -121,10 +123,10 @@ class Ending:
     def __call__(self, file, header, place) -> None:
         if self.left:
             self.left -= 1
-            return layout.write_header(file, header, place)
+            return headers.write_header(file, header, place)
         file.seek(place * HEADER_BYTES)
         whole = io.BytesIO(bytes(2 * HEADER_BYTES))
-        layout.write_header(whole, header, place)
+        headers.write_header(whole, header, place)
         file.write(whole.getvalue()[place * HEADER_BYTES :][: self.length])
         raise Stop
 
@@ -150,7 +152,7 @@ def test_a_header_that_was_half_written_leaves_a_whole_one(path, monkeypatch, ad
 def headers_of(path):
     data = path.read_bytes()[: 2 * HEADER_BYTES]
     halves = [data[:HEADER_BYTES] + bytes(HEADER_BYTES), bytes(HEADER_BYTES) + data[HEADER_BYTES:]]
-    return [layout.read_header(io.BytesIO(half + bytes(path.stat().st_size)), path) for half in halves]
+    return [headers.read_header(io.BytesIO(half + bytes(path.stat().st_size)), path) for half in halves]
 
 
 @pytest.mark.parametrize("lost", [0, 1])
@@ -439,7 +441,7 @@ def test_what_was_never_an_index_is_not_written_over(path) -> None:
 def test_headers_that_say_nonsense_count_as_damaged(path, body) -> None:
     index_of(path, [TEXT])
     whole = path.read_bytes()
-    header = layout.FRAME.pack(layout.MAGIC, layout.VERSION, len(body), layout.checksum_of(body)) + body
+    header = headers.FRAME.pack(headers.MAGIC, headers.VERSION, len(body), headers.checksum_of(body)) + body
     odd = header.ljust(HEADER_BYTES, b"\0")
     path.write_bytes(odd + whole[HEADER_BYTES:])
     assert checked_header(path).num_texts == 1

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from truedraw.draft.index.layout import Header, Segment, Words, check_regular, check_segments, read_header
+from truedraw.draft.index.header import Header, read_header
+from truedraw.draft.index.layout import Segment, Words, check_regular, check_segments
 from truedraw.draft.index.segments import mapped
 from truedraw.errors import BadFile
 from truedraw.protocol import Ints

@@ -15,20 +15,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from truedraw.draft.index.layout import (
-    CHUNK_BYTES,
+from truedraw.draft.index.header import (
     FIRST_WORD,
-    WORD_BYTES,
     Header,
-    Words,
     check_ours,
-    check_regular,
-    check_segments,
     check_tokenizer,
     places,
     read_header,
     write_header,
 )
+from truedraw.draft.index.layout import CHUNK_BYTES, WORD_BYTES, Words, check_regular, check_segments
 from truedraw.draft.index.segments import Feed, Means, append, append_merged, mapped
 from truedraw.errors import BadFile
 from truedraw.whole_files import check_kind, replacing
