@@ -22,7 +22,7 @@ from truedraw.cli.train_eval_flags import Argument, EvalFlags
 from truedraw.errors import BadParameter
 
 if TYPE_CHECKING:
-    from truedraw.bench.draft_eval.report import Done, Plan
+    from truedraw.bench.draft_eval.plan import Done, Plan
     from truedraw.generate.speculation import Speculation
 
 HEAD_PATH = "head_path"  # the setting of all drafters over a head
@@ -52,7 +52,7 @@ def evaluate(
     drafter alone and under auto. Tables go to stderr (not with --json), one JSON object to stdout. ctrl-C reports the
     temperatures so far. --spec-method takes other drafters that have laws: ngram-lm, model.
     """
-    from truedraw.bench.draft_eval.report import Plan
+    from truedraw.bench.draft_eval.plan import Plan
     from truedraw.bench.pairs import tasks
     from truedraw.bench.prompts import read_prompts
     from truedraw.cli.options import opened
@@ -92,7 +92,7 @@ def points_of(sampling: SamplingFlags, temperatures: str) -> list[dict[str, Any]
 
 def drafting(spec: SpeculationFlags, head: Path | None, amateur: str | None) -> Speculation:
     """The drafter that is asked for, the head if none is; raises BadParameter."""
-    from truedraw.bench.draft_eval.report import HEAD
+    from truedraw.bench.draft_eval.plan import HEAD
     from truedraw.cli.speculating import speculation_of
     from truedraw.generate.keys import keys
     from truedraw.generate.speculation import AUTO

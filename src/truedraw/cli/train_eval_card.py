@@ -11,7 +11,7 @@ from truedraw.errors import BadFile, BadParameter
 from truedraw.whole_files import check_folder
 
 if TYPE_CHECKING:
-    from truedraw.bench.draft_eval.report import Plan
+    from truedraw.bench.draft_eval.plan import Plan
     from truedraw.generate.speculation import Speculation
 
 FLAG = "--write-card"
@@ -19,7 +19,7 @@ FLAG = "--write-card"
 
 def card_of(plan: Plan) -> Mapping[str, Any] | None:
     """Which head was looked at, and what it says of itself; None for another drafter."""
-    from truedraw.bench.draft_eval.report import HEAD
+    from truedraw.bench.draft_eval.plan import HEAD
 
     if plan.speculation.method != HEAD:
         return None
@@ -34,7 +34,7 @@ def check_card(path: Path, draft: str | Path | None, speculation: Speculation) -
 
     draft: what the model is loaded for; a head_path counts before it.
     """
-    from truedraw.bench.draft_eval.report import HEAD
+    from truedraw.bench.draft_eval.plan import HEAD
 
     if speculation.method != HEAD:
         raise BadParameter(FLAG, f"{speculation.method} has no card; leave it out, or evaluate a head")

@@ -39,7 +39,6 @@ POINTS = 100  # of the curves
 CHECKPOINT_SECONDS = 30.0
 STEADY = 1.05  # times as much time as before: what is left of a budget is not the same in every run
 
-
 Learns = TypeVar("Learns", bound=Learner)
 
 

@@ -7,7 +7,8 @@ import pytest
 from bench.draft_eval.tables import toy_with_head
 from truedraw.bench.draft_eval.conditions import digest_of
 from truedraw.bench.draft_eval.figures import figures, weak_places
-from truedraw.bench.draft_eval.report import Plan, evaluated
+from truedraw.bench.draft_eval.plan import Plan
+from truedraw.bench.draft_eval.report import evaluated
 from truedraw.bench.pairs import Task
 from truedraw.bench.provenance import settings
 from truedraw.generate.speculation import Speculation

@@ -6,8 +6,9 @@ import pytest
 from bench.draft_eval.tables import DRAFT, KNOWN, toy_with_head
 from truedraw import load
 from truedraw.bench.draft_eval.places import NOT_DRAWN
+from truedraw.bench.draft_eval.plan import TIMED, WRITTEN, Plan
 from truedraw.bench.draft_eval.replay import Following, check, drafter_of, replay
-from truedraw.bench.draft_eval.report import TIMED, WRITTEN, Plan, evaluated
+from truedraw.bench.draft_eval.report import evaluated
 from truedraw.bench.draft_eval.rounds import COUPLED, DEEPEST, Places, tree_tokens
 from truedraw.bench.draft_eval.texts import said, write
 from truedraw.bench.pairs import Task

@@ -5,6 +5,7 @@ texts.py    plain texts of the target, and what it says along them
 replay.py   what the drafter says along them
 rounds.py   from places to acceptance by position and tokens a round, of chains and of trees
 costs.py    what drafts take, and what speed-up that predicts
+plan.py     what is to be found out
 report.py   all of it at one temperature
 figures.py  what of it a head's card says
 conditions.py  for which prompts and settings that is

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from truedraw.bench.draft_eval.costs import as_shares, call_seconds, draft_seconds, pass_seconds, predicted
-from truedraw.bench.draft_eval.replay import drafter_of, replay
+from truedraw.bench.draft_eval.plan import HEAD, REPLAYED, TIMED, WRITTEN, Done, Plan
+from truedraw.bench.draft_eval.replay import replay
 from truedraw.bench.draft_eval.rounds import (
     DEEPEST,
     MOST_NODES,
@@ -21,52 +22,14 @@ from truedraw.bench.draft_eval.rounds import (
     trees,
 )
 from truedraw.bench.draft_eval.texts import Text, write
-from truedraw.bench.pairs import Arms, Task, pairs
+from truedraw.bench.pairs import Arms, pairs
 from truedraw.bench.report import report
 from truedraw.control.costs import PassCosts
 from truedraw.draft.head.opening import Readable
-from truedraw.draft.several import ALWAYS_GOOD, WITH_HEAD
 from truedraw.draft.shape import Path
-from truedraw.draft.site import close
 from truedraw.errors import BadPrompt
-from truedraw.generate.model import Model
-from truedraw.generate.speculation import AUTO, Speculation
+from truedraw.generate.speculation import Speculation
 from truedraw.sampling.params import SamplingParams
-
-HEAD = "head"
-WRITTEN, REPLAYED, TIMED = "texts written", "texts replayed", "pairs timed"
-Done = Callable[[str], None]
-"""Hears of each unit of work that is done, by one of these names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is to be found out; `repeats` 0 times nothing end to end. Raises what making the drafter raises."""
-
-    model: Model
-    speculation: Speculation
-    todo: Sequence[Task]
-    repeats: int = 1
-
-    def __post_init__(self) -> None:
-        close(drafter_of(self.speculation, self.model))
-
-    def arms(self) -> dict[str, Speculation]:
-        """What is timed end to end."""
-        spec = self.speculation
-        own = {"method": spec.method, **spec.settings, **({} if spec.model is None else {"model": spec.model})}
-        usual = self.model.drafts.auto_sources
-        if spec.method == "head" and spec.method not in usual:  # under auto counts are mixed into it
-            own |= {"method": "head-ngram"}
-        others = usual if own["method"] in usual else WITH_HEAD if own["method"] in WITH_HEAD else ALWAYS_GOOD
-        beside = [*(name for name in others if name != own["method"]), own]
-        together = Speculation(AUTO, rejection_sample_method=spec.rejection_sample_method, auto_sources=beside)
-        return {spec.method: spec, AUTO: together}
-
-    def units(self) -> dict[str, int]:
-        """Of work, for one temperature."""
-        texts = len(self.todo)
-        return {WRITTEN: texts, REPLAYED: texts, TIMED: texts * self.repeats * len(self.arms())}
 
 
 @dataclass(frozen=True, slots=True)

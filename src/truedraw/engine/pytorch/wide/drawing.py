@@ -19,7 +19,6 @@ LOOK_EVERY = 16  # steps, after which it is looked whose text has ended
 FEWER = 0.8  # of the texts: when no more go on, the others' columns are let go
 NO_TOKEN = -1
 
-
 Told = Callable[[int, int], None]
 """Called at each step with the tokens that each text has, and how many it may have."""
 
@@ -53,8 +52,7 @@ class Drawing:
         self._cache_name = "cache" if "cache" in _parameters(model) else "past_key_values"
 
     def continued(self, texts: Sequence[Wanted], seed: int, told: Told = silent) -> list[list[int]]:
-        """Tokens of each, its end among them. The same texts and seed on the same device give the same
-        ones."""
+        """Tokens of each, its end among them. The same ones for the same texts and seed on a device."""
         import torch
 
         with torch.inference_mode():
