@@ -22,8 +22,9 @@ from truedraw.engine.constants.matrix import dense
 from truedraw.engine.constants.rounding import codes_of
 from truedraw.engine.constants.weights import FOR_OUR_KERNELS, from_packed
 from truedraw.engine.cpu.opening import arithmetic_of
-from truedraw.engine.native.blocks import SIZE, Blocks, eights_of
+from truedraw.engine.native.blocks import SIZE, Blocks
 from truedraw.engine.native.layers import Mixed, of_one_form, stacked
+from truedraw.engine.native.laying import eights_of
 from truedraw.errors import BadParameter, EngineError, UnsupportedModel
 from truedraw.models.gguf_packed import READERS
 from truedraw.models.layout import EMBEDDING

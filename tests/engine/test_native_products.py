@@ -25,13 +25,11 @@ from truedraw.engine.native.blocks import (
     WIDE,
     ZERO,
     Blocks,
-    blocks_of,
-    eights_of,
-    in_whole_tiles,
 )
 from truedraw.engine.native.grids import FEWEST, NEVER, grids_from
 from truedraw.engine.native.instructions import SUMS
 from truedraw.engine.native.layers import Mixed, _alike, of_one_form, stacked
+from truedraw.engine.native.laying import blocks_of, eights_of, in_whole_tiles
 from truedraw.engine.native.memory import room
 from truedraw.engine.native.nested import FIFTH, FIVE, SHARES, SIX_ZERO, THREE
 from truedraw.engine.native.products import looked_up
@@ -229,7 +227,7 @@ def test_scales_that_would_lose_something_stay_as_they_are(scale: float) -> None
 
 
 def test_a_processor_without_half_precision_gets_no_such_scales(monkeypatch) -> None:
-    monkeypatch.setattr("truedraw.engine.native.blocks.HAS_HALVES", False)
+    monkeypatch.setattr("truedraw.engine.native.laying.HAS_HALVES", False)
     assert blocks_of(short(codes(LANES, 128, 2))).scales.dtype == np.float32
 
 

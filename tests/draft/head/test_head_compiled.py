@@ -11,7 +11,7 @@ from truedraw.draft.head.file import HeadFile
 from truedraw.draft.head.kinds.recurrent import RecurrentCell, all_blocks, lent
 from truedraw.engine.constants.matrix import Matrix
 from truedraw.engine.constants.rounding import quantise
-from truedraw.engine.native.blocks import blocks_of
+from truedraw.engine.native.laying import blocks_of
 from truedraw.errors import BadFile
 from truedraw.threads.crew import crew_of
 

@@ -14,7 +14,7 @@ from truedraw.draft.head.file import HeadFile
 from truedraw.draft.head.kinds.recurrent import RecurrentCell
 from truedraw.draft.head.opening import Readable, check, open_head
 from truedraw.engine.constants.rounding import quantise
-from truedraw.engine.native.blocks import blocks_of
+from truedraw.engine.native.laying import blocks_of
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadFile, BadParameter
 from truedraw.generate.draft_model import DraftModels

@@ -15,7 +15,8 @@ from truedraw.draft.head.card import ASKING, ATTENTIVE, FOUND, RECURRENT
 from truedraw.draft.head.compiled import rows_of
 from truedraw.engine.constants.matrix import INT4_BITS, LOW_HALF, Matrix, dense
 from truedraw.engine.constants.rounding import INT4_GROUP
-from truedraw.engine.native.blocks import SIZE, halves_of
+from truedraw.engine.native.blocks import SIZE
+from truedraw.engine.native.laying import halves_of
 from truedraw.engine.native.softly import FREE
 from truedraw.threads.processors import processors
 

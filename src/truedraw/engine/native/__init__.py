@@ -7,6 +7,7 @@ code on every thread, which goes through all layers. A row's bits depend on noth
 are exact in any order, and all others run in one order, whatever else is computed beside.
 
 blocks.py     how a matrix lies in memory
+laying.py     how it comes to lie so
 sums.py       the machine's own sums of products, of a block of eights.py or fours.py, in terms of instructions.py
 adders.py     how four products of 8 bits are added up, by what a processor has for it
 grids.py      the same of many rows by matrix instructions: grid_eights.py and grid_fours.py, in terms of grid_code.py

@@ -17,7 +17,8 @@ from numba.extending import overload
 
 from truedraw.compiled import forwarded
 from truedraw.engine.constants.matrix import Matrix
-from truedraw.engine.native.blocks import SIZE, Blocks, blocks_of, eights_of, halves_of, room_in_lines, shortened
+from truedraw.engine.native.blocks import SIZE, Blocks, room_in_lines
+from truedraw.engine.native.laying import blocks_of, eights_of, halves_of, shortened
 from truedraw.engine.native.nested import FIVES, FOURS, form_of
 from truedraw.engine.native.softly import FREE
 from truedraw.engine.native.together import multiply, multiply_gated

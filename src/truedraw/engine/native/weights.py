@@ -13,8 +13,9 @@ from truedraw.engine.constants.matrix import Matrix, dense
 from truedraw.engine.constants.rounding import quantise
 from truedraw.engine.constants.weights import Constants, ConvertedConstants
 from truedraw.engine.constants.writing import Writing
-from truedraw.engine.native.blocks import Blocks, blocks_of, in_lines, in_whole_tiles
+from truedraw.engine.native.blocks import Blocks, in_lines
 from truedraw.engine.native.layers import Kind, Mixed, first_of, given, stacked
+from truedraw.engine.native.laying import blocks_of, in_whole_tiles
 from truedraw.models.layout import EMBEDDING, HEAD
 from truedraw.protocol import ModelConfig
 from truedraw.threads.processors import processors

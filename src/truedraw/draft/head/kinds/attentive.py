@@ -31,7 +31,8 @@ from truedraw.draft.head.kinds.attentive_calls import Calls, Sizes
 from truedraw.draft.head.kinds.attentive_memory import Memories, Memory
 from truedraw.draft.head.kinds.attentive_step import BEHIND, FOLLOWS, HEADS, STAGES, WIDTH, compute
 from truedraw.draft.head.kinds.recurrent import all_blocks, embedded, is_coded, step_blocks
-from truedraw.engine.native.blocks import LANES, Blocks, blocks_of
+from truedraw.engine.native.blocks import LANES, Blocks
+from truedraw.engine.native.laying import blocks_of
 from truedraw.engine.native.memory import room
 from truedraw.engine.native.together import ways
 from truedraw.protocol import Ints, Logits

@@ -29,7 +29,8 @@ from truedraw.draft.head.four_bits import WRITTEN, as_read
 from truedraw.draft.head.kept import Make, kept_blocks
 from truedraw.draft.head.kinds.recurrent_step import STAGES, compute
 from truedraw.engine.constants.matrix import Matrix, dense
-from truedraw.engine.native.blocks import LANES, Blocks, blocks_of, in_whole_tiles
+from truedraw.engine.native.blocks import LANES, Blocks
+from truedraw.engine.native.laying import blocks_of, in_whole_tiles
 from truedraw.engine.native.memory import room
 from truedraw.engine.native.products import looked_up
 from truedraw.engine.native.together import ways
