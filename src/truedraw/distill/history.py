@@ -33,8 +33,8 @@ def settings(plan: Plan) -> dict[str, Any]:
     return {"texts": texts, "head": plan.head.identity(), "limits": ends}
 
 
-def thinned(looks: Sequence[Look], most: int = MOST_LOOKS) -> list[dict[str, Any]]:
+def thinned(looks: Sequence[Look]) -> list[dict[str, Any]]:
     """Evenly by number, with the first and the last."""
-    if len(looks) <= most:
+    if len(looks) <= MOST_LOOKS:
         return [dict(each) for each in looks]
-    return [dict(looks[i]) for i in np.linspace(0, len(looks) - 1, most).round().astype(int).tolist()]
+    return [dict(looks[i]) for i in np.linspace(0, len(looks) - 1, MOST_LOOKS).round().astype(int).tolist()]

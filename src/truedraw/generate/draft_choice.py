@@ -60,7 +60,7 @@ def head_file(path: str | Path | None, loaded: Path | None, models: Models) -> P
         )
     file = Path(chosen).expanduser().absolute()
     if is_mtp(file):
-        raise _drawn_by("mtp", file)
+        raise _holds_mtp(file)
     if holds_eagle(file):
         raise BadParameter("method", f'{chosen} holds an EAGLE draft, which the method "eagle" draws from')
     if is_eagle(file):
@@ -84,7 +84,7 @@ def eagle_folder(path: str | Path | None, loaded: Path | None, models: Models) -
         )
     folder = Path(chosen).expanduser().absolute()
     if is_mtp(folder):
-        raise _drawn_by("mtp", folder)
+        raise _holds_mtp(folder)
     if folder.is_file():
         raise BadParameter(
             "eagle_path",
@@ -106,5 +106,5 @@ def mtp_folder(loaded: Path | None, models: Models) -> Path:
     return loaded
 
 
-def _drawn_by(method: str, folder: Path) -> BadParameter:
-    return BadParameter("method", f'{folder} is a model with MTP layers, which the method "{method}" draws from')
+def _holds_mtp(folder: Path) -> BadParameter:
+    return BadParameter("method", f'{folder} is a model with MTP layers, which the method "mtp" draws from')

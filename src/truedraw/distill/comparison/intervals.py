@@ -27,11 +27,11 @@ class Means(NamedTuple):
     resampled: Floats | None  # [resamples, columns]; None: one text says nothing of others
 
 
-def means_of(sums: Mapping[str, Sums], seed: int = 0) -> dict[str, Means]:
+def means_of(sums: Mapping[str, Sums]) -> dict[str, Means]:
     """Of each loss, with the same texts drawn again and again for all of them."""
     found: dict[str, Means] = {}
     texts = len(next(iter(sums.values())).rows)
-    counts = np.random.default_rng(seed).multinomial(texts, np.full(texts, 1 / texts), RESAMPLES)
+    counts = np.random.default_rng(0).multinomial(texts, np.full(texts, 1 / texts), RESAMPLES)
     for name, (rows, values) in sums.items():
         again = (counts @ values) / (counts @ rows)[:, None] if texts > 1 else None
         found[name] = Means(values.sum(0) / rows.sum(), again)
