@@ -19,6 +19,7 @@ import numpy as np
 
 from truedraw.draft.behind import law_after
 from truedraw.errors import BadParameter, EngineError
+from truedraw.generate.anything import Anything
 from truedraw.generate.means import Means
 from truedraw.protocol import (
     ROOT,
@@ -33,26 +34,10 @@ from truedraw.protocol import (
     Verdict,
 )
 from truedraw.sampling.drawing import Drawn
-from truedraw.sampling.law import likeliest, log_probability, one_hot
+from truedraw.sampling.law import likeliest, log_probability
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.sampling.transform import fused
 from truedraw.verify.fused.judge import Decided
-
-
-class Anything:
-    """protocol.Law where no token may follow, and below: any would do that does not depend on what was drafted."""
-
-    def __call__(self, logits: Logits) -> Floats:
-        """The first token."""
-        return one_hot(0, len(logits))
-
-    def after(self, token: int, p: Floats | None = None) -> Law:
-        """The same."""
-        return self
-
-    def forced(self, limit: int) -> Sequence[int]:
-        """Nothing: no text comes here."""
-        return ()
 
 
 class LawRows:
