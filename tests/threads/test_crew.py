@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from engine.decoder import tiny_engine
+from threads.hoarding import hoard
 from truedraw.engine.native.softly import exp
 from truedraw.protocol import Proposal, Work
 from truedraw.threads.atomics import APART, pause, seen, taken
@@ -65,16 +66,6 @@ def add(board, given, takes_part):
         out[piece] = numbers[piece] + 1
         piece = done(counters, 0, len(numbers))
     ended(counters, 0, len(numbers))
-
-
-@numba.njit(nogil=True)
-def hoard(board, given, takes_part):
-    """There is no such memory."""
-    if not takes_part:
-        share(board, this_call(board, given))
-        return
-    numbers, size = given
-    numbers[0] = len(np.empty(size))
 
 
 PLACES = 16  # of a counter

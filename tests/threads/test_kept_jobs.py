@@ -9,6 +9,7 @@ import numba
 import numpy as np
 import pytest
 
+from threads.hoarding import hoard
 from truedraw.threads import clock
 from truedraw.threads import kept as kept_jobs
 from truedraw.threads.board import KEEPS, OWNER, board, share, together
@@ -30,16 +31,6 @@ def add(board, given, takes_part):
         out[piece] += amount * numbers[piece]
         piece = done(stages, 0, len(numbers))
     ended(stages, 0, len(numbers))
-
-
-@numba.njit(nogil=True)
-def hoard(board, given, takes_part):
-    """There is no such memory."""
-    if not takes_part:
-        share(board, this_call(board, given))
-        return
-    numbers, size = given
-    numbers[0] = len(np.empty(size))
 
 
 @numba.njit(nogil=True)
