@@ -78,7 +78,8 @@ def test_a_file_that_the_engine_would_open_only_later_is_looked_at_when_it_is_pu
     """As one of another architecture, which this reader leaves to torch."""
     cut = Hub.folder / "model.safetensors"
     cut.write_bytes(cut.read_bytes()[:-9])
-    leaves = "open_folder=lambda name, folder: N(kind='huggingface', path=folder, text=N(load_tokenizer=list))"
+    found = "N(kind='huggingface', path=folder, text=N(load_tokenizer=list), config=N(context_length=9))"
+    leaves = f"open_folder=lambda name, folder: {found}"
     said, _ = fetch(hub, "org/tiny", tmp_path / "cache", "from types import SimpleNamespace as N", leaves)
     assert said.startswith("BadModelFile")
     assert "model.safetensors has " in said

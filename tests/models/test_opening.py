@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tiny_models import random_tensors, tiny_config, write_folder, write_gguf
 
-from truedraw.errors import BadFile, BadInput, BadModelFile, UnknownModel
+from truedraw.errors import BadFile, BadInput, BadModelFile, UnknownModel, UnsupportedModel
 from truedraw.models import open_checkpoint
 from truedraw.models.cache import cache_root
 from truedraw.models.catalogue import CATALOGUE
@@ -57,7 +57,7 @@ def test_a_context_without_room_for_a_prompt_and_a_token(tmp_path):
     for length in (1, 2):
         config = tiny_config(context_length=length)
         write_gguf(tmp_path / f"{length}.gguf", config, random_tensors(config))
-    with pytest.raises(BadModelFile, match="its context is 1 token, which leaves no room"):
+    with pytest.raises(UnsupportedModel, match="a context of one token, without room for one behind a prompt"):
         open_checkpoint(tmp_path / "1.gguf")
     assert open_checkpoint(tmp_path / "2.gguf").config.context_length == 2
 

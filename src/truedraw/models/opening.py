@@ -105,9 +105,7 @@ def open_path(path: Path, name: str = "", open_folder: OpenFolder = open_hugging
     except OSError as error:
         raise BadModelFile(f"{error.filename or path} cannot be read: {error.strerror or error}") from error
     if found.config.context_length < LEAST_CONTEXT:
-        raise BadModelFile(
-            f"{named} says that its context is 1 token, which leaves no room for one behind a prompt; fetch another"
-        )
+        raise UnsupportedModel(f"{named} has a context of one token, without room for one behind a prompt")
     return found
 
 

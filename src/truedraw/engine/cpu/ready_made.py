@@ -36,8 +36,6 @@ def check_ready_made(checkpoint: Checkpoint, folder: Path, threads: int | None) 
     options = Options(numerics("reference"), "float32", threads=threads)
     record = folder / f"paged-{record_key(checkpoint, options)}.json"
     lengths = [length for length in LENGTHS if length <= checkpoint.config.context_length]
-    if not lengths:
-        raise UnsupportedModel(f"{checkpoint.path} has a context of one token; nothing can be run in it")
     with suppress(OSError, ValueError, TypeError, KeyError):
         known = read_record(record)
         if known["lengths"] == lengths and float(known["largest_tv"]) <= MOST:
