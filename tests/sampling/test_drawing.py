@@ -23,6 +23,7 @@ SETTINGS = [
     {},
     {"temperature": 0.0},
     {"temperature": 0.7},
+    {"temperature": 5e-324},
     {"temperature": 0.0, "top_k": 5},
     {"top_k": 1},
     {"top_k": 40, "temperature": 1.3},

@@ -24,7 +24,7 @@ from truedraw.sampling.step import FixedEdits, Opening
 VOCAB = 2100  # more than a tile of the race, and no whole number of bytes of bits
 PROMPT = (7, 3, 3, 2099, 0, 11)
 INF = math.inf
-UNCUT = [{}, {"temperature": 0.3}, {"temperature": 1.7}, {"temperature": 1e-300}]
+UNCUT = [{}, {"temperature": 0.3}, {"temperature": 1.7}, {"temperature": 1e-300}, {"temperature": 5e-324}]
 CUT = [
     {"temperature": 0.0},
     {"top_k": 1},

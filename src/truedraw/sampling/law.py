@@ -138,7 +138,7 @@ def law_of(logits: Logits, how: Transform, edits: Edits | None = None) -> Floats
     listed = NONE if edits is None and not how.cuts else (np.empty(vocab), np.empty(vocab, np.int64))
     memory = p, *listed, NOBODY
     if edits is None:
-        top = LAW_INTO()(logits, tuple(how), memory, p)
+        top = LAW_INTO()(logits, tuple(how), memory)
     else:
         top = EDITED_LAW()(logits, tuple(how), tuple(edits), memory)
     return p if np.isfinite(top) else None
@@ -167,7 +167,7 @@ def log_probability(logits: Logits, token: int) -> float:
     """Natural log of softmax(logits)[token], before any transform."""
     from truedraw.sampling.kernels.softmax import log_normaliser
 
-    return float(logits[token]) - float(log_normaliser(logits))
+    return float(logits[token]) - float(log_normaliser(np.ascontiguousarray(logits)))
 
 
 def likeliest(logits: Logits, count: int) -> Ints:

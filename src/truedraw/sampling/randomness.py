@@ -99,7 +99,7 @@ def warm_up() -> None:
     logits, how = np.zeros(1, dtype=np.float32), tuple(Transform())
     draw = PhiloxRandomness(0)
     draw_one(logits, how, (draw.counter(Purpose.TARGET, 0, 0), draw.key, True, DRAWN), memory(1, NOBODY))
-    law_into(logits, how, memory(1, NOBODY), np.empty(1))
+    law_into(logits, how, memory(1, NOBODY))
     log_normaliser(logits)
     draw.choose(np.ones(1), Purpose.TARGET, 0)
     draw.accept(1.0, 1.0, Purpose.ACCEPT, 0)

@@ -22,7 +22,7 @@ class Row:
     __slots__ = ("_bans", "_logits", "_lowered", "_p", "_raw", "_temperature", "_top")
 
     def __init__(self, logits: Logits) -> None:
-        self._raw, self._top = logits, logits.max()
+        self._raw, self._top = np.ascontiguousarray(logits), logits.max()
         if not isfinite(self._top):
             raise EngineError(unusable(float(self._top)))
         self._logits: Floats | None = None

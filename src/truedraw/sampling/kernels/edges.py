@@ -14,9 +14,9 @@ import numpy as np
 from truedraw.compiled import compiled, inner
 from truedraw.sampling.kernels.bits import bits, double
 from truedraw.sampling.kernels.exponential import MANTISSA_BITS
+from truedraw.sampling.kernels.lanes import summed
 from truedraw.sampling.kernels.rowkinds import value_at
 from truedraw.sampling.kernels.spans import largest, maxima, num_spans
-from truedraw.sampling.kernels.written_out import summed
 
 FEW = 128  # weights that are selected from at once
 PASSES = 20  # at most, for rows where many weights are nearly equal

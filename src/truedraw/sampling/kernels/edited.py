@@ -58,7 +58,7 @@ def _draw_there(logits, how, edited, path, draw, scratch):  # type: ignore[no-un
 def _law_there(logits, how, edited, path, scratch):  # type: ignore[no-untyped-def]
     if len(edited):
         return lambda logits, how, edited, path, scratch: law_edited(logits, how, edits_behind(edited, path), scratch)
-    return lambda logits, how, edited, path, scratch: law_row(logits, how, scratch, scratch.row)
+    return lambda logits, how, edited, path, scratch: law_row(logits, how, scratch)
 
 
 @overload(known_law_there, jit_options=OPTIONS)
@@ -67,7 +67,7 @@ def _known_law_there(logits, known, how, edited, path, scratch, whole):  # type:
         return lambda logits, known, how, edited, path, scratch, whole: known_edited(
             logits, known, how, edits_behind(edited, path), scratch, whole
         )
-    return lambda logits, known, how, edited, path, scratch, whole: law_row(logits, how, scratch, scratch.row)
+    return lambda logits, known, how, edited, path, scratch, whole: law_row(logits, how, scratch)
 
 
 @overload(join, jit_options=OPTIONS)
@@ -90,7 +90,7 @@ def known_edited(logits, known, how, edits, scratch, whole):  # type: ignore[no-
         out[k] = whole[known[k]]
     top = tops_of(out, tops)
     if np.isfinite(top):
-        law_here(Patched(logits, out, marks, top, coldness_of(how.temperature)), tops, how, scratch, out)
+        law_here(Patched(logits, out, marks, top, coldness_of(how.temperature)), tops, how, scratch)
     return top
 
 

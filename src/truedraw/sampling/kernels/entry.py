@@ -40,9 +40,9 @@ def draw_edited_one(logits, how, draw, scratch, edits):  # type: ignore[no-untyp
 
 
 @compiled(nogil=True, error_model="numpy")
-def law_into(logits, how, scratch, out):  # type: ignore[no-untyped-def]
+def law_into(logits, how, scratch):  # type: ignore[no-untyped-def]
     """law_row."""
-    return law_row(logits, Transform(*how), Scratch(*scratch), out)
+    return law_row(logits, Transform(*how), Scratch(*scratch))
 
 
 @compiled(nogil=True, error_model="numpy")

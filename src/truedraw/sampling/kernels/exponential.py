@@ -1,8 +1,9 @@
 """exp for x <= 0, without branches and calls, so that a loop around it becomes vector instructions.
 
-x = n ln 2 + r with |r| <= ln 2 / 2; exp(r) is a polynomial whose relative error is below 2**-55; 2**n, where n reaches
+x = n ln 2 + r with |r| <= ln 2 / 2; exp(r) is a polynomial whose relative error is below 2**-56; 2**n, where n reaches
 -1076 and results are subnormal, is put together from its bits as 2**(n + LIFT), and brought down by a factor. The error
-is below one unit in the last place. Even and odd powers are added up apart, so that half as much waits for one another.
+is about a unit in the last place, 0.98 of one among 6e7 arguments. Even and odd powers are added up apart, so that half
+as much waits for one another.
 Range reduction in two steps: Cody and Waite, Software Manual for the Elementary Functions (1980).
 """
 
@@ -13,7 +14,7 @@ import math
 import numpy as np
 
 from truedraw.compiled import inner
-from truedraw.sampling.kernels.written_out import Number, written
+from truedraw.sampling.kernels.formulas import Number, written
 
 LOG2_E = 1 / math.log(2)
 LN2 = float.fromhex("0x1.62e42fefa39efp-1")
@@ -32,11 +33,11 @@ P1, P2, P3, P4, P5, P6, P7, P8, P9, P10 = (
 """Of 2**r, |r| <= 1 / 2, beside 1: the largest relative error is the least that a polynomial of ten has, 2.1e-16
 (Remez's exchange)."""
 C2, C3, C4, C5, C6, C7, C8, C9, C10, C11 = (
-    0.5000000000000001, 0.16666666666666669, 0.041666666666624164, 0.008333333333330065, 0.0013888888917196719,
-    1.9841269863040545e-4, 2.4801521322368692e-05, 2.7557268480310024e-06, 2.7620075879983367e-07,
-    2.5100375832561234e-08,
+    0.5000000000000011, 0.16666666666666413, 0.04166666666653045, 0.008333333333494133, 0.0013888888943542996,
+    1.984126950707934e-4, 2.480149319879928e-05, 2.755758611893049e-06, 2.7630209707588504e-07, 2.500008045360476e-08,
 )  # fmt: skip
-"""Of e**r, beside 1 and r: (e**r - 1 - r) / r**2 where Chebyshev's polynomial of degree ten is 0; |r| <= ln 2 / 2."""
+"""Of e**r, beside 1 and r, |r| <= ln 2 / 2: the largest relative error is the least there is, and 1.2e-17 with these
+rounded (Remez's exchange)."""
 
 
 def exp_of(x: Number) -> Number:

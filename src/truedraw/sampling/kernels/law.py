@@ -15,15 +15,15 @@ from truedraw.sampling.kernels.spans import num_spans
 
 
 @inner(error_model="numpy")
-def law_row(logits, how, scratch, out):  # type: ignore[no-untyped-def]
-    """out [n], not the logits' memory: the law that draw_row draws from; scratch.row may be `out`.
+def law_row(logits, how, scratch):  # type: ignore[no-untyped-def]
+    """scratch.row [n], not the logits' memory: the law that draw_row draws from.
 
     Returns the largest logit; where that is NaN or infinite, there is no law.
     """
     tops = np.empty(num_spans(logits.shape[0]), dtype=logits.dtype)
     top = tops_of(logits, tops)
     if np.isfinite(top):
-        law_here(Tempered(logits, top, coldness_of(how.temperature)), tops, how, scratch, out)
+        law_here(Tempered(logits, top, coldness_of(how.temperature)), tops, how, scratch)
     return top
 
 
@@ -35,13 +35,14 @@ def law_edited(logits, how, edits, scratch):  # type: ignore[no-untyped-def]
     top = patch(logits, (tops_of(logits, raw_tops), raw_tops), edits, tops, marks, scratch)
     if np.isfinite(top):
         row = Patched(logits, scratch.row, marks, top, coldness_of(how.temperature))
-        law_here(row, tops, how, scratch, scratch.row)
+        law_here(row, tops, how, scratch)
     return top
 
 
 @inner(error_model="numpy")
-def law_here(row, tops, how, scratch, out):  # type: ignore[no-untyped-def]
-    """out [n]: the law of a Tempered row, or of a Patched one that is edited there; tops as in draw_left."""
+def law_here(row, tops, how, scratch):  # type: ignore[no-untyped-def]
+    """scratch.row [n]: the law of a Tempered row, or of a Patched one that is edited there; tops as in draw_left."""
+    out = scratch.row
     if how.temperature == 0.0:
         likeliest = first_top(row)
         out[:] = 0.0

@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from truedraw.compiled import inner
-from truedraw.sampling.kernels.bits import larger
 from truedraw.sampling.kernels.edit import all_within, change
 from truedraw.sampling.kernels.rowkinds import Patched, edited_there
 from truedraw.sampling.kernels.spans import COLUMNS, SPAN, index, largest, maxima, span_of
@@ -72,10 +71,10 @@ def follow(row, named, before, tops):  # type: ignore[no-untyped-def]
     for k in range(named.shape[0]):
         token, span = np.uint64(named[k]), np.uint64(span_of(named[k])[0])
         value = row.edited[token]
-        if row.logits[token] == before[span]:
-            tops[span] = top_of_span(row, np.int64(span))
-        elif value > tops[span]:
+        if value > tops[span]:
             tops[span] = value
+        elif row.logits[token] == tops[span] == before[span] and value < before[span]:
+            tops[span] = top_of_span(row, np.int64(span))
         nan |= np.isnan(value)
     return nan
 
@@ -85,5 +84,6 @@ def top_of_span(row, span):  # type: ignore[no-untyped-def]
     """The largest logit of a span of a Patched row."""
     top, first = -math.inf, index(span, 0)
     for place in range(min(SPAN, (row.logits.shape[0] - first + COLUMNS - 1) // COLUMNS)):
-        top = larger(top, edited_there(row, np.uint64(first + place * COLUMNS)))
+        value = edited_there(row, np.uint64(first + place * COLUMNS))
+        top = value if value > top else top
     return top

@@ -1,7 +1,8 @@
 """Rows whose weights are computed when they are looked at, so that no array of weights is ever written.
 
 A row is an array of weights [n] itself, or one of the kinds below. Its *value* at an index is what is read there, a
-logit or a weight; a weight grows with its value, so the largest value of a span has the largest weight.
+logit or a weight; a weight grows with its value, but for its last bit, so the largest value of a span has the largest
+weight.
 """
 
 # ruff: noqa: ARG001, ARG005 - numba matches the arguments of overloads by name
@@ -35,7 +36,7 @@ class Tempered(NamedTuple):
 
 
 class Patched(NamedTuple):
-    """The same where few logits are edited: those marked stand in `edited`, where nothing else is to be read."""
+    """The same where some logits are edited: those marked stand in `edited`, where the others may be anything."""
 
     logits: Logits | Floats  # [n]
     edited: Floats  # [n]

@@ -17,10 +17,10 @@ from truedraw.compiled import compiled, inner
 from truedraw.protocol import Floats, Ints, Logits
 from truedraw.sampling.kernels.bits import long_vectors
 from truedraw.sampling.kernels.exponential import exp_of
+from truedraw.sampling.kernels.lanes import summed
 from truedraw.sampling.kernels.rowkinds import Patched, kind, left
 from truedraw.sampling.kernels.spans import largest, maxima, num_spans
 from truedraw.sampling.kernels.totals import LARGEST, total_weight
-from truedraw.sampling.kernels.written_out import summed
 
 WEIGHTS = summed(lambda row, of: [exp_of((row[0] - of[0]) * of[1])])
 """Of values, the largest one and a coldness, as exponential.weight; of a Patched row's arrays; and of numbers alone."""
@@ -30,8 +30,8 @@ SUM = summed(lambda row, _: row)
 
 @inner(error_model="numpy")
 def coldness_of(temperature):  # type: ignore[no-untyped-def]
-    """1 / temperature, finite."""
-    return min(1.0 / temperature, LARGEST)
+    """1 / temperature, finite, and so as a power of 2 has it."""
+    return min(1.0 / temperature, LARGEST / 2)
 
 
 @inner(error_model="numpy")

@@ -6,8 +6,8 @@ import numpy as np
 
 from truedraw.compiled import inner
 from truedraw.sampling.kernels.exponential import LOG2_E, power_of
+from truedraw.sampling.kernels.lanes import summed
 from truedraw.sampling.kernels.spans import TILE
-from truedraw.sampling.kernels.written_out import summed
 
 PART = 4 * TILE
 POWERS = summed(lambda row, of: [power_of((row[0] - of[0]) * of[1])])

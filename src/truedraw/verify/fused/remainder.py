@@ -15,9 +15,10 @@ from numba import carray
 
 from truedraw.compiled import inner
 from truedraw.sampling.kernels.exponential import exp_of
+from truedraw.sampling.kernels.formulas import Number
+from truedraw.sampling.kernels.lanes import summed
 from truedraw.sampling.kernels.rowkinds import Remainder
 from truedraw.sampling.kernels.softmax import coldness_of
-from truedraw.sampling.kernels.written_out import Number, summed
 from truedraw.threads.borrowing import place_at
 from truedraw.verify.fused.rows import MASS, TEMPERED, TOP
 from truedraw.verify.fused.tree import IDS, SIZE, WEIGHTS

@@ -10,9 +10,9 @@ import pytest
 from truedraw.compiled import compiled
 from truedraw.sampling.kernels.edges import mass_from
 from truedraw.sampling.kernels.exponential import LOG2_E, exp, power
+from truedraw.sampling.kernels.lanes import LANES, summed
 from truedraw.sampling.kernels.softmax import SUM, weights_into
 from truedraw.sampling.kernels.totals import POWERS, TWO_POWERS
-from truedraw.sampling.kernels.written_out import LANES, summed
 
 SIZES = (0, 1, 5, 31, 32, 33, 63, 64, 97, 2101)
 
