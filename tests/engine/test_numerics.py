@@ -3,9 +3,10 @@
 import pytest
 
 from engine.decoder import tiny_checkpoint
-from truedraw.engine import numerics as module
 from truedraw.engine.cpu import CPUEngine
-from truedraw.engine.numerics import NUMERICS, numerics
+from truedraw.engine.cpu import arithmetic as module
+from truedraw.engine.cpu.arithmetic import numerics
+from truedraw.engine.numerics import NUMERICS
 from truedraw.engine.openvino.core import computes, core
 from truedraw.protocol import Work
 

@@ -188,7 +188,7 @@ def test_a_controller_is_not_asked_for_nobody(monkeypatch) -> None:
     failed: list[Exception] = []
     schedule = SimpleNamespace(failed=lambda _, error: failed.append(error))
     turn, controller = Turn([sample]), PayoffController()
-    monkeypatch.setattr("truedraw.generate.guess._begun", lambda *_: 1 / 0)
+    monkeypatch.setattr("truedraw.generate.guess._fresh_guess", lambda *_: 1 / 0)
     assert guess(controller, schedule, turn) == 0.0
     assert [type(error) for error in failed] == [ZeroDivisionError]
     assert not turn.samples

@@ -18,6 +18,7 @@ from truedraw.protocol import Floats, Purpose
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams, sampling_params
 from truedraw.sampling.step import Opening
+from truedraw.sampling.truncate import top_k, top_p
 
 CLOSE = 1e-9
 VOCAB = 7
@@ -280,3 +281,10 @@ def test_where_no_token_may_follow_a_contrast_is_named_if_it_may_be_one() -> Non
         with pytest.raises(BadParameter, match="no token may follow") as told:
             only(np.array([other, *[1.0] * (VOCAB - 1)]))
         assert str(told.value).endswith(more)
+
+
+def test_masks_of_arrays_of_any_kind() -> None:
+    p = np.array([0.1, 0.0, 0.4, 0.0, 0.2, 0.0, 0.3, 0.0])
+    for array in (p[::2], p[::2].astype(np.float32), p[[0, 2, 4, 6]][::-1][::-1]):
+        assert top_k(array, 2).tolist() == top_p(array, 0.65).tolist() == [False, True, False, True]
+    assert top_k(np.array([3, 1, 2]), 2).tolist() == [True, False, True]

@@ -112,9 +112,18 @@ def test_mass_and_number_from_a_floor_on(size: int) -> None:
     assert from_floor(values, floor) == (in_order(np.where(values >= floor, values, 0.0)), int((values >= floor).sum()))
 
 
-def test_other_than_contiguous_arrays_are_refused() -> None:
-    with pytest.raises(Exception, match="contiguous arrays only"):
-        sum_of(np.zeros(8)[::2], 0, 4)
+@pytest.mark.parametrize(
+    "values", [np.zeros(8)[::2], np.zeros(8, np.int64), np.zeros((2, 4)), np.zeros(8, np.complex64)]
+)
+def test_other_arrays_are_refused(values: np.ndarray) -> None:
+    with pytest.raises(Exception, match=r"contiguous arrays \[n\] of float32, float64 or uint8 only"):
+        sum_of(values, 0, 4)
+
+
+def test_only_ones_own_doubles_are_written_to() -> None:
+    for out in (np.zeros(4, np.float32), np.broadcast_to(np.zeros(4), 4)):
+        with pytest.raises(Exception, match="written to float64"):
+            weights(np.zeros(4), 0.0, 1.0, out)
 
 
 def test_nothing_is_written_beyond_the_end_or_read_there() -> None:

@@ -22,7 +22,7 @@ from truedraw.threads.board import NUMBER
 from truedraw.threads.crew import crew_of
 
 SIZES = (1, 64, 2047, PART, PART + 1, SHARED - 1, SHARED, SHARED + 1, 5 * PART - 3, 49152)
-COLDNESSES = (1.0, 1 / 0.7, 0.25, 1e300, np.finfo(np.float64).max)
+COLDNESSES = (1.0, 1 / 0.7, 0.25, 1e300, np.finfo(np.float64).max / 2)
 RELATIVE = 1e-14
 
 

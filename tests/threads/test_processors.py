@@ -6,8 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from engine.decoder import tiny_checkpoint
+from truedraw.engine.cpu.arithmetic import numerics
 from truedraw.engine.cpu.records import record_key
-from truedraw.engine.numerics import NUMERICS, numerics
+from truedraw.engine.numerics import NUMERICS
 from truedraw.threads import processors as module
 from truedraw.threads.crew import threads_of
 

@@ -7,7 +7,7 @@ paged/      texts in the pages of a cache, and what a pass is to compute of them
 constants/  weights in the form that passes read, converted once and kept
 pytorch/    any architecture that transformers knows, on any device
 drafted/    an engine whose own passes are drafted
-numerics.py  the arithmetics that the default one can be loaded with
+numerics.py  the arithmetics that the default one can be loaded with; options.py  and what goes together with them
 tabular.py  an exact toy
 """
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from truedraw.engine.openvino.core import computes
-from truedraw.errors import BadParameter
 from truedraw.threads.processors import threads_at_most
 
 INVARIANT = "invariant"
@@ -36,7 +34,7 @@ class Numerics:
     """
 
     name: str
-    inference: str  # precision of everything that is not quantised; see `numerics` for processors that lack it
+    inference: str  # precision of everything that is not quantised; see cpu/arithmetic.py for processors that lack it
     cache: str  # precision of keys and values
     group: int  # activations that share an int8 scale; 0 = activations are not quantised
     unrolled: bool  # trees path by path, see paged/parts.py: behind a mask a node's sums run over other slots
@@ -66,11 +64,3 @@ NUMERICS = {
 }
 SAME_BITS = tuple(name for name, each in NUMERICS.items() if each.invariant)
 """Those that promise a row the same bits whatever else is in the pass."""
-
-
-def numerics(name: str) -> Numerics:
-    """The arithmetic of that name, which is not `invariant`, as this processor has it; raises BadParameter."""
-    if name not in NUMERICS:
-        raise BadParameter("numerics", f"{name!r} is not one of {', '.join((INVARIANT, *NUMERICS))}")
-    found = NUMERICS[name]
-    return found if found.inference == FLOAT32 or computes(found.inference) else replace(found, inference=FLOAT32)

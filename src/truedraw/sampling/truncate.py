@@ -24,14 +24,14 @@ def top_k(p: Floats, k: int) -> Mask:
     """The k likeliest tokens (Fan et al., 1805.04833)."""
     from truedraw.sampling.kernels.edges import top_k_mask
 
-    return np.asarray(top_k_mask(p, min(k, p.size)))
+    return np.asarray(top_k_mask(np.ascontiguousarray(p, np.float64), min(k, p.size)))
 
 
 def top_p(p: Floats, mass: float) -> Mask:
     """The fewest likeliest tokens whose mass reaches `mass` (nucleus sampling, Holtzman et al., 1904.09751)."""
     from truedraw.sampling.kernels.edges import top_p_mask
 
-    return np.asarray(top_p_mask(p, mass))
+    return np.asarray(top_p_mask(np.ascontiguousarray(p, np.float64), mass))
 
 
 def min_p(p: Floats, ratio: float) -> Mask:

@@ -34,7 +34,7 @@ from truedraw.draft.eagle.attention import Rotary
 from truedraw.draft.eagle.checkpoint import EagleFolder
 from truedraw.draft.eagle.graphs import Graphs
 from truedraw.engine.constants.matrix import Matrix
-from truedraw.engine.numerics import numerics
+from truedraw.engine.cpu.arithmetic import numerics
 from truedraw.engine.openvino.core import core
 from truedraw.engine.openvino.requests import Request
 from truedraw.protocol import Ints, Logits

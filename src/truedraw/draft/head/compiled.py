@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from truedraw.draft.head.file import Numbers
 from truedraw.engine.constants.matrix import Matrix
-from truedraw.engine.numerics import numerics
+from truedraw.engine.cpu.arithmetic import numerics
 from truedraw.engine.openvino.core import core
 from truedraw.engine.openvino.nodes import (
     Node,

@@ -11,8 +11,9 @@ import numpy as np
 from truedraw.engine.code_pages import drop_code, trim_heap
 from truedraw.engine.constants.converted import converted
 from truedraw.engine.constants.mapped import MappedConstants
+from truedraw.engine.cpu.arithmetic import numerics
 from truedraw.engine.cpu.ready_made import check_ready_made
-from truedraw.engine.numerics import INVARIANT, Numerics, numerics
+from truedraw.engine.numerics import INVARIANT, Numerics
 from truedraw.engine.openvino.cache import make_pool
 from truedraw.engine.openvino.compiling import compile_checkpoint
 from truedraw.engine.openvino.runner import Runner

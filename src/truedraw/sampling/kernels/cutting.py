@@ -1,8 +1,9 @@
 """The tokens that top_k, top_p and min_p leave of a row, listed, without sorting it and mostly without writing it down.
 
-top_k and min_p need the pass for the spans' largest logits and the tokens above a floor. Only top_p needs every weight.
-The truncations stand in the order top_k, top_p, min_p, each on what the ones before it
-left, as in sampling/law.py; weights need not be normalised.
+Where top_k is no more than there are spans, or min_p stands alone, the pass for the spans' largest logits tells a
+floor, and only the tokens above it are looked at. All else needs every weight, top_p alone above all. The truncations
+stand in the order top_k, top_p, min_p, each on what the ones before it left, as in sampling/law.py; weights need not be
+normalised.
 """
 
 from __future__ import annotations

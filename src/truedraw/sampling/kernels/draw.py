@@ -1,8 +1,9 @@
 """One token from each row of logits: bias, penalties, temperature, truncation, softmax and race, fused.
 
 A row that is only tempered is read once, for the largest logit of every span; the race then looks at a few dozen of
-its logits. So it is where some are edited, which stand apart. Where logarithms are wanted, too, it is read again for
-sums, and written down only for top_p. The law is the one of sampling/law.py in its default order.
+its logits. So it is where some are edited, which stand apart. It is read again for sums where logarithms are wanted,
+and written down where a mask bans most of it, or a truncation needs every weight (cutting.py). The law is the one of
+sampling/law.py in its default order.
 """
 
 from __future__ import annotations

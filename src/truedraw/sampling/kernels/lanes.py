@@ -24,7 +24,8 @@ from truedraw.sampling.kernels.formulas import WORD, Formula, Number, constant
 LANES = 32  # numbers that are added up apart
 AT_ONCE = LANES if HAS_LONG_VECTORS else 8  # of one term: what fits the registers with all that a formula needs
 INDEX, DOUBLE = ir.IntType(32), ir.DoubleType()
-SIZES = {ir.DoubleType: 8, ir.FloatType: 4, ir.IntType: 1}  # bytes of what is read
+READ = types.float64, types.float32, types.uint8
+SIZES = {ir.DoubleType: 8, ir.FloatType: 4, ir.IntType: 1}  # bytes of these
 
 
 def summed(formula: Formula, terms: int = 1) -> Any:
@@ -41,8 +42,8 @@ def summed(formula: Formula, terms: int = 1) -> Any:
     @intrinsic  # type: ignore[untyped-decorator]
     def total(typing: Any, arrays: Any, numbers: Any, out: Any, first: Any, stop: Any) -> Any:
         written = () if isinstance(out, types.BaseTuple) else (out,)
-        if any(each.layout != "C" for each in (*arrays, *written)):
-            raise TypingError("contiguous arrays only")
+        if not all(map(fits, arrays)) or not all(fits(each) and is_written_to(each) for each in written):
+            raise TypingError("contiguous arrays [n] of float32, float64 or uint8 only, written to float64")
         found = types.float64 if terms == 1 else types.UniTuple(types.float64, terms)
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -59,6 +60,16 @@ def summed(formula: Formula, terms: int = 1) -> Any:
         return found(arrays, numbers, out, types.int64, types.int64), generate
 
     return total
+
+
+def fits(array: Any) -> bool:
+    """Whether a sum may read an array of this type."""
+    return isinstance(array, types.Array) and array.ndim == 1 and array.layout == "C" and array.dtype in READ
+
+
+def is_written_to(array: Any) -> bool:
+    """Whether it may write to it."""
+    return bool(array.mutable and array.dtype == types.float64)
 
 
 class _Loop:

@@ -20,18 +20,19 @@ from truedraw.sampling.kernels.exponential import exp_of
 from truedraw.sampling.kernels.lanes import summed
 from truedraw.sampling.kernels.rowkinds import Patched, kind, left
 from truedraw.sampling.kernels.spans import largest, maxima, num_spans
-from truedraw.sampling.kernels.totals import LARGEST, total_weight
+from truedraw.sampling.kernels.totals import total_weight
 
 WEIGHTS = summed(lambda row, of: [exp_of((row[0] - of[0]) * of[1])])
 """Of values, the largest one and a coldness, as exponential.weight; of a Patched row's arrays; and of numbers alone."""
 PATCHED = summed(lambda row, of: [exp_of((row[0].or_else(row[1], row[2]) - of[0]) * of[1])])
 SUM = summed(lambda row, _: row)
+COLDEST = np.finfo(np.float64).max / 2
 
 
 @inner(error_model="numpy")
 def coldness_of(temperature):  # type: ignore[no-untyped-def]
     """1 / temperature, finite, and so as a power of 2 has it."""
-    return min(1.0 / temperature, LARGEST / 2)
+    return min(1.0 / temperature, COLDEST)
 
 
 @inner(error_model="numpy")
@@ -115,7 +116,7 @@ def keep(p: Floats, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
 
 @compiled(nogil=True, error_model="numpy")
 def excess_into(share: float, p: Floats, q: Floats, out: Floats) -> float:
-    """out [n]: (share p - q)+, p and q [n]; returns its sum, taken of `out` alone as in weights_into."""
+    """out [n]: (share p - q)+, p and q [n]; returns its sum."""
     for i in range(p.shape[0]):
         out[i] = left(share, p[i], q[i])
     total: float = SUM((out,), (), (), 0, out.shape[0])

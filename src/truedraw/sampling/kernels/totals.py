@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from truedraw.compiled import inner
 from truedraw.sampling.kernels.exponential import LOG2_E, power_of
 from truedraw.sampling.kernels.lanes import summed
@@ -13,7 +11,6 @@ PART = 4 * TILE
 POWERS = summed(lambda row, of: [power_of((row[0] - of[0]) * of[1])])
 """Of values, the largest one and a steepness; the same at coldness 1 as well."""
 TWO_POWERS = summed(lambda row, of: [power_of((row[0] - of[0]) * each) for each in (of[1], LOG2_E)], terms=2)
-LARGEST = np.finfo(np.float64).max
 
 
 @inner(error_model="numpy")
@@ -34,22 +31,16 @@ def total_weight(values, top, coldness):  # type: ignore[no-untyped-def]
 @inner(error_model="numpy")
 def total_of_part(values, part, top, coldness):  # type: ignore[no-untyped-def]
     """Of one part."""
-    return POWERS((values,), (top, steepness_of(coldness)), (), part * PART, end_of(values, part))
+    return POWERS((values,), (top, coldness * LOG2_E), (), part * PART, end_of(values, part))
 
 
 @inner(error_model="numpy")
 def two_totals_of_part(values, part, top, coldness):  # type: ignore[no-untyped-def]
     """Of one part, and the same at coldness 1."""
-    return TWO_POWERS((values,), (top, steepness_of(coldness)), (), part * PART, end_of(values, part))
+    return TWO_POWERS((values,), (top, coldness * LOG2_E), (), part * PART, end_of(values, part))
 
 
 @inner(error_model="numpy")
 def end_of(values, part):  # type: ignore[no-untyped-def]
     """Where a part ends."""
     return min((part + 1) * PART, values.shape[0])
-
-
-@inner(error_model="numpy")
-def steepness_of(coldness):  # type: ignore[no-untyped-def]
-    """A coldness as powers of 2 have it, finite."""
-    return min(coldness * LOG2_E, LARGEST)
