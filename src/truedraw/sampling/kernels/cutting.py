@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from truedraw.compiled import inner
+from truedraw.compiled import apart, inner
 from truedraw.protocol import Floats, Ints
 from truedraw.sampling.kernels.edges import BLOCK, BY_MASS, BY_NUMBER, EVERYTHING, edge, mass_from, select, tighter
 from truedraw.sampling.kernels.rowkinds import value_at, weight_of
@@ -37,7 +37,7 @@ def is_cut(how, n):  # type: ignore[no-untyped-def]
     return 0 < how.top_k < n or how.top_p < 1.0 or how.min_p > 0.0
 
 
-@inner(error_model="numpy")
+@apart(error_model="numpy")
 def cut_logits(row, tops, how, scratch):  # type: ignore[no-untyped-def]
     """scratch.ids, scratch.weights [m]: what is left of a Tempered or Patched row; returns m."""
     n, listed = row.logits.shape[0], -1

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from truedraw.compiled import compiled, inner
+from truedraw.compiled import apart, compiled, inner
 from truedraw.sampling.kernels.bits import bits, double
 from truedraw.sampling.kernels.exponential import MANTISSA_BITS
 from truedraw.sampling.kernels.lanes import summed
@@ -56,7 +56,7 @@ def largest_weight(weights):  # type: ignore[no-untyped-def]
     return largest(tops)
 
 
-@inner(error_model="numpy")
+@apart(error_model="numpy")
 def mass_from(weights, floor):  # type: ignore[no-untyped-def]
     """(mass, number) of the weights from a floor on."""
     number, mass = FROM((weights,), (floor,), (), 0, weights.shape[0])

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from truedraw.compiled import inner
+from truedraw.compiled import apart, inner
 from truedraw.sampling.kernels.edit import all_within, change
 from truedraw.sampling.kernels.rowkinds import Patched, edited_there
 from truedraw.sampling.kernels.spans import COLUMNS, SPAN, index, largest, maxima, span_of
 
 
-@inner(error_model="numpy")
+@apart(error_model="numpy")
 def patch(logits, most, edits, tops, marks, scratch):  # type: ignore[no-untyped-def]
     """The largest logit once a row is edited, NaN where it has no law.
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 
-from truedraw.compiled import compiled, inner
+from truedraw.compiled import apart, compiled, inner
 from truedraw.protocol import Floats, Ints, Logits
 from truedraw.sampling.kernels.bits import long_vectors
 from truedraw.sampling.kernels.exponential import exp_of
@@ -43,7 +43,7 @@ def top_of(values):  # type: ignore[no-untyped-def]
     return np.nan if nan else np.float64(largest(tops))
 
 
-@inner(error_model="numpy")
+@apart(error_model="numpy")
 def weights_into(values, top, coldness, out):  # type: ignore[no-untyped-def]
     """out [n], which may be the values' own memory: the weights; returns their sum."""
     return WEIGHTS((values,), (top, coldness), out, 0, values.shape[0])
@@ -62,7 +62,7 @@ def _write_weights(row, out):  # type: ignore[no-untyped-def]
     return lambda row, out: weights_into(row.logits, row.top, row.coldness, out)
 
 
-@inner(error_model="numpy")
+@apart(error_model="numpy")
 def weights_patched(row, out):  # type: ignore[no-untyped-def]
     """The same of a Patched one."""
     return PATCHED((row.logits, row.edited, row.marks), (row.top, row.coldness), out, 0, row.logits.shape[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truedraw.compiled import inner
+from truedraw.compiled import apart, inner
 from truedraw.sampling.kernels.exponential import LOG2_E, power_of
 from truedraw.sampling.kernels.lanes import summed
 from truedraw.sampling.kernels.spans import TILE
@@ -28,13 +28,13 @@ def total_weight(values, top, coldness):  # type: ignore[no-untyped-def]
     return total
 
 
-@inner(error_model="numpy")
+@apart(error_model="numpy")
 def total_of_part(values, part, top, coldness):  # type: ignore[no-untyped-def]
     """Of one part."""
     return POWERS((values,), (top, coldness * LOG2_E), (), part * PART, end_of(values, part))
 
 
-@inner(error_model="numpy")
+@apart(error_model="numpy")
 def two_totals_of_part(values, part, top, coldness):  # type: ignore[no-untyped-def]
     """Of one part, and the same at coldness 1."""
     return TWO_POWERS((values,), (top, coldness * LOG2_E), (), part * PART, end_of(values, part))
