@@ -11,8 +11,8 @@ from truedraw.compiled import compiled
 from truedraw.sampling.kernels.edges import mass_from
 from truedraw.sampling.kernels.exponential import LOG2_E, exp, power
 from truedraw.sampling.kernels.lanes import LANES, summed
-from truedraw.sampling.kernels.softmax import SUM, weights_into
-from truedraw.sampling.kernels.totals import POWERS, TWO_POWERS
+from truedraw.sampling.kernels.softmax import weights_into
+from truedraw.sampling.kernels.totals import POWERS, SUM, TWO_POWERS
 
 SIZES = (0, 1, 5, 31, 32, 33, 63, 64, 97, 2101)
 

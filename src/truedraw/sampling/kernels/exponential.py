@@ -3,8 +3,8 @@
 x = n ln 2 + r with |r| <= ln 2 / 2; exp(r) is a polynomial whose relative error is below 2**-56; 2**n, where n reaches
 -1076 and results are subnormal, is put together from its bits as 2**(n + LIFT), and brought down by a factor. The error
 is about a unit in the last place, 0.98 of one among 6e7 arguments. Even and odd powers are added up apart, so that half
-as much waits for one another.
-Range reduction in two steps: Cody and Waite, Software Manual for the Elementary Functions (1980).
+as much waits for one another. Range reduction in two steps: Cody and Waite, Software Manual for the Elementary
+Functions (1980).
 """
 
 from __future__ import annotations
@@ -66,6 +66,11 @@ def power_of(x: Number) -> Number:
     odd, even = odd.fma(square, P3), even.fma(square, P4)
     odd, even = odd.fma(square, P1), even.fma(square, P2).fma(square, 1.0)
     return odd.fma(r, even).raised(shifted, MANTISSA_BITS)
+
+
+def weight_of(logit: Number, top: Number, coldness: Number) -> Number:
+    """As `weight`."""
+    return exp_of((logit - top) * coldness)
 
 
 exp, power = written(exp_of), written(power_of)

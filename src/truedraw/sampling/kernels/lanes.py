@@ -47,11 +47,9 @@ def summed(formula: Formula, terms: int = 1) -> Any:
         found = types.float64 if terms == 1 else types.UniTuple(types.float64, terms)
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            given = *cgutils.unpack_tuple(builder, arguments[0]), *[arguments[2]][: len(written)]
-            kinds = (*signature.args[0], *written)
-            data = [
-                context.make_array(kind)(context, builder, each).data for kind, each in zip(kinds, given, strict=True)
-            ]
+            given = *cgutils.unpack_tuple(builder, arguments[0]), arguments[2]
+            both = zip((*arrays, *written), given, strict=False)
+            data = [context.make_array(kind)(context, builder, each).data for kind, each in both]
             take_long_vectors(builder)
             loop = _Loop(builder, formula, terms, data[: len(arrays)], data[len(arrays) :])
             sums = loop.sums(cgutils.unpack_tuple(builder, arguments[1]), arguments[3], arguments[4])
@@ -98,9 +96,7 @@ class _Loop:
 
     def _memory(self, count: int) -> Any:
         """Of a sum, 0 at first."""
-        return cgutils.alloca_once_value(
-            self._builder, constant(ir.VectorType(DOUBLE, count) if count else DOUBLE, 0.0)
-        )
+        return cgutils.alloca_once_value(self._builder, constant(several(DOUBLE, count), 0.0))
 
     def _add(self, i: Any, count: int, numbers: Sequence[Number], places: Sequence[Any]) -> None:
         """So many of each term from an index on, 0 for a single one, to what stands at its place."""
@@ -117,13 +113,17 @@ class _Loop:
         value = self._builder.load(self._place(array, i, count), align=SIZES[type(item)])
         if isinstance(item, ir.IntType):
             return value
-        wide = ir.VectorType(DOUBLE, count) if count else DOUBLE
-        return Number(self._builder, value if item == DOUBLE else self._builder.fpext(value, wide))
+        return Number(self._builder, value if item == DOUBLE else self._builder.fpext(value, several(DOUBLE, count)))
 
     def _place(self, array: Any, i: Any, count: int) -> Any:
         """The address of an item, or of a vector that begins with it."""
-        place = self._builder.gep(array, [i])
-        return self._builder.bitcast(place, ir.VectorType(array.type.pointee, count).as_pointer()) if count else place
+        kind = several(array.type.pointee, count)
+        return self._builder.bitcast(self._builder.gep(array, [i]), kind.as_pointer())
+
+
+def several(item: Any, count: int) -> Any:
+    """The type of a vector of so many, or of a single one for 0."""
+    return ir.VectorType(item, count) if count else item
 
 
 def splat(builder: Any, value: Any, count: int) -> Any:

@@ -16,22 +16,21 @@ from numba.extending import overload
 from truedraw.compiled import apart, compiled, inner
 from truedraw.protocol import Floats, Ints, Logits
 from truedraw.sampling.kernels.bits import long_vectors
-from truedraw.sampling.kernels.exponential import exp_of
+from truedraw.sampling.kernels.exponential import weight_of
 from truedraw.sampling.kernels.lanes import summed
 from truedraw.sampling.kernels.rowkinds import Patched, kind, left
 from truedraw.sampling.kernels.spans import largest, maxima, num_spans
-from truedraw.sampling.kernels.totals import total_weight
+from truedraw.sampling.kernels.totals import total_of, total_weight
 
-WEIGHTS = summed(lambda row, of: [exp_of((row[0] - of[0]) * of[1])])
-"""Of values, the largest one and a coldness, as exponential.weight; of a Patched row's arrays; and of numbers alone."""
-PATCHED = summed(lambda row, of: [exp_of((row[0].or_else(row[1], row[2]) - of[0]) * of[1])])
-SUM = summed(lambda row, _: row)
+WEIGHTS = summed(lambda row, of: [weight_of(row[0], *of)])
+PATCHED = summed(lambda row, of: [weight_of(row[0].or_else(row[1], row[2]), *of)])
+"""Of a row's values, or a Patched one's arrays, with the largest value and a coldness."""
 COLDEST = np.finfo(np.float64).max / 2
 
 
 @inner(error_model="numpy")
 def coldness_of(temperature):  # type: ignore[no-untyped-def]
-    """1 / temperature, finite, and so as a power of 2 has it."""
+    """1 / temperature, finite also where it is the power of 2 that is asked for."""
     return min(1.0 / temperature, COLDEST)
 
 
@@ -109,7 +108,7 @@ def keep(p: Floats, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
     """p [n] in place: 0 where not kept [n], and normalised; returns the mass that was kept."""
     for i in range(p.shape[0]):
         p[i] = p[i] if kept[i] else 0.0
-    total: float = SUM((p,), (), (), 0, p.shape[0])
+    total: float = total_of(p)
     scale(p, 1.0 / total)
     return total
 
@@ -119,8 +118,7 @@ def excess_into(share: float, p: Floats, q: Floats, out: Floats) -> float:
     """out [n]: (share p - q)+, p and q [n]; returns its sum."""
     for i in range(p.shape[0]):
         out[i] = left(share, p[i], q[i])
-    total: float = SUM((out,), (), (), 0, out.shape[0])
-    return total
+    return float(total_of(out))
 
 
 @compiled(nogil=True, error_model="numpy")
@@ -133,5 +131,4 @@ def sparse_excess_into(share: float, p: Floats, tokens: Ints, weights: Floats, o
         out[i] = share * p[i]
     for k in range(tokens.shape[0]):
         out[tokens[k]] = left(share, p[tokens[k]], weights[k])
-    total: float = SUM((out,), (), (), 0, out.shape[0])
-    return total
+    return float(total_of(out))

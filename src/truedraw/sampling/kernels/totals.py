@@ -1,4 +1,5 @@
-"""Sums of a row's weights, to 1e-14, of one part after the other: the same numbers, whoever takes which part."""
+"""Sums: of numbers, and of a row's weights, to 1e-14, of one part after the other: the same numbers, whoever takes
+which part."""
 
 from __future__ import annotations
 
@@ -8,9 +9,16 @@ from truedraw.sampling.kernels.lanes import summed
 from truedraw.sampling.kernels.spans import TILE
 
 PART = 4 * TILE
+SUM = summed(lambda row, _: row)
 POWERS = summed(lambda row, of: [power_of((row[0] - of[0]) * of[1])])
 """Of values, the largest one and a steepness; the same at coldness 1 as well."""
 TWO_POWERS = summed(lambda row, of: [power_of((row[0] - of[0]) * each) for each in (of[1], LOG2_E)], terms=2)
+
+
+@inner(error_model="numpy")
+def total_of(values):  # type: ignore[no-untyped-def]
+    """The sum of values [n] of float64."""
+    return SUM((values,), (), (), 0, values.shape[0])
 
 
 @inner(error_model="numpy")

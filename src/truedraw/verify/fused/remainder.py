@@ -14,7 +14,7 @@ import numpy as np
 from numba import carray
 
 from truedraw.compiled import inner
-from truedraw.sampling.kernels.exponential import exp_of
+from truedraw.sampling.kernels.exponential import weight_of
 from truedraw.sampling.kernels.formulas import Number
 from truedraw.sampling.kernels.lanes import summed
 from truedraw.sampling.kernels.rowkinds import Remainder
@@ -27,9 +27,9 @@ LEAST = 0.05
 
 
 def less(row: Sequence[Number], of: Sequence[Number]) -> tuple[Number, Number]:
-    """p, and what is left of it: weights as exponential.weight has them, and rowkinds.left."""
+    """p, and what is left of it: as rowkinds.left has it."""
     (logit, q), (top, coldness, unit, share) = row, of
-    p = exp_of((logit - top) * coldness) * unit
+    p = weight_of(logit, top, coldness) * unit
     return p, (share * p - q).at_least(0.0)
 
 

@@ -12,7 +12,8 @@ from numba import carray
 
 from truedraw.compiled import inner
 from truedraw.sampling.kernels.rowkinds import left
-from truedraw.sampling.kernels.softmax import SUM, scale
+from truedraw.sampling.kernels.softmax import scale
+from truedraw.sampling.kernels.totals import total_of
 from truedraw.threads.borrowing import place_at
 
 IDS, WEIGHTS, SIZE = range(3)
@@ -76,12 +77,6 @@ def less_q(share, tree, node, values):  # type: ignore[no-untyped-def]
     for k in range(ids.shape[0]):
         values[ids[k]] = left(1.0, values[ids[k]], weights[k])
     return total_of(values)
-
-
-@inner(error_model="numpy")
-def total_of(values):  # type: ignore[no-untyped-def]
-    """The sum of values [n]: 1 less what q takes would lose the digits of a small one."""
-    return SUM((values,), (), (), 0, values.shape[0])
 
 
 @inner(error_model="numpy")
