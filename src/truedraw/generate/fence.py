@@ -29,9 +29,9 @@ def _kind(name: str, allow_lossy: bool) -> Any:
     """The class; nothing of a lossy rule is imported unless it is allowed."""
     try:
         kind = find("verifiers", name)
-    except UnknownName:
+    except UnknownName as error:
         if name not in names("lossy_verifiers"):
-            raise
+            raise UnknownName(f"rejection_sample_method: {error}") from error
         _require(allow_lossy, name)
         return find("lossy_verifiers", name)
     _require(allow_lossy or says_exact(kind), name)

@@ -74,6 +74,11 @@ def test_without_the_flag_the_name_is_refused(name: str) -> None:
         speculation({"rejection_sample_method": name, "allow_lossy": False, "lossy_options": {}})
 
 
+def test_an_unknown_rule_is_refused_by_the_key_that_named_it() -> None:
+    with pytest.raises(UnknownName, match=r"rejection_sample_method: no verifier is called 'sometimes'; choose one of"):
+        speculation({"rejection_sample_method": "sometimes"})
+
+
 @pytest.mark.parametrize("name", LOSSY)
 def test_no_list_and_no_lookup_of_verifiers_knows_them(name: str) -> None:
     assert name not in names("verifiers")
