@@ -1,4 +1,4 @@
-"""Rows that each thread norms for itself, and spans that are cut for threads: nothing of that changes a bit."""
+"""Rows that each thread norms for itself: that changes no bit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.decoder import CONFIGS, PLAIN, RandomWeights, tiny_engine
-from truedraw.engine.native import chain, looking, rows, runner
+from truedraw.engine.native import runner
 from truedraw.engine.native.together import CROWD, FEW, FEW_IN_A_CROWD, ways
 from truedraw.protocol import Proposal, Work
 
@@ -34,18 +34,11 @@ def passes(engine, counts=(1, 2, 3, 4, 5, 8, 9, 20)) -> list[np.ndarray]:
     return found
 
 
-def everybody_for_all(monkeypatch) -> None:
-    """Every row is handed over, and no span is cut, as where threads are many or heads are even."""
-    monkeypatch.setattr(runner, "ways", lambda threads: ways(threads)._replace(few=0))
-    for module in (chain, rows):
-        monkeypatch.setattr(module, "span", lambda *_: looking.SPAN)
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_the_same_bits_whoever_norms(tmp_path, monkeypatch, name) -> None:
     alone = passes(engine_of(tmp_path, name, 2))
     others = [passes(engine_of(tmp_path, name, threads)) for threads in (1, CROWD + 1)]
-    everybody_for_all(monkeypatch)
+    monkeypatch.setattr(runner, "ways", lambda threads: ways(threads)._replace(few=0))  # every row is handed over
     others.append(passes(engine_of(tmp_path, name, 2)))
     for found in others:
         for own, other in zip(alone, found, strict=True):
@@ -71,14 +64,6 @@ def test_few_rows_are_normed_where_no_other_thread_writes(tmp_path) -> None:
         numbers[:] = 77
     passes(engine)
     assert all((numbers == 77).all() for numbers in rounded)
-
-
-@pytest.mark.parametrize(("rows_of_text", "heads", "threads", "cut"), [
-    (1, 3, 2, 4), (2, 3, 2, 4), (3, 3, 2, 2), (4, 3, 2, 2), (5, 3, 2, 4), (64, 3, 2, 4),
-    (4, 2, 2, 4), (4, 3, 1, 4), (4, 3, 3, 4), (4, 1, 2, 2), (4, 8, 6, 2),
-])  # fmt: skip
-def test_spans_are_cut_where_a_thread_would_have_none(rows_of_text, heads, threads, cut) -> None:
-    assert looking.span(rows_of_text, heads, threads) == cut
 
 
 def test_many_threads_norm_fewer_rows_each() -> None:

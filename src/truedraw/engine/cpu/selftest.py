@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from math import isfinite
@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 
 TEXT_TOKENS = 96  # three pages deep
 DRAFT_TOKENS = 31  # so that the widest pass has 32 rows
+DEEP_TOKENS, DEEP_DRAFT = 250, 11  # before the end of a chunk, see native/chunks.py, and beyond it
 OTHERS, BESIDE = 7, 5  # texts of a ragged batch, and tokens of the draft beside them: of all ways that of most pages
 MULTIPLIER, OFFSET = 7919, 31  # a text without meaning that visits the whole vocabulary
+
+
+Ways = Callable[["PagedEngine", list[int], Ints], Iterator[tuple[str, Logits]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +59,7 @@ def check_invariance(engine: PagedEngine) -> InvarianceReport | None:
     text, draft = tokens[: length - drafts].tolist(), tokens[length - drafts : length]
     if not _has_room(engine, text, draft):
         return None
-    one_by_one = _one_by_one(engine, text, draft)
-    differences = {name: difference(one_by_one[: len(rows)], rows) for name, rows in _ways(engine, text, draft)}
+    differences = {**_differences(engine, text, draft, _ways), **_differences(engine, *_deep(engine), _deep_ways)}
     return InvarianceReport(
         holds=all(largest == 0 for largest, _, _ in differences.values()),
         largest_difference=float(np.max([largest for largest, _, _ in differences.values()])),  # NaN where one is
@@ -64,6 +67,13 @@ def check_invariance(engine: PagedEngine) -> InvarianceReport | None:
         rows=sum(count for _, _, count in differences.values()),
         differing=tuple(name for name, (largest, _, _) in differences.items() if largest > 0),
     )
+
+
+def _differences(engine: PagedEngine, text: list[int], draft: Ints, ways: Ways) -> dict[str, tuple[float, float, int]]:
+    if not text:
+        return {}
+    one_by_one = _one_by_one(engine, text, draft)
+    return {name: difference(one_by_one[: len(rows)], rows) for name, rows in ways(engine, text, draft)}
 
 
 def meaningless(count: int, vocab_size: int) -> Ints:
@@ -98,6 +108,21 @@ def _ways(engine: PagedEngine, text: list[int], draft: Ints) -> Iterator[tuple[s
     yield "tree in a ragged batch", _scores(engine, text, branching, others=3)[path]
     for rows in (1, 7, 32):
         yield f"chunks of {rows}", _scores(engine, text, Proposal.chain(draft[:2]), chunk_rows=rows)
+
+
+def _deep(engine: PagedEngine) -> tuple[list[int], Ints]:
+    """A longer text and its draft; none where there is no room for it."""
+    tokens = meaningless(DEEP_TOKENS + DEEP_DRAFT, engine.vocab_size)
+    text, draft = tokens[:DEEP_TOKENS].tolist(), tokens[DEEP_TOKENS:]
+    fits = len(tokens) < engine.context_length and _has_room(engine, text, draft)
+    return (text, draft) if fits else ([], draft)
+
+
+def _deep_ways(engine: PagedEngine, text: list[int], draft: Ints) -> Iterator[tuple[str, Logits]]:
+    """The fewest that tell whether it matters where a chunk ends."""
+    yield "deep chain", _scores(engine, text, Proposal.chain(draft))
+    branching, path = forked_chain(draft, engine.vocab_size)
+    yield "deep tree", _scores(engine, text, branching)[path]
 
 
 def forked_chain(draft: Ints, vocab_size: int) -> tuple[Proposal, Ints]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from truedraw.compiled import apart, inlined
 from truedraw.engine.native.attention import come, keep, keep_key, page_begins_at, turn
+from truedraw.engine.native.chunks import CHUNK, gather, is_last, run_of
 from truedraw.engine.native.heads import NEAR, SLOTS
 from truedraw.engine.native.looking import SPAN, look
 from truedraw.engine.native.softly import FREE
@@ -57,40 +58,53 @@ def remember(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917 - a stag
 
 @apart(fastmath=FREE, error_model="numpy")
 def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
-    wide, gain, sizes, epsilon, rows, lanes, cache, layer, mixed, rounded, counters, stage
+    wide, gain, sizes, epsilon, rows, lanes, cache, layer, findings, mixed, rounded, counters, stage, ways
 ):
     """mixed [n, heads head_dim]: what each row's queries make of the values that it sees; and that rounded.
 
-    A piece is a span of rows of one text and a head of keys, so that these are read once for all of them. Where the
-    queries of a head of keys fill whole blocks it rounds them, too.
+    A piece is a run of chunks, a span of rows of one text and a head of keys, so that these are read once for all of
+    them. Who is the last of a span and head gathers what was found, and rounds it where the queries of a head of keys
+    fill whole blocks. findings: see chunks.Findings.
     """
     num_heads, num_kv, size = sizes
     keys, values = heads_of(layer, num_kv)
-    group, spans, longest = num_heads // num_kv, lanes[7], lanes[8]
-    positions, turns = rows[1], rows[4]
+    group, spans, chunks = num_heads // num_kv, lanes[7], lanes[8] // CHUNK + 1
+    positions, turns, lines, pieces = rows[1], rows[4], SPAN * group, len(spans) * num_kv
     fills = group * size % (rounded[0].shape[1] // rounded[1].shape[1]) == 0
-    queries, found = np.empty((SPAN * group, size), np.float32), np.empty((SPAN * group, size), np.float32)
-    scores, totals = np.empty((SPAN * group, longest + SLOTS), np.float32), np.empty(SPAN * group, np.float32)
-    memory, flat, in_page = borrowed((queries, scores, totals, found)), flattened(cache), cache.shape[1]
-    piece = next_piece(counters, stage, len(spans) * num_kv)
+    is_shared = len(findings[4]) > 0
+    run = run_of(pieces, chunks, ways.threads) if is_shared else chunks
+    runs, kept = (chunks + run - 1) // run, 0 if is_shared else chunks * lines
+    queries = np.empty((lines, size), np.float32)
+    scores = np.empty((lines, min(lanes[8], CHUNK + len(wide)) + SLOTS), np.float32)
+    tops, totals = np.empty(kept, np.float32), np.empty(kept, np.float32)
+    sums, ends = np.empty((kept, size), np.float32), np.empty(lines, np.int64)
+    memory, flat, in_page = borrowed((queries, scores)), flattened(cache), cache.shape[1]
+    own = borrowed((tops, totals, sums, ends))
+    found = borrowed(findings[:4]) if is_shared else own
+    piece, asked = next_piece(counters, stage, pieces * runs), -1
     while piece >= 0:
-        span, head = piece // num_kv, piece % num_kv
+        whole, first = piece // runs, piece % runs * run
+        span, head, base = whole // num_kv, whole % num_kv, whole if is_shared else 0
         begin, end = spans[span], spans[span + 1] if span + 1 < len(spans) else len(wide)
-        come(flat, page_begins_at(first_page(begin, lanes), in_page, keys + head, size), SLOTS * size)
-        for q in range((end - begin) * group):
-            row, first = begin + q // group, (head * group + q % group) * size
-            ask(wide[row], first, gain, epsilon, turns[positions[row]], memory[0][q])
-        look(begin, end, group, flat, in_page, (keys + head, values + head), lanes, memory)
-        for q in range((end - begin) * group):
-            row, first = begin + q // group, (head * group + q % group) * size
-            tell(memory[3][q], totals[q], mixed[row], first)
-        if fills:
-            first, last = head * group * size, (head + 1) * group * size
-            for row in range(begin, end):
-                round_part(mixed[row], rounded, row, first, last)
-        piece = done(counters, stage, len(spans) * num_kv)
-    alive((queries, scores, totals, found))
-    stage = ended(counters, stage, len(spans) * num_kv)
+        come(flat, page_begins_at(page_of(begin, first, lanes), in_page, keys + head, size), SLOTS * size)
+        for q in range((end - begin) * group if whole != asked else 0):
+            row, place = begin + q // group, (head * group + q % group) * size
+            ask(wide[row], place, gain, epsilon, turns[positions[row]], memory[0][q])
+        asked = whole
+        at = base * chunks * lines, lines, base * lines
+        told = found[0], found[1], found[2], found[3], at
+        look(begin, end, group, flat, in_page, (keys + head, values + head), lanes, memory, (first, first + run), told)
+        if is_last(findings[4], whole, runs):
+            for q in range((end - begin) * group):
+                row, place = begin + q // group, (head * group + q % group) * size
+                chunks_seen, line = found[3][at[2] + q], at[0] + q
+                gather(found[0], found[1], found[2], line, lines, chunks_seen, mixed[row, place : place + size])
+            if fills:
+                for row in range(begin, end):
+                    round_part(mixed[row], rounded, row, head * group * size, (head + 1) * group * size)
+        piece = done(counters, stage, pieces * runs)
+    alive((queries, scores, tops, totals, sums, ends))
+    stage = ended(counters, stage, pieces * runs)
     return stage if fills else round_all(mixed, rounded, counters, stage)
 
 
@@ -109,10 +123,11 @@ def place_of(row, lanes):  # type: ignore[no-untyped-def]
 
 
 @inlined(error_model="numpy")
-def first_page(row, lanes):  # type: ignore[no-untyped-def]
-    """Of a row's text."""
-    pages, page_begins, lane_of = lanes[2], lanes[3], lanes[6]
-    return pages[page_begins[lane_of[row]]]
+def page_of(row, chunk, lanes):  # type: ignore[no-untyped-def]
+    """The page of a row's text in which a chunk begins; its first one for chunks that it does not have."""
+    pages, page_begins, lane = lanes[2], lanes[3], lanes[6][row]
+    number = page_begins[lane] + chunk * (CHUNK // SLOTS)
+    return pages[number if number < page_begins[lane + 1] else page_begins[lane]]
 
 
 @inlined(fastmath=FREE, error_model="numpy")
@@ -124,11 +139,3 @@ def ask(wide, first, gain, epsilon, turns, query):  # type: ignore[no-untyped-de
     scale = np.float32(1) / np.sqrt(np.float32(size))
     for k in range(size):
         query[k] *= scale
-
-
-@inlined(error_model="numpy")
-def tell(found, total, mixed, first):  # type: ignore[no-untyped-def]
-    """What a query has found [head_dim], in shares of a total, to its place in a row."""
-    target = mixed[first : first + len(found)]
-    for k in range(len(found)):
-        target[k] = found[k] / total

@@ -11,8 +11,8 @@ import numpy as np
 
 from truedraw.compiled import inlined
 from truedraw.engine.native.heads import COLUMNS, MOST_QUERIES, NEAR, SLOTS, compare_page, mix_slots
-from truedraw.engine.native.machine import halved, ordered, unordered
-from truedraw.engine.native.softly import FREE, exp
+from truedraw.engine.native.machine import halved
+from truedraw.engine.native.softly import FREE
 from truedraw.sampling.kernels.bits import CACHE_LINE, prefetch
 from truedraw.threads.borrowing import flattened
 
@@ -89,8 +89,8 @@ def come(flat, first, n):  # type: ignore[no-untyped-def]
 
 
 @inlined()
-def mix(shares, begin, end, first, n, values, place, then, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
-    """out [q, head_dim] += sum_{i < n} shares[q, first + i] times value number i from a place on; begin <= q < end.
+def mix(shares, begin, end, first, n, values, place, then, out, row):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+    """out [row + q, head_dim] += sum_{i < n} shares[q, first + i] times value i from a place on; begin <= q < end.
 
     values: flat, of a page one behind the other. A sum goes along the text, in as many calls as it may be. then: the
     place of what is wanted next.
@@ -100,7 +100,7 @@ def mix(shares, begin, end, first, n, values, place, then, out):  # type: ignore
     for q in range(begin, end, MOST_QUERIES):
         queries, column = min(MOST_QUERIES, end - q), 0
         while column < size:
-            there, here, at = q * line + first, place + column, q * size + column
+            there, here, at = q * line + first, place + column, (row + q) * size + column
             soon = here if q > begin else then + column
             if size - column >= COLUMNS[0]:
                 mix_wide(queries, weights, there, line, values, here, soon, size, n, target, at, size)
@@ -108,17 +108,3 @@ def mix(shares, begin, end, first, n, values, place, then, out):  # type: ignore
             else:
                 mix_narrow(queries, weights, there, line, values, here, soon, size, n, target, at, size)
                 column += COLUMNS[1]
-
-
-@inlined(fastmath=FREE, error_model="numpy")
-def softened(scores, q, n):  # type: ignore[no-untyped-def]
-    """e**(score - the largest) of the first n scores of a line, in place; the sum of these."""
-    line = scores[q]
-    top = ordered(line[0])
-    for at in range(n):
-        top = max(top, ordered(line[at]))
-    largest, total = unordered(top), np.float32(0)
-    for at in range(n):
-        line[at] = exp(line[at] - largest)
-        total += line[at]
-    return total

@@ -31,7 +31,7 @@ def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
     if not takes_part:
         share(board, this_call(board, given))
         return
-    model, rows, lanes, cache, memory, counters, ways = borrowed(given)
+    model, rows, lanes, cache, memory, counters, ways, findings = borrowed(given)
     table, matrices, vectors, sizes, shown, epsilon = model
     before_attention, before_feeding, bias, query_norm, key_norm, last_norm = vectors
     ids, logit_rows, hidden_rows = rows[0], rows[2], rows[3]
@@ -49,7 +49,20 @@ def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
         stage = multiply_layer(qkv, layer, normed, wide, is_fresh, counters, stage, ways)
         stage = remember(wide, key_norm[layer], sizes, epsilon, rows, lanes, cache, layer, counters, stage)
         stage = look_back(
-            wide, query_norm[layer], sizes, epsilon, rows, lanes, cache, layer, mixed, heads, counters, stage
+            wide,
+            query_norm[layer],
+            sizes,
+            epsilon,
+            rows,
+            lanes,
+            cache,
+            layer,
+            findings,
+            mixed,
+            heads,
+            counters,
+            stage,
+            ways,
         )
         stage = multiply_layer(out, layer, heads, x, False, counters, stage, ways)
         stage = norm_each(x, before_feeding[layer], epsilon, fed, counters, stage, ways)

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from truedraw.engine.native.blocks import Blocks
 from truedraw.engine.native.chain import MEMORY, Chain
+from truedraw.engine.native.chunks import Findings
 from truedraw.engine.native.decoder import STAGES_A_LAYER, STAGES_BESIDE, compute
 from truedraw.engine.native.layers import blocks_in, given
+from truedraw.engine.native.looking import SPAN
 from truedraw.engine.native.memory import Memory
 from truedraw.engine.native.rows import Rows
 from truedraw.engine.native.together import ways
@@ -48,7 +50,8 @@ class NativeRunner:
         own = *map(blocks_in, weights.kinds), weights.head
         self._memory = Memory(config, own, len(self._shown) + 1)
         sizes = config.num_heads, config.num_kv_heads, config.head_dim
-        self._shared = config.num_kv_heads, crew.num_threads  # heads of keys, and who shares them
+        lines = SPAN * config.num_heads // config.num_kv_heads
+        self._findings = Findings(config.num_kv_heads, lines, config.head_dim, crew.num_threads)
         parts = tuple(map(given, (*weights.kinds, weights.head)))
         self._model = weights.table, parts, weights.vectors, sizes, self._shown, np.float32(config.rms_norm_eps)
 
@@ -71,12 +74,12 @@ class NativeRunner:
 
     def over(self, parts: list[Part], num_rows: int, lanes: int) -> tuple[Rows, Computed]:
         """See Runs; the row count and the lanes are its own."""
-        rows = Rows(parts, self.pool.rows, len(self._shown) and 1 + self.shows_text, self._shared)
+        rows = Rows(parts, self.pool.rows, len(self._shown) and 1 + self.shows_text)
         return rows, self._run(rows)
 
     def alone(self, pages: Seq[int], longest: int) -> Chain:
         """The rows of a text that has these pages, up to so many tokens, for `along`."""
-        return Chain(pages, longest, len(self._shown) > 0, self._shared)
+        return Chain(pages, longest, len(self._shown) > 0)
 
     def along(self, chain: Chain, past: int, ids: Seq[int]) -> Computed:
         """A pass over rows that follow so many of the text."""
@@ -94,14 +97,15 @@ class NativeRunner:
         return self._computed(*rows.arrays(), rows.longest, rows.shape)
 
     def _given(
-        self, numbers: tuple[Ints, ...], lanes: tuple[object, ...], longest: int, shape: tuple[int, int, int]
+        self, numbers: tuple[Ints, ...], lanes: tuple[Any, ...], longest: int, shape: tuple[int, int, int]
     ) -> tuple[Any, ...]:
         table, memory = self._rotary.upto(longest), self._memory.of(*shape)
         fresh = counters(self._config.num_layers * STAGES_A_LAYER + STAGES_BESIDE)
-        return self._model, (*numbers, table), lanes, self._cache, memory, fresh, ways(self.num_threads)
+        findings = self._findings.of(len(lanes[7]), longest)
+        return self._model, (*numbers, table), lanes, self._cache, memory, fresh, ways(self.num_threads), findings
 
     def _computed(
-        self, numbers: tuple[Ints, ...], lanes: tuple[object, ...], longest: int, shape: tuple[int, int, int]
+        self, numbers: tuple[Ints, ...], lanes: tuple[Any, ...], longest: int, shape: tuple[int, int, int]
     ) -> Computed:
         given = self._given(numbers, lanes, longest, shape)
         self.crew.run(compute, given)

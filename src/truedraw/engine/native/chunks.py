@@ -1,0 +1,102 @@
+"""A text in chunks of slots: what queries find in each by itself, and what they find in all of them.
+
+    in chunk c:  m_c = max s_i,  l_c = sum e**(s_i - m_c),  o_c = sum e**(s_i - m_c) v_i
+    in all:      m = max m_c,  o = sum e**(m_c - m) o_c / sum e**(m_c - m) l_c
+
+(Milakov and Gimelshein 1805.02867; a text's chunks on several processors: Dao et al., Flash-Decoding, 2023.) Chunks are
+counted along the text, and added up in that order, whoever looked through them: so few heads of keys give work to many
+threads, and a row's sums are the same with any number of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truedraw.compiled import apart, inlined
+from truedraw.engine.native.machine import ordered, unordered
+from truedraw.engine.native.softly import FREE, exp
+from truedraw.threads.atomics import APART, put, taken
+
+CHUNK = 256  # slots; what is found in one costs as much as 3 % of the chunk's sums
+RUNS = 3  # of chunks that a thread looks through, or more: the others wait for one at most
+CROWD = 4  # spans and heads of keys for each thread, from which on a thread looks through all chunks of each
+SEVERAL = 4  # chunks, from which on they are shared out also where each thread has a head
+Shared = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]]
+
+
+class Findings:
+    """What threads find in chunks, for all of them: memory that is kept for the next pass.
+
+    Of each span of rows and head of keys, `lines` queries; `size` places of a head of values.
+    """
+
+    def __init__(self, heads: int, lines: int, size: int, threads: int) -> None:
+        self._heads, self._lines, self._size, self._threads = heads, lines, size, threads
+        self._alone = self._held = self._made(0, 0)
+        self._room = 0
+
+    def of(self, spans: int, longest: int) -> Shared:
+        """For a pass with so many spans, the longest text of so many slots; nothing where each thread has its own."""
+        pieces, chunks = spans * self._heads, longest // CHUNK + 1
+        least = 2 if pieces < self._threads else SEVERAL
+        if self._threads == 1 or chunks < least or pieces >= CROWD * self._threads:
+            return self._alone
+        if pieces * chunks > self._room:
+            self._room = 2 * pieces * chunks
+            self._held = self._made(self._room, CROWD * self._threads)
+        return self._held
+
+    def _made(self, chunks: int, pieces: int) -> Shared:
+        tops, totals = (np.empty(chunks * self._lines, np.float32) for _ in range(2))
+        sums = np.empty((chunks * self._lines, self._size), np.float32)
+        return tops, totals, sums, np.empty(pieces * self._lines, np.int64), np.zeros(pieces * APART, np.int64)
+
+
+@inlined()
+def run_of(pieces, chunks, threads):  # type: ignore[no-untyped-def]
+    """Chunks that a thread looks through, one behind the other, of so many in each of some pieces."""
+    return max(1, pieces * chunks // (RUNS * threads))
+
+
+@inlined()
+def is_last(arrived, piece, runs):  # type: ignore[no-untyped-def]
+    """Whether all other runs of a piece are done, too; the next pass counts anew."""
+    if runs == 1:
+        return True
+    if taken(arrived, piece * APART) < runs - 1:
+        return False
+    put(arrived, piece * APART, 0)
+    return True
+
+
+@apart(fastmath=FREE, error_model="numpy")
+def soften(scores):  # type: ignore[no-untyped-def]
+    """e**(score - the largest) of scores, in place; the largest, and the sum of these."""
+    top = ordered(scores[0])
+    for at in range(len(scores)):
+        top = max(top, ordered(scores[at]))
+    largest, total = unordered(top), np.float32(0)
+    for at in range(len(scores)):
+        scores[at] = exp(scores[at] - largest)
+        total += scores[at]
+    return largest, total
+
+
+@apart(fastmath=FREE, error_model="numpy")
+def gather(tops, totals, sums, first, gap, chunks, out):  # type: ignore[no-untyped-def]
+    """out [head_dim] of one query, whose findings stand at line `first`, and `gap` lines further for each chunk."""
+    top = ordered(tops[first])
+    for chunk in range(1, chunks):
+        top = max(top, ordered(tops[first + chunk * gap]))
+    largest, total = unordered(top), np.float32(0)
+    for k in range(len(out)):
+        out[k] = np.float32(0)
+    for chunk in range(chunks):
+        line = first + chunk * gap
+        share = exp(tops[line] - largest)
+        total += share * totals[line]
+        for k in range(len(out)):
+            out[k] += share * sums[line, k]
+    for k in range(len(out)):
+        out[k] = out[k] / total
