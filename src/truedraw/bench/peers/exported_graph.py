@@ -13,10 +13,10 @@ import numpy as np
 
 from truedraw.engine.constants.matrix import Matrix
 from truedraw.engine.constants.rounding import quantise
+from truedraw.engine.openvino.nodes import Node, constant, integers, linear, parameter, rms_norm, take_rows
 from truedraw.protocol import ModelConfig, Weights
 from truedraw.silent_openvino import openvino, operations
 
-Node = Any
 EMBEDDING, HEAD = "model.embed_tokens", "lm_head"
 UNSEEN = -1e9  # added to the score of a key that a query must not see
 
@@ -27,9 +27,9 @@ class Exporter:
     def __init__(self, config: ModelConfig, weights: Weights, int8: bool) -> None:
         self._config, self._weights, self._int8 = config, weights, int8
         self._ids, self._mask, self._positions = (
-            _input(name, [-1, -1], np.int64) for name in ("input_ids", "attention_mask", "position_ids")
+            parameter(name, [-1, -1], np.int64) for name in ("input_ids", "attention_mask", "position_ids")
         )
-        self._beam = _input("beam_idx", [-1], np.int32)
+        self._beam = parameter("beam_idx", [-1], np.int32)
         self._sinks: list[Node] = []
 
     def model(self) -> Any:
@@ -37,7 +37,7 @@ class Exporter:
         ov = openvino()
         op = operations()
 
-        x = op.gather(self._matrix(EMBEDDING), self._ids, _axis())
+        x = take_rows(self._matrix(EMBEDDING), self._ids)
         for layer in range(self._config.num_layers):
             prefix = f"model.layers.{layer}."
             x = op.add(x, self._attention(self._norm(x, prefix + "input_layernorm"), prefix + "self_attn."))
@@ -57,34 +57,28 @@ class Exporter:
         return op.multiply(op.convert(op.constant(matrix.values), "f32"), op.constant(matrix.scales))
 
     def _linear(self, x: Node, name: str) -> Node:
-        op = operations()
-
-        return op.matmul(x, self._matrix(name), False, True)
+        return linear(x, self._matrix(name))
 
     def _norm(self, x: Node, name: str) -> Node:
-        op = operations()
-
-        mean = op.reduce_mean(op.power(x, _number(2)), _integers(-1), True)
-        root = op.sqrt(op.add(mean, _number(self._config.rms_norm_eps)))
-        gain = op.constant(self._weights.dense(name + ".weight").reshape(1, 1, -1))
-        return op.multiply(op.multiply(x, op.divide(_number(1), root)), gain)
+        gain = self._weights.dense(name + ".weight").reshape(1, 1, -1)
+        return rms_norm(x, gain, self._config.rms_norm_eps)
 
     def _heads(self, x: Node) -> Node:
         """[batch, heads, length, head_dim]."""
         op = operations()
 
-        shaped = op.reshape(x, _integers(0, 0, -1, self._config.head_dim), True)
-        return op.transpose(shaped, _integers(0, 2, 1, 3))
+        shaped = op.reshape(x, integers(0, 0, -1, self._config.head_dim), True)
+        return op.transpose(shaped, integers(0, 2, 1, 3))
 
     def _rotated(self, x: Node) -> Node:
         op = operations()
 
         half = self._config.head_dim // 2
         frequencies = self._config.rope_theta ** (-np.arange(half, dtype=np.float32) / half)
-        positions = op.convert(op.unsqueeze(self._positions, _integers(1, 3)), "f32")
+        positions = op.convert(op.unsqueeze(self._positions, integers(1, 3)), "f32")
         angles = op.multiply(positions, op.constant(np.concatenate([frequencies] * 2).reshape(1, 1, 1, -1)))
-        low, high = op.split(x, op.constant(np.int64(3)), 2).outputs()
-        turned = op.concat([op.multiply(high, _number(-1)), low], -1)
+        low, high = op.split(x, constant(3, np.int64), 2).outputs()
+        turned = op.concat([op.multiply(high, constant(-1, np.float32)), low], -1)
         return op.add(op.multiply(x, op.cos(angles)), op.multiply(turned, op.sin(angles)))
 
     def _remembered(self, fresh: Node, name: str) -> Node:
@@ -98,9 +92,9 @@ class Exporter:
         info.data_shape = ov.PartialShape([-1, heads, -1, size])
         info.data_type, info.variable_id = ov.Type.f32, name
         variable = Variable(info)
-        batch = op.gather(op.shape_of(self._ids), _integers(0), _axis())
-        empty = op.broadcast(_number(0), op.concat([batch, _integers(heads, 0, size)], 0))
-        past = op.gather(op.read_value(empty, variable), self._beam, _axis())
+        batch = take_rows(op.shape_of(self._ids), integers(0))
+        empty = op.broadcast(constant(0, np.float32), op.concat([batch, integers(heads, 0, size)], 0))
+        past = take_rows(op.read_value(empty, variable), self._beam)
         whole = op.concat([past, fresh], 2)
         self._sinks.append(op.assign(whole, variable))
         return whole
@@ -113,11 +107,11 @@ class Exporter:
         groups = config.num_heads // config.num_kv_heads
         if groups == 1:
             return x
-        batch_and_heads = op.gather(op.shape_of(x), _integers(0, 1), _axis())
-        rest = op.gather(op.shape_of(x), _integers(2, 3), _axis())
-        shape = op.concat([batch_and_heads, _integers(groups), rest], 0)
-        wide = op.broadcast(op.unsqueeze(x, _integers(2)), shape, broadcast_spec="BIDIRECTIONAL")
-        return op.reshape(wide, _integers(0, config.num_heads, -1, config.head_dim), True)
+        batch_and_heads = take_rows(op.shape_of(x), integers(0, 1))
+        rest = take_rows(op.shape_of(x), integers(2, 3))
+        shape = op.concat([batch_and_heads, integers(groups), rest], 0)
+        wide = op.broadcast(op.unsqueeze(x, integers(2)), shape, broadcast_spec="BIDIRECTIONAL")
+        return op.reshape(wide, integers(0, config.num_heads, -1, config.head_dim), True)
 
     def _attention(self, x: Node, prefix: str) -> Node:
         op = operations()
@@ -129,47 +123,21 @@ class Exporter:
         mixed = op.scaled_dot_product_attention(
             self._rotated(q), self._repeated(k), self._repeated(v), seen, causal=False
         )
-        flat = op.reshape(op.transpose(mixed, _integers(0, 2, 1, 3)), _integers(0, 0, -1), True)
+        flat = op.reshape(op.transpose(mixed, integers(0, 2, 1, 3)), integers(0, 0, -1), True)
         return self._linear(flat, prefix + "o_proj")
 
     def _causal(self, k: Node) -> Node:
         """[batch, 1, queries, keys]: 0 where a query sees a key, far below zero elsewhere."""
         op = operations()
 
-        length = op.gather(op.shape_of(k), op.constant(np.int64(2)), _axis())
-        keys = op.range(op.constant(np.int64(0)), length, op.constant(np.int64(1)), "i64")
-        later = op.greater(op.unsqueeze(keys, _integers(0, 1, 2)), op.unsqueeze(self._positions, _integers(1, 3)))
-        hidden = op.equal(op.unsqueeze(self._mask, _integers(1, 2)), op.constant(np.int64(0)))
-        return op.select(op.logical_or(later, hidden), _number(UNSEEN), _number(0))
+        length = take_rows(op.shape_of(k), constant(2, np.int64))
+        keys = op.range(constant(0, np.int64), length, constant(1, np.int64), "i64")
+        later = op.greater(op.unsqueeze(keys, integers(0, 1, 2)), op.unsqueeze(self._positions, integers(1, 3)))
+        hidden = op.equal(op.unsqueeze(self._mask, integers(1, 2)), constant(0, np.int64))
+        return op.select(op.logical_or(later, hidden), constant(UNSEEN, np.float32), constant(0, np.float32))
 
     def _feed_forward(self, x: Node, prefix: str) -> Node:
         op = operations()
 
         gate = op.swish(self._linear(x, prefix + "gate_proj"))
         return self._linear(op.multiply(gate, self._linear(x, prefix + "up_proj")), prefix + "down_proj")
-
-
-def _input(name: str, shape: list[int], dtype: Any) -> Node:
-    op = operations()
-
-    node = op.parameter(shape, dtype, name=name)
-    node.output(0).get_tensor().set_names({name})
-    return node
-
-
-def _integers(*values: int) -> Node:
-    op = operations()
-
-    return op.constant(np.array(values, np.int64))
-
-
-def _axis() -> Node:
-    op = operations()
-
-    return op.constant(np.int64(0))
-
-
-def _number(value: float) -> Node:
-    op = operations()
-
-    return op.constant(np.float32(value))
