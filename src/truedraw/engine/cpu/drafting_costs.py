@@ -18,7 +18,7 @@ class KeptCosts:
         self._file = file
 
     def read(self) -> list[DraftCost]:
-        """None where there is no record, or a damaged one."""
+        """Those of the record; none where there is none, or a damaged one."""
         try:
             return [_checked(each) for each in _listed(read_record(self._file))]
         except (OSError, ValueError, TypeError, OverflowError):

@@ -33,7 +33,7 @@ from truedraw.engine.openvino.nodes import (
     stored,
     take_rows,
 )
-from truedraw.engine.openvino.paging import Attention, Heads
+from truedraw.engine.openvino.paging import Attention
 from truedraw.errors import UnsupportedModel
 from truedraw.models.layout import ARCHITECTURES, EMBEDDING, HEAD
 from truedraw.protocol import ModelConfig
@@ -93,7 +93,7 @@ class _Decoder:
         rotary = [-1, 1, 1, config.head_dim]
         self._cos, self._sin = (parameter(name, rotary, np.float32) for name in ("cos", "sin"))
         self._rows = {name: parameter(name, [-1], np.int32) for name in ROW_INPUTS}
-        self._attention = Attention(Heads(config.num_kv_heads, config.head_dim))
+        self._attention = Attention(config.num_kv_heads, config.head_dim)
 
     def model(self, hidden_layers: tuple[int, ...], hidden_text: bool, precision: str) -> Any:
         ov = openvino()

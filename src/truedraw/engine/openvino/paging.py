@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from truedraw.engine.openvino.nodes import Node, constant, parameter
@@ -21,25 +19,11 @@ SHARED: tuple[tuple[str, list[int], type], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Heads:
-    """Sizes that the attention kernel wants to be told of."""
-
-    num_kv_heads: int
-    head_dim: int
-
-    def mark(self, node: Node) -> None:
-        """Write the sizes where the kernel looks for them; a graph on disk does not keep them."""
-        info = node.get_rt_info()
-        info["num_k_heads"] = info["num_v_heads"] = self.num_kv_heads
-        info["k_head_size"] = info["v_head_size"] = self.head_dim
-
-
 class Attention:
     """Paged attention layers of one graph, which share their inputs."""
 
-    def __init__(self, heads: Heads) -> None:
-        self._heads = heads
+    def __init__(self, num_kv_heads: int, head_dim: int) -> None:
+        self._num_kv_heads, self._head_dim = num_kv_heads, head_dim
         self.inputs: dict[str, Node] = {name: parameter(name, shape, t) for name, shape, t in SHARED}
         self.caches: list[Node] = []  # key_cache.0, value_cache.0, key_cache.1, ...
 
@@ -52,13 +36,19 @@ class Attention:
         self.caches += caches
         nodes = [q, k, v, *caches, *self._rest()]
         paged = ov.op._PagedAttentionExtension([_output(node) for node in nodes])
-        self._heads.mark(paged)
+        self._mark(paged)
         return paged.output(0)
+
+    def _mark(self, node: Node) -> None:
+        """Write the sizes of heads where the kernel looks for them; a graph on disk does not keep them."""
+        info = node.get_rt_info()
+        info["num_k_heads"] = info["num_v_heads"] = self._num_kv_heads
+        info["k_head_size"] = info["v_head_size"] = self._head_dim
 
     def _rest(self) -> list[Node]:
         """Inputs 5 to 27 in their fixed order; what is empty or 0 switches a feature off."""
         given = self.inputs
-        scale = constant(self._heads.head_dim**-0.5, np.float32)
+        scale = constant(self._head_dim**-0.5, np.float32)
         order = ["past_lens", "subsequence_begins", "block_indices", "block_indices_begins"]
         sliding_window, slopes = _zero(), _empty(np.float32)
         rotation = [_empty(np.int32), _empty(np.int32), _empty(np.int32), _empty(np.float32)]
