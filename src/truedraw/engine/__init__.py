@@ -8,7 +8,7 @@ constants/  weights in the form that passes read, converted once and kept
 pytorch/    any architecture that transformers knows, on any device
 drafted/    an engine whose own passes are drafted
 numerics.py  the arithmetics that the default one can be loaded with; options.py  and what goes together with them
-tabular.py  an exact toy
+tabular.py  an exact toy; meaningless.py  texts that engines are tried with
 """
 
 DEFAULT_ENGINE = "openvino"  # unless another one is asked for

@@ -17,7 +17,8 @@ import numpy as np
 from truedraw.engine.cpu.arithmetic import numerics
 from truedraw.engine.cpu.paged_engine import PagedEngine
 from truedraw.engine.cpu.records import record_key
-from truedraw.engine.cpu.selftest import difference, meaningless
+from truedraw.engine.cpu.selftest import difference
+from truedraw.engine.meaningless import meaningless
 from truedraw.engine.openvino.stateful import last_logits
 from truedraw.engine.options import Options
 from truedraw.engine.paged.pools import CACHE_BYTES

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from truedraw.engine.meaningless import meaningless
 from truedraw.engine.record_files import read_record, write_record
 from truedraw.protocol import Ints, Logits, Proposal, Work
 
@@ -22,7 +23,6 @@ TEXT_TOKENS = 96  # three pages deep
 DRAFT_TOKENS = 31  # so that the widest pass has 32 rows
 DEEP_TOKENS, DEEP_DRAFT = 250, 11  # before the end of a chunk, see native/chunks.py, and beyond it
 OTHERS, BESIDE = 7, 5  # texts of a ragged batch, and tokens of the draft beside them: of all ways that of most pages
-MULTIPLIER, OFFSET = 7919, 31  # a text without meaning that visits the whole vocabulary
 
 
 Ways = Callable[["PagedEngine", list[int], Ints], Iterator[tuple[str, Logits]]]
@@ -74,11 +74,6 @@ def _differences(engine: PagedEngine, text: list[int], draft: Ints, ways: Ways) 
         return {}
     one_by_one = _one_by_one(engine, text, draft)
     return {name: difference(one_by_one[: len(rows)], rows) for name, rows in ways(engine, text, draft)}
-
-
-def meaningless(count: int, vocab_size: int) -> Ints:
-    """The tokens of a text, [count]."""
-    return (np.arange(count) * MULTIPLIER + OFFSET) % vocab_size
 
 
 def _has_room(engine: PagedEngine, text: list[int], draft: Ints) -> bool:

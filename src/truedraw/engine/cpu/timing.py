@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, Literal, NamedTuple, Protocol
 
-from truedraw.engine.cpu.selftest import meaningless
+from truedraw.engine.meaningless import meaningless
 from truedraw.engine.record_files import drop_record, read_record, write_record
 from truedraw.errors import OutOfPages
 from truedraw.protocol import Engine, PassTable, Proposal, Sequence, Work

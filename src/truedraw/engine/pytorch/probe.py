@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from truedraw.engine.meaningless import meaningless
 from truedraw.engine.pytorch.network import Network
 from truedraw.engine.pytorch.parts import Part
 from truedraw.engine.pytorch.passes import CachedPasses, ReplayedPasses
@@ -20,7 +21,6 @@ LONG, SHORT, HELD = 12, 5, 7  # tokens of two texts, and those of the first that
 ROOM = LONG + 2  # tokens of context that the probe takes
 FEW = 4  # tokens that tell one form of attention from another
 CLOSE = 1e-4  # of the spread of a row's logits: float32 keeps to about a hundredth of it
-MULTIPLIER, OFFSET = 7919, 31  # texts without meaning that visit the whole vocabulary
 
 
 def looks_at_length(network: Network, vocab_size: int, context_length: int) -> bool:
@@ -28,7 +28,7 @@ def looks_at_length(network: Network, vocab_size: int, context_length: int) -> b
 
     Raises UnsupportedModel where it depends on what stands behind it: there is nothing to draw from then.
     """
-    text = _text(min(ROOM, context_length), vocab_size)
+    text = meaningless(min(ROOM, context_length), vocab_size).tolist()
     whole, alone = network.text(text, len(text)).logits[:1], network.text(text[:1], 1).logits
     if close(whole, alone):
         return False
@@ -44,7 +44,7 @@ def looks_at_length(network: Network, vocab_size: int, context_length: int) -> b
 def last_rows(network: Network, context_length: int) -> Logits:
     """Of a short text, [tokens, vocab]."""
     count, vocab_size = min(FEW, context_length), network.text([0], 1).logits.shape[1]
-    return network.text(_text(count, vocab_size), count).logits
+    return network.text(meaningless(count, vocab_size).tolist(), count).logits
 
 
 def close(found: Logits, expected: Logits) -> bool:
@@ -57,7 +57,7 @@ def batches_hold(network: Network, vocab_size: int, context_length: int) -> tupl
     if context_length < ROOM or not network.takes_batches:
         return False, 0
     limits = Limits(vocab_size, context_length)
-    long, short = (TorchSequence(_text(count, vocab_size), limits) for count in (LONG, SHORT))
+    long, short = (TorchSequence(meaningless(count, vocab_size).tolist(), limits) for count in (LONG, SHORT))
     parts = [Part(short, SHORT), Part(long, LONG, _tree(vocab_size))]
     try:
         CachedPasses(network).run([Part(long, HELD, scored=False)])
@@ -77,12 +77,8 @@ def compute_some(network: Network, context_length: int, *, batched: bool) -> Non
     """A few rows, in each way in which the engine would; raises whatever torch does."""
     vocab_size = last_rows(network, context_length).shape[1]
     if batched:
-        text = TorchSequence(_text(FEW, vocab_size), Limits(vocab_size, context_length))
+        text = TorchSequence(meaningless(FEW, vocab_size).tolist(), Limits(vocab_size, context_length))
         CachedPasses(network).run([Part(text, FEW)])
-
-
-def _text(count: int, vocab_size: int) -> list[int]:
-    return [(index * MULTIPLIER + OFFSET) % vocab_size for index in range(count)]
 
 
 def _tree(vocab_size: int) -> Proposal:
