@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.engine.native.looking import SPAN
-from truedraw.engine.paged.parts import Part, alone
+from truedraw.engine.paged.parts import Part, alone, text_places
 from truedraw.protocol import Ints
 
 
@@ -76,5 +76,4 @@ class Rows:
 
     def text_places(self) -> list[slice]:
         """Where each part's rows of text stand among the hidden rows."""
-        ends = accumulate([part.untold for part in self._parts], initial=len(self._wanted))
-        return [slice(start, end) for start, end in pairwise(ends)]
+        return text_places(self._parts, len(self._wanted))

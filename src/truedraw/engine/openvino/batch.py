@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Seq
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from truedraw.engine.openvino.row_counts import rounded
 from truedraw.engine.paged.pages import SCRATCH
-from truedraw.engine.paged.parts import Lane, Part, apart
+from truedraw.engine.paged.parts import Lane, Part, apart, text_places
 from truedraw.protocol import Ints
 
 Indices = NDArray[np.int32]
@@ -65,8 +65,7 @@ class Batch:
 
     def text_places(self) -> list[slice]:
         """Where each part's rows of text stand among the hidden rows."""
-        ends = list(accumulate([part.untold for part in self._parts], initial=len(self._logit_rows())))
-        return [slice(start, end) for start, end in pairwise(ends)]
+        return text_places(self._parts, len(self._logit_rows()))
 
     def _add(self, part: Part) -> None:
         start, wanted = len(self._ids), len(self._wanted)

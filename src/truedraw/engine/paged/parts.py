@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +92,12 @@ def scored_tree(sequence: PagedSequence, proposal: Proposal, paths: Seq[Seq[int]
     kept = paths[0] if paths else range(_chained(proposal))
     ids = sequence.tokens[past:] + tokens
     return Part(sequence, ids, positions, lanes, text - 1, length, [tokens[node] for node in kept])
+
+
+def text_places(parts: Seq[Part], first: int) -> list[slice]:
+    """Where the untold rows of each part stand, one part behind the other, those of all from `first` on."""
+    ends = accumulate([part.untold for part in parts], initial=first)
+    return [slice(start, end) for start, end in pairwise(ends)]
 
 
 def apart(lane: Lane) -> list[Lane]:
