@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from truedraw.errors import BadModelFile, UnsupportedModel
 from truedraw.protocol import ModelConfig
@@ -12,6 +12,7 @@ from truedraw.sampling.values import shown
 ARCHITECTURES = ("llama", "qwen2", "qwen3")
 EMBEDDING = "model.embed_tokens.weight"
 HEAD = "lm_head.weight"
+SHOWN = 3  # names in a message
 
 Shape = tuple[int, ...]
 
@@ -68,17 +69,22 @@ def check_tensors(where: object, config: ModelConfig, found: Mapping[str, Shape]
     expected = expected_shapes(config)
     missing = [name for name in expected if name not in found]
     if missing:
-        raise BadModelFile(f"{where} lacks {_some(missing)}; the file is incomplete, fetch it again")
-    wrong = [f"{name} {list(found[name])} (expected {list(shape)})" for name, shape in expected.items()
-             if found[name] != shape]  # fmt: skip
-    if wrong:
-        raise BadModelFile(f"{where} has tensors of another shape than its config says: {_some(wrong)}")
+        raise BadModelFile(f"{where} lacks {some(missing)}; the file is incomplete, fetch it again")
+    check_shapes(where, expected, found)
     surplus = [name for name in found if name not in expected]
     if surplus:
         raise UnsupportedModel(
-            f"{where} has tensors that a {config.architecture} model does not use: {_some(surplus)}; "
+            f"{where} has tensors that a {config.architecture} model does not use: {some(surplus)}; "
             f"supported architectures: {', '.join(ARCHITECTURES)}"
         )
+
+
+def check_shapes(where: object, expected: Mapping[str, Shape], found: Mapping[str, Shape]) -> None:
+    """Raises BadModelFile where one of the expected tensors, which are all there, has another shape."""
+    wrong = [f"{name} {[*found[name]]} (expected {[*shape]})" for name, shape in expected.items()
+             if found[name] != shape]  # fmt: skip
+    if wrong:
+        raise BadModelFile(f"{where} has tensors of another shape than its config says: {some(wrong)}")
 
 
 def _check_sizes(where: object, config: ModelConfig, num_tensors: int) -> None:
@@ -93,6 +99,7 @@ def _check_sizes(where: object, config: ModelConfig, num_tensors: int) -> None:
         )
 
 
-def _some(names: list[str]) -> str:
-    shown = ", ".join(names[:3])
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
+def some(names: Collection[str]) -> str:
+    """The first of them, and how many more there are."""
+    first = ", ".join([*names][:SHOWN])
+    return first if len(names) <= SHOWN else f"{first} and {len(names) - SHOWN} more"

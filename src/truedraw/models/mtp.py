@@ -6,19 +6,18 @@ next. The model is whole without them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from truedraw.errors import BadModelFile
 from truedraw.models.fields import Fields
-from truedraw.models.layout import Shape, expected_shapes
+from truedraw.models.layout import Shape, check_shapes, expected_shapes, some
 from truedraw.protocol import ModelConfig
 
 PREFIX = "model.mtp_layers."  # then the number of the layer, from 0
 CLASSES = ("MiMoForCausalLM",)
 COUNT = "num_nextn_predict_layers"
 FIRST_LAYER = "model.layers.0."
-SHOWN = 3  # names in a message
 
 
 def is_carrier(fields: Fields) -> bool:
@@ -59,19 +58,10 @@ def check_layers(where: object, config: ModelConfig, count: int, found: Mapping[
     for number in range(count):
         _take_layer(where, {f"{PREFIX}{number}.{part}": shape for part, shape in parts.items()}, left)
     if left:
-        raise BadModelFile(f"{where} holds {_some(left)}, which none of its {count} MTP layers should have ({COUNT})")
+        raise BadModelFile(f"{where} holds {some(left)}, which none of its {count} MTP layers should have ({COUNT})")
 
 
 def _take_layer(where: object, expected: Mapping[str, Shape], left: dict[str, Shape]) -> None:
     if missing := [name for name in expected if name not in left]:
-        raise BadModelFile(f"{where} lacks {_some(missing)} of its MTP layers; fetch it again")
-    taken = {name: left.pop(name) for name in expected}
-    wrong = [name for name, shape in expected.items() if taken[name] != shape]
-    if wrong:
-        sizes = [f"{name} {[*taken[name]]} (expected {[*expected[name]]})" for name in wrong]
-        raise BadModelFile(f"{where} has tensors of another shape than its config says: {_some(sizes)}")
-
-
-def _some(names: Collection[str]) -> str:
-    shown = ", ".join([*names][:SHOWN])
-    return shown if len(names) <= SHOWN else f"{shown} and {len(names) - SHOWN} more"
+        raise BadModelFile(f"{where} lacks {some(missing)} of its MTP layers; fetch it again")
+    check_shapes(where, expected, {name: left.pop(name) for name in expected})
