@@ -6,8 +6,7 @@ from pathlib import Path
 
 from truedraw.models.checkpoint import Checkpoint
 from truedraw.models.fields import Fields, read_json
-from truedraw.models.fingerprint import fingerprint
-from truedraw.models.folder_text import folder_text, sampling_defaults
+from truedraw.models.folder import Folder
 from truedraw.models.huggingface_config import huggingface_config
 from truedraw.models.mtp import PREFIX, declared_layers, is_carrier
 from truedraw.models.safetensors_weights import SafetensorsWeights, weight_files
@@ -21,19 +20,8 @@ def open_huggingface(name: str, folder: Path) -> Checkpoint:
     values = read_json(folder / "config.json")
     fields = Fields(folder / "config.json", values)
     config = huggingface_config(fields)
-    text, defaults = folder_text(folder, values, config.vocab_size), sampling_defaults(folder)
+    read = Folder.of(folder, values, config.vocab_size)
     weights = SafetensorsWeights(folder, config, PREFIX if is_carrier(fields) else None)
     files = [*weight_files(folder), folder / "config.json"]
-    return Checkpoint(
-        name=name,
-        path=folder,
-        kind="huggingface",
-        config=weights.config,
-        weights=weights,
-        text=text,
-        fingerprint=fingerprint(files),
-        size_bytes=sum(file.stat().st_size for file in files),
-        sampling_defaults=defaults,
-        licence=values.get("license"),
-        mtp_layers=declared_layers(fields) if weights.has_beside else 0,
-    )
+    mtp_layers = declared_layers(fields) if weights.has_beside else 0
+    return read.checkpoint(name, "huggingface", weights.config, files, weights, mtp_layers)

@@ -12,8 +12,7 @@ from pathlib import Path
 from truedraw.errors import BadModelFile
 from truedraw.models.checkpoint import Checkpoint, LacksWeights
 from truedraw.models.fields import Fields, read_json
-from truedraw.models.fingerprint import fingerprint
-from truedraw.models.folder_text import folder_text, sampling_defaults
+from truedraw.models.folder import Folder
 from truedraw.models.huggingface_config import MISTRAL_WINDOW, TRAINED_LENGTH
 from truedraw.protocol import ModelConfig
 
@@ -32,26 +31,14 @@ def open_openvino(name: str, folder: Path) -> Checkpoint:
 
     Weights come last, so that LacksWeights says that all else is good.
     """
-    files = [folder / GRAPH, folder / WEIGHTS]
     _require(folder, GRAPH, "config.json")
     needed = _bytes_needed(folder / GRAPH)
     values = read_json(folder / "config.json")
     config = ir_config(Fields(folder / "config.json", values))
-    text, defaults = folder_text(folder, values, config.vocab_size), sampling_defaults(folder)
+    read = Folder.of(folder, values, config.vocab_size)
     _require(folder, WEIGHTS, error=LacksWeights)
     _check_length(folder / WEIGHTS, needed)
-    return Checkpoint(
-        name=name,
-        path=folder,
-        kind="openvino",
-        config=config,
-        weights=None,
-        text=text,
-        fingerprint=fingerprint(files),
-        size_bytes=sum(file.stat().st_size for file in files),
-        sampling_defaults=defaults,
-        licence=values.get("license"),
-    )
+    return read.checkpoint(name, "openvino", config, [folder / GRAPH, folder / WEIGHTS])
 
 
 def _require(folder: Path, *names: str, error: type[BadModelFile] = BadModelFile) -> None:

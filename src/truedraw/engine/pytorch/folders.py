@@ -11,8 +11,7 @@ from truedraw.engine.pytorch.running import quiet
 from truedraw.errors import BadModelFile, BadParameter, UnsupportedModel
 from truedraw.models.checkpoint import Checkpoint
 from truedraw.models.fields import read_json
-from truedraw.models.fingerprint import fingerprint
-from truedraw.models.folder_text import folder_text, sampling_defaults
+from truedraw.models.folder import Folder
 from truedraw.models.openvino_ir import BY_LENGTH, LIMITS
 from truedraw.models.safetensors_weights import weight_files
 from truedraw.protocol import ModelConfig
@@ -27,20 +26,8 @@ def open_folder(name: str, folder: Path) -> Checkpoint:
     """
     values = read_json(folder / "config.json")
     sizes = _sizes(folder)
-    text, defaults = folder_text(folder, values, sizes.vocab_size), sampling_defaults(folder)
-    files = [*weight_files(folder), folder / "config.json"]
-    return Checkpoint(
-        name=name,
-        path=folder,
-        kind="huggingface",
-        config=sizes,
-        weights=None,
-        text=text,
-        fingerprint=fingerprint(files),
-        size_bytes=sum(file.stat().st_size for file in files),
-        sampling_defaults=defaults,
-        licence=values.get("license"),
-    )
+    read = Folder.of(folder, values, sizes.vocab_size)
+    return read.checkpoint(name, "huggingface", sizes, [*weight_files(folder), folder / "config.json"])
 
 
 def context_length(config: Any) -> int:
