@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from truedraw.distill.checkpoint import Arrays
 from truedraw.distill.evaluation import LAST_ROWS, MEASURED, measured, siblings
 from truedraw.distill.head import Head
-from truedraw.distill.network import Network
+from truedraw.distill.network import Network, inverse
 from truedraw.distill.rows import Rows
 from truedraw.distill.starting import rounded
 from truedraw.draft.head import four_bits
@@ -77,7 +77,7 @@ def as_read(head: Head, best: Arrays) -> Head:
 def _rounded(head: Head, best: Arrays, read: Callable[[str, Matrix], Matrix]) -> Head:
     network, values = head.network, _folded(head.network, best)
     again = {name: dense(read(name, codes_of(values[name]))) for name in network.matrices}
-    return rounded(head, network.unfolded({**values, **again}, best[SCALE]))
+    return rounded(head, network.folded({**values, **again}, inverse(best[SCALE])))
 
 
 def _folded(network: Network, best: Arrays) -> Arrays:

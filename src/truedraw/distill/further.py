@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from truedraw.distill.before import Before
 from truedraw.distill.checkpoint import Arrays
-from truedraw.distill.network import Network, Sizes
+from truedraw.distill.network import Network, Sizes, inverse
 from truedraw.distill.plan import HeadPlan
 from truedraw.draft.head.file import HeadFile
 from truedraw.engine.constants.matrix import dense
@@ -62,7 +62,7 @@ def learnt_before(file: HeadFile, network: Network, scale: NDArray[np.float32], 
     there = [name for name in network.matrices if name not in anew]
     matrices = {name: dense(file.matrix(name, file.arrays[name + CODES].shape)) for name in there}
     vectors = {name: file.arrays[name] for name in network.vectors if name not in anew}
-    return network.unfolded({**anew, **matrices, **vectors}, scale), file.tokens
+    return network.folded({**anew, **matrices, **vectors}, inverse(scale)), file.tokens
 
 
 def _begun_anew(file: HeadFile, network: Network, seed: int) -> Arrays:

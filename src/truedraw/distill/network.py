@@ -64,11 +64,7 @@ class Network(Protocol):
         ...
 
     def folded(self, arrays: Numbers, scale: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
-        """All weights, for features that are not scaled."""
-        ...
-
-    def unfolded(self, arrays: Numbers, scale: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
-        """The reverse."""
+        """All weights, for features that are not scaled; by the inverse of `scale` it is undone."""
         ...
 
 

@@ -20,7 +20,6 @@ from truedraw.distill.network import (
     fed,
     folded_input,
     fused,
-    inverse,
     normed,
     say_again,
 )
@@ -81,7 +80,3 @@ class Hydra(Network):
     def folded(self, arrays: Numbers, scale: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
         """See Network."""
         return folded_input(arrays, scale)
-
-    def unfolded(self, arrays: Numbers, scale: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
-        """See Network."""
-        return folded_input(arrays, inverse(scale))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.distill.network import GAIN, Network, Numbers, Sizes, Tensor, Weights, inverse
+from truedraw.distill.network import GAIN, Network, Numbers, Sizes, Tensor, Weights
 from truedraw.draft.head.card import MEDUSA
 
 
@@ -57,7 +57,3 @@ class Medusa(Network):
     def folded(self, arrays: Numbers, scale: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
         """See Network."""
         return {**arrays, GAIN: np.asarray(arrays[GAIN] * scale[-1], np.float32)}
-
-    def unfolded(self, arrays: Numbers, scale: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
-        """See Network."""
-        return self.folded(arrays, inverse(scale))

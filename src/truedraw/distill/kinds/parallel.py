@@ -15,7 +15,6 @@ from truedraw.distill.network import (
     Weights,
     fed,
     folded_input,
-    inverse,
     normed,
     say_again,
 )
@@ -65,7 +64,3 @@ class Parallel(Network):
     def folded(self, arrays: Numbers, scale: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
         """See Network."""
         return folded_input(arrays, scale)
-
-    def unfolded(self, arrays: Numbers, scale: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
-        """See Network."""
-        return folded_input(arrays, inverse(scale))

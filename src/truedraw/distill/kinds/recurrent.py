@@ -18,7 +18,6 @@ from truedraw.distill.network import (
     fed,
     folded_input,
     fused,
-    inverse,
     normed,
     say_again,
 )
@@ -60,10 +59,6 @@ class Recurrent(Network):
     def folded(self, arrays: Numbers, scale: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
         """See Network."""
         return folded_input(arrays, scale)
-
-    def unfolded(self, arrays: Numbers, scale: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
-        """See Network."""
-        return folded_input(arrays, inverse(scale))
 
 
 def block(sizes: Sizes, chance: Tensor) -> Weights:
