@@ -15,6 +15,7 @@ texts.py        the texts of a run, in a journal
 gathering.py    until there are enough of them
 watching.py     what the target knew of a text while it wrote it
 computing.py    what the target knows and says at each row of a text
+halves.py       their numbers, and those of folders
 store.py        these features on disk
 rows.py         the features as training reads them: training rows and held-out ones
 tables.py       the target's embedding and output rows as arrays

@@ -30,7 +30,6 @@ PART, OLD = (
     ".truedraw-old",
 )  # behind a folder's name and a process: the new one so far, and the one before
 LOCK = "lock"  # the file in --work that a training holds; it stays
-LARGEST = float(np.finfo(np.float16).max)
 
 
 def check_work(folder: Path) -> None:
@@ -117,11 +116,6 @@ def write_folder(folder: Path, kind: str, write: Callable[[Path], None]) -> None
         raise BadFile(
             f"{folder} cannot be written: {error.strerror}; {make_room(error)}, and the same command goes on"
         ) from error
-
-
-def halved(values: NDArray[np.float32]) -> NDArray[np.float16]:
-    """As a folder has them."""
-    return np.clip(values, -LARGEST, LARGEST).astype(np.float16)
 
 
 def write_tensors(folder: Path, tensors: Mapping[str, NDArray[Any]]) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.distill.store import FEATURES, HALF, INDEX, ROW, ROWS, Shape, rows_of
+from truedraw.distill.halves import HALF
+from truedraw.distill.store import FEATURES, INDEX, ROW, ROWS, Shape, rows_of
 from truedraw.distill.texts import MORE_TEXT, foreign
 from truedraw.errors import BadFile
 from truedraw.generate.offline.journal import read_records

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.distill.halves import HALF, halved
 from truedraw.distill.read_values import is_number, is_temperature, is_whole
 from truedraw.errors import BadFile, BadParameter
 from truedraw.generate.offline.journal import SYNC_SECONDS, Journal
@@ -31,8 +32,6 @@ INDEX, FEATURES, ROWS = "features.jsonl", "features.f16", "rows.bin"
 TEMPERATURES = (1.0, 0.7)
 """At which a law's normaliser over the whole vocabulary is kept: a head knows few tokens of it."""
 ROW = np.dtype([("token", "<i4"), ("top", "<i4"), ("normaliser", "<f4", (len(TEMPERATURES),))])
-HALF = np.dtype("<f2")
-LARGEST = float(np.finfo(HALF).max)
 KEEP_FREE_BYTES = 256 << 20  # of the disk, for checkpoints and for others
 MEGABYTE = 1e6
 
@@ -88,7 +87,7 @@ class Store:
         seconds: float,
     ) -> None:
         """One text: features [rows, streams, width], rows [rows] ROW. Raises BadFile where the disk is full."""
-        half = np.clip(features, -LARGEST, LARGEST).astype(HALF)
+        half = halved(features)
         try:
             for file, values in zip(self._files, (half, rows), strict=True):
                 file.write(values.tobytes())

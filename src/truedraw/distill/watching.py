@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.distill.computing import laws_of
-from truedraw.distill.store import HALF, LARGEST, ROW, Store
+from truedraw.distill.halves import halved
+from truedraw.distill.store import ROW, Store
 from truedraw.distill.texts import Text
 from truedraw.protocol import Proposal, Rows, Verdict
 
@@ -23,7 +24,7 @@ class Watch:
     def __call__(self, sample: int, proposal: Proposal, rows: Rows, verdict: Verdict) -> None:
         """See protocol.Observer."""
         seen: Any = rows  # generate.rows.LawRows
-        self._features.append(np.clip(seen.hidden[0], -LARGEST, LARGEST).astype(HALF))
+        self._features.append(halved(seen.hidden[0]))
         self._rows.append(laws_of(seen.logits(verdict.tokens[:1])[0][None]))
 
     def features(self, text: Text) -> tuple[NDArray[np.float16], NDArray[Any]]:

@@ -17,11 +17,12 @@ from truedraw.distill.eagle.evaluation import kept_in, measured
 from truedraw.distill.eagle.export import export
 from truedraw.distill.eagle.gradients import gradient
 from truedraw.distill.eagle.learner import EagleLearner, eagle_training
-from truedraw.distill.eagle.stage import as_run, drafted
+from truedraw.distill.eagle.stage import drafted
 from truedraw.distill.eagle.starting import first_weights
 from truedraw.distill.eagle.unrolling import Unrolling
 from truedraw.distill.export import Target
 from truedraw.distill.gradients import Blend
+from truedraw.distill.halves import as_run
 from truedraw.distill.losses import LOSSES
 from truedraw.distill.plan import EAGLE3, HeadPlan, Limits
 from truedraw.distill.preparing import Prepared

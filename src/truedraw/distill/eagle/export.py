@@ -15,7 +15,8 @@ import numpy as np
 
 from truedraw.distill.checkpoint import Arrays
 from truedraw.distill.export import Target
-from truedraw.distill.folders import CONFIG, halved, write_folder, write_json, write_tensors
+from truedraw.distill.folders import CONFIG, write_folder, write_json, write_tensors
+from truedraw.distill.halves import halved
 from truedraw.distill.windows import POSITIONS
 from truedraw.draft.eagle.card import CARD, FORMAT, KIND
 from truedraw.protocol import Ints, ModelConfig

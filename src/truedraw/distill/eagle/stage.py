@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from truedraw.distill.checkpoint import Arrays
 from truedraw.distill.eagle.evaluation import measured
 from truedraw.distill.eagle.export import export
@@ -17,15 +15,14 @@ from truedraw.distill.eagle.unrolling import Draft
 from truedraw.distill.eagle.whole_rows import WholeRows
 from truedraw.distill.evaluation import LAST_ROWS, MEASURED
 from truedraw.distill.export import Target
-from truedraw.distill.folders import check_output, halved
+from truedraw.distill.folders import check_output
+from truedraw.distill.halves import as_run
 from truedraw.distill.outcome import Outcome
 from truedraw.distill.plan import EAGLE3, HIDDEN, Plan, Tell
 from truedraw.distill.preparing import Prepared, left, prepared_whole
 from truedraw.distill.stages import begin_checkpoint, check_figures, facts_of, run_to_end, write_page
 from truedraw.distill.training import Training
 from truedraw.draft.eagle.card import KIND
-from truedraw.engine.constants.matrix import dense
-from truedraw.engine.constants.rounding import quantise
 from truedraw.errors import TrainingError
 from truedraw.protocol import ModelConfig
 
@@ -86,12 +83,6 @@ def _written(
     export(plan.output, target, config, (tensors, tokens), facts)
     write_page(plan.page, facts, training.state)
     return Outcome(plan.output, plan.page, facts, found.done.all_texts)
-
-
-def as_run(tensors: Arrays) -> Arrays:
-    """What our drafter computes with: int8 matrices, of numbers that were float16 in the folder."""
-    half = {name: halved(values).astype(np.float32) for name, values in tensors.items()}
-    return {name: dense(quantise(values)) if values.ndim == 2 else values for name, values in half.items()}
 
 
 def drafted(learner: EagleLearner, tensors: Arrays, found: Prepared) -> Draft:

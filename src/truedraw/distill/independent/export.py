@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.distill.folders import CONFIG, halved, write_folder, write_json, write_tensors
+from truedraw.distill.folders import CONFIG, write_folder, write_json, write_tensors
+from truedraw.distill.halves import halved
 from truedraw.draft.eagle.card import CARD, FORMAT
 from truedraw.protocol import ModelConfig
 from truedraw.text import Tokenizer

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from truedraw.distill.checkpoint import Arrays
 from truedraw.distill.evaluation import LAST_ROWS, MEASURED
 from truedraw.distill.folders import check_output
+from truedraw.distill.halves import as_run
 from truedraw.distill.independent.evaluation import measured
 from truedraw.distill.independent.export import KIND, export
 from truedraw.distill.independent.gradients import Draft
@@ -22,8 +21,6 @@ from truedraw.distill.plan import TRANSFORMER, Plan, Tell
 from truedraw.distill.preparing import Prepared, left, prepared
 from truedraw.distill.stages import begin_checkpoint, check_figures, facts_of, run_to_end, write_page
 from truedraw.distill.training import Training
-from truedraw.engine.constants.matrix import dense
-from truedraw.engine.constants.rounding import quantise
 from truedraw.errors import TrainingError
 from truedraw.models.layout import EMBEDDING, HEAD, num_parameters
 from truedraw.protocol import ModelConfig
@@ -78,12 +75,6 @@ def _written(model: Model, plan: Plan, training: Training[Learner], found: Prepa
     export(plan.output, config, tensors, model.tokenizer, facts)
     write_page(plan.page, facts, training.state)
     return Outcome(plan.output, plan.page, facts, found.done.all_texts)
-
-
-def as_run(tensors: Arrays) -> Arrays:
-    """What our engine computes with: int8 matrices, of numbers that were float16 in the folder."""
-    half = {name: values.astype(np.float16).astype(np.float32) for name, values in tensors.items()}
-    return {name: dense(quantise(values)) if values.ndim == 2 else values for name, values in half.items()}
 
 
 def _figures(training: Training[Learner], tensors: Arrays) -> dict[str, Any]:

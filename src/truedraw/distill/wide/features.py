@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from truedraw.distill.clock import Clock
 from truedraw.distill.computing import Computed
+from truedraw.distill.halves import LARGEST
 from truedraw.distill.plan import FEATURE_BYTES, FEATURES, Tell
 from truedraw.distill.store import ROW, TEMPERATURES, Shape
 from truedraw.distill.texts import Text
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from truedraw.engine.pytorch.taps import Taps
 
 Tensor = Any  # torch.Tensor
-LARGEST = 65504.0  # float16
 TEXTS_OF_CARD, TEXTS_OF_PROCESSOR = 4096, 64
 """Seen before it is asked whether the time is up; those of like length stand in one pass."""
 
