@@ -18,8 +18,7 @@ from truedraw.distill.eagle.whole_rows import WholeRows
 from truedraw.distill.evaluation import SCORE, Measured
 from truedraw.distill.gradients import Blend, Seen
 from truedraw.distill.independent.learner import KNOWN
-from truedraw.distill.independent.words import fast_type
-from truedraw.distill.known import Known
+from truedraw.distill.known import Known, fast_type
 from truedraw.distill.plan import HeadPlan
 from truedraw.distill.starting import WEIGHT, learnt_arrays, optimiser_of, weights_in
 from truedraw.distill.tables import Tables

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from truedraw.distill.independent.network import states
 from truedraw.distill.independent.whole_texts import Batch
-from truedraw.distill.independent.words import Columns, Vocabulary, Weights, fast_type, law
+from truedraw.distill.independent.words import Columns, Vocabulary, Weights, law
+from truedraw.distill.known import fast_type
 from truedraw.distill.losses import blended, loss_of
 from truedraw.distill.rows import Rows
 from truedraw.protocol import ModelConfig
