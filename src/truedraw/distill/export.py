@@ -12,7 +12,7 @@ from truedraw.distill.evaluation import LAST_ROWS, MEASURED, measured, siblings
 from truedraw.distill.head import Head
 from truedraw.distill.network import Network, inverse
 from truedraw.distill.rows import Rows
-from truedraw.distill.starting import rounded
+from truedraw.distill.starting import KNOWN, SCALE, WEIGHT, rounded
 from truedraw.draft.head import four_bits
 from truedraw.draft.head.card import Card
 from truedraw.draft.head.file import write_head
@@ -20,7 +20,6 @@ from truedraw.engine.constants.matrix import Matrix, dense
 from truedraw.engine.constants.rounding import codes_of
 
 SIBLING_ROWS = 2000  # of held-out text that are measured at last
-SCALE = "scale"
 
 
 class Target(NamedTuple):
@@ -55,14 +54,14 @@ def export(path: Path, target: Target, head: Head, best: Arrays, training: Mappi
         target.vocab_size,
         target.width,
         target.layers if network.reads_streams else (),
-        len(best["tokens"]),
+        len(best[KNOWN]),
         tuple(training["siblings"]),
         dict(training),
         network.levels,
     )
     values = _folded(network, best)
     matrices = {name: values[name] for name in network.matrices}
-    write_head(path, card, best["tokens"], matrices, {name: values[name] for name in network.vectors})
+    write_head(path, card, best[KNOWN], matrices, {name: values[name] for name in network.vectors})
 
 
 def as_read(head: Head, best: Arrays) -> Head:
@@ -82,5 +81,5 @@ def _rounded(head: Head, best: Arrays, read: Callable[[str, Matrix], Matrix]) ->
 
 def _folded(network: Network, best: Arrays) -> Arrays:
     """Its weights, for features that are not scaled."""
-    values = {name: best[f"weight.{name}"] for name in (*network.matrices, *network.vectors)}
+    values = {name: best[WEIGHT + name] for name in (*network.matrices, *network.vectors)}
     return network.folded(values, best[SCALE])

@@ -14,7 +14,17 @@ from truedraw.distill.looking_back import length_for
 from truedraw.distill.plan import HeadPlan
 from truedraw.distill.rounding import as_if_read, written_as_read
 from truedraw.distill.rows import Rows
-from truedraw.distill.starting import WEIGHT, bridged, first_arrays, head_of, learnt_arrays, optimiser_of, rounded
+from truedraw.distill.starting import (
+    KNOWN,
+    SCALE,
+    WEIGHT,
+    bridged,
+    first_arrays,
+    head_of,
+    learnt_arrays,
+    optimiser_of,
+    rounded,
+)
 from truedraw.distill.tables import Tables
 from truedraw.distill.training import Training
 from truedraw.distill.wide.rows import DeviceRows
@@ -51,7 +61,7 @@ class HeadLearner:
 
     def arrays(self, moments: bool = True) -> Arrays:
         """See learning.Learner."""
-        fixed: Arrays = {"tokens": self.head.known.tokens, "scale": self.head.scale.cpu().numpy()}
+        fixed: Arrays = {KNOWN: self.head.known.tokens, SCALE: self.head.scale.cpu().numpy()}
         return {**learnt_arrays(self.weights, self.optimiser, moments), **fixed}
 
     def measurable(self) -> tuple[Head, Rows]:

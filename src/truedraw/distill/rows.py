@@ -139,10 +139,14 @@ class Rows:
         squares = np.square(self._numbers(some).astype(np.float64)).mean((0, 2))
         return np.asarray(1 / np.maximum(np.sqrt(squares), LEAST_SIZE), np.float32)
 
-    def commonest(self, most: int, vocab_size: int) -> Ints:
-        """The tokens of the text that may be learnt from, rising, at most so many; the rest by their ids."""
-        counts = np.bincount(self.tokens[~self.held], minlength=vocab_size)
-        counts += np.bincount(self.tops[~self.held], minlength=vocab_size)
+    def commonest(self, most: int, vocab_size: int, among: Ints | None = None) -> Ints:
+        """The tokens of the text that may be learnt from, rising, at most so many; the rest by their ids.
+
+        among: rows that count; None: all of that text.
+        """
+        some = np.flatnonzero(~self.held) if among is None else among
+        counts = np.bincount(self.tokens[some], minlength=vocab_size)
+        counts += np.bincount(self.tops[some], minlength=vocab_size)
         return np.sort(np.argsort(-counts, kind="stable")[: min(most, vocab_size)]).astype(np.int64)
 
     def held_out(self, temperature: float | None, most: int, by: int = 1) -> Ints:

@@ -19,6 +19,7 @@ from truedraw.distill.tables import Tables
 
 BETAS, DECAY = (0.9, 0.98), 0.02  # of AdamW
 WEIGHT, MEAN, SQUARE = "weight.", "mean.", "square."  # what an array is of a weight
+KNOWN, SCALE = "tokens", "scale"  # what stands beside them: tokens that a draft knows, and a head's Head.scale
 
 
 def first_arrays(data: Rows, tables: Tables, plan: HeadPlan) -> Arrays:
@@ -31,7 +32,7 @@ def first_arrays(data: Rows, tables: Tables, plan: HeadPlan) -> Arrays:
         tokens = data.commonest(plan.vocabulary, vocab_size)
     else:
         weights, tokens = learnt_before(plan.before.file, network, scale, plan.seed)
-    return {**{WEIGHT + name: values for name, values in weights.items()}, "tokens": tokens, "scale": scale}
+    return {**{WEIGHT + name: values for name, values in weights.items()}, KNOWN: tokens, SCALE: scale}
 
 
 def bridged(head: Head) -> None:
@@ -47,8 +48,8 @@ def head_of(network: Network, tables: Tables, arrays: Mapping[str, Any], device:
 
     names = (*network.matrices, *network.vectors)  # in one order always: the length of a gradient is summed in it
     weights = {name: torch.tensor(arrays[WEIGHT + name], device=device).requires_grad_() for name in names}
-    scale = torch.tensor(arrays["scale"], device=device)
-    return Head(network, weights, known_of(tables, arrays["tokens"], device), scale)
+    scale = torch.tensor(arrays[SCALE], device=device)
+    return Head(network, weights, known_of(tables, arrays[KNOWN], device), scale)
 
 
 def optimiser_of(weights: Mapping[str, Any], rate: float, arrays: Mapping[str, Any], step: int) -> Any:

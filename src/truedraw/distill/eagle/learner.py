@@ -17,10 +17,9 @@ from truedraw.distill.eagle.unrolling import Draft
 from truedraw.distill.eagle.whole_rows import WholeRows
 from truedraw.distill.evaluation import SCORE, Measured
 from truedraw.distill.gradients import Blend, Seen
-from truedraw.distill.independent.learner import KNOWN
 from truedraw.distill.known import Known, fast_type
 from truedraw.distill.plan import HeadPlan
-from truedraw.distill.starting import WEIGHT, learnt_arrays, optimiser_of, weights_in
+from truedraw.distill.starting import KNOWN, WEIGHT, learnt_arrays, optimiser_of, weights_in
 from truedraw.distill.tables import Tables
 from truedraw.distill.training import Training
 from truedraw.distill.windows import POSITIONS
@@ -49,7 +48,7 @@ class EagleLearner:
 
         self.texts, self._plan = material.texts, plan
         if arrays is None:
-            known = commonest(material, plan.vocabulary)
+            known = material.texts.commonest(plan.vocabulary, len(material.tables.embedding))
             begun = first_weights(config, material.texts, plan.seed)
             arrays = {KNOWN: known, **{WEIGHT + name: values for name, values in begun.items()}}
         self.weights = {
@@ -90,13 +89,6 @@ def draft_of(config: ModelConfig, weights: dict[str, Tensor], tables: Tables, to
 
     output = torch.tensor(tables.output[tokens])
     return Draft(config, weights, Known(tokens, torch.from_numpy(tables.embedding), rows, output, fast_type()))
-
-
-def commonest(material: Material, most: int) -> Ints:
-    """The tokens of the answers that may be learnt from, rising, at most so many; the rest by their ids."""
-    data, rows, vocab_size = material.texts.data, material.texts.answer_rows(), len(material.tables.embedding)
-    counts = sum(np.bincount(each[rows], minlength=vocab_size) for each in (data.tokens, data.tops))
-    return np.sort(np.argsort(-counts, kind="stable")[: min(most, vocab_size)]).astype(np.int64)
 
 
 def eagle_training(

@@ -87,6 +87,10 @@ class WholeRows:
         some = np.flatnonzero(self.data.held[self.firsts] == held)
         return np.concatenate([np.arange(self.firsts[number], self._ends[number]) for number in some])
 
+    def commonest(self, most: int, vocab_size: int) -> Ints:
+        """See Rows, of the answers alone."""
+        return self.data.commonest(most, vocab_size, self.answer_rows())
+
     def step(self, seed: int, number: int) -> Batch:
         """The texts of a step, by its number alone: all of them once, in an order of chance, then all in another."""
         return self.batch(in_turn(self.learnt, self.at_once, seed, number))

@@ -15,13 +15,12 @@ from truedraw.distill.independent.plan import TransformerPlan
 from truedraw.distill.independent.starting import first_weights, names_of
 from truedraw.distill.independent.whole_texts import WholeTexts
 from truedraw.distill.independent.words import Words
-from truedraw.distill.starting import WEIGHT, learnt_arrays, optimiser_of, weights_in
+from truedraw.distill.starting import KNOWN, WEIGHT, learnt_arrays, optimiser_of, weights_in
 from truedraw.distill.tables import Tables
 from truedraw.distill.training import Training
 from truedraw.models.layout import EMBEDDING, HEAD
 from truedraw.protocol import ModelConfig
 
-KNOWN = "tokens"
 LOOKED = 0  # the step whose sample of tokens is looked at on held-out text
 LOOK_ROWS = 2000  # of held-out text: such a look takes about as long as a step
 
