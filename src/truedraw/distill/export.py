@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from truedraw.distill.checkpoint import Arrays
 from truedraw.distill.evaluation import LAST_ROWS, MEASURED, measured, siblings
@@ -19,6 +19,9 @@ from truedraw.draft.head.file import write_head
 from truedraw.engine.constants.matrix import Matrix, dense
 from truedraw.engine.constants.rounding import codes_of
 
+if TYPE_CHECKING:
+    from truedraw.generate.model import Model
+
 SIBLING_ROWS = 2000  # of held-out text that are measured at last
 
 
@@ -30,6 +33,13 @@ class Target(NamedTuple):
     vocab_size: int
     width: int
     layers: tuple[int, ...]
+
+    @classmethod
+    def of(cls, model: Model) -> Target:
+        """A model whose engine returns hidden states."""
+        engine: Any = model.engine
+        sizes = engine.vocab_size, engine.hidden_size
+        return cls(model.name, model.tokenizer.fingerprint, *sizes, tuple(engine.hidden_layers))
 
 
 def figures(head: Head, best: Arrays, data: Rows, seed: int) -> dict[str, Any]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from truedraw.distill.computing import Computed
 from truedraw.distill.folders import worked_in
 from truedraw.distill.outcome import Outcome
 from truedraw.distill.plan import EAGLE3, TRANSFORMER, Plan, Tell
-from truedraw.distill.preparing import Prepared, left, prepared
-from truedraw.distill.rows import WINDOWS, Rows
-from truedraw.distill.stages import begin_checkpoint, check_figures, facts_of, run_to_end, write_page
-from truedraw.distill.tables import Tables, check_readable
-from truedraw.distill.texts import Gathered
+from truedraw.distill.preparing import Prepared, prepared
+from truedraw.distill.rows import WINDOWS
+from truedraw.distill.stages import begin_checkpoint, facts_of, run_to_end, written
+from truedraw.distill.tables import check_readable
 from truedraw.distill.wide import fast_products, is_wide, prepared_wide
 from truedraw.errors import TrainingError
 
@@ -50,10 +48,10 @@ def _of_kind(kind: str) -> Callable[[Model, Plan, Tell], Outcome]:
 def _train_head(model: Model, plan: Plan, tell: Tell) -> Outcome:
     from truedraw.engine.pytorch.running import running
 
-    tables, data, texts, done = _prepared(model, plan, tell)
-    with running(plan.limits.threads), fast_products(data.device):
-        training, failed = _trained(data, tables, plan, left(plan, texts, done), tell)
-        outcome = _written(model, plan, training, data, (texts, done))
+    found = _prepared(model, plan, tell)
+    with running(plan.limits.threads), fast_products(found.data.device):
+        training, failed = _trained(found, plan, tell)
+        outcome = _written(model, plan, training, found)
     if failed is not None:
         raise TrainingError(f"{failed}; the best head before is written: {plan.output}") from failed
     return outcome
@@ -68,34 +66,26 @@ def _prepared(model: Model, plan: Plan, tell: Tell) -> Prepared:
         return prepared_wide(model, plan, tell)
 
 
-def _trained(
-    data: Rows, tables: Tables, plan: Plan, seconds: float | None, tell: Tell
-) -> tuple[Training[HeadLearner], TrainingError | None]:
+def _trained(found: Prepared, plan: Plan, tell: Tell) -> tuple[Training[HeadLearner], TrainingError | None]:
     from truedraw.distill.learner import head_training
 
+    data = found.data
     path = plan.work / f"{plan.head.kind}-{plan.head.loss}.checkpoint"
     settings = {**plan.head.identity(), "kind": "draft head", "network": plan.head.kind, "shape": list(data.shape)}
     if data.windows != WINDOWS:
         settings["windows"] = data.windows
     begin_checkpoint(path, settings, plan.overwrite)
-    training = head_training(data, tables, plan.head, path, plan.overwrite)
-    return training, run_to_end(training, plan, seconds, tell)
+    training = head_training(data, found.tables, plan.head, path, plan.overwrite)
+    return training, run_to_end(training, plan, found, tell)
 
 
-def _written(
-    model: Model, plan: Plan, training: Training[HeadLearner], data: Rows, before: tuple[Gathered, Computed]
-) -> Outcome:
+def _written(model: Model, plan: Plan, training: Training[HeadLearner], found: Prepared) -> Outcome:
     from truedraw.distill.export import Target, export, figures
 
-    engine: Any = model.engine
     head, some = training.learner.measurable()
-    found = figures(head, training.best(), some, plan.head.seed)
-    facts = {**facts_of(model, plan, training.state, data, before), **found}
+    measured = figures(head, training.best(), some, plan.head.seed)
+    facts = {**facts_of(model, plan, training.state, found), **measured}
     if is_wide(model):
-        facts["device"] = data.device
-    width, layers = engine.hidden_size, tuple(engine.hidden_layers)
-    target = Target(model.name, model.tokenizer.fingerprint, engine.vocab_size, width, layers)
-    check_figures(plan, facts)
-    export(plan.output, target, head, training.best(), facts)
-    write_page(plan.page, facts, training.state)
-    return Outcome(plan.output, plan.page, facts, before[1].all_texts)
+        facts["device"] = found.data.device
+    target = Target.of(model)
+    return written(plan, facts, training, found, lambda: export(plan.output, target, head, training.best(), facts))

@@ -44,7 +44,7 @@ def prepared(model: Model, plan: Plan, tell: Tell) -> Prepared:
     check_readout(model.engine, tables)
     check_init(plan.head, model)
     texts, done = _written_and_seen(model, plan, tell)
-    return Prepared(tables, enough(_rows(plan.work, model, plan, tables), (texts, done), plan), texts, done)
+    return enough(Prepared(tables, _rows(plan.work, model, plan, tables), texts, done), plan)
 
 
 def prepared_whole(model: Model, plan: Plan, tell: Tell) -> Prepared:
@@ -60,7 +60,7 @@ def prepared_whole(model: Model, plan: Plan, tell: Tell) -> Prepared:
     seconds = {stage: None if limit is None else limit * share for stage, share in WHOLE_SHARES.items()}
     texts = gather(model, plan.texts, plan.work, settings, (seconds[TEXTS], tell), plan.overwrite)
     done = _seen_whole(model, plan, settings, (_more(seconds, texts), tell))
-    return Prepared(tables, enough(_rows(folder, model, plan, tables), (texts, done), plan), texts, done)
+    return enough(Prepared(tables, _rows(folder, model, plan, tables), texts, done), plan)
 
 
 def _rows(folder: Path, model: Model, plan: Plan, tables: Tables) -> Rows:
@@ -71,10 +71,10 @@ def _rows(folder: Path, model: Model, plan: Plan, tables: Tables) -> Rows:
     return data
 
 
-def enough(data: Rows, before: tuple[Gathered, Computed], plan: Plan) -> Rows:
+def enough(found: Prepared, plan: Plan) -> Prepared:
     """Raises BadParameter where so few features had no room for more or so few tokens were asked for, BadFile where
     there is too little text."""
-    (texts, done), wanted = before, plan.texts.tokens
+    (_, data, texts, done), wanted = found, plan.texts.tokens
     if done.needed_bytes is not None and not data.is_enough(FEWEST_ROWS):
         most, each = plan.limits.disk_bytes, data.shape.row_bytes
         raise BadParameter(
@@ -89,7 +89,7 @@ def enough(data: Rows, before: tuple[Gathered, Computed], plan: Plan) -> Rows:
             "tokens are needed; give more, or leave it out",
         )
     data.check(FEWEST_ROWS)
-    return data
+    return found
 
 
 def _more(seconds: dict[str, float | None], texts: Gathered) -> float | None:
@@ -168,9 +168,9 @@ def for_features(plan: Plan, texts: Gathered | None) -> float | None:
     return max(seconds * (SHARES[TEXTS] + SHARES[FEATURES]) - texts.seconds, seconds * SHARES[FEATURES])
 
 
-def left(plan: Plan, texts: Gathered, done: Computed) -> float | None:
+def left(plan: Plan, found: Prepared) -> float | None:
     """Seconds to train in."""
-    seconds = plan.limits.seconds
+    seconds, texts, done = plan.limits.seconds, found.texts, found.done
     return None if seconds is None else max(seconds - texts.seconds - done.seconds, seconds * LEAST_TRAINING)
 
 

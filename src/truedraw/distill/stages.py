@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truedraw.distill.computing import Computed
 from truedraw.distill.further import begun_from
 from truedraw.distill.history import history
+from truedraw.distill.outcome import Outcome
 from truedraw.distill.plan import Plan, Tell
-from truedraw.distill.rows import Rows
-from truedraw.distill.texts import Gathered
+from truedraw.distill.preparing import Prepared, left
 from truedraw.errors import TrainingError
 from truedraw.whole_files import replacing
 
@@ -32,10 +31,10 @@ def begin_checkpoint(path: Path, settings: Mapping[str, Any], overwrite: bool) -
     begin(path, settings)
 
 
-def run_to_end(training: Training[Any], plan: Plan, seconds: float | None, tell: Tell) -> TrainingError | None:
+def run_to_end(training: Training[Any], plan: Plan, found: Prepared, tell: Tell) -> TrainingError | None:
     """What ended it before its time, if there is a state from before that; raised where there is none."""
     try:
-        training.run(plan.limits, seconds, tell)
+        training.run(plan.limits, left(plan, found), tell)
     except TrainingError as error:
         if not training.has_best:
             raise
@@ -43,9 +42,9 @@ def run_to_end(training: Training[Any], plan: Plan, seconds: float | None, tell:
     return None
 
 
-def facts_of(model: Model, plan: Plan, state: State, data: Rows, before: tuple[Gathered, Computed]) -> dict[str, Any]:
+def facts_of(model: Model, plan: Plan, state: State, found: Prepared) -> dict[str, Any]:
     """What a card says of a training, but for what was measured at its end."""
-    texts, done = before
+    _, data, texts, done = found
     return {
         "model": model.name,
         "texts": data.num_texts,
@@ -80,8 +79,18 @@ def _source(plan: Plan) -> str:
     return "its own texts" if plan.texts.prompts is None else "its answers to given prompts"
 
 
-def check_figures(plan: Plan, facts: Mapping[str, Any]) -> None:
-    """Raises TrainingError where a figure of the card is no finite number; before anything is replaced."""
+def written(
+    plan: Plan, facts: dict[str, Any], training: Training[Any], found: Prepared, write: Callable[[], None]
+) -> Outcome:
+    """The draft, by `write`, and its report; raises BadFile, and TrainingError before anything is replaced."""
+    _check_figures(plan, facts)
+    write()
+    _write_page(plan.page, facts, training.state)
+    return Outcome(plan.output, plan.page, facts, found.done.all_texts)
+
+
+def _check_figures(plan: Plan, facts: Mapping[str, Any]) -> None:
+    """Raises TrainingError where a figure of the card is no finite number."""
     try:
         json.dumps(facts, allow_nan=False)
     except ValueError as error:
@@ -91,7 +100,7 @@ def check_figures(plan: Plan, facts: Mapping[str, Any]) -> None:
         ) from error
 
 
-def write_page(path: Path, facts: Mapping[str, Any], state: State) -> None:
+def _write_page(path: Path, facts: Mapping[str, Any], state: State) -> None:
     """The report; raises BadFile."""
     from truedraw.distill.report import to_html
 

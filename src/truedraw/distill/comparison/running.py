@@ -161,7 +161,7 @@ def _seconds(ready: Prepared, wanted: Wanted) -> float | None:
     """Of training for each loss; a loss that is compared later has as many."""
     if wanted.plan.limits.steps is not None:
         return None
-    whole = left(wanted.plan, ready.texts, ready.done)
+    whole = left(wanted.plan, ready)
     return None if whole is None else round(whole / len(wanted.losses), 3)
 
 

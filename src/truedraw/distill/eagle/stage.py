@@ -19,8 +19,8 @@ from truedraw.distill.folders import check_output
 from truedraw.distill.halves import as_run
 from truedraw.distill.outcome import Outcome
 from truedraw.distill.plan import EAGLE3, HIDDEN, Plan, Tell
-from truedraw.distill.preparing import Prepared, left, prepared_whole
-from truedraw.distill.stages import begin_checkpoint, check_figures, facts_of, run_to_end, write_page
+from truedraw.distill.preparing import Prepared, prepared_whole
+from truedraw.distill.stages import begin_checkpoint, facts_of, run_to_end, written
 from truedraw.distill.training import Training
 from truedraw.draft.eagle.card import KIND
 from truedraw.errors import TrainingError
@@ -58,31 +58,24 @@ def _trained(
     settings = {**plan.head.identity(), "kind": f"draft {EAGLE3}", "config": asdict(config), "shape": shape}
     begin_checkpoint(path, settings, plan.overwrite)
     training = eagle_training(material, config, plan.head, path, plan.overwrite)
-    return training, run_to_end(training, plan, left(plan, found.texts, found.done), tell)
+    return training, run_to_end(training, plan, found, tell)
 
 
 def _written(
     model: Model, plan: Plan, training: Training[EagleLearner], found: Prepared, config: ModelConfig
 ) -> Outcome:
-    engine: Any = model.engine
-    learner, best = training.learner, training.best()
-    tensors, tokens = learner.tensors(best), learner.draft.known.tokens
+    learner, target = training.learner, Target.of(model)
+    tensors, tokens = learner.tensors(training.best()), learner.draft.known.tokens
     facts = {
         "kind": EAGLE3,
-        **facts_of(model, plan, training.state, found.data, (found.texts, found.done)),
+        **facts_of(model, plan, training.state, found),
         "tokens": learner.texts.tokens,
         "held_out_tokens": learner.texts.held_tokens,
-        "layers": list(engine.hidden_layers),
+        "layers": list(target.layers),
         "parameters": sum(values.size for values in tensors.values()),
         "held_out": _figures(learner, as_run(tensors), found),
     }
-    target = Target(
-        model.name, model.tokenizer.fingerprint, engine.vocab_size, engine.hidden_size, tuple(engine.hidden_layers)
-    )
-    check_figures(plan, facts)
-    export(plan.output, target, config, (tensors, tokens), facts)
-    write_page(plan.page, facts, training.state)
-    return Outcome(plan.output, plan.page, facts, found.done.all_texts)
+    return written(plan, facts, training, found, lambda: export(plan.output, target, config, (tensors, tokens), facts))
 
 
 def drafted(learner: EagleLearner, tensors: Arrays, found: Prepared) -> Draft:

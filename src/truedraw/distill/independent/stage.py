@@ -18,8 +18,8 @@ from truedraw.distill.independent.whole_texts import WholeTexts
 from truedraw.distill.independent.words import Folded
 from truedraw.distill.outcome import Outcome
 from truedraw.distill.plan import TRANSFORMER, Plan, Tell
-from truedraw.distill.preparing import Prepared, left, prepared
-from truedraw.distill.stages import begin_checkpoint, check_figures, facts_of, run_to_end, write_page
+from truedraw.distill.preparing import Prepared, prepared
+from truedraw.distill.stages import begin_checkpoint, facts_of, run_to_end, written
 from truedraw.distill.training import Training
 from truedraw.errors import TrainingError
 from truedraw.models.layout import EMBEDDING, HEAD, num_parameters
@@ -58,23 +58,20 @@ def _trained(
     begin_checkpoint(path, settings, plan.overwrite)
     material = Material(WholeTexts(plan.work, found.data), found.tables)
     training = transformer_training(material, config, how, path, plan.overwrite)
-    return training, run_to_end(training, plan, left(plan, found.texts, found.done), tell)
+    return training, run_to_end(training, plan, found, tell)
 
 
 def _written(model: Model, plan: Plan, training: Training[Learner], found: Prepared, config: ModelConfig) -> Outcome:
     tensors = training.learner.tensors(training.best())
-    data, sizes = found.data, {"width": config.hidden_size, "layers": config.num_layers, "heads": config.num_heads}
+    sizes = {"width": config.hidden_size, "layers": config.num_layers, "heads": config.num_heads}
     facts = {
         "kind": TRANSFORMER,
-        **facts_of(model, plan, training.state, data, (found.texts, found.done)),
+        **facts_of(model, plan, training.state, found),
         **sizes,
         "parameters": num_parameters(config),
         "held_out": _figures(training, as_run(tensors)),
     }
-    check_figures(plan, facts)
-    export(plan.output, config, tensors, model.tokenizer, facts)
-    write_page(plan.page, facts, training.state)
-    return Outcome(plan.output, plan.page, facts, found.done.all_texts)
+    return written(plan, facts, training, found, lambda: export(plan.output, config, tensors, model.tokenizer, facts))
 
 
 def _figures(training: Training[Learner], tensors: Arrays) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def prepared_wide(model: Model, plan: Plan, tell: Tell) -> Prepared:
     network = writer_of(model.engine.model)  # type: ignore[attr-defined] # of an engine that is_wide
     texts = _written(model, network, plan, tell)
     data, done = _seen(model, network, plan, texts, tell)
-    return Prepared(tables, enough(data, (texts, done), plan), texts, done)
+    return enough(Prepared(tables, data, texts, done), plan)
 
 
 def _written(model: Model, network: Any, plan: Plan, tell: Tell) -> Gathered:
