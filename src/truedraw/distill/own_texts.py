@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from truedraw.distill.asking import opening
-from truedraw.distill.texts import WATCH
-from truedraw.errors import BadParameter, BadPrompt
+from truedraw.distill.asking import answered, opening
+from truedraw.distill.texts import WATCH, Record
+from truedraw.errors import BadParameter
 from truedraw.generate.derived_seeds import seed_after
 from truedraw.generate.planning import LIMITS
 from truedraw.generate.request import Request
@@ -46,9 +46,6 @@ OPENERS = (
 same words; a word or two in front make it ask for the rest of what people ask for."""
 FREE = 0.25  # of the prompts, which begin as the model likes
 MOST_OPENERS = 1 << 10  # seeds of a round's prompts are this far from the next one's
-
-Record = dict[str, Any]
-"""One text: {"key": [round, number], "temperature", "prompt": token ids, "answer": token ids}, WATCH: who watched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,17 +163,9 @@ def _answers(
     requests = (
         replace(request, observer=watched() if watched else None) for request in _begun(new, plan.least_begun, goes_on)
     )  # made as they are pulled: what a watch holds goes with its text
-    for request, result in model.generate_many(requests, logits_cache_bytes=0):
-        if isinstance(result, BadPrompt):  # longer than the context: one prompt of many
-            continue
-        if isinstance(result, Exception):
-            raise result
-        answer = [int(token) for token in result.choices[0].tokens]
-        if len(answer) >= LEAST_ANSWER:
-            temperature = request.params["temperature"]
-            prompt = [int(token) for token in request.prompt]
-            yield {"key": list(request.key), "temperature": temperature, "prompt": prompt, "answer": answer,
-                   WATCH: request.observer}  # fmt: skip
+    for request, record in answered(model, requests):
+        if record is not None and len(record["answer"]) >= LEAST_ANSWER:
+            yield {**record, WATCH: request.observer}
 
 
 def _begun(requests: Iterable[Request], least: int, goes_on: Callable[[], bool]) -> Iterator[Request]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from truedraw.distill.read_values import are_whole, is_number, is_temperature
 from truedraw.errors import BadFile
+from truedraw.protocol import Ints
 
 NAME = "texts.jsonl"
 KEY = 2  # numbers that a text is known by: round and number in it, or document and place
 MORE_TEXT = "give more time (--budget), longer answers, or more prompts or documents"
 WATCH = "watch"  # in a record that was just drawn: what was seen meanwhile
 Record = dict[str, Any]
+"""One text: {"key": [round, number], "temperature", "prompt": token ids, "answer": token ids}, WATCH: who watched."""
 
 
 class Text(NamedTuple):
@@ -39,6 +41,16 @@ def read_texts(folder: Path) -> Iterator[Text]:
 
     for record in checked(read_records(folder / NAME), folder / NAME):
         yield text_of(record)
+
+
+def stored_texts(folder: Path, stored: Iterable[Ints], told: Callable[[Text], list[int]]) -> Iterator[Text]:
+    """The first texts, of each of which a store has the tokens that are `told`; raises BadFile where it has others."""
+    texts = read_texts(folder)
+    for tokens in stored:
+        text = next(texts, None)
+        if text is None or told(text) != tokens.tolist():
+            raise foreign(folder)
+        yield text
 
 
 def prompts_of(folder: Path) -> list[int]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from truedraw.distill.asking import opening
+from truedraw.distill.asking import answered, opening
 from truedraw.distill.clock import Clock
 from truedraw.distill.comparison.told import PROMPTS
 from truedraw.distill.comparison.wanted import Wanted, folder_of
@@ -15,7 +15,7 @@ from truedraw.distill.plan import Tell
 from truedraw.distill.preparing import text_settings
 from truedraw.distill.rows import Rows
 from truedraw.distill.store import Shape, Store
-from truedraw.distill.texts import NAME, checked, read_texts
+from truedraw.distill.texts import NAME, Record, checked, read_texts
 from truedraw.errors import BadPrompt
 from truedraw.generate.derived_seeds import seed_after
 from truedraw.generate.offline.journal import Journal
@@ -53,20 +53,14 @@ def test_rows(model: Model, wanted: Wanted, shape: Shape, tell: Tell) -> Rows:
     return found
 
 
-def _written(model: Model, wanted: Wanted, done: set[tuple[int, int]], tell: Tell) -> Iterator[dict[str, Any]]:
+def _written(model: Model, wanted: Wanted, done: set[tuple[int, int]], tell: Tell) -> Iterator[Record]:
     """Those that are not there yet, in order of completion; prompts that no context holds, and empty texts are left
     out."""
     requests = [each for each in _requests(model, wanted) if each.key not in done]
-    for number, (request, result) in enumerate(model.generate_many(requests, logits_cache_bytes=0), start=1):
+    for number, (_, record) in enumerate(answered(model, requests), start=1):
         tell(PROMPTS, number / len(requests), f"{number} of {len(requests)} texts")
-        if isinstance(result, BadPrompt):
-            continue
-        if isinstance(result, Exception):
-            raise result
-        answer = [int(token) for token in result.choices[0].tokens]
-        if len(answer) > CHAIN:
-            yield {"key": list(request.key), "temperature": request.params["temperature"],
-                   "prompt": [int(token) for token in request.prompt], "answer": answer, "seconds": 0.0}  # fmt: skip
+        if record is not None and len(record["answer"]) > CHAIN:
+            yield {**record, "seconds": 0.0}
 
 
 def _requests(model: Model, wanted: Wanted) -> Iterator[Request]:

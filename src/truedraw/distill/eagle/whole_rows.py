@@ -7,7 +7,6 @@ follows.
 
 from __future__ import annotations
 
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from truedraw.distill.independent.whole_texts import MOST_TOKENS, in_turn
 from truedraw.distill.rows import Rows
-from truedraw.distill.texts import MORE_TEXT, Text, foreign, read_texts
+from truedraw.distill.texts import MORE_TEXT, stored_texts
 from truedraw.errors import BadFile
 from truedraw.protocol import Ints
 
@@ -53,13 +52,11 @@ class WholeRows:
         counts = np.bincount(data.texts, minlength=data.num_texts)
         self._ends = np.cumsum(counts)
         starts = self._ends - counts
-        firsts = []
-        for number, text in enumerate(islice(read_texts(folder), data.num_texts)):
-            _check(text, data.tokens[starts[number] : self._ends[number]], folder)
-            firsts.append(starts[number] + len(text.prompt) - 1)
-        if len(firsts) != data.num_texts:
-            raise foreign(folder)
-        self.firsts = np.array(firsts, np.int64)
+        stored = [data.tokens[start:end] for start, end in zip(starts, self._ends, strict=True)]
+        texts = stored_texts(folder, stored, lambda text: [*text.prompt, *text.answer[:-1]])
+        self.firsts = np.array(
+            [start + len(text.prompt) - 1 for start, text in zip(starts, texts, strict=True)], np.int64
+        )
         self.sizes = self._ends - self.firsts
         self._starts = np.maximum(starts, self._ends - MOST_TOKENS)
         enough, held = self.sizes >= FEWEST, data.held[starts]
@@ -105,8 +102,3 @@ class WholeRows:
         bases = [np.arange(begin + own, end - 1) for begin, own, end in zip(begins, first, ends, strict=True)]
         places = np.concatenate([np.arange(size) for size in sizes])
         return Batch(np.concatenate(rows), ends, places, np.concatenate(bases))
-
-
-def _check(text: Text, tokens: Ints, folder: Path) -> None:
-    if [*text.prompt, *text.answer[:-1]] != tokens.tolist():
-        raise foreign(folder)

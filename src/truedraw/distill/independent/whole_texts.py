@@ -5,7 +5,7 @@ The law behind row i of a text stands in the store; its token is the prompt's la
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.distill.rows import Rows
-from truedraw.distill.texts import Text, foreign, read_texts
+from truedraw.distill.texts import stored_texts
 from truedraw.protocol import Ints
 
 MOST_TOKENS = 1024  # of a text that are read: what stands further before is cut off
@@ -40,12 +40,11 @@ class WholeTexts:
         self.data = data
         counts = np.bincount(data.texts, minlength=data.num_texts)
         starts = np.concatenate([[0], np.cumsum(counts)])
-        self._texts: list[NDArray[np.int32]] = []
-        for number, text in enumerate(islice(read_texts(folder), data.num_texts)):
-            _check(text, data.tokens[starts[number] : starts[number + 1]], folder)
-            self._texts.append(np.array([*text.prompt, *text.answer[:-1]][-MOST_TOKENS:], np.int32))
-        if len(self._texts) != data.num_texts:
-            raise foreign(folder)
+        stored = [data.tokens[start:end] for start, end in pairwise(starts)]
+        self._texts: list[NDArray[np.int32]] = [
+            np.array([*text.prompt, *text.answer[:-1]][-MOST_TOKENS:], np.int32)
+            for text in stored_texts(folder, stored, lambda text: [text.prompt[-1], *text.answer[:-1]])
+        ]
         self._starts, self._counts = starts, counts
         held = data.held[starts[:-1]]
         self.held, self.learnt = np.flatnonzero(held), np.flatnonzero(~held)
@@ -78,8 +77,3 @@ def in_turn(texts: Ints, at_once: int, seed: int, number: int) -> list[int]:
         for turn in np.unique(places // count).tolist()
     }
     return [int(orders[place // count][place % count]) for place in places.tolist()]
-
-
-def _check(text: Text, tokens: Ints, folder: Path) -> None:
-    if [text.prompt[-1], *text.answer[:-1]] != tokens.tolist():
-        raise foreign(folder)
