@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.engine.constants.bfloat16 import narrowed, widened
 from truedraw.protocol import Logits
 
 LEAST_BYTES = 2  # of an entry, in the smallest form
-BFLOAT16_SHIFT = 16  # a bfloat16 is a float32 without its last 16 bits
 BFLOAT16_LOST = np.uint32(0xFFFF)  # the bits of a float32 that bfloat16 has no room for
 FLOAT16_LOST = np.uint32(0x1FFF)  # the same of float16, whose range is smaller too
 
@@ -42,7 +42,7 @@ def pack(logits: Logits) -> Packed:
     words = np.ascontiguousarray(logits).view(np.uint32)
     used = np.bitwise_or.reduce(words)
     if not used & BFLOAT16_LOST:
-        return Packed((words >> BFLOAT16_SHIFT).astype(np.uint16), Form.BFLOAT16)
+        return Packed(narrowed(words), Form.BFLOAT16)
     halves = None if used & FLOAT16_LOST else _halves(words)
     return Packed(logits.copy(), Form.AS_GIVEN) if halves is None else Packed(halves, Form.FLOAT16)
 
@@ -50,8 +50,7 @@ def pack(logits: Logits) -> Packed:
 def unpack(row: Packed) -> Logits:
     """The row [vocab] as it was, in an array of its own."""
     if row.form is Form.BFLOAT16:
-        words: NDArray[np.uint32] = np.left_shift(row.entries, BFLOAT16_SHIFT, dtype=np.uint32)
-        return words.view(np.float32)
+        return widened(row.entries)
     whole: Logits = row.entries.astype(np.float32) if row.form is Form.FLOAT16 else row.entries.copy()
     return whole
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-BFLOAT_BITS = 16  # of a float32 that bfloat16 lacks
+from truedraw.engine.constants.bfloat16 import widened
+
 INT4_BITS = 4
 LOW_HALF = 2**INT4_BITS - 1
 
@@ -41,7 +42,7 @@ def dense(matrix: Matrix) -> NDArray[np.float32]:
     """[out, in], scales * (values - zero) + least."""
     values = matrix.values
     if values.dtype == np.uint16:
-        return (values.astype(np.uint32) << BFLOAT_BITS).view(np.float32)
+        return widened(values)
     if values.dtype == np.uint8:
         values = unpacked(values)
     numbers: NDArray[np.float32] = values.astype(np.float32) - np.float32(matrix.zero)

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.engine.constants.bfloat16 import narrowed
 from truedraw.engine.constants.matrix import INT4_BITS, Matrix
 from truedraw.engine.constants.rounding import INT4_GROUP, PART_ROWS, codes_of, codes_of_parts, quantise, quantise4
 from truedraw.errors import BadModelFile
@@ -150,7 +151,7 @@ def from_packed(packed: Packed, *, wide: bool = False) -> Matrix:
         around_zero = packed.codes.astype(np.int8) - np.int8(packed.zero)
         return Matrix(around_zero, packed.scales, 0, packed.least, packed.nested)
     codes = packed.codes.astype(np.uint8, copy=False)
-    return Matrix(codes[:, ::2] | codes[:, 1::2] << 4, packed.scales, packed.zero, packed.least, packed.nested)
+    return Matrix(codes[:, ::2] | codes[:, 1::2] << INT4_BITS, packed.scales, packed.zero, packed.least, packed.nested)
 
 
 def _half(values: NDArray[np.float32], stored: str) -> Matrix:
@@ -158,5 +159,5 @@ def _half(values: NDArray[np.float32], stored: str) -> Matrix:
     if stored == "F32":
         return Matrix(values)
     if stored == "BF16":
-        return Matrix((values.view(np.uint32) >> 16).astype(np.uint16))
+        return Matrix(narrowed(values))
     return Matrix(values.astype(np.float16))

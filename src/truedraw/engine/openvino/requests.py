@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.engine.constants.bfloat16 import widened
 from truedraw.silent_openvino import openvino
-
-BITS_MORE = 16  # of a float32 than of a bfloat16, which is its upper half
 
 
 class Request:
@@ -45,20 +44,13 @@ class Request:
     def output(self, name: str) -> NDArray[Any]:
         """The graph's own memory; of bfloat16, which numpy does not know, a copy in float32."""
         found = np.asarray(self._request.get_output_tensor(self._places[name]).data)
-        return widened(found) if name in self._short else found
+        return widened(found.view(np.uint16)) if name in self._short else found  # numpy takes it for something else
 
     def _hold(self, name: str, array: NDArray[Any]) -> None:
         """Memory of this shape for an input, filled."""
         held = np.array(array, self._ports[name].get_element_type().to_dtype(), order="C")
         self._request.set_tensor(name, openvino().Tensor(held, shared_memory=True))
         self._bound[name] = held
-
-
-def widened(array: NDArray[Any]) -> NDArray[np.float32]:
-    """bfloat16, whatever numpy takes it for, as float32."""
-    bits = array.view(np.uint16).astype(np.uint32)
-    bits <<= BITS_MORE
-    return bits.view(np.float32)
 
 
 def _is_short(port: Any) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from truedraw.compiled import apart, compiled, inlined
 from truedraw.draft.head.card import ATTENTION
 from truedraw.draft.head.kinds.recurrent_step import move
-from truedraw.engine.constants.matrix import BFLOAT_BITS
+from truedraw.engine.constants.bfloat16 import BFLOAT_BITS
 from truedraw.engine.native.machine import single
 from truedraw.engine.native.products import round_row
 from truedraw.engine.native.softly import FREE, exp
