@@ -17,7 +17,7 @@ import numpy as np
 
 from truedraw.protocol import Floats, Ints
 from truedraw.stats.check.drawing import Drawn
-from truedraw.stats.check.replay import Table, texts_law
+from truedraw.stats.check.replay import Table
 from truedraw.stats.evalue import RunningEvidence
 from truedraw.stats.leaning import instead
 
@@ -50,7 +50,7 @@ class Test:
 
 def run_tests(samples: Sequence[Sample]) -> list[Test]:
     """All statistics of some calls, in the order of the report."""
-    places = texts_law([sample.places for sample in samples])
+    places = all_places(samples)
     drafted = places[places["drafted"]]
     pits = [sample.places["pit"] for sample in samples]
     return [
@@ -66,6 +66,11 @@ def run_tests(samples: Sequence[Sample]) -> list[Test]:
         coincidences(samples),
         neighbours("samples side by side", [(pit[:-1], pit[1:]) for pit in pits], joint=True),
     ]
+
+
+def all_places(samples: Sequence[Sample]) -> Table:
+    """Of all texts of some calls, one after the other [places]."""
+    return np.concatenate([sample.places.ravel() for sample in samples])
 
 
 def uniformity(pit: Floats) -> Test:

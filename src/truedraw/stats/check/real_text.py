@@ -11,9 +11,9 @@ import numpy as np
 from truedraw.protocol import Engine
 from truedraw.stats.check.drawing import Recipe, draw
 from truedraw.stats.check.family import holm, smallest_visible
-from truedraw.stats.check.hypotheses import Sample, Test, bets, evidence, impossible, run_tests
+from truedraw.stats.check.hypotheses import Sample, Test, all_places, bets, evidence, impossible, run_tests
 from truedraw.stats.check.records import Finding
-from truedraw.stats.check.replay import Distance, replay, texts_law
+from truedraw.stats.check.replay import Distance, replay
 from truedraw.stats.check.settings import LARGE, POWER
 
 BINS = 20  # of the histogram of the transform
@@ -48,7 +48,7 @@ def findings(samples: Sequence[Sample], alpha: float, equal_bits: bool = True) -
 
 def plots(samples: Sequence[Sample]) -> dict[str, Any]:
     """Series for the report: the transform's histogram, its distance from uniformity, the running e-value."""
-    places = texts_law([sample.places for sample in samples])
+    places = all_places(samples)
     counts, _ = np.histogram(places["pit"], bins=BINS, range=(0, 1))
     grid = np.linspace(0, 1, CURVE + 1)
     gap = np.searchsorted(np.sort(places["pit"]), grid, side="right") / len(places) - grid

@@ -6,7 +6,7 @@ follows p under exact sampling, given everything before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,8 +116,3 @@ def _ratio(p: Floats, log_q: NDArray[np.float16]) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.log(p) - log_q
     return np.where(p > 0, ratio, -np.inf)
-
-
-def texts_law(tables: Sequence[Table]) -> Table:
-    """All places of several calls, one after the other [places]."""
-    return np.concatenate([table.ravel() for table in tables])
