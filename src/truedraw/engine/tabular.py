@@ -14,7 +14,7 @@ import numpy as np
 
 from truedraw import protocol
 from truedraw.errors import BadParameter, BadPrompt, EngineError
-from truedraw.protocol import ROOT, Fill, Scores, Work
+from truedraw.protocol import Fill, Scores, Work
 
 Context = tuple[int, ...]
 
@@ -101,10 +101,9 @@ class TabularEngine:
         """Nothing to free."""
 
     def _rows(self, work: Work) -> Any:
-        contexts = [tuple(work.sequence.tokens)[-self._order :] if self._order else ()]
+        contexts = [tuple(work.sequence.tokens)[-self._order :] if self._order else ()]  # by row: that of ROOT is 0
         for token, parent in zip(work.proposal.tokens.tolist(), work.proposal.parents.tolist(), strict=True):
-            before = contexts[0] if parent == ROOT else contexts[1 + parent]
-            contexts.append((*before, token)[-self._order :] if self._order else ())
+            contexts.append((*contexts[1 + parent], token)[-self._order :] if self._order else ())
         return np.array([self._lookup(context) for context in contexts])  # [1 + nodes, vocab]
 
     def _lookup(self, context: Context) -> Any:

@@ -75,10 +75,10 @@ class Behind:
 
 
 def paths(start: Path, proposal: Proposal) -> list[Path]:
-    """Where each row of a work stands [1 + nodes], its text standing at `start`."""
+    """Where each row of a work stands [1 + nodes], its text, which is the row of ROOT, standing at `start`."""
     found = [start]
     for token, parent in zip(proposal.tokens.tolist(), proposal.parents.tolist(), strict=True):
-        found.append((*found[0 if parent == ROOT else 1 + parent], token))
+        found.append((*found[1 + parent], token))
     return found
 
 
@@ -90,7 +90,7 @@ def missing(start: Path, proposal: Proposal, known: Container[Path]) -> list[Mis
     if start not in known:
         return [Missing(start, proposal)]
     places = paths(start, proposal)
-    above = [0 if parent == ROOT else 1 + parent for parent in proposal.parents.tolist()]  # rows
+    above = [1 + parent for parent in proposal.parents.tolist()]  # rows
     trees: dict[Path, list[int]] = {}  # nodes by the path of the tree's root
     tree_of: dict[int, Path] = {}  # by row
     for node, parent in enumerate(above):
