@@ -184,7 +184,7 @@ def test_fills_and_evictions_reach_both_engines() -> None:
     assert (sequence.expert.num_uncached, sequence.amateur.num_uncached) == (1, 1)
     sequence.evict()
     assert (sequence.expert.num_uncached, sequence.amateur.num_uncached) == (4, 4)
-    with pytest.raises(EngineError, match="fewer tokens"):
+    with pytest.raises(EngineError, match="a fill of"):
         engine.forward([], [Fill(sequence, 4)])
 
 

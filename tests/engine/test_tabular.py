@@ -64,5 +64,5 @@ def test_it_counts_what_a_cache_would_hold() -> None:
     sequence.evict()
     assert (sequence.num_uncached, twin.num_uncached) == (8, 1)
     for count in (0, 8):
-        with pytest.raises(EngineError, match="fewer tokens"):
+        with pytest.raises(EngineError, match="a fill of"):
             engine.forward([], [Fill(sequence, count)])

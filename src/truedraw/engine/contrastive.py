@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from truedraw.engine.drafted import DraftingEngine, ScoringEngine
+from truedraw.engine.texts import check_fill
 from truedraw.errors import BadInput, EngineError, TruedrawError
 from truedraw.protocol import Engine, Fill, Logits, Scores, Sequence, Work
 from truedraw.sampling.ranges import MASS, Numbers
@@ -137,8 +138,8 @@ class ContrastiveEngine:
         """The pass of each engine."""
         owned = [(_own(work.sequence), work.proposal) for work in works]
         filled = [(_own(fill.sequence), fill.count) for fill in fills]
-        if any(not 1 <= count < own.num_uncached for own, count in filled):
-            raise EngineError("a fill has fewer tokens than its text has uncached ones, and at least 1")
+        for fill in fills:
+            check_fill(fill)
         experts = [Work(own.expert, proposal) for own, proposal in owned]
         amateurs = [Work(own.amateur, proposal) for own, proposal in owned]
         return [

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from truedraw import protocol
+from truedraw.engine.texts import check_fill
 from truedraw.errors import BadParameter, BadPrompt, EngineError
 from truedraw.protocol import Fill, Scores, Work
 
@@ -88,8 +89,8 @@ class TabularEngine:
         """
         if any(len(work.sequence.tokens) > self.context_length for work in works):
             raise EngineError(f"a text is longer than the context of {self.context_length}; stop at the context length")
-        if any(not 1 <= fill.count < fill.sequence.num_uncached for fill in fills):
-            raise EngineError("a fill has fewer tokens than its text has uncached ones, and at least 1")
+        for fill in fills:
+            check_fill(fill)
         scores = [Scores(self._rows(work)) for work in works]
         for work in works:
             _cover(work.sequence, len(work.sequence.tokens))
