@@ -175,7 +175,7 @@ def shape_of(kind: str, hidden: int | None, heads: int | None) -> tuple[int | No
     return hidden or usual, ((heads or HEADS) if kind in BOUNDED else None)
 
 
-def default_layers(num_layers: int, kind: str = RECURRENT) -> tuple[int, ...]:
+def default_layers(num_layers: int, kind: str) -> tuple[int, ...]:
     """After which layers the streams are that a draft reads where nobody says.
 
     For an EAGLE draft those that enter the layers 2, n / 2 and n - 3 (2503.01840), as far as there are such.

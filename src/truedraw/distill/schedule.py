@@ -20,7 +20,7 @@ def fallen(done: float) -> float:
     return LOWEST_RATE + (1 - LOWEST_RATE) * (1 + math.cos(math.pi * min(done, 1.0))) / 2
 
 
-def share_of(loss: str, done: float, further: bool = False) -> float:
+def share_of(loss: str, done: float, further: bool) -> float:
     """Of the loss beside forward KL: others hardly pull while a draft is far from its target.
 
     `further`: it has learnt before.

@@ -36,7 +36,7 @@ def describe(checkpoint: Checkpoint) -> dict[str, Any]:
     }
 
 
-def known_models(cache: Path | None = None) -> list[dict[str, Any]]:
+def known_models(cache: Path | None) -> list[dict[str, Any]]:
     """The catalogue and what else was fetched: name, path (None: not fetched yet), size_bytes, summary."""
     listed = [
         {

@@ -37,15 +37,14 @@ def is_hub_name(name: str) -> bool:
     return re.fullmatch(r"[\w.-]+/[\w.-]+", name, re.ASCII) is not None and not name.startswith((".", "-"))
 
 
-def pulled_folder(name: str, cache: Path | None = None) -> Path | None:
+def pulled_folder(name: str, cache: Path | None) -> Path | None:
     """The model's folder where it is in the cache already."""
     folder = models_folder(cache) / folder_name(name)
     return folder if is_fetched(folder) else None
 
 
 def pull_from_hub(
-    name: str, checks: Checks, *, cache: Path | None = None, progress: Progress | None = None, verify: bool = False,
-    notice: Notice = unheard,
+    name: str, checks: Checks, *, cache: Path | None, progress: Progress | None, verify: bool, notice: Notice,
 ) -> Path:  # fmt: skip
     """Fetch a model unless it is there, `verify`: and can be opened; returns its folder.
 

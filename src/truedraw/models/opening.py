@@ -43,19 +43,14 @@ def open_checkpoint(
     which files of such a folder those were. Raises UnknownModel, UnsupportedModel, BadModelFile, BadFile or PullError.
     """
     path = locate(name, cache=cache, progress=progress, open_folder=open_folder, verify=verify, notice=notice)
-    found = open_path(path.absolute(), str(name), open_folder)
+    found = open_path(path.absolute(), open_folder, str(name))
     return replace(found, sha256=CATALOGUE[name].file_sha256) if is_entry(name) else found
 
 
 def locate(
-    name: str | Path,
-    *,
-    cache: Path | None = None,
-    progress: Progress | None = None,
-    open_folder: OpenFolder = open_huggingface,
-    verify: bool = False,
-    notice: Notice = unheard,
-) -> Path:
+    name: str | Path, *, cache: Path | None, progress: Progress | None, open_folder: OpenFolder, verify: bool,
+    notice: Notice,
+) -> Path:  # fmt: skip
     """The model's file or folder, fetched if need be; options as for `open_checkpoint`."""
     if not str(name).strip():
         raise UnknownModel(f"the model's name is empty; the catalogue has {', '.join(CATALOGUE)}")
@@ -79,7 +74,7 @@ def locate(
 def _check_settings(folder: Path, open_folder: OpenFolder) -> None:
     """Raises what is wrong with it whatever its weights are, which are not there yet."""
     try:
-        open_path(folder, open_folder=open_folder)
+        open_path(folder, open_folder)
     except LacksWeights:
         load_tokenizer(folder / "tokenizer.json")
     except UnsupportedModel:
@@ -91,13 +86,13 @@ def _check_settings(folder: Path, open_folder: OpenFolder) -> None:
 
 def _check_fetched(folder: Path, open_folder: OpenFolder) -> None:
     """Raises what is wrong with it, also where the engine that reads it would find that only later."""
-    found = open_path(folder, open_folder=open_folder)
+    found = open_path(folder, open_folder)
     found.text.load_tokenizer()
     if found.kind == "huggingface":
         check_lengths(folder)
 
 
-def open_path(path: Path, name: str = "", open_folder: OpenFolder = open_huggingface) -> Checkpoint:
+def open_path(path: Path, open_folder: OpenFolder, name: str = "") -> Checkpoint:
     """The checkpoint in a GGUF file, a Hugging Face folder or an OpenVINO IR folder."""
     named = name or str(path)
     try:

@@ -46,7 +46,7 @@ def silent(_what: str, _done: int, _total: int | None) -> None:
     """Progress that nobody watches."""
 
 
-def pulled_file(entry: Entry, cache: Path | None = None) -> Path | None:
+def pulled_file(entry: Entry, cache: Path | None) -> Path | None:
     """The entry's file where it is in the cache already."""
     path = models_folder(cache) / folder_name(entry.name) / entry.file_name
     return path if path.is_file() and path.stat().st_size == entry.file_bytes else None

@@ -28,7 +28,7 @@ class SafetensorsWeights:
     counts, as in transformers.
     """
 
-    def __init__(self, folder: Path, config: ModelConfig, beside: str | None = None) -> None:
+    def __init__(self, folder: Path, config: ModelConfig, beside: str | None) -> None:
         self._folder = folder
         self.has_beside = False
         self._stored = {name: each for name, each in read_headers(folder).items() if not name.endswith("inv_freq")}

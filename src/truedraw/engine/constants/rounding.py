@@ -77,7 +77,7 @@ def codes_of(values: NDArray[Any], *, short: bool = False) -> Matrix:
     return codes_of_parts(rows, parts, short=short)
 
 
-def codes_of_parts(rows: int, parts: Iterable[NDArray[Any]], *, short: bool = False) -> Matrix:
+def codes_of_parts(rows: int, parts: Iterable[NDArray[Any]], *, short: bool) -> Matrix:
     """The same of parts of PART_ROWS rows, the last one shorter: so the numbers are never there all at once."""
     start, codes, scales = 0, np.empty((0, 0), np.int8), np.empty((0, 0), np.float32)
     for part in parts:
