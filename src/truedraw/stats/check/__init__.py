@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from time import perf_counter
 
 from truedraw.draft.knobs import Knobs
@@ -53,22 +54,23 @@ def check(subject: Subject, settings: Settings, reference: Reference | None = No
     close(subject.drafter(subject.speculation.verifier(None)))  # a bad draft model is said before the work
     exact = run.section("a", lambda: enumeration(settings.full_enumeration, drafting(subject)))
     equal = run.section("b", lambda: seed_equality(subject, settings))
-    samples: list[Sample] = []
-    text = run.section("c", lambda: _on_real_text(subject, settings, samples))
-    joint = run.section("d", lambda: findings(samples, settings.alpha, subject.equal_bits)[1])
-    drawn = [sample.drawn for sample in samples[:DISTANCE_TEXTS]]
+    samples = cache(lambda: draw_all(subject, settings))
+    found = cache(lambda: findings(samples(), settings.alpha, subject.equal_bits))  # of two sections: one family
+    text = run.section("c", lambda: [*found()[0], *_inside(subject, samples())])
+    joint = run.section("d", lambda: found()[1])
+    drawn = [sample.drawn for sample in samples()[:DISTANCE_TEXTS]]
     opened = reference if settings.reference else None
     numbers = run.section("e", lambda: [invariance(engine), compiled_rounds(), distance(subject.model, opened, drawn)])
     planted = run.section("f", lambda: negative_controls(subject, settings))
     sections = (exact, equal, text, joint, numbers, planted)
-    return Certificate(sections, {"model": subject.model.name, "alpha": settings.alpha}, plots(samples), run.seconds())
+    return Certificate(
+        sections, {"model": subject.model.name, "alpha": settings.alpha}, plots(samples()), run.seconds()
+    )
 
 
-def _on_real_text(subject: Subject, settings: Settings, samples: list[Sample]) -> list[Finding]:
-    """The findings of (c); what was drawn goes into `samples`."""
-    samples += draw_all(subject, settings)
-    inside = [inside_grammar(samples, subject.grammar_ends)] if subject.guided else []
-    return [*findings(samples, settings.alpha, subject.equal_bits)[0], *inside]
+def _inside(subject: Subject, samples: Sequence[Sample]) -> list[Finding]:
+    """What of the texts a grammar ruled, if there is one."""
+    return [inside_grammar(samples, subject.grammar_ends)] if subject.guided else []
 
 
 def drafting(subject: Subject) -> Knobs | None:
