@@ -6,13 +6,13 @@ have: numpy by the inverse distribution function, torch by its multinomial.
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
 from truedraw.bench.kernel_rows import Rows
 from truedraw.bench.kernel_works import REPETITION, Work
+from truedraw.bench.provenance import version_of
 from truedraw.protocol import Floats, Ints, Logits
 
 
@@ -23,10 +23,7 @@ def has_torch() -> bool:
 
 def torch_version() -> str | None:
     """Of the installed torch, None without one."""
-    try:
-        return version("torch")
-    except PackageNotFoundError:
-        return None
+    return version_of("torch")
 
 
 def numpy_draw(logits: Logits, work: Work, uniforms: Floats, edits: Rows | None) -> tuple[Ints, Floats | None, Floats]:

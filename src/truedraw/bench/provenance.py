@@ -23,7 +23,7 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "system": platform.platform(),
         "python": platform.python_version(),
-        "versions": {"truedraw": __version__, **{name: _version(name) for name in PACKAGES}},
+        "versions": {"truedraw": __version__, **{name: version_of(name) for name in PACKAGES}},
     }
 
 
@@ -32,7 +32,8 @@ def settings(params: SamplingParams, speculation: Speculation) -> dict[str, Any]
     return {"sampling": asdict(params), "speculation": speculation.config()}
 
 
-def _version(package: str) -> str | None:
+def version_of(package: str) -> str | None:
+    """Of an installed package, None without it."""
     try:
         return version(package)
     except PackageNotFoundError:
