@@ -32,14 +32,21 @@ def paths(proposal: Proposal) -> list[list[int]]:
 def tree(proposal: Proposal, text: int) -> tuple[Ints, NDArray[np.uint8]]:
     """Depths of the nodes [nodes], 0 for those that follow the text, and the mask of `text` + nodes rows."""
     whole = text + len(proposal)
-    depths, rows = list[int](), [b"\1" * (row + 1) + bytes(whole - row - 1) for row in range(text)]
+    rows = [b"\1" * (row + 1) + bytes(whole - row - 1) for row in range(text)]
     for node, parent in enumerate(proposal.parents.tolist()):
         own = bytearray(rows[text - 1 if parent == ROOT else text + parent])
         own[text + node] = 1
         rows.append(bytes(own))
-        depths.append(0 if parent == ROOT else depths[parent] + 1)
     mask = np.frombuffer(bytearray().join(rows), np.uint8).reshape(whole, whole)
-    return np.array(depths, np.int64), mask
+    return np.array(depths(proposal), np.int64), mask
+
+
+def depths(proposal: Proposal) -> list[int]:
+    """Of the nodes, 0 for those that follow the text."""
+    found = list[int]()
+    for parent in proposal.parents.tolist():
+        found.append(0 if parent == ROOT else found[parent] + 1)
+    return found
 
 
 def check_proposal(proposal: Proposal, length: int, limits: Limits) -> None:
@@ -59,4 +66,4 @@ def check_proposal(proposal: Proposal, length: int, limits: Limits) -> None:
 
 def height(proposal: Proposal) -> int:
     """Tokens of its longest path."""
-    return int(tree(proposal, 1)[0].max(initial=-1)) + 1
+    return max(depths(proposal), default=-1) + 1
