@@ -43,6 +43,14 @@ def test_a_certificate_for_people_and_programs(cli, prompts, tmp_path):
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
+def test_no_page_but_an_earlier_report_is_written_over(cli, prompts, tmp_path):
+    page = tmp_path / "report.html"
+    page.write_text("notes")
+    done = cli("check", *FAST, "--prompts", prompts, "--html", page)
+    assert (done.code, page.read_text()) == (2, "notes")
+    assert "report.html is there already and is no report of ours; give another --html" in done.err
+
+
 @pytest.mark.parametrize("given", [("--min-tokens", 30, "--max-tokens", 32), ("--min-tokens", 9)])
 def test_a_least_length_is_no_obstacle(cli, prompts, given):
     """Some of the texts are shorter than asked for."""

@@ -135,12 +135,26 @@ def test_an_import_that_made_another_error_of_it():
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell's way to close a stream")
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
-def test_streams_that_are_closed(closed):
-    code = "from truedraw.cli.start import main; main()"
-    command = f'exec "$0" -c "$1" generate the -m tabular --max-tokens 4 {closed}'
-    done = subprocess.run(["sh", "-c", command, sys.executable, code], capture_output=True, check=False)
-    assert (done.returncode, b"Traceback" in done.stderr) == (0, False)
+@pytest.mark.parametrize(("closed", "code"), [(">&-", 2), ("2>&-", 0), ("<&-", 0), ("<&- >&- 2>&-", 2)])
+@pytest.mark.parametrize("more", ["", "--json", "-n 2 --output -"])
+def test_streams_that_are_closed(closed, code, more, tmp_path):
+    """A text that nobody gets is an error."""
+    (tmp_path / "p.jsonl").write_text('{"prompt": "the"}\n')
+    what = f"--input {tmp_path / 'p.jsonl'}" if "--output" in more else "the"
+    program = "from truedraw.cli.start import main; main()"
+    command = f'exec "$0" -c "$1" generate {what} -m tabular --max-tokens 4 {more} {closed}'
+    done = subprocess.run(["sh", "-c", command, sys.executable, program], capture_output=True, check=False)
+    assert (done.returncode, b"Traceback" in done.stderr) == (code, False)
+    assert (b"the output cannot be written" in done.stderr) is (closed == ">&-")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell's way to close a stream")
+def test_who_writes_a_file_needs_no_output(tmp_path):
+    program = "from truedraw.cli.start import main; main()"
+    command = f'exec "$0" -c "$1" sweep the -m tabular -t 0 -n 1 --max-tokens 2 --output {tmp_path / "s.jsonl"} >&-'
+    done = subprocess.run(["sh", "-c", command, sys.executable, program], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "s.jsonl").read_text().count("\n") == 1
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell's way to close a stream")

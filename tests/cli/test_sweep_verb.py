@@ -5,6 +5,7 @@ import pytest
 from truedraw.engine.cache_use import CacheUse
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import OutOfPages
+from truedraw.page.document import document
 
 pytestmark = pytest.mark.interrupts
 
@@ -118,8 +119,9 @@ def test_ctrl_c_before_the_first_sample_leaves_the_reports_as_they_are(cli, tmp_
     if overwrite:
         assert sweep(cli, "the dog", "--output", tmp_path / "out.jsonl").code == 0
     pages = tmp_path / "out.html", tmp_path / "out.parquet"
-    for page in pages:
-        page.write_text("of another sweep")
+    before = document("Sweep of another model", ""), ""
+    for page, text in zip(pages, before, strict=True):
+        page.write_text(text)
 
     def interrupted(*_):
         raise KeyboardInterrupt
@@ -128,7 +130,34 @@ def test_ctrl_c_before_the_first_sample_leaves_the_reports_as_they_are(cli, tmp_
     monkeypatch.setattr("truedraw.generate.offline.parquet.require_pyarrow", lambda: None)
     more = ("--output", tmp_path / "out.jsonl", "--html", pages[0], "--parquet", pages[1])
     assert sweep(cli, "the cat", *more, *(["--overwrite"] if overwrite else [])).code == 130
-    assert [page.read_text() for page in pages] == ["of another sweep"] * 2
+    assert tuple(page.read_text() for page in pages) == before
+
+
+@pytest.mark.parametrize("there", ["notes", document("Exactness of a model", "")])
+def test_no_page_but_an_earlier_report_is_written_over(cli, tmp_path, there):
+    out, page = tmp_path / "out.jsonl", tmp_path / "out.html"
+    page.write_text(there)
+    done = sweep(cli, "the cat", "--output", out, "--html", page)
+    assert (done.code, page.read_text(), out.exists()) == (2, there, False)
+    assert "out.html is there already and is no report of ours; give another --html" in done.err
+    page.write_text(document("Sweep of another model", ""))
+    assert sweep(cli, "the cat", "--output", out, "--html", page).code == 0
+    assert "Sweep of tabular" in page.read_text()
+
+
+def test_no_table_but_that_of_a_sweep_is_written_over(cli, tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    out, table = tmp_path / "out.jsonl", tmp_path / "out.parquet"
+    parquet.write_table(arrow.table({"prompt": [1]}), table)
+    for there in (table.read_bytes(), b"notes"):
+        table.write_bytes(there)
+        done = sweep(cli, "the cat", "--output", out, "--parquet", table)
+        assert (done.code, table.read_bytes(), out.exists()) == (2, there, False)
+        assert "out.parquet is there already and holds no samples of a sweep; give another --parquet" in done.err
+    table.unlink()
+    for _ in range(2):
+        assert sweep(cli, "the cat", "--output", out, "--parquet", table).code == 0
 
 
 @pytest.fixture

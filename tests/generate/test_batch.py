@@ -220,6 +220,12 @@ def test_a_bad_request_has_its_error_beside_it(model: Model) -> None:
     assert found["good too"].text == model.generate("the dog", seed=2).text
 
 
+def test_a_request_whose_prompt_was_an_iterator_can_be_given_again(model: Model) -> None:
+    request = Request(iter([0, 1]), {"max_tokens": 2, "seed": 1})
+    assert request == Request([0, 1], {"max_tokens": 2, "seed": 1})
+    assert [result.prompt_tokens for _, result in model.generate_many([request, request])] == [(0, 1)] * 2
+
+
 def test_leaving_early_frees_everything(model: Model) -> None:
     stream = model.generate_many(Request("the cat", {"seed": i}) for i in range(10**9))
     next(stream)

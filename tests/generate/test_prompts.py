@@ -20,6 +20,8 @@ def model():
         (3.5, r"the prompt is 3\.5; give a text, or a list of token ids"),
         (None, "the prompt is None"),
         (b"the", "the prompt is b'the'"),
+        (bytearray(b"the"), "the prompt is bytearray"),
+        (memoryview(b"the"), "the prompt is <memory at"),
         ({"prompt": "the"}, "the prompt is {'prompt'"),
         ([True], "holds True; give text, or token ids from 0 to 5"),
         ([1.5], r"holds 1\.5"),

@@ -39,6 +39,31 @@ def two_texts(tokenizer, walker: Walker, monkeypatch, seeds=(5, 5), **config):
         return tuple(run.result().choices[0].tokens for run in runs)
 
 
+OTHERS = {
+    "plain": {"method": "none", "rejection_sample_method": "traversal"},
+    "plain by default": {"method": "none"},
+    "coupled": {**FIXED, **COUNTS, "draft_sample_method": "probabilistic", "num_speculative_tokens": 1},
+}
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["before", "behind"])
+@pytest.mark.parametrize("other", OTHERS)
+def test_no_request_of_another_kind_has_the_noise_of_drafts_that_count(tokenizer, other, turned, monkeypatch) -> None:
+    drafted = {**FIXED, **COUNTS, "num_speculative_tokens": 1, "rejection_sample_method": "traversal"}
+    configs = (OTHERS[other], drafted)[:: -1 if turned else 1]
+
+    def texts(walker: Walker):
+        monkeypatch.setattr(preparing, "PhiloxRandomness", lambda seed, index: walker.sample(seed))
+        model = Model("two tokens", TabularEngine(TARGET), tokenizer)
+        with model.batch(max_running=1, logits_cache_bytes=0) as batch:
+            runs = [batch.add(PROMPT, seed=5, max_tokens=2, ignore_eos=True, speculative=each) for each in configs]
+            list(batch.completed())
+            assert [run.result().seed for run in runs] == [5, 5]
+            return tuple(run.result().choices[0].tokens for run in runs)
+
+    assert total_variation(law_of(texts), independent()) < 1e-12
+
+
 def independent():
     texts = list(product(range(2), repeat=2))
     chance = {text: TARGET[()][text[0]] * TARGET[()][text[1]] for text in texts}

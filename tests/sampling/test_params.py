@@ -25,6 +25,7 @@ BAD = [
     ("repetition_penalty", 0), ("repetition_penalty", 101), ("presence_penalty", 2.1), ("frequency_penalty", math.nan),
     ("no_repeat_ngram", -1), ("no_repeat_ngram", 2.5), ("logit_bias", [1, 2]), ("logit_bias", {"a": 1}),
     ("logit_bias", {-1: 1}), ("logit_bias", {1: math.inf}), ("logit_bias", {1: "2"}), ("bad_words", "word"),
+    ("bad_words", bytearray(b"no")), ("stop_token_ids", memoryview(b"no")),
     ("bad_words", [""]), ("bad_words", [" "]), ("bad_words", [[]]), ("bad_words", [[-1]]), ("bad_words", [3]),
     ("allowed_token_ids", []), ("allowed_token_ids", [1.5]), ("min_tokens", -1), ("min_tokens", 257),
     ("epsilon_cutoff", 1.1), ("eta_cutoff", -0.1), ("top_n_sigma", -0.5), ("xtc_probability", 1.01),

@@ -138,6 +138,11 @@ def test_other_lists_are_shown_as_they_are(content):
     assert render("{{ messages[0].content | tojson }}", [{"role": "tool", "content": content}]) == json.dumps(content)
 
 
+def test_no_parts_are_no_text():
+    with pytest.raises(BadInput, match="refused the conversation: message 1 has no parts; give a text"):
+        render("{{ messages[0].content + messages[1].content }}", [*HI, {"role": "user", "content": []}])
+
+
 def test_a_model_without_template(byte_level):
     with pytest.raises(BadInput, match="no chat template"):
         Tokenizer(byte_level._tokenizer).chat(HI)

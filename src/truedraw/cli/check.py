@@ -95,7 +95,7 @@ def check(
     sampling.refuse_logprobs("no law depends on them, so there is nothing to check; leave it out")
     prompts = spread(read_prompts(own.prompts), settings.prompts)
     if own.html is not None:
-        check_folder(own.html, f"--html {own.html}")
+        _check_report(own.html)
     with opened(model, configs=[speculation], **_from_the_start(model)) as loaded:
         from truedraw.bench.pairs import tasks
         from truedraw.stats.check import Subject
@@ -175,6 +175,15 @@ def _with_conditions(found: Certificate, subject: Subject, settings: Settings, f
         **machine(),
     }
     return replace(found, conditions=conditions)
+
+
+def _check_report(path: Path) -> None:
+    """Raises BadFile where none can be written, or something else would be lost."""
+    from truedraw.page.document import check_ours
+    from truedraw.stats.check.html import TITLE
+
+    check_folder(path, f"--html {path}")
+    check_ours(path, TITLE, "give another --html")
 
 
 def _write_report(certificate: Certificate, path: Path) -> None:

@@ -72,6 +72,8 @@ def job_of(
     from truedraw.sampling.params import sampling_params
 
     count, model, sampling, spec = flags
+    if not source:
+        raise BadParameter("--input", f"got {source!r}; {HINT}, or - for stdin")
     given = sampling.given() | count.given()
     sampling_params(given)
     seed = seed_of(files, given.pop("seed", None))

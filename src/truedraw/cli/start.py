@@ -36,8 +36,8 @@ def main() -> None:
 
 
 def _open_streams() -> None:
-    """What a daemon or a shell has closed is opened to nowhere."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+    """What a daemon or a shell has closed is opened to nowhere; of stdout whoever writes to it is told, see pipe.py."""
+    for name, mode in (("stdin", "r"), ("stdout", "r"), ("stderr", "w")):
         if getattr(sys, name) is None:
             stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 - as long as the program
             setattr(sys, name, stream)

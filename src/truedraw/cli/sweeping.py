@@ -108,16 +108,20 @@ def asked(model: Model, plan: Plan) -> Sweep:
 
 
 def check_reports(files: FileFlags, html: Path | None, parquet: Path | None) -> None:
-    """What cannot be written is said before the work; raises BadParameter and BadFile."""
-    from truedraw.generate.offline.parquet import require_pyarrow
+    """What cannot be written, or would be written over, is said before the work; raises BadParameter and BadFile."""
+    from truedraw.generate.offline.parquet import check_ours as check_table
+    from truedraw.page.document import check_ours as check_page
+    from truedraw.stats.sweep.html import TITLE
 
     for name, path in (("--html", html), ("--parquet", parquet)):
         if path is not None and files.path is None:
             raise BadParameter(name, "is made from the samples in --output FILE; give that, too")
         if path is not None:
             check_folder(path, f"{name} {path}")
+    if html is not None:
+        check_page(html, TITLE, "give another --html")
     if parquet is not None:
-        require_pyarrow()
+        check_table(parquet, "give another --parquet")
 
 
 def write_reports(files: FileFlags, html: Path | None, parquet: Path | None) -> None:

@@ -11,6 +11,7 @@ from truedraw.generate.ending import Ending
 from truedraw.generate.job import Job, Start
 from truedraw.generate.reader import TextReader
 from truedraw.generate.sample import Parts
+from truedraw.generate.seeds import judged_seed
 from truedraw.generate.shared_drafters import SharedDrafters
 from truedraw.generate.speculation import OFF, Speculation
 from truedraw.generate.spelling import spelling
@@ -42,7 +43,7 @@ def prepare(
     end_ids = ends(params, tokenizer, engine.vocab_size)
     readers = [TextReader(tokenizer, params.stop) for _ in range(params.num_drawn)]
     verifier = wish.speculation.verifier(params.seed)
-    seed = seed_of(wish, verifier, drafts)
+    seed, told = seed_of(wish, verifier, drafts)
     opening = Opening(
         wish.prompt,
         engine.vocab_size,
@@ -56,16 +57,18 @@ def prepare(
         chance = PhiloxRandomness(seed, index)
         law = SamplingLaw(params, replace(opening, randomness=chance))
         starts.append(Start(law, chance, Ending(end_ids, room, reader)))
-    told = None if params.seed is None else seed
     return Job(wish.prompt, parts(wish, verifier, drafts, shared), starts, told), readers
 
 
-def seed_of(wish: Wish, verifier: Verifier, drafts: DraftModels) -> int:
-    """Whose noise the samples take."""
+def seed_of(wish: Wish, verifier: Verifier, drafts: DraftModels) -> tuple[int, int | None]:
+    """Whose noise the samples take, and what the result calls it."""
     seed = wish.params.seed
     if seed is None:
-        return fresh_seed()
-    return seed if verifier.coupled or wish.speculation.method == OFF else drafts.seeds.next(seed)
+        return fresh_seed(), None
+    if verifier.coupled or wish.speculation.method == OFF:
+        return seed, seed
+    told = drafts.seeds.next(seed)
+    return judged_seed(told), told
 
 
 def ends(params: SamplingParams, tokenizer: Tokenizer, vocab_size: int) -> set[int]:

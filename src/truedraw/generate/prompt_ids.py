@@ -12,6 +12,7 @@ from truedraw.text import Tokenizer
 from truedraw.text.characters import check_characters
 
 Prompt = str | Sequence[int]
+Buffer = bytes | bytearray | memoryview  # of text that nobody has decoded
 
 
 def prompt_ids(prompt: Prompt, tokenizer: Tokenizer, engine: Engine) -> tuple[int, ...]:
@@ -41,7 +42,7 @@ def _encoded(prompt: Prompt, tokenizer: Tokenizer, context_length: int) -> list[
         check_characters(prompt, "the prompt")
         tokenizer.check_length(prompt, context_length)
         return tokenizer.encode(prompt) if prompt else []
-    has_order = isinstance(prompt, Iterable) and not isinstance(prompt, bytes | Mapping | Set)
+    has_order = isinstance(prompt, Iterable) and not isinstance(prompt, Buffer | Mapping | Set)
     if not has_order or getattr(prompt, "ndim", 1) == 0:
         raise BadPrompt(f"the prompt is {shown(prompt)}; give a text, or a list of token ids")
     return list(prompt)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -32,6 +32,8 @@ class Request:
     observer: Observer | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.prompt, Iterator):  # which could be read only once
+            object.__setattr__(self, "prompt", tuple(self.prompt))
         if not isinstance(self.params, Mapping):
             raise BadParameter("params", f"got {shown(self.params)}; give names and values, as {{'temperature': 0.7}}")
         for name in self.params:

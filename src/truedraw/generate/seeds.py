@@ -1,8 +1,9 @@
 """Seeds that come again under rules whose texts depend on the drafts.
 
-What earlier requests wrote, and what was learnt from them, drafts for later ones. If the same noise decided both, a
-draft would depend on the very numbers that judge it, and the text would have another law. Under the coupled rule no
-draft changes a text, so there a seed always names the same noise.
+What other requests wrote, and what was learnt from them, drafts for later ones, and decides whether they draft at all.
+If the same noise decided both, a draft would depend on the very numbers that judge it, and the text would have another
+law. Without drafts, and under the coupled rule, no draft changes a text, so there a seed always names its own noise;
+all others take noise that is theirs alone.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Seeds:
         self._lock = Lock()
 
     def next(self, seed: int) -> int:
-        """The seed whose noise the next such request takes: itself the first time, another one each time after."""
+        """The seed by which the next such request goes: itself the first time, another one each time after."""
         with self._lock:
             if len(self._uses) == MOST_KEPT:
                 self._uses.clear()
@@ -33,3 +34,8 @@ class Seeds:
             self._uses[seed] += 1
             names = self._forgotten, uses
         return derived_seed(seed, "again", *names) if any(names) else seed
+
+
+def judged_seed(seed: int) -> int:
+    """Whose noise a request takes that goes by this seed and whose drafts change its text: that of no other kind."""
+    return derived_seed(seed, "judged")

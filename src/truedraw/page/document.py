@@ -52,11 +52,11 @@ def document(title: str, body: str) -> str:
     )
 
 
-def check_ours(path: Path, title: str) -> None:
+def check_ours(path: Path, title: str, instead: str = "give another --output, or --overwrite") -> None:
     """Raises BadFile where something else stands there than a page of ours whose title begins so: it would be lost."""
     begins = document(title, "").partition("</title>")[0].encode()
     if path.exists() and _first(path, len(begins)) not in (b"", begins):
-        raise BadFile(f"{path} is there already and is no report of ours; give another --output, or --overwrite")
+        raise BadFile(f"{path} is there already and is no report of ours; {instead}")
 
 
 def _first(path: Path, size: int) -> bytes | None:

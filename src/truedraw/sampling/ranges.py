@@ -112,7 +112,8 @@ def a_list(name: str, value: Any, ordered: bool = False, wanted: str = "a list")
     if value is None:
         return ()
     value = plain(value) if hasattr(value, "tolist") else value
-    refused = str | bytes | Mapping | Set if ordered else str | bytes | Mapping
+    text = str | bytes | bytearray | memoryview
+    refused = text | Mapping | Set if ordered else text | Mapping
     if isinstance(value, refused) or not hasattr(value, "__iter__"):
         raise BadParameter(name, f"got {shown(value)}; give {wanted}")
     return tuple(value)
@@ -148,8 +149,10 @@ def words(value: Any) -> tuple[str | tuple[int, ...], ...]:
     name = "bad_words"
     found = tuple(word if isinstance(word, str) else ids(name, word, ordered=True) for word in a_list(name, value))
     for word in found:
-        if not word or (isinstance(word, str) and not word.strip()):
+        if not word:
             raise BadParameter(name, f"got {shown(word)}; give words of at least one character or one token")
+        if isinstance(word, str) and not word.strip():
+            raise BadParameter(name, f"got {shown(word)}, which is white space alone; give its token ids, as [[198]]")
         if isinstance(word, str):
             check_utf8(name, word)
     return found

@@ -73,9 +73,11 @@ class ChatTemplate:
             raise BadInput(f"the model's chat template refused the conversation: {said}") from error
 
     def _strange(self, messages: Sequence[Mapping[str, Any]]) -> str:
-        """Which part of a message is no text, where the template looks at no parts; "" where none is."""
+        """Which part of a message is no text, where the template looks at no parts, or that there is none; else ""."""
         for i, message in enumerate(messages):
             content = message.get(CONTENT)
+            if content == []:
+                return f"message {i} has no parts; give a text"
             parts = content if isinstance(content, list) and not self._looks_at_parts else []
             if strange := [part for part in parts if not _is_text(part)]:
                 return f'message {i} has the part {strange[0]!r:.60}; give {{"type": "text", "text": "..."}} alone'

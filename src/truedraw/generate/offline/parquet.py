@@ -25,6 +25,19 @@ def require_pyarrow() -> Any:
     return pyarrow
 
 
+def check_ours(path: Path, instead: str) -> None:
+    """Raises BadFile where something else stands there than samples of a sweep, and as require_pyarrow."""
+    arrow = require_pyarrow()
+    if not path.exists() or not path.stat().st_size:
+        return
+    try:
+        columns = arrow.parquet.read_schema(path).names
+    except (OSError, arrow.ArrowException):
+        columns = []
+    if columns != _schema(arrow).names:
+        raise BadFile(f"{path} is there already and holds no samples of a sweep; {instead}")
+
+
 def write_parquet(records: Iterable[Mapping[str, Any]], path: Path) -> int:
     """Write the records, whole or not at all, and return how many there were; raises BadFile.
 

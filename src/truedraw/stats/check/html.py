@@ -15,13 +15,14 @@ from truedraw.stats.check.records import Certificate, Finding, Section
 MARKS = {True: ("passed", "passed"), False: ("failed", "FAILED"), None: ("open", "–")}
 SMALLEST_P = 1e-40  # where the bars of p-values end
 KS_99 = 1.628  # sqrt(n) times the Kolmogorov-Smirnov distance that 1 in 100 uniform samples exceeds
+TITLE = "Exactness of "  # what follows is the model's name
 BAND_99 = 2.576  # standard deviations, two-sided
 
 
 def to_html(certificate: Certificate) -> str:
     """The page."""
     kind, word = MARKS[certificate.passed]
-    title = f"Exactness of {certificate.conditions['model']}"
+    title = f"{TITLE}{certificate.conditions['model']}"
     sections = "".join(_section(section, certificate) for section in certificate.sections)
     conditions = escape(json.dumps(certificate.conditions, indent=2, default=str))
     return document(

@@ -28,12 +28,13 @@ METRICS: tuple[tuple[str, Metric, Span], ...] = (
     ("entropy of the sampling law, nats a token", lambda point: point.entropy.value, (0.0, None)),
 )
 """What is plotted: its name, where it stands, and its range."""
+TITLE = "Sweep of "  # what follows is the model's name
 HEAD = ("samples", "tokens", "ended", *(f"distinct-{n}" for n in ORDERS), "self-BLEU", "log probability", "entropy")
 
 
 def to_html(points: Sequence[PointReport], settings: Mapping[str, Any]) -> str:
     """The page: plots against the first parameter that varies (temperature, if it does), a table, examples."""
-    title = f"Sweep of {settings.get('model', 'a model')}"
+    title = f"{TITLE}{settings.get('model', 'a model')}"
     across = varying(points)
     curves = by_curve(points, across)
     plots = "".join(_plot(metric, curves, across) for metric in METRICS) if across else ""
