@@ -16,6 +16,7 @@ products.py   a matrix times rows
 softly.py     exp
 heads.py      attention's sums, as the machine has them
 attention.py  one row's attention to its text
+chunks.py     a text in parts, for several threads; looking.py  what some rows find in some of them
 attending.py  the stages of a pass that are attention
 decoder.py    a whole pass, which threads/ share
 weights.py    a model's weights, laid out for it
