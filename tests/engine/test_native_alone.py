@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from engine.decoder import CONFIGS, PLAIN, RandomWeights, tiny_engine
-from truedraw.engine.native import runner
+from truedraw.engine.native import looking, runner
+from truedraw.engine.native.chunks import CHUNK
 from truedraw.engine.native.together import CROWD, FEW, FEW_IN_A_CROWD, ways
 from truedraw.protocol import Proposal, Work
 
@@ -64,6 +65,16 @@ def test_few_rows_are_normed_where_no_other_thread_writes(tmp_path) -> None:
         numbers[:] = 77
     passes(engine)
     assert all((numbers == 77).all() for numbers in rounded)
+
+
+@pytest.mark.parametrize(("rows_of_text", "longest", "heads", "threads", "cut"), [
+    (1, 9, 3, 2, 4), (2, 9, 3, 2, 4), (3, 9, 3, 2, 2), (4, 9, 3, 2, 2), (5, 9, 3, 2, 4), (64, 9, 3, 2, 4),
+    (4, 9, 2, 2, 4), (4, 9, 3, 1, 4), (4, 9, 3, 3, 4), (4, 9, 1, 2, 2), (4, 9, 8, 6, 2),
+    (4, 2 * CHUNK - 1, 3, 2, 2), (4, 2 * CHUNK, 3, 2, 4), (4, CHUNK, 1, 2, 2),
+])  # fmt: skip
+def test_spans_are_cut_where_a_thread_would_have_none(rows_of_text, longest, heads, threads, cut) -> None:
+    """And where no chunks are shared."""
+    assert looking.span(rows_of_text, longest, heads, threads) == cut
 
 
 def test_many_threads_norm_fewer_rows_each() -> None:

@@ -12,7 +12,7 @@ from engine.test_native_alone import MODELS, THREE
 from truedraw.compiled import compiled
 from truedraw.engine.native.chunks import CHUNK, CROWD, Findings, gather, is_last, run_of, soften
 from truedraw.protocol import Proposal, Work
-from truedraw.threads.atomics import APART
+from truedraw.threads.stages import counters
 
 RNG = np.random.default_rng(12)
 TEXT = RNG.integers(0, PLAIN.vocab_size, 4 * CHUNK).tolist()
@@ -68,27 +68,18 @@ def test_no_bit_depends_on_who_looks(tmp_path, name, threads) -> None:
             np.testing.assert_array_equal(rows, expected[: len(rows)], err_msg=f"{way} behind {end}")
 
 
-def test_runs_are_counted_anew_in_each_pass(tmp_path) -> None:
-    engine = engine_of(tmp_path, "three heads of keys", 2)
-    decoded(engine, 3 * CHUNK + 40)
-    arrived = engine._live().runner._findings._held[4]
-    assert len(arrived)
-    assert not arrived.any()
-
-
 @pytest.mark.parametrize(("threads", "spans", "longest", "is_shared"), [
-    (1, 1, 10 * CHUNK, False), (2, 1, 3 * CHUNK - 1, False), (2, 1, 3 * CHUNK, True), (2, 2, 3 * CHUNK, True),
-    (2, 3, 10 * CHUNK, False), (8, 3, 10 * CHUNK, True), (4, 1, CHUNK - 1, False), (4, 1, CHUNK, True),
+    (1, 1, 10 * CHUNK, False), (2, 1, 2 * CHUNK - 1, False), (2, 1, 2 * CHUNK, True), (2, 2, 2 * CHUNK, True),
+    (2, 3, 10 * CHUNK, False), (8, 3, 10 * CHUNK, True), (4, 1, 2 * CHUNK - 1, False), (4, 1, 2 * CHUNK, True),
 ])  # fmt: skip
 def test_threads_share_what_few_spans_find(threads, spans, longest, is_shared) -> None:
     """Three heads of keys."""
-    found = Findings(THREE.num_kv_heads, 8, THREE.head_dim, threads).of(spans, longest)
-    assert (len(found[4]) > 0) is is_shared
+    pieces, (_, _, sums, ends) = Findings(THREE.num_kv_heads, 8, THREE.head_dim, threads).of(spans, longest)
+    assert (pieces > 0) is (len(ends) > 0) is is_shared
     if is_shared:
-        pieces = spans * THREE.num_kv_heads
-        assert pieces < CROWD * threads
-        assert len(found[4]) >= pieces * APART
-        assert len(found[2]) >= pieces * (longest // CHUNK + 1) * 8
+        assert pieces == spans * THREE.num_kv_heads < CROWD * threads
+        assert len(ends) >= pieces * 8
+        assert len(sums) >= pieces * (longest // CHUNK + 1) * 8
 
 
 @compiled(error_model="numpy")
@@ -97,10 +88,10 @@ def runs(pieces, chunks, threads):
 
 
 @compiled(error_model="numpy")
-def arrivals(arrived, piece, count, times):
+def arrivals(taken, stage, count, times):
     found = np.zeros(times, np.bool_)
     for k in range(times):
-        found[k] = is_last(arrived, piece, count)
+        found[k] = is_last(taken, stage, count)
     return found
 
 
@@ -145,8 +136,7 @@ def test_runs_give_each_thread_some() -> None:
     assert [runs(3, chunks, 2) for chunks in (1, 2, 3, 4, 12, 15)] == [1, 1, 1, 2, 6, 7]
 
 
-def test_the_last_run_is_told_once_in_each_pass() -> None:
-    arrived = np.zeros(2 * APART, np.int64)
-    assert arrivals(arrived, 1, 3, 6).tolist() == [False, False, True] * 2
-    assert arrivals(arrived, 0, 1, 2).all()
-    assert not arrived.any()
+def test_the_last_run_is_told_once() -> None:
+    runs_of_stages = counters(2)
+    assert arrivals(runs_of_stages, 1, 3, 4).tolist() == [False, False, True, False]
+    assert arrivals(runs_of_stages, 0, 1, 2).all()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from math import isfinite
@@ -21,11 +21,8 @@ if TYPE_CHECKING:
 
 TEXT_TOKENS = 96  # three pages deep
 DRAFT_TOKENS = 31  # so that the widest pass has 32 rows
-DEEP_TOKENS, DEEP_DRAFT = 250, 11  # before the end of a chunk, see native/chunks.py, and beyond it
+DEEP_TOKENS, DEEP_DRAFT = 505, 11  # before the end of a chunk, see native/chunks.py, and beyond it
 OTHERS, BESIDE = 7, 5  # texts of a ragged batch, and tokens of the draft beside them: of all ways that of most pages
-
-
-Ways = Callable[["PagedEngine", list[int], Ints], Iterator[tuple[str, Logits]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +56,9 @@ def check_invariance(engine: PagedEngine) -> InvarianceReport | None:
     text, draft = tokens[: length - drafts].tolist(), tokens[length - drafts : length]
     if not _has_room(engine, text, draft):
         return None
-    differences = {**_differences(engine, text, draft, _ways), **_differences(engine, *_deep(engine), _deep_ways)}
+    one_by_one = _one_by_one(engine, text, draft)
+    found = [(name, one_by_one[: len(rows)], rows) for name, rows in _ways(engine, text, draft)]
+    differences = {name: difference(*rows) for name, *rows in [*found, *_deep_ways(engine)]}
     return InvarianceReport(
         holds=all(largest == 0 for largest, _, _ in differences.values()),
         largest_difference=float(np.max([largest for largest, _, _ in differences.values()])),  # NaN where one is
@@ -69,13 +68,6 @@ def check_invariance(engine: PagedEngine) -> InvarianceReport | None:
     )
 
 
-def _differences(engine: PagedEngine, text: list[int], draft: Ints, ways: Ways) -> dict[str, tuple[float, float, int]]:
-    if not text:
-        return {}
-    one_by_one = _one_by_one(engine, text, draft)
-    return {name: difference(one_by_one[: len(rows)], rows) for name, rows in ways(engine, text, draft)}
-
-
 def _has_room(engine: PagedEngine, text: list[int], draft: Ints) -> bool:
     with _texts(engine, text, OTHERS) as texts:
         return engine.fits(_works(texts, Proposal.chain(draft[:BESIDE])))
@@ -83,7 +75,10 @@ def _has_room(engine: PagedEngine, text: list[int], draft: Ints) -> bool:
 
 def _one_by_one(engine: PagedEngine, text: list[int], draft: Ints) -> Logits:
     """Row i follows text and the first i draft tokens, [1 + drafts, vocab]: plain decoding."""
-    sequence = engine.open(text, alone=True)
+    return _decoded(engine, engine.open(text, alone=True), draft)
+
+
+def _decoded(engine: PagedEngine, sequence: PagedSequence, draft: Ints) -> Logits:
     rows = []
     for token in [*draft.tolist(), None]:
         rows.append(engine.forward([Work(sequence)])[0].logits[0].copy())
@@ -105,19 +100,20 @@ def _ways(engine: PagedEngine, text: list[int], draft: Ints) -> Iterator[tuple[s
         yield f"chunks of {rows}", _scores(engine, text, Proposal.chain(draft[:2]), chunk_rows=rows)
 
 
-def _deep(engine: PagedEngine) -> tuple[list[int], Ints]:
-    """A longer text and its draft; none where there is no room for it."""
+def _deep_ways(engine: PagedEngine) -> Iterator[tuple[str, Logits, Logits]]:
+    """The fewest that tell whether it matters where a chunk ends, with plain decoding, of one longer text; none where
+    there is no room for it."""
     tokens = meaningless(DEEP_TOKENS + DEEP_DRAFT, engine.vocab_size)
     text, draft = tokens[:DEEP_TOKENS].tolist(), tokens[DEEP_TOKENS:]
-    fits = len(tokens) < engine.context_length and _has_room(engine, text, draft)
-    return (text, draft) if fits else ([], draft)
-
-
-def _deep_ways(engine: PagedEngine, text: list[int], draft: Ints) -> Iterator[tuple[str, Logits]]:
-    """The fewest that tell whether it matters where a chunk ends."""
-    yield "deep chain", _scores(engine, text, Proposal.chain(draft))
+    if len(tokens) >= engine.context_length or not _has_room(engine, text, draft):
+        return
     branching, path = forked_chain(draft, engine.vocab_size)
-    yield "deep tree", _scores(engine, text, branching)[path]
+    base = engine.open(text, alone=True)
+    chain = engine.forward([Work(base, Proposal.chain(draft))])[0].logits.copy()
+    tree = engine.forward([Work(base, branching)])[0].logits[path].copy()
+    one_by_one = _decoded(engine, base, draft)
+    yield "deep chain", one_by_one, chain
+    yield "deep tree", one_by_one, tree
 
 
 def forked_chain(draft: Ints, vocab_size: int) -> tuple[Proposal, Ints]:

@@ -58,20 +58,20 @@ def remember(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917 - a stag
 
 @apart(fastmath=FREE, error_model="numpy")
 def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
-    wide, gain, sizes, epsilon, rows, lanes, cache, layer, findings, mixed, rounded, counters, stage, ways
+    wide, gain, sizes, epsilon, rows, lanes, cache, layer, found, mixed, rounded, counters, stage, ways
 ):
     """mixed [n, heads head_dim]: what each row's queries make of the values that it sees; and that rounded.
 
     A piece is a run of chunks, a span of rows of one text and a head of keys, so that these are read once for all of
     them. Who is the last of a span and head gathers what was found, and rounds it where the queries of a head of keys
-    fill whole blocks. findings: see chunks.Findings.
+    fill whole blocks. found: see chunks.Findings, and the stage by which runs of the first piece are counted.
     """
     num_heads, num_kv, size = sizes
     keys, values = heads_of(layer, num_kv)
     group, spans, chunks = num_heads // num_kv, lanes[7], lanes[8] // CHUNK + 1
     positions, turns, lines, pieces = rows[1], rows[4], SPAN * group, len(spans) * num_kv
     fills = group * size % (rounded[0].shape[1] // rounded[1].shape[1]) == 0
-    is_shared = len(findings[4]) > 0
+    is_shared = len(found[0][3]) > 0
     run = run_of(pieces, chunks, ways.threads) if is_shared else chunks
     runs, kept = (chunks + run - 1) // run, 0 if is_shared else chunks * lines
     queries = np.empty((lines, size), np.float32)
@@ -80,7 +80,7 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     sums, ends = np.empty((kept, size), np.float32), np.empty(lines, np.int64)
     memory, flat, in_page = borrowed((queries, scores)), flattened(cache), cache.shape[1]
     own = borrowed((tops, totals, sums, ends))
-    found = borrowed(findings[:4]) if is_shared else own
+    findings = found[0] if is_shared else own
     piece, asked = next_piece(counters, stage, pieces * runs), -1
     while piece >= 0:
         whole, first = piece // runs, piece % runs * run
@@ -92,13 +92,13 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
             ask(wide[row], place, gain, epsilon, turns[positions[row]], memory[0][q])
         asked = whole
         at = base * chunks * lines, lines, base * lines
-        told = found[0], found[1], found[2], found[3], at
+        told = findings[0], findings[1], findings[2], findings[3], at
         look(begin, end, group, flat, in_page, (keys + head, values + head), lanes, memory, (first, first + run), told)
-        if is_last(findings[4], whole, runs):
+        if is_last(counters, found[1] + whole, runs):
             for q in range((end - begin) * group):
                 row, place = begin + q // group, (head * group + q % group) * size
-                chunks_seen, line = found[3][at[2] + q], at[0] + q
-                gather(found[0], found[1], found[2], line, lines, chunks_seen, mixed[row, place : place + size])
+                seen, line = findings[3][at[2] + q], at[0] + q
+                gather(findings[0], findings[1], findings[2], line, lines, seen, mixed[row, place : place + size])
             if fills:
                 for row in range(begin, end):
                     round_part(mixed[row], rounded, row, head * group * size, (head + 1) * group * size)

@@ -16,19 +16,20 @@ from numpy.typing import NDArray
 from truedraw.compiled import apart, inlined
 from truedraw.engine.native.machine import ordered, unordered
 from truedraw.engine.native.softly import FREE, exp
-from truedraw.threads.atomics import APART, put, taken
+from truedraw.threads.atomics import taken
+from truedraw.threads.stages import WORDS
 
-CHUNK = 256  # slots; what is found in one costs as much as 3 % of the chunk's sums
+CHUNK = 512  # slots; with half as many prompts of 3,000 tokens take 1.5 % longer
 RUNS = 3  # of chunks that a thread looks through, or more: the others wait for one at most
 CROWD = 4  # spans and heads of keys for each thread, from which on a thread looks through all chunks of each
-SEVERAL = 4  # chunks, from which on they are shared out also where each thread has a head
-Shared = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]]
+SEVERAL = 3  # chunks, from which on they are shared: the second of two may be short, and a thread idle
+Shared = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]
 
 
 class Findings:
     """What threads find in chunks, for all of them: memory that is kept for the next pass.
 
-    Of each span of rows and head of keys, `lines` queries; `size` places of a head of values.
+    Of each piece, a span of rows and a head of keys, `lines` queries; `size` places of a head of values.
     """
 
     def __init__(self, heads: int, lines: int, size: int, threads: int) -> None:
@@ -36,21 +37,27 @@ class Findings:
         self._alone = self._held = self._made(0, 0)
         self._room = 0
 
-    def of(self, spans: int, longest: int) -> Shared:
-        """For a pass with so many spans, the longest text of so many slots; nothing where each thread has its own."""
+    def of(self, spans: int, longest: int) -> tuple[int, Shared]:
+        """For a pass with so many spans, the longest text of so many slots: the pieces whose runs are counted, and
+        tops, totals and sums of each line and chunk, and of each line the chunks that it sees. 0 and nothing: each
+        thread has its own."""
         pieces, chunks = spans * self._heads, longest // CHUNK + 1
-        least = 2 if pieces < self._threads else SEVERAL
-        if self._threads == 1 or chunks < least or pieces >= CROWD * self._threads:
-            return self._alone
+        if not are_shared(pieces, chunks, self._threads):
+            return 0, self._alone
         if pieces * chunks > self._room:
             self._room = 2 * pieces * chunks
             self._held = self._made(self._room, CROWD * self._threads)
-        return self._held
+        return pieces, self._held
 
     def _made(self, chunks: int, pieces: int) -> Shared:
         tops, totals = (np.empty(chunks * self._lines, np.float32) for _ in range(2))
         sums = np.empty((chunks * self._lines, self._size), np.float32)
-        return tops, totals, sums, np.empty(pieces * self._lines, np.int64), np.zeros(pieces * APART, np.int64)
+        return tops, totals, sums, np.empty(pieces * self._lines, np.int64)
+
+
+def are_shared(pieces: int, chunks: int, threads: int) -> bool:
+    """Whether threads share the chunks of some spans and heads of keys, and not these alone."""
+    return threads > 1 and chunks >= SEVERAL and pieces < CROWD * threads
 
 
 @inlined()
@@ -60,14 +67,9 @@ def run_of(pieces, chunks, threads):  # type: ignore[no-untyped-def]
 
 
 @inlined()
-def is_last(arrived, piece, runs):  # type: ignore[no-untyped-def]
-    """Whether all other runs of a piece are done, too; the next pass counts anew."""
-    if runs == 1:
-        return True
-    if taken(arrived, piece * APART) < runs - 1:
-        return False
-    put(arrived, piece * APART, 0)
-    return True
+def is_last(counters, stage, runs):  # type: ignore[no-untyped-def]
+    """Whether all other runs of a piece are done, too, which are counted as those of a stage of its own."""
+    return runs == 1 or taken(counters, WORDS * stage) == runs - 1
 
 
 @apart(fastmath=FREE, error_model="numpy")

@@ -40,7 +40,7 @@ def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
     rooms = own(narrow, ways), own(feeding, ways)
     is_fresh, mine = bias.shape[1] == 0, borrowed(rooms)
     normed, fed = own_or(mine[0], narrow) if is_fresh else narrow, own_or(mine[1], feeding)
-    stage, told = embed(table, ids, x, counters, 0), 0
+    stage, told, stages = embed(table, ids, x, counters, 0), 0, len(before_attention) * STAGES_A_LAYER + STAGES_BESIDE
     for layer in range(len(before_attention)):
         if is_fresh:
             stage = norm_each(x, before_attention[layer], epsilon, normed, counters, stage, ways)
@@ -48,22 +48,11 @@ def compute(board, given, takes_part):  # type: ignore[no-untyped-def]
             stage = begin_layer(x, before_attention[layer], bias[layer], epsilon, normed, wide, counters, stage)
         stage = multiply_layer(qkv, layer, normed, wide, is_fresh, counters, stage, ways)
         stage = remember(wide, key_norm[layer], sizes, epsilon, rows, lanes, cache, layer, counters, stage)
+        found = findings, stages + layer * len(lanes[7]) * sizes[1]
         stage = look_back(
-            wide,
-            query_norm[layer],
-            sizes,
-            epsilon,
-            rows,
-            lanes,
-            cache,
-            layer,
-            findings,
-            mixed,
-            heads,
-            counters,
-            stage,
+            wide, query_norm[layer], sizes, epsilon, rows, lanes, cache, layer, found, mixed, heads, counters, stage,
             ways,
-        )
+        )  # fmt: skip
         stage = multiply_layer(out, layer, heads, x, False, counters, stage, ways)
         stage = norm_each(x, before_feeding[layer], epsilon, fed, counters, stage, ways)
         stage = multiply_layer_gated(up, layer, fed, gated, counters, stage, ways)

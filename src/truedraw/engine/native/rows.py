@@ -8,7 +8,7 @@ from itertools import accumulate, chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.engine.native.looking import SPAN
+from truedraw.engine.native.looking import SPAN, span
 from truedraw.engine.paged.parts import Part, alone, text_places
 from truedraw.protocol import Ints
 
@@ -17,10 +17,12 @@ class Rows:
     """The rows of several parts, each with one lane; none comes twice, and none is there to fill up.
 
     shown: 0 = nobody asks for hidden states, 1 = of logit rows, 2 = of rows of text as well that nobody was told yet.
+    shared: heads of keys, and the threads that share them.
     """
 
-    def __init__(self, parts: Seq[Part], page_rows: int, shown: int) -> None:
-        self._parts = parts
+    def __init__(self, parts: Seq[Part], page_rows: int, shown: int, shared: tuple[int, int] = (1, 1)) -> None:
+        self._parts, only = parts, parts[0]
+        self._span = SPAN if len(parts) > 1 else span(len(only.ids), alone(only.lanes[0]).end, *shared)
         self._ids: list[int] = []
         self._positions: list[int] = []
         self._wanted: list[int] = []  # rows with logits
@@ -46,7 +48,7 @@ class Rows:
         self._wanted += range(start + part.first_wanted, end)
         self._text += range(start, start + part.untold) if shown > 1 else ()
         self.places.append(slice(wanted, len(self._wanted)))
-        self._spans += range(start, end, SPAN)
+        self._spans += range(start, end, self._span)
         self._lane_of += [len(self._past)] * (end - start)
         self._past.append(lane.past)
         self._begins.append(end)

@@ -50,6 +50,7 @@ class NativeRunner:
         own = *map(blocks_in, weights.kinds), weights.head
         self._memory = Memory(config, own, len(self._shown) + 1)
         sizes = config.num_heads, config.num_kv_heads, config.head_dim
+        self._shared = config.num_kv_heads, crew.num_threads  # heads of keys, and who shares them
         lines = SPAN * config.num_heads // config.num_kv_heads
         self._findings = Findings(config.num_kv_heads, lines, config.head_dim, crew.num_threads)
         parts = tuple(map(given, (*weights.kinds, weights.head)))
@@ -74,12 +75,12 @@ class NativeRunner:
 
     def over(self, parts: list[Part], num_rows: int, lanes: int) -> tuple[Rows, Computed]:
         """See Runs; the row count and the lanes are its own."""
-        rows = Rows(parts, self.pool.rows, len(self._shown) and 1 + self.shows_text)
+        rows = Rows(parts, self.pool.rows, len(self._shown) and 1 + self.shows_text, self._shared)
         return rows, self._run(rows)
 
     def alone(self, pages: Seq[int], longest: int) -> Chain:
         """The rows of a text that has these pages, up to so many tokens, for `along`."""
-        return Chain(pages, longest, len(self._shown) > 0)
+        return Chain(pages, longest, len(self._shown) > 0, self._shared)
 
     def along(self, chain: Chain, past: int, ids: Seq[int]) -> Computed:
         """A pass over rows that follow so many of the text."""
@@ -100,8 +101,8 @@ class NativeRunner:
         self, numbers: tuple[Ints, ...], lanes: tuple[Any, ...], longest: int, shape: tuple[int, int, int]
     ) -> tuple[Any, ...]:
         table, memory = self._rotary.upto(longest), self._memory.of(*shape)
-        fresh = counters(self._config.num_layers * STAGES_A_LAYER + STAGES_BESIDE)
-        findings = self._findings.of(len(lanes[7]), longest)
+        pieces, findings = self._findings.of(len(lanes[7]), longest)
+        fresh = counters(self._config.num_layers * (STAGES_A_LAYER + pieces) + STAGES_BESIDE)
         return self._model, (*numbers, table), lanes, self._cache, memory, fresh, ways(self.num_threads), findings
 
     def _computed(
