@@ -29,7 +29,7 @@ def look(begin, end, group, flat, heads, head, lanes, memory, run, kept):  # typ
 
     flat: all keys and values, see compare; head: the places of these two among the heads of a page. memory: queries,
     and room for scores. kept: tops, totals and sums of each line and chunk; of each line the chunks that it sees, told
-    with the last one; where these begin: the lines of the first chunk, those of the next one further on, and the ends.
+    with the last one; and the first line's place, how far on those of the next chunk stand, and its place among ends.
     """
     past, begins, pages, lane = lanes[0], lanes[1], lanes[2], lanes[6][begin]
     page, slots = lanes[3][lane], past[lane] + end - begins[lane]
