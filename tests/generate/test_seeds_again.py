@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from itertools import product
 
+import numpy as np
 import pytest
 
 from enumeration import Walker, law_of, total_variation
 from truedraw import load
 from truedraw.engine.tabular import TabularEngine
 from truedraw.generate import preparing
+from truedraw.generate.derived_seeds import derived_seed
 from truedraw.generate.model import Model
 from truedraw.generate.seeds import Seeds
 
@@ -28,15 +30,37 @@ def tokenizer():
         yield toy.tokenizer
 
 
-def two_texts(tokenizer, walker: Walker, monkeypatch, seeds=(5, 5), **config):
+def two_texts(tokenizer, walker: Walker, monkeypatch, seeds=(5, 5), length=2, **config):
     """One after the other; each draws by the walker's noise of its seed."""
     monkeypatch.setattr(preparing, "PhiloxRandomness", lambda seed, index: walker.sample(seed))
     fixed = {**FIXED, "num_speculative_tokens": 1, **config}
     model = Model("two tokens", TabularEngine(TARGET), tokenizer)
     with model.batch(max_running=1, logits_cache_bytes=0) as batch:
-        runs = [batch.add(PROMPT, seed=seed, max_tokens=2, ignore_eos=True, speculative=fixed) for seed in seeds]
+        given = {"max_tokens": length, "ignore_eos": True, "speculative": fixed}
+        runs = [batch.add(PROMPT, seed=seed, **given) for seed in seeds]
         list(batch.completed())
         return tuple(run.result().choices[0].tokens for run in runs)
+
+
+TOLD = derived_seed(5, "again", 0, 1)  # what the second request with seed 5 goes by
+
+
+@pytest.mark.parametrize("drafts", [SUFFIX, COUNTS], ids=lambda drafts: drafts["method"])
+@pytest.mark.parametrize("seeds", [(5, 5, TOLD), (TOLD, 5, 5)], ids=["behind", "before"])
+def test_a_seed_that_was_told_and_is_given_names_other_noise(tokenizer, seeds, drafts, monkeypatch) -> None:
+    def texts(walker: Walker):
+        return two_texts(tokenizer, walker, monkeypatch, seeds, **drafts, rejection_sample_method="token", length=1)
+
+    chance = {texts: np.prod([TARGET[()][token] for token in texts]) for texts in product(range(2), repeat=3)}
+    law = law_of(texts)
+    assert total_variation({tuple(token for (token,) in found): law[found] for found in law}, chance) < 1e-12
+
+
+def test_no_seed_comes_twice() -> None:
+    for given in ((5, 5, TOLD), (TOLD, 5, 5), (5, 5, TOLD, TOLD, 5, 5)):
+        seeds = Seeds()
+        found = [seeds.next(seed) for seed in given]
+        assert len(set(found)) == len(found)
 
 
 OTHERS = {

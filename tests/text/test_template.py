@@ -143,6 +143,13 @@ def test_no_parts_are_no_text():
         render("{{ messages[0].content + messages[1].content }}", [*HI, {"role": "user", "content": []}])
 
 
+@pytest.mark.parametrize("look", ["", "{% for part in messages[1].content %}{{ part.type }}{% endfor %}"])
+def test_a_call_of_a_tool_needs_no_parts(look):
+    said = [*HI, {"role": "assistant", "content": [], "tool_calls": [{"id": "1"}]}]
+    with pytest.raises(BadInput, match="refused the conversation: no tools"):
+        render(look + "{{ raise_exception('no tools') }}", said)
+
+
 def test_a_model_without_template(byte_level):
     with pytest.raises(BadInput, match="no chat template"):
         Tokenizer(byte_level._tokenizer).chat(HI)

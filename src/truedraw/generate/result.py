@@ -84,7 +84,7 @@ class Result:
 
     model: str
     prompt_tokens: tuple[int, ...]
-    seed: int | None  # whose noise it is, mostly the one given; None where none was given
+    seed: int | None  # by which it can be drawn again, mostly the one given; None where none was given
     choices: tuple[Choice, ...]
     stats: Stats
     loss: Loss | None = None  # of a lossy rule, which has to be asked for; None: the model's own distribution

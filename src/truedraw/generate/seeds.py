@@ -25,14 +25,24 @@ class Seeds:
         self._lock = Lock()
 
     def next(self, seed: int) -> int:
-        """The seed by which the next such request goes: itself the first time, another one each time after."""
+        """The seed by which the next such request goes: itself the first time, another one each time after.
+
+        None comes twice, also where somebody gives one that he was told.
+        """
         with self._lock:
-            if len(self._uses) == MOST_KEPT:
+            if len(self._uses) >= MOST_KEPT:
                 self._uses.clear()
                 self._forgotten += 1
-            uses = self._uses[seed]
-            self._uses[seed] += 1
-            names = self._forgotten, uses
+            found = self._again(seed)
+            while found != seed and found in self._uses:
+                found = self._again(seed)
+            if found != seed:
+                self._uses[found] += 1
+            return found
+
+    def _again(self, seed: int) -> int:
+        names = self._forgotten, self._uses[seed]
+        self._uses[seed] += 1
         return derived_seed(seed, "again", *names) if any(names) else seed
 
 

@@ -76,7 +76,7 @@ class ChatTemplate:
         """Which part of a message is no text, where the template looks at no parts, or that there is none; else ""."""
         for i, message in enumerate(messages):
             content = message.get(CONTENT)
-            if content == []:
+            if content == [] and not self._looks_at_parts and not message.get("tool_calls"):
                 return f"message {i} has no parts; give a text"
             parts = content if isinstance(content, list) and not self._looks_at_parts else []
             if strange := [part for part in parts if not _is_text(part)]:
