@@ -34,7 +34,7 @@ def tree(proposal: Proposal, text: int) -> tuple[Ints, NDArray[np.uint8]]:
     whole = text + len(proposal)
     rows = [b"\1" * (row + 1) + bytes(whole - row - 1) for row in range(text)]
     for node, parent in enumerate(proposal.parents.tolist()):
-        own = bytearray(rows[text - 1 if parent == ROOT else text + parent])
+        own = bytearray(rows[text + parent])
         own[text + node] = 1
         rows.append(bytes(own))
     mask = np.frombuffer(bytearray().join(rows), np.uint8).reshape(whole, whole)

@@ -7,12 +7,11 @@ from numbers import Integral
 
 from truedraw.errors import BadPrompt
 from truedraw.protocol import Engine
-from truedraw.sampling.values import shown
+from truedraw.sampling.values import BYTES, shown
 from truedraw.text import Tokenizer
 from truedraw.text.characters import check_characters
 
 Prompt = str | Sequence[int]
-Buffer = bytes | bytearray | memoryview  # of text that nobody has decoded
 
 
 def prompt_ids(prompt: Prompt, tokenizer: Tokenizer, engine: Engine) -> tuple[int, ...]:
@@ -42,7 +41,7 @@ def _encoded(prompt: Prompt, tokenizer: Tokenizer, context_length: int) -> list[
         check_characters(prompt, "the prompt")
         tokenizer.check_length(prompt, context_length)
         return tokenizer.encode(prompt) if prompt else []
-    has_order = isinstance(prompt, Iterable) and not isinstance(prompt, Buffer | Mapping | Set)
+    has_order = isinstance(prompt, Iterable) and not isinstance(prompt, BYTES | Mapping | Set)
     if not has_order or getattr(prompt, "ndim", 1) == 0:
         raise BadPrompt(f"the prompt is {shown(prompt)}; give a text, or a list of token ids")
     return list(prompt)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from truedraw.errors import BadParameter
-from truedraw.sampling.values import MOST_DIGITS, plain, shown
+from truedraw.sampling.values import BYTES, MOST_DIGITS, plain, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +112,7 @@ def a_list(name: str, value: Any, ordered: bool = False, wanted: str = "a list")
     if value is None:
         return ()
     value = plain(value) if hasattr(value, "tolist") else value
-    text = str | bytes | bytearray | memoryview
-    refused = text | Mapping | Set if ordered else text | Mapping
+    refused = str | BYTES | Mapping | Set if ordered else str | BYTES | Mapping
     if isinstance(value, refused) or not hasattr(value, "__iter__"):
         raise BadParameter(name, f"got {shown(value)}; give {wanted}")
     return tuple(value)

@@ -14,6 +14,7 @@ from truedraw.errors import BadInput, BadParameter
 LONGEST_SHOWN = 60  # characters of a value that a message repeats
 PLAIN = frozenset({int, float, str, bool, type(None)})
 DEEPEST = 4  # lists in lists: a schedule is a mapping to lists of pairs
+BYTES = bytes | bytearray | memoryview  # of a text that nobody has decoded: no list of numbers
 MOST_DIGITS = 400  # of a whole number: no float is as large
 
 

@@ -56,7 +56,7 @@ def check_invariance(engine: PagedEngine) -> InvarianceReport | None:
     text, draft = tokens[: length - drafts].tolist(), tokens[length - drafts : length]
     if not _has_room(engine, text, draft):
         return None
-    one_by_one = _one_by_one(engine, text, draft)
+    one_by_one = _one_by_one(engine, engine.open(text, alone=True), draft)
     found = [(name, one_by_one[: len(rows)], rows) for name, rows in _ways(engine, text, draft)]
     differences = {name: difference(*rows) for name, *rows in [*found, *_deep_ways(engine)]}
     return InvarianceReport(
@@ -73,12 +73,8 @@ def _has_room(engine: PagedEngine, text: list[int], draft: Ints) -> bool:
         return engine.fits(_works(texts, Proposal.chain(draft[:BESIDE])))
 
 
-def _one_by_one(engine: PagedEngine, text: list[int], draft: Ints) -> Logits:
-    """Row i follows text and the first i draft tokens, [1 + drafts, vocab]: plain decoding."""
-    return _decoded(engine, engine.open(text, alone=True), draft)
-
-
-def _decoded(engine: PagedEngine, sequence: PagedSequence, draft: Ints) -> Logits:
+def _one_by_one(engine: PagedEngine, sequence: PagedSequence, draft: Ints) -> Logits:
+    """Row i follows a text and the first i draft tokens, [1 + drafts, vocab]: plain decoding, to the text's end."""
     rows = []
     for token in [*draft.tolist(), None]:
         rows.append(engine.forward([Work(sequence)])[0].logits[0].copy())
@@ -111,7 +107,7 @@ def _deep_ways(engine: PagedEngine) -> Iterator[tuple[str, Logits, Logits]]:
     base = engine.open(text, alone=True)
     chain = engine.forward([Work(base, Proposal.chain(draft))])[0].logits.copy()
     tree = engine.forward([Work(base, branching)])[0].logits[path].copy()
-    one_by_one = _decoded(engine, base, draft)
+    one_by_one = _one_by_one(engine, base, draft)
     yield "deep chain", one_by_one, chain
     yield "deep tree", one_by_one, tree
 

@@ -69,7 +69,7 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     num_heads, num_kv, size = sizes
     keys, values = heads_of(layer, num_kv)
     group, spans, chunks = num_heads // num_kv, lanes[7], lanes[8] // CHUNK + 1
-    positions, turns, lines, pieces = rows[1], rows[4], SPAN * group, len(spans) * num_kv
+    lines, pieces = SPAN * group, len(spans) * num_kv
     fills = group * size % (rounded[0].shape[1] // rounded[1].shape[1]) == 0
     is_shared = len(found[0][3]) > 0
     run = run_of(pieces, chunks, ways.threads) if is_shared else chunks
@@ -87,21 +87,18 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
         span, head, base = whole // num_kv, whole % num_kv, whole if is_shared else 0
         begin, end = spans[span], spans[span + 1] if span + 1 < len(spans) else len(wide)
         come(flat, page_begins_at(page_of(begin, first, lanes), in_page, keys + head, size), SLOTS * size)
-        for q in range((end - begin) * group if whole != asked else 0):
-            row, place = begin + q // group, (head * group + q % group) * size
-            ask(wide[row], place, gain, epsilon, turns[positions[row]], memory[0][q])
+        first_place, last_place = head * group * size, (head + 1) * group * size
+        if whole != asked:
+            ask_all(wide, begin, end, first_place, group, gain, epsilon, rows, memory[0])
         asked = whole
         at = base * chunks * lines, lines, base * lines
         told = findings[0], findings[1], findings[2], findings[3], at
         look(begin, end, group, flat, in_page, (keys + head, values + head), lanes, memory, (first, first + run), told)
         if is_last(counters, found[1] + whole, runs):
-            for q in range((end - begin) * group):
-                row, place = begin + q // group, (head * group + q % group) * size
-                seen, line = findings[3][at[2] + q], at[0] + q
-                gather(findings[0], findings[1], findings[2], line, lines, seen, mixed[row, place : place + size])
+            tell_all(told, begin, end, first_place, group, mixed)
             if fills:
                 for row in range(begin, end):
-                    round_part(mixed[row], rounded, row, head * group * size, (head + 1) * group * size)
+                    round_part(mixed[row], rounded, row, first_place, last_place)
         piece = done(counters, stage, pieces * runs)
     alive((queries, scores, tops, totals, sums, ends))
     stage = ended(counters, stage, pieces * runs)
@@ -128,6 +125,26 @@ def page_of(row, chunk, lanes):  # type: ignore[no-untyped-def]
     pages, page_begins, lane = lanes[2], lanes[3], lanes[6][row]
     number = page_begins[lane] + chunk * (CHUNK // SLOTS)
     return pages[number if number < page_begins[lane + 1] else page_begins[lane]]
+
+
+@inlined(error_model="numpy")
+def ask_all(wide, begin, end, first, group, gain, epsilon, rows, queries):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+    """queries [(end - begin) group, head_dim] of these rows, which each has side by side from place `first` on."""
+    positions, turns, size = rows[1], rows[4], queries.shape[1]
+    for q in range((end - begin) * group):
+        row = begin + q // group
+        ask(wide[row], first + q % group * size, gain, epsilon, turns[positions[row]], queries[q])
+
+
+@inlined(error_model="numpy")
+def tell_all(told, begin, end, first, group, mixed):  # type: ignore[no-untyped-def]
+    """What they have found in all chunks, see looking.look, to the same places of `mixed`."""
+    tops, totals, sums, ends, (line, gap, end_of) = told
+    size = sums.shape[1]
+    for q in range((end - begin) * group):
+        place = first + q % group * size
+        out = mixed[begin + q // group, place : place + size]
+        gather(tops, totals, sums, line + q, gap, ends[end_of + q], out)
 
 
 @inlined(fastmath=FREE, error_model="numpy")
