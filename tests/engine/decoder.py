@@ -149,8 +149,11 @@ class Decoder:
         k, v = k.repeat(shared, axis=0), v.repeat(shared, axis=0)
         scores = q @ k.swapaxes(1, 2) / np.sqrt(config.head_dim)
         scores = np.where(np.tri(n, dtype=bool), scores, -np.inf)
-        mixed = softmax(scores) @ v
+        mixed = self._shares(scores) @ v
         return self._linear(mixed.swapaxes(0, 1).reshape(n, -1), prefix + "o_proj")
+
+    def _shares(self, scores: np.ndarray) -> np.ndarray:
+        return softmax(scores)
 
     def _rotated(self, x: np.ndarray) -> np.ndarray:
         angles = np.arange(x.shape[1])[:, None] * self._frequencies()

@@ -79,3 +79,13 @@ def test_spans_are_cut_where_a_thread_would_have_none(rows_of_text, longest, hea
 
 def test_many_threads_norm_fewer_rows_each() -> None:
     assert [ways(threads).few for threads in (1, 2, CROWD, CROWD + 1, 64)] == [FEW, FEW, FEW, *[FEW_IN_A_CROWD] * 2]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_what_no_row_sees_may_be_no_number(tmp_path, name) -> None:
+    """A page may hold anything where nobody has written yet, beside the last value of a text, too."""
+    fresh, spoilt = engine_of(tmp_path, name, 2), engine_of(tmp_path, name, 2)
+    spoilt._passes.runner._cache[:] = 0x7FC0
+    for own, other in zip(passes(fresh), passes(spoilt), strict=True):
+        assert np.isfinite(own).all()
+        assert np.array_equal(own, other)

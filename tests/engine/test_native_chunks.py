@@ -11,6 +11,7 @@ from engine.decoder import PLAIN, RandomWeights, tiny_engine
 from engine.test_native_alone import MODELS, THREE
 from truedraw.compiled import compiled
 from truedraw.engine.native.chunks import CHUNK, CROWD, Findings, gather, is_last, run_of, soften
+from truedraw.engine.native.machine import widen
 from truedraw.protocol import Proposal, Work
 from truedraw.threads.stages import counters
 
@@ -18,6 +19,7 @@ RNG = np.random.default_rng(12)
 TEXT = RNG.integers(0, PLAIN.vocab_size, 4 * CHUNK).tolist()
 ENDS = [CHUNK - 3, CHUNK, 3 * CHUNK - 4, 3 * CHUNK + 40]
 ROWS = 8
+HALF_STEP = 2.0**-9  # of a bfloat16, which shares are
 
 
 def engine_of(folder, name: str, threads: int):
@@ -103,10 +105,11 @@ def one_query(scores, values, out):
     sums = np.zeros((2 * count, len(out)), np.float32)
     for chunk in range(count):
         part = scores[chunk * CHUNK : min(len(scores), (chunk + 1) * CHUNK)].copy()
-        tops[2 * chunk + 1], totals[2 * chunk + 1] = soften(part)
+        shares = np.empty(len(part), np.uint16)
+        tops[2 * chunk + 1], totals[2 * chunk + 1] = soften(part, shares)
         for at in range(len(part)):
             for k in range(len(out)):
-                sums[2 * chunk + 1, k] += part[at] * values[chunk * CHUNK + at, k]
+                sums[2 * chunk + 1, k] += widen(shares[at]) * values[chunk * CHUNK + at, k]
     gather(tops, totals, sums, 1, 2, count, out)
 
 
@@ -117,7 +120,7 @@ def test_chunks_give_what_the_whole_text_gives(slots, spread) -> None:
     values, out = RNG.normal(size=(slots, 16)).astype(np.float32), np.empty(16, np.float32)
     one_query(scores, values, out)
     shares = np.exp(scores.astype(np.float64) - scores.max())
-    np.testing.assert_allclose(out, shares @ values / shares.sum(), atol=2e-6 * np.abs(values).max())
+    np.testing.assert_allclose(out, shares @ values / shares.sum(), atol=HALF_STEP * np.abs(values).max())
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])

@@ -29,7 +29,7 @@ from truedraw.protocol import ModelConfig
 if TYPE_CHECKING:
     from truedraw.engine.native.runner import NativeRunner
 
-HALF_BYTES = 2  # of a float16
+SHORT_BYTES = 2  # of a bfloat16
 
 
 def open_runner(
@@ -81,7 +81,7 @@ def _native(
     config = checkpoint.config
     constants = converted(checkpoint, options.policy, folder, FORM, partial(write_laid, config))
     shape = config.num_kv_heads, SLOTS, config.head_dim
-    pool, memory = pool_of(WholePages, [shape] * (2 * config.num_layers), HALF_BYTES, *room)
+    pool, memory = pool_of(WholePages, [shape] * (2 * config.num_layers), SHORT_BYTES, *room)
     heads = 2 * config.num_layers * config.num_kv_heads
     cache = memory.pages.view(np.uint16).reshape(-1, heads, SLOTS * config.head_dim)
     drop_code()  # what has loaded the kernels, before the weights are held

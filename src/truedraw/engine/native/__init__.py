@@ -1,4 +1,4 @@
-"""Passes by kernels of this package, for processors: weights of 8 or 4 bits, int8 activations, a float16 cache,
+"""Passes by kernels of this package, for processors: weights of 8 or 4 bits, int8 activations, a bfloat16 cache,
 float32 between.
 
 A pass over a few rows is bound by memory: every weight is read once. What a runtime does besides (kernels that are

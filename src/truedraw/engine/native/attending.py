@@ -8,10 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import apart, inlined
-from truedraw.engine.native.attention import come, keep, keep_key, page_begins_at, turn
+from truedraw.engine.native.attention import come, keep, keep_key, page_begins_at, turn, value_begins_at
 from truedraw.engine.native.chunks import CHUNK, gather, is_last, run_of
 from truedraw.engine.native.heads import NEAR, SLOTS
 from truedraw.engine.native.looking import SPAN, look
+from truedraw.engine.native.machine import narrow
 from truedraw.engine.native.softly import FREE
 from truedraw.engine.native.together import copy, round_all, round_part
 from truedraw.threads.borrowing import alive, borrowed, flattened
@@ -42,11 +43,11 @@ def remember(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917 - a stag
         for row in range(begin, end):
             page, slot = place_of(row, lanes)
             come(flat, page_begins_at(page, in_page, keys + head, size) + slot // NEAR * NEAR * size, NEAR * size)
-            come(flat, page_begins_at(page, in_page, values + head, size) + slot * size, size)
+            come(flat, page_begins_at(page, in_page, values + head, size) + value_begins_at(slot, size), 2 * size)
         first, value = (num_heads + head) * size, (num_heads + num_kv + head) * size
         for row in range(begin, end):
             page, slot = place_of(row, lanes)
-            there = page_begins_at(page, in_page, values + head, size) + slot * size
+            there = page_begins_at(page, in_page, values + head, size) + value_begins_at(slot, size)
             keep(wide[row, value : value + size], flat, there)
             copy(wide[row, first : first + size], key)
             turn(key, gain, epsilon, turns[positions[row]])
@@ -74,11 +75,12 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     is_shared = len(found[0][3]) > 0
     run = run_of(pieces, chunks, ways.threads) if is_shared else chunks
     runs, kept = (chunks + run - 1) // run, 0 if is_shared else chunks * lines
-    queries = np.empty((lines, size), np.float32)
-    scores = np.empty((lines, min(lanes[8], CHUNK + len(wide)) + SLOTS), np.float32)
+    queries, query = np.empty((lines, size), np.uint16), np.empty(size, np.float32)
+    scores = np.empty((lines, (min(lanes[8], CHUNK + len(wide)) + SLOTS) // 2 * 2), np.float32)
+    shares, picked = np.empty(scores.shape, np.uint16), np.empty((len(wide) + 2) * size, np.uint16)
     tops, totals = np.empty(kept, np.float32), np.empty(kept, np.float32)
     sums, ends = np.empty((kept, size), np.float32), np.empty(lines, np.int64)
-    memory, flat, in_page = borrowed((queries, scores)), flattened(cache), cache.shape[1]
+    memory, flat, in_page = borrowed((queries, scores, shares, picked)), flattened(cache), cache.shape[1]
     own = borrowed((tops, totals, sums, ends))
     findings = found[0] if is_shared else own
     piece, asked = next_piece(counters, stage, pieces * runs), -1
@@ -89,7 +91,7 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
         come(flat, page_begins_at(page_of(begin, first, lanes), in_page, keys + head, size), SLOTS * size)
         first_place, last_place = head * group * size, (head + 1) * group * size
         if whole != asked:
-            ask_all(wide, begin, end, first_place, group, gain, epsilon, rows, memory[0])
+            ask_all(wide, begin, end, first_place, group, gain, epsilon, rows, borrowed(query), memory[0])
         asked = whole
         at = base * chunks * lines, lines, base * lines
         told = findings[0], findings[1], findings[2], findings[3], at
@@ -100,7 +102,7 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
                 for row in range(begin, end):
                     round_part(mixed[row], rounded, row, first_place, last_place)
         piece = done(counters, stage, pieces * runs)
-    alive((queries, scores, tops, totals, sums, ends))
+    alive((queries, query, scores, shares, picked, tops, totals, sums, ends))
     stage = ended(counters, stage, pieces * runs)
     return stage if fills else round_all(mixed, rounded, counters, stage)
 
@@ -128,12 +130,15 @@ def page_of(row, chunk, lanes):  # type: ignore[no-untyped-def]
 
 
 @inlined(error_model="numpy")
-def ask_all(wide, begin, end, first, group, gain, epsilon, rows, queries):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
-    """queries [(end - begin) group, head_dim] of these rows, which each has side by side from place `first` on."""
+def ask_all(wide, begin, end, first, group, gain, epsilon, rows, query, queries):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+    """queries [(end - begin) group, head_dim] of these rows, which each has side by side from place `first` on, as
+    bfloat16."""
     positions, turns, size = rows[1], rows[4], queries.shape[1]
     for q in range((end - begin) * group):
         row = begin + q // group
-        ask(wide[row], first + q % group * size, gain, epsilon, turns[positions[row]], queries[q])
+        ask(wide[row], first + q % group * size, gain, epsilon, turns[positions[row]], query)
+        for k in range(size):
+            queries[q, k] = narrow(query[k])
 
 
 @inlined(error_model="numpy")

@@ -10,13 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import inlined
-from truedraw.engine.native.heads import COLUMNS, MOST_QUERIES, NEAR, SLOTS, compare_page, mix_slots
-from truedraw.engine.native.machine import halved
+from truedraw.engine.native.heads import COLUMNS, MOST_QUERIES, NEAR, PLACES, SLOTS, compare_page, mix_slots
+from truedraw.engine.native.machine import narrow
 from truedraw.engine.native.softly import FREE
 from truedraw.sampling.kernels.bits import CACHE_LINE, prefetch
 from truedraw.threads.borrowing import flattened
 
-AHEAD = 3  # pages: what is asked for before its turn
+SOON, LATER = 1, 3  # pages: what is asked for before its turn, for the first cache and for the second
+"""Twice, as of much that is asked for at once some never comes."""
 mix_wide, mix_narrow = (mix_slots(columns) for columns in COLUMNS)
 
 
@@ -43,18 +44,24 @@ def turn(head, gain, epsilon, turns):  # type: ignore[no-untyped-def]
 
 @inlined(error_model="numpy")
 def keep(numbers, slots, first):  # type: ignore[no-untyped-def]
-    """A value [head_dim] into slots, flat, from a place on, as float16; too large ones make logits that are none."""
+    """A value [head_dim] into slots, flat, as bfloat16: to every other place from one on, see heads.mix_slots."""
     for k in range(len(numbers)):
-        slots[first + k] = halved(numbers[k])
+        slots[first + 2 * k] = narrow(numbers[k])
 
 
 @inlined(error_model="numpy")
 def keep_key(numbers, slots, page, slot):  # type: ignore[no-untyped-def]
     """The same of a key, into a slot of the page that begins at a place, see heads.compare_page."""
-    first = page + (slot // NEAR) * NEAR * len(numbers) + 2 * (slot % NEAR)
-    for pair in range(len(numbers) // 2):
-        slots[first + pair * 2 * NEAR] = halved(numbers[2 * pair])
-        slots[first + pair * 2 * NEAR + 1] = halved(numbers[2 * pair + 1])
+    first = page + (slot // NEAR) * NEAR * len(numbers) + PLACES * (slot % NEAR)
+    for part in range(len(numbers) // PLACES):
+        for k in range(PLACES):
+            slots[first + part * PLACES * NEAR + k] = narrow(numbers[part * PLACES + k])
+
+
+@inlined()
+def value_begins_at(slot, size):  # type: ignore[no-untyped-def]
+    """Where a value begins in a page, or in as many slots as there are, of pairs: see heads.mix_slots."""
+    return slot // 2 * 2 * size + slot % 2
 
 
 @inlined()
@@ -74,11 +81,20 @@ def compare(queries, n, flat, heads, head, pages, begin, end, scores):  # type: 
     lines, out = flattened(queries), flattened(scores)
     for number in range(begin, end):
         key = page_begins_at(pages[number], heads, head[0], size)
-        ahead, kind = (number + AHEAD, 0) if number + AHEAD < end else (begin + number - max(begin, end - AHEAD), 1)
-        following = page_begins_at(pages[ahead], heads, head[kind], size)
+        come(flat, wanted(number + SOON, begin, end, heads, head, pages, size), size * SLOTS)
+        later = wanted(number + LATER, begin, end, heads, head, pages, size)
         for q in range(0, n, MOST_QUERIES):
-            first, at, then = q * size, q * gap + (number - begin) * SLOTS, key if q else following
-            compare_page(min(n - q, MOST_QUERIES), lines, first, size, flat, key, then, out, at, gap)
+            first, at = q * size, q * gap + (number - begin) * SLOTS
+            compare_page(min(n - q, MOST_QUERIES), lines, first, size, flat, key, later, out, at, gap)
+            later = key
+
+
+@inlined()
+def wanted(number, begin, end, heads, head, pages, size):  # type: ignore[no-untyped-def]
+    """Where page `number` of keys begins, of the pages begin .. end - 1; behind these come their values."""
+    if number < end:
+        return page_begins_at(pages[number], heads, head[0], size)
+    return page_begins_at(pages[min(begin + number - end, end - 1)], heads, head[1], size)
 
 
 @inlined()
@@ -92,19 +108,19 @@ def come(flat, first, n):  # type: ignore[no-untyped-def]
 def mix(shares, begin, end, first, n, values, place, then, out, row):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     """out [row + q, head_dim] += sum_{i < n} shares[q, first + i] times value i from a place on; begin <= q < end.
 
-    values: flat, of a page one behind the other. A sum goes along the text, in as many calls as it may be. then: the
-    place of what is wanted next.
+    values: flat, in pairs, see heads.mix_slots; of an odd number the last has a share of 0 behind it. A sum goes along
+    the text, in as many calls as it may be. then: the place of what is wanted later.
     """
     size, line = out.shape[1], shares.shape[1]
-    weights, target = flattened(shares), flattened(out)
+    weights, target, pairs = flattened(shares), flattened(out), (n + 1) // 2
     for q in range(begin, end, MOST_QUERIES):
         queries, column = min(MOST_QUERIES, end - q), 0
         while column < size:
-            there, here, at = q * line + first, place + column, (row + q) * size + column
-            soon = here if q > begin else then + column
+            there, here, at = q * line + first, place + 2 * column, (row + q) * size + column
+            later = here if q > begin else then + 2 * column
             if size - column >= COLUMNS[0]:
-                mix_wide(queries, weights, there, line, values, here, soon, size, n, target, at, size)
+                mix_wide(queries, weights, there, line, values, here, later, size, pairs, target, at, size)
                 column += COLUMNS[0]
             else:
-                mix_narrow(queries, weights, there, line, values, here, soon, size, n, target, at, size)
+                mix_narrow(queries, weights, there, line, values, here, later, size, pairs, target, at, size)
                 column += COLUMNS[1]

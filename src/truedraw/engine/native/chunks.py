@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.compiled import apart, inlined
-from truedraw.engine.native.machine import ordered, unordered
+from truedraw.engine.native.machine import narrow, ordered, unordered, widen
 from truedraw.engine.native.softly import FREE, exp
 from truedraw.threads.atomics import taken
 from truedraw.threads.stages import WORDS
@@ -73,15 +73,18 @@ def is_last(counters, stage, runs):  # type: ignore[no-untyped-def]
 
 
 @apart(fastmath=FREE, error_model="numpy")
-def soften(scores):  # type: ignore[no-untyped-def]
-    """e**(score - the largest) of scores, in place; the largest, and the sum of these."""
+def soften(scores, shares):  # type: ignore[no-untyped-def]
+    """shares, of as many scores, e**(score - the largest) as bfloat16; the largest, and the sum of these."""
     top = ordered(scores[0])
     for at in range(len(scores)):
         top = max(top, ordered(scores[at]))
     largest, total = unordered(top), np.float32(0)
     for at in range(len(scores)):
         scores[at] = exp(scores[at] - largest)
-        total += scores[at]
+    for at in range(len(scores)):
+        share = narrow(scores[at])
+        shares[at] = share
+        total += widen(share)
     return largest, total
 
 

@@ -8,6 +8,7 @@ registers from the first slot to the last.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from llvmlite import ir
@@ -15,15 +16,17 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from truedraw.engine.native.instructions import HALVES, I32, I64, SINGLES, WIDE, each_case, fitting, fused
+from truedraw.engine.native.instructions import I32, I64, SINGLES, SUMS, WIDE, each_case, fitting
 from truedraw.engine.native.machine import ROOM, spread
+from truedraw.engine.native.pairs import HAS_PAIRS, Pairs, add_pairs, again
 from truedraw.sampling.kernels.bits import CACHE_LINE, SECOND_CACHE, fetch
 
 SLOTS = 32  # of a page
-NEAR = 8  # slots whose keys stand together, pair by pair of places of a head: a key that is written touches few lines
-MOST_QUERIES = min(6, ROOM // 2)  # at once: their sums fit into the processor's registers
+NEAR = 8  # slots whose keys stand together, four places of a head at a time: a key that is written touches few lines
+PLACES = 4  # of these places: two pairs
+MOST_QUERIES = ROOM // 4 if HAS_PAIRS else max(2, ROOM // 6)  # at once: their sums fit into the processor's registers
 COLUMNS = (64, 16)  # places of a head whose sums are made by one call
-PAIRS = ir.VectorType(I64, WIDE // 2)
+TWICE = ir.VectorType(I64, WIDE // 2)
 BYTES = ir.IntType(8).as_pointer()
 
 
@@ -33,10 +36,10 @@ def compare_page(  # noqa: PLR0913, PLR0917
     at: Any, gap: Any,
 ) -> Any:  # fmt: skip
     """scores[at + q gap + s] = sum_k lines[first + q size + k] key_s[k], s < SLOTS, for so many queries q, up to
-    MOST_QUERIES; even places of a head are added up apart from odd ones.
+    MOST_QUERIES; of four places of a head the first two are added up apart from the others.
 
-    lines float32, keys bits of float16, scores float32, each flat. keys, from `key` on: [SLOTS / NEAR, size / 2, NEAR,
-    2]. As much from `ahead` on is asked for meanwhile.
+    lines and keys bits of bfloat16, scores float32, each flat. keys, from `key` on: [SLOTS / NEAR, size / PLACES, NEAR,
+    PLACES]. As much from `ahead` on is asked for meanwhile.
     """
 
     def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -64,25 +67,23 @@ def _compare_some(  # noqa: PLR0913, PLR0917
 ) -> None:
     """With so many times NEAR slots; nothing is asked for where `then` is None."""
     held = _zeros(builder, queries, near)
-    with cgutils.for_range(builder, builder.lshr(size, I64(1)), intp=I64) as loop:
+    with cgutils.for_range(builder, builder.udiv(size, I64(PLACES)), intp=I64) as loop:
         if then is not None:
-            _fetched(builder, then, loop.index, 2 * SLOTS)
+            _fetched(builder, then, builder.mul(loop.index, I64(PLACES * SLOTS)), PLACES * SLOTS)
         parts = [builder.mul(size, I64(NEAR * part)) for part in range(near)]
-        here = builder.gep(page, [builder.mul(loop.index, I64(WIDE))])
-        some = [_widened(builder, builder.gep(here, [part])) for part in parts]
-        for g, whole in enumerate(held):
-            place = builder.add(builder.mul(size, I64(g)), builder.mul(loop.index, I64(2)))
-            _add(builder, whole, some, _pair(builder, builder.gep(lines, [place])))
+        here = builder.gep(page, [builder.mul(loop.index, I64(PLACES * NEAR))])
+        first = builder.gep(lines, [builder.mul(loop.index, I64(PLACES))])
+        add_pairs(builder, held, _loaded(builder, here, parts), _everywhere(builder, queries, first, size, TWICE))
     _write(builder, [_joined(builder, line) for line in held], out, gap)
 
 
 def mix_slots(columns: int) -> Any:
-    """out[at + q gap + k] += sum_{s < n} shares[first + q line + s] values[start + s size + k], k < columns, for so
-    many queries q, up to MOST_QUERIES; slots one after the other, so that a text may come in parts.
+    """out[at + q gap + k] += sum_{s < 2 n} shares[first + q line + s] value_s[k], k < columns, for so many queries q,
+    up to MOST_QUERIES; pairs of slots one after the other, so that a text may come in parts.
 
-    As much from `ahead` on is asked for meanwhile.
-    An operation of (queries, shares, first, line, values, start, ahead, size, n, out, at, gap): float32, bits of
-    float16, float32, each flat.
+    values, from `start` on: [n, size, 2]. As much from `ahead` on is asked for meanwhile.
+    An operation of (queries, shares, first, line, values, start, ahead, size, n, out, at, gap): shares and values bits
+    of bfloat16, sums float32, each flat.
     """
 
     @intrinsic  # type: ignore[untyped-decorator]
@@ -97,7 +98,8 @@ def mix_slots(columns: int) -> Any:
             for count in each_case(builder, given[0], MOST_QUERIES):
                 near = fitting(columns // WIDE, count, ROOM)
                 for column in range(0, columns, near * WIDE):
-                    there, here, soon = (builder.gep(each, [I64(column)]) for each in (target, source, then))
+                    there = builder.gep(target, [I64(column)])
+                    here, soon = (builder.gep(each, [I64(2 * column)]) for each in (source, then))
                     held = _begun(builder, count, near, there, given[11])
                     _mix(builder, held, factors, given[3], here, soon, given[7], given[8])
                     _write(builder, held, there, given[11])
@@ -114,13 +116,12 @@ def _mix(
 ) -> None:
     parts = range(len(held[0]))
     with cgutils.for_range(builder, n, intp=I64) as loop:
-        gone = builder.mul(loop.index, size)
-        _fetched(builder, builder.gep(then, [gone]), I64(0), len(parts) * WIDE)
+        gone = builder.mul(loop.index, builder.shl(size, I64(1)))
+        _fetched(builder, then, gone, len(parts) * 2 * WIDE)
         row = builder.gep(source, [gone])
-        some = [_widened(builder, builder.gep(row, [I64(part * WIDE)])) for part in parts]
-        for g, whole in enumerate(held):
-            place = builder.add(builder.mul(line, I64(g)), loop.index)
-            _add(builder, whole, some, spread(builder, builder.load(builder.gep(factors, [place])), SINGLES))
+        some = _loaded(builder, row, [I64(part * 2 * WIDE) for part in parts])
+        first = builder.gep(factors, [builder.shl(loop.index, I64(1))])
+        add_pairs(builder, held, some, _everywhere(builder, len(held), first, line, SUMS))
 
 
 def _data(context: Any, builder: Any, signature: Any, given: Any, places: tuple[int, ...]) -> list[Any]:
@@ -143,31 +144,40 @@ def _begun(builder: Any, queries: int, parts: int, source: Any, gap: Any) -> lis
     return held
 
 
-def _fetched(builder: Any, pages: Any, number: Any, size: int) -> None:
-    """`size` numbers of 16 bits, the part of this number of what is wanted soon: the first cache has no room for it."""
-    first = builder.bitcast(builder.gep(pages, [builder.mul(number, I64(size))]), BYTES)
+def _fetched(builder: Any, then: Any, first: Any, size: int) -> None:
+    """`size` numbers of 16 bits behind number `first` of what is wanted later: the first cache has no room for it."""
+    here = builder.bitcast(builder.gep(then, [first]), BYTES)
     for line in range(0, 2 * size, CACHE_LINE):
-        fetch(builder, builder.gep(first, [I64(line)]), SECOND_CACHE)
+        fetch(builder, builder.gep(here, [I64(line)]), SECOND_CACHE)
 
 
-def _widened(builder: Any, there: Any) -> Any:
-    """WIDE float16 as float32."""
-    return builder.fpext(builder.load(builder.bitcast(there, HALVES.as_pointer()), align=2), SINGLES)
+def _loaded(builder: Any, first: Any, parts: list[Any]) -> Pairs:
+    """WIDE pairs of 16 bits, so far behind a place."""
+
+    def generate(step: int) -> Iterator[Any]:
+        place = again(builder, first, step)
+        for part in parts:
+            there = builder.bitcast(builder.gep(place, [part]), SUMS.as_pointer())
+            yield builder.load(there, align=2)
+
+    return generate
 
 
-def _pair(builder: Any, there: Any) -> Any:
-    """Two numbers that stand side by side, over and over."""
-    both = builder.load(builder.bitcast(there, I64.as_pointer()), align=4)
-    return builder.bitcast(spread(builder, both, PAIRS), SINGLES)
+def _everywhere(builder: Any, count: int, first: Any, gap: Any, kind: Any) -> Pairs:
+    """As many numbers of 16 bits as an element of a kind of vector has, over and over; of so many lines."""
 
+    def generate(step: int) -> Iterator[Any]:
+        place = again(builder, first, step)
+        for line in range(count):
+            there = builder.gep(place, [builder.mul(gap, I64(line))])
+            number = builder.load(builder.bitcast(there, kind.element.as_pointer()), align=2)
+            yield builder.bitcast(spread(builder, number, kind), SUMS)
 
-def _add(builder: Any, held: list[Any], some: list[Any], factors: Any) -> None:
-    for whole, each in zip(held, some, strict=True):
-        builder.store(fused(builder, factors, each, builder.load(whole)), whole)
+    return generate
 
 
 def _joined(builder: Any, line: list[Any]) -> list[Any]:
-    """Sums of the even and the odd places of NEAR slots in a vector: those of all places, WIDE slots in a vector."""
+    """Two sums of each of NEAR slots in a vector, side by side: those of all places, WIDE slots in a vector."""
     found = []
     for first, second in zip(line[::2], line[1::2], strict=True):
         both = builder.load(first), builder.load(second)

@@ -11,7 +11,7 @@ from numba.core import cgutils
 
 from truedraw.engine.native import blocks
 from truedraw.engine.native.blocks import QUAD
-from truedraw.engine.native.machine import HALF, spread
+from truedraw.engine.native.machine import spread
 from truedraw.sampling.kernels.bits import CACHE_LINE, SECOND_CACHE, fetch
 
 I8, I16, I32, I64 = (ir.IntType(width) for width in (8, 16, 32, 64))
@@ -19,7 +19,7 @@ WIDE = blocks.WIDE  # sums in a vector
 SUMS, BYTES = ir.VectorType(I32, WIDE), ir.VectorType(I8, WIDE * QUAD)
 LINE = WIDE * QUAD  # bytes of a vector
 SHORTS = ir.VectorType(I16, LINE // 2)
-SINGLES, HALVES = ir.VectorType(ir.FloatType(), WIDE), ir.VectorType(HALF, WIDE)
+SINGLES, HALVES = ir.VectorType(ir.FloatType(), WIDE), ir.VectorType(ir.HalfType(), WIDE)
 SMALL = ir.VectorType(I8, WIDE)
 
 
@@ -96,7 +96,7 @@ def loaded(builder: Any, pointer: Any, kind: Any) -> Any:
 
 def widened(builder: Any, halves: Any, place: int) -> Any:
     """A vector of float32 from as many float16, so many of them behind a pointer of whatever kind."""
-    there = builder.gep(builder.bitcast(halves, HALF.as_pointer()), [I64(place)])
+    there = builder.gep(builder.bitcast(halves, HALVES.element.as_pointer()), [I64(place)])
     return builder.fpext(loaded(builder, there, HALVES), SINGLES)
 
 

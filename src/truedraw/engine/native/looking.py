@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import inlined
-from truedraw.engine.native.attention import AHEAD, compare, mix, page_begins_at
+from truedraw.engine.native.attention import LATER, SOON, come, compare, mix, page_begins_at, value_begins_at
 from truedraw.engine.native.chunks import CHUNK, are_shared, soften
 from truedraw.engine.native.heads import SLOTS
 
@@ -27,15 +27,18 @@ def look(begin, end, group, flat, heads, head, lanes, memory, run, kept):  # typ
     """Of the rows begin .. end - 1 of a text, and `group` queries each that share a head of keys and one of values,
     what they find in the chunks of a run, first and behind the last.
 
-    flat: all keys and values, see compare; head: the places of these two among the heads of a page. memory: queries,
-    and room for scores. kept: tops, totals and sums of each line and chunk; of each line the chunks that it sees, told
-    with the last one; and the first line's place, how far on those of the next chunk stand, and its place among ends.
+    flat: all keys and values, see compare; head: the place of these two among the heads of a page. memory: queries,
+    and room for scores, their shares, and values that one row picks. kept: tops, totals and sums of each line and
+    chunk; of each line the chunks that it sees, told with the last one; and the first line's place, how far on those of
+    the next chunk stand, and its place among ends.
     """
     past, begins, pages, lane = lanes[0], lanes[1], lanes[2], lanes[6][begin]
     page, slots = lanes[3][lane], past[lane] + end - begins[lane]
     is_masked = lanes[5][lane] < lanes[5][lane + 1]
     shared = past[lane] if is_masked else past[lane] + begin - begins[lane]  # slots that all of these rows see
-    queries, scores, sums, (line, gap, told) = memory[0], memory[1], kept[2], kept[4]
+    shared -= shared % 2  # whole pairs of values
+    queries, scores, shares, picked = memory
+    sums, (line, gap, told) = kept[2], kept[4]
     n, last, until = (end - begin) * group, shared // CHUNK, page + pages_of(min(slots, run[1] * CHUNK))
     for chunk in range(run[0], min(run[1], last + 1)):
         first, here = chunk * CHUNK, line + chunk * gap
@@ -44,14 +47,14 @@ def look(begin, end, group, flat, heads, head, lanes, memory, run, kept):  # typ
         for q in range(n):
             row = begin + q // group
             count = CHUNK if chunk < last else visible(row, first, lanes, scores[q])
-            seen = soften_all(scores[q], count, kept, here + q)
+            seen = soften_all(scores[q], shares[q], count, kept, here + q)
             if chunk == last:
                 kept[3][told + q] = chunk + seen
         count = min(CHUNK, shared - first)
-        mix_slots(scores, 0, n, 0, first, count, flat, heads, head, pages, page, until, sums, here)
+        mix_slots(shares, n, first, count, flat, heads, head, pages, page, until, sums, here)
         for row in range(begin if chunk == last else end, end):
-            q = (row - begin) * group
-            mix_own(row, shared, first, lanes, scores, q, group, flat, heads, head, sums, here, gap)
+            seen = pick(row, shared, lanes, flat, heads, head[1], sums.shape[1], picked)
+            mix_own(shares, (row - begin) * group, group, shared - first, seen, picked, sums, here, gap)
 
 
 @inlined()
@@ -61,16 +64,20 @@ def pages_of(slots):  # type: ignore[no-untyped-def]
 
 
 @inlined(error_model="numpy")
-def soften_all(scores, count, kept, line):  # type: ignore[no-untyped-def]
-    """So many scores, from the beginning of a chunk on; how many chunks that are."""
+def soften_all(scores, shares, count, kept, line):  # type: ignore[no-untyped-def]
+    """Of so many scores, from the beginning of a chunk on, shares, with a 0 behind an odd number; how many chunks that
+    are."""
     tops, totals, sums, gap = kept[0], kept[1], kept[2], kept[4][1]
     chunks = 0
     for begin in range(0, count, CHUNK):
         here = line + chunks * gap
-        tops[here], totals[here] = soften(scores[begin : min(begin + CHUNK, count)])
+        end = min(begin + CHUNK, count)
+        tops[here], totals[here] = soften(scores[begin:end], shares[begin:end])
         for k in range(sums.shape[1]):
             sums[here, k] = np.float32(0)
         chunks += 1
+    if count % 2:
+        shares[count] = np.uint16(0)
     return chunks
 
 
@@ -100,39 +107,65 @@ def visible(row, first, lanes, scores):  # type: ignore[no-untyped-def]
 
 
 @inlined(error_model="numpy")
-def mix_slots(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
-    shares, begin, end, at, slot, n, flat, heads, head, pages, page, behind, sums, line
-):
-    """As `mix`, of the values in n slots of a text from `slot` on, whose pages begin with number `page`; then the keys
-    of pages before number `behind` are wanted."""
-    gone, size = 0, sums.shape[1]
-    while gone < n:
+def mix_slots(shares, n, slot, count, flat, heads, head, pages, page, behind, sums, line):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+    """As `mix`, of n lines of shares and `count` slots of a text from `slot` on, both even, whose pages begin with
+    number `page`; then the keys of pages before number `behind` are wanted."""
+    gone, size, last = 0, sums.shape[1], page + (slot + count - 1) // SLOTS
+    while gone < count:
         number, place = page + (slot + gone) // SLOTS, (slot + gone) % SLOTS
-        count = min(SLOTS - place, n - gone)
+        some = min(SLOTS - place, count - gone)
         start = page_begins_at(pages[number], heads, head[1], size) + place * size
-        then, kind = start, 1 if gone + AHEAD * SLOTS < n else 0
-        if kind or number + AHEAD < behind:
-            then = page_begins_at(pages[number + AHEAD], heads, head[kind], size) + place * size
-        mix(shares, begin, end, at + gone, count, flat, start, then, sums, line)
-        gone += count
+        come(flat, after(number + SOON, last, behind, start, heads, head, pages, size), size * SLOTS)
+        later = after(number + LATER, last, behind, start, heads, head, pages, size)
+        mix(shares, 0, n, gone, some, flat, start, later, sums, line)
+        gone += some
+
+
+@inlined()
+def after(number, last, behind, here, heads, head, pages, size):  # type: ignore[no-untyped-def]
+    """Where page `number` of values begins, up to the last; then come keys of pages before `behind`, or nothing."""
+    if number > last and number >= behind:
+        return here
+    return page_begins_at(pages[number], heads, head[0 if number > last else 1], size)
 
 
 @inlined(error_model="numpy")
-def mix_own(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
-    row, shared, first, lanes, shares, begin, group, flat, heads, head, sums, line, gap
-):
-    """Of one row: the values of those slots, from number `shared` on, that it sees; all before these it does. They may
-    reach into the next chunk, and beyond."""
+def pick(row, first, lanes, flat, heads, values, size, picked):  # type: ignore[no-untyped-def]
+    """Of one row, the values of those slots from an even one on that it sees, in pairs side by side as if there were no
+    others, the last one twice where it is alone; how many these are.
+
+    So its sums are those of a chain, and what it does not see has no part in them, be it no number.
+    """
     past, begins, pages, page_begins, lane = lanes[0], lanes[1], lanes[2], lanes[3], lanes[6][row]
-    slot, count = shared, shared - first
-    end = past[lane] + row - begins[lane] + 1
-    while slot < end:
-        here, room = slot, CHUNK - count % CHUNK
-        while slot < end and slot < here + room and sees(row, slot, lanes):
-            slot += 1
-        n, page = slot - here, page_begins[lane]
-        into = line + count // CHUNK * gap
-        mix_slots(shares, begin, begin + group, count, here, n, flat, heads, head, pages, page, 0, sums, into)
-        count += n
-        if n < room:
-            slot += 1
+    n, before = 0, 0
+    for slot in range(first, past[lane] + row - begins[lane] + 1):
+        if slot < past[lane] or sees(row, slot, lanes):
+            page = pages[page_begins[lane] + slot // SLOTS]
+            here = page_begins_at(page, heads, values, size) + value_begins_at(slot % SLOTS, size)
+            if n % 2:
+                join(flat, before, here, picked, (n - 1) * size, size)
+            before, n = here, n + 1
+    if n % 2:
+        join(flat, before, before, picked, (n - 1) * size, size)
+    return n
+
+
+@inlined()
+def join(flat, first, second, out, place, size):  # type: ignore[no-untyped-def]
+    """A pair of values that begin at these places, to another."""
+    for k in range(size):
+        out[place + 2 * k] = flat[first + 2 * k]
+        out[place + 2 * k + 1] = flat[second + 2 * k]
+
+
+@inlined(error_model="numpy")
+def mix_own(shares, begin, group, at, n, picked, sums, line, gap):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+    """As `mix`, of the n values that one row has picked, its shares from place `at` of a chunk on: they may reach into
+    the next chunk, and beyond."""
+    gone, size = 0, sums.shape[1]
+    while gone < n:
+        place = at + gone
+        some = min(CHUNK - place % CHUNK, n - gone)
+        into = line + place // CHUNK * gap
+        mix(shares, begin, begin + group, place, some, picked, gone * size, gone * size, sums, into)
+        gone += some

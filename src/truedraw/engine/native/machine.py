@@ -1,4 +1,4 @@
-"""Operations of the machine that numba has no name for: half precision, and the bits of numbers."""
+"""Operations of the machine that numba has no name for: bfloat16, and the bits of numbers."""
 
 # ruff: noqa: ARG001 - numba calls these with fixed arguments
 
@@ -13,7 +13,7 @@ from numba.extending import intrinsic
 
 from truedraw.sampling.kernels.bits import FEATURES
 
-HALF, SHORT, SINGLE, LONG = ir.HalfType(), ir.IntType(16), ir.FloatType(), ir.IntType(64)
+SHORT, WORD, SINGLE = ir.IntType(16), ir.IntType(32), ir.FloatType()
 
 
 HAS_PRODUCTS = {"avx512f", "avx512vnni"} <= FEATURES or {"avx2", "fma"} <= FEATURES
@@ -25,13 +25,29 @@ HAS_HALVES = "f16c" in FEATURES or platform.machine() in ("aarch64", "arm64")
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def halved(typing: Any, number: Any) -> Any:
-    """The bits of the float16 nearest to a float32. A loop of it becomes vector instructions."""
+def narrow(typing: Any, number: Any) -> Any:
+    """The bits of the bfloat16 nearest to a float32, of two the even one; a NaN stays one. A loop of it becomes vector
+    instructions."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(builder.fptrunc(arguments[0], HALF), SHORT)
+        word = builder.bitcast(arguments[0], WORD)
+        odd = builder.and_(builder.lshr(word, WORD(16)), WORD(1))
+        nearest = builder.add(word, builder.add(odd, WORD(2**15 - 1)))
+        is_none = builder.fcmp_unordered("uno", arguments[0], arguments[0])
+        found = builder.select(is_none, builder.or_(word, WORD(2**22)), nearest)
+        return builder.trunc(builder.lshr(found, WORD(16)), SHORT)
 
     return types.uint16(types.float32), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def widen(typing: Any, short: Any) -> Any:
+    """The float32 of a bfloat16's bits."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(builder.shl(builder.zext(arguments[0], WORD), WORD(16)), SINGLE)
+
+    return types.float32(types.uint16), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -39,8 +55,7 @@ def power(typing: Any, exponent: Any) -> Any:
     """2.0**exponent as a float32, of an int32 from -126 to 127."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word = ir.IntType(32)
-        return builder.bitcast(builder.shl(builder.add(arguments[0], word(127)), word(23)), SINGLE)
+        return builder.bitcast(builder.shl(builder.add(arguments[0], WORD(127)), WORD(23)), SINGLE)
 
     return types.float32(types.int32), generate
 
@@ -50,8 +65,7 @@ def magnitude(typing: Any, number: Any) -> Any:
     """The bits of a float32 without its sign, an int32: in the order of absolute values, and NaN above all."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word = ir.IntType(32)
-        return builder.and_(builder.bitcast(arguments[0], word), word(2**31 - 1))
+        return builder.and_(builder.bitcast(arguments[0], WORD), WORD(2**31 - 1))
 
     return types.int32(types.float32), generate
 
@@ -71,7 +85,7 @@ def ordered(typing: Any, number: Any) -> Any:
     """An int32 that is the larger the larger a float32 is, and NaN beyond all: a loop becomes vector instructions."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _turned(builder, builder.bitcast(arguments[0], ir.IntType(32)))
+        return _turned(builder, builder.bitcast(arguments[0], WORD))
 
     return types.int32(types.float32), generate
 
@@ -88,11 +102,10 @@ def unordered(typing: Any, word: Any) -> Any:
 
 def _turned(builder: Any, word: Any) -> Any:
     """All bits but the sign are turned over where that is set."""
-    kind = ir.IntType(32)
-    return builder.xor(word, builder.and_(builder.ashr(word, kind(31)), kind(2**31 - 1)))
+    return builder.xor(word, builder.and_(builder.ashr(word, WORD(31)), WORD(2**31 - 1)))
 
 
 def spread(builder: Any, number: Any, kind: Any) -> Any:
     """Code that puts a number into every place of a vector of a kind."""
-    one = builder.insert_element(kind(ir.Undefined), number, ir.IntType(32)(0))
-    return builder.shuffle_vector(one, kind(ir.Undefined), ir.VectorType(ir.IntType(32), kind.count)([0] * kind.count))
+    one = builder.insert_element(kind(ir.Undefined), number, WORD(0))
+    return builder.shuffle_vector(one, kind(ir.Undefined), ir.VectorType(WORD, kind.count)([0] * kind.count))

@@ -31,7 +31,7 @@ from truedraw.threads.stages import counters
 class NativeRunner:
     """As engine.openvino.runner.Runner: the next pass overwrites what it returns.
 
-    cache: [pages, 2 layers kv heads, slots times head_dim], bits of float16, of each layer its keys and then its
+    cache: [pages, 2 layers kv heads, slots times head_dim], bits of bfloat16, of each layer its keys and then its
     values. Of a page and a head values stand one behind the other, keys as heads.py has them.
     """
 

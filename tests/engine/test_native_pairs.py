@@ -1,0 +1,126 @@
+"""bfloat16: numbers to the nearest one, and products of pairs, whose bits a processor with an instruction for them has
+as well as one without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from truedraw.compiled import compiled
+from truedraw.engine.native import pairs
+from truedraw.engine.native.instructions import I64, SINGLES, SUMS, WIDE, started, store
+from truedraw.engine.native.machine import narrow, widen
+
+RNG = np.random.default_rng(5)
+STEPS, QUERIES = 400, 3
+
+
+@compiled(error_model="numpy")
+def there(numbers, found):
+    for k in range(len(numbers)):
+        found[k] = narrow(numbers[k])
+
+
+@compiled(error_model="numpy")
+def back(shorts, found):
+    for k in range(len(shorts)):
+        found[k] = widen(shorts[k])
+
+
+def singles(words) -> np.ndarray:
+    return np.array(words, np.uint32).view(np.float32)
+
+
+def nearest(numbers: np.ndarray) -> np.ndarray:
+    words = numbers.view(np.uint32)
+    return ((words + 0x7FFF + (words >> 16 & 1)) >> 16).astype(np.uint16)
+
+
+def test_every_number_becomes_the_nearest_one() -> None:
+    ties = singles([0x3F808000, 0x3F818000, 0x3F808001, 0x80000000, 0x00000001, 0x7F7FFFFF, 0x7F800000, 0xFF800000])
+    numbers = np.concatenate([ties, RNG.integers(0, 2**32, 100_000, np.uint32).view(np.float32)])
+    numbers = numbers[~np.isnan(numbers)]
+    found = np.empty(len(numbers), np.uint16)
+    there(numbers, found)
+    np.testing.assert_array_equal(found, nearest(numbers))
+    assert found[:8].tolist() == [0x3F80, 0x3F82, 0x3F81, 0x8000, 0, 0x7F80, 0x7F80, 0xFF80]
+
+
+def test_what_is_no_number_stays_none() -> None:
+    words = [0x7FC00000, 0xFFC00000, 0x7FFFFFFF, 0xFFFFFFFF, 0x7F800001, 0xFF800001, 0x7FFFE000]
+    found, again = np.empty(len(words), np.uint16), np.empty(len(words), np.float32)
+    there(singles(words), found)
+    back(found, again)
+    assert np.isnan(again).all()
+
+
+def test_a_short_number_is_the_upper_half_of_a_long_one() -> None:
+    shorts, found = np.arange(2**16).astype(np.uint16), np.empty(2**16, np.float32)
+    back(shorts, found)
+    np.testing.assert_array_equal(found.view(np.uint32), shorts.astype(np.uint32) << 16)
+
+
+def adder():
+    """sums [QUERIES, 2, WIDE], the products of own [steps, 2, WIDE] pairs and others [steps, QUERIES, WIDE]."""
+
+    @intrinsic
+    def operation(typing, sums, own, others, steps):
+        def generate(context, builder, signature, given):
+            out, left, right = (
+                context.make_array(signature.args[k])(context, builder, given[k]).data for k in range(3)
+            )
+            held = [[started(builder, SINGLES(None)) for _ in range(2)] for _ in range(QUERIES)]
+            with cgutils.for_range(builder, given[3], intp=I64) as loop:
+                some, many = (
+                    read(builder, builder.gep(array, [builder.mul(loop.index, I64(n * WIDE))]), n)
+                    for array, n in ((left, 2), (right, QUERIES))
+                )
+                pairs.add_pairs(builder, held, some, many)
+            for place, each in enumerate(each for line in held for each in line):
+                store(builder, builder.load(each), builder.gep(out, [I64(place * WIDE)]))
+            return context.get_dummy_value()
+
+        return types.none(sums, own, others, steps), generate
+
+    @compiled()
+    def add(sums, own, others):
+        operation(sums, own, others, len(own) // (2 * WIDE))
+
+    return add
+
+
+def read(builder, first, count):
+    def generate(step):
+        place = pairs.again(builder, first, step)
+        for k in range(count):
+            yield builder.load(builder.bitcast(builder.gep(place, [I64(k * WIDE)]), SUMS.as_pointer()), align=4)
+
+    return generate
+
+
+def expected(own: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """One product after the other, of each pair the second first; a product of two bfloat16 is exact in float64."""
+    sums = np.zeros((QUERIES, 2, WIDE), np.float32)
+    for some, many in zip(own, others, strict=True):
+        for number in (1, 0):
+            products = some[None, :, :, number] * many[:, None, :, number]
+            sums = (sums + products).astype(np.float32)
+    return sums
+
+
+@pytest.mark.parametrize("has_pairs", [False, True])
+def test_products_are_added_one_after_the_other(has_pairs, monkeypatch) -> None:
+    if has_pairs and not pairs.HAS_PAIRS:
+        pytest.skip("this processor has no instruction for pairs")
+    monkeypatch.setattr(pairs, "HAS_PAIRS", has_pairs)
+    own, others = (
+        nearest((RNG.normal(size=shape) * np.exp(2 * RNG.normal(size=shape))).astype(np.float32))
+        for shape in ((STEPS, 2, WIDE, 2), (STEPS, QUERIES, WIDE, 2))
+    )
+    sums = np.zeros((QUERIES, 2, WIDE), np.float32)
+    adder()(sums.ravel(), own.view(np.uint32).ravel(), others.view(np.uint32).ravel())
+    wide = [(shorts.astype(np.uint32) << 16).view(np.float32).astype(np.float64) for shorts in (own, others)]
+    np.testing.assert_array_equal(sums, expected(*wide))
