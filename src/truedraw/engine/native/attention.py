@@ -10,14 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import inlined
-from truedraw.engine.native.heads import COLUMNS, MOST_QUERIES, NEAR, PLACES, SLOTS, compare_page, mix_slots
+from truedraw.engine.native.heads import COLUMNS, MOST_QUERIES, NEAR, PLACES, SLOTS, compare_page, fetch_page, mix_slots
 from truedraw.engine.native.machine import narrow
 from truedraw.engine.native.softly import FREE
 from truedraw.sampling.kernels.bits import CACHE_LINE, prefetch
 from truedraw.threads.borrowing import flattened
 
-SOON, LATER = 1, 3  # pages: what is asked for before its turn, for the first cache and for the second
-"""Twice, as of much that is asked for at once some never comes."""
+LATER, SOON = 3, 1  # pages: what is asked for before its turn, twice, as of much at once some does not come
 mix_wide, mix_narrow = (mix_slots(columns) for columns in COLUMNS)
 
 
@@ -81,7 +80,7 @@ def compare(queries, n, flat, heads, head, pages, begin, end, scores):  # type: 
     lines, out = flattened(queries), flattened(scores)
     for number in range(begin, end):
         key = page_begins_at(pages[number], heads, head[0], size)
-        come(flat, wanted(number + SOON, begin, end, heads, head, pages, size), size * SLOTS)
+        fetch_page(flat, wanted(number + SOON, begin, end, heads, head, pages, size), size)
         later = wanted(number + LATER, begin, end, heads, head, pages, size)
         for q in range(0, n, MOST_QUERIES):
             first, at = q * size, q * gap + (number - begin) * SLOTS

@@ -54,6 +54,19 @@ def compare_page(  # noqa: PLR0913, PLR0917
     return types.none(i, lines, i, i, keys, i, i, scores, i, i), generate
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def fetch_page(typing: Any, pages: Any, first: Any, size: Any) -> Any:
+    """Ask for a page of keys or values of one head, which begins at a place, for the second cache."""
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        page = builder.gep(_data(context, builder, signature, given, (0,))[0], [given[1]])
+        with cgutils.for_range(builder, given[2], intp=I64) as loop:
+            _fetched(builder, page, builder.mul(loop.index, I64(SLOTS)), SLOTS)
+        return context.get_dummy_value()
+
+    return types.none(pages, types.int64, types.int64), generate
+
+
 def _compare(builder: Any, queries: int, lines: Any, size: Any, page: Any, then: Any, out: Any, gap: Any) -> None:
     near = fitting(SLOTS // NEAR, queries, ROOM)
     for first in range(0, SLOTS // NEAR, near):
@@ -145,7 +158,7 @@ def _begun(builder: Any, queries: int, parts: int, source: Any, gap: Any) -> lis
 
 
 def _fetched(builder: Any, then: Any, first: Any, size: int) -> None:
-    """`size` numbers of 16 bits behind number `first` of what is wanted later: the first cache has no room for it."""
+    """`size` numbers of 16 bits, from number `first` on, of what the first cache has no room for yet."""
     here = builder.bitcast(builder.gep(then, [first]), BYTES)
     for line in range(0, 2 * size, CACHE_LINE):
         fetch(builder, builder.gep(here, [I64(line)]), SECOND_CACHE)

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import inlined
-from truedraw.engine.native.attention import LATER, SOON, come, compare, mix, page_begins_at, value_begins_at
+from truedraw.engine.native.attention import LATER, SOON, compare, mix, page_begins_at, value_begins_at
 from truedraw.engine.native.chunks import CHUNK, are_shared, soften
-from truedraw.engine.native.heads import SLOTS
+from truedraw.engine.native.heads import SLOTS, fetch_page
 
 SPAN = 4  # rows of a text whose queries meet its keys and values together
 
@@ -115,7 +115,7 @@ def mix_slots(shares, n, slot, count, flat, heads, head, pages, page, behind, su
         number, place = page + (slot + gone) // SLOTS, (slot + gone) % SLOTS
         some = min(SLOTS - place, count - gone)
         start = page_begins_at(pages[number], heads, head[1], size) + place * size
-        come(flat, after(number + SOON, last, behind, start, heads, head, pages, size), size * SLOTS)
+        fetch_page(flat, after(number + SOON, last, behind, start, heads, head, pages, size), size)
         later = after(number + LATER, last, behind, start, heads, head, pages, size)
         mix(shares, 0, n, gone, some, flat, start, later, sums, line)
         gone += some

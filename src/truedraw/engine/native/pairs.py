@@ -18,7 +18,7 @@ HAS_PAIRS = {"avx512f", "avx512bf16"} <= FEATURES
 SECOND, BITS = -(2**16), 16  # of a pair's 32 bits, the second number's; what one has
 
 
-class Brain(ir.Type):
+class Brain(ir.Type):  # type: ignore[misc]
     """LLVM's bfloat, which llvmlite has no name for."""
 
     def _to_string(self) -> str:

@@ -32,7 +32,7 @@ class NativeRunner:
     """As engine.openvino.runner.Runner: the next pass overwrites what it returns.
 
     cache: [pages, 2 layers kv heads, slots times head_dim], bits of bfloat16, of each layer its keys and then its
-    values. Of a page and a head values stand one behind the other, keys as heads.py has them.
+    values; of a page and a head both as heads.py has them.
     """
 
     pads = False  # a pass has just the rows that it needs
