@@ -85,7 +85,9 @@ class RoundedDecoder(Decoder):
     def _rotated(self, x):
         self._turned += 1
         turned = super()._rotated(x)
-        scale = np.sqrt(self.config.head_dim) if self._turned % 2 else 1.0  # queries have it before they are rounded
+        scale = (
+            np.sqrt(self.config.head_dim) * np.log(2) if self._turned % 2 else 1.0
+        )  # queries, before they are rounded
         return shortened(turned / scale) * scale
 
     def _shares(self, scores):

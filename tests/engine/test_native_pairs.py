@@ -13,6 +13,7 @@ from truedraw.compiled import compiled
 from truedraw.engine.native import pairs
 from truedraw.engine.native.instructions import I64, SINGLES, SUMS, WIDE, started, store
 from truedraw.engine.native.machine import narrow, widen
+from truedraw.engine.native.softly import short_power
 
 RNG = np.random.default_rng(5)
 STEPS, QUERIES = 400, 3
@@ -124,3 +125,31 @@ def test_products_are_added_one_after_the_other(has_pairs, monkeypatch) -> None:
     adder()(sums.ravel(), own.view(np.uint32).ravel(), others.view(np.uint32).ravel())
     wide = [(shorts.astype(np.uint32) << 16).view(np.float32).astype(np.float64) for shorts in (own, others)]
     np.testing.assert_array_equal(sums, expected(*wide))
+
+
+@compiled(error_model="numpy")
+def powers(exponents, found):
+    for k in range(len(exponents)):
+        found[k] = short_power(exponents[k])
+
+
+def test_shares_are_powers_of_two() -> None:
+    exponents = np.concatenate([np.linspace(-126, 0, 200_001), -RNG.random(1000), np.arange(-126, 1)]).astype(
+        np.float32
+    )
+    found, again = np.empty(len(exponents), np.uint16), np.empty(len(exponents), np.float32)
+    powers(exponents, found)
+    back(found, again)
+    exact = 2 ** exponents.astype(np.float64)
+    assert np.abs(again / exact - 1).max() < 2**-8 + 2**-14  # half of a step, and what four terms lack
+    assert np.abs(np.mean(again / exact) - 1) < 2**-14
+    whole = exponents == np.rint(exponents)
+    assert (again[whole] == exact[whole]).all()
+
+
+def test_shares_of_what_is_no_usual_score() -> None:
+    exponents = np.array([-127, -1e30, -np.inf, np.nan, -0.0], np.float32)
+    found, again = np.empty(5, np.uint16), np.empty(5, np.float32)
+    powers(exponents, found)
+    back(found, again)
+    np.testing.assert_array_equal(again, np.array([2.0**-126, 2.0**-126, 2.0**-126, np.nan, 1], np.float32))

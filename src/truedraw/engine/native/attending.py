@@ -13,7 +13,7 @@ from truedraw.engine.native.chunks import CHUNK, gather, is_last, run_of
 from truedraw.engine.native.heads import NEAR, SLOTS
 from truedraw.engine.native.looking import SPAN, look
 from truedraw.engine.native.machine import narrow
-from truedraw.engine.native.softly import FREE
+from truedraw.engine.native.softly import FREE, LOG2_E
 from truedraw.engine.native.together import copy, round_all, round_part
 from truedraw.threads.borrowing import alive, borrowed, flattened
 from truedraw.threads.stages import done, ended, next_piece
@@ -154,10 +154,10 @@ def tell_all(told, begin, end, first, group, mixed):  # type: ignore[no-untyped-
 
 @inlined(fastmath=FREE, error_model="numpy")
 def ask(wide, first, gain, epsilon, turns, query):  # type: ignore[no-untyped-def]
-    """A query [head_dim] of a row, which has it from a place on, turned and scaled."""
+    """A query [head_dim] of a row, which has it from a place on, turned and scaled: scores are powers of 2."""
     size = len(query)
     copy(wide[first : first + size], query)
     turn(query, gain, epsilon, turns)
-    scale = np.float32(1) / np.sqrt(np.float32(size))
+    scale = LOG2_E / np.sqrt(np.float32(size))
     for k in range(size):
         query[k] *= scale

@@ -1,7 +1,7 @@
 """A text in chunks of slots: what queries find in each by itself, and what they find in all of them.
 
-    in chunk c:  m_c = max s_i,  l_c = sum e**(s_i - m_c),  o_c = sum e**(s_i - m_c) v_i
-    in all:      m = max m_c,  o = sum e**(m_c - m) o_c / sum e**(m_c - m) l_c
+    in chunk c:  m_c = max s_i,  l_c = sum 2**(s_i - m_c),  o_c = sum 2**(s_i - m_c) v_i
+    in all:      m = max m_c,  o = sum 2**(m_c - m) o_c / sum 2**(m_c - m) l_c
 
 (Milakov and Gimelshein 1805.02867; a text's chunks on several processors: Dao et al., Flash-Decoding, 2023.) Chunks are
 counted along the text, and added up in that order, whoever looked through them: so few heads of keys give work to many
@@ -10,18 +10,21 @@ threads, and a row's sums are the same with any number of them.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.compiled import apart, inlined
-from truedraw.engine.native.machine import narrow, ordered, unordered, widen
-from truedraw.engine.native.softly import FREE, exp
+from truedraw.engine.native.machine import ordered, unordered, widen
+from truedraw.engine.native.softly import FREE, exp, short_power
 from truedraw.threads.atomics import taken
 from truedraw.threads.stages import WORDS
 
 CHUNK = 512  # slots; with half as many prompts of 3,000 tokens take 1.5 % longer
 RUNS = 3  # of chunks that a thread looks through, or more: the others wait for one at most
 CROWD = 4  # spans and heads of keys for each thread, from which on a thread looks through all chunks of each
+LN_2 = np.float32(math.log(2))
 SEVERAL = 3  # chunks, from which on they are shared: the second of two may be short, and a thread idle
 Shared = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]
 
@@ -74,15 +77,13 @@ def is_last(counters, stage, runs):  # type: ignore[no-untyped-def]
 
 @apart(fastmath=FREE, error_model="numpy")
 def soften(scores, shares):  # type: ignore[no-untyped-def]
-    """shares, of as many scores, e**(score - the largest) as bfloat16; the largest, and the sum of these."""
+    """shares, of as many scores, 2**(score - the largest) as bfloat16; the largest, and the sum of these."""
     top = ordered(scores[0])
     for at in range(len(scores)):
         top = max(top, ordered(scores[at]))
     largest, total = unordered(top), np.float32(0)
     for at in range(len(scores)):
-        scores[at] = exp(scores[at] - largest)
-    for at in range(len(scores)):
-        share = narrow(scores[at])
+        share = short_power(scores[at] - largest)
         shares[at] = share
         total += widen(share)
     return largest, total
@@ -99,7 +100,7 @@ def gather(tops, totals, sums, first, gap, chunks, out):  # type: ignore[no-unty
         out[k] = np.float32(0)
     for chunk in range(chunks):
         line = first + chunk * gap
-        share = exp(tops[line] - largest)
+        share = exp((tops[line] - largest) * LN_2)
         total += share * totals[line]
         for k in range(len(out)):
             out[k] += share * sums[line, k]

@@ -1,4 +1,4 @@
-"""exp in float32 without branches and calls, so that a loop around it becomes vector instructions.
+"""Powers in float32 without branches and calls, so that a loop around it becomes vector instructions.
 
 x = n ln 2 + r with |r| <= ln 2 / 2; exp(r) is its Taylor polynomial, whose remainder is below 2**-25 (Cody and Waite,
 Software Manual for the Elementary Functions, 1980).
@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from truedraw.compiled import inlined
-from truedraw.engine.native.machine import power
+from truedraw.engine.native.machine import narrow_times, power
 
 FREE = {"contract", "reassoc", "nsz"}
 LOG2_E = np.float32(1 / math.log(2))
@@ -21,6 +21,8 @@ LOWEST = np.float32(-87.0)  # below it results would be subnormal
 C = tuple(np.float32(1 / math.factorial(k)) for k in range(8))
 C2, C3, C4, C5, C6, C7 = C[2:]
 ONE = np.float32(1)
+FEWEST = np.float32(-126.0)  # doublings, the same in another base
+P1, P2, P3, P4 = (np.float32(math.log(2) ** k / math.factorial(k)) for k in range(1, 5))
 
 
 @inlined(error_model="numpy")
@@ -36,6 +38,19 @@ def exp(x):  # type: ignore[no-untyped-def]
     y = y * r + C2
     y = (y * r + ONE) * r + ONE
     return y * power(np.int32(n))
+
+
+@inlined(error_model="numpy")
+def short_power(x):  # type: ignore[no-untyped-def]
+    """2**x of a float32 x <= 0 as bits of a bfloat16; 2**-126 of all below, NaN of NaN. Before it is rounded it is off
+    by 2**-14 at most."""
+    x = FEWEST if x < FEWEST else x
+    n = np.rint(x)
+    r = x - n
+    y = P4 * r + P3
+    y = y * r + P2
+    y = (y * r + P1) * r + ONE
+    return narrow_times(y, np.int32(n))
 
 
 @inlined(error_model="numpy")
