@@ -11,12 +11,13 @@ from numba.extending import intrinsic
 
 from truedraw.compiled import compiled
 from truedraw.engine.native import pairs
-from truedraw.engine.native.instructions import I64, SINGLES, SUMS, WIDE, started, store
+from truedraw.engine.native.instructions import I64, SINGLES, WIDE, started, store
 from truedraw.engine.native.machine import narrow, widen
 from truedraw.engine.native.softly import short_power
 
 RNG = np.random.default_rng(5)
 STEPS, QUERIES = 400, 3
+VECTORS = [I64(number * WIDE) for number in range(QUERIES)]
 
 
 @compiled(error_model="numpy")
@@ -76,7 +77,7 @@ def adder():
             held = [[started(builder, SINGLES(None)) for _ in range(2)] for _ in range(QUERIES)]
             with cgutils.for_range(builder, given[3], intp=I64) as loop:
                 some, many = (
-                    read(builder, builder.gep(array, [builder.mul(loop.index, I64(n * WIDE))]), n)
+                    pairs.near_by(builder, builder.gep(array, [builder.mul(loop.index, I64(n * WIDE))]), VECTORS[:n])
                     for array, n in ((left, 2), (right, QUERIES))
                 )
                 pairs.add_pairs(builder, held, some, many)
@@ -91,15 +92,6 @@ def adder():
         operation(sums, own, others, len(own) // (2 * WIDE))
 
     return add
-
-
-def read(builder, first, count):
-    def generate(step):
-        place = pairs.again(builder, first, step)
-        for k in range(count):
-            yield builder.load(builder.bitcast(builder.gep(place, [I64(k * WIDE)]), SUMS.as_pointer()), align=4)
-
-    return generate
 
 
 def expected(own: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -8,7 +8,6 @@ registers from the first slot to the last.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from llvmlite import ir
@@ -16,9 +15,9 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from truedraw.engine.native.instructions import I32, I64, SINGLES, SUMS, WIDE, each_case, fitting
-from truedraw.engine.native.machine import ROOM, spread
-from truedraw.engine.native.pairs import HAS_PAIRS, Pairs, add_pairs, again
+from truedraw.engine.native.instructions import I32, I64, SINGLES, WIDE, each_case, fitting
+from truedraw.engine.native.machine import ROOM
+from truedraw.engine.native.pairs import HAS_PAIRS, ONCE, TWICE, add_pairs, everywhere, near_by
 from truedraw.sampling.kernels.bits import CACHE_LINE, SECOND_CACHE, fetch
 
 SLOTS = 32  # of a page
@@ -26,7 +25,6 @@ NEAR = 8  # slots whose keys stand together, four places of a head at a time: a 
 PLACES = 4  # of these places: two pairs
 MOST_QUERIES = ROOM // 4 if HAS_PAIRS else max(2, ROOM // 6)  # at once: their sums fit into the processor's registers
 COLUMNS = (64, 16)  # places of a head whose sums are made by one call
-TWICE = ir.VectorType(I64, WIDE // 2)
 BYTES = ir.IntType(8).as_pointer()
 
 
@@ -86,7 +84,7 @@ def _compare_some(  # noqa: PLR0913, PLR0917
         parts = [builder.mul(size, I64(NEAR * part)) for part in range(near)]
         here = builder.gep(page, [builder.mul(loop.index, I64(PLACES * NEAR))])
         first = builder.gep(lines, [builder.mul(loop.index, I64(PLACES))])
-        add_pairs(builder, held, _loaded(builder, here, parts), _everywhere(builder, queries, first, size, TWICE))
+        add_pairs(builder, held, near_by(builder, here, parts), everywhere(builder, queries, first, size, TWICE))
     _write(builder, [_joined(builder, line) for line in held], out, gap)
 
 
@@ -132,9 +130,9 @@ def _mix(
         gone = builder.mul(loop.index, builder.shl(size, I64(1)))
         _fetched(builder, then, gone, len(parts) * 2 * WIDE)
         row = builder.gep(source, [gone])
-        some = _loaded(builder, row, [I64(part * 2 * WIDE) for part in parts])
+        some = near_by(builder, row, [I64(part * 2 * WIDE) for part in parts])
         first = builder.gep(factors, [builder.shl(loop.index, I64(1))])
-        add_pairs(builder, held, some, _everywhere(builder, len(held), first, line, SUMS))
+        add_pairs(builder, held, some, everywhere(builder, len(held), first, line, ONCE))
 
 
 def _data(context: Any, builder: Any, signature: Any, given: Any, places: tuple[int, ...]) -> list[Any]:
@@ -162,31 +160,6 @@ def _fetched(builder: Any, then: Any, first: Any, size: int) -> None:
     here = builder.bitcast(builder.gep(then, [first]), BYTES)
     for line in range(0, 2 * size, CACHE_LINE):
         fetch(builder, builder.gep(here, [I64(line)]), SECOND_CACHE)
-
-
-def _loaded(builder: Any, first: Any, parts: list[Any]) -> Pairs:
-    """WIDE pairs of 16 bits, so far behind a place."""
-
-    def generate(step: int) -> Iterator[Any]:
-        place = again(builder, first, step)
-        for part in parts:
-            there = builder.bitcast(builder.gep(place, [part]), SUMS.as_pointer())
-            yield builder.load(there, align=2)
-
-    return generate
-
-
-def _everywhere(builder: Any, count: int, first: Any, gap: Any, kind: Any) -> Pairs:
-    """As many numbers of 16 bits as an element of a kind of vector has, over and over; of so many lines."""
-
-    def generate(step: int) -> Iterator[Any]:
-        place = again(builder, first, step)
-        for line in range(count):
-            there = builder.gep(place, [builder.mul(gap, I64(line))])
-            number = builder.load(builder.bitcast(there, kind.element.as_pointer()), align=2)
-            yield builder.bitcast(spread(builder, number, kind), SUMS)
-
-    return generate
 
 
 def _joined(builder: Any, line: list[Any]) -> list[Any]:

@@ -6,12 +6,13 @@ for numbers below float32's normal ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from llvmlite import ir
 
-from truedraw.engine.native.instructions import SINGLES, SUMS, WIDE, called, fused, opaque
+from truedraw.engine.native.instructions import I64, SINGLES, SUMS, WIDE, called, fused, opaque
+from truedraw.engine.native.machine import spread
 from truedraw.sampling.kernels.bits import FEATURES
 
 HAS_PAIRS = {"avx512f", "avx512bf16"} <= FEATURES
@@ -31,6 +32,7 @@ class Brain(ir.Type):  # type: ignore[misc]
         return hash(Brain)
 
 
+ONCE, TWICE = SUMS, ir.VectorType(I64, WIDE // 2)
 Pairs = Callable[[int], Iterable[Any]]
 """Of a step, code that reads vectors of pairs."""
 SHORTS = ir.VectorType(Brain(), 2 * WIDE)
@@ -47,6 +49,31 @@ def add_pairs(builder: Any, sums: list[list[Any]], some: Pairs, others: Pairs) -
             factors = ready(builder, other)
             for whole, each in zip(line, own, strict=True):
                 builder.store(add(builder, factors, each, builder.load(whole)), whole)
+
+
+def near_by(builder: Any, first: Any, parts: list[Any]) -> Pairs:
+    """Pairs that stand side by side, so far behind a place."""
+
+    def generate(step: int) -> Iterator[Any]:
+        place = again(builder, first, step)
+        for part in parts:
+            there = builder.bitcast(builder.gep(place, [part]), SUMS.as_pointer())
+            yield builder.load(there, align=2)
+
+    return generate
+
+
+def everywhere(builder: Any, count: int, first: Any, gap: Any, kind: Any) -> Pairs:
+    """One pair, or two, over and over, of so many lines; kind: ONCE or TWICE."""
+
+    def generate(step: int) -> Iterator[Any]:
+        place = again(builder, first, step)
+        for line in range(count):
+            there = builder.gep(place, [builder.mul(gap, I64(line))])
+            number = builder.load(builder.bitcast(there, kind.element.as_pointer()), align=2)
+            yield builder.bitcast(spread(builder, number, kind), SUMS)
+
+    return generate
 
 
 def again(builder: Any, place: Any, step: int) -> Any:
