@@ -11,7 +11,7 @@ from engine.decoder import PLAIN, RandomWeights, tiny_engine
 from engine.test_native_alone import MODELS, THREE
 from truedraw.compiled import compiled
 from truedraw.engine.native.chunks import CHUNK, CROWD, Findings, gather, is_last, run_of, soften
-from truedraw.engine.native.machine import widen
+from truedraw.engine.native.machine import from_bfloat16
 from truedraw.protocol import Proposal, Work
 from truedraw.threads.stages import counters
 
@@ -109,7 +109,7 @@ def one_query(scores, values, out):
         tops[2 * chunk + 1], totals[2 * chunk + 1] = soften(part, shares)
         for at in range(len(part)):
             for k in range(len(out)):
-                sums[2 * chunk + 1, k] += widen(shares[at]) * values[chunk * CHUNK + at, k]
+                sums[2 * chunk + 1, k] += from_bfloat16(shares[at]) * values[chunk * CHUNK + at, k]
     gather(tops, totals, sums, 1, 2, count, out)
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from engine.bfloat16 import nearest
 from engine.decoder import (
     CONFIGS,
     PLAIN,
@@ -19,6 +20,7 @@ from engine.decoder import (
     tiny_engine,
     tv,
 )
+from truedraw.engine.constants.bfloat16 import widened
 from truedraw.engine.constants.matrix import dense
 from truedraw.engine.constants.rounding import codes_of
 from truedraw.engine.constants.weights import FOR_OUR_KERNELS, from_packed
@@ -100,9 +102,7 @@ def mean_tv(a, b) -> float:
 
 
 def shortened(x):
-    """To the nearest bfloat16, of two the even one."""
-    words = np.ascontiguousarray(x, np.float32).view(np.uint32)
-    return ((words + 0x7FFF + (words >> 16 & 1)) >> 16 << 16).view(np.float32).astype(np.float64)
+    return widened(nearest(x)).astype(np.float64)
 
 
 def native(path, config=PLAIN, random_weights=None, **options):

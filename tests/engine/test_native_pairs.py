@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numba import types
+from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from engine.bfloat16 import nearest
 from truedraw.compiled import compiled
+from truedraw.engine.constants.bfloat16 import widened
 from truedraw.engine.native import pairs
 from truedraw.engine.native.instructions import I64, SINGLES, WIDE, started, store
-from truedraw.engine.native.machine import narrow, widen
+from truedraw.engine.native.machine import from_bfloat16, to_bfloat16
 from truedraw.engine.native.softly import short_power
 
 RNG = np.random.default_rng(5)
@@ -23,22 +25,17 @@ VECTORS = [I64(number * WIDE) for number in range(QUERIES)]
 @compiled(error_model="numpy")
 def there(numbers, found):
     for k in range(len(numbers)):
-        found[k] = narrow(numbers[k])
+        found[k] = to_bfloat16(numbers[k])
 
 
 @compiled(error_model="numpy")
 def back(shorts, found):
     for k in range(len(shorts)):
-        found[k] = widen(shorts[k])
+        found[k] = from_bfloat16(shorts[k])
 
 
 def singles(words) -> np.ndarray:
     return np.array(words, np.uint32).view(np.float32)
-
-
-def nearest(numbers: np.ndarray) -> np.ndarray:
-    words = numbers.view(np.uint32)
-    return ((words + 0x7FFF + (words >> 16 & 1)) >> 16).astype(np.uint16)
 
 
 def test_every_number_becomes_the_nearest_one() -> None:
@@ -87,7 +84,7 @@ def adder():
 
         return types.none(sums, own, others, steps), generate
 
-    @compiled()
+    @njit
     def add(sums, own, others):
         operation(sums, own, others, len(own) // (2 * WIDE))
 
@@ -115,7 +112,7 @@ def test_products_are_added_one_after_the_other(has_pairs, monkeypatch) -> None:
     )
     sums = np.zeros((QUERIES, 2, WIDE), np.float32)
     adder()(sums.ravel(), own.view(np.uint32).ravel(), others.view(np.uint32).ravel())
-    wide = [(shorts.astype(np.uint32) << 16).view(np.float32).astype(np.float64) for shorts in (own, others)]
+    wide = [widened(shorts).astype(np.float64) for shorts in (own, others)]
     np.testing.assert_array_equal(sums, expected(*wide))
 
 

@@ -11,10 +11,10 @@ laying.py     how it comes to lie so
 sums.py       the machine's own sums of products, of a block of eights.py or fours.py, in terms of instructions.py
 adders.py     how four products of 8 bits are added up, by what a processor has for it
 grids.py      the same of many rows by matrix instructions: grid_eights.py and grid_fours.py, in terms of grid_code.py
-machine.py    other operations of the machine: half precision, the bits of numbers
+machine.py    other operations of the machine: bfloat16, the bits of numbers
 products.py   a matrix times rows
-softly.py     exp
-heads.py      attention's sums, as the machine has them
+softly.py     exp and other powers
+heads.py      attention's sums, as the machine has them; pairs.py  of pairs of bfloat16
 attention.py  one row's attention to its text
 chunks.py     a text in parts, for several threads; looking.py  what some rows find in some of them
 attending.py  the stages of a pass that are attention

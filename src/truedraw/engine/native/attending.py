@@ -12,7 +12,7 @@ from truedraw.engine.native.attention import come, keep, keep_key, page_begins_a
 from truedraw.engine.native.chunks import CHUNK, gather, is_last, run_of
 from truedraw.engine.native.heads import NEAR, SLOTS
 from truedraw.engine.native.looking import SPAN, look
-from truedraw.engine.native.machine import narrow
+from truedraw.engine.native.machine import to_bfloat16
 from truedraw.engine.native.softly import FREE, LOG2_E
 from truedraw.engine.native.together import copy, round_all, round_part
 from truedraw.threads.borrowing import alive, borrowed, flattened
@@ -76,7 +76,7 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     run = run_of(pieces, chunks, ways.threads) if is_shared else chunks
     runs, kept = (chunks + run - 1) // run, 0 if is_shared else chunks * lines
     queries, query = np.empty((lines, size), np.uint16), np.empty(size, np.float32)
-    scores = np.empty((lines, (min(lanes[8], CHUNK + len(wide)) + SLOTS) // 2 * 2), np.float32)
+    scores = np.empty((lines, min(lanes[8], CHUNK + len(wide)) + SLOTS), np.float32)
     shares, picked = np.empty(scores.shape, np.uint16), np.empty((len(wide) + 2) * size, np.uint16)
     tops, totals = np.empty(kept, np.float32), np.empty(kept, np.float32)
     sums, ends = np.empty((kept, size), np.float32), np.empty(lines, np.int64)
@@ -138,7 +138,7 @@ def ask_all(wide, begin, end, first, group, gain, epsilon, rows, query, queries)
         row = begin + q // group
         ask(wide[row], first + q % group * size, gain, epsilon, turns[positions[row]], query)
         for k in range(size):
-            queries[q, k] = narrow(query[k])
+            queries[q, k] = to_bfloat16(query[k])
 
 
 @inlined(error_model="numpy")

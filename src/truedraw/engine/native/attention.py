@@ -11,12 +11,12 @@ import numpy as np
 
 from truedraw.compiled import inlined
 from truedraw.engine.native.heads import COLUMNS, MOST_QUERIES, NEAR, PLACES, SLOTS, compare_page, fetch_page, mix_slots
-from truedraw.engine.native.machine import narrow
+from truedraw.engine.native.machine import to_bfloat16
 from truedraw.engine.native.softly import FREE
 from truedraw.sampling.kernels.bits import CACHE_LINE, prefetch
 from truedraw.threads.borrowing import flattened
 
-LATER, SOON = 3, 1  # pages: what is asked for before its turn, twice, as of much at once some does not come
+LATER, SOON = 3, 1  # pages ahead that are asked for, each twice: of many requests at once some are dropped
 mix_wide, mix_narrow = (mix_slots(columns) for columns in COLUMNS)
 
 
@@ -44,17 +44,19 @@ def turn(head, gain, epsilon, turns):  # type: ignore[no-untyped-def]
 @inlined(error_model="numpy")
 def keep(numbers, slots, first):  # type: ignore[no-untyped-def]
     """A value [head_dim] into slots, flat, as bfloat16: to every other place from one on, see heads.mix_slots."""
+    own = slots[first : first + 2 * len(numbers) - 1]
     for k in range(len(numbers)):
-        slots[first + 2 * k] = narrow(numbers[k])
+        own[2 * k] = to_bfloat16(numbers[k])
 
 
 @inlined(error_model="numpy")
 def keep_key(numbers, slots, page, slot):  # type: ignore[no-untyped-def]
     """The same of a key, into a slot of the page that begins at a place, see heads.compare_page."""
     first = page + (slot // NEAR) * NEAR * len(numbers) + PLACES * (slot % NEAR)
+    own = slots[first : first + len(numbers) * NEAR - PLACES * (NEAR - 1)]
     for part in range(len(numbers) // PLACES):
         for k in range(PLACES):
-            slots[first + part * PLACES * NEAR + k] = narrow(numbers[part * PLACES + k])
+            own[part * PLACES * NEAR + k] = to_bfloat16(numbers[part * PLACES + k])
 
 
 @inlined()

@@ -123,7 +123,8 @@ def mix_slots(shares, n, slot, count, flat, heads, head, pages, page, behind, su
 
 @inlined()
 def after(number, last, behind, here, heads, head, pages, size):  # type: ignore[no-untyped-def]
-    """Where page `number` of values begins, up to the last; then come keys of pages before `behind`, or nothing."""
+    """Where page `number` of values begins, up to the last; then come keys of the next chunk's, before page `behind`;
+    or nothing."""
     if number > last and number >= behind:
         return here
     return page_begins_at(pages[number], heads, head[0 if number > last else 1], size)
@@ -152,10 +153,17 @@ def pick(row, first, lanes, flat, heads, values, size, picked):  # type: ignore[
 
 @inlined()
 def join(flat, first, second, out, place, size):  # type: ignore[no-untyped-def]
-    """A pair of values that begin at these places, to another."""
+    """A pair of values that begin at these places, to another; by slices, which the compiler makes vectors of."""
+    target = out[place : place + 2 * size]
+    if second == first + 1:
+        both = flat[first : first + 2 * size]
+        for k in range(2 * size):
+            target[k] = both[k]
+        return
+    one, other = flat[first : first + 2 * size - 1], flat[second : second + 2 * size - 1]
     for k in range(size):
-        out[place + 2 * k] = flat[first + 2 * k]
-        out[place + 2 * k + 1] = flat[second + 2 * k]
+        target[2 * k] = one[2 * k]
+        target[2 * k + 1] = other[2 * k]
 
 
 @inlined(error_model="numpy")

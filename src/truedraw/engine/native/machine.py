@@ -25,7 +25,7 @@ HAS_HALVES = "f16c" in FEATURES or platform.machine() in ("aarch64", "arm64")
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def narrow(typing: Any, number: Any) -> Any:
+def to_bfloat16(typing: Any, number: Any) -> Any:
     """The bits of the bfloat16 nearest to a float32, of two the even one; a NaN stays one. A loop of it becomes vector
     instructions."""
 
@@ -41,7 +41,7 @@ def narrow(typing: Any, number: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def widen(typing: Any, short: Any) -> Any:
+def from_bfloat16(typing: Any, short: Any) -> Any:
     """The float32 of a bfloat16's bits."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -61,7 +61,7 @@ def power(typing: Any, exponent: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def narrow_times(typing: Any, number: Any, exponent: Any) -> Any:
+def scaled_to_bfloat16(typing: Any, number: Any, exponent: Any) -> Any:
     """The bits of the bfloat16 nearest to number 2.0**exponent, of two the larger, of a float32 above 0 and an int32
     that keep it a normal number; NaN of a usual NaN."""
 

@@ -19,23 +19,23 @@ HAS_PAIRS = {"avx512f", "avx512bf16"} <= FEATURES
 SECOND, BITS = -(2**16), 16  # of a pair's 32 bits, the second number's; what one has
 
 
-class Brain(ir.Type):  # type: ignore[misc]
+class BFloat(ir.Type):  # type: ignore[misc]
     """LLVM's bfloat, which llvmlite has no name for."""
 
     def _to_string(self) -> str:
         return "bfloat"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Brain)
+        return isinstance(other, BFloat)
 
     def __hash__(self) -> int:
-        return hash(Brain)
+        return hash(BFloat)
 
 
 ONCE, TWICE = SUMS, ir.VectorType(I64, WIDE // 2)
 Pairs = Callable[[int], Iterable[Any]]
 """Of a step, code that reads vectors of pairs."""
-SHORTS = ir.VectorType(Brain(), 2 * WIDE)
+BFLOATS = ir.VectorType(BFloat(), 2 * WIDE)
 
 
 def add_pairs(builder: Any, sums: list[list[Any]], some: Pairs, others: Pairs) -> None:
@@ -82,7 +82,7 @@ def again(builder: Any, place: Any, step: int) -> Any:
 
 
 def _both(builder: Any, pairs: Any) -> Any:
-    return builder.bitcast(pairs, SHORTS)
+    return builder.bitcast(pairs, BFLOATS)
 
 
 def _second(builder: Any, pairs: Any) -> Any:

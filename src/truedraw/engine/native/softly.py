@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from truedraw.compiled import inlined
-from truedraw.engine.native.machine import narrow_times, power
+from truedraw.engine.native.machine import power, scaled_to_bfloat16
 
 FREE = {"contract", "reassoc", "nsz"}
 LOG2_E = np.float32(1 / math.log(2))
@@ -50,7 +50,7 @@ def short_power(x):  # type: ignore[no-untyped-def]
     y = P4 * r + P3
     y = y * r + P2
     y = (y * r + P1) * r + ONE
-    return narrow_times(y, np.int32(n))
+    return scaled_to_bfloat16(y, np.int32(n))
 
 
 @inlined(error_model="numpy")
