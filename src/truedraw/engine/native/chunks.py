@@ -3,10 +3,10 @@
     in chunk c:  m_c = max s_i,  l_c = sum 2**(s_i - m_c),  o_c = sum 2**(s_i - m_c) v_i
     in all:      m = max m_c,  o = sum 2**(m_c - m) o_c / sum 2**(m_c - m) l_c
 
-(Milakov and Gimelshein 1805.02867; a text's chunks on several processors: Dao et al., Flash-Decoding, 2023). Within a
-chunk powers are rounded to bfloat16, which they are multiplied as, before either sum. Chunks are counted along the text,
-and added up in that order, whoever looked through them: so few heads of keys give work to many threads, and a row's
-sums are the same with any number of them.
+(Milakov and Gimelshein 1805.02867; a text's chunks on several processors: Dao et al., Flash-Decoding, 2023). In a chunk
+powers are rounded to bfloat16, which they are multiplied as, before either sum. Chunks are counted along the text, and
+added up in that order, whoever looked through them: so few heads of keys give work to many threads, and a row's sums
+are the same with any number of them.
 """
 
 from __future__ import annotations
