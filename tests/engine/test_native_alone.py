@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from engine.decoder import CONFIGS, PLAIN, RandomWeights, tiny_engine
-from truedraw.engine.native import looking, runner
+from truedraw.engine.native import runner
 from truedraw.engine.native.chunks import CHUNK
+from truedraw.engine.native.spans import Sharing
 from truedraw.engine.native.together import CROWD, FEW, FEW_IN_A_CROWD, ways
 from truedraw.protocol import Proposal, Work
 
@@ -67,14 +68,15 @@ def test_few_rows_are_normed_where_no_other_thread_writes(tmp_path) -> None:
     assert all((numbers == 77).all() for numbers in rounded)
 
 
-@pytest.mark.parametrize(("rows_of_text", "longest", "heads", "threads", "cut"), [
-    (1, 9, 3, 2, 4), (2, 9, 3, 2, 4), (3, 9, 3, 2, 2), (4, 9, 3, 2, 2), (5, 9, 3, 2, 4), (64, 9, 3, 2, 4),
-    (4, 9, 2, 2, 4), (4, 9, 3, 1, 4), (4, 9, 3, 3, 4), (4, 9, 1, 2, 2), (4, 9, 8, 6, 2),
-    (4, 2 * CHUNK - 1, 3, 2, 2), (4, 2 * CHUNK, 3, 2, 4), (4, CHUNK, 1, 2, 2),
+@pytest.mark.parametrize(("sharing", "rows_of_text", "longest", "cut"), [
+    ((3, 3, 2), 3, 9, 6), ((3, 3, 2), 4, 9, 2), ((3, 3, 2), 5, 9, 3), ((3, 3, 2), 6, 9, 3), ((3, 3, 2), 7, 9, 6),
+    ((3, 3, 2), 64, 9, 6), ((3, 3, 1), 6, 9, 6), ((3, 3, 3), 6, 9, 6), ((3, 3, 2), 6, 2 * CHUNK - 1, 3),
+    ((3, 3, 2), 6, 2 * CHUNK, 6), ((9, 1, 2), 18, 9, 18), ((5, 1, 2), 18, 9, 18), ((9, 1, 8), 18, 9, 6),
+    ((1, 9, 2), 1, 9, 4), ((1, 9, 2), 2, 9, 1), ((1, 9, 2), 4, 9, 2), ((1, 9, 2), 5, 9, 4), ((1, 71, 64), 4, 9, 1),
 ])  # fmt: skip
-def test_spans_are_cut_where_a_thread_would_have_none(rows_of_text, longest, heads, threads, cut) -> None:
+def test_spans_are_cut_where_threads_would_wait(sharing, rows_of_text, longest, cut) -> None:
     """And where no chunks are shared."""
-    assert looking.span(rows_of_text, longest, heads, threads) == cut
+    assert Sharing(*sharing).span(rows_of_text, longest) == cut
 
 
 def test_many_threads_norm_fewer_rows_each() -> None:

@@ -16,7 +16,8 @@ products.py   a matrix times rows
 softly.py     exp and other powers
 heads.py      attention's sums, as the machine has them; pairs.py  of pairs of bfloat16
 attention.py  one row's attention to its text
-chunks.py     a text in parts, for several threads; looking.py  what some rows find in some of them
+chunks.py     a text in parts, for several threads; spans.py  rows that look at it together
+looking.py    what some rows find in some parts
 attending.py  the stages of a pass that are attention
 decoder.py    a whole pass, which threads/ share
 weights.py    a model's weights, laid out for it

@@ -11,7 +11,7 @@ from truedraw.compiled import apart, inlined
 from truedraw.engine.native.attention import come, keep, keep_key, page_begins_at, turn, value_begins_at
 from truedraw.engine.native.chunks import CHUNK, gather, is_last, run_of
 from truedraw.engine.native.heads import NEAR, SLOTS
-from truedraw.engine.native.looking import SPAN, look
+from truedraw.engine.native.looking import look
 from truedraw.engine.native.machine import to_bfloat16
 from truedraw.engine.native.softly import FREE, LOG2_E
 from truedraw.engine.native.together import copy, round_all, round_part
@@ -70,7 +70,7 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     num_heads, num_kv, size = sizes
     keys, values = heads_of(layer, num_kv)
     group, spans, chunks = num_heads // num_kv, lanes[7], lanes[8] // CHUNK + 1
-    lines, pieces = SPAN * group, len(spans) * num_kv
+    lines, pieces = longest_of(spans, len(wide)) * group, len(spans) * num_kv
     fills = group * size % (rounded[0].shape[1] // rounded[1].shape[1]) == 0
     is_shared = len(found[0][3]) > 0
     run = run_of(pieces, chunks, ways.threads) if is_shared else chunks
@@ -111,6 +111,15 @@ def look_back(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
 def heads_of(layer, num_kv):  # type: ignore[no-untyped-def]
     """Where a layer's heads of keys begin among all that a page has, and its heads of values."""
     return 2 * layer * num_kv, (2 * layer + 1) * num_kv
+
+
+@inlined()
+def longest_of(spans, rows):  # type: ignore[no-untyped-def]
+    """Rows of the longest span, of so many in all."""
+    longest = rows - spans[-1]
+    for span in range(len(spans) - 1):
+        longest = max(longest, spans[span + 1] - spans[span])
+    return longest
 
 
 @inlined(error_model="numpy")

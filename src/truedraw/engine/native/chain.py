@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from truedraw.engine.native.looking import span
+from truedraw.engine.native.spans import Sharing
 from truedraw.protocol import Ints, PassJob
 from truedraw.threads.kept import Kept
 
@@ -21,11 +21,10 @@ NONE: Ints = np.zeros(0, np.int64)
 
 
 class Chain:
-    """Of a text that has `pages` for `longest` tokens; shown: hidden states are wanted of all rows. shared: heads of
-    keys, and the threads that share them."""
+    """Of a text that has `pages` for `longest` tokens; shown: hidden states are wanted of all rows."""
 
-    def __init__(self, pages: Seq[int], longest: int, shown: bool, shared: tuple[int, int]) -> None:
-        self.longest, self._held, self._shared = longest, [*pages], shared
+    def __init__(self, pages: Seq[int], longest: int, shown: bool, sharing: Sharing) -> None:
+        self.longest, self._held, self._sharing = longest, [*pages], sharing
         self._pages, self._shown = np.array(pages, np.int64), shown
         self._made: dict[int, Told] = {}
         self._jobs: dict[int, tuple[Given, PassJob]] = {}  # and their memory
@@ -70,7 +69,7 @@ class Chain:
         rows = np.arange(n, dtype=np.int64)
         begins, page_begins = np.array([0, n], np.int64), np.array([0, len(self._pages)], np.int64)
         masks, mask_begins = np.zeros(0, np.uint8), np.zeros(2, np.int64)
-        spans = rows[:: span(n, self.longest, *self._shared)].copy()
+        spans = rows[:: self._sharing.span(n, self.longest)].copy()
         numbers = np.empty(n, np.int64), np.empty(n, np.int64), rows, rows if self._shown else NONE
         past, lane_of = np.empty(1, np.int64), np.zeros(n, np.int64)
         return numbers, (past, begins, self._pages, page_begins, masks, mask_begins, lane_of, spans, self.longest)

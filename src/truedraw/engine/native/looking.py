@@ -9,17 +9,8 @@ import numpy as np
 
 from truedraw.compiled import inlined
 from truedraw.engine.native.attention import LATER, SOON, compare, mix, page_begins_at, value_begins_at
-from truedraw.engine.native.chunks import CHUNK, are_shared, soften
+from truedraw.engine.native.chunks import CHUNK, soften
 from truedraw.engine.native.heads import SLOTS, fetch_page
-
-SPAN = 4  # rows of a text whose queries meet its keys and values together
-
-
-def span(rows: int, longest: int, heads: int, threads: int) -> int:
-    """Rows of a text that is alone, of which that many threads take some for a head of keys each: half of few, where
-    these heads would leave a thread without any, and where keys are read twice for so many anyway."""
-    is_even = heads % threads == 0 or are_shared(heads, longest // CHUNK + 1, threads)
-    return SPAN if is_even or not SPAN // 2 < rows <= SPAN else SPAN // 2
 
 
 @inlined(error_model="numpy")

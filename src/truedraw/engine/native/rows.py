@@ -8,7 +8,7 @@ from itertools import accumulate, chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.engine.native.looking import SPAN, span
+from truedraw.engine.native.spans import Sharing
 from truedraw.engine.paged.parts import Part, alone, text_places
 from truedraw.protocol import Ints
 
@@ -17,12 +17,11 @@ class Rows:
     """The rows of several parts, each with one lane; none comes twice, and none is there to fill up.
 
     shown: 0 = nobody asks for hidden states, 1 = of logit rows, 2 = of rows of text as well that nobody was told yet.
-    shared: heads of keys, and the threads that share them.
     """
 
-    def __init__(self, parts: Seq[Part], page_rows: int, shown: int, shared: tuple[int, int] = (1, 1)) -> None:
+    def __init__(self, parts: Seq[Part], page_rows: int, shown: int, sharing: Sharing) -> None:
         self._parts, only = parts, parts[0]
-        self._span = SPAN if len(parts) > 1 else span(len(only.ids), alone(only.lanes[0]).end, *shared)
+        self._span = sharing.most if len(parts) > 1 else sharing.span(len(only.ids), alone(only.lanes[0]).end)
         self._ids: list[int] = []
         self._positions: list[int] = []
         self._wanted: list[int] = []  # rows with logits

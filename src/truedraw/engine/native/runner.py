@@ -14,9 +14,9 @@ from truedraw.engine.native.chain import MEMORY, Chain
 from truedraw.engine.native.chunks import Findings
 from truedraw.engine.native.decoder import STAGES_A_LAYER, STAGES_BESIDE, compute
 from truedraw.engine.native.layers import blocks_in, given
-from truedraw.engine.native.looking import SPAN
 from truedraw.engine.native.memory import Memory
 from truedraw.engine.native.rows import Rows
+from truedraw.engine.native.spans import Sharing
 from truedraw.engine.native.together import ways
 from truedraw.engine.native.weights import Laid
 from truedraw.engine.paged.pages import PagePool
@@ -50,8 +50,8 @@ class NativeRunner:
         own = *map(blocks_in, weights.kinds), weights.head
         self._memory = Memory(config, own, len(self._shown) + 1)
         sizes = config.num_heads, config.num_kv_heads, config.head_dim
-        self._shared = config.num_kv_heads, crew.num_threads  # heads of keys, and who shares them
-        lines = SPAN * config.num_heads // config.num_kv_heads
+        self._sharing = Sharing(config.num_kv_heads, config.num_heads // config.num_kv_heads, crew.num_threads)
+        lines = self._sharing.most * self._sharing.queries
         self._findings = Findings(config.num_kv_heads, lines, config.head_dim, crew.num_threads)
         parts = tuple(map(given, (*weights.kinds, weights.head)))
         self._model = weights.table, parts, weights.vectors, sizes, self._shown, np.float32(config.rms_norm_eps)
@@ -75,12 +75,12 @@ class NativeRunner:
 
     def over(self, parts: list[Part], num_rows: int, lanes: int) -> tuple[Rows, Computed]:
         """See Runs; the row count and the lanes are its own."""
-        rows = Rows(parts, self.pool.rows, len(self._shown) and 1 + self.shows_text, self._shared)
+        rows = Rows(parts, self.pool.rows, len(self._shown) and 1 + self.shows_text, self._sharing)
         return rows, self._run(rows)
 
     def alone(self, pages: Seq[int], longest: int) -> Chain:
         """The rows of a text that has these pages, up to so many tokens, for `along`."""
-        return Chain(pages, longest, len(self._shown) > 0, self._shared)
+        return Chain(pages, longest, len(self._shown) > 0, self._sharing)
 
     def along(self, chain: Chain, past: int, ids: Seq[int]) -> Computed:
         """A pass over rows that follow so many of the text."""
