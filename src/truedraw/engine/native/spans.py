@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from truedraw.engine.native.chunks import CHUNK, are_shared
 
-QUERIES = 18  # of a span and a head of keys, about: read from memory keys are for all of them, and scores stay near
+QUERIES = 18  # that meet a head's keys together, about: each is read once for all of them, and their scores stay near
 ROWS = 4  # of a span, at least
-MANY = 12  # queries that a thread has sums to make of rather than to wait for keys
-EVEN = 1.25  # what the thread that has most may have, where all would have 1
+MANY = 12  # queries, whose sums take a thread longer than their keys take to come
+EVEN = 1.25  # the most that a thread may have to do, in shares of what all have in the mean
 
 
 class Sharing(NamedTuple):
