@@ -87,9 +87,8 @@ class RoundedDecoder(Decoder):
     def _rotated(self, x):
         self._turned += 1
         turned = super()._rotated(x)
-        scale = (
-            np.sqrt(self.config.head_dim) * np.log(2) if self._turned % 2 else 1.0
-        )  # queries, before they are rounded
+        is_query = self._turned % 2  # rounded when it has all that a score is multiplied with
+        scale = np.sqrt(self.config.head_dim) * np.log(2) if is_query else 1.0
         return shortened(turned / scale) * scale
 
     def _shares(self, scores):
@@ -395,4 +394,17 @@ def test_keys_that_no_float16_holds(tmp_path):
     engine = native(tmp_path, ONE, weights)
     logits = engine.forward([Work(engine.open(TEXT[:1]), Proposal.chain(TEXT[1:5]))])[0].logits
     assert mean_tv(logits, RoundedDecoder(ONE, weights).logits(TEXT[:5])) < CLOSE
+    engine.close()
+
+
+def test_keys_that_no_bfloat16_holds_make_no_law(tmp_path):
+    class Endless(RandomWeights):
+        def dense(self, name):
+            values = super().dense(name)
+            return np.full_like(values, 3e38) if name.endswith("k_norm.weight") else values
+
+    config = replace(CONFIGS["qwen3"], num_layers=1)
+    engine = native(tmp_path, config, Endless(config))
+    logits = engine.forward([Work(engine.open(TEXT[:5]))])[0].logits
+    assert not np.isfinite(logits).any()
     engine.close()

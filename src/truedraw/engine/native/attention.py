@@ -10,14 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import inlined
-from truedraw.engine.native.heads import COLUMNS, MOST_QUERIES, NEAR, PLACES, SLOTS, compare_page, fetch_page, mix_slots
+from truedraw.engine.native.heads import COLUMNS, MOST_QUERIES, NEAR, PLACES, SLOTS, asking, compare_page, mix_slots
 from truedraw.engine.native.machine import to_bfloat16
 from truedraw.engine.native.softly import FREE
-from truedraw.sampling.kernels.bits import CACHE_LINE, prefetch
+from truedraw.sampling.kernels.bits import FIRST_CACHE, SECOND_CACHE
 from truedraw.threads.borrowing import flattened
 
 LATER, SOON = 3, 1  # pages ahead that are asked for, each twice: of many requests at once some are dropped
 mix_wide, mix_narrow = (mix_slots(columns) for columns in COLUMNS)
+come, come_later = asking(FIRST_CACHE), asking(SECOND_CACHE)
 
 
 @inlined(fastmath=FREE, error_model="numpy")
@@ -82,7 +83,7 @@ def compare(queries, n, flat, heads, head, pages, begin, end, scores):  # type: 
     lines, out = flattened(queries), flattened(scores)
     for number in range(begin, end):
         key = page_begins_at(pages[number], heads, head[0], size)
-        fetch_page(flat, wanted(number + SOON, begin, end, heads, head, pages, size), size)
+        come_later(flat, wanted(number + SOON, begin, end, heads, head, pages, size), size * SLOTS)
         later = wanted(number + LATER, begin, end, heads, head, pages, size)
         for q in range(0, n, MOST_QUERIES):
             first, at = q * size, q * gap + (number - begin) * SLOTS
@@ -96,13 +97,6 @@ def wanted(number, begin, end, heads, head, pages, size):  # type: ignore[no-unt
     if number < end:
         return page_begins_at(pages[number], heads, head[0], size)
     return page_begins_at(pages[min(begin + number - end, end - 1)], heads, head[1], size)
-
-
-@inlined()
-def come(flat, first, n):  # type: ignore[no-untyped-def]
-    """So many numbers of 16 bits are to be near soon."""
-    for each in range(0, n, CACHE_LINE // 2):
-        prefetch(flat, np.uint64(first + each))
 
 
 @inlined()

@@ -24,6 +24,7 @@ SLOTS = 32  # of a page
 NEAR = 8  # slots whose keys stand together, four places of a head at a time: a key that is written touches few lines
 PLACES = 4  # of these places: two pairs
 MOST_QUERIES = ROOM // 4 if HAS_PAIRS else max(2, ROOM // 6)  # at once: their sums fit into the processor's registers
+IN_LINE = CACHE_LINE // 2  # numbers of 16 bits in a line of memory
 COLUMNS = (64, 16)  # places of a head whose sums are made by one call
 BYTES = ir.IntType(8).as_pointer()
 
@@ -52,17 +53,23 @@ def compare_page(  # noqa: PLR0913, PLR0917
     return types.none(i, lines, i, i, keys, i, i, scores, i, i), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def fetch_page(typing: Any, pages: Any, first: Any, size: Any) -> Any:
-    """Ask for a page of keys or values of one head, which begins at a place, for the second cache."""
+def asking(into: int) -> Any:
+    """So many numbers of 16 bits, whole lines of memory from a place on, are to come into one of the caches.
 
-    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        page = builder.gep(_data(context, builder, signature, given, (0,))[0], [given[1]])
-        with cgutils.for_range(builder, given[2], intp=I64) as loop:
-            _fetched(builder, page, builder.mul(loop.index, I64(SLOTS)), SLOTS)
-        return context.get_dummy_value()
+    An operation of (numbers, first, n).
+    """
 
-    return types.none(pages, types.int64, types.int64), generate
+    @intrinsic  # type: ignore[untyped-decorator]
+    def operation(typing: Any, numbers: Any, first: Any, n: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            place = builder.gep(_data(context, builder, signature, given, (0,))[0], [given[1]])
+            with cgutils.for_range(builder, builder.udiv(given[2], I64(IN_LINE)), intp=I64) as loop:
+                _fetched(builder, place, builder.mul(loop.index, I64(IN_LINE)), IN_LINE, into)
+            return context.get_dummy_value()
+
+        return types.none(numbers, types.int64, types.int64), generate
+
+    return operation
 
 
 def _compare(builder: Any, queries: int, lines: Any, size: Any, page: Any, then: Any, out: Any, gap: Any) -> None:
@@ -155,11 +162,11 @@ def _begun(builder: Any, queries: int, parts: int, source: Any, gap: Any) -> lis
     return held
 
 
-def _fetched(builder: Any, then: Any, first: Any, size: int) -> None:
-    """`size` numbers of 16 bits, from number `first` on, of what the first cache has no room for yet."""
+def _fetched(builder: Any, then: Any, first: Any, size: int, into: int = SECOND_CACHE) -> None:
+    """`size` numbers of 16 bits, from number `first` on; the first cache has no room for a whole page yet."""
     here = builder.bitcast(builder.gep(then, [first]), BYTES)
     for line in range(0, 2 * size, CACHE_LINE):
-        fetch(builder, builder.gep(here, [I64(line)]), SECOND_CACHE)
+        fetch(builder, builder.gep(here, [I64(line)]), into)
 
 
 def _joined(builder: Any, line: list[Any]) -> list[Any]:

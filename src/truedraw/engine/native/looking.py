@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from truedraw.compiled import inlined
-from truedraw.engine.native.attention import LATER, SOON, compare, mix, page_begins_at, value_begins_at
+from truedraw.engine.native.attention import LATER, SOON, come_later, compare, mix, page_begins_at, value_begins_at
 from truedraw.engine.native.chunks import CHUNK, soften
-from truedraw.engine.native.heads import SLOTS, fetch_page
+from truedraw.engine.native.heads import SLOTS
 
 
 @inlined(error_model="numpy")
@@ -106,7 +106,7 @@ def mix_slots(shares, n, slot, count, flat, heads, head, pages, page, behind, su
         number, place = page + (slot + gone) // SLOTS, (slot + gone) % SLOTS
         some = min(SLOTS - place, count - gone)
         start = page_begins_at(pages[number], heads, head[1], size) + place * size
-        fetch_page(flat, after(number + SOON, last, behind, start, heads, head, pages, size), size)
+        come_later(flat, after(number + SOON, last, behind, start, heads, head, pages, size), size * SLOTS)
         later = after(number + LATER, last, behind, start, heads, head, pages, size)
         mix(shares, 0, n, gone, some, flat, start, later, sums, line)
         gone += some

@@ -43,7 +43,8 @@ def add_pairs(builder: Any, sums: list[list[Any]], some: Pairs, others: Pairs) -
 
     Two steps read them twice, as registers have no room for pairs besides numbers.
     """
-    for step, (ready, add) in enumerate(((_both, _at_once),) if HAS_PAIRS else ((_second, fused), (_first, fused))):
+    steps = ((_both, _at_once),) if HAS_PAIRS else ((_second, fused), (_first, fused))
+    for step, (ready, add) in enumerate(steps):
         own = [ready(builder, each) for each in some(step)]
         for line, other in zip(sums, others(step), strict=True):
             factors = ready(builder, other)
