@@ -169,8 +169,8 @@ def test_what_drafters_took_is_told_of_whoever_was_asked() -> None:
 
 def test_rounds_in_which_nobody_is_asked_are_rounds() -> None:
     account = Account(Experience())
-    account.rests({0, 1})
-    account.rests({0, 1})
+    account.rests({0, 1}, PAUSING)
+    account.rests({0, 1}, PAUSING)
     found = account.explanation()
     assert (found.rounds, found.plain[PAUSING].rounds, found.plain[PAUSING].last) == (2, 2, 2)
 

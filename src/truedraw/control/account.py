@@ -73,11 +73,11 @@ class Account:
         for source, took in seconds.items():
             self._of(source).seconds += took
 
-    def rests(self, samples: Collection[int], rounds: int = 1) -> None:
+    def rests(self, samples: Collection[int], why: str, rounds: int = 1) -> None:
         """Nobody was asked."""
         self._sums.rounds += rounds
         self._now = Now(set(samples))
-        self.plain(PAUSING, rounds=rounds)
+        self.plain(why, rounds=rounds)
 
     def weighed(self, worths: Mapping[str, float]) -> None:
         """What each drafter's offer is worth to one text: tokens expected, less the price of drafts yet to be made."""

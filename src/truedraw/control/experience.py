@@ -143,6 +143,8 @@ class Experience:
         """Whether a drafter that is not cheap was measured when the model was loaded before."""
         self.rounds = 0
         """Of all controllers that learn here."""
+        self.pauses: dict[int, int] = {}
+        """Rounds from one asking to the next, by the number of texts, as they came to be last."""
         self._records: dict[Kind, Record] = {}
 
     def round_seconds(self, rows: int, texts: int, drafts: int, length: float | None = None) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence, Set
 from statistics import median
 from typing import NamedTuple
 
-from truedraw.control.account import Account
+from truedraw.control.account import PAUSING, Account
 from truedraw.control.average import entries
 from truedraw.control.experience import Experience
 from truedraw.control.late import Late
@@ -43,6 +43,7 @@ class Seen(NamedTuple):
     own: float = 0.0  # seconds that it took to decide, a part of these rounds'
     length: float = 0.0  # tokens of these texts, in the mean, as each was asked for last
     passes: int = 1  # more than one: steps that were alike, of a text that is alone
+    why: str = PAUSING  # nobody was asked
 
 
 class Lessons:
@@ -76,7 +77,7 @@ class Lessons:
     def _learn(self, seen: Seen) -> None:
         rounds, passes = seen.rounds, seen.passes
         if seen.left:
-            self._account.rests(seen.present, passes)
+            self._account.rests(seen.present, seen.why, passes)
         if seen.stood is not None:
             self._stood(seen.stood, passes)
         for done in rounds:
@@ -113,6 +114,8 @@ class Lessons:
         each = rests if seen.passes > 1 else [sum(rests)]
         drafts, dozing = sum(done.drafted for done in seen.rounds) // seen.passes, seen.left > 1
         upkeep, listening = self._known.upkeep, self._listening
+        is_own = any(done.sample in seen.present for done in seen.rounds)
+        counts &= bool(drafts) or dozing or not is_own  # plain sampling is what is done while nobody listens
         for rest, rounds in entries(each, is_known=upkeep.knows(texts, drafts)) if counts else ():
             upkeep.add(texts, drafts, rest, rounds)
         for rest, rounds in entries(each, is_known=listening.knows(dozing=dozing)):

@@ -6,26 +6,28 @@ To ask them, and to have them hear every round until then, is to take a small pa
 from __future__ import annotations
 
 from truedraw.control.average import Average, warmed
-from truedraw.control.costs import PassCosts
+from truedraw.control.experience import Experience
 from truedraw.control.late import Late
 from truedraw.control.listening import Listening
+from truedraw.control.table import step
 from truedraw.control.watch import Watch
 from truedraw.control.width import Width
 
 IDLE = 0.0025  # of the time, that asking drafters, or their listening, may take where nothing is drafted
 LONGEST = 64  # rounds
 HEARING = 2  # rounds to the next asking, of those who were not asked now
+BEFORE = 8  # times as long as it begins with was the last pause of the texts before: these may be others
 DOZING = 3  # rounds from one asking to the next, of which one is heard later: so it is seen what that saves
 
 
 class Pause:
     """One controller's, by what it is about to draft."""
 
-    def __init__(self, width: Width, costs: PassCosts, watch: Watch, late: Late) -> None:
-        self._width, self._costs, self._watch, self._late = width, costs, watch, late
-        self.listening = Listening()
+    def __init__(self, width: Width, known: Experience, watch: Watch, late: Late) -> None:
+        self._width, self._costs, self._watch, self._late = width, known.costs, watch, late
+        self._before, self.listening = known.pauses, Listening()
         self._weighing = Average()  # seconds a round, of drafters that are asked and of weighing what they offer
-        self._last = 1
+        self._last: int | None = None
 
     def rounds(self, weighing: float, samples: int, share: float, most: int = LONGEST) -> int:
         """From the present round, in which weighing took so many seconds, to the next one in which drafters are asked:
@@ -39,5 +41,7 @@ class Pause:
         idle = max(self._weighing.value, self.listening.seconds) / (IDLE * self._width.plain(samples))
         is_busy = self._width.rows > 0 or not self._costs.is_known
         wanted = max(int(idle) + 1, 1 if self.listening.is_known else DOZING)
-        self._last = 1 if is_busy else min(2 * self._last, wanted, most)
+        kind = step(samples)
+        last = max(1, self._before.get(kind, 1) // BEFORE) if self._last is None else self._last
+        self._last = self._before[kind] = 1 if is_busy else min(2 * last, wanted, most)
         return self._last if share == 1.0 else max(self._last, HEARING)

@@ -27,7 +27,7 @@ from truedraw.control.texts import Texts
 from truedraw.control.waiting import Waiting
 from truedraw.control.watch import Watch
 from truedraw.control.width import Width
-from truedraw.control.yardstick import Yardstick
+from truedraw.control.yardstick import ENOUGH, Yardstick
 from truedraw.protocol import Asker, Choice, Proposal, Round, Stand
 
 SHORTEST, LONGEST = 7, 15  # tokens that a text is offered: a pass of 8 or 16 rows, where it is alone
@@ -48,6 +48,7 @@ class PayoffController:
         self._step = self._weighed_at = 0  # rounds; the last that weighed offers
         self._next = 0  # the next that is to
         self._left = 0  # rounds until then, the present one included, where nobody is asked in it
+        self._why = PAUSING  # why so
         self._length = 0.0  # tokens of the texts of this round, in the mean
         self._rows = 0  # of drafts in the present pass
         self._yardstick = Yardstick(self._known)
@@ -56,7 +57,7 @@ class PayoffController:
         self._late = Late(self._known, self._width)
         self._standing, self._watch, self._waiting = Standing(), Watch(), Waiting(self._known)
         self._stood: Stood | None = None  # in this round
-        self._pause = Pause(self._width, self._costs, self._watch, self._late)
+        self._pause = Pause(self._width, self._known, self._watch, self._late)
         self._lessons = Lessons(self._known, self._account, self._texts, self._late, self._pause.listening)
 
     @property
@@ -117,7 +118,7 @@ class PayoffController:
         """The best offer of each text, as much of it as there are rows for."""
         if self._stood is not None:
             return list(self._stood.choices)
-        start, share = perf_counter(), self._watch.share(askers, self._present)
+        start, share, self._why = perf_counter(), self._watch.share(askers, self._present), PAUSING
         self._account.begin(self._present, askers, offers, seconds)
         if any(offers):
             self._asking = warmed(self._asking, sum(seconds.values()) / share)
@@ -128,6 +129,8 @@ class PayoffController:
         self._late.deciding = self._deciding.value
         weighing = sum(seconds.values()) + self._own
         self._next = self._step + self._pause.rounds(weighing, len(self._present), share, self._waiting.left)
+        if self._why == MEASURING:  # as plain sampling goes: rounds that nobody listens to may be run at once
+            self._next = self._step + 1 + ENOUGH
         return choices
 
     def _weighed(self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], share: float) -> list[Choice]:
@@ -157,6 +160,7 @@ class PayoffController:
         self._width.add(pile, samples, self._step - self._weighed_at)
         self._weighed_at = self._step
         if self._yardstick.is_due(*self._width.filled(samples), self._width):
+            self._why = MEASURING if self._costs.is_known else PAUSING  # drafters are timed meanwhile, at first
             return False
         self._width.settle(samples, offering)
         self._rows = self._width.now(pile, samples)
@@ -171,7 +175,7 @@ class PayoffController:
         """Learn from one step of the loop, the rounds of all samples that ran in it."""
         if self._here:  # whoever was to be asked has failed
             self._left, self._rows, self._here = UNASKED, 0, ()
-        seen = Seen(rounds, self._present, self._rows, self._left, self._stood, self._own, self._length)
+        seen = Seen(rounds, self._present, self._rows, self._left, self._stood, self._own, self._length, why=self._why)
         self._lessons.add(seen, wait=self._standing.lasts(self._step + 1) and not is_urgent(rounds))
         self._left, self._stood = 0, None
 

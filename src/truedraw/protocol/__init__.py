@@ -30,12 +30,14 @@ from truedraw.protocol.drafting import (
     SparseLaw,
 )
 from truedraw.protocol.engine import (
+    Abreast,
     Engine,
     Fill,
     FillsUp,
     KnowsRoom,
     Scores,
     Sequence,
+    StepsAbreast,
     Stride,
     Strides,
     TextRows,
@@ -50,6 +52,7 @@ from truedraw.protocol.verdict import DecidingRows, Loss, LossyVerifier, Observe
 __all__ = [
     "NOTHING",
     "ROOT",
+    "Abreast",
     "Asker",
     "Choice",
     "Controller",
@@ -97,6 +100,7 @@ __all__ = [
     "SparseLaw",
     "Stand",
     "Stands",
+    "StepsAbreast",
     "Stride",
     "Strides",
     "TextRows",

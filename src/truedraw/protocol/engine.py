@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from truedraw.protocol.arrays import Logits
 from truedraw.protocol.drafting import NOTHING, Proposal
+from truedraw.protocol.jobs import PassJob
 
 
 @runtime_checkable
@@ -138,6 +139,28 @@ class Strides(Protocol):
 
     def stride(self, sequence: Sequence, rounds: int, drafts: int) -> Stride | None:
         """For so many rounds, of a chain of so many drafts at most each; None where it has no room, or no way."""
+        ...
+
+
+class Abreast(Protocol):
+    """Passes over the last tokens of several texts, one behind the other, with nothing else asked of the engine.
+
+    Until it ends the texts need not have what was kept: dropped, it leaves them as they were.
+    """
+
+    job: PassJob  # as the first pass needs it
+
+    def end(self, kept: Seq[Seq[int]]) -> None:
+        """Each text goes on by so many tokens, one of each pass from the first on."""
+        ...
+
+
+@runtime_checkable
+class StepsAbreast(Protocol):
+    """An engine whose passes over several texts compiled code can run. Optional."""
+
+    def abreast(self, sequences: Seq[Sequence], rounds: int) -> Abreast | None:
+        """For so many passes, without drafts; None where it has no room, or no way."""
         ...
 
 

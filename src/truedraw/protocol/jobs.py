@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PassJob:
-    """Passes over the last token of one text and a chain of drafts, for compiled code to run: a job of threads/.
+    """Passes for compiled code to run, a job of threads/: over the last token of one text and a chain of drafts, or
+    over the last tokens of several texts.
 
     Before each the counters are set to 0, and ids, positions and the past to what it is about. It overwrites what the
     one before has left.
@@ -29,11 +30,11 @@ class PassJob:
 
     job: Any  # threads.kept.Kept, to be held as long as it runs
     counters: Ints
-    ids: Ints  # [1 + drafts]
-    positions: Ints  # [1 + drafts]
-    past: Ints  # [1], tokens before the first of these
-    logits: Logits  # [1 + drafts, vocab], its own memory, as hidden states are
-    hidden: NDArray[np.float32] | None  # [1 + drafts, streams, width]
+    ids: Ints  # [rows]: 1 + drafts, or texts
+    positions: Ints  # [rows]
+    past: Ints  # [texts], tokens before the first of these
+    logits: Logits  # [rows, vocab], its own memory, as hidden states are
+    hidden: NDArray[np.float32] | None  # [rows, streams, width]
 
 
 @runtime_checkable

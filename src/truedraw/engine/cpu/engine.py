@@ -20,6 +20,7 @@ from truedraw.engine.cpu.timing import Costs
 from truedraw.engine.numerics import INVARIANT, Numerics
 from truedraw.engine.openvino.fixed import AFTER, COUNTED
 from truedraw.engine.options import Options, weights_policy
+from truedraw.engine.paged.abreast import PagedAbreast
 from truedraw.engine.paged.pools import CACHE_BYTES, PREFIX_CACHE_BYTES
 from truedraw.engine.paged.runs import Runs
 from truedraw.engine.paged.stride import PagedStride
@@ -109,6 +110,10 @@ class CPUEngine(PagedEngine):
     def stride(self, sequence: Sequence, rounds: int, drafts: int) -> PagedStride | None:
         """See protocol.Strides; none where first layers draft, which look for what is computed of a text."""
         return None if self._shallow else super().stride(sequence, rounds, drafts)
+
+    def abreast(self, sequences: Seq[Sequence], rounds: int) -> PagedAbreast | None:
+        """See protocol.StepsAbreast; none where first layers draft."""
+        return None if self._shallow else super().abreast(sequences, rounds)
 
     def shallow(self, layers: int) -> ShallowEngine:
         """The first layers with the final norm and the head, over this engine's cache: see shallow.py.

@@ -9,9 +9,10 @@ from weakref import WeakSet, ref
 from truedraw.engine.cache_use import CacheUse
 from truedraw.engine.cpu.passes import Passes
 from truedraw.engine.numerics import Numerics
+from truedraw.engine.paged.abreast import PagedAbreast
 from truedraw.engine.paged.admission import Admission
 from truedraw.engine.paged.parts import LONE_ROWS
-from truedraw.engine.paged.runs import Runs, RunsAlong
+from truedraw.engine.paged.runs import Runs, RunsAbreast, RunsAlong
 from truedraw.engine.paged.sequence import PagedSequence
 from truedraw.engine.paged.stride import PagedStride, has_pages
 from truedraw.engine.paged.tasks import unfinished
@@ -97,11 +98,23 @@ class PagedEngine:
         longest = len(own.tokens) + tokens
         if not isinstance(runner, RunsAlong) or runner.shows_text or own.num_uncached != 1:
             return None
-        if longest > self.context_length or not has_pages(own, tokens):
+        if longest > self.context_length or not has_pages([own], tokens):
             return None
         passes.padding_rows = 0
         chain = self._chain_of(runner, own)
         return PagedStride(own, drafts, runner, chain, lambda proposal: self.forward([Work(own, proposal)])[0])
+
+    def abreast(self, sequences: Seq[Sequence], rounds: int) -> PagedAbreast | None:
+        """See protocol.StepsAbreast: by runners that are made for it, for texts that are computed."""
+        passes, own = self._live(), [self._admission.own(sequence) for sequence in sequences]
+        longest, runner = rounds + max(len(each.tokens) for each in own), passes.runner
+        if not isinstance(runner, RunsAbreast) or runner.shows_text or any(each.num_uncached != 1 for each in own):
+            return None
+        if longest > self.context_length or not has_pages(own, rounds):
+            return None
+        passes.padding_rows = 0
+        job = runner.abreast([each.pages for each in own], longest)
+        return None if job is None else PagedAbreast(own, job)
 
     def _chain_of(self, runner: RunsAlong, own: PagedSequence) -> Any:
         """The text as the runner has it, the same as long as its pages are."""

@@ -57,11 +57,7 @@ class Chain:
         """Of a pass over n tokens in that memory; `make` gives what it is given, where that is not known yet."""
         known = self._jobs.get(n)
         if known is None or known[0] is not memory:
-            given = make()
-            (ids, positions, *_), lanes = self.rows(n)
-            logits, hidden = given[MEMORY][3], given[MEMORY][4] if self._shown else None
-            kept = Kept(compute, given)
-            known = memory, PassJob(kept, given[COUNTERS], ids, positions, lanes[0], logits, hidden)
+            known = memory, pass_job(compute, make(), self.rows(n), self._shown)
             self._jobs[n] = known
         return known[1]
 
@@ -73,3 +69,10 @@ class Chain:
         numbers = np.empty(n, np.int64), np.empty(n, np.int64), rows, rows if self._shown else NONE
         past, lane_of = np.empty(1, np.int64), np.zeros(n, np.int64)
         return numbers, (past, begins, self._pages, page_begins, masks, mask_begins, lane_of, spans, self.longest)
+
+
+def pass_job(compute: Callable[..., None], given: Given, told: Told, shown: bool) -> PassJob:
+    """Of a pass that is told of its rows in these arrays; shown: hidden states are wanted."""
+    (ids, positions, *_), lanes = told
+    logits, hidden = given[MEMORY][3], given[MEMORY][4] if shown else None
+    return PassJob(Kept(compute, given), given[COUNTERS], ids, positions, lanes[0], logits, hidden)

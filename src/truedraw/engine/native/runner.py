@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.engine.native.abreast import rows_abreast
 from truedraw.engine.native.blocks import Blocks
-from truedraw.engine.native.chain import MEMORY, Chain
+from truedraw.engine.native.chain import MEMORY, Chain, pass_job
 from truedraw.engine.native.chunks import Findings
 from truedraw.engine.native.decoder import STAGES_A_LAYER, STAGES_BESIDE, compute
 from truedraw.engine.native.layers import blocks_in, given
@@ -93,6 +94,14 @@ class NativeRunner:
         shape = chain.shape(n)
         make = partial(self._given, *chain.rows(n), chain.longest, shape)
         return chain.job(n, self._memory.of(*shape), compute, make)
+
+    def abreast(self, pages: Seq[Seq[int]], longest: int) -> PassJob | None:
+        """See RunsAbreast; None as for `job`."""
+        if self._order is not None:
+            return None
+        shown, n = len(self._shown) > 0, len(pages)
+        told = rows_abreast(pages, longest, shown)
+        return pass_job(compute, self._given(*told, longest, (n, n, n if shown else 0)), told, shown)
 
     def _run(self, rows: Rows) -> Computed:
         return self._computed(*rows.arrays(), rows.longest, rows.shape)

@@ -54,3 +54,12 @@ class RunsAlong(Protocol):
     def job(self, chain: Any, n: int) -> PassJob | None:
         """Of such passes over n tokens; None where compiled code cannot run them."""
         ...
+
+
+@runtime_checkable
+class RunsAbreast(Protocol):
+    """What runs passes over the last tokens of several texts, for compiled code to run. Optional."""
+
+    def abreast(self, pages: Seq[Seq[int]], longest: int) -> PassJob | None:
+        """Of texts that have these pages, up to so many tokens; None where compiled code cannot run them."""
+        ...

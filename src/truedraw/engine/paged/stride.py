@@ -69,11 +69,12 @@ class PagedStride:
             self._kept = []
 
 
-def has_pages(sequence: PagedSequence, tokens: int) -> bool:
-    """Takes what so many more tokens need, and says whether it was there."""
-    length = len(sequence.tokens)
+def has_pages(sequences: Seq[PagedSequence], tokens: int) -> bool:
+    """Takes what so many more tokens of each need, and says whether it was there."""
+    lengths = [len(sequence.tokens) for sequence in sequences]
+    claims = zip(sequences, lengths, strict=True)
     try:
-        sequence.pool.reserve([Claim(sequence.pages, length - 1, length + tokens)])
+        sequences[0].pool.reserve([Claim(each.pages, length - 1, length + tokens) for each, length in claims])
     except OutOfPages:
         return False
     return True

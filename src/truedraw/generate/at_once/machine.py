@@ -14,6 +14,7 @@ import numpy as np
 from truedraw import protocol as p
 from truedraw.compiled import later
 from truedraw.draft.behind import law_after
+from truedraw.generate.at_once.hearing import Hearers, doze
 from truedraw.generate.at_once.plan import Plan, Ran
 from truedraw.generate.guarded_drafter import GuardedState
 from truedraw.generate.judging import Judged, Spent
@@ -36,8 +37,7 @@ class Drafting(NamedTuple):
 
     job: p.DraftJob | None
     guard: GuardedState | None
-    others: tuple[Any, ...]  # draft states that may doze
-    listening: tuple[GuardedState, ...] = ()  # and those that want the hidden states of each round
+    hearers: Hearers  # the other draft states
 
 
 class Rule(NamedTuple):
@@ -136,13 +136,14 @@ class Machine:
         rounds = [(each.found.tokens, each.proposal) for each in ran[before:]]
         shown = [None if self._target.hidden is None else hidden for hidden in self._shown[1]]
         scores = [p.Scores(self._target.logits, shown[k], drafted) for k, (_, drafted) in enumerate(rounds)]
-        for state in self._drafting.listening:
+        dozing, listening = self._drafting.hearers
+        for state in listening:
             for (tokens, _), said in zip(rounds, scores, strict=True):
                 state.commit(tokens, said)
         missed = [token for tokens, _ in rounds[:-1] for token in tokens]
-        for state in self._drafting.others:
+        for state in dozing:
             if missed:
-                (getattr(state, "doze", None) or state.commit)(missed, None)
+                doze(state, missed)
             plan.tell(state, len(ran) - 1, rounds[-1][0], scores[-1] if is_last else None)
         job, guard = self._drafting.job, self._drafting.guard
         if job is not None and guard is not None:

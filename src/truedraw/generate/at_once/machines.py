@@ -9,6 +9,7 @@ import numpy as np
 
 from truedraw import protocol as p
 from truedraw.draft.several import SeveralStates
+from truedraw.generate.at_once.hearing import hearers_of
 from truedraw.generate.at_once.machine import MOST, Drafting, Machine, Rule
 from truedraw.generate.at_once.plan import Plan
 from truedraw.generate.guarded_drafter import GuardedState
@@ -93,17 +94,15 @@ def drafting_of(plan: Plan, slate: Slate, target: p.PassJob) -> Drafting | None:
     state, source = plan.guess.sample.draft, plan.source
     states = dict(state.states) if isinstance(state, SeveralStates) else {source: state}
     own = states.pop(source, None) if source else None
-    heard = [each for each in states.values() if each is not None]
-    others = tuple(each for each in heard if getattr(each, "dozes", False))
-    listening = tuple(each for each in heard if isinstance(each, GuardedState) and not each.dozes)
-    if len(others) + len(listening) < len(heard) or not all(each.hears_hidden for each in listening):
+    hearers = hearers_of(states.values())
+    if hearers is None:
         return None
     if not source:
-        return Drafting(None, None, others, listening)
+        return Drafting(None, None, hearers)
     if not isinstance(own, GuardedState) or own.guard.calls.beside:
         return None
     job = job_of(plan, own, slate, target)
-    return None if job is None else Drafting(job, own, others, listening)
+    return None if job is None else Drafting(job, own, hearers)
 
 
 def job_of(plan: Plan, state: GuardedState, slate: Slate, target: p.PassJob) -> p.DraftJob | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from truedraw import protocol as p
+from truedraw.generate.at_once.abreast import Abreast
 from truedraw.generate.at_once.machine import MOST
 from truedraw.generate.at_once.machines import Machines
 from truedraw.generate.at_once.plan import Deciding, Plan, Ran, is_simple, source_of, stand_of
@@ -30,6 +31,7 @@ class Strides:
         self._stride = getattr(engine, "stride", None)  # protocol.Strides
         self._controller, self._schedule, self._means = controller, schedule, means
         self._machines, self._engine = Machines(means.judge), engine
+        self._abreast = Abreast(engine, controller, schedule, means)
         self._error: Exception | None = None  # of the engine
         self._text, self._most = -1, 1  # the last one that was alone, and how many rounds it may have at once
         self._alone: Sample | None = None  # whose rounds may begin with the present one, once that is decided
@@ -44,7 +46,11 @@ class Strides:
         self._raise()
         self._since, self._alone = working_seconds(), None
         self._machines.keep(turn.samples[0] if len(turn.samples) == 1 else None)
-        if self._stride is None or len(turn.samples) != 1 or turn.fills or turn.scores is not None:
+        if turn.fills or turn.scores is not None:
+            return None
+        if len(turn.samples) > 1:
+            return self._abreast.take(turn)
+        if self._stride is None or not turn.samples:
             return None
         sample = turn.samples[0]
         if self._at_once(sample) < 2 or not is_simple(sample):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,14 @@ from truedraw.threads import NOBODY
 from truedraw.verify.fused.edit_tables import table
 from truedraw.verify.fused.judge import ASKED, Decided
 
+if TYPE_CHECKING:
+    from truedraw.threads.kept import Kept
+
 DRAW, ADDRESS = (later("truedraw.verify.fused.plainly", name) for name in ("draw_plainly", "address_of"))
 COUNTERS = later("truedraw.threads.stages", "counters")
 NUM_THREADS = later("truedraw.threads.board", "num_threads")
 NUM_STAGES = 2  # that have counters
+NAMES, TOLD, COUNTS = 3, 6, 7  # among what it is given
 UNDRAWN = -1  # in the place of a token
 PURPOSES = int(Purpose.RESIDUAL), int(Purpose.TARGET)
 """Of a draw by the p/q rule, and of a coupled one."""
@@ -33,6 +37,16 @@ class Asked(NamedTuple):
     position: int
     coupled: bool  # the rule, which draws by another name than the p/q rule
     edits: Edits | None = None
+
+
+class PlainJob(NamedTuple):
+    """Such draws, again and again: the counters are set to 0 before, and the positions in the names to where the texts
+    end; `told` is as `PlainRounds.draw` gives it."""
+
+    job: Kept
+    counters: Ints
+    names: Ints  # [texts, 5], as plainly.py has them
+    told: Floats
 
 
 class PlainRounds:
@@ -52,6 +66,19 @@ class PlainRounds:
     def draw(self, asked: Sequence[Asked], what: tuple[bool, int]) -> Floats:
         """[texts, 3]: tokens, UNDRAWN where none could be, and the logarithms of their probabilities under the law and
         before, if what[0] says so; see walk.py."""
+        given = self._given(asked, what)
+        DRAW()(self._board, given, not len(self._board))
+        return given[TOLD]  # type: ignore[no-any-return]
+
+    def kept(self, asked: Sequence[Asked]) -> PlainJob:
+        """`decide` as a job of compiled code, round after round of texts whose laws edit nothing."""
+        from truedraw.threads.kept import Kept
+
+        given = self._given(asked, ASKED)
+        return PlainJob(Kept(DRAW(), given), given[COUNTS], given[NAMES], given[TOLD])
+
+    def _given(self, asked: Sequence[Asked], what: tuple[bool, int]) -> tuple[Any, ...]:
+        """As plainly.py takes it."""
         vocab = len(asked[0].logits)
         if self._memory[0].shape[-1] != vocab:
             threads = NUM_THREADS()(self._board)
@@ -61,9 +88,7 @@ class PlainRounds:
         names = np.array([_name(each) for each in asked], np.int64)
         told = np.full((len(asked), 3), float(UNDRAWN))
         edits = [each.edits for each in asked]
-        given = rows, hows, table(edits), names, what, self._memory, told, COUNTERS()(NUM_STAGES)
-        DRAW()(self._board, given, not len(self._board))
-        return told
+        return rows, hows, table(edits), names, what, self._memory, told, COUNTERS()(NUM_STAGES)
 
 
 def _name(asked: Asked) -> tuple[int, ...]:

@@ -1,0 +1,37 @@
+"""Draft states that hear of rounds once these are over, and not each when it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from truedraw.draft.several import SeveralStates
+from truedraw.generate.guarded_drafter import GuardedState
+from truedraw.protocol import DraftState
+
+
+class Hearers(NamedTuple):
+    """Of one text."""
+
+    dozing: tuple[Any, ...]  # that need to know nothing but its tokens
+    listening: tuple[GuardedState, ...]  # that want the hidden states of each round
+
+
+def doze(state: Any, tokens: Sequence[int]) -> None:
+    """A state that may doze hears what was written; what the target said is lost."""
+    (getattr(state, "doze", None) or state.commit)(tokens, None)
+
+
+def states_of(draft: DraftState) -> dict[str, DraftState | None]:
+    """By drafter, where there are several; else the only one, without a name."""
+    return dict(draft.states) if isinstance(draft, SeveralStates) else {"": draft}
+
+
+def hearers_of(states: Iterable[DraftState | None]) -> Hearers | None:
+    """None where one wants to hear all that the target says in each round."""
+    heard = [each for each in states if each is not None]
+    dozing = tuple(each for each in heard if getattr(each, "dozes", False))
+    listening = tuple(each for each in heard if isinstance(each, GuardedState) and not each.dozes)
+    if len(dozing) + len(listening) < len(heard) or not all(each.hears_hidden for each in listening):
+        return None
+    return Hearers(dozing, listening)
