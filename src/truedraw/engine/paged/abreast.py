@@ -1,4 +1,4 @@
-"""Rounds of several texts, a token each: all pages that they need are taken before, and the texts are told at the end."""
+"""Rounds of several texts, a token each: pages for them are taken before, and the texts are told at the end."""
 
 from __future__ import annotations
 
