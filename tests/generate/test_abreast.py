@@ -16,6 +16,7 @@ from truedraw.draft.head.state import HeadState
 from truedraw.draft.none import NoState
 from truedraw.engine.cpu.paged_engine import PagedEngine
 from truedraw.engine.paged.abreast import PagedAbreast
+from truedraw.generate import seeds
 from truedraw.generate.at_once import abreast
 from truedraw.generate.at_once.abreast import Abreast
 from truedraw.generate.at_once.side import Side
@@ -88,6 +89,24 @@ def test_they_are_the_rounds_that_come_one_by_one(model, taken, monkeypatch, law
     several = drawn(model, **settings)
     assert len(several) == n
     assert max(taken, default=0) == (abreast.MOST if law in RUN else 0)
+    taken.clear()
+    without(monkeypatch)
+    one_by_one = drawn(model, **settings)
+    assert [*one_by_one.values()] == [[replace(each, sample=number) for each in rounds]
+                                      for number, rounds in zip(one_by_one, several.values(), strict=True)]  # fmt: skip
+    assert not taken
+
+
+@pytest.mark.parametrize("tokens", [1, 2, 4])
+@pytest.mark.parametrize("rule", ["coupled", "traversal"])
+@pytest.mark.parametrize("law", ["plain", "cut"])
+def test_so_are_those_that_draft(model, taken, monkeypatch, law, rule, tokens) -> None:
+    """Chains of a head, by what it remembers."""
+    monkeypatch.setattr(seeds.Seeds, "next", lambda _, seed: seed)  # of other rules, which take another one each time
+    drafting = CHAINS | {"num_speculative_tokens": tokens, "rejection_sample_method": rule, "draft_siblings": 1}
+    settings = {"speculative": drafting, "n": 3, **LAWS[law]}
+    several = drawn(model, **settings)
+    assert max(taken, default=0) > 4
     taken.clear()
     without(monkeypatch)
     one_by_one = drawn(model, **settings)
@@ -213,7 +232,8 @@ def test_heads_hear_the_same_and_draft_the_same(model, taken, monkeypatch, n) ->
 
     monkeypatch.setattr(HeadState, "commit", told)
     monkeypatch.setattr(FixedController, "rest", resting)
-    monkeypatch.setattr(FixedController, "stands", lambda self, one: Stand(left(), rest=left()) if left() else None)
+    monkeypatch.setattr(FixedController, "stands_abreast",
+                        lambda _, some: [Stand(left(), rest=left())] * len(some) if left() else None)  # fmt: skip
     several = whole()
     assert sum(taken) > 15
     assert any(done.drafted for done in several[0][0])
@@ -247,7 +267,7 @@ def raises(monkeypatch, part, name: str, at: int, error: type[BaseException]) ->
 @pytest.mark.parametrize("at", [1, 3, 8, 20])
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 @pytest.mark.parametrize(("part", "name"), [
-    (Side, "read"), (Side, "hear"), (PagedAbreast, "end"), (NoState, "commit"), (TextReader, "push"),
+    (Side, "enter"), (Side, "follow"), (PagedAbreast, "end"), (NoState, "commit"), (TextReader, "push"),
 ])  # fmt: skip
 def test_whatever_stops_them_texts_keep_what_they_have(model, taken, monkeypatch, part, name, error, at) -> None:
     plain = [each.tokens for each in model.generate(PROMPT, speculative=False, n=3, **SETTINGS).choices]
@@ -263,14 +283,14 @@ def test_whatever_stops_them_texts_keep_what_they_have(model, taken, monkeypatch
 
 def test_a_job_that_fails_ends_alone(model, taken, monkeypatch) -> None:
     wanted = [model.generate(f"{PROMPT} {k}", **SETTINGS, speculative=False).choices[0].tokens for k in range(3)]
-    read = Side.read
+    enter = Side.enter
 
-    def broken(self, told):
+    def broken(self, *given):
         if self.sample.number == 1 and len(self.sample.sequence.tokens) > 20:
             raise RuntimeError("out of order")
-        read(self, told)
+        enter(self, *given)
 
-    monkeypatch.setattr(Side, "read", broken)
+    monkeypatch.setattr(Side, "enter", broken)
     with model.batch(logits_cache_bytes=0) as batch:
         runs = [batch.add(f"{PROMPT} {k}", **SETTINGS, speculative=False) for k in range(3)]
         while batch.step():
@@ -308,7 +328,7 @@ def test_its_rows_have_the_bits_of_other_passes(model) -> None:
     texts += engine.fork(texts[1], 2)
     others = [engine.open(text.tokens, alone=True) for text in texts]
     engine.forward([Work(text) for text in others])
-    passes, rounds = engine.abreast(texts, 20), 20
+    passes, rounds = engine.abreast(texts, 20, [0] * len(texts)), 20
     job, means = passes.job, Means(engine.crew.board)
     asked = [Asked(row, Transform(), (k, 7, 0), len(text.tokens), True) for k, (row, text)
              in enumerate(zip(job.logits, texts, strict=True))]  # fmt: skip
@@ -341,11 +361,11 @@ def test_passes_that_are_dropped_change_nothing(model) -> None:
     engine = model.engine
     texts = [engine.open(model.tokenizer.encode(f"{PROMPT} {k}")) for k in range(3)]
     before = [scored.logits.copy() for scored in engine.forward([Work(text) for text in texts])]
-    assert engine.abreast(texts, 4) is not None
+    assert engine.abreast(texts, 4, [0] * 3) is not None
     after = engine.forward([Work(text) for text in texts])
     assert all(np.array_equal(one, other.logits) for one, other in zip(before, after, strict=True))
-    assert engine.abreast(texts, CONFIG.context_length) is None
+    assert engine.abreast(texts, CONFIG.context_length, [0] * 3) is None
     fresh = engine.open([1, 2, 3], alone=True)
-    assert engine.abreast([*texts, fresh], 2) is None
+    assert engine.abreast([*texts, fresh], 2, [0] * 4) is None
     for text in (*texts, fresh):
         text.close()

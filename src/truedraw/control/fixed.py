@@ -26,6 +26,10 @@ class FixedController:
         """protocol.Stands: as long as anybody asks."""
         return Stand(ALWAYS, tokens=self.num_speculative_tokens, rest=0 if self.num_speculative_tokens else ALWAYS)
 
+    def stands_abreast(self, samples: Sequence[int]) -> list[Stand]:
+        """protocol.StandsAbreast, likewise."""
+        return [self.stands(sample) for sample in samples]
+
     def budget(self, askers: Sequence[Asker]) -> list[dict[str, int]]:
         """The number, or less where the text has less room left."""
         return [{asker.sources[0]: self._tokens(asker)} if self._tokens(asker) else {} for asker in askers]

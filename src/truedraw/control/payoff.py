@@ -102,6 +102,12 @@ class PayoffController:
             return Stand(left, rest=left)
         return self._standing.alone(self._step + 1, sample)
 
+    def stands_abreast(self, samples: Sequence[int]) -> list[Stand] | None:
+        """protocol.StandsAbreast."""
+        if (left := self._next - self._step - 1) > 0:
+            return [Stand(left, rest=left)] * len(samples)
+        return self._standing.abreast(self._step + 1, samples)
+
     def _asked(self, samples: Sequence[int]) -> Collection[int]:
         """In the next round in which anybody is."""
         is_idle = self._costs.is_known and not self._width.rows and not self._standing.lasts(self._step + 1)

@@ -48,9 +48,15 @@ class Standing:
 
     def alone(self, step: int, sample: int) -> Stand | None:
         """What stands from that round on for a text, if it was decided for this one alone."""
-        if step >= self._until or [who[0] for who in self._for] != [sample] or self._choices[0].then:
+        found = self.abreast(step, [sample])
+        return None if found is None else found[0]
+
+    def abreast(self, step: int, samples: Sequence[int]) -> list[Stand] | None:
+        """What stands from that round on for these texts, if it was decided for them together."""
+        is_theirs = step < self._until and [who[0] for who in self._for] == [*samples]
+        if not is_theirs or any(choice.then for choice in self._choices):
             return None
-        return Stand(self._until - step, self._choices[0].source, self._choices[0].tokens)
+        return [Stand(self._until - step, choice.source, choice.tokens) for choice in self._choices]
 
     def at(self, step: int, askers: Sequence[Asker]) -> list[Choice] | None:
         """What stands for these texts; None where it has to be weighed anew."""

@@ -15,7 +15,18 @@ Everything is batch first: one sequence is a batch of one. Three cases need no c
 from __future__ import annotations
 
 from truedraw.protocol.arrays import ROOT, Floats, Ints, Logits, Origin
-from truedraw.protocol.control import Asker, Choice, Controller, HearsPrompts, Rests, Round, Stand, Stands, TopLogprobs
+from truedraw.protocol.control import (
+    Asker,
+    Choice,
+    Controller,
+    HearsPrompts,
+    Rests,
+    Round,
+    Stand,
+    Stands,
+    StandsAbreast,
+    TopLogprobs,
+)
 from truedraw.protocol.costs import DraftCost, KeepsDraftCosts, KnowsCosts, PassTable
 from truedraw.protocol.drafting import (
     NOTHING,
@@ -100,6 +111,7 @@ __all__ = [
     "SparseLaw",
     "Stand",
     "Stands",
+    "StandsAbreast",
     "StepsAbreast",
     "Stride",
     "Strides",

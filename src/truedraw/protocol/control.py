@@ -130,3 +130,12 @@ class Stands(Protocol):
         already, as was said here.
         """
         ...
+
+
+@runtime_checkable
+class StandsAbreast(Protocol):
+    """The same of several texts, that are all of its round."""
+
+    def stands_abreast(self, samples: Seq[int]) -> Seq[Stand] | None:
+        """Of each, for as many rounds; as `Stands.stands`."""
+        ...

@@ -143,15 +143,16 @@ class Strides(Protocol):
 
 
 class Abreast(Protocol):
-    """Passes over the last tokens of several texts, one behind the other, with nothing else asked of the engine.
+    """Passes over the last tokens of several texts and a chain of drafts behind each, one pass behind the other, with
+    nothing else asked of the engine.
 
     Until it ends the texts need not have what was kept: dropped, it leaves them as they were.
     """
 
-    job: PassJob  # as the first pass needs it
+    job: PassJob  # as the first pass needs it, where nothing is drafted
 
     def end(self, kept: Seq[Seq[int]]) -> None:
-        """Each text goes on by so many tokens, one of each pass from the first on."""
+        """Each text goes on by these tokens, of all passes from the first on; the last one is in none of them yet."""
         ...
 
 
@@ -159,8 +160,8 @@ class Abreast(Protocol):
 class StepsAbreast(Protocol):
     """An engine whose passes over several texts compiled code can run. Optional."""
 
-    def abreast(self, sequences: Seq[Sequence], rounds: int) -> Abreast | None:
-        """For so many passes, without drafts; None where it has no room, or no way."""
+    def abreast(self, sequences: Seq[Sequence], rounds: int, drafts: Seq[int]) -> Abreast | None:
+        """For so many passes, with so many drafts of each text; None where it has no room, or no way."""
         ...
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PassJob:
-    """Passes for compiled code to run, a job of threads/: over the last token of one text and a chain of drafts, or
-    over the last tokens of several texts.
+    """Passes for compiled code to run, a job of threads/: over the last token of each of some texts, mostly one, and a
+    chain of drafts behind it.
 
     Before each the counters are set to 0, and ids, positions and the past to what it is about. It overwrites what the
     one before has left.
@@ -30,7 +30,7 @@ class PassJob:
 
     job: Any  # threads.kept.Kept, to be held as long as it runs
     counters: Ints
-    ids: Ints  # [rows]: 1 + drafts, or texts
+    ids: Ints  # [rows]: of each text 1 + drafts
     positions: Ints  # [rows]
     past: Ints  # [texts], tokens before the first of these
     logits: Logits  # [rows, vocab], its own memory, as hidden states are

@@ -111,9 +111,9 @@ class CPUEngine(PagedEngine):
         """See protocol.Strides; none where first layers draft, which look for what is computed of a text."""
         return None if self._shallow else super().stride(sequence, rounds, drafts)
 
-    def abreast(self, sequences: Seq[Sequence], rounds: int) -> PagedAbreast | None:
+    def abreast(self, sequences: Seq[Sequence], rounds: int, drafts: Seq[int]) -> PagedAbreast | None:
         """See protocol.StepsAbreast; none where first layers draft."""
-        return None if self._shallow else super().abreast(sequences, rounds)
+        return None if self._shallow else super().abreast(sequences, rounds, drafts)
 
     def shallow(self, layers: int) -> ShallowEngine:
         """The first layers with the final norm and the head, over this engine's cache: see shallow.py.

@@ -98,22 +98,24 @@ class PagedEngine:
         longest = len(own.tokens) + tokens
         if not isinstance(runner, RunsAlong) or runner.shows_text or own.num_uncached != 1:
             return None
-        if longest > self.context_length or not has_pages([own], tokens):
+        if longest > self.context_length or not has_pages([own], [tokens]):
             return None
         passes.padding_rows = 0
         chain = self._chain_of(runner, own)
         return PagedStride(own, drafts, runner, chain, lambda proposal: self.forward([Work(own, proposal)])[0])
 
-    def abreast(self, sequences: Seq[Sequence], rounds: int) -> PagedAbreast | None:
+    def abreast(self, sequences: Seq[Sequence], rounds: int, drafts: Seq[int]) -> PagedAbreast | None:
         """See protocol.StepsAbreast: by runners that are made for it, for texts that are computed."""
         passes, own = self._live(), [self._admission.own(sequence) for sequence in sequences]
-        longest, runner = rounds + max(len(each.tokens) for each in own), passes.runner
+        counts, runner = [1 + some for some in drafts], passes.runner
         if not isinstance(runner, RunsAbreast) or runner.shows_text or any(each.num_uncached != 1 for each in own):
             return None
-        if longest > self.context_length or not has_pages(own, rounds):
+        tokens = [rounds * count for count in counts]
+        longest = max(len(each.tokens) + more for each, more in zip(own, tokens, strict=True))
+        if longest > self.context_length or not has_pages(own, tokens):
             return None
         passes.padding_rows = 0
-        job = runner.abreast([each.pages for each in own], longest)
+        job = runner.abreast([each.pages for each in own], counts, longest)
         return None if job is None else PagedAbreast(own, job)
 
     def _chain_of(self, runner: RunsAlong, own: PagedSequence) -> Any:

@@ -95,12 +95,12 @@ class NativeRunner:
         make = partial(self._given, *chain.rows(n), chain.longest, shape)
         return chain.job(n, self._memory.of(*shape), compute, make)
 
-    def abreast(self, pages: Seq[Seq[int]], longest: int) -> PassJob | None:
+    def abreast(self, pages: Seq[Seq[int]], counts: Seq[int], longest: int) -> PassJob | None:
         """See RunsAbreast; None as for `job`."""
         if self._order is not None:
             return None
-        shown, n = len(self._shown) > 0, len(pages)
-        told = rows_abreast(pages, longest, shown)
+        shown, n = len(self._shown) > 0, sum(counts)
+        told = rows_abreast(pages, counts, longest, shown, self._sharing)
         return pass_job(compute, self._given(*told, longest, (n, n, n if shown else 0)), told, shown)
 
     def _run(self, rows: Rows) -> Computed:

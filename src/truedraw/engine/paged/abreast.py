@@ -1,4 +1,4 @@
-"""Rounds of several texts, a token each: pages for them are taken before, and the texts are told at the end."""
+"""Rounds of several texts at once: all pages that they need are taken before, and the texts are told at the end."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from truedraw.protocol import PassJob
 
 
 class PagedAbreast:
-    """protocol.Abreast, by passes over the last token of each."""
+    """protocol.Abreast, by passes over the last token of each and drafts behind it."""
 
     def __init__(self, sequences: Seq[PagedSequence], job: PassJob) -> None:
         self.job, self._sequences = job, sequences
-        job.ids[:] = [sequence.tokens[-1] for sequence in sequences]
         job.past[:] = [len(sequence.tokens) - 1 for sequence in sequences]
-        job.positions[:] = job.past
+        if len(job.ids) == len(sequences):
+            job.ids[:], job.positions[:] = [sequence.tokens[-1] for sequence in sequences], job.past
         for sequence in sequences:
             sequence.uncertain()
 

@@ -58,8 +58,9 @@ class RunsAlong(Protocol):
 
 @runtime_checkable
 class RunsAbreast(Protocol):
-    """What runs passes over the last tokens of several texts, for compiled code to run. Optional."""
+    """What has passes over the last tokens of several texts, and drafts behind them, for compiled code. Optional."""
 
-    def abreast(self, pages: Seq[Seq[int]], longest: int) -> PassJob | None:
-        """Of texts that have these pages, up to so many tokens; None where compiled code cannot run them."""
+    def abreast(self, pages: Seq[Seq[int]], counts: Seq[int], longest: int) -> PassJob | None:
+        """Over so many rows of each text, which has these pages, up to so many tokens; None where compiled code cannot
+        run them."""
         ...

@@ -69,12 +69,11 @@ class PagedStride:
             self._kept = []
 
 
-def has_pages(sequences: Seq[PagedSequence], tokens: int) -> bool:
+def has_pages(sequences: Seq[PagedSequence], tokens: Seq[int]) -> bool:
     """Takes what so many more tokens of each need, and says whether it was there."""
-    lengths = [len(sequence.tokens) for sequence in sequences]
-    claims = zip(sequences, lengths, strict=True)
+    ends = [(each, len(each.tokens), more) for each, more in zip(sequences, tokens, strict=True)]
     try:
-        sequences[0].pool.reserve([Claim(each.pages, length - 1, length + tokens) for each, length in claims])
+        sequences[0].pool.reserve([Claim(each.pages, length - 1, length + more) for each, length, more in ends])
     except OutOfPages:
         return False
     return True

@@ -22,9 +22,9 @@ def doze(state: Any, tokens: Sequence[int]) -> None:
     (getattr(state, "doze", None) or state.commit)(tokens, None)
 
 
-def states_of(draft: DraftState) -> dict[str, DraftState | None]:
-    """By drafter, where there are several; else the only one, without a name."""
-    return dict(draft.states) if isinstance(draft, SeveralStates) else {"": draft}
+def states_of(draft: DraftState, source: str = "") -> dict[str, DraftState | None]:
+    """By drafter, where there are several; else the only one, by this name."""
+    return dict(draft.states) if isinstance(draft, SeveralStates) else {source: draft}
 
 
 def hearers_of(states: Iterable[DraftState | None]) -> Hearers | None:

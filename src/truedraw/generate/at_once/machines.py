@@ -6,13 +6,14 @@ import time
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from truedraw import protocol as p
-from truedraw.draft.several import SeveralStates
-from truedraw.generate.at_once.hearing import hearers_of
+from truedraw.generate.at_once.hearing import hearers_of, states_of
 from truedraw.generate.at_once.machine import MOST, Drafting, Machine, Rule
 from truedraw.generate.at_once.plan import Plan
 from truedraw.generate.guarded_drafter import GuardedState
+from truedraw.generate.guess import Guess
 from truedraw.generate.sample import Sample
 from truedraw.protocol.slate import Slate
 from truedraw.sampling.counts import RECENT_TOKENS
@@ -65,7 +66,7 @@ class Machines:
         sample, law = plan.guess.sample, plan.guess.sample.law
         tallies = self._tallies_for(law, plan.stand.tokens)
         slate = Slate.of(plan.stand.tokens, NO_EDITS if tallies is None else tallies.edited)
-        drafting = drafting_of(plan, slate, target)
+        drafting = drafting_of(plan.guess, plan.source, slate, target.hidden)
         if drafting is None:
             return None
         randomness: Any = sample.randomness
@@ -89,10 +90,9 @@ def is_known(plan: Plan) -> bool:
     return HAS_CLOCK and type(sample.parts.verifier) in IS_COUPLED and type(sample.randomness) is PhiloxRandomness
 
 
-def drafting_of(plan: Plan, slate: Slate, target: p.PassJob) -> Drafting | None:
+def drafting_of(guess: Guess, source: str, slate: Slate, hidden: NDArray[np.float32] | None) -> Drafting | None:
     """None where who drafts is asked by Python, or somebody else wants to hear what the target says in each round."""
-    state, source = plan.guess.sample.draft, plan.source
-    states = dict(state.states) if isinstance(state, SeveralStates) else {source: state}
+    states = states_of(guess.sample.draft, source)
     own = states.pop(source, None) if source else None
     hearers = hearers_of(states.values())
     if hearers is None:
@@ -101,16 +101,18 @@ def drafting_of(plan: Plan, slate: Slate, target: p.PassJob) -> Drafting | None:
         return Drafting(None, None, hearers)
     if not isinstance(own, GuardedState) or own.guard.calls.beside:
         return None
-    job = job_of(plan, own, slate, target)
+    job = job_of(guess, source, own, slate, hidden)
     return None if job is None else Drafting(job, own, hearers)
 
 
-def job_of(plan: Plan, state: GuardedState, slate: Slate, target: p.PassJob) -> p.DraftJob | None:
+def job_of(
+    guess: Guess, source: str, state: GuardedState, slate: Slate, hidden: NDArray[np.float32] | None
+) -> p.DraftJob | None:
     """The drafter's own, see protocol.DraftsInRow."""
-    asked: Any = plan.guess.sources[plan.source].asked  # a guard, or what several guards share
+    asked: Any = guess.sources[source].asked  # a guard, or what several guards share
     make, inner = getattr(asked.drafter, "job", None), state.awake()
     if make is None or inner is None:
         return None
-    chance = plan.guess.chance(plan.source)
-    found: p.DraftJob | None = state.guard.attempt("propose", lambda: make(inner, chance, slate, target.hidden))
+    chance = guess.chance(source)
+    found: p.DraftJob | None = state.guard.attempt("propose", lambda: make(inner, chance, slate, hidden))
     return found

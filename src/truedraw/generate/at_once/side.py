@@ -12,82 +12,97 @@ from numpy.typing import NDArray
 from truedraw import protocol as p
 from truedraw.draft.behind import law_after
 from truedraw.draft.site import hear
-from truedraw.generate.at_once.hearing import Hearers, doze, hearers_of, states_of
+from truedraw.generate.at_once.hearing import Hearers, doze
+from truedraw.generate.at_once.machine import judged
 from truedraw.generate.at_once.machines import IS_COUPLED
 from truedraw.generate.at_once.plan import is_simple
+from truedraw.generate.guess import Guess
 from truedraw.generate.judging import Judged, Spent, round_of
 from truedraw.generate.sample import Sample
 from truedraw.sampling.randomness import PhiloxRandomness
-from truedraw.verify.fused.plain_rounds import Asked
+from truedraw.verify.fused.judge import Decided
+
+
+class Times(NamedTuple):
+    """What a round took, in seconds: its pass, all of it, and the drafts of each text."""
+
+    engine: float
+    whole: float
+    drafts: Sequence[float] = ()
 
 
 class Ran(NamedTuple):
-    """What compiled code has left: of each round what it took, its pass alone and all of it, in seconds; what the draws
-    tell [rounds, texts, 3]; hidden states of all rounds [rounds, texts, streams, width], where anybody wants them; and
-    of the last round logits [texts, vocab] and hidden states."""
+    """What compiled code has left: of each round what it took, and hidden states [rounds, rows, streams, width], where
+    anybody wants them; of the last one logits and hidden states; where the rows of each text begin, and end; and
+    whether no round was begun behind them."""
 
-    seconds: list[tuple[float, float]]
-    told: p.Floats
+    times: Sequence[Times]
     shown: NDArray[np.float32]
     logits: p.Logits
     hidden: NDArray[np.float32] | None
+    begins: Sequence[int]
+    is_last: bool = True
 
 
 @dataclass(slots=True, eq=False)
 class Side:
-    """One of the texts, and its rounds."""
+    """One of the texts, number so-and-so of them, and its rounds."""
 
+    place: int
     sample: Sample
     hearers: Hearers
-    found: list[Judged] = field(default_factory=list)
+    guess: Guess | None = None  # where some of them draft
+    source: str = ""  # of its drafts
+    late: bool = False  # whether that was decided by name
+    found: list[tuple[p.Proposal, Judged]] = field(default_factory=list)
     told: int = 0  # of these, what somebody was told of
-
-    @classmethod
-    def of(cls, sample: Sample) -> Side | None:
-        """None where compiled code does not know its law, its rule or its noise, or somebody looks on."""
-        parts, law = sample.parts, sample.law
-        if type(parts.verifier) not in IS_COUPLED or type(sample.randomness) is not PhiloxRandomness:
-            return None
-        if not is_simple(sample) or law.fused.num_edits:  # type: ignore[attr-defined] # a FusedLaw, as is_simple says
-            return None
-        hearers = hearers_of(states_of(sample.draft).values())
-        return None if hearers is None else cls(sample, hearers)
-
-    def asked(self, logits: p.Logits) -> Asked:
-        """Its first draw, from this row."""
-        chance, law = self.sample.randomness, self.sample.law
-        how, coupled = law.fused.how, IS_COUPLED[type(self.sample.parts.verifier)]  # type: ignore[attr-defined]
-        return Asked(logits, how, chance.name, len(self.sample.sequence.tokens), coupled)  # type: ignore[attr-defined]
 
     @property
     def tokens(self) -> list[int]:
         """That its text does not have yet."""
-        return [each.tokens[0] for each in self.found]
+        return [token for _, each in self.found for token in each.tokens]
 
-    def read(self, told: Sequence[Sequence[float]]) -> None:
-        """What the draws tell, round after round, as far as the text goes on."""
+    def enter(self, found: Decided, proposal: p.Proposal = p.NOTHING) -> None:
+        """A round that came, as far as the text goes on."""
         sample = self.sample
-        for token, after, before in told:
-            verdict = p.Verdict((int(token),), 0, False, False)
-            kept, sample.finish_reason = sample.ending.cut(verdict.tokens)
-            self.found.append(Judged(verdict, kept, sample.finish_reason, (before,), (after,)))
-            if sample.finish_reason is not None:
-                break
-        sample.law = law_after(sample.law, self.tokens)
+        kept, sample.finish_reason = sample.ending.cut(found.verdict.tokens)
+        self.found.append((proposal, judged(found, kept, sample.finish_reason)))
+        sample.law = law_after(sample.law, kept)
 
-    def hear(self, ran: Ran, place: int, *, dozing: bool) -> None:
-        """Its drafters hear of all rounds, as if they had been one; of the last alone where they are asked next."""
-        rows, tokens = slice(place, place + 1), self.tokens
-        last = p.Scores(ran.logits[rows], None if ran.hidden is None else ran.hidden[rows], p.NOTHING)
-        for state in self.hearers.dozing:
-            if not dozing and tokens[:-1]:
-                doze(state, tokens[:-1])
-            hear(state, tokens if dozing else tokens[-1:], last, dozing=dozing)
-        shown = ran.shown[: len(tokens), place] if ran.shown.shape[1] else None
+    def hear(self, ran: Ran, *, dozing: bool) -> None:
+        """Its drafters hear of rounds without drafts, as if they had been one; of the last alone where they are asked
+        next."""
+        tokens, row = self.tokens, slice(ran.begins[self.place], ran.begins[self.place] + 1)
+        last = p.Scores(ran.logits[row], None if ran.hidden is None else ran.hidden[row], p.NOTHING)
+        self.follow([tokens[:-1], tokens[-1:]], last, dozing=dozing)
+        shown = ran.shown[: len(tokens), row.start] if ran.shown.shape[1] else None
         for state in self.hearers.listening:
-            state.commit(tokens, p.Scores(ran.logits[rows], shown, p.Proposal.chain(tokens[:-1])))
+            state.commit(tokens, p.Scores(ran.logits[row], shown, p.Proposal.chain(tokens[:-1])))
 
-    def round(self, number: int, seconds: tuple[float, float], rows: int) -> p.Round:
-        """One of them, as it is told: of a pass over so many rows, and its share of what that and all of it took."""
-        (engine, whole), self.told = seconds, number + 1
-        return round_of(self.sample, p.NOTHING, self.found[number], Spent(0.0, None, engine, whole, rows), source="")
+    def follow(self, rounds: Sequence[Sequence[int]], last: p.Scores, *, dozing: bool) -> None:
+        """Those who may doze hear what was written, and what the target said at last if they do not doze now."""
+        missed = [token for tokens in rounds[:-1] for token in tokens]
+        for state in self.hearers.dozing:
+            if dozing:
+                doze(state, [*missed, *rounds[-1]])
+                continue
+            if missed:
+                doze(state, missed)
+            hear(state, rounds[-1], last, dozing=False)
+
+    def round(self, number: int, times: Times, more: float, ran: Ran, texts: int) -> p.Round:
+        """One of them, as it is told: of so many texts, with its share of what that took, and more."""
+        proposal, found = self.found[number]
+        draft = times.drafts[self.place] if self.source else 0.0
+        whole = draft + (times.whole - sum(times.drafts)) / texts + more
+        spent = Spent(draft, draft if self.late else None, times.engine / texts, whole, ran.begins[-1])
+        self.told = number + 1
+        return round_of(self.sample, proposal, found, spent, source=self.source)
+
+
+def suits(sample: Sample) -> bool:
+    """Whether compiled code knows its law, its rule and its noise, and nobody looks on."""
+    parts, law = sample.parts, sample.law
+    if type(parts.verifier) not in IS_COUPLED or type(sample.randomness) is not PhiloxRandomness:
+        return False
+    return is_simple(sample) and not law.fused.num_edits  # type: ignore[attr-defined] # a FusedLaw, as is_simple says

@@ -73,13 +73,15 @@ class Judge:
         return decided(self._told.tolist(), self._slate.tolist())
 
     def kept(
-        self, coupled: bool, how: Transform, logits: Logits, slate: Slate, randomness: PhiloxRandomness
-    ) -> tuple[Kept, Floats]:
-        """`decide` as a job of compiled code, round after round of what stands on the slate; and where it tells."""
+        self, coupled: bool, how: Transform, logits: Logits, slate: Slate, randomness: PhiloxRandomness,
+        told: Floats | None = None,
+    ) -> tuple[Kept, Floats]:  # fmt: skip
+        """`decide` as a job of compiled code, round after round of what stands on the slate; and where it tells
+        [4, 1 + n]."""
         from truedraw.threads.kept import Kept
 
         self._make_room(coupled, logits.shape)
-        told, tree = np.empty((4, len(logits))), (slate.tokens, slate.parents, slate.laws)
+        told, tree = np.empty((4, len(logits))) if told is None else told, (slate.tokens, slate.parents, slate.laws)
         law = tuple(how), slate.edited
         return Kept(RULES[coupled](), self._given(coupled, law, logits, tree, randomness, told, slate.numbers)), told
 

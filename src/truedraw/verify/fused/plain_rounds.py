@@ -61,7 +61,7 @@ class PlainRounds:
 
     def decide(self, asked: Sequence[Asked]) -> list[Decided | None]:
         """What the rule of each decides, from the very noise; None for one that it has to decide itself."""
-        return [_decided(*each) for each in self.draw(asked, ASKED).tolist()]
+        return [decided(*each) for each in self.draw(asked, ASKED).tolist()]
 
     def draw(self, asked: Sequence[Asked], what: tuple[bool, int]) -> Floats:
         """[texts, 3]: tokens, UNDRAWN where none could be, and the logarithms of their probabilities under the law and
@@ -96,7 +96,8 @@ def _name(asked: Asked) -> tuple[int, ...]:
     return asked.position, *asked.name, PURPOSES[asked.coupled]
 
 
-def _decided(token: float, after: float, before: float) -> Decided | None:
+def decided(token: float, after: float, before: float) -> Decided | None:
+    """What was told of a text; None where it has no token."""
     if token < 0:
         return None
     return Decided(Verdict((int(token),), 0, False, False), (0,), (after,), (before,))

@@ -1,0 +1,172 @@
+"""Rounds of several texts, some of which draft chains that compiled code knows how to draw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from truedraw import protocol as p
+from truedraw.compiled import later
+from truedraw.generate.at_once.drafted_loop import BEGUN, ENDED, LINES, SCORED
+from truedraw.generate.at_once.machine import A_SECOND, NO_JOB, NOT_SHOWN, Drafting
+from truedraw.generate.at_once.machines import IS_COUPLED, drafting_of
+from truedraw.generate.at_once.side import Ran, Side, Times
+from truedraw.generate.guess import Guess
+from truedraw.protocol.slate import COUNT, POSITION, SIZE, Slate
+from truedraw.threads.crew import Crew
+from truedraw.threads.kept import Kept
+from truedraw.verify.fused.judge import Judge, decided
+
+RUN = later("truedraw.generate.at_once.drafted_loop", "run")
+
+
+class Drawn(NamedTuple):
+    """Of a text: who drafts it and what is drafted, by its rule."""
+
+    guess: Guess
+    source: str  # "" = nobody
+    tokens: int
+    late: bool  # whether the source was decided by name
+
+
+class Desk(NamedTuple):
+    """Where the parts of its rounds meet."""
+
+    slate: Slate
+    drafting: Drafting
+    rule: Kept
+    told: p.Floats  # [LINES, 1 + tokens]
+
+
+class Drafted:
+    """Of texts that are run abreast, as often as they are, behind passes over the same memory."""
+
+    def __init__(self, drawn: Sequence[Drawn], job: p.PassJob, judge: Judge) -> None:
+        """`desks` has one of each text; [] where Python has to draw for one of them."""
+        self._job = job
+        self._begins = [*accumulate((1 + each.tokens for each in drawn), initial=0)]
+        texts, rows = len(drawn), self._begins[-1]
+        self._numbers, self._last = np.zeros((texts, SIZE), np.int64), np.zeros(rows, np.int64)
+        self._tokens, self._sure = np.zeros(rows - texts, np.int64), np.zeros(rows - texts)
+        self._told = np.zeros(LINES * rows)
+        self.desks: list[Desk] = []
+        for place, each in enumerate(drawn):
+            desk = self._desk(place, each, judge)
+            if desk is None:
+                self.desks = []
+                break
+            self.desks.append(desk)
+        self.sides: list[Side] = []
+        self._kept: tuple[Any, ...] = ()
+        self._is_short = False  # whether fewer rounds came than there were to be
+
+    def _desk(self, place: int, drawn: Drawn, judge: Judge) -> Desk | None:
+        first, end = self._begins[place : place + 2]
+        own, rows = slice(first - place, end - place - 1), slice(first, end)
+        chain, laws = np.arange(-1, drawn.tokens - 1, dtype=np.int64), np.zeros((drawn.tokens, 3), np.int64)
+        slate = Slate(self._numbers[place], self._last[rows], self._tokens[own], chain, laws, self._sure[own])
+        hidden = None if self._job.hidden is None else self._job.hidden[rows]
+        drafting = drafting_of(drawn.guess, drawn.source, slate, hidden)
+        if drafting is None:
+            return None
+        sample: Any = drawn.guess.sample
+        told, coupled = (
+            self._told[LINES * first : LINES * end].reshape(LINES, -1),
+            IS_COUPLED[type(sample.parts.verifier)],
+        )
+        rule, _ = judge.kept(coupled, sample.law.fused.how, self._job.logits[rows], slate, sample.randomness, told)
+        return Desk(slate, drafting, rule, told)
+
+    def serves(self, job: p.PassJob) -> bool:
+        """Whether all that it works on is where it was; passes may be another job over the same memory."""
+        is_still = job.logits is self._job.logits and job.hidden is self._job.hidden
+        self._job = job if is_still else self._job
+        return is_still and all(desk.drafting.job is None or desk.drafting.job.is_still for desk in self.desks)
+
+    def begin(self, drawn: Sequence[Drawn], rounds: int) -> int:
+        """All is as the first of so many rounds needs it; how many of them can be."""
+        self.sides = [
+            Side(place, each.guess.sample, desk.drafting.hearers, each.guess, each.source, each.late)
+            for place, (each, desk) in enumerate(zip(drawn, self.desks, strict=True))
+        ]
+        for side, desk in zip(self.sides, self.desks, strict=True):
+            rounds = min(rounds, self._begun(side, desk, rounds)) if rounds else 0
+        return rounds
+
+    @staticmethod
+    def _begun(side: Side, desk: Desk, rounds: int) -> int:
+        text, (job, guard, _) = side.sample.sequence.tokens, desk.drafting
+        if job is None or guard is None:
+            desk.slate.numbers[[POSITION, COUNT]], desk.slate.last[0] = (len(text), 1), text[-1]
+            return rounds
+        guard.awake()
+        return guard.guard.attempt("propose", lambda: job.begin(len(text), rounds)) or 0
+
+    def run(self, crew: Crew, limits: tuple[int, float, p.Ints]) -> Ran | None:
+        """As many rounds, within so many seconds, as come; None where none did. The third: tokens that end a text."""
+        (rounds, seconds, ends), texts, job = limits, len(self.desks), self._job
+        told, numbers = np.empty((rounds, len(self._told))), np.empty((rounds, texts, SIZE), np.int64)
+        tokens, sure = np.empty((rounds, len(self._tokens)), np.int64), np.empty((rounds, len(self._sure)))
+        moments = np.zeros((rounds, BEGUN + 1 + texts), np.int64)
+        hidden: Any = NOT_SHOWN if job.hidden is None else job.hidden
+        shown = np.empty((rounds, *hidden.shape), np.float32)
+        slates = self._numbers, self._last, self._tokens, self._sure, np.array(self._begins, np.int64)
+        jobs = [NO_JOB if desk.drafting.job is None else desk.drafting.job.job.addresses for desk in self.desks]
+        rules = np.array([desk.rule.addresses for desk in self.desks], np.int64), self._told
+        target = job.job.addresses, job.counters, job.ids, job.positions, job.past
+        self._kept = told, numbers, tokens, sure, moments
+        crew.wake()
+        given = slates, np.array(jobs, np.int64), target, rules, (rounds, int(seconds * A_SECOND), ends)
+        count, is_last = RUN()(crew.board, (*given, self._kept, (hidden, shown)))
+        times = [times_of(each) for each in (moments[:count] / A_SECOND).tolist()]
+        self._is_short = count < rounds
+        return Ran(times, shown, job.logits, job.hidden, self._begins, is_last) if count else None
+
+    def enter(self, side: Side, number: int) -> None:
+        """A round of one of them."""
+        told, numbers, tokens, sure, _ = (each[number] for each in self._kept)
+        first, end = self._begins[side.place : side.place + 2]
+        desk, own = self.desks[side.place], slice(first - side.place, end - side.place - 1)
+        found = decided(told[LINES * first : LINES * end].reshape(LINES, -1).tolist(), numbers[side.place].tolist())
+        assert found is not None
+        job = desk.drafting.job
+        proposal = p.NOTHING if job is None else p.Proposal(tokens[own], desk.slate.parents, job.laws, sure[own])
+        side.enter(found, proposal)
+
+    def ask(self, judge: Any, sides: Sequence[Side], *, all_here: bool) -> list[bool]:
+        """A controller of some texts is asked what it said beforehand; where one has ended it decides anew for the
+        others. Whether those who draft none of a text's chains may doze."""
+        if all_here:
+            rest = getattr(judge, "rest", None)
+            rests = [0] * len(sides) if rest is None else rest([side.sample.number for side in sides])
+            askers = [side.guess.asker for side, rests in zip(sides, rests, strict=True) if side.guess and not rests]
+            if askers:
+                judge.budget(askers)
+                judge.choose(askers, [{} for _ in askers], {})
+        return [bool(side.source) and self._is_short for side in sides]
+
+    def hear(self, side: Side, ran: Ran, *, dozing: bool) -> None:
+        """The drafters of one of them hear the text; but for who drafted, those who doze hear it later."""
+        rows, desk = slice(*ran.begins[side.place : side.place + 2]), self.desks[side.place]
+        job, guard, (_, listening) = desk.drafting
+        rounds = [(judged.tokens, proposal) for proposal, judged in side.found]
+        shown = [ran.shown[number, rows] if ran.shown.shape[1] else None for number in range(len(rounds))]
+        scores = [p.Scores(ran.logits[rows], each, drafted) for each, (_, drafted) in zip(shown, rounds, strict=True)]
+        for state in listening:
+            for (tokens, _), said in zip(rounds, scores, strict=True):
+                state.commit(tokens, said)
+        is_last = ran.is_last and len(rounds) == len(ran.times)
+        side.follow([tokens for tokens, _ in rounds], scores[-1], dozing=dozing or not is_last)
+        if job is not None and guard is not None:
+            guard.guard.attempt("commit", lambda: job.end(rounds, scores[-1], is_last))
+            guard.guard.took("propose", max(times.drafts[side.place] for times in ran.times))
+
+
+def times_of(moments: Sequence[float]) -> Times:
+    """Of a round, see drafted_loop.py."""
+    own = moments[BEGUN:]
+    drafts = [end - begin for begin, end in pairwise(own)]
+    return Times(moments[SCORED] - own[-1], moments[ENDED] - moments[BEGUN], drafts)

@@ -1,0 +1,101 @@
+"""Rounds of several texts, one behind the other, some of which draft: chains, pass, rules, and what became of them
+written down. As loop.py, whose parts are those of a text that is alone."""
+
+from __future__ import annotations
+
+from truedraw.compiled import compiled, inner
+from truedraw.engine.native.together import copy
+from truedraw.generate.at_once.loop import goes_on
+from truedraw.protocol.slate import COUNT, DRAFTED, POSITION
+from truedraw.threads.board import together
+from truedraw.threads.borrowing import borrowed
+from truedraw.threads.clock import nanoseconds
+from truedraw.threads.jobs import call
+
+SCORED, ENDED, BEGUN = range(3)
+"""Moments of a round; from BEGUN on also when each text has its drafts."""
+LINES = 4  # that a rule tells
+
+
+@compiled(nogil=True, error_model="numpy")
+def run(board, given):  # type: ignore[no-untyped-def]
+    """(rounds that came, whether none was begun behind them).
+
+    given: the slates of all texts, in which rows and drafts stand one text behind the other: numbers [texts, SIZE],
+    last [rows], tokens and sure [drafts], and where the rows of each begin [texts + 1]; the jobs that draft [texts, 2],
+    0 where nothing is drafted; of the pass its job, counters, ids, positions and past; the rules' jobs [texts, 2], and
+    what each tells, one behind the other [LINES rows]; (rounds at most; nanoseconds behind which none begins; tokens
+    that end a text [texts, some]); of each round memory for what the rules tell, numbers, tokens and sure, and moments
+    [rounds, BEGUN + 1 + texts]; the pass's hidden states [rows, streams, width], none where nobody wants them, and
+    memory for those of each round. Jobs are addresses, see threads/kept.py.
+    """
+    slates, drafts, target, rules, limits, kept, shown = borrowed(given)
+    numbers, _, _, _, begins = slates
+    most, patience, ends = limits
+    began, number = nanoseconds(), 0
+    while number < most and goes_on(board, number, began + patience):
+        moments = kept[4][number]
+        moments[BEGUN] = nanoseconds()
+        for text in range(len(numbers)):
+            few = begins[text + 1] - begins[text] - 1
+            if few > 0 and (call(drafts[text, 0], drafts[text, 1]) or numbers[text, DRAFTED] < few):
+                return number, False
+            moments[BEGUN + 1 + text] = nanoseconds()
+        ask(target, slates)
+        if together(board, target[0][0], target[0][1]):
+            return number, False
+        moments[SCORED] = nanoseconds()
+        for text in range(len(numbers)):
+            if call(rules[0][text, 0], rules[0][text, 1]) or numbers[text, COUNT] == 0:
+                return number, False
+        has_ended = write(slates, rules[1], kept, number, ends)
+        show(shown, slates, number)
+        moments[ENDED] = nanoseconds()
+        number += 1
+        if has_ended:
+            break
+    return number, True
+
+
+@inner(error_model="numpy")
+def ask(target, slates):  # type: ignore[no-untyped-def]
+    """The pass is about the last token of each text and the drafts behind it."""
+    _, counters, ids, positions, past = target
+    numbers, last, tokens, _, begins = slates
+    counters[:] = 0
+    for text in range(len(numbers)):
+        first, behind = begins[text], numbers[text, POSITION] - 1
+        past[text], ids[first], positions[first] = behind, last[first + numbers[text, COUNT] - 1], behind
+        for k in range(1, begins[text + 1] - first):
+            ids[first + k], positions[first + k] = tokens[first - text + k - 1], behind + k
+
+
+@inner(error_model="numpy")
+def write(slates, told, kept, number, ends):  # type: ignore[no-untyped-def]
+    """What became of a round, and where the next one begins; whether a text has ended."""
+    numbers, last, tokens, sure, begins = slates
+    kept[0][number], kept[2][number], kept[3][number] = told, tokens, sure
+    has_ended = False
+    for text in range(len(numbers)):
+        first = begins[text]
+        for k in range(numbers[text, COUNT]):
+            last[first + k] = int(told[LINES * first + k])
+            for end in ends[text]:
+                has_ended |= last[first + k] == end
+        for k in range(numbers.shape[1]):
+            kept[1][number, text, k] = numbers[text, k]
+        numbers[text, POSITION] += numbers[text, COUNT]
+    return has_ended
+
+
+@inner(error_model="numpy")
+def show(shown, slates, number):  # type: ignore[no-untyped-def]
+    """The hidden states that tokens were drawn from; there may be none."""
+    numbers, _, _, _, begins = slates
+    if len(shown[0]) == 0:
+        return
+    for text in range(len(numbers)):
+        for k in range(numbers[text, COUNT]):
+            row = begins[text] + k
+            for stream in range(shown[0].shape[1]):
+                copy(shown[0][row, stream], shown[1][number, row, stream])
