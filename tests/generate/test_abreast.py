@@ -316,7 +316,7 @@ def test_where_pages_are_short_rounds_come_one_by_one(model, taken, monkeypatch)
 
 def test_its_rows_have_the_bits_of_other_passes(model) -> None:
     """Of texts of several lengths, some with pages in common; behind it all are computed but for their last tokens."""
-    from truedraw.generate.at_once.abreast_loop import run
+    from truedraw.generate.at_once.plainly_loop import run
     from truedraw.generate.means import Means
     from truedraw.sampling.transform import Transform
     from truedraw.verify.fused.plain_rounds import Asked

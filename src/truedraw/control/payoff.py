@@ -97,13 +97,12 @@ class PayoffController:
         return [left if left > 1 or sample in asked else UNASKED for sample in samples]
 
     def stands(self, sample: int) -> Stand | None:
-        """protocol.Stands: until offers are weighed again, plain sampling or what was decided last."""
-        if (left := self._next - self._step - 1) > 0:
-            return Stand(left, rest=left)
-        return self._standing.alone(self._step + 1, sample)
+        """protocol.Stands."""
+        found = self.stands_abreast([sample])
+        return None if found is None else found[0]
 
     def stands_abreast(self, samples: Sequence[int]) -> list[Stand] | None:
-        """protocol.StandsAbreast."""
+        """protocol.StandsAbreast: until offers are weighed again, plain sampling or what was decided last."""
         if (left := self._next - self._step - 1) > 0:
             return [Stand(left, rest=left)] * len(samples)
         return self._standing.abreast(self._step + 1, samples)

@@ -46,11 +46,6 @@ class Standing:
         """Whether one may stand in that round."""
         return step < self._until
 
-    def alone(self, step: int, sample: int) -> Stand | None:
-        """What stands from that round on for a text, if it was decided for this one alone."""
-        found = self.abreast(step, [sample])
-        return None if found is None else found[0]
-
     def abreast(self, step: int, samples: Sequence[int]) -> list[Stand] | None:
         """What stands from that round on for these texts, if it was decided for them together."""
         is_theirs = step < self._until and [who[0] for who in self._for] == [*samples]

@@ -17,7 +17,7 @@ from truedraw.generate.sample import Sample
 from truedraw.threads.crew import Crew
 from truedraw.verify.fused.plain_rounds import Asked, PlainRounds, decided
 
-RUN = later("truedraw.generate.at_once.abreast_loop", "run")
+RUN = later("truedraw.generate.at_once.plainly_loop", "run")
 
 
 class Plainly:

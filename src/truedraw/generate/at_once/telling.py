@@ -1,0 +1,96 @@
+"""What is done for texts behind the rounds that they were run for abreast: they go on, and all hear of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from truedraw import protocol as p
+from truedraw.generate.at_once.side import Ran, Side, Times
+from truedraw.generate.sample import Sample, Schedule
+from truedraw.handlers import is_mistake
+from truedraw.sampling.working_time import working_seconds
+
+NOW = Times(0.0, 0.0)  # of rounds that nobody times any more
+
+
+class Telling:
+    """Of one loop; ways are how rounds are run, see plainly.py and drafted.py."""
+
+    def __init__(self, controller: p.Controller, schedule: Schedule) -> None:
+        self._controller, self._schedule = controller, schedule
+
+    def over(self, way: Any, passes: p.Abreast, ran: Ran, since: float) -> list[p.Round]:
+        """The texts go on, and all hear of it; what is over is kept, whatever comes in between."""
+        done: list[p.Round] = []
+        try:
+            self._enter(way, ran)
+            passes.end([side.tokens for side in way.sides])
+            self._tell(way, ran, since, done)
+        except BaseException as error:
+            if not is_mistake(error):
+                left = [
+                    side.round(k, NOW, 0.0, ran, 1) for side in way.sides for k in range(side.told, len(side.found))
+                ]
+                self._schedule.rescue(done + left)
+            raise
+        return done
+
+    def _enter(self, way: Any, ran: Ran) -> None:
+        """All rounds of all texts; whatever a part of a job raises concerns that job."""
+        for side in way.sides:
+            self._apart(side, partial(entered, way, side, len(ran.times)))
+
+    def _apart(self, side: Side, act: partial[None]) -> None:
+        try:
+            act()
+        except BaseException as error:
+            if not is_mistake(error):
+                raise
+            self._schedule.failed(side.sample, error)
+
+    def _tell(self, way: Any, ran: Ran, since: float, done: list[p.Round]) -> None:
+        """Of rounds in their order, each with its share of what was done for all since the turn came."""
+        own = working_seconds() - since - sum(times.whole for times in ran.times)
+        more = own / max(1, sum(len(side.found) for side in way.sides))
+        for number, times in enumerate(ran.times):
+            start = working_seconds()
+            present = [side for side in way.sides if len(side.found) > number]
+            if not present:
+                break
+            dozing = self._ask(way, present)
+            if number == len(ran.times) - 1:
+                for side in present:
+                    self._apart(side, partial(way.hear, side, ran, dozing=dozing[side.place]))
+            further = more + (working_seconds() - start) / len(present)
+            told = [side.round(number, times, further, ran, len(present)) for side in present]
+            done += told
+            self._controller.observe(told)
+
+    def _ask(self, way: Any, present: Sequence[Side]) -> dict[int, bool]:
+        """Controllers hear of a round as if it were now; whether what drafts a text may doze in it, by its place."""
+        found: dict[int, bool] = {}
+        sides = {side.sample.number: side for side in present}
+        for judge, samples in judged([side.sample for side in present], self._controller):
+            own = [sides[sample.number] for sample in samples]
+            found |= zip(
+                (side.place for side in own), way.ask(judge, own, all_here=len(present) == len(way.sides)), strict=True
+            )
+        return found
+
+
+def judged(samples: Sequence[Sample], usual: p.Controller) -> list[tuple[p.Controller, list[Sample]]]:
+    """By who decides for them."""
+    found: dict[int, tuple[p.Controller, list[Sample]]] = {}
+    for sample in samples:
+        judge = sample.parts.controller or usual
+        found.setdefault(id(judge), (judge, []))[1].append(sample)
+    return [*found.values()]
+
+
+def entered(way: Any, side: Side, rounds: int) -> None:
+    """So many rounds of a text, as far as it goes on."""
+    for number in range(rounds):
+        if side.sample.finish_reason is None:
+            way.enter(side, number)
