@@ -185,3 +185,24 @@ def test_passes_that_are_told_together_teach_what_they_take():
         assert together.seconds(rows) == pytest.approx(seconds, rel=0.02)
         assert single.seconds(rows) == pytest.approx(seconds, rel=0.02)
         assert together.passes(rows) == pytest.approx(single.passes(rows), abs=2)
+
+
+def test_plain_sampling_is_what_rounds_take_that_nobody_listens_to():
+    """Not those in which drafters were asked, or listen since they are next; and all that others decide for."""
+    controller = resting(6)
+    for number in range(6):
+        controller.rest([0])
+        controller.observe([done(seconds=9.0 if number == 5 else 1.25)])
+    for _ in range(3):
+        controller.rest([0])
+        controller.budget([Asker(0, 7, (), {})])
+        controller.choose([Asker(0, 7, (), {})], [{}], {})
+        controller.observe([done(seconds=9.0)])
+    controller._lessons.read()
+    upkeep = controller._known.upkeep
+    assert upkeep.seconds(1, 0) == pytest.approx(0.25)
+    other = PayoffController()
+    for _ in range(9):
+        other.observe([done(sample=5, seconds=1.5)])
+    other._lessons.read()
+    assert other._known.upkeep.seconds(1, 0) == pytest.approx(0.5)

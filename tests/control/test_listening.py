@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from truedraw.control.average import FIRST
+from truedraw.control.experience import Experience
 from truedraw.control.listening import HEARD, Listening
-from truedraw.control.pause import IDLE, LONGEST
+from truedraw.control.pause import BEFORE, DOZING, IDLE, LONGEST
 from truedraw.control.payoff import PayoffController
 from truedraw.protocol import Asker, Round
 
@@ -54,3 +57,32 @@ def test_where_listening_takes_long_drafters_are_asked_seldom() -> None:
     assert seldom < often
     pause = min(HEARD * 0.04 / (IDLE * PASS), LONGEST)
     assert 600 / pause <= seldom <= 2 * 600 / pause + 5
+
+
+def asked(known: Experience, rounds: int, texts: int = 1) -> list[int]:
+    """The rounds in which drafters that never have anything are asked, by a new controller; to listen takes long."""
+    controller, found, here = PayoffController(known), [], [*range(texts)]
+    for number in range(rounds):
+        rests = controller.rest(here)
+        if not all(rests):
+            found.append(number)
+            askers = [Asker(sample, 7, ("it",)) for sample in here]
+            controller.budget(askers)
+            controller.choose(askers, [{} for _ in askers], {})
+        took = PASS + (0.01 if min(rests) > 1 else 0.05)
+        done = Round(0, (1,), (), (), (), 0, 0, engine_seconds=PASS, seconds=took, pass_rows=texts)
+        controller.observe([replace(done, sample=sample) for sample in here])
+    return found
+
+
+def test_pauses_begin_by_those_of_the_texts_before() -> None:
+    """Of as many; with a part of the last one, for they may be others."""
+    known = Experience()
+    first = asked(known, 300)
+    usual = known.pauses[1]
+    assert usual > BEFORE
+    again = asked(known, 300)
+    assert again[0] == 0
+    assert again[1] == DOZING > first[1]  # as far as it is not known what listening takes
+    assert len(again) < len(first)
+    assert asked(known, 20, texts=3)[1] == first[1]
