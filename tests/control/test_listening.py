@@ -85,4 +85,4 @@ def test_pauses_begin_by_those_of_the_texts_before() -> None:
     assert again[0] == 0
     assert again[1] == DOZING > first[1]  # as far as it is not known what listening takes
     assert len(again) < len(first)
-    assert asked(known, 20, texts=3)[1] == first[1]
+    assert asked(known, 20, texts=3)[1] == 2 < DOZING

@@ -112,10 +112,9 @@ class Setting:
             mark = lawless if text == 1 else -1, np.zeros(1, int)
             self._held.append(Kept(rule, (ids[first:end], self.numbers[text], mine, mark)))
             rules.append(self._held[-1].addresses)
-        self.kept = (
-            np.zeros((ROUNDS, LINES * rows)), np.zeros((ROUNDS, texts, SIZE), int),
-            np.zeros((ROUNDS, rows - texts), int), np.zeros((ROUNDS, rows - texts)), np.zeros((ROUNDS, BEGUN + 1 + texts), int),
-        )  # fmt: skip
+        drawn, moments = (ROUNDS, rows - texts), np.zeros((ROUNDS, BEGUN + 1 + texts), int)
+        kept, numbers = np.zeros((ROUNDS, LINES * rows)), np.zeros((ROUNDS, texts, SIZE), int)
+        self.kept = kept, numbers, np.zeros(drawn, int), np.zeros(drawn), moments
         self.shown = hidden, np.full((ROUNDS, rows, 1, 1), -1, np.float32)
         slates = self.numbers, self.last, tokens, sure, BEGINS
         self._given = slates, np.array(drafts), target, (np.array(rules), told)
