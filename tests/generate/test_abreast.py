@@ -33,7 +33,7 @@ LAWS = {
     "edits": {"repetition_penalty": 1.2, "logit_bias": {5: 1.0}},
     "bans": {"no_repeat_ngram": 2},
 }
-RUN = {"plain", "cut", "greedy"}
+RUN = {"plain", "cut", "greedy", "edits"}
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_they_are_the_rounds_that_come_one_by_one(model, taken, monkeypatch, law
 
 @pytest.mark.parametrize("tokens", [1, 2, 4])
 @pytest.mark.parametrize("rule", ["coupled", "traversal"])
-@pytest.mark.parametrize("law", ["plain", "cut"])
+@pytest.mark.parametrize("law", ["plain", "cut", "edits"])
 def test_so_are_those_that_draft(model, taken, monkeypatch, law, rule, tokens) -> None:
     """Chains of a head, by what it remembers."""
     monkeypatch.setattr(seeds.Seeds, "next", lambda _, seed: seed)  # of other rules, which take another one each time

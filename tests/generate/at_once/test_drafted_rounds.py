@@ -117,7 +117,7 @@ class Setting:
         self.kept = kept, numbers, np.zeros(drawn, int), np.zeros(drawn), moments
         self.shown = hidden, np.full((ROUNDS, rows, 1, 1), -1, np.float32)
         slates = self.numbers, self.last, tokens, sure, BEGINS
-        self._given = slates, np.array(drafts), target, (np.array(rules), told)
+        self._given = slates, np.array(drafts), target, (np.array(rules), np.zeros((texts, 2), int), told)
 
     def run(self, rounds: int = ROUNDS, patience: int = LATER, ends=((-1,),) * 3) -> tuple[int, bool]:
         limits = rounds, patience, np.array(ends, np.int64)

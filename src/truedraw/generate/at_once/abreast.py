@@ -18,7 +18,7 @@ from truedraw.generate.at_once.machine import MOST
 from truedraw.generate.at_once.machines import HAS_CLOCK
 from truedraw.generate.at_once.plainly import Plainly
 from truedraw.generate.at_once.plan import source_of
-from truedraw.generate.at_once.side import Ran, suits
+from truedraw.generate.at_once.side import Ran, edits, suits
 from truedraw.generate.at_once.telling import Telling, judged
 from truedraw.generate.guess import fresh_guesses
 from truedraw.generate.means import Means
@@ -54,8 +54,8 @@ class Abreast:
         )
         if rounds < 2:
             return None
-        drafts = any(stand.tokens for stand in stands)
-        found = self._run_drafted(samples, stands, rounds) if drafts else self._run_plainly(samples, rounds)
+        is_plain = not any(stand.tokens for stand in stands) and not any(map(edits, samples))
+        found = self._run_plainly(samples, rounds) if is_plain else self._run_by_rules(samples, stands, rounds)
         if found is None:
             return None
         done = self._telling.over(*found, since)
@@ -91,7 +91,7 @@ class Abreast:
         ran = way.run(passes.job, crew, self._means.plain_rounds, self._limits(samples, rounds))
         return None if ran is None else (way, passes, ran)
 
-    def _run_drafted(
+    def _run_by_rules(
         self, samples: Sequence[Sample], stands: Sequence[p.Stand], rounds: int
     ) -> tuple[Any, p.Abreast, Ran] | None:
         drawn = self._drawn(samples, stands)

@@ -1,4 +1,5 @@
-"""Rounds of several texts, some of which draft chains that compiled code knows how to draw."""
+"""Rounds of several texts, each decided by its rule: some draft chains that compiled code knows how to draw, or the
+laws of some edit logits."""
 
 from __future__ import annotations
 
@@ -12,15 +13,16 @@ from truedraw import protocol as p
 from truedraw.compiled import later
 from truedraw.generate.at_once.drafted_loop import BEGUN, ENDED, LINES, SCORED
 from truedraw.generate.at_once.machine import A_SECOND, NO_JOB, NOT_SHOWN, Drafting
-from truedraw.generate.at_once.machines import IS_COUPLED, drafting_of
+from truedraw.generate.at_once.machines import IS_COUPLED, drafting_of, tallies_of
 from truedraw.generate.at_once.side import Ran, Side, Times
 from truedraw.generate.guess import Guess
 from truedraw.protocol.slate import COUNT, POSITION, SIZE, Slate
+from truedraw.sampling.tallies import NO_EDITS, Tallies
 from truedraw.threads.crew import Crew
 from truedraw.threads.kept import Kept
 from truedraw.verify.fused.judge import Judge, decided
 
-RUN = later("truedraw.generate.at_once.drafted_loop", "run")
+RUN, JOIN = (later("truedraw.generate.at_once.drafted_loop", name) for name in ("run", "join_tallies"))
 
 
 class Drawn(NamedTuple):
@@ -38,7 +40,14 @@ class Desk(NamedTuple):
     slate: Slate
     drafting: Drafting
     rule: Kept
-    told: p.Floats  # [LINES, 1 + tokens]
+    tallies: Tallies | None  # of what its law edits
+    joining: Kept | None  # tokens to these
+
+    def jobs(self) -> tuple[tuple[int, int], ...]:
+        """Who drafts, the rule, and who counts tokens; NO_JOB for nobody."""
+        draft, joining = self.drafting.job, self.joining
+        drafting = NO_JOB if draft is None else draft.job.addresses
+        return drafting, self.rule.addresses, NO_JOB if joining is None else joining.addresses
 
 
 class Drafted:
@@ -67,18 +76,19 @@ class Drafted:
         first, end = self._begins[place : place + 2]
         own, rows = slice(first - place, end - place - 1), slice(first, end)
         chain, laws = np.arange(-1, drawn.tokens - 1, dtype=np.int64), np.zeros((drawn.tokens, 3), np.int64)
-        slate = Slate(self._numbers[place], self._last[rows], self._tokens[own], chain, laws, self._sure[own])
+        sample: Any = drawn.guess.sample
+        tallies = tallies_of(sample.law, drawn.tokens)
+        edited = NO_EDITS if tallies is None else tallies.edited
+        slate = Slate(self._numbers[place], self._last[rows], self._tokens[own], chain, laws, self._sure[own], edited)
         hidden = None if self._job.hidden is None else self._job.hidden[rows]
         drafting = drafting_of(drawn.guess, drawn.source, slate, hidden)
         if drafting is None:
             return None
-        sample: Any = drawn.guess.sample
-        told, coupled = (
-            self._told[LINES * first : LINES * end].reshape(LINES, -1),
-            IS_COUPLED[type(sample.parts.verifier)],
-        )
-        rule, _ = judge.kept(coupled, sample.law.fused.how, self._job.logits[rows], slate, sample.randomness, told)
-        return Desk(slate, drafting, rule, told)
+        told, coupled = self._told[LINES * first : LINES * end], IS_COUPLED[type(sample.parts.verifier)]
+        law, logits = sample.law.fused.how, self._job.logits[rows]
+        rule, _ = judge.kept(coupled, law, logits, slate, sample.randomness, told.reshape(LINES, -1))
+        joining = None if tallies is None else Kept(JOIN(), (slate.numbers, slate.last, edited))
+        return Desk(slate, drafting, rule, tallies, joining)
 
     def serves(self, job: p.PassJob) -> bool:
         """Whether all that it works on is where it was; passes may be another job over the same memory."""
@@ -99,6 +109,9 @@ class Drafted:
     @staticmethod
     def _begun(side: Side, desk: Desk, rounds: int) -> int:
         text, (job, guard, _) = side.sample.sequence.tokens, desk.drafting
+        if desk.tallies is not None:
+            law: Any = side.sample.law
+            desk.tallies.follow(law.edits())
         if job is None or guard is None:
             desk.slate.numbers[[POSITION, COUNT]], desk.slate.last[0] = (len(text), 1), text[-1]
             return rounds
@@ -114,12 +127,11 @@ class Drafted:
         hidden: Any = NOT_SHOWN if job.hidden is None else job.hidden
         shown = np.empty((rounds, *hidden.shape), np.float32)
         slates = self._numbers, self._last, self._tokens, self._sure, np.array(self._begins, np.int64)
-        jobs = [NO_JOB if desk.drafting.job is None else desk.drafting.job.job.addresses for desk in self.desks]
-        rules = np.array([desk.rule.addresses for desk in self.desks], np.int64), self._told
+        drafts, rules, joins = np.array([desk.jobs() for desk in self.desks], np.int64).transpose(1, 0, 2).copy()
         target = job.job.addresses, job.counters, job.ids, job.positions, job.past
         self._kept = told, numbers, tokens, sure, moments
         crew.wake()
-        given = slates, np.array(jobs, np.int64), target, rules, (rounds, int(seconds * A_SECOND), ends)
+        given = slates, drafts, target, (rules, joins, self._told), (rounds, int(seconds * A_SECOND), ends)
         count, is_last = RUN()(crew.board, (*given, self._kept, (hidden, shown)))
         times = [times_of(each) for each in (moments[:count] / A_SECOND).tolist()]
         self._is_short = count < rounds

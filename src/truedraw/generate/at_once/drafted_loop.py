@@ -7,10 +7,11 @@ from truedraw.compiled import compiled, inner
 from truedraw.engine.native.together import copy
 from truedraw.generate.at_once.loop import goes_on
 from truedraw.protocol.slate import COUNT, DRAFTED, POSITION
-from truedraw.threads.board import together
+from truedraw.sampling.kernels.edited import join
+from truedraw.threads.board import share, together
 from truedraw.threads.borrowing import borrowed
 from truedraw.threads.clock import nanoseconds
-from truedraw.threads.jobs import call
+from truedraw.threads.jobs import call, this_call
 
 SCORED, ENDED, BEGUN = range(3)
 """Moments of a round; from BEGUN on also when each text has its drafts."""
@@ -23,11 +24,12 @@ def run(board, given):  # type: ignore[no-untyped-def]
 
     given: the slates of all texts, in which rows and drafts stand one text behind the other: numbers [texts, SIZE],
     last [rows], tokens and sure [drafts], and where the rows of each begin [texts + 1]; the jobs that draft [texts, 2],
-    0 where nothing is drafted; of the pass its job, counters, ids, positions and past; the rules' jobs [texts, 2], and
-    what each tells, one behind the other [LINES rows]; (rounds at most; nanoseconds behind which none begins; tokens
-    that end a text [texts, some]); of each round memory for what the rules tell, numbers, tokens and sure, and moments
-    [rounds, BEGUN + 1 + texts]; the pass's hidden states [rows, streams, width], none where nobody wants them, and
-    memory for those of each round. Jobs are addresses, see threads/kept.py.
+    0 where nothing is drafted; of the pass its job, counters, ids, positions and past; the rules' jobs [texts, 2], the
+    jobs that count tokens [texts, 2], 0 where nobody does, and what each rule tells, one behind the other [LINES rows];
+    (rounds at most; nanoseconds behind which none begins; tokens that end a text [texts, some]); of each round memory
+    for what the rules tell, numbers, tokens and sure, and moments [rounds, BEGUN + 1 + texts]; the pass's hidden states
+    [rows, streams, width], none where nobody wants them, and memory for those of each round. Jobs are addresses, see
+    threads/kept.py.
     """
     slates, drafts, target, rules, limits, kept, shown = borrowed(given)
     numbers, _, _, _, begins = slates
@@ -48,13 +50,27 @@ def run(board, given):  # type: ignore[no-untyped-def]
         for text in range(len(numbers)):
             if call(rules[0][text, 0], rules[0][text, 1]) or numbers[text, COUNT] == 0:
                 return number, False
-        has_ended = write(slates, rules[1], kept, number, ends)
+        has_ended = write(slates, rules[2], kept, number, ends)
+        for text in range(len(numbers)):
+            if rules[1][text, 0] != 0 and call(rules[1][text, 0], rules[1][text, 1]):
+                return number, False
         show(shown, slates, number)
         moments[ENDED] = nanoseconds()
         number += 1
         if has_ended:
             break
     return number, True
+
+
+@compiled(nogil=True, error_model="numpy")
+def join_tallies(board, given, takes_part):  # type: ignore[no-untyped-def]
+    """What the last round of a text brought is counted; a job as threads/board.py has them. given: numbers, last and
+    edited of its slate."""
+    if not takes_part:
+        share(board, this_call(board, given))
+        return
+    numbers, last, edited = borrowed(given)
+    join(edited, last, numbers[COUNT])
 
 
 @inner(error_model="numpy")

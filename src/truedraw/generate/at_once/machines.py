@@ -77,11 +77,20 @@ class Machines:
 
     def _tallies_for(self, law: Any, drafts: int) -> Tallies | None:
         """Of the text, with room for what rounds with so many drafts bring before its law is told of them."""
-        room, known = RECENT_TOKENS + (1 + MOST) * (1 + drafts), self._tallies
-        if known is None or known.room < room:
-            edits = law.edits()
-            self._tallies = None if edits is None else Tallies(edits, room)
+        if self._tallies is None or self._tallies.room < room_for(drafts):
+            self._tallies = tallies_of(law, drafts)
         return self._tallies
+
+
+def tallies_of(law: Any, drafts: int) -> Tallies | None:
+    """What a law edits, with such room; None where it edits nothing."""
+    edits = law.edits()
+    return None if edits is None else Tallies(edits, room_for(drafts))
+
+
+def room_for(drafts: int) -> int:
+    """Of what rounds with so many drafts bring before their law is told of it."""
+    return RECENT_TOKENS + (1 + MOST) * (1 + drafts)
 
 
 def is_known(plan: Plan) -> bool:

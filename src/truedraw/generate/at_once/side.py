@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,7 +102,11 @@ class Side:
 
 def suits(sample: Sample) -> bool:
     """Whether compiled code knows its law, its rule and its noise, and nobody looks on."""
-    parts, law = sample.parts, sample.law
-    if type(parts.verifier) not in IS_COUPLED or type(sample.randomness) is not PhiloxRandomness:
-        return False
-    return is_simple(sample) and not law.fused.num_edits  # type: ignore[attr-defined] # a FusedLaw, as is_simple says
+    is_known = type(sample.parts.verifier) in IS_COUPLED and type(sample.randomness) is PhiloxRandomness
+    return is_known and is_simple(sample)
+
+
+def edits(sample: Sample) -> bool:
+    """Whether the law of one that suits edits logits."""
+    law: Any = sample.law
+    return law.edits() is not None
