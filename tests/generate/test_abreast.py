@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import replace
@@ -12,15 +13,21 @@ import pytest
 from generate.one_text import CONFIG, beside_a_head, opened
 from truedraw import Model
 from truedraw.control.fixed import FixedController
+from truedraw.control.payoff import PayoffController
+from truedraw.draft.head.chain_job import ChainJob
 from truedraw.draft.head.state import HeadState
 from truedraw.draft.none import NoState
+from truedraw.draft.suffix import SuffixState
 from truedraw.engine.cpu.paged_engine import PagedEngine
 from truedraw.engine.paged.abreast import PagedAbreast
+from truedraw.errors import TruedrawError
 from truedraw.generate import seeds
 from truedraw.generate.at_once import abreast
 from truedraw.generate.at_once.abreast import Abreast
 from truedraw.generate.at_once.side import Side
+from truedraw.generate.jobs import Jobs
 from truedraw.generate.reader import TextReader
+from truedraw.generate.sample import Sample
 from truedraw.protocol import Stand, Work
 
 PROMPT = "once upon a time there was"
@@ -252,33 +259,106 @@ def test_heads_hear_the_same_and_draft_the_same(model, taken, monkeypatch, n) ->
 # -------------------------------------------------------------------------------------------- what breaks
 
 
-def raises(monkeypatch, part, name: str, at: int, error: type[BaseException]) -> None:
+def raises(monkeypatch, part, name: str, at: int, error: type[BaseException], behind: bool) -> None:
     act, calls = getattr(part, name), []
 
     def broken(self, *given, **more):
         calls.append(1)
+        found = act(self, *given, **more) if behind else None
         if len(calls) == at:
             raise error("out of order")
-        return act(self, *given, **more)
+        return found if behind else act(self, *given, **more)
 
     monkeypatch.setattr(part, name, broken)
 
 
 @pytest.mark.parametrize("at", [1, 3, 8, 20])
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+@pytest.mark.parametrize("speculative", [False, CHAINS], ids=["plain", "chains"])
 @pytest.mark.parametrize(("part", "name"), [
-    (Side, "enter"), (Side, "follow"), (PagedAbreast, "end"), (NoState, "commit"), (TextReader, "push"),
+    (Side, "enter"), (Side, "follow"), (Side, "round"), (PagedAbreast, "end"), (NoState, "commit"), (ChainJob, "end"),
+    (TextReader, "push"), (PayoffController, "observe"), (FixedController, "rest"), (Jobs, "collect"),
 ])  # fmt: skip
-def test_whatever_stops_them_texts_keep_what_they_have(model, taken, monkeypatch, part, name, error, at) -> None:
+def test_whatever_stops_them_texts_keep_what_they_have(
+    model, taken, monkeypatch, part, name, error, at, speculative
+) -> None:
+    """Before or behind it; and an interruption is one, whatever it breaks off."""
     plain = [each.tokens for each in model.generate(PROMPT, speculative=False, n=3, **SETTINGS).choices]
-    raises(monkeypatch, part, name, at, error)
-    run = model.start(PROMPT, speculative=False, n=3, **SETTINGS)
-    with suppress(KeyboardInterrupt, Exception):
-        list(run)
-    found = [each.tokens for each in run.result().choices]
-    assert found == [tokens[: len(one)] for tokens, one in zip(plain, found, strict=True)]
-    monkeypatch.undo()
+    for behind in (False, True):
+        with monkeypatch.context() as patched:
+            raises(patched, part, name, at, error, behind)
+            run = model.start(PROMPT, speculative=speculative, n=3, **SETTINGS)
+            with suppress(error, TruedrawError):
+                list(run)
+        found = run.result().choices
+        assert [each.tokens for each in found] == [tokens[: len(one.tokens)]
+                                                   for tokens, one in zip(plain, found, strict=True)]  # fmt: skip
+        for each in found:
+            if error is KeyboardInterrupt and part is not TextReader:
+                assert each.text == model.tokenizer.decode(each.tokens) or not each.text.isascii()
     assert [each.tokens for each in model.generate(PROMPT, speculative=False, n=3, **SETTINGS).choices] == plain
+
+
+def test_an_interruption_behind_drafts_is_one(model, taken, monkeypatch) -> None:
+    raises(monkeypatch, Side, "round", 12, KeyboardInterrupt, behind=True)
+    with pytest.raises(KeyboardInterrupt):
+        list(model.start(PROMPT, speculative=CHAINS, n=3, **SETTINGS))
+
+
+def test_of_texts_that_have_ended_nothing_stays(model, taken) -> None:
+    """However their last rounds came; who comes behind them is alone."""
+    with model.batch(logits_cache_bytes=0) as batch:
+        long = batch.add(PROMPT, **SETTINGS | {"max_tokens": 400}, speculative=False)
+        short = batch.add(PROMPT, n=2, **SETTINGS | {"max_tokens": 30}, speculative=CHAINS)
+        while not short.ended:
+            batch.step()
+        batch.step()
+        gc.collect()
+        assert sum(isinstance(each, Sample) for each in gc.get_objects()) == 1
+        long.cancel()
+    assert taken
+
+
+def test_drafters_hear_the_end_of_a_text(model, taken, monkeypatch) -> None:
+    """Others may read what it wrote."""
+    heard, commit = defaultdict(list), SuffixState.commit
+
+    def told(self, tokens, scores=None):
+        heard[self].extend(tokens)
+        commit(self, tokens, scores)
+
+    monkeypatch.setattr(SuffixState, "commit", told)
+    whole = model.generate(PROMPT, speculative=False, n=3, **SETTINGS).choices
+    for speculative in ({"method": "suffix"}, None):
+        taken.clear()
+        for end in range(20, 34):
+            heard.clear()
+            text = whole[end % 3].text[end : end + 2]
+            found = model.generate(PROMPT, speculative=speculative, n=3, stop=[text], **SETTINGS).choices
+            assert sorted(map(tuple, heard.values())) == sorted(each.tokens for each in found)
+        assert taken
+
+
+def test_controllers_are_asked_in_each_round(model, taken, monkeypatch) -> None:
+    """Whoever has ended meanwhile."""
+    asked, rest, observe = [], PayoffController.rest, PayoffController.observe
+
+    def resting(self, samples):
+        asked.append(sorted(samples))
+        return rest(self, samples)
+
+    def observing(self, rounds):
+        if asked:
+            assert sorted(done.sample for done in rounds) == asked.pop()
+        observe(self, rounds)
+
+    monkeypatch.setattr(PayoffController, "rest", resting)
+    whole = model.generate(PROMPT, speculative=False, n=3, **SETTINGS).choices
+    monkeypatch.setattr(PayoffController, "observe", observing)
+    for end in range(10, 30):
+        text = whole[end % 3].text[end : end + 2]
+        model.generate(PROMPT, n=3, stop=[text], **SETTINGS | {"max_tokens": 60})
+        assert not asked
 
 
 def test_a_job_that_fails_ends_alone(model, taken, monkeypatch) -> None:

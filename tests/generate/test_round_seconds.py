@@ -104,6 +104,9 @@ def test_what_a_pass_took_without_drafters_is_what_is_left(clock) -> None:
 class Crowded(Together):
     """The first pass has no room for the text that drafts: its drafts wait for the next one."""
 
+    def hold(self, rounds) -> None:
+        """Nobody interrupts."""
+
     def make_room(self, turn, error) -> None:
         turn.samples = turn.samples[1:]
 

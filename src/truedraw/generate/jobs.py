@@ -49,6 +49,7 @@ class Jobs:
         self._failed: deque[Job] = deque()
         self._numbers = 0
         self._known = KnownRows()
+        self._held: deque[Round] = deque()  # that a pass has brought and nobody has collected
         self._turn = Turn([])
 
     @property
@@ -117,7 +118,8 @@ class Jobs:
         for sample in turn.samples:
             if sample.finish_reason is not None:
                 sample.ending.finish()  # before others see its last round
-        self.rescue(done)
+        self.hold(done)
+        self.enter_held()
         if turn.fills and not done:
             self._charge(turn)
         for sample in turn.samples:
@@ -128,9 +130,22 @@ class Jobs:
 
     def rescue(self, rounds: Sequence[Round]) -> None:
         """See Schedule: they are entered for their jobs."""
-        for each in rounds:
-            self._crowd.jobs[each.sample].rounds.append(each)
-            self.num_tokens += len(each.tokens)
+        self.hold(rounds)
+        self.enter_held()
+
+    def hold(self, rounds: Sequence[Round]) -> None:
+        """See Schedule: until `collect` enters them for their jobs, or `enter_held` in its place."""
+        self._held = deque(rounds)
+
+    def enter_held(self) -> None:
+        """May be repeated: an interruption may come anywhere."""
+        while self._held:
+            each = self._held[0]
+            rounds = self._crowd.jobs[each.sample].rounds
+            if not rounds or rounds[-1] is not each:
+                rounds.append(each)
+                self.num_tokens += len(each.tokens)
+            self._held.popleft()
 
     def end_all(self) -> None:
         """Whatever they hold. May be repeated; what goes wrong with one leaves no other behind."""

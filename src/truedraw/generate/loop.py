@@ -26,7 +26,7 @@ __all__ = ["Parts", "Sample", "Schedule", "Together", "Turn", "rounds"]
 
 
 def rounds(engine: p.Engine, controller: p.Controller, schedule: Schedule) -> Generator[list[p.Round]]:
-    """Turn by turn, one Round of each sample that was scored, or a few of one that is alone.
+    """Turn by turn, one Round of each sample that was scored, or a few of each.
 
     None where the pass computed nothing but prompts.
     """
@@ -34,12 +34,14 @@ def rounds(engine: p.Engine, controller: p.Controller, schedule: Schedule) -> Ge
     strides = Strides(engine, controller, schedule, means)
     while (turn := schedule.turn()) is not None:
         if (several := strides.take(turn)) is not None:
+            schedule.hold(several)
             yield several
             continue
         if turn.scores is None:
             start = working_seconds()
             own_seconds = guess(controller, schedule, turn, strides.begins_with)
             if (several := strides.take_decided()) is not None:
+                schedule.hold(several)
                 yield several
                 continue
             guessed = working_seconds()
@@ -47,6 +49,7 @@ def rounds(engine: p.Engine, controller: p.Controller, schedule: Schedule) -> Ge
             turn.draft_seconds, turn.engine_seconds = guessed - start - own_seconds, working_seconds() - guessed
         done = verify(schedule, turn, means)
         tell(controller, turn, done)
+        schedule.hold(done)
         yield done
 
 

@@ -92,6 +92,10 @@ class Schedule(Protocol):
         """An interruption is on its way out, and these rounds of a turn are over."""
         ...
 
+    def hold(self, rounds: Sequence[p.Round]) -> None:
+        """They are about to be handed out; where an interruption comes in between they are as if they had been."""
+        ...
+
     def make_room(self, turn: Turn, error: OutOfPages) -> None:
         """The cache has no room for the turn: take something out of it, or raise the error."""
         ...
@@ -119,6 +123,9 @@ class Together:
         return Turn(running) if running else None
 
     def rescue(self, rounds: Sequence[p.Round]) -> None:
+        """Nobody is left to have them."""
+
+    def hold(self, rounds: Sequence[p.Round]) -> None:
         """Nobody is left to have them."""
 
     def make_room(self, turn: Turn, error: OutOfPages) -> None:

@@ -94,6 +94,7 @@ class Scheduler:
             done = self._next()
             self.jobs.collect(done or [])
         except BaseException:
+            self.jobs.enter_held()
             self.close()
             raise
         return done is not None or self.jobs.some_wait  # behind jobs that could not begin

@@ -61,7 +61,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """What is decided for a text that is alone, for rounds to come."""
+    """What is decided for a text, one that is alone or one of several, for rounds to come."""
 
     rounds: int  # from the next one on
     source: str = ""  # as in Choice; where tokens are drafted and it is "", the only one that there is

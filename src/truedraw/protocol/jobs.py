@@ -57,9 +57,9 @@ class DraftJob(Protocol):
         """Whether what it works on is where it was."""
         ...
 
-    def begin(self, position: int, rounds: int) -> int:
+    def begin(self, position: int, rounds: int, texts: int = 1) -> int:
         """Slate and hidden states are as the first of so many rounds needs them, of a text that ends at a position; how
-        many of them can be: behind these it has to be asked again."""
+        many of them can be, with so many texts that draft in each: behind these it has to be asked again."""
         ...
 
     def end(self, rounds: Seq[tuple[Seq[int], Proposal]], scores: Scores, is_last: bool) -> None:

@@ -76,11 +76,11 @@ class ChainJob:
         """See DraftJob."""
         return self._calls.is_still
 
-    def begin(self, position: int, rounds: int) -> int:
+    def begin(self, position: int, rounds: int, texts: int = 1) -> int:
         """See DraftJob."""
         state, drafts = self._state, len(self._q)
-        rows, how, rounds = state.rows, state.plain_law(), state.law.settled(rounds)
-        is_ready = how is not None and rows.features is not None and state.length == position
+        rows, how, rounds = state.rows, state.plain_law(), state.law.settled(rounds * texts) // texts
+        is_ready = how is not None and rows.features is not None and state.length == position and rounds > 0
         if not is_ready or not 0 < len(rows.tokens) <= 1 + drafts or not self._is_chain(drafts):
             return 0
         count = len(rows.tokens)

@@ -55,7 +55,7 @@ class HeadState:
         """As `propose` and `commit` of each of the rounds that compiled code drew. Of the last one scores are known,
         and what the head said first [known]; None: nothing but hidden states."""
         *before, (tokens, proposal) = rounds
-        is_due = [self.law.is_due() for _ in rounds][-1]  # no other is: see OwnLaw.settled
+        is_due = [self.law.is_due() for _ in rounds][-1]  # no other is: see OwnLaw.settled, of all texts
         for kept, drafted in before:
             self.trees.saw(kept, drafted)
             self.length, self.law = self.length + len(kept), self.law.after(kept)

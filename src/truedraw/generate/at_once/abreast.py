@@ -38,7 +38,7 @@ class Abreast:
         self._telling = Telling(controller, schedule)
         self._texts: Set[int] = frozenset()  # of the last turn
         self._most = 1  # rounds that these may have at once
-        self._drafted: tuple[object, Drafted] | None = None  # what was made last, and for whom
+        self._drafted: tuple[list[int], object, Drafted] | None = None  # for which texts, and for what of them
 
     def take(self, turn: Turn) -> list[p.Round] | None:
         """Rounds of a turn, those of all texts in the first pass, then those in the next; None where it has to be taken
@@ -58,10 +58,12 @@ class Abreast:
         found = self._run_plainly(samples, rounds) if is_plain else self._run_by_rules(samples, stands, rounds)
         if found is None:
             return None
-        done = self._telling.over(*found, since)
-        if any(each.finish_reason is not None for each in done):
+        return self._telling.over(*found, since)
+
+    def keep(self, samples: Sequence[Sample]) -> None:
+        """What was made for these alone: of a text that has ended nothing stays."""
+        if self._drafted is not None and self._drafted[0] != [sample.number for sample in samples]:
             self._drafted = None
-        return done
 
     def _stands(self, samples: Sequence[Sample]) -> list[p.Stand] | None:
         """What is decided for all of them; None where something is not, or they have just come: who waits for a first
@@ -79,8 +81,9 @@ class Abreast:
                 return None
             found |= {sample.number: stand for sample, stand in zip(own, told, strict=True)}
         stands = [found[sample.number] for sample in samples]
-        able = zip(stands, samples, strict=True)
-        return stands if all(stand.tokens <= sample.parts.most_drafted for stand, sample in able) else None
+        able = [stand.tokens <= sample.parts.most_drafted and (stand.tokens > 0 or stand.rest > 0)
+                for stand, sample in zip(stands, samples, strict=True)]  # fmt: skip
+        return stands if all(able) else None
 
     def _run_plainly(self, samples: Sequence[Sample], rounds: int) -> tuple[Any, p.Abreast, Ran] | None:
         way = Plainly.of(samples)
@@ -116,10 +119,11 @@ class Abreast:
 
     def _way(self, drawn: Sequence[Drawn], job: p.PassJob) -> Drafted:
         """As it was made for the same."""
-        kind = [(each.guess.sample.number, each.source, each.tokens) for each in drawn]
-        if self._drafted is None or self._drafted[0] != kind or not self._drafted[1].serves(job):
-            self._drafted = kind, Drafted(drawn, job, self._means.judge)
-        return self._drafted[1]
+        texts, kind = [each.guess.sample.number for each in drawn], [(each.source, each.tokens) for each in drawn]
+        known = self._drafted
+        if known is None or known[:2] != (texts, kind) or not known[2].serves(job):
+            known = self._drafted = texts, kind, Drafted(drawn, job, self._means.judge)
+        return known[2]
 
     def _passes(self, samples: Sequence[Sample], rounds: int, drafts: Sequence[int]) -> p.Abreast | None:
         assert self._open is not None

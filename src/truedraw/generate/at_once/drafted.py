@@ -102,21 +102,10 @@ class Drafted:
             Side(place, each.guess.sample, desk.drafting.hearers, each.guess, each.source, each.late)
             for place, (each, desk) in enumerate(zip(drawn, self.desks, strict=True))
         ]
+        texts = sum(bool(side.source) for side in self.sides)
         for side, desk in zip(self.sides, self.desks, strict=True):
-            rounds = min(rounds, self._begun(side, desk, rounds)) if rounds else 0
+            rounds = min(rounds, begun(side, desk, rounds, texts)) if rounds else 0
         return rounds
-
-    @staticmethod
-    def _begun(side: Side, desk: Desk, rounds: int) -> int:
-        text, (job, guard, _) = side.sample.sequence.tokens, desk.drafting
-        if desk.tallies is not None:
-            law: Any = side.sample.law
-            desk.tallies.follow(law.edits())
-        if job is None or guard is None:
-            desk.slate.numbers[[POSITION, COUNT]], desk.slate.last[0] = (len(text), 1), text[-1]
-            return rounds
-        guard.awake()
-        return guard.guard.attempt("propose", lambda: job.begin(len(text), rounds)) or 0
 
     def run(self, crew: Crew, limits: tuple[int, float, p.Ints]) -> Ran | None:
         """As many rounds, within so many seconds, as come; None where none did. The third: tokens that end a text."""
@@ -148,17 +137,9 @@ class Drafted:
         proposal = p.NOTHING if job is None else p.Proposal(tokens[own], desk.slate.parents, job.laws, sure[own])
         side.enter(found, proposal)
 
-    def ask(self, judge: Any, sides: Sequence[Side], *, all_here: bool) -> list[bool]:
-        """A controller of some texts is asked what it said beforehand; where one has ended it decides anew for the
-        others. Whether those who draft none of a text's chains may doze."""
-        if all_here:
-            rest = getattr(judge, "rest", None)
-            rests = [0] * len(sides) if rest is None else rest([side.sample.number for side in sides])
-            askers = [side.guess.asker for side, rests in zip(sides, rests, strict=True) if side.guess and not rests]
-            if askers:
-                judge.budget(askers)
-                judge.choose(askers, [{} for _ in askers], {})
-        return [bool(side.source) and self._is_short for side in sides]
+    def dozes(self, side: Side, rest: int) -> bool:
+        """Whether the drafters of a text may, but for who drafts it, behind the last round."""
+        return rest > 1 or (bool(side.source) and self._is_short)
 
     def hear(self, side: Side, ran: Ran, *, dozing: bool) -> None:
         """The drafters of one of them hear the text; but for who drafted, those who doze hear it later."""
@@ -182,3 +163,16 @@ def times_of(moments: Sequence[float]) -> Times:
     own = moments[BEGUN:]
     drafts = [end - begin for begin, end in pairwise(own)]
     return Times(moments[SCORED] - own[-1], moments[ENDED] - moments[BEGUN], drafts)
+
+
+def begun(side: Side, desk: Desk, rounds: int, texts: int) -> int:
+    """How many of so many rounds a text can have, of which so many texts draft in each."""
+    text, (job, guard, _) = side.sample.sequence.tokens, desk.drafting
+    if desk.tallies is not None:
+        law: Any = side.sample.law
+        desk.tallies.follow(law.edits())
+    if job is None or guard is None:
+        desk.slate.numbers[[POSITION, COUNT]], desk.slate.last[0] = (len(text), 1), text[-1]
+        return rounds
+    guard.awake()
+    return guard.guard.attempt("propose", lambda: job.begin(len(text), rounds, texts)) or 0

@@ -59,9 +59,9 @@ class Plainly:
         side.enter(found)
 
     @staticmethod
-    def ask(judge: Any, sides: Sequence[Side], *, all_here: bool) -> list[bool]:  # noqa: ARG004 - they rest all the same
-        """As a controller of some texts was in rounds that it said they rest in: whether these may doze."""
-        return [rest > 1 for rest in judge.rest([side.sample.number for side in sides])]
+    def dozes(side: Side, rest: int) -> bool:  # noqa: ARG004 - all of them rest
+        """Whether the drafters of a text may, that rests for so many rounds from the last one on."""
+        return rest > 1
 
     @staticmethod
     def hear(side: Side, ran: Ran, *, dozing: bool) -> None:

@@ -55,7 +55,6 @@ class Side:
     source: str = ""  # of its drafts
     late: bool = False  # whether that was decided by name
     found: list[tuple[p.Proposal, Judged]] = field(default_factory=list)
-    told: int = 0  # of these, what somebody was told of
 
     @property
     def tokens(self) -> list[int]:
@@ -90,14 +89,17 @@ class Side:
                 doze(state, missed)
             hear(state, rounds[-1], last, dozing=False)
 
-    def round(self, number: int, times: Times, more: float, ran: Ran, texts: int) -> p.Round:
-        """One of them, as it is told: of so many texts, with its share of what that took, and more."""
+    def round(self, number: int, times: Times, shared: float, ran: Ran, texts: int) -> p.Round:
+        """One of them, as it is told: of so many texts that share its pass, and whose part of all else is `shared`."""
         proposal, found = self.found[number]
-        draft = times.drafts[self.place] if self.source else 0.0
-        whole = draft + (times.whole - sum(times.drafts)) / texts + more
-        spent = Spent(draft, draft if self.late else None, times.engine / texts, whole, ran.begins[-1])
-        self.told = number + 1
+        draft = self.drafting(times)
+        late = draft if self.late else None
+        spent = Spent(draft, late, times.engine / texts, draft + shared, ran.begins[-1])
         return round_of(self.sample, proposal, found, spent, source=self.source)
+
+    def drafting(self, times: Times) -> float:
+        """Seconds of its own drafts in a round."""
+        return times.drafts[self.place] if self.source else 0.0
 
 
 def suits(sample: Sample) -> bool:

@@ -46,6 +46,7 @@ class Strides:
         self._raise()
         self._since, self._alone = working_seconds(), None
         self._machines.keep(turn.samples[0] if len(turn.samples) == 1 else None)
+        self._abreast.keep(turn.samples)
         if turn.fills or turn.scores is not None:
             return None
         if len(turn.samples) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -12,8 +13,6 @@ from truedraw.generate.sample import Sample, Schedule
 from truedraw.handlers import is_mistake
 from truedraw.sampling.working_time import working_seconds
 
-NOW = Times(0.0, 0.0)  # of rounds that nobody times any more
-
 
 class Telling:
     """Of one loop; ways are how rounds are run, see plainly.py and drafted.py."""
@@ -22,7 +21,7 @@ class Telling:
         self._controller, self._schedule = controller, schedule
 
     def over(self, way: Any, passes: p.Abreast, ran: Ran, since: float) -> list[p.Round]:
-        """The texts go on, and all hear of it; what is over is kept, whatever comes in between."""
+        """The texts go on, and all hear of it; an interruption leaves what is over to the schedule."""
         done: list[p.Round] = []
         try:
             self._enter(way, ran)
@@ -30,10 +29,7 @@ class Telling:
             self._tell(way, ran, since, done)
         except BaseException as error:
             if not is_mistake(error):
-                left = [
-                    side.round(k, NOW, 0.0, ran, 1) for side in way.sides for k in range(side.told, len(side.found))
-                ]
-                self._schedule.rescue(done + left)
+                self._schedule.rescue(done + untold(way.sides, ran, done))
             raise
         return done
 
@@ -60,11 +56,13 @@ class Telling:
             if not present:
                 break
             dozing = self._ask(way, present)
-            if number == len(ran.times) - 1:
-                for side in present:
-                    self._apart(side, partial(way.hear, side, ran, dozing=dozing[side.place]))
-            further = more + (working_seconds() - start) / len(present)
-            told = [side.round(number, times, further, ran, len(present)) for side in present]
+            for side in present:
+                if len(side.found) == number + 1:  # its last one
+                    dozes = number + 1 < len(ran.times) or dozing[side.place]
+                    self._apart(side, partial(way.hear, side, ran, dozing=dozes))
+            whole = times.whole + working_seconds() - start - sum(side.drafting(times) for side in present)
+            shared = more + whole / len(present)
+            told = [side.round(number, times, shared, ran, len(present)) for side in present]
             done += told
             self._controller.observe(told)
 
@@ -72,12 +70,31 @@ class Telling:
         """Controllers hear of a round as if it were now; whether what drafts a text may doze in it, by its place."""
         found: dict[int, bool] = {}
         sides = {side.sample.number: side for side in present}
+        whole = {id(judge): len(own) for judge, own in judged([side.sample for side in way.sides], self._controller)}
         for judge, samples in judged([side.sample for side in present], self._controller):
             own = [sides[sample.number] for sample in samples]
-            found |= zip(
-                (side.place for side in own), way.ask(judge, own, all_here=len(present) == len(way.sides)), strict=True
-            )
+            rests = ask(judge, own, are_all=len(own) == whole[id(judge)])
+            found |= {side.place: way.dozes(side, rest) for side, rest in zip(own, rests, strict=True)}
         return found
+
+
+def ask(judge: Any, sides: Sequence[Side], *, are_all: bool) -> Sequence[int]:
+    """A controller is asked what it has said beforehand, and told the same: how long these texts rest. For fewer texts
+    than those it decided for it would decide anew; so it is as if who was to be asked had failed."""
+    rest = getattr(judge, "rest", None)  # protocol.Rests
+    rests: Sequence[int] = [0] * len(sides) if rest is None else rest([side.sample.number for side in sides])
+    askers = [side.guess.asker for side, rounds in zip(sides, rests, strict=True) if side.guess and not rounds]
+    if askers and are_all:
+        judge.budget(askers)
+        judge.choose(askers, [{} for _ in askers], {})
+    return rests
+
+
+def untold(sides: Sequence[Side], ran: Ran, done: Sequence[p.Round]) -> list[p.Round]:
+    """Rounds that are not among those that were told; nobody times them any more."""
+    told, times = Counter(each.sample for each in done), Times(0.0, 0.0, [0.0] * len(sides))
+    return [side.round(number, times, 0.0, ran, 1)
+            for side in sides for number in range(told[side.sample.number], len(side.found))]  # fmt: skip
 
 
 def judged(samples: Sequence[Sample], usual: p.Controller) -> list[tuple[p.Controller, list[Sample]]]:
