@@ -319,7 +319,7 @@ def test_of_texts_that_have_ended_nothing_stays(model, taken) -> None:
             batch.step()
         batch.step()
         gc.collect()
-        assert sum(isinstance(each, Sample) for each in gc.get_objects()) == 1
+        assert sum(type(each) is Sample for each in gc.get_objects()) == 1
         long.cancel()
     assert taken
 

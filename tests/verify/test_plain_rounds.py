@@ -12,6 +12,7 @@ import pytest
 
 from helping import helped
 from truedraw import load
+from truedraw.engine.cpu.paged_engine import PagedEngine
 from truedraw.generate import drawn_plainly
 from truedraw.generate.means import Means
 from truedraw.protocol import NOTHING, Scores
@@ -145,6 +146,7 @@ def test_only_what_compiled_code_knows_is_asked_for() -> None:
 def test_what_the_call_takes_is_told_with_the_rounds(monkeypatch) -> None:
     """Controllers learn from it what a round takes beside its pass."""
     decide = PlainRounds.decide
+    monkeypatch.setattr(PagedEngine, "abreast", lambda *_: None)
     monkeypatch.setattr(PlainRounds, "decide", lambda self, asked: time.sleep(0.1) or decide(self, asked))
     done = []
     with load("smollm2-135m") as model:

@@ -115,9 +115,9 @@ class Lessons:
         drafts, dozing = sum(done.drafted for done in seen.rounds) // seen.passes, seen.left > 1
         upkeep, listening = self._known.upkeep, self._listening
         is_own = any(done.sample in seen.present for done in seen.rounds)
-        counts &= bool(drafts) or dozing or not is_own  # plain sampling is what is done while nobody listens
-        for rest, rounds in entries(each, is_known=upkeep.knows(texts, drafts)) if counts else ():
-            upkeep.add(texts, drafts, rest, rounds)
+        heard = is_own and not dozing
+        for rest, rounds in entries(each, is_known=upkeep.knows(texts, drafts, heard=heard)) if counts else ():
+            upkeep.add(texts, drafts, rest, rounds, heard=heard)
         for rest, rounds in entries(each, is_known=listening.knows(dozing=dozing)):
             listening.add(rest, dozing=dozing, rounds=rounds)
 

@@ -15,19 +15,22 @@ class Upkeep:
 
     def __init__(self) -> None:
         self._plain: dict[int, Average] = {}
+        self._heard: dict[int, Average] = {}  # of plain rounds to which drafters listened
         self._drafting: dict[int, Slope] = {}
 
-    def add(self, texts: int, drafts: int, seconds: float, rounds: int = 1) -> None:
-        """Rounds of so many texts each, with so many draft rows; `seconds` of one."""
+    def add(self, texts: int, drafts: int, seconds: float, rounds: int = 1, *, heard: bool = False) -> None:
+        """Rounds of so many texts each, with so many draft rows; `seconds` of one. Plain ones may have been heard."""
         kind, each = step(texts), max(0.0, seconds) / texts
         if drafts:
             self._drafting.setdefault(kind, Slope(SHARE)).add(further(texts, drafts), each, rounds)
         else:
-            self._plain[kind] = warmed(self._plain.get(kind, Average()), each, rounds)
+            plain = self._heard if heard else self._plain
+            plain[kind] = warmed(plain.get(kind, Average()), each, rounds)
 
-    def knows(self, texts: int, drafts: int) -> bool:
+    def knows(self, texts: int, drafts: int, *, heard: bool = False) -> bool:
         """Whether enough rounds of such a kind were seen to say what one takes."""
-        found = (self._drafting if drafts else self._plain).get(step(texts))
+        plain = self._heard if heard else self._plain
+        found = (self._drafting if drafts else plain).get(step(texts))
         return found is not None and found.count >= FIRST
 
     def fade(self, share: float) -> None:
@@ -36,13 +39,17 @@ class Upkeep:
             each.fade(share)
 
     def seconds(self, texts: int, drafts: int) -> float:
-        """Of a round; 0 where hardly any with so many texts was seen."""
+        """Of a round; 0 where hardly any with so many texts was seen. Plain sampling is what is done while nobody
+        listens, where such rounds were seen."""
         kind = step(texts)
-        plain, drafting = self._plain.get(kind), self._drafting.get(kind)
-        plain_known = plain is not None and plain.count >= FIRST
-        if drafting is not None and drafting.count >= FIRST and (drafts or not plain_known):
+        plain, drafting = self._plainly(texts), self._drafting.get(kind)
+        if drafting is not None and drafting.count >= FIRST and (drafts or plain is None):
             return texts * drafting.at(further(texts, drafts))
-        return texts * plain.value if plain is not None and plain_known else 0.0
+        return texts * plain.value if plain is not None else 0.0
+
+    def _plainly(self, texts: int) -> Average | None:
+        heard = not self.knows(texts, 0)
+        return (self._heard if heard else self._plain)[step(texts)] if self.knows(texts, 0, heard=heard) else None
 
 
 def further(texts: int, drafts: int) -> float:

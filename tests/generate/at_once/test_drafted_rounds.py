@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from truedraw.generate.at_once.drafted_loop import BEGUN, ENDED, LINES, SCORED, run
+from truedraw.generate.at_once.plainly_loop import PLACE
 from truedraw.generate.at_once.plainly_loop import run as run_plainly
 from truedraw.protocol.slate import COUNT, DRAFTED, POSITION, SIZE
 from truedraw.threads.board import board, share
 from truedraw.threads.jobs import this_call
 from truedraw.threads.kept import Kept
+from truedraw.verify.fused.plainly import POSITION as NAMED_AT
 
 ROUNDS = 5
 LATER = 10**12  # nanoseconds
@@ -202,6 +204,7 @@ class Plain:
 
 
 def test_plain_rounds_follow_one_another() -> None:
+    assert PLACE == NAMED_AT
     one = Plain()
     assert one.run(rounds=3) == 3
     assert one.told[:3, :, 0].tolist() == [[200, 300, 400], [300, 400, 500], [400, 500, 600]]

@@ -9,10 +9,10 @@ from truedraw.generate.at_once.loop import goes_on
 from truedraw.threads.board import together
 from truedraw.threads.borrowing import borrowed
 from truedraw.threads.clock import nanoseconds
-from truedraw.verify.fused.plainly import POSITION
 
 BEGUN, SCORED, ENDED = range(3)
 """Moments of a round."""
+PLACE = 0  # of a name, where the text ends: verify.fused.plainly.POSITION
 
 
 @compiled(nogil=True, error_model="numpy")
@@ -71,7 +71,7 @@ def step(told, rows, names, kept, ends):  # type: ignore[no-untyped-def]
         ids[text] = int(told[text, 0])
         positions[text] += 1
         past[text] += 1
-        names[text, POSITION] += 1
+        names[text, PLACE] += 1
         for end in ends[text]:
             has_ended |= ids[text] == end
     return has_ended
