@@ -24,6 +24,7 @@ from truedraw.errors import TruedrawError
 from truedraw.generate import seeds
 from truedraw.generate.at_once import abreast
 from truedraw.generate.at_once.abreast import Abreast
+from truedraw.generate.at_once.hearing import Hearers
 from truedraw.generate.at_once.side import Side
 from truedraw.generate.jobs import Jobs
 from truedraw.generate.reader import TextReader
@@ -281,8 +282,9 @@ def raises(monkeypatch, part, name: str, at: int, error: type[BaseException], be
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 @pytest.mark.parametrize("speculative", [False, CHAINS], ids=["plain", "chains"])
 @pytest.mark.parametrize(("part", "name"), [
-    (Side, "enter"), (Side, "follow"), (Side, "round"), (PagedAbreast, "end"), (NoState, "commit"), (ChainJob, "end"),
-    (TextReader, "push"), (PayoffController, "observe"), (FixedController, "rest"), (Jobs, "collect"),
+    (Side, "enter"), (Hearers, "follow"), (Side, "round"), (PagedAbreast, "end"), (NoState, "commit"),
+    (ChainJob, "end"), (TextReader, "push"), (PayoffController, "observe"), (FixedController, "rest"),
+    (Jobs, "collect"),
 ])  # fmt: skip
 def test_whatever_stops_them_texts_keep_what_they_have(
     model, taken, monkeypatch, part, name, error, at, speculative

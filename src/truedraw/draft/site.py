@@ -99,13 +99,13 @@ class Inner(Protocol):
         ...
 
 
-def hear(state: DraftState, tokens: Sequence[int], scores: Scores, *, dozing: bool) -> None:
+def hear(state: DraftState, tokens: Sequence[int], scores: Scores | None, *, dozing: bool) -> None:
     """A state sees its text grow; one that may doze, because it is not asked in the next round either, hears it later.
 
-    See protocol.Dozes.
+    See protocol.Dozes; there need be no scores for one that does.
     """
     doze = getattr(state, "doze", None) if dozing else None
-    (doze or state.commit)(tokens, scores)
+    (doze or state.commit)(tokens, scores)  # type: ignore[arg-type] # who dozes wants none
 
 
 def close(part: object) -> None:

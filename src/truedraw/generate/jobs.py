@@ -118,8 +118,7 @@ class Jobs:
         for sample in turn.samples:
             if sample.finish_reason is not None:
                 sample.ending.finish()  # before others see its last round
-        self.hold(done)
-        self.enter_held()
+        self.rescue(done)
         if turn.fills and not done:
             self._charge(turn)
         for sample in turn.samples:

@@ -8,10 +8,11 @@ import numba
 import numpy as np
 import pytest
 
+from generate.at_once.known_parts import draft, rule
 from truedraw.generate.at_once.drafted_loop import BEGUN, ENDED, LINES, SCORED, run
 from truedraw.generate.at_once.plainly_loop import PLACE
 from truedraw.generate.at_once.plainly_loop import run as run_plainly
-from truedraw.protocol.slate import COUNT, DRAFTED, POSITION, SIZE
+from truedraw.protocol.slate import COUNT, POSITION, SIZE
 from truedraw.threads.board import board, share
 from truedraw.threads.jobs import this_call
 from truedraw.threads.kept import Kept
@@ -22,19 +23,6 @@ LATER = 10**12  # nanoseconds
 DRAFTS = [2, 0, 1]  # of each text
 BEGINS = np.array([0, 3, 4, 6])
 STARTS = [10, 20, 30]  # tokens of each
-
-
-@numba.njit(nogil=True)
-def draft(board, given, takes_part):
-    """Tokens that count up from the last one; none in a round that is said."""
-    if not takes_part:
-        share(board, this_call(board, given))
-        return
-    numbers, last, tokens, sure, (silent, done) = given
-    for k in range(len(tokens)):
-        tokens[k], sure[k] = last[numbers[COUNT] - 1] + 1 + k, 0.5
-    numbers[DRAFTED] = len(tokens) if done[0] != silent else 0
-    done[0] += 1
 
 
 @numba.njit(nogil=True)
@@ -52,21 +40,6 @@ def score(board, given, takes_part):
     counters[0] = 1  # which somebody has to make 0 again
     if done[0] == poor:
         done[0] = len(np.empty(1 << 60))
-    done[0] += 1
-
-
-@numba.njit(nogil=True)
-def rule(board, given, takes_part):
-    """One draft is kept, where there are any, and one more token comes; in a round that is said there is no law."""
-    if not takes_part:
-        share(board, this_call(board, given))
-        return
-    ids, numbers, told, (lawless, done) = given
-    count = min(2, len(ids))
-    for k in range(count):
-        token = ids[1 + k] if 1 + k < count else ids[0] + 100
-        told[0, k], told[1, k], told[2, k], told[3, k] = token, k, -0.5, -1.5
-    numbers[COUNT] = 0 if done[0] == lawless else count
     done[0] += 1
 
 

@@ -19,8 +19,9 @@ from truedraw.generate.at_once.machines import HAS_CLOCK
 from truedraw.generate.at_once.plainly import Plainly
 from truedraw.generate.at_once.plan import source_of
 from truedraw.generate.at_once.side import Ran, edits, suits
-from truedraw.generate.at_once.telling import Telling, judged
+from truedraw.generate.at_once.telling import Telling
 from truedraw.generate.guess import fresh_guesses
+from truedraw.generate.guesses import grouped
 from truedraw.generate.means import Means
 from truedraw.generate.sample import Sample, Schedule, Turn
 from truedraw.sampling.working_time import working_seconds
@@ -56,9 +57,7 @@ class Abreast:
             return None
         is_plain = not any(stand.tokens for stand in stands) and not any(map(edits, samples))
         found = self._run_plainly(samples, rounds) if is_plain else self._run_by_rules(samples, stands, rounds)
-        if found is None:
-            return None
-        return self._telling.over(*found, since)
+        return None if found is None else self._telling.over(*found, since)
 
     def keep(self, samples: Sequence[Sample]) -> None:
         """What was made for these alone: of a text that has ended nothing stays."""
@@ -74,7 +73,7 @@ class Abreast:
         if self._most < 2:
             return None
         found: dict[int, p.Stand] = {}
-        for judge, own in judged(samples, self._controller):
+        for judge, own in grouped(samples, self._controller):
             stands = getattr(judge, "stands_abreast", None)  # protocol.StandsAbreast
             told = None if stands is None else stands([sample.number for sample in own])
             if told is None:

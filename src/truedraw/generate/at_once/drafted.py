@@ -143,19 +143,14 @@ class Drafted:
 
     def hear(self, side: Side, ran: Ran, *, dozing: bool) -> None:
         """The drafters of one of them hear the text; but for who drafted, those who doze hear it later."""
-        rows, desk = slice(*ran.begins[side.place : side.place + 2]), self.desks[side.place]
-        job, guard, (_, listening) = desk.drafting
+        rows, drafting = slice(*ran.begins[side.place : side.place + 2]), self.desks[side.place].drafting
         rounds = [(judged.tokens, proposal) for proposal, judged in side.found]
         shown = [ran.shown[number, rows] if ran.shown.shape[1] else None for number in range(len(rounds))]
         scores = [p.Scores(ran.logits[rows], each, drafted) for each, (_, drafted) in zip(shown, rounds, strict=True)]
-        for state in listening:
-            for (tokens, _), said in zip(rounds, scores, strict=True):
-                state.commit(tokens, said)
-        is_last = ran.is_last and len(rounds) == len(ran.times)
-        side.follow([tokens for tokens, _ in rounds], scores[-1], dozing=dozing or not is_last)
-        if job is not None and guard is not None:
-            guard.guard.attempt("commit", lambda: job.end(rounds, scores[-1], is_last))
-            guard.guard.took("propose", max(times.drafts[side.place] for times in ran.times))
+        tokens, is_last = [own for own, _ in rounds], ran.is_last and len(rounds) == len(ran.times)
+        drafting.hearers.listen(tokens, scores)
+        drafting.hearers.follow(tokens, scores[-1], dozing=dozing or not is_last)
+        drafting.end(rounds, scores[-1], is_last, max(times.drafts[side.place] for times in ran.times))
 
 
 def times_of(moments: Sequence[float]) -> Times:

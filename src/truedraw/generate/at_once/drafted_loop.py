@@ -4,8 +4,7 @@ written down. As loop.py, whose parts are those of a text that is alone."""
 from __future__ import annotations
 
 from truedraw.compiled import compiled, inner
-from truedraw.engine.native.together import copy
-from truedraw.generate.at_once.loop import goes_on
+from truedraw.generate.at_once.loop import goes_on, has_ended, show
 from truedraw.protocol.slate import COUNT, DRAFTED, POSITION
 from truedraw.sampling.kernels.edited import join
 from truedraw.threads.board import share, together
@@ -50,14 +49,16 @@ def run(board, given):  # type: ignore[no-untyped-def]
         for text in range(len(numbers)):
             if call(rules[0][text, 0], rules[0][text, 1]) or numbers[text, COUNT] == 0:
                 return number, False
-        has_ended = write(slates, rules[2], kept, number, ends)
+        some_end = write(slates, rules[2], kept, number, ends)
         for text in range(len(numbers)):
             if rules[1][text, 0] != 0 and call(rules[1][text, 0], rules[1][text, 1]):
                 return number, False
-        show(shown, slates, number)
+        for text in range(len(numbers)):
+            rows = slice(begins[text], begins[text + 1])
+            show(shown[0][rows], numbers[text, COUNT], shown[1][number, rows])
         moments[ENDED] = nanoseconds()
         number += 1
-        if has_ended:
+        if some_end:
             break
     return number, True
 
@@ -91,27 +92,13 @@ def write(slates, told, kept, number, ends):  # type: ignore[no-untyped-def]
     """What became of a round, and where the next one begins; whether a text has ended."""
     numbers, last, tokens, sure, begins = slates
     kept[0][number], kept[2][number], kept[3][number] = told, tokens, sure
-    has_ended = False
+    some_end = False
     for text in range(len(numbers)):
         first = begins[text]
         for k in range(numbers[text, COUNT]):
             last[first + k] = int(told[LINES * first + k])
-            for end in ends[text]:
-                has_ended |= last[first + k] == end
         for k in range(numbers.shape[1]):
             kept[1][number, text, k] = numbers[text, k]
         numbers[text, POSITION] += numbers[text, COUNT]
-    return has_ended
-
-
-@inner(error_model="numpy")
-def show(shown, slates, number):  # type: ignore[no-untyped-def]
-    """The hidden states that tokens were drawn from; there may be none."""
-    numbers, _, _, _, begins = slates
-    if len(shown[0]) == 0:
-        return
-    for text in range(len(numbers)):
-        for k in range(numbers[text, COUNT]):
-            row = begins[text] + k
-            for stream in range(shown[0].shape[1]):
-                copy(shown[0][row, stream], shown[1][number, row, stream])
+        some_end |= has_ended(last[first:], numbers[text, COUNT], ends[text])
+    return some_end

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from truedraw.draft.several import SeveralStates
+from truedraw.draft.site import hear
 from truedraw.generate.guarded_drafter import GuardedState
-from truedraw.protocol import DraftState
+from truedraw.protocol import DraftState, Scores
 
 
 class Hearers(NamedTuple):
@@ -16,10 +17,19 @@ class Hearers(NamedTuple):
     dozing: tuple[Any, ...]  # that need to know nothing but its tokens
     listening: tuple[GuardedState, ...]  # that want the hidden states of each round
 
+    def listen(self, rounds: Sequence[Sequence[int]], said: Sequence[Scores]) -> None:
+        """Those who miss no round hear of each, and what the target said in it."""
+        for state in self.listening:
+            for tokens, scores in zip(rounds, said, strict=True):
+                state.commit(tokens, scores)
 
-def doze(state: Any, tokens: Sequence[int]) -> None:
-    """A state that may doze hears what was written; what the target said is lost."""
-    (getattr(state, "doze", None) or state.commit)(tokens, None)
+    def follow(self, rounds: Sequence[Sequence[int]], last: Scores, *, dozing: bool) -> None:
+        """Those who may doze hear what was written, and what the target said at last if they do not doze now."""
+        missed = [token for tokens in rounds[:-1] for token in tokens]
+        for state in self.dozing:
+            if missed:
+                hear(state, missed, None, dozing=True)
+            hear(state, rounds[-1], None if dozing else last, dozing=dozing)
 
 
 def states_of(draft: DraftState, source: str = "") -> dict[str, DraftState | None]:

@@ -6,7 +6,7 @@ for want of a draft or of a law, it leaves the round to Python, which draws the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from truedraw import protocol as p
 from truedraw.compiled import later
 from truedraw.draft.behind import law_after
-from truedraw.generate.at_once.hearing import Hearers, doze
+from truedraw.generate.at_once.hearing import Hearers
 from truedraw.generate.at_once.plan import Plan, Ran
 from truedraw.generate.guarded_drafter import GuardedState
 from truedraw.generate.judging import Judged, Spent
@@ -38,6 +38,14 @@ class Drafting(NamedTuple):
     job: p.DraftJob | None
     guard: GuardedState | None
     hearers: Hearers  # the other draft states
+
+    def end(
+        self, rounds: Sequence[tuple[Sequence[int], p.Proposal]], last: p.Scores, is_last: bool, took: float
+    ) -> None:
+        """Who draws hears of rounds, see protocol.DraftJob; `took`: seconds of the longest of its calls."""
+        if (job := self.job) is not None and self.guard is not None:
+            self.guard.guard.attempt("commit", lambda: job.end(rounds, last, is_last))
+            self.guard.guard.took("propose", took)
 
 
 class Rule(NamedTuple):
@@ -133,22 +141,13 @@ class Machine:
 
     def _hear(self, plan: Plan, ran: list[Ran], before: int, is_last: bool) -> None:
         """Drafters hear the text, and what the target said in the last round, if no other was begun behind it."""
-        rounds = [(each.found.tokens, each.proposal) for each in ran[before:]]
+        rounds, drafting = [(each.found.tokens, each.proposal) for each in ran[before:]], self._drafting
         shown = [None if self._target.hidden is None else hidden for hidden in self._shown[1]]
         scores = [p.Scores(self._target.logits, shown[k], drafted) for k, (_, drafted) in enumerate(rounds)]
-        dozing, listening = self._drafting.hearers
-        for state in listening:
-            for (tokens, _), said in zip(rounds, scores, strict=True):
-                state.commit(tokens, said)
-        missed = [token for tokens, _ in rounds[:-1] for token in tokens]
-        for state in dozing:
-            if missed:
-                doze(state, missed)
-            plan.tell(state, len(ran) - 1, rounds[-1][0], scores[-1] if is_last else None)
-        job, guard = self._drafting.job, self._drafting.guard
-        if job is not None and guard is not None:
-            guard.guard.attempt("commit", lambda: job.end(rounds, scores[-1], is_last))
-            guard.guard.took("propose", max(each.spent.draft for each in ran[before:]))
+        tokens = [own for own, _ in rounds]
+        drafting.hearers.listen(tokens, scores)
+        drafting.hearers.follow(tokens, scores[-1], dozing=not is_last or plan.dozes(len(ran) - 1))
+        drafting.end(rounds, scores[-1], is_last, max(each.spent.draft for each in ran[before:]))
 
 
 def judged(found: Decided, kept: tuple[int, ...], reason: str | None) -> Judged:

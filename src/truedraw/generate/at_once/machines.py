@@ -44,7 +44,7 @@ class Machines:
     def of(self, plan: Plan) -> Machine | None:
         """For rounds of a plan, of the text that is kept; None where Python has to run them."""
         kind = plan.source, plan.stand.tokens
-        jobs = None if kind in self._refused or not is_known(plan) else getattr(plan.stride, "job", None)
+        jobs = None if kind in self._refused or not is_known(plan.guess.sample) else getattr(plan.stride, "job", None)
         target: p.PassJob | None = None if jobs is None else jobs(plan.stand.tokens)
         if target is None:
             return None
@@ -93,9 +93,8 @@ def room_for(drafts: int) -> int:
     return RECENT_TOKENS + (1 + MOST) * (1 + drafts)
 
 
-def is_known(plan: Plan) -> bool:
+def is_known(sample: Sample) -> bool:
     """Whether compiled code knows the rule and the noise, and what time it is."""
-    sample = plan.guess.sample
     return HAS_CLOCK and type(sample.parts.verifier) in IS_COUPLED and type(sample.randomness) is PhiloxRandomness
 
 

@@ -65,8 +65,14 @@ class Plainly:
 
     @staticmethod
     def hear(side: Side, ran: Ran, *, dozing: bool) -> None:
-        """The drafters of one of them."""
-        side.hear(ran, dozing=dozing)
+        """The drafters of one of them hear of its rounds as if they had been one; of the last alone where they are
+        asked next."""
+        tokens, row = side.tokens, slice(side.place, side.place + 1)
+        last = p.Scores(ran.logits[row], None if ran.hidden is None else ran.hidden[row], p.NOTHING)
+        side.hearers.follow([tokens[:-1], tokens[-1:]], last, dozing=dozing)
+        if side.hearers.listening:
+            shown = ran.shown[: len(tokens), side.place] if ran.shown.shape[1] else None
+            side.hearers.listen([tokens], [p.Scores(ran.logits[row], shown, p.Proposal.chain(tokens[:-1]))])
 
 
 def asked(sample: Sample, logits: p.Logits) -> Asked:

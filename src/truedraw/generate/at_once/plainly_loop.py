@@ -4,8 +4,7 @@ down. See loop.py."""
 from __future__ import annotations
 
 from truedraw.compiled import compiled, inner
-from truedraw.engine.native.together import copy
-from truedraw.generate.at_once.loop import goes_on
+from truedraw.generate.at_once.loop import goes_on, has_ended, show
 from truedraw.threads.board import together
 from truedraw.threads.borrowing import borrowed
 from truedraw.threads.clock import nanoseconds
@@ -40,13 +39,11 @@ def run(board, given):  # type: ignore[no-untyped-def]
         taken[:], told[:] = 0, -1.0
         if together(board, draws[0][0], draws[0][1]) or not all_drawn(told):
             break
-        has_ended = step(told, (ids, positions, past), names, kept[0][number], ends)
-        for text in range(len(shown[0])):
-            for stream in range(shown[0].shape[1]):
-                copy(shown[0][text, stream], shown[1][number, text, stream])
+        some_end = step(told, (ids, positions, past), names, kept[0][number], ends)
+        show(shown[0], len(ids), shown[1][number])
         moments[ENDED] = nanoseconds()
         number += 1
-        if has_ended:
+        if some_end:
             break
     return number
 
@@ -64,7 +61,7 @@ def all_drawn(told):  # type: ignore[no-untyped-def]
 def step(told, rows, names, kept, ends):  # type: ignore[no-untyped-def]
     """Each text goes on by its token; whether one has ended."""
     ids, positions, past = rows
-    has_ended = False
+    some_end = False
     for text in range(len(told)):
         for k in range(told.shape[1]):
             kept[text, k] = told[text, k]
@@ -72,6 +69,5 @@ def step(told, rows, names, kept, ends):  # type: ignore[no-untyped-def]
         positions[text] += 1
         past[text] += 1
         names[text, PLACE] += 1
-        for end in ends[text]:
-            has_ended |= ids[text] == end
-    return has_ended
+        some_end |= has_ended(ids[text:], 1, ends[text])
+    return some_end

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from truedraw import protocol as p
 from truedraw.draft.several import SeveralStates
@@ -49,11 +50,9 @@ class Plan(NamedTuple):
         else:
             hear(state, tokens, scores, dozing=self.stand.rest - number > 1)
 
-    def tell(self, state: p.DraftState, number: int, tokens: tuple[int, ...], scores: p.Scores | None) -> None:
-        """The same for one state that may doze; None: the scores are lost."""
-        is_asked_later = bool(self.source) and number + 1 < self.rounds
-        dozing = scores is None or is_asked_later or self.stand.rest - number > 1
-        hear(state, tokens, scores, dozing=dozing)  # type: ignore[arg-type] # who dozes wants none
+    def dozes(self, number: int) -> bool:
+        """Whether who may doze does, but for who drafts, behind round number so-and-so."""
+        return (bool(self.source) and number + 1 < self.rounds) or self.stand.rest - number > 1
 
 
 class Ran(NamedTuple):
@@ -85,3 +84,17 @@ def source_of(guess: Guess, stand: p.Stand) -> str | None:
     if stand.source:
         return stand.source if stand.source in guess.asker.sources else None
     return guess.asker.sources[0] if len(guess.asker.sources) == 1 else None
+
+
+def ask(judge: Any, askers: Mapping[int, p.Asker | None], *, are_all: bool = True) -> Sequence[int]:
+    """A controller is asked what it has said beforehand, so that it counts the round, and told the same: how long these
+    samples rest. For fewer texts than those it decided for it would decide anew; so it is as if who was to be asked had
+    failed.
+    """
+    rest = getattr(judge, "rest", None)  # protocol.Rests
+    rests: Sequence[int] = [0] * len(askers) if rest is None else rest([*askers])
+    awake = [asker for asker, rounds in zip(askers.values(), rests, strict=True) if asker is not None and not rounds]
+    if awake and are_all:
+        judge.budget(awake)
+        judge.choose(awake, [{} for _ in awake], {})
+    return rests

@@ -11,15 +11,13 @@ from numpy.typing import NDArray
 
 from truedraw import protocol as p
 from truedraw.draft.behind import law_after
-from truedraw.draft.site import hear
-from truedraw.generate.at_once.hearing import Hearers, doze
+from truedraw.generate.at_once.hearing import Hearers
 from truedraw.generate.at_once.machine import judged
-from truedraw.generate.at_once.machines import IS_COUPLED
+from truedraw.generate.at_once.machines import is_known
 from truedraw.generate.at_once.plan import is_simple
 from truedraw.generate.guess import Guess
 from truedraw.generate.judging import Judged, Spent, round_of
 from truedraw.generate.sample import Sample
-from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.verify.fused.judge import Decided
 
 
@@ -68,27 +66,6 @@ class Side:
         self.found.append((proposal, judged(found, kept, sample.finish_reason)))
         sample.law = law_after(sample.law, kept)
 
-    def hear(self, ran: Ran, *, dozing: bool) -> None:
-        """Its drafters hear of rounds without drafts, as if they had been one; of the last alone where they are asked
-        next."""
-        tokens, row = self.tokens, slice(ran.begins[self.place], ran.begins[self.place] + 1)
-        last = p.Scores(ran.logits[row], None if ran.hidden is None else ran.hidden[row], p.NOTHING)
-        self.follow([tokens[:-1], tokens[-1:]], last, dozing=dozing)
-        shown = ran.shown[: len(tokens), row.start] if ran.shown.shape[1] else None
-        for state in self.hearers.listening:
-            state.commit(tokens, p.Scores(ran.logits[row], shown, p.Proposal.chain(tokens[:-1])))
-
-    def follow(self, rounds: Sequence[Sequence[int]], last: p.Scores, *, dozing: bool) -> None:
-        """Those who may doze hear what was written, and what the target said at last if they do not doze now."""
-        missed = [token for tokens in rounds[:-1] for token in tokens]
-        for state in self.hearers.dozing:
-            if dozing:
-                doze(state, [*missed, *rounds[-1]])
-                continue
-            if missed:
-                doze(state, missed)
-            hear(state, rounds[-1], last, dozing=False)
-
     def round(self, number: int, times: Times, shared: float, ran: Ran, texts: int) -> p.Round:
         """One of them, as it is told: of so many texts that share its pass, and whose part of all else is `shared`."""
         proposal, found = self.found[number]
@@ -104,8 +81,7 @@ class Side:
 
 def suits(sample: Sample) -> bool:
     """Whether compiled code knows its law, its rule and its noise, and nobody looks on."""
-    is_known = type(sample.parts.verifier) in IS_COUPLED and type(sample.randomness) is PhiloxRandomness
-    return is_known and is_simple(sample)
+    return is_known(sample) and is_simple(sample)
 
 
 def edits(sample: Sample) -> bool:

@@ -13,7 +13,7 @@ from truedraw import protocol as p
 from truedraw.generate.at_once.abreast import Abreast
 from truedraw.generate.at_once.machine import MOST
 from truedraw.generate.at_once.machines import Machines
-from truedraw.generate.at_once.plan import Deciding, Plan, Ran, is_simple, source_of, stand_of
+from truedraw.generate.at_once.plan import Deciding, Plan, Ran, ask, is_simple, source_of, stand_of
 from truedraw.generate.guess import Guess, fresh_guesses
 from truedraw.generate.judging import Spent, judged, round_of
 from truedraw.generate.means import Means
@@ -182,16 +182,8 @@ class Strides:
         """The controller hears of a round as if it were now."""
         start, sample = working_seconds(), plan.guess.sample
         if not is_asked:
-            ask(plan.judge, plan.guess.asker)
+            ask(plan.judge, {sample.number: plan.guess.asker})
         spent = ran.spent._replace(all=ran.spent.all + working_seconds() - start)
         done = round_of(sample, ran.proposal, ran.found, spent, source=plan.source)
         self._controller.observe([done])
         return done
-
-
-def ask(judge: p.Controller, asker: p.Asker) -> None:
-    """What was known beforehand, so that it counts the round."""
-    rest = getattr(judge, "rest", None)
-    if rest is None or not rest([asker.sample])[0]:
-        judge.budget([asker])
-        judge.choose([asker], [{}], {})

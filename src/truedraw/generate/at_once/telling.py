@@ -8,8 +8,10 @@ from functools import partial
 from typing import Any
 
 from truedraw import protocol as p
+from truedraw.generate.at_once.plan import ask
 from truedraw.generate.at_once.side import Ran, Side, Times
-from truedraw.generate.sample import Sample, Schedule
+from truedraw.generate.guesses import grouped
+from truedraw.generate.sample import Schedule
 from truedraw.handlers import is_mistake
 from truedraw.sampling.working_time import working_seconds
 
@@ -70,24 +72,13 @@ class Telling:
         """Controllers hear of a round as if it were now; whether what drafts a text may doze in it, by its place."""
         found: dict[int, bool] = {}
         sides = {side.sample.number: side for side in present}
-        whole = {id(judge): len(own) for judge, own in judged([side.sample for side in way.sides], self._controller)}
-        for judge, samples in judged([side.sample for side in present], self._controller):
+        whole = {id(judge): len(own) for judge, own in grouped([side.sample for side in way.sides], self._controller)}
+        for judge, samples in grouped([side.sample for side in present], self._controller):
             own = [sides[sample.number] for sample in samples]
-            rests = ask(judge, own, are_all=len(own) == whole[id(judge)])
+            askers = {side.sample.number: None if side.guess is None else side.guess.asker for side in own}
+            rests = ask(judge, askers, are_all=len(own) == whole[id(judge)])
             found |= {side.place: way.dozes(side, rest) for side, rest in zip(own, rests, strict=True)}
         return found
-
-
-def ask(judge: Any, sides: Sequence[Side], *, are_all: bool) -> Sequence[int]:
-    """A controller is asked what it has said beforehand, and told the same: how long these texts rest. For fewer texts
-    than those it decided for it would decide anew; so it is as if who was to be asked had failed."""
-    rest = getattr(judge, "rest", None)  # protocol.Rests
-    rests: Sequence[int] = [0] * len(sides) if rest is None else rest([side.sample.number for side in sides])
-    askers = [side.guess.asker for side, rounds in zip(sides, rests, strict=True) if side.guess and not rounds]
-    if askers and are_all:
-        judge.budget(askers)
-        judge.choose(askers, [{} for _ in askers], {})
-    return rests
 
 
 def untold(sides: Sequence[Side], ran: Ran, done: Sequence[p.Round]) -> list[p.Round]:
@@ -95,15 +86,6 @@ def untold(sides: Sequence[Side], ran: Ran, done: Sequence[p.Round]) -> list[p.R
     told, times = Counter(each.sample for each in done), Times(0.0, 0.0, [0.0] * len(sides))
     return [side.round(number, times, 0.0, ran, 1)
             for side in sides for number in range(told[side.sample.number], len(side.found))]  # fmt: skip
-
-
-def judged(samples: Sequence[Sample], usual: p.Controller) -> list[tuple[p.Controller, list[Sample]]]:
-    """By who decides for them."""
-    found: dict[int, tuple[p.Controller, list[Sample]]] = {}
-    for sample in samples:
-        judge = sample.parts.controller or usual
-        found.setdefault(id(judge), (judge, []))[1].append(sample)
-    return [*found.values()]
 
 
 def entered(way: Any, side: Side, rounds: int) -> None:
