@@ -305,14 +305,14 @@ def test_decisions_are_thought_to_stand_as_long_as_they_did():
 def test_it_is_told_beforehand_to_the_very_texts_it_is_for() -> None:
     """In their order, and for as many rounds as it stands; not where a drafter may have to be followed by another."""
     standing = kept()
-    stands = standing.abreast(11, [1, 2])
+    stands = standing.of(11, [1, 2])
     assert [(stand.rounds, stand.source, stand.tokens) for stand in stands] == [
         (ROUNDS // 2 - 1, "head", 2), (ROUNDS // 2 - 1, "", 0),
     ]  # fmt: skip
-    assert standing.abreast(10 + ROUNDS // 2, [1, 2]) is None
+    assert standing.of(10 + ROUNDS // 2, [1, 2]) is None
     for others in ([1], [2, 1], [1, 2, 3], []):
-        assert standing.abreast(11, others) is None
-    assert kept(choices=[replace(CHOICES[0], then=("suffix",)), Choice()]).abreast(11, [1, 2]) is None
+        assert standing.of(11, others) is None
+    assert kept(choices=[replace(CHOICES[0], then=("suffix",)), Choice()]).of(11, [1, 2]) is None
 
 
 def test_a_controller_tells_several_texts_what_it_decides_for_them() -> None:
@@ -320,7 +320,7 @@ def test_a_controller_tells_several_texts_what_it_decides_for_them() -> None:
     world = World({"head": Source(lambda *_: 0.8, seconds=0.05, is_certain=False)}, samples=2, cost=lambda rows: 1.0)
     said = 0
     for _ in range(200):
-        stands = controller.stands_abreast([0, 1])
+        stands = controller.stands([0, 1])
         world.run(controller, 1)
         if stands is not None:
             said += 1

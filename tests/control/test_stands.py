@@ -24,6 +24,12 @@ def world(seconds: float = PASS, **sources: Source) -> World:
     return World(sources, cost=lambda rows: seconds * table(rows))
 
 
+def stand_of(controller: Stands, sample: int) -> Stand | None:
+    """Of a text that is alone."""
+    found = controller.stands([sample])
+    return None if found is None else found[0]
+
+
 class HeldToIt:
     """Asks a controller before each round, and compares what it decides in all rounds that it spoke of."""
 
@@ -34,8 +40,8 @@ class HeldToIt:
 
     def rest(self, samples: Sequence[int]) -> Sequence[int]:
         (sample,) = samples
-        now = self.controller.stands(sample)
-        assert now == self.controller.stands(sample)  # it changes nothing
+        now = stand_of(self.controller, sample)
+        assert now == stand_of(self.controller, sample)  # it changes nothing
         if self._left:  # as it was said before, a round less
             assert now is not None
             assert (now.source, now.tokens, now.rounds) == (self._stand.source, self._stand.tokens, self._left)
@@ -85,11 +91,11 @@ def test_one_that_weighs_payoffs(kept, passes, drafts, beside) -> None:
 def test_for_another_text_nothing_stands() -> None:
     controller = PayoffController()
     world(head=drafter(0.7, 0.1)).run(controller, ROUNDS)
-    known = {sample: controller.stands(sample) for sample in (0, 1)}
+    known = {sample: stand_of(controller, sample) for sample in (0, 1)}
     assert known[1] is None or not known[1].tokens
     for _ in range(40):
-        if (stand := controller.stands(0)) is not None and stand.tokens:
-            assert controller.stands(1) is None
+        if (stand := stand_of(controller, 0)) is not None and stand.tokens:
+            assert stand_of(controller, 1) is None
             return
         world(head=drafter(0.7, 0.1)).run(controller, 1)
     pytest.fail("nothing ever stood")
@@ -97,7 +103,7 @@ def test_for_another_text_nothing_stands() -> None:
 
 @pytest.mark.parametrize("tokens", [0, 3])
 def test_one_number_for_ever(tokens) -> None:
-    stand = FixedController(tokens).stands(0)
+    stand = stand_of(FixedController(tokens), 0)
     assert stand.tokens == tokens
     assert stand.rounds > 1_000_000
     assert (stand.rest > 0) == (tokens == 0)

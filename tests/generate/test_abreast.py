@@ -245,7 +245,7 @@ def test_heads_hear_the_same_and_draft_the_same(model, taken, monkeypatch, n) ->
 
     monkeypatch.setattr(HeadState, "commit", told)
     monkeypatch.setattr(FixedController, "rest", resting)
-    monkeypatch.setattr(FixedController, "stands_abreast",
+    monkeypatch.setattr(FixedController, "stands",
                         lambda _, some: [Stand(left(), rest=left())] * len(some) if left() else None)  # fmt: skip
     several = whole()
     assert sum(taken) > 15

@@ -111,8 +111,8 @@ class Deciding:
         self.left, self.source = self.left - 1 if self.left else 3, asker.sources[0] if asker.sources else ""
         return [Choice(self.source, tokens=2) if asker.room > 1 else Choice()]
 
-    def stands(self, sample):
-        return Stand(self.left, self.source, 2) if self.left and self.source else None
+    def stands(self, samples):
+        return [Stand(self.left, self.source, 2)] * len(samples) if self.left and self.source else None
 
     def observe(self, rounds):
         """Whoever decides for all jobs learns."""
@@ -397,9 +397,9 @@ def test_a_head_that_looks_back_hears_of_plain_rounds(model, by_machine, monkeyp
         heard.extend([*tokens] if scores is None else [(*tokens, scores.hidden[: len(tokens)].tobytes())])
         commit(self, tokens, scores)
 
-    def plain_at_first(self, sample):
-        asked.append(sample)
-        return Stand(100) if len(asked) <= 4 else stands(self, sample)
+    def plain_at_first(self, samples):
+        asked.append(samples)
+        return [Stand(100)] if len(asked) <= 4 else stands(self, samples)
 
     def whole() -> list:
         asked.clear()

@@ -22,13 +22,10 @@ class FixedController:
         """protocol.Rests: where the number is 0, this round and the next, and so on; it saves the asking."""
         return [0 if self.num_speculative_tokens else 2] * len(samples)
 
-    def stands(self, sample: int) -> Stand:
+    def stands(self, samples: Sequence[int]) -> list[Stand]:
         """protocol.Stands: as long as anybody asks."""
-        return Stand(ALWAYS, tokens=self.num_speculative_tokens, rest=0 if self.num_speculative_tokens else ALWAYS)
-
-    def stands_abreast(self, samples: Sequence[int]) -> list[Stand]:
-        """protocol.StandsAbreast, likewise."""
-        return [self.stands(sample) for sample in samples]
+        rest = 0 if self.num_speculative_tokens else ALWAYS
+        return [Stand(ALWAYS, tokens=self.num_speculative_tokens, rest=rest)] * len(samples)
 
     def budget(self, askers: Sequence[Asker]) -> list[dict[str, int]]:
         """The number, or less where the text has less room left."""

@@ -96,16 +96,11 @@ class PayoffController:
             self._here = samples  # rows are those of a decision that stands, or are decided anew
         return [left if left > 1 or sample in asked else UNASKED for sample in samples]
 
-    def stands(self, sample: int) -> Stand | None:
-        """protocol.Stands."""
-        found = self.stands_abreast([sample])
-        return None if found is None else found[0]
-
-    def stands_abreast(self, samples: Sequence[int]) -> list[Stand] | None:
-        """protocol.StandsAbreast: until offers are weighed again, plain sampling or what was decided last."""
+    def stands(self, samples: Sequence[int]) -> list[Stand] | None:
+        """protocol.Stands: until offers are weighed again, plain sampling or what was decided last."""
         if (left := self._next - self._step - 1) > 0:
             return [Stand(left, rest=left)] * len(samples)
-        return self._standing.abreast(self._step + 1, samples)
+        return self._standing.of(self._step + 1, samples)
 
     def _asked(self, samples: Sequence[int]) -> Collection[int]:
         """In the next round in which anybody is."""

@@ -46,7 +46,7 @@ class Standing:
         """Whether one may stand in that round."""
         return step < self._until
 
-    def abreast(self, step: int, samples: Sequence[int]) -> list[Stand] | None:
+    def of(self, step: int, samples: Sequence[int]) -> list[Stand] | None:
         """What stands from that round on for these texts, if it was decided for them together."""
         is_theirs = step < self._until and [who[0] for who in self._for] == [*samples]
         if not is_theirs or any(choice.then for choice in self._choices):

@@ -24,7 +24,6 @@ from truedraw.protocol.control import (
     Round,
     Stand,
     Stands,
-    StandsAbreast,
     TopLogprobs,
 )
 from truedraw.protocol.costs import DraftCost, KeepsDraftCosts, KnowsCosts, PassTable
@@ -111,7 +110,6 @@ __all__ = [
     "SparseLaw",
     "Stand",
     "Stands",
-    "StandsAbreast",
     "StepsAbreast",
     "Stride",
     "Strides",

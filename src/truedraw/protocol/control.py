@@ -118,24 +118,15 @@ class Rests(Protocol):
 
 @runtime_checkable
 class Stands(Protocol):
-    """A controller that knows what it will decide for a text that is alone. Optional; such rounds may be computed one
-    behind the other, before anybody is told of them.
+    """A controller that knows what it will decide. Optional; such rounds may be computed one behind the other, before
+    anybody is told of them.
     """
 
-    def stands(self, sample: int) -> Stand | None:
-        """Asked before a round begins, or in one that was weighed, of those behind it; it changes nothing. None: that
-        round has to be weighed.
+    def stands(self, samples: Seq[int]) -> Seq[Stand] | None:
+        """For each of the texts of its next rounds, for as many rounds. Asked before a round begins, or in one that was
+        weighed, of those behind it; it changes nothing. None: that round has to be weighed.
 
         Of each round `rest`, `budget`, `choose` and `observe` are called later as ever, but for offers: those are there
         already, as was said here.
         """
-        ...
-
-
-@runtime_checkable
-class StandsAbreast(Protocol):
-    """The same of several texts, that are all of its round."""
-
-    def stands_abreast(self, samples: Seq[int]) -> Seq[Stand] | None:
-        """Of each, for as many rounds; as `Stands.stands`."""
         ...

@@ -17,7 +17,7 @@ from truedraw.generate.at_once.drafted import Drafted, Drawn
 from truedraw.generate.at_once.machine import MOST
 from truedraw.generate.at_once.machines import HAS_CLOCK
 from truedraw.generate.at_once.plainly import Plainly
-from truedraw.generate.at_once.plan import source_of
+from truedraw.generate.at_once.plan import source_of, stands_of
 from truedraw.generate.at_once.side import Ran, edits, suits
 from truedraw.generate.at_once.telling import Telling
 from truedraw.generate.guess import fresh_guesses
@@ -74,15 +74,11 @@ class Abreast:
             return None
         found: dict[int, p.Stand] = {}
         for judge, own in grouped(samples, self._controller):
-            stands = getattr(judge, "stands_abreast", None)  # protocol.StandsAbreast
-            told = None if stands is None else stands([sample.number for sample in own])
-            if told is None:
+            told = stands_of(judge, own)
+            if told is None or not all(stand.tokens or stand.rest for stand in told):
                 return None
             found |= {sample.number: stand for sample, stand in zip(own, told, strict=True)}
-        stands = [found[sample.number] for sample in samples]
-        able = [stand.tokens <= sample.parts.most_drafted and (stand.tokens > 0 or stand.rest > 0)
-                for stand, sample in zip(stands, samples, strict=True)]  # fmt: skip
-        return stands if all(able) else None
+        return [found[sample.number] for sample in samples]
 
     def _run_plainly(self, samples: Sequence[Sample], rounds: int) -> tuple[Any, p.Abreast, Ran] | None:
         way = Plainly.of(samples)

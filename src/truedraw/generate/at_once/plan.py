@@ -70,11 +70,20 @@ def is_simple(sample: Sample) -> bool:
     return sample.proposal is None and counted(sample.law) is not None and not is_watched
 
 
-def stand_of(judge: p.Controller, sample: Sample) -> p.Stand | None:
-    """What is decided for it; None where nothing is, or more than a round of it may draft."""
+def stands_of(judge: p.Controller, samples: Sequence[Sample]) -> Sequence[p.Stand] | None:
+    """What is decided for them; None where something is not, or more than a round of one may draft."""
     stands = getattr(judge, "stands", None)  # protocol.Stands
-    found: p.Stand | None = None if stands is None else stands(sample.number)
-    return None if found is None or found.tokens > sample.parts.most_drafted else found
+    found: Sequence[p.Stand] | None = None if stands is None else stands([sample.number for sample in samples])
+    if found is None:
+        return None
+    able = (stand.tokens <= sample.parts.most_drafted for stand, sample in zip(found, samples, strict=True))
+    return found if all(able) else None
+
+
+def stand_of(judge: p.Controller, sample: Sample) -> p.Stand | None:
+    """The same of one."""
+    found = stands_of(judge, [sample])
+    return None if found is None else found[0]
 
 
 def source_of(guess: Guess, stand: p.Stand) -> str | None:
