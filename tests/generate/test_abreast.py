@@ -134,6 +134,20 @@ def test_texts_are_those_without_drafts(model, speculative) -> None:
             assert texts(model, speculative=speculative, n=n) == plain
 
 
+def test_who_has_to_be_asked_by_python_is_looked_at_once(model, taken, monkeypatch) -> None:
+    """Nothing is made for rounds that do not come."""
+    passes, abreast_of = [], PagedEngine.abreast
+
+    def counted(self, *given):
+        passes.append(given)
+        return abreast_of(self, *given)
+
+    monkeypatch.setattr(PagedEngine, "abreast", counted)
+    drawn(model, speculative={"method": "suffix", "adaptive": False, "num_speculative_tokens": 2}, n=3)
+    assert not taken
+    assert len(passes) <= 3  # as often as there were other texts
+
+
 def test_each_is_what_it_is_alone(model, taken) -> None:
     """Requests of several kinds, one of them not for compiled code until it has ended."""
     kinds = [{"temperature": 0.5, "max_tokens": 30}, {"top_k": 3}, {"max_tokens": 5, "logprobs": 2}, {"seed": 9},

@@ -92,11 +92,16 @@ class Abreast:
     def _run_by_rules(
         self, samples: Sequence[Sample], stands: Sequence[p.Stand], rounds: int
     ) -> tuple[Any, p.Abreast, Ran] | None:
+        kind = [sample.number for sample in samples], [(stand.source, stand.tokens) for stand in stands]
+        known = self._drafted[2] if self._drafted is not None and self._drafted[:2] == kind else None
+        if known is not None and not known.desks:  # Python has to draw
+            return None
         drawn = self._drawn(samples, stands)
         passes = None if drawn is None else self._passes(samples, rounds, [stand.tokens for stand in stands])
         if drawn is None or passes is None:
             return None
-        way = self._way(drawn, passes.job)
+        way = known if known is not None and known.serves(passes.job) else Drafted(drawn, passes.job, self._means.judge)
+        self._drafted = *kind, way
         rounds = way.begin(drawn, rounds) if way.desks else 0
         crew: Any = self._engine.crew  # type: ignore[attr-defined] # as `take` has seen
         ran = way.run(crew, self._limits(samples, rounds)) if rounds else None
@@ -111,14 +116,6 @@ class Abreast:
         found = [Drawn(guess, source, stand.tokens, bool(stand.source)) for guess, stand in both
                  if (source := source_of(guess, stand)) is not None]  # fmt: skip
         return found if len(found) == len(samples) else None
-
-    def _way(self, drawn: Sequence[Drawn], job: p.PassJob) -> Drafted:
-        """As it was made for the same."""
-        texts, kind = [each.guess.sample.number for each in drawn], [(each.source, each.tokens) for each in drawn]
-        known = self._drafted
-        if known is None or known[:2] != (texts, kind) or not known[2].serves(job):
-            known = self._drafted = texts, kind, Drafted(drawn, job, self._means.judge)
-        return known[2]
 
     def _passes(self, samples: Sequence[Sample], rounds: int, drafts: Sequence[int]) -> p.Abreast | None:
         assert self._open is not None
