@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from truedraw.protocol import Engine
+from truedraw.testing import engine_abreast as abreast
 from truedraw.testing import engine_drafts as drafts
 from truedraw.testing import engine_fills as fills
 from truedraw.testing import engine_hidden as hidden
@@ -66,6 +67,9 @@ def engine_checks(make: Callable[[], Engine], tolerance: float = 0.0) -> list[Ch
         "rounds at a stride": strides.along,
         "a single round at a stride": strides.single,
         "a stride that is dropped": strides.dropped,
+        "rounds abreast": abreast.plain,
+        "rounds abreast with drafts": abreast.along,
+        "rounds abreast that are dropped": abreast.dropped,
         "any history": histories.check,
         "closing twice": texts.closing,
     }

@@ -1,0 +1,116 @@
+"""Checks of an engine whose passes over several texts compiled code can run (protocol.StepsAbreast); of others
+nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from truedraw.compiled import compiled
+from truedraw.protocol import Abreast, Logits, PassJob, Proposal, Work
+from truedraw.protocol import Sequence as Text
+from truedraw.testing.bench import Bench
+from truedraw.testing.checks import require
+from truedraw.threads.board import together
+
+LENGTHS = 37, 20, 37  # tokens; the third is a fork of the first
+DRAFTS = 2, 0, 3
+ROUNDS = 5
+
+
+def plain(bench: Bench) -> None:
+    """A token of each in each pass; the first is set up by the engine."""
+    for texts, passes in _begun(bench, (0,) * len(LENGTHS)):
+        whole, said = _written(bench), list[tuple[list[list[int]], Logits]]()
+        for number in range(ROUNDS):
+            if number:
+                _ask(passes.job, whole, [()] * len(texts))
+            said.append(([*map(list, whole)], _logits(bench, passes.job)))
+            for place, text in enumerate(whole):
+                text.append((number + place) % bench.engine.vocab_size)
+        _end(bench, texts, passes, whole)
+        for number, (before, logits) in enumerate(said):
+            for place, text in enumerate(before):
+                bench.require_equal(logits[[place]], bench.rows(text), f"text {place} in round {number} abreast")
+
+
+def along(bench: Bench) -> None:
+    """Chains of some, of which a few drafts are kept: rows as in any pass, and so those behind the last round."""
+    for texts, passes in _begun(bench, DRAFTS):
+        whole, said = _written(bench), list[tuple[list[int], Proposal, Logits]]()
+        for number in range(ROUNDS):
+            drafts = [[(number + k) % 2 for k in range(count)] for count in DRAFTS]
+            _ask(passes.job, whole, drafts)
+            logits, first = _logits(bench, passes.job), 0
+            for place, (text, own) in enumerate(zip(whole, drafts, strict=True)):
+                said.append(([*text], Proposal.chain(own), logits[first : first + 1 + len(own)]))
+                first += 1 + len(own)
+                text += [*own[: (number + place) % (1 + len(own))], number % bench.engine.vocab_size]
+        _end(bench, texts, passes, whole)
+        for text, proposal, rows in said:
+            bench.require_equal(rows, bench.rows(text, proposal), f"a text of {len(text)} tokens abreast of others")
+
+
+def dropped(bench: Bench) -> None:
+    """Passes that nobody ends leave the texts as they were."""
+    for texts, passes in _begun(bench, DRAFTS):
+        before = _written(bench)
+        _ask(passes.job, before, [[1] * count for count in DRAFTS])
+        _logits(bench, passes.job)
+        _require_as(bench, texts, before, "behind passes abreast that were not ended")
+
+
+def _begun(bench: Bench, drafts: Sequence[int]) -> Iterator[tuple[list[Text], Abreast]]:
+    """Texts that are computed, and closed behind it, and passes for them, where the engine has any."""
+    begin, written = getattr(bench.engine, "abreast", None), _written(bench)
+    if begin is None or not bench.has_room(written, Proposal.chain([0] * ROUNDS * (1 + max(drafts)))):
+        return
+    texts = [bench.engine.open(text) for text in written[:-1]]
+    bench.engine.forward([Work(text) for text in texts])
+    texts += bench.engine.fork(texts[0], 1)
+    passes = begin(texts, ROUNDS, drafts)
+    if passes is not None:
+        yield texts, passes
+    for text in texts:
+        text.close()
+
+
+def _written(bench: Bench) -> list[list[int]]:
+    first, *more = (bench.text(length, seed) for seed, length in enumerate(LENGTHS[:-1]))
+    return [first, *more, [*first]]
+
+
+def _ask(job: PassJob, texts: Sequence[Sequence[int]], drafts: Sequence[Sequence[int]]) -> None:
+    """The next pass is about the last token of each, and these behind it."""
+    rows = [(token, len(text) - 1 + k)
+            for text, own in zip(texts, drafts, strict=True) for k, token in enumerate([text[-1], *own])]  # fmt: skip
+    job.ids[:], job.positions[:] = [token for token, _ in rows], [position for _, position in rows]
+    job.past[:] = [len(text) - 1 for text in texts]
+
+
+def _logits(bench: Bench, job: PassJob) -> Logits:
+    """What a pass says [rows, vocab]."""
+    crew: Any = bench.engine.crew  # type: ignore[attr-defined] # who runs jobs: an engine with such passes has one
+    job.counters[:] = 0
+    crew.wake()
+    require(not run(crew.board, *job.job.addresses), "a pass abreast failed")
+    return job.logits.copy()
+
+
+@compiled(nogil=True)
+def run(board, code, place):  # type: ignore[no-untyped-def]
+    """Whether a job raised, by its addresses."""
+    return together(board, code, place)
+
+
+def _end(bench: Bench, texts: Sequence[Text], passes: Abreast, whole: Sequence[list[int]]) -> None:
+    passes.end([text[len(own.tokens) :] for own, text in zip(texts, whole, strict=True)])
+    _require_as(bench, texts, whole, "behind rounds abreast")
+
+
+def _require_as(bench: Bench, texts: Sequence[Text], whole: Sequence[list[int]], when: str) -> None:
+    require([[*text.tokens] for text in texts] == [*whole], f"texts do not have what they should {when}")
+    proposal = Proposal.chain([0, 1])
+    found = [scores.logits.copy() for scores in bench.engine.forward([Work(text, proposal) for text in texts])]
+    for rows, text in zip(found, whole, strict=True):
+        bench.require_equal(rows, bench.rows(text, proposal), f"a text {when}")
