@@ -77,6 +77,7 @@ def assert_refused(done, *words):
         (["hi", *TOY, "--stop", "\udcff"], ["stop", "not UTF-8"]),
         (["hi", *TOY, "--bad-words", "\udcff"], ["bad_words", "not UTF-8"]),
         (["hi", *TOY, "--regex", "\udcff"], ["regex", "not UTF-8"]),
+        (["hi", *TOY, "--json-schema", '{"const":"\udcff"}'], ["json_schema", "not UTF-8"]),
         (["hi", *TOY, "--stop-token-ids", "-3"], ["stop_token_ids"]),
         (["hi", *TOY, "--threads", "0"], ["--threads"]),
         (["hi", *TOY, "--numerics", "fast"], ["--numerics", "invariant"]),

@@ -144,6 +144,9 @@ def test_the_verb_reads_a_pipe(cli, monkeypatch):
     refused = cli("chat", stdin=b"fine\ncaf\xe9\n")
     assert refused.code == 2
     assert "line 2 of stdin is not UTF-8" in refused.err
+    refused = cli("chat", "--system", b"caf\xe9".decode(errors="surrogateescape"), stdin=b"fine\n")
+    assert (refused.code, refused.out) == (2, "")
+    assert "--system is not UTF-8: byte 4 is 0xe9" in refused.err
 
 
 def test_a_system_prompt_is_utf8_in_every_locale(cli, monkeypatch):

@@ -12,7 +12,7 @@ import pytest
 
 from control.worlds import Source, World
 from generate.interruptions import between
-from truedraw.control.account import MEASURING, NO_ROOM, NOT_WORTH_IT, NOTHING_OFFERED, PAUSING, Account
+from truedraw.control.account import MEASURING, NO_ROOM, NOT_WORTH_IT, NOTHING_OFFERED, PAUSING, WAITING, Account
 from truedraw.control.average import FIRST
 from truedraw.control.costs import KNOWN, PassCosts
 from truedraw.control.experience import Experience
@@ -234,3 +234,12 @@ def test_it_is_told_while_the_sums_go_on() -> None:
     assert found.rounds == sum(passes.rounds for passes in found.widths.values()) > 0
     assert ("a", "b") not in found.rivalries
     assert (1, 1) not in found.widths
+
+
+def test_rounds_before_any_draft_are_not_said_to_have_lost_by_drafts() -> None:
+    world, controller = World({"head": Source(lambda *_: 0.9, seconds=0.05, is_certain=False)}), PayoffController()
+    world.run(controller, 15)
+    found = controller.account.explanation()
+    assert found.draft_rounds
+    assert WAITING in found.plain
+    assert PAUSING not in found.plain

@@ -216,6 +216,15 @@ def test_plain_passes_are_priced_anew_where_wide_ones_are_dearer_than_the_table_
     assert world.run(controller, 2000) > 1.0
 
 
+@pytest.mark.parametrize("cost", [{1: 1, 2: 1.5, 4: 2, 8: 3.4, 16: 6}, {1: 1, 2: 1.5, 3: 1.52, 16: 3}], ids=str)
+@pytest.mark.parametrize("kept", [0.3, 0.5])
+def test_a_width_that_nobody_has_run_is_not_thought_cheaper_than_a_smaller_one_was(cost, kept) -> None:
+    """Or it would be chosen, and never run: what is offered is cut to what pays."""
+    source = Source(lambda *_: kept, seconds=0.08, is_certain=False)
+    world = World({"head": source}, cost=lambda rows: float(np.interp(rows, [*cost], [*cost.values()])))
+    assert world.run(PayoffController(Experience()), 4000) > 0.96
+
+
 def test_rows_that_fill_up_a_pass_are_told_apart_from_those_of_texts() -> None:
     controller = PayoffController()
     for _ in range(20):

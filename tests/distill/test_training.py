@@ -122,6 +122,35 @@ def test_a_run_that_goes_on_is_the_run_it_would_have_been(data, tmp_path, plan):
     assert replace(one.state, seconds=0.0) == replace(other.state, seconds=0.0)
 
 
+@pytest.mark.parametrize("number", [1, 2, 20, 21])
+def test_a_look_that_was_broken_off_is_taken_again(data, tmp_path, monkeypatch, number):
+    whole, parts, looks = tmp_path / "whole", tmp_path / "parts", []
+    whole.mkdir()
+    parts.mkdir()
+    one, seen = trained(data, whole, 30), loop.Training._seen
+
+    def breaking(self, learner):
+        looks.append(seen(self, learner))
+        if len(looks) == number:
+            raise KeyboardInterrupt
+        return looks[-1]
+
+    monkeypatch.setattr(loop.Training, "_seen", breaking)
+    with pytest.raises(KeyboardInterrupt):
+        trained(data, parts, 30)
+    other = trained(data, parts, 30)
+    assert len(other.state.looks) == 21
+    assert replace(one.state, seconds=0.0) == replace(other.state, seconds=0.0)
+
+
+def test_what_broke_off_before_any_look_was_kept_goes_on(data, tmp_path):
+    """As versions before this one wrote it: the first look is thought to be over."""
+    training = head_training(data, tables(), PLAN, tmp_path / "lk.checkpoint")
+    training.state.looked = 0
+    training._save()
+    assert len(trained(data, tmp_path, 5).state.looks) == 6
+
+
 def test_it_learns(data, tmp_path, plan):
     found = trained(data, tmp_path, 150, plan=plan).state
     first, last = found.looks[0], found.looks[-1]

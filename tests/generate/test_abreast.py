@@ -207,6 +207,24 @@ def test_each_ends_where_it_is_told_to(model, taken) -> None:
     assert len(taken) > 40
 
 
+@pytest.mark.parametrize("place", [8, 14, 20, 26])
+def test_requests_with_equal_configs_end_apart(model, taken, place) -> None:
+    """Each has a controller of its own, which equals the others'."""
+    seeds = 1, 2, 3
+    free = [model.generate(PROMPT, **SETTINGS | {"seed": seed}, speculative=CHAINS).choices[0] for seed in seeds]
+    stop = "".join(free[0].pieces[place : place + 2])
+    with model.batch(logits_cache_bytes=0) as batch:
+        runs = [
+            batch.add(PROMPT, **SETTINGS | {"seed": seed}, stop=[stop] if seed == 1 else [], speculative=dict(CHAINS))
+            for seed in seeds
+        ]
+        for _ in batch.completed():
+            pass
+    assert len(taken) > 2
+    assert [run.error for run in runs] == [None] * 3
+    assert [run.result().text for run in runs] == [free[0].text.split(stop)[0], *(each.text for each in free[1:])]
+
+
 def test_up_to_the_end_of_the_context(model, taken) -> None:
     settings = {"max_tokens": 10_000, "ignore_eos": True, "seed": 1, "n": 2, "speculative": False}
     found = model.generate(PROMPT, **settings).choices

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import time
@@ -13,7 +14,7 @@ from truedraw import Model, load
 from truedraw import registry as registered
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.errors import BadParameter, UnknownName
-from truedraw.generate import calls
+from truedraw.generate import calls, making
 from truedraw.generate.calls import SECONDS, Calls
 from truedraw.generate.foreign_drafter import ForeignDrafter
 from truedraw.generate.guarded_drafter import GuardedDrafter
@@ -358,6 +359,34 @@ def test_a_shared_drafter_that_is_stuck_is_not_handed_out_again() -> None:
     assert shared.drafters(spec, spec.verifier(1), Drafts())[1] is first
     first.calls.stuck = True
     assert shared.drafters(spec, spec.verifier(1), Drafts())[1] is not first
+
+
+class Quick(Slow):
+    """Waits nowhere; the one that was made last is at hand."""
+
+    where, made = "", None
+
+    def __init__(self) -> None:
+        super().__init__()
+        Quick.made = self
+
+
+@pytest.mark.parametrize("method", ["Quick", "auto"])
+def test_a_run_that_was_dropped_is_closed_at_once(monkeypatch, method) -> None:
+    """By the garbage collector, to which the thread of its calls belongs as well."""
+    monkeypatch.setitem(BUILT_IN, "drafters", BUILT_IN["drafters"] | {"Quick": f"{__name__}:Quick"})
+    monkeypatch.setattr(making, "BUILT_IN", {"drafters": {}})  # it is somebody else's
+    config = {"method": method, "draft_timeout": 20.0} | ({"auto_sources": ["Quick"]} if method == "auto" else {})
+    with load("tabular") as model:
+        pieces = model.stream(TEXT, **SETTINGS | {"n": 1}, speculative=config)
+        next(pieces)
+        assert not Quick.made.closed
+        del pieces
+        start = time.monotonic()
+        gc.collect()
+        assert time.monotonic() - start < 10.0
+        assert model.generate(TEXT, **SETTINGS).text
+    assert Quick.made.closed == 1
 
 
 def test_calls_beside_return_and_raise_what_they_should() -> None:

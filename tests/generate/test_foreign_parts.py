@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,10 +11,12 @@ import pytest
 import truedraw.registry as registered
 from known_laws import Scenario, TableDrafter, random_table
 from models.tiny_models import random_tensors, tiny_config, write_folder
-from truedraw import load
+from truedraw import Model, load
 from truedraw.engine.cpu import CPUEngine
-from truedraw.errors import BadParameter, TruedrawError
+from truedraw.engine.tabular import TabularEngine
+from truedraw.errors import BadParameter, EngineError, TruedrawError
 from truedraw.generate.guarded_drafter import GuardedDrafter
+from truedraw.models.toy import TOY_TABLE
 from truedraw.protocol import Proposal, Verdict
 from truedraw.testing.runs import run
 from truedraw.verify.token import TokenVerifier
@@ -175,6 +178,34 @@ def test_an_engine_by_its_name(tmp_path) -> None:
         load(folder, engine="Mine", weights="int8")
     with pytest.raises(BadParameter, match="runs no model from a file; choose one of: openvino, pytorch, Mine"):
         load(folder, engine="WithoutFiles")
+
+
+ODD_ROWS = {
+    "wider than its tokens": lambda rows: np.pad(rows, ((0, 0), (0, 2))),
+    "narrower": lambda rows: rows[:, 1:],
+    "a row too many": lambda rows: np.concatenate([rows, rows[:1]]),
+    "of half precision": lambda rows: rows.astype(np.float16),
+    "none": None,
+}
+
+
+@pytest.mark.parametrize("settings", [
+    {"speculative": False}, {"speculative": False, "n": 3}, {"speculative": "ngram"}, {}, {"top_p": 0.9},
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("odd", ODD_ROWS)
+def test_an_engine_whose_rows_are_others_than_it_says_draws_no_token(odd, settings) -> None:
+    class Odd(TabularEngine):
+        def forward(self, works, fills=()):
+            found = super().forward(works, fills)
+            change = ODD_ROWS[odd]
+            return [replace(each, logits=change(each.logits)) for each in found] if change else found[1:]
+
+    with load("tabular") as toy:
+        model = Model("odd", Odd(TOY_TABLE), toy.tokenizer)
+        run = model.start("the cat sat the cat", max_tokens=5, ignore_eos=True, **settings)
+        with pytest.raises(EngineError, match=r"the engine gave logits of these shapes and types: \["):
+            list(run)
+        assert not any(choice.tokens for choice in run.result().choices)
 
 
 # --------------------------------------------------------------------------------------------------- what drafters do

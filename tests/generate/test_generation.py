@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 from functools import partial
+from itertools import islice
 
+import numpy as np
 import pytest
 
 from generate.interruptions import between, between_once
@@ -86,6 +88,29 @@ def test_the_stream_is_the_text(model: Model) -> None:
     assert list(streamed.values()) == [choice.text for choice in run.result().choices]
 
 
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("spec", [False, {"method": "ngram", "prompt_lookup_min": 1, "num_speculative_tokens": 6}])
+def test_pieces_begin_where_others_have_ended(model: Model, spec, n) -> None:
+    """Rounds may be read before, and between: every piece comes once."""
+    for seed in range(5):
+        run = model.start(PROMPT, seed=seed, n=n, ignore_eos=True, max_tokens=30, speculative=spec)
+        found, reading = [], True
+        next(run)
+        while reading:
+            reading = False
+            for piece in islice(run.pieces(), 4):
+                found.append(piece)
+                reading = True
+            next(run, None)
+        choices = run.result().choices
+        for choice in choices:
+            own = [piece for piece in found if piece.sample == choice.index]
+            assert [piece.text for piece in own] == [text for text in choice.pieces if text]
+            assert [piece.origin for piece in own] == [
+                origin for text, origin in zip(choice.pieces, choice.origins, strict=False) if text
+            ]
+
+
 def test_what_is_held_back_at_the_end_is_streamed_and_shown(model: Model) -> None:
     settings = {"seed": 5, "ignore_eos": True, "max_tokens": 8}
     text = model.generate(PROMPT, **settings).text
@@ -93,6 +118,15 @@ def test_what_is_held_back_at_the_end_is_streamed_and_shown(model: Model) -> Non
     assert "".join(piece.text for piece in model.stream(PROMPT, **settings)) == text
     result = model.generate(PROMPT, **settings)
     assert f">{result.choices[0].pieces[-1]}<" in result._repr_html_()
+
+
+def test_a_sample_is_named_by_any_whole_number(model: Model) -> None:
+    run = model.start(PROMPT, seed=9, n=2, max_tokens=5)
+    list(run)
+    assert run.choice(np.int64(1)) == run.result().choices[1]
+    for wrong in (True, 1.0, 2, -1, "1"):
+        with pytest.raises(BadInput, match="there is no sample"):
+            run.choice(wrong)
 
 
 def test_an_interrupted_run_keeps_its_text(model: Model) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from dataclasses import replace
 
@@ -614,3 +615,17 @@ def test_none_for_a_text_that_is_not_computed_or_has_no_room(model) -> None:
     assert engine.stride(text, rounds=2, drafts=0) is not None
     assert engine.stride(text, rounds=CONFIG.context_length, drafts=0) is None
     text.close()
+
+
+def test_they_come_again_once_first_layers_draft_no_more(model, taken) -> None:
+    """While these draft they look for what is computed of a text, round by round."""
+    early = {"method": "early-exit", "adaptive": False, "num_speculative_tokens": 2}
+    drafted = model.generate("once upon a time", seed=1, max_tokens=12, ignore_eos=True, speculative=early)
+    assert drafted.stats.drafted
+    assert not taken
+    gc.collect()  # whoever drafted
+    drafting = {"method": "head", "adaptive": False, "num_speculative_tokens": 2}
+    for number, speculative in enumerate((False, drafting)):
+        model.generate(f"once upon {number}", seed=3, max_tokens=30, ignore_eos=True, speculative=speculative)
+        assert max(taken) > 1
+        taken.clear()

@@ -45,16 +45,16 @@ def chat(
     from truedraw.cli.conversation import Conversation
     from truedraw.cli.options import opened
     from truedraw.cli.speculating import speculation_of
-    from truedraw.cli.stdin import argument_text, lines
+    from truedraw.cli.stdin import given_text, lines
     from truedraw.cli.turns import talk
     from truedraw.sampling.params import sampling_params
 
     sampling_params(sampling.given())  # what is wrong should be said before the model is loaded
+    system = own.system and given_text(own.system, "--system")
     if not output.json:
         sampling.refuse_logprobs("are told with --json only; give that, too")
     speculation, at_terminal = speculation_of(spec, model.amateur), sys.stdin.isatty() and sys.stdout.isatty()
     with opened(model, configs=[speculation]) as loaded:
-        system = own.system and argument_text(own.system)
         conversation = Conversation(loaded, sampling.given(), speculation, system)
         if at_terminal:
             typer.echo(f"{loaded.name}: {HELP}", err=True)

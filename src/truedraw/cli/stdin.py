@@ -23,7 +23,12 @@ def prompt_text(argument: str) -> str:
             data = sys.stdin.buffer.read()
         text = decoded(data.removeprefix(BYTE_ORDER_MARK), "the prompt on stdin")
         return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
-    return decoded(argument.encode(errors="surrogateescape"), "the prompt")
+    return given_text(argument, "the prompt")
+
+
+def given_text(argument: str, what: str) -> str:
+    """An argument, in whatever encoding the system has read it; raises BadPrompt where it is not UTF-8."""
+    return decoded(argument.encode(errors="surrogateescape"), what)
 
 
 def lines() -> Iterator[str]:

@@ -13,6 +13,7 @@ from truedraw.control.explanation import (
     NOT_WORTH_IT,
     NOTHING_OFFERED,
     PAUSING,
+    WAITING,
     Explanation,
     Passes,
     Stay,
@@ -21,7 +22,7 @@ from truedraw.control.explanation import (
 from truedraw.control.rivalry import Rivalry
 from truedraw.protocol import Asker, Choice, Proposal, Round
 
-__all__ = ["MEASURING", "NOTHING_OFFERED", "NOT_WORTH_IT", "NO_ROOM", "PAUSING", "Account"]
+__all__ = ["MEASURING", "NOTHING_OFFERED", "NOT_WORTH_IT", "NO_ROOM", "PAUSING", "WAITING", "Account"]
 
 FEW_ROWS = 8  # of text that a pass computes anew for a text that is being written; more is a prompt
 

@@ -10,6 +10,7 @@ from truedraw.control.rivalry import Rivalry, preference
 from truedraw.control.sums import add_up
 
 MEASURING = "to measure what a plain pass takes"
+WAITING = "until it is known what passes take"
 PAUSING = "drafters are asked seldom, since drafting has not paid"
 NOTHING_OFFERED = "no drafter had anything likely to offer"
 NOT_WORTH_IT = "what was offered was not worth its rows"

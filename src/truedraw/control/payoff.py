@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence, Set
 from time import perf_counter
 
-from truedraw.control.account import MEASURING, NO_ROOM, NOT_WORTH_IT, NOTHING_OFFERED, PAUSING, Account
+from truedraw.control.account import MEASURING, NO_ROOM, NOT_WORTH_IT, NOTHING_OFFERED, PAUSING, WAITING, Account
 from truedraw.control.average import Average, warmed
 from truedraw.control.experience import Experience
 from truedraw.control.late import Late
@@ -118,7 +118,8 @@ class PayoffController:
         """The best offer of each text, as much of it as there are rows for."""
         if self._stood is not None:
             return list(self._stood.choices)
-        start, share, self._why = perf_counter(), self._watch.share(askers, self._present), PAUSING
+        start, share = perf_counter(), self._watch.share(askers, self._present)
+        self._why = WAITING if self._waiting.is_on or not self._costs.is_known else PAUSING
         self._account.begin(self._present, askers, offers, seconds)
         if any(offers):
             self._asking = warmed(self._asking, sum(seconds.values()) / share)
@@ -140,7 +141,7 @@ class PayoffController:
         if not any(offers) and not is_promising and look is None:
             self._width.rows = 0  # or it would be asked in each round whether that still holds
             can = any(asker.room and asker.sources for asker in askers)
-            return self._plainly(askers, PAUSING if can else NO_ROOM)
+            return self._plainly(askers, self._why if can else NO_ROOM)
         pile = Pile([self._best(asker, offer) for asker, offer in zip(askers, offers, strict=True)])
         each = self._deciding.value + (self._asking.value if any(offers) else 0.0)
         offering = each * self._standing.share(pile.is_made)
@@ -160,7 +161,8 @@ class PayoffController:
         self._width.add(pile, samples, self._step - self._weighed_at)
         self._weighed_at = self._step
         if self._yardstick.is_due(*self._width.filled(samples), self._width):
-            self._why = MEASURING if self._costs.is_known else PAUSING  # drafters are timed meanwhile, at first
+            if self._costs.is_known:  # drafters are timed meanwhile, at first
+                self._why = MEASURING
             return False
         self._width.settle(samples, offering)
         self._rows = self._width.now(pile, samples)

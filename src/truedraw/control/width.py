@@ -123,8 +123,20 @@ class Width:
         if found is None:
             plain, texts = self.filled(samples)
             found = self._known.round_seconds(plain + rows, texts, rows)
+            if rows and not self._costs.passes(plain + rows, texts):
+                found = max(found, self._of_fewer(samples, rows))
             self._seconds[samples, rows] = found
         return found
+
+    def _of_fewer(self, samples: int, rows: int) -> float:
+        """What most draft rows below so many, of those that were measured, took; 0 where none were.
+
+        Where only the table knows of more, these may seem to take less; then they would be chosen, and never run, since
+        what is offered is cut to what pays.
+        """
+        plain, texts = self.filled(samples)
+        measured = [few for few in self._ladder(samples) if few < rows and self._costs.passes(plain + few, texts)]
+        return self.seconds(samples, measured[-1]) if measured else 0.0
 
     def filled(self, samples: int) -> tuple[int, int]:
         """Rows and texts of a pass without drafts."""

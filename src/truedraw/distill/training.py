@@ -146,24 +146,31 @@ class Training(Generic[Learns]):
             state.curve.append({"tokens": state.tokens, "loss": state.loss, "acceptance": list(state.kept)})
 
     def _look(self, done: float, clock: Clock) -> None:
-        """At held-out text, if it is time and there is anything new; the best weights are kept."""
+        """At held-out text, if it is time and there is anything new; the best weights are kept.
+
+        Whatever ends it before it is over, it is taken again.
+        """
         number, state = int(min(done, 1.0) * LOOKS), self.state
-        if number == state.looked:
+        if state.looks and number == state.looked:
             return
+        if not state.looks or state.looks[-1]["step"] != state.step or self._has_new_rows:
+            self._note(self._seen(self.learner), done)
+            state.looked, state.seconds = number, round(clock.seconds, 3)
+            self._save()
         state.looked = number
-        if state.looks and state.looks[-1]["step"] == state.step and not self._has_new_rows:
-            return
-        found, self._has_new_rows = self._seen(self.learner), False
-        state.looks.append({"tokens": state.tokens, "step": state.step, **found.to_json()})
+
+    def _note(self, found: Measured, done: float) -> None:
+        """What a look has found; the last that changes is what says that it was taken."""
+        state = self.state
         if found.tokens > state.best + PROGRESS:
-            state.best, state.best_step = found.tokens, state.step
             write_checkpoint(self.best_path, self.learner.arrays(moments=False), {"step": state.step})
+            state.best, state.best_step = found.tokens, state.step
         if found.tokens > state.lately + PROGRESS:
             state.lately, state.stale = found.tokens, 0
         elif done >= PATIENT_UNTIL or not self._course.further:
             state.stale += 1
-        state.seconds = round(clock.seconds, 3)
-        self._save()
+        self._has_new_rows = False
+        state.looks.append({"tokens": state.tokens, "step": state.step, **found.to_json()})
 
     def _note_limits(self, steps: int | None, seconds: float | None) -> None:
         """Where they were raised its rate is high once more, which takes back at first what it learnt: progress is

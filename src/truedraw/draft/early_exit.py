@@ -71,7 +71,8 @@ def first_layers(models: Models, layers: int | None) -> Engine:
     if not isinstance(target, Layered):
         raise BadParameter(
             "method",
-            f"early-exit runs the first layers alone, which the engine of {models.name} cannot; take another method",
+            f"early-exit runs the first layers alone, which the engine of {models.name} cannot (nor does one that "
+            "contrasts a model with an amateur); take another method",
         )
     wanted = max(1, target.num_layers // SHARE) if layers is None else layers
     if wanted >= target.num_layers:

@@ -40,6 +40,7 @@ class Calls:
         self.limit_seconds, self.beside, self.stuck = limit_seconds, beside, False
         self._within = within
         self._orders: SimpleQueue[Order | None] | None = None
+        self._end: weakref.finalize[Any, Any] | None = None  # tells the thread so
 
     @property
     def is_usable(self) -> bool:
@@ -80,11 +81,15 @@ class Calls:
         return f"a call has not returned within {self.limit_seconds:g} s, the draft_timeout"
 
     def _queue(self) -> SimpleQueue[Order | None]:
-        """Of the thread, which begins with the first call and ends when nobody can call any more."""
-        if self._orders is None:
+        """Of the thread, which begins with the first call and ends when nobody can call any more.
+
+        What is garbage may be called once more, by what ends a run that was dropped: the first thread may be over then.
+        """
+        if self._orders is None or self._end is None or not self._end.alive:
             self._orders = SimpleQueue()
             Thread(target=serve, args=(self._orders,), name="truedraw-drafter", daemon=True).start()
-            weakref.finalize(self, self._orders.put, None).atexit = False
+            self._end = weakref.finalize(self, self._orders.put, None)
+            self._end.atexit = False
         return self._orders
 
 

@@ -6,11 +6,13 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+import numpy as np
+
 from truedraw.control.explanation import Explanation
 from truedraw.errors import BadInput, TruedrawError
 from truedraw.generate.job import Job
 from truedraw.generate.one_place import OnePlace
-from truedraw.generate.pieces import Piece, as_they_come, at_the_end
+from truedraw.generate.pieces import HandedOut, Piece, as_they_come, at_the_end
 from truedraw.generate.reader import TextReader
 from truedraw.generate.result import Choice, Result
 from truedraw.generate.scheduler import Scheduler
@@ -41,6 +43,7 @@ class Generation(OnePlace):
         self.params = params
         self._name, self._job, self._readers, self._scheduler, self._alone = name, job, readers, scheduler, alone
         self._run = self._go()
+        self._handed_out = [HandedOut(index, reader) for index, reader in enumerate(readers)]
 
     @property
     def error(self) -> TruedrawError | None:
@@ -64,7 +67,7 @@ class Generation(OnePlace):
 
     def __next__(self) -> list[Round]:
         try:
-            return next(self._run)
+            found = next(self._run)
         except ValueError as error:
             if str(error) != TWICE:
                 raise
@@ -72,15 +75,19 @@ class Generation(OnePlace):
                 "this run is being moved already, by another thread or by what it has called; one thread iterates it, "
                 "and others read result()"
             ) from error
+        for done in found:
+            self._handed_out[done.sample].round(done)
+        return found
 
     def pieces(self) -> Generator[Piece]:
-        """The text as it comes, in pieces of whole characters; pieces of several samples are interleaved.
+        """The text as it comes, in pieces of whole characters; pieces of several samples are interleaved. What was
+        written before comes first; of what was handed out as a piece, only the rest.
 
         With `best_of` nobody knows before the end which samples are wanted: all of it comes then.
         """
         if len(self._readers) > self.params.n:
             return at_the_end(self)
-        return as_they_come(self, self._readers)
+        return as_they_come(self, self._handed_out)
 
     def result(self) -> Result:
         """The samples so far; those that have not ended are marked "interrupted", also where `error` says why."""
@@ -100,11 +107,12 @@ class Generation(OnePlace):
 
     def choice(self, index: int) -> Choice:
         """One sample so far, 0 the first; raises BadInput for one that there is not."""
-        if not isinstance(index, int) or not 0 <= index < len(self._readers):
+        is_number = isinstance(index, int | np.integer) and not isinstance(index, bool)
+        if not is_number or not 0 <= index < len(self._readers):
             raise BadInput(f"there is no sample {shown(index)}; this run has {len(self._readers)}, the first is 0")
         ended, rounds = self.ended, self._job.rounds[:]
         number = self._job.first + index
-        return self._choice(index, [each for each in rounds if each.sample == number], ended)
+        return self._choice(int(index), [each for each in rounds if each.sample == number], ended)
 
     def cancel(self) -> None:
         """End after the pass that is being computed; a signal handler or another thread may call it."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import replace
 
+import numpy as np
+
 from truedraw import protocol as p
 from truedraw.draft.site import hear
 from truedraw.errors import EngineError, OutOfPages
@@ -19,8 +21,11 @@ from truedraw.generate.judging import Spent, judged, round_of
 from truedraw.generate.means import Means
 from truedraw.generate.sample import Parts, Sample, Schedule, Together, Turn
 from truedraw.handlers import is_mistake
+from truedraw.sampling.values import shown
 from truedraw.sampling.working_time import working_seconds
 from truedraw.threads import NOBODY
+
+TYPES = np.float32, np.float64  # of logits
 
 __all__ = ["Parts", "Sample", "Schedule", "Together", "Turn", "rounds"]
 
@@ -82,8 +87,24 @@ def score(engine: p.Engine, schedule: Schedule, turn: Turn) -> list[p.Scores]:
             schedule.make_room(turn, error)
         else:
             turn.padding = getattr(engine, "padding_rows", 0)  # see protocol.FillsUp, an instance check takes longer
+            check_sizes(engine, works, scores)
             return scores
     return []
+
+
+def check_sizes(engine: p.Engine, works: list[p.Work], scores: list[p.Scores]) -> None:
+    """Of what an engine says: compiled code goes by them, and a token that nobody has must not be drawn.
+
+    Raises EngineError.
+    """
+    found = [(each.logits.shape, each.logits.dtype in TYPES) for each in scores or ()]
+    wanted = [((1 + len(work.proposal), engine.vocab_size), True) for work in works]
+    if found != wanted:
+        got = [(each.logits.shape, each.logits.dtype.name) for each in scores or ()]
+        raise EngineError(
+            f"the engine gave logits of these shapes and types: {shown(got)}; for these texts they have to be "
+            f"{shown([shape for shape, _ in wanted])} of float32 or float64, a row for each node and one more"
+        )
 
 
 def verify(schedule: Schedule, turn: Turn, means: Means) -> list[p.Round]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from truedraw.generate.reader import TextReader
@@ -22,16 +22,40 @@ class Piece:
     origin: Origin
 
 
-def as_they_come(steps: Iterable[Sequence[Round]], readers: Sequence[TextReader]) -> Generator[Piece]:
-    """Those of all samples, interleaved, as the steps of a run bring them."""
-    shown = [0] * len(readers)
+@dataclass(slots=True, eq=False)
+class HandedOut:
+    """Of sample number so-and-so: where the tokens of its rounds came from, how many pieces there were, and whether it
+    has ended."""
+
+    sample: int
+    reader: TextReader
+    origins: list[Origin] = field(default_factory=list)
+    pieces: int = 0
+    is_over: bool = False
+
+    def round(self, done: Round) -> None:
+        """Handed out."""
+        self.origins += done.origins
+        self.is_over = done.finish_reason is not None
+
+    def rest(self, tokens: int | None) -> Iterator[Piece]:
+        """Of the first so many tokens, or of the whole text: the pieces that were not handed out before."""
+        for text in self.reader.pieces[self.pieces : tokens]:
+            place, self.pieces = min(self.pieces, len(self.origins) - 1), self.pieces + 1
+            if text and place >= 0:  # what was held back to the end comes with the last token
+                yield Piece(self.sample, text, self.origins[place])
+
+
+def as_they_come(steps: Iterable[Sequence[Round]], samples: Sequence[HandedOut]) -> Generator[Piece]:
+    """Those of all samples, interleaved, as the steps of a run bring them: the ones before first, if they were not
+    handed out as pieces."""
+    tokens = [len(each.origins) for each in samples]
+    for each in samples:
+        yield from each.rest(None if each.is_over else len(each.origins))
     for step in steps:
         for done in step:
-            first = shown[done.sample]
-            end = None if done.finish_reason else first + len(done.tokens)
-            fresh = readers[done.sample].pieces[first:end]
-            shown[done.sample] += len(fresh)
-            yield from _of(done.sample, fresh, done.origins)
+            tokens[done.sample] += len(done.tokens)
+            yield from samples[done.sample].rest(None if done.finish_reason else tokens[done.sample])
 
 
 def at_the_end(run: Generation) -> Generator[Piece]:
@@ -39,11 +63,6 @@ def at_the_end(run: Generation) -> Generator[Piece]:
     for _ in run:
         pass
     for choice in run.result().choices:
-        yield from _of(choice.index, choice.pieces, choice.origins)
-
-
-def _of(sample: int, texts: Sequence[str], origins: Sequence[Origin]) -> Iterator[Piece]:
-    """Texts of tokens; what was held back to the end comes with the last token."""
-    for text, origin in zip(texts, (*origins, *origins[-1:]), strict=False):
-        if text:
-            yield Piece(sample, text, origin)
+        for text, origin in zip(choice.pieces, (*choice.origins, *choice.origins[-1:]), strict=False):
+            if text:
+                yield Piece(choice.index, text, origin)

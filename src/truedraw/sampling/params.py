@@ -136,6 +136,8 @@ class SamplingParams:
 
     def _set_grammar(self) -> None:
         """The schema becomes JSON text; what is there must compile."""
+        if isinstance(self.json_schema, str):
+            check_utf8("json_schema", self.json_schema)  # the text below has escapes in the place of characters
         if self.json_schema is not None:
             object.__setattr__(self, "json_schema", schema_text(self.json_schema))
         for name in GRAMMARS:

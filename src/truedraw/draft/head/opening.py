@@ -81,7 +81,8 @@ def check_readable(models: Models) -> None:
     if not isinstance(models.target, Readable):
         raise BadParameter(
             "method",
-            f"such a draft reads hidden states, and the engine of {models.name} shows none; take another method",
+            f"such a draft reads hidden states, and the engine of {models.name} shows none (nor does one that "
+            "contrasts a model with an amateur); take another method",
         )
 
 

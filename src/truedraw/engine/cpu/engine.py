@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from truedraw.engine.code_pages import drop_code
 from truedraw.engine.constants.matrix import Matrix
@@ -59,7 +60,8 @@ class CPUEngine(PagedEngine):
         self.kept_in: Path | None = None
         self._arithmetic, self._layers, self._costs = arithmetic, layers, costs
         self._kept: KeptCosts | None = kept
-        self._shallow: dict[int, ShallowEngine] = {}
+        self._firsts: dict[int, PagedEngine] = {}  # of first layers
+        self._shallow: WeakValueDictionary[int, ShallowEngine] = WeakValueDictionary()  # around them, for who drafts
 
     @classmethod
     def load(  # noqa: PLR0913 - what can be said of an engine, all but the first by name
@@ -108,12 +110,12 @@ class CPUEngine(PagedEngine):
         return engine
 
     def stride(self, sequence: Sequence, rounds: int, drafts: int) -> PagedStride | None:
-        """See protocol.Strides; none where first layers draft, which look for what is computed of a text."""
-        return None if self._shallow else super().stride(sequence, rounds, drafts)
+        """See protocol.Strides; no drafts where first layers draft, which look for what is computed of a text."""
+        return None if drafts and self._shallow else super().stride(sequence, rounds, drafts)
 
     def abreast(self, sequences: Seq[Sequence], rounds: int, drafts: Seq[int]) -> PagedAbreast | None:
-        """See protocol.StepsAbreast; none where first layers draft."""
-        return None if self._shallow else super().abreast(sequences, rounds, drafts)
+        """See protocol.StepsAbreast; no drafts where first layers draft."""
+        return None if any(drafts) and self._shallow else super().abreast(sequences, rounds, drafts)
 
     def shallow(self, layers: int) -> ShallowEngine:
         """The first layers with the final norm and the head, over this engine's cache: see shallow.py.
@@ -124,10 +126,11 @@ class CPUEngine(PagedEngine):
         passes = self._live()
         if self._layers is None:
             raise EngineError("a ready-made OpenVINO IR folder is run whole; open a GGUF file or a model folder")
-        if layers not in self._shallow:
-            first = PagedEngine(*self._layers.first(layers, passes.runner), self._arithmetic)
-            self._shallow[layers] = ShallowEngine(first, partial(equal_text, self._texts))
-        return self._shallow[layers]
+        if layers not in self._firsts:
+            self._firsts[layers] = PagedEngine(*self._layers.first(layers, passes.runner), self._arithmetic)
+        found = self._shallow.get(layers) or ShallowEngine(self._firsts[layers], partial(equal_text, self._texts))
+        self._shallow[layers] = found
+        return found
 
     def embedding(self) -> Matrix:
         """The rows of the input tokens [vocab, width], as the graph holds them.
@@ -188,8 +191,8 @@ class CPUEngine(PagedEngine):
 
     def close(self) -> None:
         """Free everything; sequences that are still open can no longer be run."""
-        while self._shallow:
-            self._shallow.popitem()[1].close()
+        while self._firsts:
+            self._firsts.popitem()[1].close()
         if self._passes is not None and self._passes.fixed is not None:
             self._passes.fixed.settle()
         self._layers = self._kept = None

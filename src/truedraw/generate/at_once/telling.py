@@ -72,11 +72,11 @@ class Telling:
         """Controllers hear of a round as if it were now; whether what drafts a text may doze in it, by its place."""
         found: dict[int, bool] = {}
         sides = {side.sample.number: side for side in present}
-        whole = {id(judge): len(own) for judge, own in grouped([side.sample for side in way.sides], self._controller)}
+        whole = {judge: len(own) for judge, own in grouped([side.sample for side in way.sides], self._controller)}
         for judge, samples in grouped([side.sample for side in present], self._controller):
             own = [sides[sample.number] for sample in samples]
             askers = {side.sample.number: None if side.guess is None else side.guess.asker for side in own}
-            rests = ask(judge, askers, are_all=len(own) == whole[id(judge)])
+            rests = ask(judge, askers, are_all=len(own) == whole[judge])
             found |= {side.place: way.dozes(side, rest) for side, rest in zip(own, rests, strict=True)}
         return found
 
