@@ -132,8 +132,10 @@ def test_a_check_can_be_repeated_exactly() -> None:
 
 
 def test_what_an_engine_does_not_have_is_said(granted) -> None:
-    invariance, rounds, distance = by_key(granted)["e"].findings
+    invariance, rounds, at_once, distance = by_key(granted)["e"].findings
     assert rounds.passed
+    assert at_once.passed is None
+    assert "skipped" in at_once.says
     assert invariance.passed is None
     assert "skipped" in invariance.says
     assert distance.passed is None

@@ -14,6 +14,7 @@ from time import perf_counter
 from truedraw.draft.knobs import Knobs
 from truedraw.draft.site import close
 from truedraw.generate.model import Model
+from truedraw.stats.check.at_once import rounds_at_once
 from truedraw.stats.check.controls import negative_controls
 from truedraw.stats.check.drawing import Recipe
 from truedraw.stats.check.enumerated import enumeration
@@ -60,7 +61,15 @@ def check(subject: Subject, settings: Settings, reference: Reference | None = No
     joint = run.section("d", lambda: found()[1])
     drawn = [sample.drawn for sample in samples()[:DISTANCE_TEXTS]]
     opened = reference if settings.reference else None
-    numbers = run.section("e", lambda: [invariance(engine), compiled_rounds(), distance(subject.model, opened, drawn)])
+    numbers = run.section(
+        "e",
+        lambda: [
+            invariance(engine),
+            compiled_rounds(),
+            rounds_at_once(subject, settings),
+            distance(subject.model, opened, drawn),
+        ],
+    )
     planted = run.section("f", lambda: negative_controls(subject, settings))
     sections = (exact, equal, text, joint, numbers, planted)
     return Certificate(

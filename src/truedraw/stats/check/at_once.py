@@ -1,0 +1,115 @@
+"""(e) Rounds that come a few at once, much of it in code compiled here, against the same rounds one by one, which (c)
+and (d) look at: on the user's model, by the rule that runs without a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from truedraw.control.fixed import FixedController
+from truedraw.draft.knobs import TARGET
+from truedraw.draft.site import close
+from truedraw.generate.ending import Ending
+from truedraw.generate.keys import keys
+from truedraw.generate.loop import rounds
+from truedraw.generate.sample import Parts, Sample, Together
+from truedraw.generate.speculation import OFF, Speculation
+from truedraw.protocol import Observer, Proposal, Round, Rows, Verdict
+from truedraw.stats.check.drawing import Recipe, forks
+from truedraw.stats.check.records import Finding
+from truedraw.stats.check.settings import Settings, spread
+from truedraw.stats.check.subject import Subject
+
+NAME = "rounds at once"
+SAMPLES = 1, 3  # of a prompt: a text that is alone, and several abreast
+TEMPERATURE = "draft_temperature"
+
+
+class Told(NamedTuple):
+    """Of the texts of one prompt: tokens and both of their logarithms, round by round, by sample; and how many rounds
+    came in company with others of the same text."""
+
+    rounds: list[list[tuple[tuple[int, ...], tuple[float, ...], tuple[float, ...], int]]]
+    at_once: int
+
+
+class Compared(NamedTuple):
+    """What one drafter's texts came to."""
+
+    texts: int = 0
+    at_once: int = 0
+    other: int = 0
+    learns: bool = False  # from one run to the next: its drafts are others then
+
+
+def rounds_at_once(subject: Subject, settings: Settings) -> Finding:
+    """All drafters that are asked by themselves; those that never have rounds at once are left out."""
+    found = {name: _compared(subject, each, settings) for name, each in _drafters(subject).items()}
+    ran = {name: each for name, each in found.items() if each.at_once and not each.learns}
+    if not ran:
+        why = "no drafter of these has rounds at once that can be met again"
+        return Finding(NAME, None, f"skipped: {why}, under this law and on this engine")
+    texts, at_once, other = (sum(getattr(each, of) for each in ran.values()) for of in ("texts", "at_once", "other"))
+    says = f"{texts} texts with {at_once} rounds at once are token by token those that come one by one"
+    if other:
+        says = f"{other} of {texts} texts are others where rounds come at once than where they come one by one"
+    figures = {"texts": texts, "at_once": at_once, "other": other, "drafters": len(ran)}
+    return Finding(NAME, None if other and not subject.equal_bits else not other, f"{says} ({', '.join(ran)})", figures)
+
+
+def _drafters(subject: Subject) -> dict[str, Speculation]:
+    """By name, with as many tokens in every round; of the method auto each of those that it chooses from, and nobody.
+
+    A temperature that is tuned meanwhile would be another one the next time, so it is the target's.
+    """
+    whole, drafts = subject.speculation, subject.model.drafts
+    found = whole.parts(drafts.auto_sources) or {whole.method: whole}
+    made = {name: each.but(adaptive=False) for name, each in found.items() if each.method != OFF}
+    tuned = {name: each.but(**{TEMPERATURE: TARGET}) for name, each in made.items()
+             if each.knobs().tunes and TEMPERATURE in keys(each.method)}  # fmt: skip
+    return {OFF: Speculation(OFF), **made, **tuned}
+
+
+def _compared(subject: Subject, speculation: Speculation, settings: Settings) -> Compared:
+    found = Compared()
+    for number, prompt in enumerate(spread(subject.prompts, settings.equality_prompts)):
+        for samples in SAMPLES:
+            recipe, seed = _recipe(subject, speculation, settings), settings.seed_of(number)
+            first, again, last = (_drawn(subject, recipe, (prompt, seed, samples), each) for each in (see, None, see))
+            other = sum(one != another for one, another in zip(first.rounds, again.rounds, strict=True))
+            learns = found.learns or first.rounds != last.rounds
+            found = Compared(found.texts + samples, found.at_once + again.at_once, found.other + other, learns)
+    return found
+
+
+def _recipe(subject: Subject, speculation: Speculation, settings: Settings) -> Recipe:
+    rule, tokens = speculation.verifier(None), 0 if speculation.method == OFF else speculation.num_speculative_tokens
+    drafts = subject.model.drafts
+    return Recipe(subject.law, lambda: speculation.drafter(rule, drafts), rule, tokens, settings.length)
+
+
+def see(sample: int, proposal: Proposal, rows: Rows, verdict: Verdict) -> None:
+    """Look on: such rounds come one by one."""
+
+
+def _drawn(subject: Subject, recipe: Recipe, what: tuple[Sequence[int], int, int], observer: Observer | None) -> Told:
+    """`what`: a prompt, a seed, and how many samples."""
+    prompt, seed, samples = what
+    parts, told = Parts(recipe.drafter(), recipe.verifier, observer), Told([[] for _ in range(samples)], 0)
+    with forks(subject.model.engine, prompt, samples) as sequences:
+        texts = list[Sample]()
+        for index, sequence in enumerate(sequences):
+            chance = recipe.chance(seed, index)
+            law = recipe.law(prompt, chance)
+            state = parts.drafter.open(list(prompt), law)
+            texts.append(Sample(index, parts, law, chance, Ending((), recipe.length), sequence, state))
+        for turn in rounds(subject.model.engine, FixedController(recipe.draft_tokens), Together(texts)):
+            told = told._replace(at_once=told.at_once + (len(turn) if len(turn) > samples else 0))
+            for done in turn:
+                told.rounds[done.sample].append(_of(done))
+        close(parts.drafter)
+    return told
+
+
+def _of(done: Round) -> tuple[tuple[int, ...], tuple[float, ...], tuple[float, ...], int]:
+    return tuple(done.tokens), tuple(done.logprobs), tuple(done.sampling_logprobs), done.accepted
