@@ -7,7 +7,7 @@ import pytest
 
 from truedraw import __version__, load
 from truedraw.cli.main import command
-from truedraw.cli.options import notice_invariance
+from truedraw.cli.options import notice_invariance, notice_threads
 from truedraw.engine.cpu import InvarianceReport
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import NotInvariant
@@ -47,6 +47,15 @@ def test_help_and_version(cli):
         assert (help_page.code, help_page.err) == (0, "")
         assert "Usage: truedraw" in help_page.out
     assert cli("models").code == 2
+
+
+def test_more_threads_than_processors_are_told_what_that_means(capsys, monkeypatch):
+    monkeypatch.setattr("truedraw.threads.processors.processors", lambda: 4)
+    for threads in (None, 1, 4):
+        notice_threads(threads)
+    assert capsys.readouterr().err == ""
+    notice_threads(5)
+    assert "5 threads on 4 processors wait for one another" in capsys.readouterr().err
 
 
 def test_a_machine_that_cannot_keep_its_bits_equal_is_told_so(capsys):

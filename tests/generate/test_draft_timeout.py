@@ -378,6 +378,11 @@ def test_a_run_that_was_dropped_is_closed_at_once(monkeypatch, method) -> None:
     monkeypatch.setattr(making, "BUILT_IN", {"drafters": {}})  # it is somebody else's
     config = {"method": method, "draft_timeout": 20.0} | ({"auto_sources": ["Quick"]} if method == "auto" else {})
     with load("tabular") as model:
+        unbegun = model.start(TEXT, **SETTINGS, speculative=config)
+        assert not Quick.made.closed
+        del unbegun
+        gc.collect()
+        assert Quick.made.closed == 1
         pieces = model.stream(TEXT, **SETTINGS | {"n": 1}, speculative=config)
         next(pieces)
         assert not Quick.made.closed

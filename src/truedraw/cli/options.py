@@ -42,6 +42,7 @@ def opened(
 
     given = {**memory_of(flags, apart), "draft": flags.draft, **more}
     check_saving(flags.save_draft, given["draft"], configs)
+    notice_threads(flags.threads)
     if sys.stderr.isatty():
         COMPILER.begins = notice_compiling
     with _loaded(flags, given) as model, frozen(), saving(model, flags.save_draft):
@@ -149,6 +150,18 @@ def computed_in(flags: ModelFlags, found: Checkpoint | None) -> str | None:
     if found is None or asked is None or flags.engine != DEFAULT_ENGINE:
         return asked
     return arithmetic_of(asked, found, flags.weights).name
+
+
+def notice_threads(threads: int | None) -> None:
+    """One line on stderr for more than can run: a start measures what they take, and in each pass some wait."""
+    from truedraw.threads.processors import processors
+
+    if threads is not None and threads > processors():
+        typer.echo(
+            f"truedraw: notice: {threads} threads on {processors()} processors wait for one another, for minutes where "
+            "they are many; leave --threads out",
+            err=True,
+        )
 
 
 def notice_invariance(engine: Any) -> None:

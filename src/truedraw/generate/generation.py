@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from inspect import GEN_CREATED, getgeneratorstate
 
 import numpy as np
 
@@ -44,6 +45,10 @@ class Generation(OnePlace):
         self._name, self._job, self._readers, self._scheduler, self._alone = name, job, readers, scheduler, alone
         self._run = self._go()
         self._handed_out = [HandedOut(index, reader) for index, reader in enumerate(readers)]
+
+    def __del__(self) -> None:
+        if self._alone and getgeneratorstate(self._run) == GEN_CREATED:  # nothing else ends what never began
+            self._scheduler.abandon()
 
     @property
     def error(self) -> TruedrawError | None:
