@@ -18,6 +18,8 @@ TruedrawError
 A message says what was given, what is allowed and what to do. NotInvariant is a warning, no error.
 """
 
+from pathlib import Path
+
 
 class TruedrawError(Exception):
     """The root: catch this to catch everything truedraw raises on purpose. The command line exits with 2 for any."""
@@ -100,3 +102,14 @@ def in_words(error: BaseException) -> str:
         return f"{kind}: {error}" + "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     except Exception:
         return f"{kind}, which does not say why"
+
+
+def place_of(error: BaseException) -> str:
+    """Where it was raised, so that whoever reads it knows whose part did: a file's name, a line and a function."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "nobody knows where"
+    code = trace.tb_frame.f_code
+    return f"in {Path(code.co_filename).name}, line {trace.tb_lineno}, {code.co_qualname}"

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from truedraw import protocol as p
 from truedraw.draft.site import close
 from truedraw.engine.logits_cache import LogitsCache
-from truedraw.errors import TruedrawError, in_words
+from truedraw.errors import TruedrawError, in_words, place_of
 from truedraw.generate.ending import Ending
 from truedraw.generate.sample import Parts, Sample
 from truedraw.generate.trail import Trail
@@ -132,7 +132,7 @@ class Job:
         if isinstance(error, TruedrawError):
             self.error = error
         else:
-            self.error = TruedrawError(f"a part of the run raised {in_words(error)}")
+            self.error = TruedrawError(f"a part of the run raised {in_words(error)} ({place_of(error)})")
             self.error.__cause__ = error
 
 
