@@ -19,7 +19,7 @@ from truedraw.generate.at_once.machines import HAS_CLOCK
 from truedraw.generate.at_once.plainly import Plainly
 from truedraw.generate.at_once.plan import source_of, stands_of
 from truedraw.generate.at_once.side import Ran, edits, suits
-from truedraw.generate.at_once.telling import Telling
+from truedraw.generate.at_once.telling import Telling, Way
 from truedraw.generate.guess import fresh_guesses
 from truedraw.generate.guesses import grouped
 from truedraw.generate.means import Means
@@ -80,7 +80,7 @@ class Abreast:
             found |= {sample.number: stand for sample, stand in zip(own, told, strict=True)}
         return [found[sample.number] for sample in samples]
 
-    def _run_plainly(self, samples: Sequence[Sample], rounds: int) -> tuple[Any, p.Abreast, Ran] | None:
+    def _run_plainly(self, samples: Sequence[Sample], rounds: int) -> tuple[Way, p.Abreast, Ran] | None:
         way = Plainly.of(samples)
         passes = None if way is None else self._passes(samples, rounds, [0] * len(samples))
         if way is None or passes is None:
@@ -91,7 +91,7 @@ class Abreast:
 
     def _run_by_rules(
         self, samples: Sequence[Sample], stands: Sequence[p.Stand], rounds: int
-    ) -> tuple[Any, p.Abreast, Ran] | None:
+    ) -> tuple[Way, p.Abreast, Ran] | None:
         kind = [sample.number for sample in samples], [(stand.source, stand.tokens) for stand in stands]
         known = self._drafted[2] if self._drafted is not None and self._drafted[:2] == kind else None
         if known is not None and not known.desks:  # Python has to draw

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Protocol
 
 from truedraw import protocol as p
 from truedraw.generate.at_once.plan import ask
@@ -16,13 +16,34 @@ from truedraw.handlers import is_mistake
 from truedraw.sampling.working_time import working_seconds
 
 
+class Way(Protocol):
+    """How rounds were run: plainly.py, drafted.py."""
+
+    @property
+    def sides(self) -> Sequence[Side]:
+        """The texts."""
+        ...
+
+    def enter(self, side: Side, number: int) -> None:
+        """A round of one of them."""
+        ...
+
+    def dozes(self, side: Side, rest: int) -> bool:
+        """Whether the drafters of one of them may, that rests for so many rounds from the last one on."""
+        ...
+
+    def hear(self, side: Side, ran: Ran, *, dozing: bool) -> None:
+        """The drafters of one of them hear of its rounds."""
+        ...
+
+
 class Telling:
-    """Of one loop; ways are how rounds are run, see plainly.py and drafted.py."""
+    """Of one loop."""
 
     def __init__(self, controller: p.Controller, schedule: Schedule) -> None:
         self._controller, self._schedule = controller, schedule
 
-    def over(self, way: Any, passes: p.Abreast, ran: Ran, since: float) -> list[p.Round]:
+    def over(self, way: Way, passes: p.Abreast, ran: Ran, since: float) -> list[p.Round]:
         """The texts go on, and all hear of it; an interruption leaves what is over to the schedule."""
         done: list[p.Round] = []
         try:
@@ -35,7 +56,7 @@ class Telling:
             raise
         return done
 
-    def _enter(self, way: Any, ran: Ran) -> None:
+    def _enter(self, way: Way, ran: Ran) -> None:
         """All rounds of all texts; whatever a part of a job raises concerns that job."""
         for side in way.sides:
             self._apart(side, partial(entered, way, side, len(ran.times)))
@@ -48,7 +69,7 @@ class Telling:
                 raise
             self._schedule.failed(side.sample, error)
 
-    def _tell(self, way: Any, ran: Ran, since: float, done: list[p.Round]) -> None:
+    def _tell(self, way: Way, ran: Ran, since: float, done: list[p.Round]) -> None:
         """Of rounds in their order, each with its share of what was done for all since the turn came."""
         own = working_seconds() - since - sum(times.whole for times in ran.times)
         more = own / max(1, sum(len(side.found) for side in way.sides))
@@ -68,7 +89,7 @@ class Telling:
             done += told
             self._controller.observe(told)
 
-    def _ask(self, way: Any, present: Sequence[Side]) -> dict[int, bool]:
+    def _ask(self, way: Way, present: Sequence[Side]) -> dict[int, bool]:
         """Controllers hear of a round as if it were now; whether what drafts a text may doze in it, by its place."""
         found: dict[int, bool] = {}
         sides = {side.sample.number: side for side in present}
@@ -88,7 +109,7 @@ def untold(sides: Sequence[Side], ran: Ran, done: Sequence[p.Round]) -> list[p.R
             for side in sides for number in range(told[side.sample.number], len(side.found))]  # fmt: skip
 
 
-def entered(way: Any, side: Side, rounds: int) -> None:
+def entered(way: Way, side: Side, rounds: int) -> None:
     """So many rounds of a text, as far as it goes on."""
     for number in range(rounds):
         if side.sample.finish_reason is None:
