@@ -61,7 +61,7 @@ def bad_words(params: SamplingParams, opening: Opening) -> Step | None:
     """The step, None where nothing is forbidden."""
     endings: dict[Ids, Ids] = defaultdict(tuple)
     for word in params.bad_words:
-        for ids in spellings(word, opening.encode) if isinstance(word, str) else (word,):
+        for ids in spellings(word, opening.encode) if isinstance(word, str) else (tuple(word),):
             opening.ids(NAME, ids)
             endings[ids[:-1]] += (ids[-1],)
     if not endings:

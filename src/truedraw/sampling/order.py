@@ -9,7 +9,7 @@ whose p it finds to be 0, some 745 nats below the likeliest, are impossible from
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 PENALTIES = "penalties"
@@ -76,7 +76,7 @@ def on(values: Mapping[str, Any], step: str) -> list[str]:
     ]
 
 
-def steps_of(order: str | tuple[str, ...]) -> tuple[str, ...]:
+def steps_of(order: str | Sequence[str]) -> tuple[str, ...]:
     """The step names of an order, penalties left out."""
     names = PRESETS[order] if isinstance(order, str) else order
     return tuple(name for name in names if name != PENALTIES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -23,7 +23,7 @@ from truedraw.sampling.ranges import (
     strings,
     words,
 )
-from truedraw.sampling.schedules import Points, schedules
+from truedraw.sampling.schedules import schedules
 from truedraw.sampling.values import plain, shown
 
 ALIASES = {"no_repeat_ngram_size": "no_repeat_ngram"}
@@ -60,6 +60,8 @@ class SamplingParams:
     What is told. logprobs: so many of the likeliest tokens of each place, 0 to 20, with their log probabilities by the
     model, before all of the above; of equally likely ones the lower id first. None = none. Those of the tokens drawn
     are always told. It changes no draw.
+
+    Lists, a single string for `stop`, and numbers of numpy become tuples, and numbers of Python.
     """
 
     temperature: float = 1.0
@@ -82,19 +84,19 @@ class SamplingParams:
     frequency_penalty: float = 0.0
     no_repeat_ngram: int = 0
     logit_bias: Mapping[int, float] = field(default_factory=dict, hash=False)
-    bad_words: tuple[str | tuple[int, ...], ...] = ()
-    allowed_token_ids: tuple[int, ...] | None = None
+    bad_words: Sequence[str | Sequence[int]] = ()
+    allowed_token_ids: Sequence[int] | None = None
     min_tokens: int = 0
     grammar: str | None = None
     json_schema: str | bool | Mapping[str, Any] | None = None
     regex: str | None = None
-    schedule: Mapping[str, Points] = field(default_factory=dict, hash=False)
-    sampler_order: str | tuple[str, ...] = DEFAULT_ORDER
+    schedule: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    sampler_order: str | Sequence[str] = DEFAULT_ORDER
     n: int = 1
     best_of: int | None = None
     max_tokens: int = 256
-    stop: tuple[str, ...] = ()
-    stop_token_ids: tuple[int, ...] = ()
+    stop: str | Sequence[str] = ()
+    stop_token_ids: Sequence[int] = ()
     ignore_eos: bool = False
     seed: int | None = None
     logprobs: int | None = None
