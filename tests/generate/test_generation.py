@@ -13,7 +13,7 @@ import pytest
 from generate.interruptions import between, between_once
 from truedraw import Model, SamplingParams, load
 from truedraw.errors import BadInput, BadParameter, BadPrompt, UnknownName
-from truedraw.generate.generation import INTERRUPTED
+from truedraw.generate.generation import INTERRUPTED, Generation
 
 PROMPT = "the cat sat ran dog sat ran"
 
@@ -118,6 +118,45 @@ def test_what_is_held_back_at_the_end_is_streamed_and_shown(model: Model) -> Non
     assert "".join(piece.text for piece in model.stream(PROMPT, **settings)) == text
     result = model.generate(PROMPT, **settings)
     assert f">{result.choices[0].pieces[-1]}<" in result._repr_html_()
+
+
+def test_two_who_read_pieces_by_turns_have_every_piece_once(model: Model) -> None:
+    for seed in range(5):
+        run = model.start(PROMPT, seed=seed, n=2, ignore_eos=True, max_tokens=20)
+        for _ in range(seed):
+            next(run)
+        found = {0: "", 1: ""}
+        reading = [run.pieces(), run.pieces()]
+        for turn in range(200):
+            for piece in islice(reading[turn % 2], 1 + turn % 3):
+                found[piece.sample] += piece.text
+        assert found == {choice.index: choice.text for choice in run.result().choices}
+
+
+@pytest.mark.parametrize("end", ["cancel", "close"])
+def test_what_was_held_back_when_a_run_was_ended_comes_out(model: Model, end) -> None:
+    settings = {"seed": 5, "ignore_eos": True, "max_tokens": 30}
+    text = model.generate(PROMPT, **settings).text
+    for held in range(2, 9):
+        run = model.start(PROMPT, **settings, stop=[f"{text[held]} never", f"{text[: held + 20]} never"])
+        found = []
+        for piece in islice(run.pieces(), held):
+            found.append(piece.text)
+        getattr(run, end)()
+        found += [piece.text for piece in run.pieces()]
+        assert "".join(found) == run.result().text
+
+
+def test_the_best_of_some_are_read_once(model: Model) -> None:
+    run = model.start(PROMPT, seed=5, n=2, best_of=4, ignore_eos=True, max_tokens=10)
+    first = [*islice(run.pieces(), 3)]
+    found = [*first, *run.pieces()]
+    assert "".join(piece.text for piece in found) == "".join(choice.text for choice in run.result().choices)
+    assert not [*run.pieces()]
+
+
+def test_a_run_that_was_never_made_ends_without_a_word(recwarn) -> None:
+    Generation.__new__(Generation).__del__()
 
 
 def test_a_sample_is_named_by_any_whole_number(model: Model) -> None:

@@ -6,10 +6,12 @@ import pytest
 
 from generate.one_text import beside_a_head, opened
 from truedraw.draft.head.chain_job import ChainJob
+from truedraw.draft.ngram import NgramDrafter
 from truedraw.generate.at_once.drafted import Drafted
 from truedraw.generate.speculation import speculation
 from truedraw.stats.check import Settings, Subject
 from truedraw.stats.check.at_once import rounds_at_once
+from truedraw.verify.fused.plain_rounds import PlainRounds
 
 PROMPTS = "once upon a time there was", "the cat sat on"
 SETTINGS = Settings(length=40, equality_prompts=2)
@@ -41,15 +43,16 @@ def test_they_are_the_rounds_that_come_one_by_one(model, spec, drafters, params)
 def test_where_there_are_none_it_says_so(model) -> None:
     finding = found(model, mirostat=2)
     assert finding.passed is None
-    assert "skipped: no drafter of these has rounds at once" in finding.says
+    assert "skipped under this law" in finding.says
+    assert "head left out: it has no rounds at once" in finding.says
 
 
 def another_law(monkeypatch) -> None:
-    """The rule is told that all tokens were drawn from the law of the first one."""
+    """The rule is told that all tokens were drawn from the law of the last one."""
 
-    def told(self):
-        told = straight(self)
-        self._slate.laws[:] = self._slate.laws[0]
+    def told(self, noise):
+        told = straight(self, noise)
+        self._slate.laws[:] = self._slate.laws[-1]
         return told
 
     straight = ChainJob._told
@@ -71,9 +74,52 @@ def one_for_all(monkeypatch) -> None:
     monkeypatch.setattr(Drafted, "_desk", shared)
 
 
-@pytest.mark.parametrize("bug", [another_law, one_for_all])
+def failing(monkeypatch) -> None:
+    """What compiled code asks a drafter for cannot be had."""
+
+    def told(self, noise):
+        raise ValueError("no chain")
+
+    monkeypatch.setattr(ChainJob, "_told", told)
+
+
+@pytest.mark.parametrize("bug", [another_law, one_for_all, failing])
 def test_a_bug_in_them_is_seen(model, monkeypatch, bug) -> None:
     bug(monkeypatch)
-    finding = found(model, DRAFTING)
+    finding = found(model, DRAFTING | {"draft_siblings": 1, "draft_temperature": 1.0})
     assert finding.passed is False
     assert "are others where rounds come at once" in finding.says
+
+
+def test_who_drafts_otherwise_the_next_time_or_fails_is_left_out(model, monkeypatch) -> None:
+    calls, propose = [], NgramDrafter.propose
+
+    def fails(self, *given):
+        calls.append(len(calls))
+        if len(calls) == 60:
+            raise OSError("no network")
+        return propose(self, *given)
+
+    def once_in_two(self, states, budgets, randomness):
+        calls.append(len(calls))
+        return propose(self, states, [budget * (len(calls) % 2) for budget in budgets], randomness)
+
+    for broken, why in ((fails, "ngram left out: it failed, "), (once_in_two, "ngram left out: it drafts otherwise")):
+        calls.clear()
+        monkeypatch.setattr(NgramDrafter, "propose", broken)
+        finding = found(model, {"method": "ngram", "prompt_lookup_min": 1}, temperature=0.3)
+        assert finding.passed
+        assert why in finding.says
+
+
+def test_what_rounds_at_once_leave_behind_is_no_learning(model, monkeypatch) -> None:
+    """Nobody drafts: whatever is another text is a fault."""
+    run, count = PlainRounds.kept, []
+
+    def worse(self, asked):
+        count.append(len(asked))
+        return run(self, [each._replace(logits=each.logits[::-1]) for each in asked] if len(count) > 2 else asked)
+
+    monkeypatch.setattr(PlainRounds, "kept", worse)
+    finding = found(model, False)
+    assert finding.passed is False

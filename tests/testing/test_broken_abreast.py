@@ -28,7 +28,8 @@ def run(tmp_path, monkeypatch):
             return asked[-1]
 
         monkeypatch.setattr(PagedEngine, "abreast", counted)
-        checks = engine_checks(lambda: tiny_engine(tmp_path, PLAIN, RandomWeights(PLAIN, seed=3), numerics="native"))
+        settings = {"numerics": "native", "hidden_layers": (0, 1)}
+        checks = engine_checks(lambda: tiny_engine(tmp_path, PLAIN, RandomWeights(PLAIN, seed=3), **settings))
         found = failures([check for check in checks if check.name in NAMES], AssertionError)
         assert len(asked) == len(NAMES)
         assert all(each is not None for each in asked)
@@ -65,6 +66,13 @@ def of_one_row(engine, sequences, rounds, drafts):
     return found
 
 
+def of_other_states(engine, sequences, rounds, drafts):
+    """Hidden states that nobody has computed."""
+    found = STRAIGHT(engine, sequences, rounds, drafts)
+    found.job = replace(found.job, hidden=np.full_like(found.job.hidden, 7.0))
+    return found
+
+
 def losing_the_last(engine, sequences, rounds, drafts):
     found = STRAIGHT(engine, sequences, rounds, drafts)
     end = found.end
@@ -87,6 +95,7 @@ def test_one_that_is_right(run) -> None:
     (of_other_texts, {"rounds abreast"}),
     (of_fixed_places, {"rounds abreast", "rounds abreast with drafts"}),
     (of_one_row, {"rounds abreast", "rounds abreast with drafts"}),
+    (of_other_states, {"rounds abreast with drafts"}),
     (losing_the_last, {"rounds abreast", "rounds abreast with drafts"}),
     (telling_at_once, NAMES),
 ], ids=lambda value: getattr(value, "__name__", ""))  # fmt: skip

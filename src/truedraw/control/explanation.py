@@ -11,7 +11,7 @@ from truedraw.control.sums import add_up
 
 MEASURING = "to measure what a plain pass takes"
 WAITING = "until it is known what passes take"
-PAUSING = "drafters are asked seldom, since drafting has not paid"
+PAUSING = "drafters are asked seldom, as long as they offer nothing that pays"
 NOTHING_OFFERED = "no drafter had anything likely to offer"
 NOT_WORTH_IT = "what was offered was not worth its rows"
 NO_ROOM = "there was no room for a draft, or nobody to ask"

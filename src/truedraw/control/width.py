@@ -20,6 +20,7 @@ NEAR, AGE = (
     0.05,
     64,
 )  # what a width beside the best may lose to be tried, where no pass had it, and none was tried, for so long
+ENOUGH = 3  # passes of a width that say what it takes: the first may be an accident
 SURE = 1.02  # and this much faster than plain sampling: of what is estimated, what looks best is mostly overrated
 
 
@@ -135,7 +136,8 @@ class Width:
         what is offered is cut to what pays.
         """
         plain, texts = self.filled(samples)
-        measured = [few for few in self._ladder(samples) if few < rows and self._costs.passes(plain + few, texts)]
+        fewer = [few for few in self._ladder(samples) if few < rows]
+        measured = [few for few in fewer if self._costs.passes(plain + few, texts) >= ENOUGH]
         return self.seconds(samples, measured[-1]) if measured else 0.0
 
     def filled(self, samples: int) -> tuple[int, int]:

@@ -113,7 +113,6 @@ class Training(Generic[Learns]):
         if state.best and self._has_new_rows:
             state.best, state.stale = self._seen(opened(self.best(), 0)).tokens, 0
             state.lately = state.best
-        state.held_out = held_out
 
     def _step(self, done: float) -> None:
         """One; nothing has changed where its gradient is no number."""
@@ -165,12 +164,17 @@ class Training(Generic[Learns]):
         if found.tokens > state.best + PROGRESS:
             write_checkpoint(self.best_path, self.learner.arrays(moments=False), {"step": state.step})
             state.best, state.best_step = found.tokens, state.step
-        if found.tokens > state.lately + PROGRESS:
-            state.lately, state.stale = found.tokens, 0
-        elif done >= PATIENT_UNTIL or not self._course.further:
-            state.stale += 1
-        self._has_new_rows = False
-        state.looks.append({"tokens": state.tokens, "step": state.step, **found.to_json()})
+        is_better, waits = found.tokens > state.lately + PROGRESS, done < PATIENT_UNTIL and self._course.further
+        lately, stale = (found.tokens, 0) if is_better else (state.lately, state.stale + (not waits))
+        looks = [*state.looks, {"tokens": state.tokens, "step": state.step, **found.to_json()}]
+        held_out = self.learner.held_out
+        state.lately, state.stale, state.looks, state.held_out, self._has_new_rows = (
+            lately,
+            stale,
+            looks,
+            held_out,
+            False,
+        )
 
     def _note_limits(self, steps: int | None, seconds: float | None) -> None:
         """Where they were raised its rate is high once more, which takes back at first what it learnt: progress is

@@ -29,6 +29,19 @@ class Order(NamedTuple):
     outcome: SimpleQueue[tuple[Any, BaseException | None]]
 
 
+class Server(NamedTuple):
+    """A thread, where it takes orders, and what tells it to end when nobody can call any more."""
+
+    thread: Thread
+    orders: SimpleQueue[Order | None]
+    end: weakref.finalize[Any, Any]
+
+    @property
+    def is_there(self) -> bool:
+        """Not behind its end, nor in the child of a fork."""
+        return self.end.alive and self.thread.is_alive()
+
+
 class Calls:
     """Makes calls that may take `limit_seconds` each; `beside` in a thread of their own.
 
@@ -39,8 +52,7 @@ class Calls:
     def __init__(self, limit_seconds: float = SECONDS, beside: bool = False, within: Collection[Calls] = ()) -> None:
         self.limit_seconds, self.beside, self.stuck = limit_seconds, beside, False
         self._within = within
-        self._orders: SimpleQueue[Order | None] | None = None
-        self._end: weakref.finalize[Any, Any] | None = None  # tells the thread so
+        self._server: Server | None = None
 
     @property
     def is_usable(self) -> bool:
@@ -83,14 +95,15 @@ class Calls:
     def _queue(self) -> SimpleQueue[Order | None]:
         """Of the thread, which begins with the first call and ends when nobody can call any more.
 
-        What is garbage may be called once more, by what ends a run that was dropped: the first thread may be over then.
+        What is garbage may be called once more, by what ends a run that was dropped, when the thread is over already.
         """
-        if self._orders is None or self._end is None or not self._end.alive:
-            self._orders = SimpleQueue()
-            Thread(target=serve, args=(self._orders,), name="truedraw-drafter", daemon=True).start()
-            self._end = weakref.finalize(self, self._orders.put, None)
-            self._end.atexit = False
-        return self._orders
+        if self._server is None or not self._server.is_there:
+            orders = SimpleQueue[Order | None]()
+            thread = Thread(target=serve, args=(orders,), name="truedraw-drafter", daemon=True)
+            thread.start()
+            self._server = Server(thread, orders, weakref.finalize(self, orders.put, None))
+            self._server.end.atexit = False
+        return self._server.orders
 
 
 def serve(orders: SimpleQueue[Order | None]) -> None:

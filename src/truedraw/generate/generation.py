@@ -36,15 +36,17 @@ class Generation(OnePlace):
     """
 
     instead = "result() can be"
+    _alone = False  # until it is made
 
     def __init__(
         self, name: str, params: SamplingParams, job: Job, readers: Sequence[TextReader], scheduler: Scheduler, *,
         alone: bool = True,
     ) -> None:  # fmt: skip
         self.params = params
-        self._name, self._job, self._readers, self._scheduler, self._alone = name, job, readers, scheduler, alone
-        self._run = self._go()
+        self._name, self._job, self._readers, self._scheduler = name, job, readers, scheduler
         self._handed_out = [HandedOut(index, reader) for index, reader in enumerate(readers)]
+        self._run = self._go()
+        self._alone = alone
 
     def __del__(self) -> None:
         if self._alone and getgeneratorstate(self._run) == GEN_CREATED:  # nothing else ends what never began
@@ -72,7 +74,7 @@ class Generation(OnePlace):
 
     def __next__(self) -> list[Round]:
         try:
-            found = next(self._run)
+            return next(self._run)
         except ValueError as error:
             if str(error) != TWICE:
                 raise
@@ -80,9 +82,6 @@ class Generation(OnePlace):
                 "this run is being moved already, by another thread or by what it has called; one thread iterates it, "
                 "and others read result()"
             ) from error
-        for done in found:
-            self._handed_out[done.sample].round(done)
-        return found
 
     def pieces(self) -> Generator[Piece]:
         """The text as it comes, in pieces of whole characters; pieces of several samples are interleaved. What was
@@ -91,7 +90,7 @@ class Generation(OnePlace):
         With `best_of` nobody knows before the end which samples are wanted: all of it comes then.
         """
         if len(self._readers) > self.params.n:
-            return at_the_end(self)
+            return at_the_end(self, self._handed_out)
         return as_they_come(self, self._handed_out)
 
     def result(self) -> Result:
@@ -141,7 +140,10 @@ class Generation(OnePlace):
                 if shown < len(rounds):
                     fresh = rounds[shown:]
                     shown += len(fresh)
-                    yield [self._own(each) for each in fresh]
+                    own = [self._own(each) for each in fresh]
+                    for each in own:
+                        self._handed_out[each.sample].round(each)
+                    yield own
                 else:
                     is_over = self.ended or not self._scheduler.step()
         finally:

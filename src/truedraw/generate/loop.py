@@ -97,10 +97,11 @@ def check_sizes(engine: p.Engine, works: list[p.Work], scores: list[p.Scores]) -
 
     Raises EngineError.
     """
-    found = [(each.logits.shape, each.logits.dtype in TYPES) for each in scores or ()]
+    found = [(np.shape(each.logits), getattr(each.logits, "dtype", None) in TYPES) for each in scores or ()]
     wanted = [((1 + len(work.proposal), engine.vocab_size), True) for work in works]
     if found != wanted:
-        got = [(each.logits.shape, each.logits.dtype.name) for each in scores or ()]
+        got = [(shape, str(getattr(each.logits, "dtype", type(each.logits).__name__)))
+               for (shape, _), each in zip(found, scores or (), strict=True)]  # fmt: skip
         raise EngineError(
             f"the engine gave logits of these shapes and types: {shown(got)}; for these texts they have to be "
             f"{shown([shape for shape, _ in wanted])} of float32 or float64, a row for each node and one more"

@@ -39,11 +39,12 @@ class HandedOut:
         self.is_over = done.finish_reason is not None
 
     def rest(self, tokens: int | None) -> Iterator[Piece]:
-        """Of the first so many tokens, or of the whole text: the pieces that were not handed out before."""
-        for text in self.reader.pieces[self.pieces : tokens]:
-            place, self.pieces = min(self.pieces, len(self.origins) - 1), self.pieces + 1
-            if text and place >= 0:  # what was held back to the end comes with the last token
-                yield Piece(self.sample, text, self.origins[place])
+        """Of the first so many tokens, or of the whole text: the pieces that nobody has yet."""
+        pieces = self.reader.pieces
+        while self.pieces < (len(pieces) if tokens is None else min(tokens, len(pieces))):
+            place, self.pieces = self.pieces, self.pieces + 1
+            if pieces[place] and self.origins:  # what was held back to the end comes with the last token
+                yield Piece(self.sample, pieces[place], self.origins[min(place, len(self.origins) - 1)])
 
 
 def as_they_come(steps: Iterable[Sequence[Round]], samples: Sequence[HandedOut]) -> Generator[Piece]:
@@ -56,13 +57,13 @@ def as_they_come(steps: Iterable[Sequence[Round]], samples: Sequence[HandedOut])
         for done in step:
             tokens[done.sample] += len(done.tokens)
             yield from samples[done.sample].rest(None if done.finish_reason else tokens[done.sample])
+    for each in samples:  # what a run held back that was ended from outside
+        yield from each.rest(None)
 
 
-def at_the_end(run: Generation) -> Generator[Piece]:
+def at_the_end(run: Generation, samples: Sequence[HandedOut]) -> Generator[Piece]:
     """Those of the samples that are chosen then, one after the other."""
     for _ in run:
         pass
     for choice in run.result().choices:
-        for text, origin in zip(choice.pieces, (*choice.origins, *choice.origins[-1:]), strict=False):
-            if text:
-                yield Piece(choice.index, text, origin)
+        yield from samples[choice.index].rest(None)

@@ -11,6 +11,7 @@ from truedraw.protocol import Abreast, Logits, PassJob, Proposal, Work
 from truedraw.protocol import Sequence as Text
 from truedraw.testing.bench import Bench
 from truedraw.testing.checks import require
+from truedraw.testing.engine_hidden import require_own
 from truedraw.threads.board import together
 
 LENGTHS = 37, 20, 37  # tokens; the third is a fork of the first
@@ -38,17 +39,24 @@ def along(bench: Bench) -> None:
     """Chains of some, of which a few drafts are kept: rows as in any pass, and so those behind the last round."""
     for texts, passes in _begun(bench, DRAFTS):
         whole, said = _written(bench), list[tuple[list[int], Proposal, Logits]]()
+        shown = list[tuple[list[int], Proposal, Any]]()
         for number in range(ROUNDS):
             drafts = [[(number + k) % 2 for k in range(count)] for count in DRAFTS]
             _ask(passes.job, whole, drafts)
             logits, first = _logits(bench, passes.job), 0
+            hidden = None if passes.job.hidden is None else passes.job.hidden.copy()
             for place, (text, own) in enumerate(zip(whole, drafts, strict=True)):
-                said.append(([*text], Proposal.chain(own), logits[first : first + 1 + len(own)]))
-                first += 1 + len(own)
+                last = first + 1 + len(own)
+                said.append(([*text], Proposal.chain(own), logits[first:last]))
+                if hidden is not None:
+                    shown.append(([*text], Proposal.chain(own), hidden[first:last]))
+                first = last
                 text += [*own[: (number + place) % (1 + len(own))], number % bench.engine.vocab_size]
         _end(bench, texts, passes, whole)
         for text, proposal, rows in said:
             bench.require_equal(rows, bench.rows(text, proposal), f"a text of {len(text)} tokens abreast of others")
+        for text, proposal, rows in shown:
+            require_own(bench, text, proposal, rows, f"a text of {len(text)} tokens abreast of others")
 
 
 def dropped(bench: Bench) -> None:

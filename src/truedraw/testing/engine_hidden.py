@@ -20,10 +20,10 @@ def check(bench: Bench) -> None:
     if not bench.engine.fits(works):
         return
     for number, hidden in enumerate(_shown(bench, works)):
-        _require_own(bench, texts[number], works[number].proposal, hidden, f"text {number} of two in a pass")
+        require_own(bench, texts[number], works[number].proposal, hidden, f"text {number} of two in a pass")
     sequences[0].commit(tree.tokens[[1, 4]].tolist())
     for hidden in _shown(bench, [Work(sequences[0], tree)]):
-        _require_own(bench, [*texts[0], *tree.tokens[[1, 4]].tolist()], tree, hidden, "a text behind a commit")
+        require_own(bench, [*texts[0], *tree.tokens[[1, 4]].tolist()], tree, hidden, "a text behind a commit")
     for sequence in sequences:
         sequence.close()
 
@@ -61,7 +61,7 @@ def _shown(bench: Bench, works: list[Work]) -> list[Any]:
     return [hidden.copy() for hidden in found if hidden is not None]
 
 
-def _require_own(bench: Bench, text: list[int], proposal: Proposal, found: Any, what: str) -> None:
+def require_own(bench: Bench, text: list[int], proposal: Proposal, found: Any, what: str) -> None:
     """Equal where rows of logits are, and otherwise nearer to its own row by itself than to any other one."""
     rows = 1 + len(proposal)
     require(found.ndim == 3 and len(found) == rows, f"{what}: hidden states {found.shape}, expected {rows} rows")
