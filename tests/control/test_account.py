@@ -243,3 +243,16 @@ def test_rounds_before_any_draft_are_not_said_to_have_lost_by_drafts() -> None:
     assert found.draft_rounds
     assert WAITING in found.plain
     assert PAUSING not in found.plain
+
+
+@pytest.mark.parametrize(("before", "after"), [(3.0, 1.0), (1.0, 3.0), (1.0, 1.5)])
+def test_what_was_gained_is_told_whatever_became_of_the_machine(before: float, after: float) -> None:
+    """Plain passes of a slow hour are those of that hour."""
+    speed = lambda step: before if step < 1000 else after  # noqa: E731
+    source = Source(lambda *_: 0.6, seconds=0.08, is_certain=False, has_opinion=False)
+    world, controller = World({"it": source}, cost=lambda rows: 0.93 + 0.07 * rows, speed=speed), PayoffController()
+    rng, plain, tokens = np.random.default_rng(0), 0.0, 0
+    for step in range(2000):
+        world._round(controller, step, rng)
+        plain, tokens = plain + (world.tokens - tokens) * speed(step), world.tokens
+    assert controller.account.explanation().actual_speedup == pytest.approx(plain / world.seconds, rel=0.15)

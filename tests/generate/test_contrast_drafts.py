@@ -37,6 +37,17 @@ def counted():
         yield loaded
 
 
+def test_an_amateur_without_rows_for_all_tokens_is_refused() -> None:
+    """Tokens that no row is there for would be taken out of the law; rows that no token uses may be missing."""
+    expert, amateur = toy("expert"), toy("amateur")
+    amateur.engine.vocab_size -= 1
+    with pytest.raises(BadParameter, match="amateur has no rows for the last 1 tokens of expert"):
+        contrast(expert, amateur)
+    expert, amateur = toy("expert"), toy("amateur")
+    expert.engine.vocab_size += 5
+    contrast(expert, amateur).close()
+
+
 def amateur_of(model: Model) -> Witness:
     return model.engine.amateur.engine
 

@@ -450,3 +450,10 @@ def test_no_setting_of_an_openvino_folder_makes_it_crash(tmp_path, value):
         (folder / "config.json").write_text(json.dumps(settings | {key: value}))
         with contextlib.suppress(BadModelFile, UnsupportedModel):
             open_checkpoint(folder)
+
+
+@pytest.mark.parametrize("low", [4.0, 5.0])
+def test_rope_factors_that_do_not_rise_are_refused(folder, low):
+    change(folder, rope_scaling=LLAMA3 | {"low_freq_factor": low})
+    with pytest.raises(BadModelFile, match="low_freq_factor is not below its high_freq_factor"):
+        open_checkpoint(folder)

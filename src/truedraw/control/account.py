@@ -122,7 +122,10 @@ class Account:
             self._sums.plain[now.why].add(Stay(expected_seconds=passes * now.draft_seconds, seconds=spent))
             seconds, now.draft_seconds = seconds - spent, 0.0
         expected, drafting = passes * (texts + now.expected), passes * now.draft_seconds
-        sums.add(Passes(passes, expected, tokens, drafting, 0.0, seconds, passes * self._known.costs.length))
+        costs = self._known.costs
+        told = 0 if costs.is_new else passes  # a machine that others use is slow for minutes
+        length, slow = passes * costs.length, told * costs.slowness
+        sums.add(Passes(passes, expected, tokens, drafting, 0.0, seconds, length, slow, told))
 
     def _kept(self, rounds: Sequence[Round], now: Now, passes: int) -> None:
         if any(done.drafted for done in rounds):
@@ -148,8 +151,8 @@ class Account:
     def _priced(self, texts: int, rows: int, passes: Passes) -> Passes:
         length, known = passes.length / passes.rounds, self._known
         took, plain = (known.round_seconds(texts + more, texts, more, length) for more in (rows, 0))
-        expected = passes.rounds * took + passes.expected_seconds
-        return replace(passes, expected_seconds=expected, plain_seconds=passes.rounds * plain)
+        rounds = passes.rounds - passes.told + passes.slow / known.costs.slowness
+        return replace(passes, expected_seconds=rounds * took + passes.expected_seconds, plain_seconds=rounds * plain)
 
     def _of(self, source: str) -> Use:
         return self._sums.drafters.setdefault(source, Use())

@@ -73,6 +73,11 @@ class PassCosts:
         return self.seconds(1, 1, 0.0)
 
     @property
+    def slowness(self) -> float:
+        """How slow the machine has been of late, to be compared with itself."""
+        return exp(self._slowness)
+
+    @property
     def change(self) -> float:
         """Seconds that the first pass of another row count takes longer: kernels are prepared anew for it."""
         return max(0.0, self._changes.value) * self.seconds(1)

@@ -86,6 +86,8 @@ class Passes:
     plain_seconds: float = 0.0  # of passes without drafts, likewise
     seconds: float = 0.0  # that were measured
     length: float = 0.0  # tokens of a text, in the mean of each pass
+    slow: float = 0.0  # how slow the machine was, summed over rounds
+    told: int = 0  # rounds of which that is known
 
     def add(self, other: Passes) -> None:
         """Another run's."""

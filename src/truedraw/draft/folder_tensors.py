@@ -74,6 +74,9 @@ class FolderTensors:
     def drafted(self, known: int, vocab_size: int) -> Ints:
         """[known] the target's ids of the draft's own tokens, by the maps TO_TARGET and TO_DRAFT, if there are any."""
         named = np.flatnonzero(self.integers(TO_DRAFT, vocab_size)) if TO_DRAFT in self else None
+        if TO_TARGET not in self and named is None and known != vocab_size:
+            raise BadFile(f"{self.path} drafts {known} tokens and lacks the tensor that names them: {TO_TARGET} or "
+                          f"{TO_DRAFT}; fetch it again")  # fmt: skip
         if TO_TARGET not in self:
             ids = np.arange(known) if named is None else named
             self.check_ids(TO_DRAFT, ids, vocab_size, known)

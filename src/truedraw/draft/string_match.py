@@ -46,13 +46,14 @@ class StringMatchDrafter:
         draft = models.any(model_name)
         self._writer = ModelDrafter(draft.engine, knobs=knobs)
         self._target, self._draft = models.tokenizer, draft.tokenizer
-        self._vocab_size = models.vocab_size
+        self._vocab_size, self._rows = models.vocab_size, draft.engine.vocab_size
         self._beginning: Beginning | None = None
 
     def open(self, tokens: Sequence[int], law: Law) -> StringMatchState:
         """Nothing is computed yet; samples of one prompt share its pages. `law` is over tokens it does not draw."""
         if self._beginning is None or self._beginning.tokens != tuple(tokens):
-            self._beginning = Beginning(respelling(self._target, self._draft), self._target, tokens)
+            way = respelling(self._target, self._draft)
+            self._beginning = Beginning(way, self._target, tokens, self._rows)
         begins = self._beginning
         return StringMatchState(begins, self._writer.open(begins.settled, SamplingLaw(SamplingParams())), begins.open)
 

@@ -17,13 +17,20 @@ def contrast(
 
     The amateur is a smaller or otherwise worse model, and can draft, too: by `name`, its own where none is given, and
     wherever a method drafts with a model and none is named. Raises BadParameter where the ids of the two mean other
-    tokens.
+    tokens, or the amateur has no rows for some.
     """
     if not expert.tokenizer.same_ids(amateur.tokenizer):
         amateur.close()
         raise BadParameter(
             "amateur",
             f"the vocabulary of {amateur.name} is not that of {expert.name}; take a model of the same family",
+        )
+    lacking = min(expert.engine.vocab_size, expert.tokenizer.vocab_size) - amateur.engine.vocab_size
+    if lacking > 0:
+        amateur.close()
+        raise BadParameter(
+            "amateur",
+            f"{amateur.name} has no rows for the last {lacking} tokens of {expert.name}; take a model that has all",
         )
     engine = ContrastiveEngine(expert.engine, amateur.engine, alpha, beta)
     whole = Model(expert.name, engine, expert.tokenizer, expert.defaults)

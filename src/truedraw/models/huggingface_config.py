@@ -118,7 +118,8 @@ def _rope_scaling(fields: Fields) -> dict[str, Any] | None:
     if kind == "linear":
         return {"rope_type": kind, "factor": rope.number("factor")}
     if kind == "llama3":
-        return {"rope_type": kind, TRAINED_LENGTH: _trained_length(fields)} | {
-            key: rope.number(key) for key in LLAMA3_KEYS
-        }
+        factors = {key: rope.number(key) for key in LLAMA3_KEYS}
+        if factors["low_freq_factor"] >= factors["high_freq_factor"]:
+            raise BadModelFile(f"{fields.where}: the rope's low_freq_factor is not below its high_freq_factor")
+        return {"rope_type": kind, TRAINED_LENGTH: _trained_length(fields)} | factors
     raise UnsupportedModel(f"{fields.where}: rope scaling {kind!r} is not supported; linear and llama3 are")

@@ -152,6 +152,12 @@ def test_no_map_of_tokens_means_the_targets_own(tmp_path) -> None:
     assert whole(folder).tokens.tolist() == list(range(60))
 
 
+def test_no_map_of_tokens_means_nothing_where_not_all_are_drafted(tmp_path) -> None:
+    folder = write(tmp_path / "eagle", SHAPES["eagle3"], d2t=None, t2d=None)
+    with pytest.raises(BadFile, match="drafts 24 tokens and lacks the tensor that names them: d2t or t2d"):
+        whole(folder)
+
+
 def test_what_training_leaves_there_is_not_read(tmp_path, shape) -> None:
     left = {
         "verifier_norm__weight": np.ones(3, np.float32),
