@@ -255,6 +255,26 @@ def test_the_best_weights_are_measured_anew_where_other_text_is_held_out(fill, t
     assert (again.best, again.stale) == (best, 3)
 
 
+def test_a_first_look_at_other_text_that_was_broken_off_is_taken_again(fill, tmp_path, monkeypatch):
+    data, more = opened(fill(10, 12)), opened(fill(20, 12, start=10))
+    whole, parts, seen = tmp_path / "whole", tmp_path / "parts", loop.Training._seen
+    for place in (whole, parts):
+        place.mkdir()
+        trained(data, place, 10)
+    one = trained(more, whole, 20)
+
+    def breaking(self, learner):
+        if learner is self.learner:
+            raise KeyboardInterrupt
+        return seen(self, learner)
+
+    monkeypatch.setattr(loop.Training, "_seen", breaking)
+    with pytest.raises(KeyboardInterrupt):
+        trained(more, parts, 20)
+    monkeypatch.setattr(loop.Training, "_seen", seen)
+    assert replace(trained(more, parts, 20).state, seconds=0.0) == replace(one.state, seconds=0.0)
+
+
 def rewritten(path, **changes):
     """A checkpoint that says something else; None: nothing of it."""
     arrays, facts = read_checkpoint(path)
@@ -267,7 +287,7 @@ def test_a_checkpoint_that_does_not_name_what_was_held_out_goes_on(data, tmp_pat
     rewritten(path, stale=5)
     assert head_training(data, tables(), PLAN, path).state == replace(state, stale=5)
     rewritten(path, held_out=None)
-    assert head_training(data, tables(), PLAN, path).state == replace(state, stale=0)
+    assert head_training(data, tables(), PLAN, path).state == replace(state, stale=0, held_out="")
 
 
 def test_it_ends_where_nothing_gets_better(data, tmp_path, monkeypatch):
