@@ -30,8 +30,6 @@ LAW = SamplingLaw(SamplingParams())
 FOUR = random_table(4, 1, 400)
 THREE = [replace(each, draft_tokens=2, max_tokens=3) for each in SCENARIOS if len(each.target[()]) == 3]
 
-MANY = 1 << 20  # rows of a draft model
-
 
 def drafter(table=FOUR, target=ABC, draft=OTHER, **more) -> StringMatchDrafter:
     return StringMatchDrafter(Site(target, draft, table), "small", **more)
@@ -124,7 +122,7 @@ def test_what_was_written_comes_back_in_the_targets_own_spelling(byte_level, pie
     ids = way.opening(tokens)
     assert draft.decode(ids) == TEXT
     for cut in range(2, len(tokens)):
-        beginning = Beginning(way, target, tokens[:cut], MANY)
+        beginning = Beginning(way, target, tokens[:cut])
         rest = way.text(tokens[cut:])
         text = Written(draft, Proposal.chain(rest))
         assert text.data == b"".join(map(target.token_bytes, tokens[cut:]))
@@ -140,7 +138,7 @@ def test_half_characters_are_never_offered(byte_level, pieces) -> None:
 
 
 def test_a_text_is_settled_where_a_word_begins(byte_level) -> None:
-    begins = Beginning(respelling(byte_level, byte_level), byte_level, byte_level.encode("hello wo hello"), MANY)
+    begins = Beginning(respelling(byte_level, byte_level), byte_level, byte_level.encode("hello wo hello"))
     assert byte_level.decode(begins.open) == " hello"
     assert byte_level.decode(begins.settled) == "hello wo"
     end = byte_level.encode("hello<|im_end|>")
@@ -179,8 +177,9 @@ def test_settings_that_cannot_be(more) -> None:
 def test_tokens_without_a_row_are_left_out(byte_level, pieces) -> None:
     tokens, way = byte_level.encode(TEXT), respelling(byte_level, pieces)
     rows = max(way.opening(tokens))
-    begins = Beginning(way, byte_level, tokens, rows)
+    short = respelling(byte_level, pieces, rows)
+    begins = Beginning(short, byte_level, tokens)
     assert begins.settled == [each for each in way.opening(tokens[: len(tokens) - len(begins.open)]) if each < rows]
-    assert begins.text(tokens) == [each for each in way.text(tokens) if each < rows]
-    assert rows not in begins.text(tokens)
-    assert Beginning(way, byte_level, tokens, 0).settled == [0]
+    assert short.text(tokens) == [each for each in way.text(tokens) if each < rows]
+    assert rows not in short.text(tokens)
+    assert Beginning(respelling(byte_level, pieces, 0), byte_level, tokens).settled == [0]

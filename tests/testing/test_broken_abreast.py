@@ -95,7 +95,7 @@ def test_one_that_is_right(run) -> None:
     (of_other_texts, {"rounds abreast"}),
     (of_fixed_places, {"rounds abreast", "rounds abreast with drafts"}),
     (of_one_row, {"rounds abreast", "rounds abreast with drafts"}),
-    (of_other_states, {"rounds abreast with drafts"}),
+    (of_other_states, {"rounds abreast", "rounds abreast with drafts"}),
     (losing_the_last, {"rounds abreast", "rounds abreast with drafts"}),
     (telling_at_once, NAMES),
 ], ids=lambda value: getattr(value, "__name__", ""))  # fmt: skip

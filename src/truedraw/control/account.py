@@ -123,7 +123,7 @@ class Account:
             seconds, now.draft_seconds = seconds - spent, 0.0
         expected, drafting = passes * (texts + now.expected), passes * now.draft_seconds
         costs = self._known.costs
-        told = 0 if costs.is_new else passes  # a machine that others use is slow for minutes
+        told = 0 if costs.is_new else passes  # at first it is not known how slow the machine is
         length, slow = passes * costs.length, told * costs.slowness
         sums.add(Passes(passes, expected, tokens, drafting, 0.0, seconds, length, slow, told))
 

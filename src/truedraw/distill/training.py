@@ -152,14 +152,15 @@ class Training(Generic[Learns]):
         number, state = int(min(done, 1.0) * LOOKS), self.state
         if state.looks and number == state.looked:
             return
-        if not state.looks or state.looks[-1]["step"] != state.step or self._has_new_rows:
+        is_due = not state.looks or state.looks[-1]["step"] != state.step or self._has_new_rows
+        if is_due:
             self._note(self._seen(self.learner), done)
-            state.looked, state.seconds = number, round(clock.seconds, 3)
+        state.looked, state.seconds = number, round(clock.seconds, 3)
+        if is_due:
             self._save()
-        state.looked = number
 
     def _note(self, found: Measured, done: float) -> None:
-        """What a look has found; the last that changes is what says that it was taken."""
+        """What a look has found. That it was taken, and what follows from that, changes between two interruptions."""
         state = self.state
         if found.tokens > state.best + PROGRESS:
             write_checkpoint(self.best_path, self.learner.arrays(moments=False), {"step": state.step})
@@ -167,14 +168,8 @@ class Training(Generic[Learns]):
         is_better, waits = found.tokens > state.lately + PROGRESS, done < PATIENT_UNTIL and self._course.further
         lately, stale = (found.tokens, 0) if is_better else (state.lately, state.stale + (not waits))
         looks = [*state.looks, {"tokens": state.tokens, "step": state.step, **found.to_json()}]
-        held_out = self.learner.held_out
-        state.lately, state.stale, state.looks, state.held_out, self._has_new_rows = (
-            lately,
-            stale,
-            looks,
-            held_out,
-            False,
-        )
+        held_out, self._has_new_rows = self.learner.held_out, False
+        state.lately, state.stale, state.looks, state.held_out = lately, stale, looks, held_out
 
     def _note_limits(self, steps: int | None, seconds: float | None) -> None:
         """Where they were raised its rate is high once more, which takes back at first what it learnt: progress is

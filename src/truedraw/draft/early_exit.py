@@ -18,7 +18,7 @@ from typing import Any
 from truedraw.draft.borrowed_text import BorrowedText
 from truedraw.draft.knobs import Knobs
 from truedraw.draft.model import ModelDrafter, ModelState
-from truedraw.draft.site import Layered, Models
+from truedraw.draft.site import ANOTHER, Layered, Models
 from truedraw.draft.tempering import Tempering
 from truedraw.errors import BadParameter, EngineError
 from truedraw.protocol import Engine, Law, Proposal, Randomness
@@ -71,8 +71,7 @@ def first_layers(models: Models, layers: int | None) -> Engine:
     if not isinstance(target, Layered):
         raise BadParameter(
             "method",
-            f"early-exit runs the first layers alone, which the engine of {models.name} cannot (nor does one that "
-            "contrasts a model with an amateur); take another method",
+            f"early-exit runs the first layers alone, which the engine of {models.name} cannot {ANOTHER}",
         )
     wanted = max(1, target.num_layers // SHARE) if layers is None else layers
     if wanted >= target.num_layers:

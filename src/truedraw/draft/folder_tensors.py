@@ -71,12 +71,16 @@ class FolderTensors:
             )
         return stored.integers()
 
-    def drafted(self, known: int, vocab_size: int) -> Ints:
-        """[known] the target's ids of the draft's own tokens, by the maps TO_TARGET and TO_DRAFT, if there are any."""
+    def drafted(self, known: int, vocab_size: int, *others: str) -> Ints:
+        """[known] the target's ids of the draft's own tokens, by the maps TO_TARGET and TO_DRAFT, if there are any;
+        they may be missing where all are drafted. `others`: what else could have named them."""
         named = np.flatnonzero(self.integers(TO_DRAFT, vocab_size)) if TO_DRAFT in self else None
         if TO_TARGET not in self and named is None and known != vocab_size:
-            raise BadFile(f"{self.path} drafts {known} tokens and lacks the tensor that names them: {TO_TARGET} or "
-                          f"{TO_DRAFT}; fetch it again")  # fmt: skip
+            *some, last = TO_TARGET, TO_DRAFT, *others
+            maps = f"{', '.join(some)} or {last}"
+            raise BadFile(
+                f"{self.path} drafts {known} tokens and lacks the tensor that names them: {maps}; fetch it again"
+            )
         if TO_TARGET not in self:
             ids = np.arange(known) if named is None else named
             self.check_ids(TO_DRAFT, ids, vocab_size, known)

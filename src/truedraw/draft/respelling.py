@@ -70,10 +70,12 @@ class Speller:
 
 
 class Respelling:
-    """Tokens of `source` to ids of another tokenizer, `to`."""
+    """Tokens of `source` to ids of another tokenizer, `to`; ids for which its model has no row, of so many, are left
+    out: an embedding may be shorter than the vocabulary."""
 
-    def __init__(self, source: Tokenizer, to: Tokenizer) -> None:
+    def __init__(self, source: Tokenizer, to: Tokenizer, rows: int | None = None) -> None:
         self._source, self._to, self.speller = source, to, speller(to)
+        self._rows = to.vocab_size if rows is None else rows
         self.controls = control_ids(source, to)
 
     def opening(self, tokens: Sequence[int]) -> list[int]:
@@ -82,8 +84,8 @@ class Respelling:
         rest = list(tokens)
         if rest and rest[0] == self._source.bos_id and self._source.encode("") == rest[:1]:
             del rest[0]
-        ids = [i for i in begins if i is not None] + self.text(rest, begins=True)
-        return ids or [next((i for i in (self._to.bos_id, *self._to.eos_ids) if i is not None), 0)]
+        ids = self._known(begins) + self.text(rest, begins=True)
+        return ids or [*self._known([self._to.bos_id, *self._to.eos_ids]), 0][:1]
 
     def text(self, tokens: Sequence[int], begins: bool = False) -> list[int]:
         """Of tokens that may be spelled anew together; `begins` where nothing stands before them."""
@@ -95,7 +97,10 @@ class Respelling:
                 data, begins = b"", False
             else:
                 data += self._source.token_bytes(token)
-        return ids + self.speller(self._shown(data, begins), begins)
+        return self._known([*ids, *self.speller(self._shown(data, begins), begins)])
+
+    def _known(self, ids: Sequence[int | None]) -> list[int]:
+        return [i for i in ids if i is not None and i < self._rows]
 
     def _shown(self, data: bytes, begins: bool) -> bytes:
         """Without the mark that only says that a text begins."""
@@ -109,9 +114,9 @@ def speller(tokenizer: Tokenizer) -> Speller:
 
 
 @lru_cache(PAIRS)
-def respelling(source: Tokenizer, to: Tokenizer) -> Respelling:
-    """The way from one tokenizer to another."""
-    return Respelling(source, to)
+def respelling(source: Tokenizer, to: Tokenizer, rows: int | None = None) -> Respelling:
+    """The way from one tokenizer to another, whose model has so many rows."""
+    return Respelling(source, to, rows)
 
 
 def ordinary(tokenizer: Tokenizer) -> Iterator[tuple[int, bytes]]:

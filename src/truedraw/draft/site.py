@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from truedraw.draft.head.refit.learning import Refit
 
 
+ANOTHER = "(nor does one that contrasts a model with an amateur); take another method"
+"""What is to be said where a target's engine cannot do what a method needs."""
+
+
 class OpenModel(NamedTuple):
     """A model that drafts."""
 

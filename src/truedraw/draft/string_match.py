@@ -52,8 +52,8 @@ class StringMatchDrafter:
     def open(self, tokens: Sequence[int], law: Law) -> StringMatchState:
         """Nothing is computed yet; samples of one prompt share its pages. `law` is over tokens it does not draw."""
         if self._beginning is None or self._beginning.tokens != tuple(tokens):
-            way = respelling(self._target, self._draft)
-            self._beginning = Beginning(way, self._target, tokens, self._rows)
+            way = respelling(self._target, self._draft, self._rows)
+            self._beginning = Beginning(way, self._target, tokens)
         begins = self._beginning
         return StringMatchState(begins, self._writer.open(begins.settled, SamplingLaw(SamplingParams())), begins.open)
 

@@ -26,24 +26,14 @@ SURE = 1.0 - 1e-6  # of a token that the draft model never had a choice about
 
 
 class Beginning:
-    """A prompt: `settled` [ids] in the draft model's tokens, then `open` tokens of the target.
+    """A prompt: `settled` [ids] in the draft model's tokens, then `open` tokens of the target."""
 
-    Tokens for which the draft model has no row are left out: its embedding may be shorter than its vocabulary.
-    """
-
-    def __init__(self, respelling: Respelling, target: Tokenizer, tokens: Sequence[int], rows: int) -> None:
-        self._respelling, self._rows, self.target, self.tokens = respelling, rows, target, tuple(tokens)
+    def __init__(self, respelling: Respelling, target: Tokenizer, tokens: Sequence[int]) -> None:
+        self.respelling, self.target, self.tokens = respelling, target, tuple(tokens)
         cut = self.cut(self.tokens) or len(self.tokens)
-        self.settled, self.open = self._known(respelling.opening(self.tokens[:cut])) or [0], self.tokens[cut:]
-        ratio = (len(self.settled) + len(self.text(self.open))) / max(1, len(tokens))
+        self.settled, self.open = respelling.opening(self.tokens[:cut]), self.tokens[cut:]
+        ratio = (len(self.settled) + len(respelling.text(self.open))) / max(1, len(tokens))
         self.ratio = float(np.clip(ratio, *SPREAD)) if len(tokens) >= ENOUGH else 1.0
-
-    def text(self, tokens: Sequence[int]) -> list[int]:
-        """In the draft model's tokens."""
-        return self._known(self._respelling.text(tokens))
-
-    def _known(self, ids: Sequence[int]) -> list[int]:
-        return [each for each in ids if each < self._rows]
 
     def cut(self, tokens: Sequence[int]) -> int:
         """How many of the tokens can be settled: up to the last place where a word begins."""
@@ -73,7 +63,7 @@ class StringMatchState:
         self.tail = (*self.tail, *tokens)
         cut = self.begins.cut(self.tail)
         if cut:
-            self.text.commit(self.begins.text(self.tail[:cut]))
+            self.text.commit(self.begins.respelling.text(self.tail[:cut]))
             self.tail = self.tail[cut:]
 
     def ahead(self, tokens: Sequence[int]) -> StringMatchState:
@@ -82,7 +72,7 @@ class StringMatchState:
 
     def writing(self) -> ModelState:
         """The draft model's view of the text."""
-        return self.text.ahead(self.begins.text(self.tail))
+        return self.text.ahead(self.begins.respelling.text(self.tail))
 
     def close(self) -> None:
         """Give the pages back."""

@@ -34,7 +34,7 @@ class SharedTokens:
     """draft.vocabulary.Vocabulary over tokens of equal bytes; the target has `vocab_size` rows, the draft `rows`."""
 
     def __init__(self, target: Tokenizer, draft: Tokenizer, vocab_size: int, rows: int) -> None:
-        self._respelling, self._vocab_size, self._rows = respelling(target, draft), vocab_size, rows
+        self._respelling, self._vocab_size = respelling(target, draft, rows), vocab_size
         self._read = {token: i for token, i in read_as(target, draft).items() if i < rows}
         self.num_shared = sum(not target.is_special(token) for token in self._read)
         drawn = {i: token for token, i in self._read.items() if token < vocab_size}
@@ -44,7 +44,7 @@ class SharedTokens:
 
     def opening(self, tokens: Sequence[int]) -> Sequence[int]:
         """In the draft model's own spelling."""
-        return [i for i in self._respelling.opening(tokens) if i < self._rows] or [0]
+        return self._respelling.opening(tokens)
 
     def ids(self, tokens: Sequence[int]) -> Sequence[int]:
         """Token by token."""
@@ -60,7 +60,7 @@ class SharedTokens:
         if token in self._read:
             return (self._read[token],)
         if token not in self._spelled:
-            self._spelled[token] = [i for i in self._respelling.text([token]) if i < self._rows]
+            self._spelled[token] = self._respelling.text([token])
         return self._spelled[token]
 
 

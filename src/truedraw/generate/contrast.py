@@ -19,24 +19,24 @@ def contrast(
     wherever a method drafts with a model and none is named. Raises BadParameter where the ids of the two mean other
     tokens, or the amateur has no rows for some.
     """
-    if not expert.tokenizer.same_ids(amateur.tokenizer):
+    if wrong := _mismatch(expert, amateur):
         amateur.close()
-        raise BadParameter(
-            "amateur",
-            f"the vocabulary of {amateur.name} is not that of {expert.name}; take a model of the same family",
-        )
-    lacking = min(expert.engine.vocab_size, expert.tokenizer.vocab_size) - amateur.engine.vocab_size
-    if lacking > 0:
-        amateur.close()
-        raise BadParameter(
-            "amateur",
-            f"{amateur.name} has no rows for the last {lacking} tokens of {expert.name}; take a model that has all",
-        )
+        raise BadParameter("amateur", wrong)
     engine = ContrastiveEngine(expert.engine, amateur.engine, alpha, beta)
     whole = Model(expert.name, engine, expert.tokenizer, expert.defaults)
     whole.drafts.files = expert.drafts.files
     whole.drafts.lent.add(name or amateur.name, Model(amateur.name, engine.drafting, amateur.tokenizer))
     return whole
+
+
+def _mismatch(expert: Model, amateur: Model) -> str | None:
+    """What the two do not share that they have to."""
+    if not expert.tokenizer.same_ids(amateur.tokenizer):
+        return f"the vocabulary of {amateur.name} is not that of {expert.name}; take a model of the same family"
+    lacking = min(expert.engine.vocab_size, expert.tokenizer.vocab_size) - amateur.engine.vocab_size
+    if lacking > 0:
+        return f"{amateur.name} has no rows for the last {lacking} tokens of {expert.name}; take a model that has all"
+    return None
 
 
 def check_contrast(amateur: str | Path | None, alpha: float | None, beta: float | None) -> tuple[float, float]:

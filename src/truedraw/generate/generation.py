@@ -7,8 +7,6 @@ from contextlib import suppress
 from dataclasses import replace
 from inspect import GEN_CREATED, getgeneratorstate
 
-import numpy as np
-
 from truedraw.control.explanation import Explanation
 from truedraw.errors import BadInput, TruedrawError
 from truedraw.generate.job import Job
@@ -19,7 +17,7 @@ from truedraw.generate.result import Choice, Result
 from truedraw.generate.scheduler import Scheduler
 from truedraw.protocol import LossyVerifier, Round
 from truedraw.sampling.params import SamplingParams
-from truedraw.sampling.values import shown
+from truedraw.sampling.values import plain_number, shown
 from truedraw.stats.summary import Stats, summary
 
 INTERRUPTED = "interrupted"
@@ -111,12 +109,12 @@ class Generation(OnePlace):
 
     def choice(self, index: int) -> Choice:
         """One sample so far, 0 the first; raises BadInput for one that there is not."""
-        is_number = isinstance(index, int | np.integer) and not isinstance(index, bool)
-        if not is_number or not 0 <= index < len(self._readers):
+        index = plain_number(index)
+        if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < len(self._readers):
             raise BadInput(f"there is no sample {shown(index)}; this run has {len(self._readers)}, the first is 0")
         ended, rounds = self.ended, self._job.rounds[:]
         number = self._job.first + index
-        return self._choice(int(index), [each for each in rounds if each.sample == number], ended)
+        return self._choice(index, [each for each in rounds if each.sample == number], ended)
 
     def cancel(self) -> None:
         """End after the pass that is being computed; a signal handler or another thread may call it."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from truedraw.control.fixed import FixedController
-from truedraw.draft.knobs import Knobs
+from truedraw.draft.knobs import TARGET, Knobs
 from truedraw.draft.several import ALWAYS_GOOD, name_of, named
 from truedraw.errors import BadParameter
 from truedraw.generate.calls import SECONDS
@@ -26,6 +26,7 @@ from truedraw.generate.keys import (
     OFF,
     RULE,
     arguments,
+    keys,
     meant,
     needs_run,
     refuse_shared,
@@ -105,6 +106,11 @@ class Speculation:
     def but(self, **changes: Any) -> Speculation:
         """The same with some keys changed."""
         return Speculation(**{**self.config(), **changes})
+
+    def untuned(self) -> Speculation:
+        """The same at the target's temperature, where one would be tuned meanwhile: such drafts can be met again."""
+        tunes = self.knobs().tunes and "draft_temperature" in keys(self.method)
+        return self.but(draft_temperature=TARGET) if tunes else self
 
     def drafter(self, verifier: Verifier | None = None, drafts: DraftModels | None = None) -> Drafter:
         """A new drafter of this method, whose drafts `verifier` will judge; `drafts` opens models for the target.

@@ -138,16 +138,16 @@ class SamplingParams:
 
     def _set_grammar(self) -> None:
         """The schema becomes JSON text; what is there must compile."""
-        if isinstance(self.json_schema, str):
-            check_utf8("json_schema", self.json_schema)  # the text below has escapes in the place of characters
-        if self.json_schema is not None:
+        for name in GRAMMARS:
+            if isinstance(text := getattr(self, name), str):
+                check_utf8(name, text)
+        if self.json_schema is not None:  # its text has escapes in the place of characters
             object.__setattr__(self, "json_schema", schema_text(self.json_schema))
         for name in GRAMMARS:
             text = getattr(self, name)
             if text is not None:
                 if not isinstance(text, str):
                     raise BadParameter(name, f"got {shown(text)}; give a text")
-                check_utf8(name, text)
                 check_grammar(name, text)
 
 

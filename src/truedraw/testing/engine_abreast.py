@@ -4,7 +4,7 @@ nothing."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from truedraw.compiled import compiled
 from truedraw.protocol import Abreast, Logits, PassJob, Proposal, Work
@@ -19,52 +19,50 @@ DRAFTS = 2, 0, 3
 ROUNDS = 5
 
 
+class Said(NamedTuple):
+    """Of a text, and the drafts behind it, in a pass."""
+
+    text: list[int]
+    proposal: Proposal
+    logits: Logits
+    hidden: Any  # None where none are shown
+
+
 def plain(bench: Bench) -> None:
     """A token of each in each pass; the first is set up by the engine."""
-    for texts, passes in _begun(bench, (0,) * len(LENGTHS)):
-        whole, said = _written(bench), list[tuple[list[list[int]], Logits]]()
-        for number in range(ROUNDS):
-            if number:
-                _ask(passes.job, whole, [()] * len(texts))
-            said.append(([*map(list, whole)], _logits(bench, passes.job)))
-            for place, text in enumerate(whole):
-                text.append((number + place) % bench.engine.vocab_size)
-        _end(bench, texts, passes, whole)
-        for number, (before, logits) in enumerate(said):
-            for place, text in enumerate(before):
-                bench.require_equal(logits[[place]], bench.rows(text), f"text {place} in round {number} abreast")
+    _compare(bench, (0,) * len(LENGTHS), is_set_up=True)
 
 
 def along(bench: Bench) -> None:
     """Chains of some, of which a few drafts are kept: rows as in any pass, and so those behind the last round."""
-    for texts, passes in _begun(bench, DRAFTS):
-        whole, said = _written(bench), list[tuple[list[int], Proposal, Logits]]()
-        shown = list[tuple[list[int], Proposal, Any]]()
+    _compare(bench, DRAFTS)
+
+
+def _compare(bench: Bench, drafts: Sequence[int], *, is_set_up: bool = False) -> None:
+    for texts, passes in _begun(bench, drafts):
+        whole, said = _written(bench), list[Said]()
         for number in range(ROUNDS):
-            drafts = [[(number + k) % 2 for k in range(count)] for count in DRAFTS]
-            _ask(passes.job, whole, drafts)
-            logits, first = _logits(bench, passes.job), 0
-            hidden = None if passes.job.hidden is None else passes.job.hidden.copy()
-            for place, (text, own) in enumerate(zip(whole, drafts, strict=True)):
-                last = first + 1 + len(own)
-                said.append(([*text], Proposal.chain(own), logits[first:last]))
-                if hidden is not None:
-                    shown.append(([*text], Proposal.chain(own), hidden[first:last]))
-                first = last
-                text += [*own[: (number + place) % (1 + len(own))], number % bench.engine.vocab_size]
-        _end(bench, texts, passes, whole)
-        for text, proposal, rows in said:
-            bench.require_equal(rows, bench.rows(text, proposal), f"a text of {len(text)} tokens abreast of others")
-        for text, proposal, rows in shown:
-            require_own(bench, text, proposal, rows, f"a text of {len(text)} tokens abreast of others")
+            chains = [[(number + k) % 2 for k in range(count)] for count in drafts]
+            if number or not is_set_up:
+                _ask(passes.job, whole, chains)
+            said += _said(bench, passes.job, whole, chains)
+            for place, (text, own) in enumerate(zip(whole, chains, strict=True)):
+                text += [*own[: (number + place) % (1 + len(own))], (number + place) % bench.engine.vocab_size]
+        passes.end([text[len(own.tokens) :] for own, text in zip(texts, whole, strict=True)])
+        _require_as(bench, texts, whole, "behind rounds abreast")
+        for each in said:
+            what = f"a text of {len(each.text)} tokens abreast of others"
+            bench.require_equal(each.logits, bench.rows(each.text, each.proposal), what)
+            if each.hidden is not None:
+                require_own(bench, each.text, each.proposal, each.hidden, what)
 
 
 def dropped(bench: Bench) -> None:
     """Passes that nobody ends leave the texts as they were."""
     for texts, passes in _begun(bench, DRAFTS):
-        before = _written(bench)
-        _ask(passes.job, before, [[1] * count for count in DRAFTS])
-        _logits(bench, passes.job)
+        before, chains = _written(bench), [[1] * count for count in DRAFTS]
+        _ask(passes.job, before, chains)
+        _said(bench, passes.job, before, chains)
         _require_as(bench, texts, before, "behind passes abreast that were not ended")
 
 
@@ -96,24 +94,25 @@ def _ask(job: PassJob, texts: Sequence[Sequence[int]], drafts: Sequence[Sequence
     job.past[:] = [len(text) - 1 for text in texts]
 
 
-def _logits(bench: Bench, job: PassJob) -> Logits:
-    """What a pass says [rows, vocab]."""
+def _said(bench: Bench, job: PassJob, texts: Sequence[list[int]], chains: Sequence[list[int]]) -> list[Said]:
+    """By a pass, of each chain behind its text: copies, as the next pass writes where they lie."""
     crew: Any = bench.engine.crew  # type: ignore[attr-defined] # who runs jobs: an engine with such passes has one
     job.counters[:] = 0
     crew.wake()
     require(not run(crew.board, *job.job.addresses), "a pass abreast failed")
-    return job.logits.copy()
+    found, first = list[Said](), 0
+    for text, chain in zip(texts, chains, strict=True):
+        rows = slice(first, first + 1 + len(chain))
+        hidden = None if job.hidden is None else job.hidden[rows].copy()
+        found.append(Said([*text], Proposal.chain(chain), job.logits[rows].copy(), hidden))
+        first = rows.stop
+    return found
 
 
 @compiled(nogil=True)
 def run(board, code, place):  # type: ignore[no-untyped-def]
     """Whether a job raised, by its addresses."""
     return together(board, code, place)
-
-
-def _end(bench: Bench, texts: Sequence[Text], passes: Abreast, whole: Sequence[list[int]]) -> None:
-    passes.end([text[len(own.tokens) :] for own, text in zip(texts, whole, strict=True)])
-    _require_as(bench, texts, whole, "behind rounds abreast")
 
 
 def _require_as(bench: Bench, texts: Sequence[Text], whole: Sequence[list[int]], when: str) -> None:

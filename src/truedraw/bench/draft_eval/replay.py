@@ -15,11 +15,9 @@ import numpy as np
 from truedraw.bench.draft_eval.places import NOT_DRAWN, kept, matched, place, rank
 from truedraw.bench.draft_eval.rounds import CANDIDATES, DEEPEST, Places
 from truedraw.bench.draft_eval.texts import Said, Text, said
-from truedraw.draft.knobs import TARGET
 from truedraw.draft.site import close, close_each
 from truedraw.errors import BadParameter
 from truedraw.generate.guarded_drafter import GuardedDrafter
-from truedraw.generate.keys import keys
 from truedraw.generate.model import Model
 from truedraw.generate.speculation import Speculation
 from truedraw.protocol import Drafter, DraftLaw, Engine, Floats, Law, Proposal, Purpose, Randomness, SparseLaw, Work
@@ -28,7 +26,6 @@ from truedraw.sampling.randomness import choose_sparse
 from truedraw.verify.token import TokenVerifier
 from truedraw.verify.traversal import TraversalVerifier
 
-TEMPERATURE = "draft_temperature"
 BORROWING = ("early-exit",)  # methods that draft from the pages that the target has computed of a text
 TOGETHER = 8
 """Texts that are replayed side by side: a drafter's calls are cheaper so, and the logits of each take 25 MB."""
@@ -103,9 +100,7 @@ def drafter_of(speculation: Speculation, model: Model, *, trees: bool = False) -
     """
     if speculation.method not in BUILT_IN["drafters"]:
         raise BadParameter("method", f"{speculation.method!r} is a plug-in; `truedraw bench` measures those")
-    plain = speculation.but(rejection_sample_method=None)
-    if plain.knobs().tunes and TEMPERATURE in keys(plain.method):
-        plain = plain.but(**{TEMPERATURE: TARGET})
+    plain = speculation.but(rejection_sample_method=None).untuned()
     made = plain.drafter(TraversalVerifier() if trees else TokenVerifier(), model.drafts)
     return made.drafter if isinstance(made, GuardedDrafter) else made
 

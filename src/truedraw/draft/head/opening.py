@@ -12,7 +12,7 @@ from truedraw.draft.head.cell import Cell, Chosen
 from truedraw.draft.head.file import HeadFile, Numbers, read_card
 from truedraw.draft.head.medusa.folder import is_medusa, open_medusa
 from truedraw.draft.head.refit.file import corrected
-from truedraw.draft.site import Models
+from truedraw.draft.site import ANOTHER, Models
 from truedraw.engine.constants.matrix import Matrix
 from truedraw.errors import BadParameter
 
@@ -81,8 +81,7 @@ def check_readable(models: Models) -> None:
     if not isinstance(models.target, Readable):
         raise BadParameter(
             "method",
-            f"such a draft reads hidden states, and the engine of {models.name} shows none (nor does one that "
-            "contrasts a model with an amateur); take another method",
+            f"such a draft reads hidden states, and the engine of {models.name} shows none {ANOTHER}",
         )
 
 

@@ -6,23 +6,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from truedraw.control.fixed import FixedController
-from truedraw.draft.knobs import TARGET
-from truedraw.draft.site import close
-from truedraw.generate.ending import Ending
-from truedraw.generate.keys import keys
-from truedraw.generate.loop import rounds
-from truedraw.generate.sample import Parts, Sample, Together
+from truedraw.generate.sample import Parts
 from truedraw.generate.speculation import OFF, Speculation
 from truedraw.protocol import Observer, Proposal, Round, Rows, Verdict
-from truedraw.stats.check.drawing import Recipe, forks
+from truedraw.stats.check.drawing import Recipe, turns
 from truedraw.stats.check.records import Finding
 from truedraw.stats.check.settings import Settings, spread
 from truedraw.stats.check.subject import Subject
 
 NAME = "rounds at once"
 SAMPLES = 1, 3  # of a prompt: a text that is alone, and several abreast
-TEMPERATURE = "draft_temperature"
 FEW = 3  # tokens of a round, where a controller decides: about as many as it takes
 
 
@@ -67,17 +60,12 @@ def rounds_at_once(subject: Subject, settings: Settings) -> Finding:
 
 
 def _drafters(subject: Subject) -> dict[str, Speculation]:
-    """By name, with as many tokens in every round; of the method auto each of those that it chooses from, and nobody.
-
-    A temperature that is tuned meanwhile would be another one the next time, so it is the target's.
-    """
+    """By name, with as many tokens in every round: nobody, and of the method auto each that it chooses from."""
     whole, drafts = subject.speculation, subject.model.drafts
     found = whole.parts(drafts.auto_sources) or {whole.method: whole}
     fewer = {"num_speculative_tokens": min(FEW, whole.num_speculative_tokens)} if whole.adaptive else {}
-    made = {name: each.but(adaptive=False, **fewer) for name, each in found.items() if each.method != OFF}
-    tuned = {name: each.but(**{TEMPERATURE: TARGET}) for name, each in made.items()
-             if each.knobs().tunes and TEMPERATURE in keys(each.method)}  # fmt: skip
-    return {OFF: Speculation(OFF), **made, **tuned}
+    made = {name: each.but(adaptive=False, **fewer).untuned() for name, each in found.items() if each.method != OFF}
+    return {OFF: Speculation(OFF), **made}
 
 
 def _compared(subject: Subject, speculation: Speculation, settings: Settings) -> Compared:
@@ -112,18 +100,10 @@ def _drawn(subject: Subject, recipe: Recipe, what: tuple[Sequence[int], int, int
     """`what`: a prompt, a seed, and how many samples."""
     prompt, seed, samples = what
     parts, told = Parts(recipe.drafter(), recipe.verifier, observer), Told([[] for _ in range(samples)], 0)
-    with forks(subject.model.engine, prompt, samples) as sequences:
-        texts = list[Sample]()
-        for index, sequence in enumerate(sequences):
-            chance = recipe.chance(seed, index)
-            law = recipe.law(prompt, chance)
-            state = parts.drafter.open(list(prompt), law)
-            texts.append(Sample(index, parts, law, chance, Ending((), recipe.length), sequence, state))
-        for turn in rounds(subject.model.engine, FixedController(recipe.draft_tokens), Together(texts)):
-            told = told._replace(at_once=told.at_once + (len(turn) if len(turn) > samples else 0))
-            for done in turn:
-                told.rounds[done.sample].append(_of(done))
-        close(parts.drafter)
+    for turn in turns(subject.model.engine, recipe, parts, prompt, recipe.begun(prompt, seed, samples)):
+        told = told._replace(at_once=told.at_once + (len(turn) if len(turn) > samples else 0))
+        for done in turn:
+            told.rounds[done.sample].append(_of(done))
     return told._replace(fault=getattr(parts.drafter, "fault", None))
 
 

@@ -18,13 +18,14 @@ from truedraw.draft.site import close
 from truedraw.generate.ending import Ending
 from truedraw.generate.loop import rounds
 from truedraw.generate.sample import Parts, Sample, Together
-from truedraw.protocol import Drafter, Engine, Law, Proposal, Randomness, Rows, Verdict, Verifier
+from truedraw.protocol import Drafter, Engine, Law, Proposal, Randomness, Round, Rows, Verdict, Verifier
 from truedraw.protocol import Sequence as Text
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.stats.leaning import Draft, may_be_seen, places
 from truedraw.verify.proposals import written_out
 
 Chance = Callable[[int, int], Randomness]  # (seed, sample)
+Begun = tuple[Law, Randomness]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,11 @@ class Recipe:
     draft_tokens: int
     length: int  # tokens of each text
     chance: Chance = PhiloxRandomness
+
+    def begun(self, prompt: Sequence[int], seed: int, samples: int) -> list[Begun]:
+        """Of each sample the law at its start, and its randomness."""
+        chances = [self.chance(seed, index) for index in range(samples)]
+        return [(self.law(prompt, chance), chance) for chance in chances]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +83,28 @@ class Drawn:
 
 def draw(engine: Engine, recipe: Recipe, prompt: Sequence[int], seed: int, samples: int) -> Drawn:
     """`samples` texts of one prompt, computed together."""
-    chances = [recipe.chance(seed, index) for index in range(samples)]
-    drawn = Drawn(prompt, [recipe.law(prompt, chance) for chance in chances], [[] for _ in chances])
+    begun = recipe.begun(prompt, seed, samples)
+    drawn = Drawn(prompt, [law for law, _ in begun], [[] for _ in begun])
     parts = Parts(recipe.drafter(), recipe.verifier, drawn)
-    with forks(engine, prompt, samples) as sequences:
-        started = [
-            Sample(index, parts, law, chance, Ending((), recipe.length), text, parts.drafter.open(list(prompt), law))
-            for index, (law, chance, text) in enumerate(zip(drawn.laws, chances, sequences, strict=True))
-        ]
-        with np.errstate(divide="ignore"):  # log 0, where a planted bug emits what p excludes
-            for _ in rounds(engine, FixedController(recipe.draft_tokens), Together(started)):
-                pass
-        close(parts.drafter)
+    with np.errstate(divide="ignore"):  # log 0, where a planted bug emits what p excludes
+        for _ in turns(engine, recipe, parts, prompt, begun):
+            pass
     drawn.fault = getattr(parts.drafter, "fault", None)
     drawn.texts = [text[: recipe.length] for text in drawn.texts]
     return drawn
+
+
+def turns(
+    engine: Engine, recipe: Recipe, parts: Parts, prompt: Sequence[int], begun: Sequence[Begun]
+) -> Iterator[list[Round]]:
+    """The rounds of texts that begin so, computed together; the drafter is closed behind them."""
+    with forks(engine, prompt, len(begun)) as sequences:
+        started = [
+            Sample(index, parts, law, chance, Ending((), recipe.length), text, parts.drafter.open(list(prompt), law))
+            for index, ((law, chance), text) in enumerate(zip(begun, sequences, strict=True))
+        ]
+        yield from rounds(engine, FixedController(recipe.draft_tokens), Together(started))
+        close(parts.drafter)
 
 
 @contextmanager

@@ -146,10 +146,7 @@ class MedusaBlocks:
             ids = tensors.integers(TOKENS, said.known)
             tensors.check_ids(TOKENS, ids, said.vocab_size, said.known)
             return ids
-        if TO_TARGET not in tensors and TO_DRAFT not in tensors:
-            raise BadFile(f"{tensors.path} drafts {said.known} tokens and lacks the tensor that names them: "
-                          f"{TO_TARGET}, {TO_DRAFT} or {TOKENS}; fetch it again")  # fmt: skip
-        return tensors.drafted(said.known, said.vocab_size)
+        return tensors.drafted(said.known, said.vocab_size, TOKENS)
 
 
 def _shares_rows(fields: Fields, tensors: FolderTensors, *, theirs: bool) -> bool:
