@@ -328,6 +328,60 @@ def test_an_unknown_tensor_type_is_named(tmp_path, config, tensors):
     _patch(path, position, (250).to_bytes(4, "little"))
     with pytest.raises(BadModelFile, match="type 250"):
         open_checkpoint(path)
+    _patch(path, position, (31).to_bytes(4, "little"))  # of a version of ggml
+    with pytest.raises(UnsupportedModel, match="type 31, which the installed gguf package does not know; convert"):
+        open_checkpoint(path)
+
+
+def _offset_at(path, name: str, dimensions: int) -> int:
+    """Where the head has it."""
+    return path.read_bytes().index(name.encode()) + len(name) + 4 + 8 * dimensions + 4
+
+
+@pytest.mark.parametrize(("offset", "said"), [
+    (lambda own, _: own + 34, r"'blk\.0\.attn_q\.weight' is no multiple of 32 bytes behind the head"),
+    (lambda _, other: other, r"lies on '(blk\.0\.attn_q|token_embd)\.weight'"),
+    (lambda own, _: own + 32, r"'blk\.0\.\w+\.weight' lies on 'blk\.0\.attn_q\.weight'"),
+])  # fmt: skip
+def test_a_tensor_that_is_not_where_it_may_be_is_refused(tmp_path, config, tensors, offset, said):
+    path = write_gguf(tmp_path / "m.gguf", config, tensors)
+    places = [_offset_at(path, name, 2) for name in ("blk.0.attn_q.weight", "token_embd.weight")]
+    given = [int.from_bytes(path.read_bytes()[place : place + 8], "little") for place in places]
+    _patch(path, places[0], offset(*given).to_bytes(8, "little"))
+    with pytest.raises(BadModelFile, match=said):
+        open_checkpoint(path)
+
+
+def test_a_tensor_that_comes_twice_is_refused(tmp_path, config, tensors):
+    path = write_gguf(tmp_path / "m.gguf", config, tensors)
+    _patch(path, path.read_bytes().index(b"blk.1.attn_norm.weight"), b"blk.0.attn_norm.weight")
+    with pytest.raises(BadModelFile, match=r"tensor 'blk\.0\.attn_norm\.weight' comes twice"):
+        open_checkpoint(path)
+
+
+def test_a_metadata_key_that_comes_twice_is_refused(tmp_path, config, tensors):
+    path = write_gguf(tmp_path / "m.gguf", config, tensors, GGUFOptions(metadata={"llama.rope.scale_linearly": 1.0}))
+    _patch(path, path.read_bytes().index(b"llama.rope.scale_linearly"), b"llama.feed_forward_length")
+    with pytest.raises(BadModelFile, match=r"metadata key 'llama\.feed_forward_length' comes twice"):
+        open_checkpoint(path)
+
+
+def test_one_tensor_under_two_names_is_refused(tmp_path, config, tensors):
+    options = GGUFOptions(extra={"model.norm.weight": np.ones(64, np.float32)})
+    with pytest.raises(BadModelFile, match="norm.weight' twice, the other as '"):
+        open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors, options))
+
+
+def test_more_tokens_than_the_model_knows_are_refused(tmp_path):
+    config = tiny_config(vocab_size=200)
+    tensors = random_tensors(config)
+    with pytest.raises(BadModelFile, match=r"lists \d+ tokens, and its model knows 200"):
+        open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors))
+
+
+def test_a_licence_that_is_no_text_is_none(tmp_path, config, tensors):
+    options = GGUFOptions(metadata={"general.license": float("nan")})
+    assert open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors, options)).licence is None
 
 
 @pytest.mark.parametrize("key", ["block_count", "embedding_length", "attention.head_count"])

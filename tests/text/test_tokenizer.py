@@ -244,6 +244,17 @@ def test_user_defined_tokens_are_seen(tmp_path):
     assert tokenizer.decode([2]) == "<|seen|>"
 
 
+@pytest.mark.parametrize("name", ["<|b:x|>", "b:1", "$A", "$0", "$B:1"])
+@pytest.mark.parametrize("ends", [False, True])
+def test_tokens_around_a_text_may_have_any_name(tmp_path, name, ends):
+    """Also those that mean something in a template of the tokenizers package."""
+    tokens = [*byte_tokens()[:1], name, f"{name}e", *byte_tokens()[3:]]
+    table = _bpe_metadata(tokens=tokens, add_bos_token=True, add_eos_token=ends)
+    tokenizer = Tokenizer(build_tokenizer(GGUFFile(tmp_path, table, {})))
+    assert tokenizer.encode("a") == [1, tokenizer.token_id("a")] + [2] * ends
+    assert tokenizer.encode("", add_special=True) == [1] + [2] * ends
+
+
 @pytest.mark.parametrize("name", ["<|im_end|>", "</s>", "<end_of_turn>", "[EOT]", "<|return|>"])
 @pytest.mark.parametrize("kind", [3, 4])
 def test_what_ends_a_text_by_its_name_is_hidden_and_ends_it(tmp_path, name, kind):

@@ -6,9 +6,12 @@ from truedraw.protocol import Ints
 from truedraw.sampling.drawing import RowDraws
 from truedraw.sampling.randomness import warm_up as warm_up_draws
 from truedraw.threads import NOBODY
+from truedraw.threads.board import num_threads
 from truedraw.verify.fused.judge import Judge
 from truedraw.verify.fused.judge import warm_up as warm_up_rounds
 from truedraw.verify.fused.plain_rounds import PlainRounds
+
+MOST_JUDGES = 4  # there is a job for each of them and each text
 
 
 class Means:
@@ -17,6 +20,7 @@ class Means:
 
     def __init__(self, board: Ints = NOBODY) -> None:
         self.draws, self.judge, self.plain_rounds = RowDraws(board), Judge(board), PlainRounds(board)
+        self.judges = [Judge() for _ in range(min(num_threads(board), MOST_JUDGES))]  # each of texts of its own
 
 
 def warm_up() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from truedraw.errors import BadModelFile
 from truedraw.models.checkpoint import Checkpoint, TextParts
 from truedraw.models.fingerprint import fingerprint
 from truedraw.models.gguf_config import gguf_config
@@ -20,17 +21,17 @@ if TYPE_CHECKING:
 def open_gguf(name: str, path: Path) -> Checkpoint:
     """Read the head, check that everything is there; raises BadModelFile or UnsupportedModel."""
     file = read_gguf(path)
-    config = gguf_config(file)
+    config, licence = gguf_config(file), file.metadata.get("general.license")
     return Checkpoint(
         name=name,
         path=path,
         kind="gguf",
         config=config,
         weights=GGUFWeights(file, config),
-        text=_text(file),
+        text=_text(file, config.vocab_size),
         fingerprint=fingerprint([path]),
         size_bytes=path.stat().st_size,
-        licence=file.metadata.get("general.license"),
+        licence=licence if isinstance(licence, str) else None,
     )
 
 
@@ -46,8 +47,13 @@ class _TokenizerOnce:
         return build_tokenizer(file)
 
 
-def _text(file: GGUFFile) -> TextParts:
+def _text(file: GGUFFile, vocab_size: int) -> TextParts:
+    """Raises BadModelFile where it has more tokens than the model."""
     check_tokenizer(file)
+    if (count := len(file.metadata["tokenizer.ggml.tokens"])) > vocab_size:
+        raise BadModelFile(
+            f"{file.path} lists {count} tokens, and its model knows {vocab_size}; fetch it again, or convert it anew"
+        )
     metadata = file.metadata
     return TextParts(
         load_tokenizer=_TokenizerOnce(file),

@@ -11,9 +11,12 @@ from __future__ import annotations
 import math
 import mmap
 import struct
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +27,12 @@ from truedraw.models.gguf_cursor import Cursor
 
 MAGIC = b"GGUF"
 VERSIONS, VERSION_BYTES = (2, 3), 4
-NEVER_VERSION = 100  # what is no version but damage
+NEVER_VERSION = NEVER_TYPE = 100  # what is no version, no type, but damage
 ALIGNMENT = 32  # bytes, where the metadata are silent
 MAX_DIMENSIONS = 4  # of a ggml tensor
 LEAST_PAIR_BYTES, LEAST_TENSOR_BYTES = 13, 24  # an empty name and the smallest entry
 
+Found = TypeVar("Found")
 Line = tuple[str, tuple[int, ...], int, int]
 """Name, shape, type number, offset within the data."""
 
@@ -109,13 +113,35 @@ def _whole_head(cursor: Cursor) -> tuple[dict[str, Any], dict[str, TensorInfo]]:
 
 def _head(cursor: Cursor) -> tuple[dict[str, Any], dict[str, TensorInfo]]:
     num_tensors, num_pairs = cursor.count(LEAST_TENSOR_BYTES), cursor.count(LEAST_PAIR_BYTES)
-    metadata = dict(cursor.pair() for _ in range(num_pairs))
+    metadata = _named("metadata key", [cursor.pair() for _ in range(num_pairs)])
     lines = [_line(cursor) for _ in range(num_tensors)]
     alignment = metadata.get("general.alignment", ALIGNMENT)
     if not isinstance(alignment, int) or alignment < 1:
         raise ValueError(f"alignment {alignment!r}")
     start = -(-cursor.position // alignment) * alignment
-    return metadata, {line[0]: _placed(line, start, len(cursor.data)) for line in lines}
+    tensors = _named("tensor", [(line[0], _placed(line, start, len(cursor.data))) for line in lines])
+    _check_places(tensors.values(), start, alignment)
+    return metadata, tensors
+
+
+def _named(what: str, pairs: list[tuple[str, Found]]) -> dict[str, Found]:
+    """By their names; raises ValueError for one that comes twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        name, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise ValueError(f"{what} {name!r} comes twice")
+    return found
+
+
+def _check_places(tensors: Iterable[TensorInfo], start: int, alignment: int) -> None:
+    """Raises ValueError for a tensor that does not begin where one may, or lies on another."""
+    end, before = start, ""
+    for tensor in sorted(tensors, key=attrgetter("offset")):
+        if (tensor.offset - start) % alignment:
+            raise ValueError(f"tensor {tensor.name!r} is no multiple of {alignment} bytes behind the head")
+        if tensor.offset < end:
+            raise ValueError(f"tensor {tensor.name!r} lies on {before!r}")
+        end, before = tensor.offset + tensor.num_bytes, tensor.name
 
 
 def _line(cursor: Cursor) -> Line:
@@ -139,6 +165,11 @@ def _placed(line: Line, start: int, file_bytes: int) -> TensorInfo:
 
 def _storage(name: str, kind: int) -> Storage:
     storage = storage_of(kind)
+    if storage is None and kind >= NEVER_TYPE:
+        raise ValueError(f"tensor {name!r} has type {kind}")
     if storage is None:
-        raise ValueError(f"tensor {name!r} has type {kind}, which the installed gguf package lacks")
+        raise UnsupportedModel(
+            f"tensor {name!r} has type {kind}, which the installed gguf package does not know; convert the model anew, "
+            "for instance to Q8_0"
+        )
     return storage

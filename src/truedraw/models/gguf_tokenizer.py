@@ -145,12 +145,13 @@ def _frame(tokenizer: Tokenizer, fields: Fields, adds_bos: bool) -> None:
     from tokenizers import processors
 
     tokens = table(fields, "tokens", str)
-    bos, eos = _token(fields, "bos", tokens), _token(fields, "eos", tokens)
-    before = [bos] if bos is not None and fields.get("add_bos_token", adds_bos) else []
-    after = [eos] if eos is not None and fields.get("add_eos_token", False) else []
-    if before or after:
-        ids = [(token, tokens.index(token)) for token in dict.fromkeys(before + after)]
-        tokenizer.post_processor = processors.TemplateProcessing(single=[*before, "$A", *after], special_tokens=ids)
+    wanted = {"bos": fields.get("add_bos_token", adds_bos), "eos": fields.get("add_eos_token", False)}
+    found = {key: named_id(fields, key, len(tokens)) for key, is_wanted in wanted.items() if is_wanted}
+    # by names of ours: a template takes "a:1" and "$A" apart
+    special = [{"id": key, "ids": [i], "tokens": [tokens[i]]} for key, i in found.items() if i is not None]
+    if special:
+        single = [name for name in ("bos", "$A", "eos") if name == "$A" or found.get(name) is not None]
+        tokenizer.post_processor = processors.TemplateProcessing(single=single, special_tokens=special)
 
 
 def _token(fields: Fields, key: str, tokens: list[str]) -> str | None:

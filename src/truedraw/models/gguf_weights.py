@@ -50,6 +50,10 @@ class GGUFWeights:
         self._file = replace(file, metadata={})  # the vocabulary there takes more memory than all the rest
         self._config = config
         self._stored = {hugging_face_name(name): name for name in file.tensors if name not in ELSEWHERE}
+        for name in {*file.tensors} - {*ELSEWHERE, *self._stored.values()}:
+            raise BadModelFile(
+                f"{file.path} has {name!r} twice, the other as {self._stored[hugging_face_name(name)]!r}"
+            )
         check_tensors(file.path, config, {name: self._shape(name) for name in self._stored})
         for type_name in {self.stored_as(name) for name in self._stored}:
             _check_type(file, type_name)

@@ -53,7 +53,7 @@ from truedraw.protocol.engine import (
     TextRows,
     Work,
 )
-from truedraw.protocol.jobs import DraftJob, DraftsInRow, KeepsPasses, PassJob
+from truedraw.protocol.jobs import DraftJob, DraftsAbreast, DraftsInRow, KeepsPasses, PassJob
 from truedraw.protocol.law import DrawingRows, Law, Rows
 from truedraw.protocol.model_files import ModelConfig, Packed, ReadsInParts, Weights
 from truedraw.protocol.randomness import Purpose, Randomness
@@ -73,6 +73,7 @@ __all__ = [
     "DraftLaw",
     "DraftState",
     "Drafter",
+    "DraftsAbreast",
     "DraftsInRow",
     "DrawingRows",
     "Engine",

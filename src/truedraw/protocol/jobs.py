@@ -3,6 +3,7 @@ addresses, and whose arrays change in place."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -65,6 +66,17 @@ class DraftJob(Protocol):
     def end(self, rounds: Seq[tuple[Seq[int], Proposal]], scores: Scores, is_last: bool) -> None:
         """So the text went on, in one round or more, as DraftState.commit. `scores` are those of the last one; where it
         is not the last that was begun, only its hidden states are there."""
+        ...
+
+
+@runtime_checkable
+class DraftsAbreast(Protocol):
+    """A DraftJob that can be done together with those of other texts. Optional."""
+
+    kin: Hashable  # the same for those that can
+
+    def abreast(self, jobs: Seq[Any]) -> Any:
+        """threads.kept.Kept, to be held as long as it runs: the chains of all of these, of which this is the first."""
         ...
 
 

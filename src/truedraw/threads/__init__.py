@@ -5,6 +5,7 @@ crew.py         the caller and its helpers, who look for a job for a while and t
 board.py        where they meet
 jobs.py         a job as two addresses
 kept.py         one that compiled code does again and again
+each.py         several such, one thread each
 stages.py       how they share a job, piece by piece
 atomics.py      counters that they share
 borrowing.py    memory that somebody else holds

@@ -14,6 +14,7 @@ from truedraw.generate.at_once.plainly_loop import PLACE
 from truedraw.generate.at_once.plainly_loop import run as run_plainly
 from truedraw.protocol.slate import COUNT, POSITION, SIZE
 from truedraw.threads.board import board, share
+from truedraw.threads.each import Each, addresses
 from truedraw.threads.jobs import this_call
 from truedraw.threads.kept import Kept
 from truedraw.verify.fused.plainly import POSITION as NAMED_AT
@@ -74,7 +75,7 @@ class Setting:
         )
         hidden = np.zeros((rows, 1, 1), np.float32)
         self.asked, told = np.zeros((ROUNDS, 3, rows), int), np.zeros(LINES * rows)
-        drafts, rules = [(0, 0)] * texts, []
+        drafts, rules = list[tuple[int, int]](), list[Kept]()
         self._held = [Kept(score, (ids, positions, past, counters, hidden, (self.asked, (poor, np.zeros(1, int)))))]
         target = self._held[0].addresses, counters, ids, positions, past
         for text, (first, end) in enumerate(pairwise(BEGINS)):
@@ -83,16 +84,18 @@ class Setting:
             if DRAFTS[text]:
                 mark = silent if text == 2 else -1, np.zeros(1, int)
                 self._held.append(Kept(draft, (self.numbers[text], self.last[first:end], tokens[own], sure[own], mark)))
-                drafts[text] = self._held[-1].addresses
+                drafts.append(self._held[-1].addresses)
             mark = lawless if text == 1 else -1, np.zeros(1, int)
             self._held.append(Kept(rule, (ids[first:end], self.numbers[text], mine, mark)))
-            rules.append(self._held[-1].addresses)
-        drawn, moments = (ROUNDS, rows - texts), np.zeros((ROUNDS, BEGUN + 1 + texts), int)
+            rules.append(self._held[-1])
+        self._each = Each(addresses(rules)[None])
+        deciding = self._each.job.addresses, self._each.counters, self._each.failed
+        drawn, moments = (ROUNDS, rows - texts), np.zeros((ROUNDS, BEGUN + 1 + len(drafts)), int)
         kept, numbers = np.zeros((ROUNDS, LINES * rows)), np.zeros((ROUNDS, texts, SIZE), int)
         self.kept = kept, numbers, np.zeros(drawn, int), np.zeros(drawn), moments
         self.shown = hidden, np.full((ROUNDS, rows, 1, 1), -1, np.float32)
         slates = self.numbers, self.last, tokens, sure, BEGINS
-        self._given = slates, np.array(drafts), target, (np.array(rules), np.zeros((texts, 2), int), told)
+        self._given = slates, np.array(drafts), target, (deciding, np.zeros((texts, 2), int), told)
 
     def run(self, rounds: int = ROUNDS, patience: int = LATER, ends=((-1,),) * 3) -> tuple[int, bool]:
         limits = rounds, patience, np.array(ends, np.int64)
@@ -147,7 +150,7 @@ def test_moments_rise() -> None:
     one = Setting()
     one.run()
     moments = one.kept[4]
-    order = [*range(BEGUN, BEGUN + 1 + len(DRAFTS)), SCORED, ENDED]
+    order = [*range(BEGUN, BEGUN + 1 + sum(map(bool, DRAFTS))), SCORED, ENDED]
     assert (np.diff(moments[:, order]) >= 0).all()
     assert (moments[1:, BEGUN] >= moments[:-1, ENDED]).all()
 

@@ -122,8 +122,7 @@ class HeadDrafter:
             return None
         if len(slate.last) > MOST:  # rows of a round that are all to be remembered, see KnownRows
             return None
-        found = calls(memory, len(slate.last))
-        return None if found is None else ChainJob(state, found, self._reading, noise, slate, hidden)
+        return ChainJob(state, self._cell, self._reading, noise, slate, hidden)
 
     def propose(
         self, states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]
@@ -171,4 +170,4 @@ class HeadDrafter:
 
 def is_run(cell: Cell, target: Engine | None) -> bool:
     """Whether compiled code draws its chains beside that engine."""
-    return hasattr(cell, "calls") and runs_chains(target)
+    return getattr(cell, "calls", None) is not None and runs_chains(target)

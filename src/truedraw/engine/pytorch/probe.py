@@ -14,7 +14,7 @@ from truedraw.engine.pytorch.parts import Part
 from truedraw.engine.pytorch.passes import CachedPasses, ReplayedPasses
 from truedraw.engine.pytorch.sequence import TorchSequence
 from truedraw.engine.texts import Limits
-from truedraw.errors import UnsupportedModel
+from truedraw.errors import BadModelFile, UnsupportedModel
 from truedraw.protocol import ROOT, Logits, Proposal
 
 LONG, SHORT, HELD = 12, 5, 7  # tokens of two texts, and those of the first that are computed ahead
@@ -26,12 +26,15 @@ CLOSE = 1e-4  # of the spread of a row's logits: float32 keeps to about a hundre
 def looks_at_length(network: Network, vocab_size: int, context_length: int) -> bool:
     """Whether a row depends on how long its text is.
 
-    Raises UnsupportedModel where it depends on what stands behind it: there is nothing to draw from then.
+    Raises UnsupportedModel where it depends on what stands behind it: there is nothing to draw from then; BadModelFile
+    where it is no number.
     """
     text = meaningless(min(ROOM, context_length), vocab_size).tolist()
     whole, alone = network.text(text, len(text)).logits[:1], network.text(text[:1], 1).logits
     if close(whole, alone):
         return False
+    if np.isnan(alone).any():
+        raise BadModelFile("the logits of this model are no numbers, as those of damaged weights; fetch it again")
     other = [text[0], *((token + 1) % vocab_size for token in text[1:])]
     if not close(whole, network.text(other, len(text)).logits[:1]):
         raise UnsupportedModel(

@@ -100,7 +100,9 @@ class Abreast:
         passes = None if drawn is None else self._passes(samples, rounds, [stand.tokens for stand in stands])
         if drawn is None or passes is None:
             return None
-        way = known if known is not None and known.serves(passes.job) else Drafted(drawn, passes.job, self._means.judge)
+        way = (
+            known if known is not None and known.serves(passes.job) else Drafted(drawn, passes.job, self._means.judges)
+        )
         self._drafted = *kind, way
         rounds = way.begin(drawn, rounds) if way.desks else 0
         crew: Any = self._engine.crew  # type: ignore[attr-defined] # as `take` has seen

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from truedraw import protocol as p
 from truedraw.compiled import later
+from truedraw.generate.at_once.chains import Chains
 from truedraw.generate.at_once.drafted_loop import BEGUN, ENDED, LINES, SCORED
 from truedraw.generate.at_once.machine import A_SECOND, NO_JOB, NOT_SHOWN, Drafting
 from truedraw.generate.at_once.machines import IS_COUPLED, drafting_of, tallies_of
@@ -19,6 +21,7 @@ from truedraw.generate.guess import Guess
 from truedraw.protocol.slate import COUNT, POSITION, SIZE, Slate
 from truedraw.sampling.tallies import NO_EDITS, Tallies
 from truedraw.threads.crew import Crew
+from truedraw.threads.each import Each, addresses
 from truedraw.threads.kept import Kept
 from truedraw.verify.fused.judge import Judge, decided
 
@@ -39,22 +42,16 @@ class Desk(NamedTuple):
 
     slate: Slate
     drafting: Drafting
-    rule: Kept
+    rules: list[Kept]  # by each of the judges
     tallies: Tallies | None  # of what its law edits
     joining: Kept | None  # tokens to these
-
-    def jobs(self) -> tuple[tuple[int, int], ...]:
-        """Who drafts, the rule, and who counts tokens; NO_JOB for nobody."""
-        draft, joining = self.drafting.job, self.joining
-        drafting = NO_JOB if draft is None else draft.job.addresses
-        return drafting, self.rule.addresses, NO_JOB if joining is None else joining.addresses
 
 
 class Drafted:
     """Of texts that are run abreast, as often as they are, behind passes over the same memory."""
 
-    def __init__(self, drawn: Sequence[Drawn], job: p.PassJob, judge: Judge) -> None:
-        """`desks` has one of each text; [] where Python has to draw for one of them."""
+    def __init__(self, drawn: Sequence[Drawn], job: p.PassJob, judges: Sequence[Judge]) -> None:
+        """`desks` has one of each text; [] where Python has to draw for one of them. Each judge has a thread."""
         self._job = job
         self._begins = [*accumulate((1 + each.tokens for each in drawn), initial=0)]
         texts, rows = len(drawn), self._begins[-1]
@@ -63,16 +60,22 @@ class Drafted:
         self._told = np.zeros(LINES * rows)
         self.desks: list[Desk] = []
         for place, each in enumerate(drawn):
-            desk = self._desk(place, each, judge)
+            desk = self._desk(place, each, judges)
             if desk is None:
                 self.desks = []
                 break
             self.desks.append(desk)
+        self._chains = Chains.of([desk.drafting for desk in self.desks])
+        if self._chains is None:
+            self.desks = []
+        if self.desks:
+            rules = [addresses([desk.rules[place] for desk in self.desks]) for place in range(len(judges))]
+            self._rules = Each(np.stack(rules))
         self.sides: list[Side] = []
         self._kept: tuple[Any, ...] = ()
         self._is_short = False  # whether fewer rounds came than there were to be
 
-    def _desk(self, place: int, drawn: Drawn, judge: Judge) -> Desk | None:
+    def _desk(self, place: int, drawn: Drawn, judges: Sequence[Judge]) -> Desk | None:
         first, end = self._begins[place : place + 2]
         own, rows = slice(first - place, end - place - 1), slice(first, end)
         chain, laws = np.arange(-1, drawn.tokens - 1, dtype=np.int64), np.zeros((drawn.tokens, 3), np.int64)
@@ -86,9 +89,10 @@ class Drafted:
             return None
         told, coupled = self._told[LINES * first : LINES * end], IS_COUPLED[type(sample.parts.verifier)]
         law, logits = sample.law.fused.how, self._job.logits[rows]
-        rule, _ = judge.kept(coupled, law, logits, slate, sample.randomness, told.reshape(LINES, -1))
+        given = coupled, law, logits, slate, sample.randomness, told.reshape(LINES, -1)
+        rules = [judge.kept(*given)[0] for judge in judges]
         joining = None if tallies is None else Kept(JOIN(), (slate.numbers, slate.last, edited))
-        return Desk(slate, drafting, rule, tallies, joining)
+        return Desk(slate, drafting, rules, tallies, joining)
 
     def serves(self, job: p.PassJob) -> bool:
         """Whether all that it works on is where it was; passes may be another job over the same memory."""
@@ -109,20 +113,28 @@ class Drafted:
 
     def run(self, crew: Crew, limits: tuple[int, float, p.Ints]) -> Ran | None:
         """As many rounds, within so many seconds, as come; None where none did. The third: tokens that end a text."""
-        (rounds, seconds, ends), texts, job = limits, len(self.desks), self._job
+        (rounds, seconds, ends), texts, job, chains = limits, len(self.desks), self._job, self._chains
+        assert chains is not None
         told, numbers = np.empty((rounds, len(self._told))), np.empty((rounds, texts, SIZE), np.int64)
         tokens, sure = np.empty((rounds, len(self._tokens)), np.int64), np.empty((rounds, len(self._sure)))
-        moments = np.zeros((rounds, BEGUN + 1 + texts), np.int64)
+        moments = np.zeros((rounds, BEGUN + 1 + len(chains.members)), np.int64)
         hidden: Any = NOT_SHOWN if job.hidden is None else job.hidden
         shown = np.empty((rounds, *hidden.shape), np.float32)
         slates = self._numbers, self._last, self._tokens, self._sure, np.array(self._begins, np.int64)
-        drafts, rules, joins = np.array([desk.jobs() for desk in self.desks], np.int64).transpose(1, 0, 2).copy()
+        joins = [NO_JOB if desk.joining is None else desk.joining.addresses for desk in self.desks]
+        rules = self._rules.job.addresses, self._rules.counters, self._rules.failed
         target = job.job.addresses, job.counters, job.ids, job.positions, job.past
         self._kept = told, numbers, tokens, sure, moments
         crew.wake()
-        given = slates, drafts, target, (rules, joins, self._told), (rounds, int(seconds * A_SECOND), ends)
+        given = (
+            slates,
+            chains.addresses,
+            target,
+            (rules, np.array(joins, np.int64), self._told),
+            (rounds, int(seconds * A_SECOND), ends),
+        )
         count, is_last = RUN()(crew.board, (*given, self._kept, (hidden, shown)))
-        times = [times_of(each) for each in (moments[:count] / A_SECOND).tolist()]
+        times = [times_of(each, chains.shares) for each in (moments[:count] / A_SECOND).tolist()]
         self._is_short = count < rounds
         return Ran(times, shown, job.logits, job.hidden, self._begins, is_last) if count else None
 
@@ -153,10 +165,11 @@ class Drafted:
         drafting.end(rounds, scores[-1], is_last, max(times.drafts[side.place] for times in ran.times))
 
 
-def times_of(moments: Sequence[float]) -> Times:
-    """Of a round, see drafted_loop.py."""
+def times_of(moments: Sequence[float], shares: Sequence[Sequence[float]]) -> Times:
+    """Of a round, see drafted_loop.py; shares: see Chains."""
     own = moments[BEGUN:]
-    drafts = [end - begin for begin, end in pairwise(own)]
+    took = [end - begin for begin, end in pairwise(own)]
+    drafts = [sum(map(mul, took, share)) for share in shares]
     return Times(moments[SCORED] - own[-1], moments[ENDED] - moments[BEGUN], drafts)
 
 

@@ -13,7 +13,7 @@ from truedraw.threads.clock import nanoseconds
 from truedraw.threads.jobs import call, this_call
 
 SCORED, ENDED, BEGUN = range(3)
-"""Moments of a round; from BEGUN on also when each text has its drafts."""
+"""Moments of a round; from BEGUN on also when each job has drafted."""
 LINES = 4  # that a rule tells
 
 
@@ -22,13 +22,13 @@ def run(board, given):  # type: ignore[no-untyped-def]
     """(rounds that came, whether none was begun behind them).
 
     given: the slates of all texts, in which rows and drafts stand one text behind the other: numbers [texts, SIZE],
-    last [rows], tokens and sure [drafts], and where the rows of each begin [texts + 1]; the jobs that draft [texts, 2],
-    0 where nothing is drafted; of the pass its job, counters, ids, positions and past; the rules' jobs [texts, 2], the
-    jobs that count tokens [texts, 2], 0 where nobody does, and what each rule tells, one behind the other [LINES rows];
-    (rounds at most; nanoseconds behind which none begins; tokens that end a text [texts, some]); of each round memory
-    for what the rules tell, numbers, tokens and sure, and moments [rounds, BEGUN + 1 + texts]; the pass's hidden states
-    [rows, streams, width], none where nobody wants them, and memory for those of each round. Jobs are addresses, see
-    threads/kept.py.
+    last [rows], tokens and sure [drafts], and where the rows of each begin [texts + 1]; the jobs that draft [jobs, 2],
+    for all texts that have room for drafts; of the pass its job, counters, ids, positions and past; the rules as one
+    job, its counters and what failed, see threads/each.py, the jobs that count tokens [texts, 2], 0 where nobody does,
+    and what each rule tells, one behind the other [LINES rows]; (rounds at most; nanoseconds behind which none begins;
+    tokens that end a text [texts, some]); of each round memory for what the rules tell, numbers, tokens and sure, and
+    moments [rounds, BEGUN + 1 + jobs]; the pass's hidden states [rows, streams, width], none where nobody wants them,
+    and memory for those of each round. Jobs are addresses, see threads/kept.py.
     """
     slates, drafts, target, rules, limits, kept, shown = borrowed(given)
     numbers, _, _, _, begins = slates
@@ -37,18 +37,18 @@ def run(board, given):  # type: ignore[no-untyped-def]
     while number < most and goes_on(board, number, began + patience):
         moments = kept[4][number]
         moments[BEGUN] = nanoseconds()
-        for text in range(len(numbers)):
-            few = begins[text + 1] - begins[text] - 1
-            if few > 0 and (call(drafts[text, 0], drafts[text, 1]) or numbers[text, DRAFTED] < few):
+        for job in range(len(drafts)):
+            if call(drafts[job, 0], drafts[job, 1]):
                 return number, False
-            moments[BEGUN + 1 + text] = nanoseconds()
+            moments[BEGUN + 1 + job] = nanoseconds()
+        if not all_drafted(numbers, begins):
+            return number, False
         ask(target, slates)
         if together(board, target[0][0], target[0][1]):
             return number, False
         moments[SCORED] = nanoseconds()
-        for text in range(len(numbers)):
-            if call(rules[0][text, 0], rules[0][text, 1]) or numbers[text, COUNT] == 0:
-                return number, False
+        if decide(board, rules[0]) or not all_decided(numbers):
+            return number, False
         some_end = write(slates, rules[2], kept, number, ends)
         for text in range(len(numbers)):
             if rules[1][text, 0] != 0 and call(rules[1][text, 0], rules[1][text, 1]):
@@ -72,6 +72,33 @@ def join_tallies(board, given, takes_part):  # type: ignore[no-untyped-def]
         return
     numbers, last, edited = borrowed(given)
     join(edited, last, numbers[COUNT])
+
+
+@inner(error_model="numpy")
+def all_drafted(numbers, begins):  # type: ignore[no-untyped-def]
+    """Whether every text has as many drafts as there is room for."""
+    drafted = True
+    for text in range(len(numbers)):
+        few = begins[text + 1] - begins[text] - 1
+        drafted &= few == 0 or numbers[text, DRAFTED] >= few
+    return drafted
+
+
+@inner(error_model="numpy")
+def decide(board, rules):  # type: ignore[no-untyped-def]
+    """All texts, by their rules; whether one has raised. Threads take whole texts in turn."""
+    job, taken, failed = rules
+    taken[:], failed[0] = 0, 0
+    return together(board, job[0], job[1]) or failed[0] != 0
+
+
+@inner(error_model="numpy")
+def all_decided(numbers):  # type: ignore[no-untyped-def]
+    """Whether every text has a token."""
+    found = True
+    for text in range(len(numbers)):
+        found &= numbers[text, COUNT] > 0
+    return found
 
 
 @inner(error_model="numpy")

@@ -15,7 +15,7 @@ but a few are missing (known_rows.py), and so is the prompt, which no head has l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -43,6 +43,9 @@ Reals = NDArray[np.float32]
 NOBODY = 0  # whose memory is empty
 KEPT_ROWS = 6  # of a room
 ALL = np.empty((0, FOLLOWS + 1), np.int64)
+LOOK_BACK = (False, False, False, False, True, False, False, False, False, True, True, False, True)
+"""What `compute` works in, by which rows it is of: those that look back, or all of a call."""
+NUM_ROUNDED = 8  # of it, the last ones: pairs
 
 
 class AttentiveCell:
@@ -92,16 +95,22 @@ class AttentiveCell:
         self._crew.run(compute, self._given(*rows, told, looking, counters(STAGES), self._room(n, asked)))
         return told
 
-    def calls(self, memory: Memory, most: int) -> Calls | None:
-        """Of a text, kept for compiled code; None where that does not know the embedding."""
-        if not is_coded(self._embedding):
-            return None
-        sizes = Sizes(self._width, self._read, self._num_known)
-        return Calls(self._kept, sizes, most, memory, self._embedding, self._crew)
+    @property
+    def calls(self) -> Callable[[Sequence[Memory], int], Calls] | None:
+        """See ChainJob; None where compiled code does not know the embedding."""
+        return self._calls if is_coded(self._embedding) else None
 
-    def _kept(self, features: Reals, states: States, embedded: Reals, told: Any, looking: Ints, fresh: Ints) -> Any:
-        room = self._made_room(len(states), len(looking) or len(states))
-        return self._given(features, states, embedded, told, looking, fresh, room)
+    def _calls(self, memories: Sequence[Memory], most: int) -> Calls:
+        """Of some texts, with so many new rows each at most, kept for compiled code."""
+        sizes = Sizes(self._width, self._read, self._num_known)
+        room = self._made_room(len(memories) * most, len(memories))
+        return Calls(partial(self._kept, room), sizes, most, memories, self._embedding, self._crew.board)
+
+    def _kept(
+        self, room: Any, features: Reals, states: Reals, embedded: Reals, told: Any, looking: Ints, fresh: Ints
+    ) -> Any:
+        here = _part_of(room, len(states), len(looking) or len(states))
+        return self._given(features, states, embedded, told, looking, fresh, here)
 
     def _given(
         self, features: Reals, states: States, embedded: Reals, told: Any, looking: Ints, fresh: Ints, room: Any
@@ -118,11 +127,23 @@ class AttentiveCell:
         return found
 
     def _made_room(self, n: int, asked: int) -> tuple[Any, ...]:
-        width = self._width
-        shapes = (n, width), (n, width), (n, 2 * width), (n, 3 * WIDTH), (asked, width)
-        counts = n, n, n, n, asked, asked, n, asked
-        rounded = (room(count, blocks) for count, blocks in zip(counts, self._blocks, strict=True))
-        return *(np.empty(shape, np.float32) for shape in shapes), *rounded
+        widths, counts = [self._width, self._width, 2 * self._width, 3 * WIDTH, self._width], _counts(n, asked)
+        plain = [np.empty(shape, np.float32) for shape in zip(counts, widths, strict=False)]
+        rounded = [room(*each) for each in zip(counts[len(widths) :], self._blocks, strict=True)]
+        return *plain, *rounded
+
+
+def _counts(n: int, asked: int) -> list[int]:
+    """Rows of what a call works in."""
+    return [asked if looks_back else n for looks_back in LOOK_BACK]
+
+
+def _part_of(room: tuple[Any, ...], n: int, asked: int) -> tuple[Any, ...]:
+    """Of a room, for fewer rows."""
+    plain = len(room) - NUM_ROUNDED
+    counts = _counts(n, asked)
+    rounded = ((a[:count], b[:count]) for (a, b), count in zip(room[plain:], counts[plain:], strict=True))
+    return *(each[:count] for each, count in zip(room[:plain], counts, strict=False)), *rounded
 
 
 def _behind(pasts: tuple[Past, ...]) -> NDArray[np.int64]:

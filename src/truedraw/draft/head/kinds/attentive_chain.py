@@ -1,5 +1,5 @@
-"""A drawn chain of one text, in compiled code: what ../chain.py draws with an attentive head, with nobody to ask, for
-rounds that come one behind the other."""
+"""Drawn chains of some texts, in compiled code: what ../chain.py draws of each with an attentive head, with nobody to
+ask, for rounds that come one behind the other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from truedraw.sampling.names import named
 from truedraw.sampling.transform import Transform
 from truedraw.threads.board import share, together
 from truedraw.threads.borrowing import borrowed
-from truedraw.threads.jobs import this_call
+from truedraw.threads.jobs import call, this_call
 
 HELD, END = range(2)
 """Rows of a text that a head remembers, and where the last one of them ends in the text."""
@@ -29,64 +29,91 @@ STEPS = 2  # that take turns: each goes on from what the other left
 
 @compiled(nogil=True, error_model="numpy")
 def draft(board, given, takes_part):  # type: ignore[no-untyped-def]
-    """Behind the rows that the last round brought; a job as threads/board.py has them, that shares out no more than the
-    network's calls. It ends early where there is nothing to draw, or no memory: Python may try again.
+    """Of some texts, behind the rows that the last round brought; a job as threads/board.py has them, that shares out
+    no more than the network's calls, and what it calls beside them. What nobody could draw Python may try again.
 
-    given: numbers, last, tokens and sure of a Slate; hidden [rows, streams, width] of the target's last pass; calls:
-    see attentive_calls.Calls; law: (a plain Transform in float64 [4]; q [n, known], which is left there; memory for few
-    weights and their places [known]; the known tokens; of how many; edited of the Slate, and memory [vocab] where
-    something is); chance: (sample and seed's words; purpose; whether
-    a place has the noise of its position; the number of the drafter, of how many that draw here).
+    given: (board; the jobs that `hear` and those that `draw`, of each text [texts, 2]; these as one and its counters,
+    see threads/each.py; of how many tokens) and calls, see attentive_calls.Calls.
     """
     if not takes_part:
         share(board, this_call(board, given))
         return
-    slate, hidden, calls, law, chance = borrowed(given)
-    numbers, last, tokens, sure = slate
-    crew, jobs, counters, rows, logits = calls
-    how, q, few, known, vocab, edited, whole = law
-    transform = Transform(how[0], int(how[1]), how[2], how[3])
-    features, embedded, table, memory = rows
-    hear(hidden, last, numbers[COUNT], features, embedded, table)
-    remember(memory, numbers[COUNT])
-    numbers[DRAFTED] = 0
-    for depth in range(len(tokens)):
-        if depth:
-            look_up(table[0], table[1], tokens[depth - 1], embedded[0])
-        job = step_of(depth, len(jobs)) if depth else numbers[COUNT] - 1
+    (crew, hears, draws, at_once, shared, depths), (jobs, counters, rows) = borrowed(given)
+    texts, rows[0] = len(hears), 0
+    for text in range(texts):
+        call(hears[text, 0], hears[text, 1])
+    for depth in range(depths):
+        job = step_of(depth, len(jobs)) if depth else rows[0] - texts
         counters[:] = 0
         if together(crew, jobs[job, 0], jobs[job, 1]):
             return
-        here = q[depth]
-        scratch = Scratch(here, few[0], few[1], crew[:0])
-        top = known_law_there(logits[said_by(depth)], known, transform, edited, tokens[:depth], scratch, whole)
-        likely = squares(here) if np.isfinite(top) else 0.0
-        place = run_few(known, here, vocab, chance_at(chance, numbers[POSITION], depth)) if likely > 0.0 else -1
-        if place < 0:
-            return
-        tokens[depth], sure[depth] = known[place], min(max(likely, MARGIN), 1.0 - MARGIN)
-        numbers[DRAFTED] = depth + 1
+        if texts == 1:
+            call(draws[0, 0], draws[0, 1])
+        else:
+            shared[:] = 0
+            together(crew, at_once[0], at_once[1])
 
 
-@inner(error_model="numpy")
-def hear(hidden, tokens, count, features, embedded, table):  # type: ignore[no-untyped-def]
-    """What the target knew at so many rows, and the tokens behind them, as the network reads them."""
-    streams, width = hidden.shape[1], hidden.shape[2]
-    for row in range(count):
+@compiled(nogil=True, error_model="numpy")
+def hear(board, given, takes_part):  # type: ignore[no-untyped-def]
+    """What the target knew at the rows of a text, and the tokens behind them, as the network reads them: behind those
+    of the texts before, and so many more.
+
+    given: numbers and last of a Slate; hidden [rows, streams, width] of the target's last pass; features, embedded, the
+    table, and how many rows there are; memory, see Calls.
+    """
+    if not takes_part:
+        share(board, this_call(board, given))
+        return
+    (numbers, last), hidden, (features, embedded, table, rows), memory = borrowed(given)
+    streams, width, first = hidden.shape[1], hidden.shape[2], rows[0]
+    for row in range(numbers[COUNT]):
         for stream in range(streams):
-            copy(hidden[row, stream], features[row, stream * width : (stream + 1) * width])
-        look_up(table[0], table[1], tokens[row], embedded[row])
+            copy(hidden[row, stream], features[first + row, stream * width : (stream + 1) * width])
+        look_up(table[0], table[1], last[row], embedded[first + row])
+    rows[0] = first + numbers[COUNT]
+    remember(memory, numbers[COUNT], rows[0] - 1)
+    numbers[DRAFTED] = 0
+
+
+@compiled(nogil=True, error_model="numpy")
+def draw(board, given, takes_part):  # type: ignore[no-untyped-def]
+    """One more token of a text, as the network's last call has it; where there is nothing to draw, none.
+
+    given: numbers, tokens and sure of a Slate; logits of all calls, where those of the text begin in each, and how many
+    a call has; law: (a plain Transform in float64 [4]; q [n, known], which is left there; memory for few weights and
+    their places [known]; the known tokens; of how many; edited of the Slate, and memory [vocab] where something is);
+    chance: (sample and seed's words; purpose; whether a place has the noise of its position; the number of the drafter,
+    of how many that draw here); the token as the network reads it, and the table.
+    """
+    if not takes_part:
+        share(board, this_call(board, given))
+        return
+    (numbers, tokens, sure), (logits, first, size), law, chance, (embedded, table), nobody = borrowed(given)
+    how, q, few, known, vocab, edited, whole = law
+    transform, depth = Transform(how[0], int(how[1]), how[2], how[3]), numbers[DRAFTED]
+    here, begin = q[depth], first + said_by(depth) * size
+    said, scratch = logits[begin : begin + len(known)], Scratch(here, few[0], few[1], nobody)
+    top = known_law_there(said, known, transform, edited, tokens[:depth], scratch, whole)
+    likely = squares(here) if np.isfinite(top) else 0.0
+    place = run_few(known, here, vocab, chance_at(chance, numbers[POSITION], depth)) if likely > 0.0 else -1
+    if place < 0:
+        return
+    tokens[depth], sure[depth] = known[place], min(max(likely, MARGIN), 1.0 - MARGIN)
+    look_up(table[0], table[1], tokens[depth], embedded)
+    numbers[DRAFTED] = depth + 1
 
 
 @inner(error_model="numpy")
-def remember(memory, count):  # type: ignore[no-untyped-def]
-    """So many rows come: as attentive_memory.Memory.place, where they follow those before."""
+def remember(memory, count, last):  # type: ignore[no-untyped-def]
+    """So many rows come, the last of which is that row of the call: as attentive_memory.Memory.place, where they follow
+    those before."""
     looking, places, remembered = memory
     first, row = remembered[HELD], remembered[END]
     for further in range(count):
         places[first + further] = row + further
-    looking[0, PLACE], looking[0, ROW], looking[0, ROWS] = first + count - 1, count - 1, count
-    looking[0, FOLLOWS] = first > 0 and places[first - 1] == row - 1
+    looking[PLACE], looking[ROW], looking[ROWS] = first + count - 1, last, count
+    looking[FOLLOWS] = first > 0 and places[first - 1] == row - 1
     remembered[HELD], remembered[END] = first + count, row + count
 
 
