@@ -52,3 +52,9 @@ def test_a_source_distribution_has_what_tests_need():
     told = (root / "MANIFEST.in").read_text(encoding="utf-8").split()
     assert {path.parent.name for path in root.glob("[!.]*/*.py")} <= {*told}
     assert {".ci", "docs", "CHANGELOG.md", "Makefile"} <= {*told}
+
+
+def test_what_is_public_is_seen_before_it_is_used():
+    """By whoever lists or completes names."""
+    assert set(truedraw.__all__) <= set(dir(truedraw))
+    assert {"load", "__version__"} <= set(dir(truedraw))

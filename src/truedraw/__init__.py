@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from truedraw.generate.request import Request
     from truedraw.generate.result import Choice, Result
     from truedraw.generate.speculation import Speculation
+    from truedraw.generate.stream import Stream
     from truedraw.sampling.params import SamplingParams
 
 __version__ = "0.1.0"
 __all__ = [
     "Batch", "Choice", "Generation", "Model", "Piece", "Request", "Result", "SamplingParams", "Speculation",
-    "TruedrawError", "load",
+    "Stream", "TruedrawError", "load",
 ]  # fmt: skip
 
 _HOMES = {
@@ -37,6 +38,7 @@ _HOMES = {
     "Result": "truedraw.generate.result",
     "SamplingParams": "truedraw.sampling.params",
     "Speculation": "truedraw.generate.speculation",
+    "Stream": "truedraw.generate.stream",
     "load": "truedraw.generate.loading",
 }
 
@@ -48,3 +50,8 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """What is there, and what is imported when it is first used."""
+    return sorted({*globals(), *__all__})

@@ -29,6 +29,14 @@ def test_flag_before_environment_before_file_before_default(cli, config, monkeyp
     assert tokens(cli("generate", "the", "--config", path, "--max-tokens", 5)) == 5
 
 
+def test_an_error_says_where_a_value_stands_that_nobody_typed(cli, config, monkeypatch):
+    path = config('model = "tabular"\nseed = "x"\n')
+    assert cli("generate", "the", "--config", path).err.rstrip().endswith(f"(got 'x') (from --config {path})")
+    monkeypatch.setenv("TRUEDRAW_SEED", "y")
+    assert cli("generate", "the", "--config", path).err.rstrip().endswith("(got 'y') (from TRUEDRAW_SEED)")
+    assert cli("generate", "the", "--config", path, "--seed", "z").err.rstrip().endswith("(got 'z')")
+
+
 def test_a_byte_order_mark_is_no_part_of_the_file(cli, config):
     assert tokens(cli("generate", "the", "--config", config(f"\ufeff{TOY}max-tokens = 3\n"))) == 3
 

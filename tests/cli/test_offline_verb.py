@@ -82,6 +82,20 @@ def test_run_again_it_does_only_what_is_left_with_the_seed_it_had(cli, source, t
     assert "1 prompt done" in cli("generate", *TOY, "--input", source, "--output", out).err
 
 
+@pytest.mark.parametrize(("config", "said"), [
+    ({"method": "suffix", "rejection_sample_method": "traversal"}, True), ({"method": "suffix"}, False),
+    ({"method": "none"}, False),
+])  # fmt: skip
+def test_a_file_that_goes_on_under_a_rule_whose_texts_depend_on_drafts_says_so(cli, source, tmp_path, config, said):
+    batch = "generate", "--input", source, "--output", tmp_path / "out.jsonl"
+    sweep = "sweep", "the cat", "--temperature", "0.5,1", "-n", "2", "--output", tmp_path / "sweep.jsonl"
+    for verb in (batch, sweep):
+        drawn = [*verb, *TOY, "--speculative-config", json.dumps(config)]
+        assert "goes on under the rule" not in cli(*drawn).err
+        verb[-1].write_bytes(verb[-1].read_bytes().splitlines(keepends=True)[0])
+        assert ("goes on under the rule traversal" in cli(*drawn).err) == said
+
+
 def test_other_settings_and_other_prompts_are_refused(cli, source, tmp_path):
     out = tmp_path / "out.jsonl"
     cli("generate", *TOY, "--input", source, "--output", out)

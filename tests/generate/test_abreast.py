@@ -126,6 +126,33 @@ def test_so_are_those_that_draft(model, taken, monkeypatch, law, rule, tokens) -
     assert not taken
 
 
+MIXED = [
+    {"temperature": 0.6}, {"temperature": 1.3}, {"temperature": 1.0, "top_k": 20},
+    {"temperature": 0.9, "repetition_penalty": 1.3, "logit_bias": {5: 2.0}},
+]  # fmt: skip
+RULES = "traversal", "coupled", "traversal", "coupled"
+
+
+def mixed(model: Model) -> list[tuple]:
+    """Texts of requests whose laws and rules differ, in one batch."""
+    with model.batch(logits_cache_bytes=0) as batch:
+        runs = [batch.add(PROMPT, speculative=CHAINS | {"rejection_sample_method": rule, "draft_siblings": 1},
+                          **SETTINGS | law | {"seed": number})
+                for number, (law, rule) in enumerate(zip(MIXED, RULES, strict=True))]  # fmt: skip
+        while batch.step():
+            pass
+    found = [run.result().choices[0] for run in runs]
+    return [(each.tokens, each.logprobs, each.sampling_logprobs, each.origins) for each in found]
+
+
+def test_each_text_has_its_own_law_and_rule(model, taken, monkeypatch) -> None:
+    monkeypatch.setattr(seeds.Seeds, "next", lambda _, seed: seed)
+    several = mixed(model)
+    assert max(taken, default=0) > 4
+    without(monkeypatch)
+    assert mixed(model) == several
+
+
 @pytest.mark.parametrize("speculative", [None, CHAINS, {"method": "suffix"}])
 def test_texts_are_those_without_drafts(model, speculative) -> None:
     for n in (2, 3, 6):

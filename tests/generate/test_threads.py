@@ -110,6 +110,12 @@ def test_a_stream_that_is_left_open_keeps_nobody_out(model) -> None:
     stream.close()
 
 
+def test_a_stream_ends_with_its_block(model) -> None:
+    with model.stream("the cat", seed=1, max_tokens=30, ignore_eos=True) as stream:
+        next(stream)
+    assert [*stream] == []
+
+
 def test_closing_waits_for_the_pass_of_another_thread(model) -> None:
     run = model.start("the", seed=1, max_tokens=2000, ignore_eos=True, speculative=False)
     thread = threading.Thread(target=lambda: [None for _ in run], daemon=True)

@@ -368,7 +368,7 @@ def test_a_metadata_key_that_comes_twice_is_refused(tmp_path, config, tensors):
 
 def test_one_tensor_under_two_names_is_refused(tmp_path, config, tensors):
     options = GGUFOptions(extra={"model.norm.weight": np.ones(64, np.float32)})
-    with pytest.raises(BadModelFile, match="norm.weight' twice, the other as '"):
+    with pytest.raises(BadModelFile, match=r"norm\.weight' twice, the other as '"):
         open_checkpoint(write_gguf(tmp_path / "m.gguf", config, tensors, options))
 
 

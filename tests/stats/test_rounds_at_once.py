@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from generate.one_text import beside_a_head, opened
+from truedraw import load
 from truedraw.draft.head.chain_job import ChainJob
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.generate.at_once.drafted import Drafted
@@ -38,6 +39,25 @@ def test_they_are_the_rounds_that_come_one_by_one(model, spec, drafters, params)
     assert finding.passed
     assert finding.figures["at_once"] > 50
     assert (finding.figures["texts"], finding.figures["drafters"]) == (8 * drafters, drafters)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("method", ["ngram-lm", "head-ngram"])
+def test_what_drafters_learn_from_one_run_to_the_next_is_left_out(model, method, seed) -> None:
+    """Shapes of trees and weights, which all texts of a model share."""
+    prompts = [model.tokenizer.encode(prompt) for prompt in PROMPTS]
+    subject = Subject(model, model.params(), speculation({"method": method, "ngram_lm_order": 3}), prompts)
+    finding = rounds_at_once(subject, Settings(length=60, equality_prompts=2, seed=seed))
+    assert finding.passed
+    assert f"(none, {method})" in finding.says
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_texts_that_have_no_rounds_at_once_are_not_compared(seed) -> None:
+    with load("tabular") as toy:
+        prompts = [toy.tokenizer.encode(prompt) for prompt in ("once upon", "the cat sat on")]
+        finding = rounds_at_once(Subject(toy, toy.params(), speculation(None), prompts), Settings(seed=seed))
+    assert finding.passed is None
 
 
 def test_where_there_are_none_it_says_so(model) -> None:
@@ -74,6 +94,22 @@ def one_for_all(monkeypatch) -> None:
     monkeypatch.setattr(Drafted, "_desk", shared)
 
 
+def law_of_the_first(monkeypatch) -> None:
+    """Texts abreast are decided by the law of the first, whatever theirs is."""
+    desk, first = Drafted._desk, {}
+
+    def shared(self, place, drawn, judges):
+        sample, own = drawn.guess.sample, drawn.guess.sample.law
+        sample.law = own if place == 0 else first[self]
+        first[self] = sample.law
+        try:
+            return desk(self, place, drawn, judges)
+        finally:
+            sample.law = own
+
+    monkeypatch.setattr(Drafted, "_desk", shared)
+
+
 def failing(monkeypatch) -> None:
     """What compiled code asks a drafter for cannot be had."""
 
@@ -83,7 +119,7 @@ def failing(monkeypatch) -> None:
     monkeypatch.setattr(ChainJob, "_told", told)
 
 
-@pytest.mark.parametrize("bug", [another_law, one_for_all, failing])
+@pytest.mark.parametrize("bug", [another_law, one_for_all, law_of_the_first, failing])
 def test_a_bug_in_them_is_seen(model, monkeypatch, bug) -> None:
     bug(monkeypatch)
     finding = found(model, DRAFTING | {"draft_siblings": 1, "draft_temperature": 1.0})

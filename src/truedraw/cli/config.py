@@ -17,6 +17,7 @@ Option = Any  # typer's own class for an option is not public
 Words = tuple[str, ...]
 """What is typed for a verb behind `truedraw`: ("bench", "many")."""
 HINT = "give a TOML file"
+CONFIG = "truedraw.config"  # in what a context carries: how the file was given
 NOT_IN_A_FILE = ("config", "help", "version")
 
 
@@ -30,6 +31,7 @@ class Verb(NamedTuple):
 def from_file(context: typer.Context, path: Path | None) -> Path | None:
     """Typer callback: what the file says becomes the default of the other flags."""
     if path is not None and not context.resilient_parsing:
+        context.meta[CONFIG] = f"--config {path}"
         context.default_map = settings(read(path), _words(context), _verb(context.find_root().command), path)
     return path
 

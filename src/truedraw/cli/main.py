@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from truedraw import TruedrawError, __version__
+from truedraw.cli.config import CONFIG
 from truedraw.cli.exit_codes import ERROR, INTERRUPTED
 from truedraw.cli.pipe import OutputError, quiet_pipe, stdout_to_nowhere
 from truedraw.cli.verbs import MARKUP, Program
@@ -86,7 +87,9 @@ def _complain(error: TruedrawError | typer.TyperException) -> int:
         typer.echo(said, err=True)
         return ERROR
     flag = " (the flag is --cache-bytes)" if isinstance(error, OutOfPages) else ""
-    typer.echo(f"{PROGRAM}: error: {' '.join(said.split())}{_given(error)}{_verbs(error, said)}{flag}", err=True)
+    typer.echo(
+        f"{PROGRAM}: error: {' '.join(said.split())}{_given(error)}{_from(error)}{_verbs(error, said)}{flag}", err=True
+    )
     return ERROR
 
 
@@ -94,6 +97,16 @@ def _given(error: Exception) -> str:
     """The value that typer could not convert, which its own message leaves out."""
     details = getattr(error.__cause__, "errors", None)
     return f" (got {details()[0]['input']!r})" if callable(details) else ""
+
+
+def _from(error: Exception) -> str:
+    """Where a value of a flag stands that nobody typed."""
+    context: Any = getattr(error, "ctx", None)
+    flag: Any = getattr(error, "param", None)
+    source = None if context is None or flag is None else context.get_parameter_source(flag.name)
+    if source is None or source.name not in ("ENVIRONMENT", "DEFAULT_MAP"):
+        return ""
+    return f" (from {flag.envvar if source.name == 'ENVIRONMENT' else context.meta[CONFIG]})"
 
 
 def _verbs(error: Exception, said: str) -> str:

@@ -84,7 +84,7 @@ def run_job(job: Job, output: OutputFlags) -> None:
     """Every line that is not done yet; says on stderr what became of them."""
     from truedraw.cli.options import notice_lossy, opened
     from truedraw.cli.progress import Tally
-    from truedraw.cli.record_files import records_to
+    from truedraw.cli.record_files import notice_drawn_anew, records_to
     from truedraw.cli.recording import Recording, Work
     from truedraw.generate.offline.done import Done, may_pass
 
@@ -96,6 +96,8 @@ def run_job(job: Job, output: OutputFlags) -> None:
         _look_ahead(lines, done)
         out.drop(may_pass)
         run.tally.before, run.tally.before_failed = done.count, done.failed
+        if done.count:
+            notice_drawn_anew(job.files.path, job.speculation)
         with opened(job.model) as loaded:
             notice_lossy([job.speculation])  # a line of the input may bring another rule, and its record says so
             draw = partial(run_lines_of, lines, done, defaults(loaded, job))

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from truedraw.cli.flags import OUTPUT
 from truedraw.cli.grouping import flag
 from truedraw.cli.pipe import OutputError, write_line
@@ -71,6 +73,19 @@ def check_apart(files: FileFlags, others: Mapping[str, Path | None]) -> None:
         other = seen.setdefault(identity(path), name)
         if other != name:
             raise BadParameter(name, f"{path} is also the file of {other}; give each a file of its own")
+
+
+def notice_drawn_anew(path: Path | None, speculation: object) -> None:
+    """One line on stderr where a file goes on whose texts depend on what is drafted: docs/files.md has the reason."""
+    from truedraw.generate.speculation import OFF, Speculation
+
+    if not isinstance(speculation, Speculation) or speculation.method == OFF or speculation.verifier(0).coupled:
+        return
+    typer.echo(
+        f"truedraw: notice: {path} goes on under the rule {speculation.rejection_sample_method}: what was being "
+        "written when it was broken off may come out otherwise, so that short texts are a little likelier there",
+        err=True,
+    )
 
 
 class StdoutRecords:

@@ -33,7 +33,13 @@ class SamplingFlags:
     """The law, and where texts end; names and ranges of SamplingParams."""
 
     temperature: Annotated[
-        float | None, flag("--temperature", "-t", help="0 takes the likeliest token.", rich_help_panel=SAMPLING)
+        float | None,
+        flag(
+            "--temperature",
+            "-t",
+            help="0 takes the likeliest token; 1 if neither this nor the model's folder says another.",
+            rich_help_panel=SAMPLING,
+        ),
     ] = None
     top_k: Annotated[
         int | None, flag("--top-k", help="Tokens kept; 0 and -1 both keep all.", rich_help_panel=SAMPLING)
@@ -94,31 +100,42 @@ class SamplingFlags:
     ] = None
     top_n_sigma: Annotated[
         float | None,
-        flag("--top-n-sigma", help="Logits within so many deviations of the largest.", rich_help_panel=LAW),
+        flag(
+            "--top-n-sigma",
+            help="Logits within so many deviations of the largest; 0 and -1 both keep all.",
+            rich_help_panel=LAW,
+        ),
     ] = None
     xtc_probability: Annotated[
         float | None, flag("--xtc-probability", help="How often top choices are left out.", rich_help_panel=LAW)
     ] = None
     xtc_threshold: Annotated[
-        float | None, flag("--xtc-threshold", help="What a top choice is.", rich_help_panel=LAW)
+        float | None,
+        flag("--xtc-threshold", help="Least probability of a top choice; 0.1 if not given.", rich_help_panel=LAW),
     ] = None
     dynatemp_range: Annotated[
         float | None, flag("--dynatemp-range", help="Temperature by entropy, within +- range.", rich_help_panel=LAW)
     ] = None
     dynatemp_exponent: Annotated[
-        float | None, flag("--dynatemp-exponent", help="How it follows the entropy.", rich_help_panel=LAW)
+        float | None,
+        flag("--dynatemp-exponent", help="How it follows the entropy; 1 if not given.", rich_help_panel=LAW),
     ] = None
     mirostat: Annotated[
         int | None, flag("--mirostat", help="2 steers the surprise, in place of truncation.", rich_help_panel=LAW)
     ] = None
     mirostat_tau: Annotated[
-        float | None, flag("--mirostat-tau", help="Surprise to steer to, in bits.", rich_help_panel=LAW)
+        float | None, flag("--mirostat-tau", help="Surprise to steer to, in bits; 5 if not given.", rich_help_panel=LAW)
     ] = None
-    mirostat_eta: Annotated[float | None, flag("--mirostat-eta", help="How fast it steers.", rich_help_panel=LAW)] = (
-        None
-    )
+    mirostat_eta: Annotated[
+        float | None, flag("--mirostat-eta", help="How fast it steers; 0.1 if not given.", rich_help_panel=LAW)
+    ] = None
     repetition_penalty: Annotated[
-        float | None, flag("--repetition-penalty", help="On tokens of prompt and output.", rich_help_panel=LAW)
+        float | None,
+        flag(
+            "--repetition-penalty",
+            help="On tokens of prompt and output; 1, which is off, if not given.",
+            rich_help_panel=LAW,
+        ),
     ] = None
     presence_penalty: Annotated[
         float | None, flag("--presence-penalty", help="On tokens of the output, -2 to 2.", rich_help_panel=LAW)

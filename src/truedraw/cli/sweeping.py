@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.options import law_of, opened
-from truedraw.cli.record_files import FileFlags, records_to, seed_of
+from truedraw.cli.record_files import FileFlags, notice_drawn_anew, records_to, seed_of
 from truedraw.cli.recording import Recording, Work
 from truedraw.cli.sizes import values_of
 from truedraw.cli.stdin import prompt_text
@@ -92,6 +92,8 @@ def draw(plan: Plan, run: Recording) -> bool:
         run.tally.before, run.tally.before_failed = len(done), sum(done.values())
         if len(done) >= len(plan.sweep):
             return True
+        if done:
+            notice_drawn_anew(plan.files.path, plan.sweep.speculative)
         with opened(plan.model, configs=[plan.sweep.speculative]) as loaded:
             sweep = asked(loaded, plan)
             longest = loaded.params(**sweep.params).max_tokens

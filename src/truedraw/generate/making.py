@@ -24,15 +24,19 @@ if TYPE_CHECKING:
 RULES = "truedraw.verify."
 CHAINS = ("token", "block", "kseq", "multipath")
 """Rules that take no siblings without replacement, each in a module of its own."""
+LEARNT = "tempering", "siblings", "blending"
+"""What a drafter is given to learn what suits the texts of a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """Where drafters are made: for whose judgement, with which models, and how the configs of their parts are read."""
+    """Where drafters are made: for whose judgement, with which models, how the configs of their parts are read, and
+    whether they learn from what they draft for all texts of the model."""
 
     verifier: Verifier | None
     drafts: DraftModels | None
     read: Callable[[Mapping[str, Any] | str], Speculation]
+    learns: bool = True
 
     def drafter(self, spec: Speculation, limit_seconds: float | None = None) -> Drafter:
         """A new drafter of the method, unguarded where there is no run; None: its own draft_timeout holds."""
@@ -56,6 +60,8 @@ class Maker:
 
     def _given(self, name: str, spec: Speculation, limit_seconds: float) -> Any:
         """One of GIVEN_BY_RUN, None where the run has no such thing."""
+        if name in LEARNT and not self.learns:
+            return None
         if name == "coupled":
             return self.verifier is not None and self.verifier.coupled
         if name == "trees":

@@ -112,12 +112,15 @@ class Speculation:
         tunes = self.knobs().tunes and "draft_temperature" in keys(self.method)
         return self.but(draft_temperature=TARGET) if tunes else self
 
-    def drafter(self, verifier: Verifier | None = None, drafts: DraftModels | None = None) -> Drafter:
+    def drafter(
+        self, verifier: Verifier | None = None, drafts: DraftModels | None = None, *, learns: bool = True
+    ) -> Drafter:
         """A new drafter of this method, whose drafts `verifier` will judge; `drafts` opens models for the target.
 
-        With `drafts` it is guarded: an error or an illegal law in it ends drafting, not the text.
+        With `drafts` it is guarded: an error or an illegal law in it ends drafting, not the text. learns: from what is
+        kept, for all texts of the model; else its drafts can be met again.
         """
-        return Maker(verifier, drafts, speculation).drafter(self)
+        return Maker(verifier, drafts, speculation, learns).drafter(self)
 
     def knobs(self) -> Knobs:
         """The draft_ keys."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from threading import Lock
+from typing import Self
 
 from truedraw.generate.generation import Generation
 from truedraw.generate.pieces import Piece
 
 
 class Stream(Iterator[Piece]):
-    """Threads that share it get a piece each, in turn; any of them may close it, a signal handler too."""
+    """Threads that share it get a piece each, in turn; any of them may close it, a signal handler too, and so does the
+    end of a `with` block."""
 
     def __init__(self, run: Generation) -> None:
         self._run, self._pieces = run, run.pieces()
@@ -19,6 +21,12 @@ class Stream(Iterator[Piece]):
     def __next__(self) -> Piece:
         with self._reading:
             return next(self._pieces)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """End the run: now, or where somebody is just reading, after the pass that is being computed.

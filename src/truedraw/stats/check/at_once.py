@@ -4,18 +4,19 @@ and (d) look at: on the user's model, by the rule that runs without a seed."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from truedraw.generate.sample import Parts
 from truedraw.generate.speculation import OFF, Speculation
 from truedraw.protocol import Observer, Proposal, Round, Rows, Verdict
-from truedraw.stats.check.drawing import Recipe, turns
+from truedraw.stats.check.drawing import Begun, Recipe, turns
 from truedraw.stats.check.records import Finding
 from truedraw.stats.check.settings import Settings, spread
 from truedraw.stats.check.subject import Subject
 
 NAME = "rounds at once"
 SAMPLES = 1, 3  # of a prompt: a text that is alone, and several abreast
+WARMER = 1.3  # times the temperature of the others, the second of several: requests of a batch have laws of their own
 FEW = 3  # tokens of a round, where a controller decides: about as many as it takes
 
 
@@ -37,9 +38,11 @@ class Compared(NamedTuple):
     apart: str = ""  # why it says nothing
 
     def and_those(self, first: Told, again: Told, last: Told) -> Compared:
-        """Of one more prompt: where the drafter fails at once alone all of them are others."""
+        """Of one more prompt: where the drafter fails at once alone all of them are others; none is where no round came
+        at once, whatever has changed meanwhile."""
         both = zip(first.rounds, again.rounds, last.rounds, strict=True)
         other = sum(last.fault is not None or not own == twin == third for own, twin, third in both)
+        other = other if last.at_once or last.fault is not None else 0
         return Compared(self.texts + len(first.rounds), self.at_once + last.at_once, self.other + other)
 
 
@@ -64,7 +67,7 @@ def _drafters(subject: Subject) -> dict[str, Speculation]:
     whole, drafts = subject.speculation, subject.model.drafts
     found = whole.parts(drafts.auto_sources) or {whole.method: whole}
     fewer = {"num_speculative_tokens": min(FEW, whole.num_speculative_tokens)} if whole.adaptive else {}
-    made = {name: each.but(adaptive=False, **fewer).untuned() for name, each in found.items() if each.method != OFF}
+    made = {name: each.but(adaptive=False, **fewer) for name, each in found.items() if each.method != OFF}
     return {OFF: Speculation(OFF), **made}
 
 
@@ -89,7 +92,7 @@ def _compared(subject: Subject, speculation: Speculation, settings: Settings) ->
 def _recipe(subject: Subject, speculation: Speculation, settings: Settings) -> Recipe:
     rule, tokens = speculation.verifier(None), 0 if speculation.method == OFF else speculation.num_speculative_tokens
     drafts = subject.model.drafts
-    return Recipe(subject.law, lambda: speculation.drafter(rule, drafts), rule, tokens, settings.length)
+    return Recipe(subject.law, lambda: speculation.drafter(rule, drafts, learns=False), rule, tokens, settings.length)
 
 
 def see(sample: int, proposal: Proposal, rows: Rows, verdict: Verdict) -> None:
@@ -100,11 +103,20 @@ def _drawn(subject: Subject, recipe: Recipe, what: tuple[Sequence[int], int, int
     """`what`: a prompt, a seed, and how many samples."""
     prompt, seed, samples = what
     parts, told = Parts(recipe.drafter(), recipe.verifier, observer), Told([[] for _ in range(samples)], 0)
-    for turn in turns(subject.model.engine, recipe, parts, prompt, recipe.begun(prompt, seed, samples)):
+    for turn in turns(subject.model.engine, recipe, parts, prompt, _begun(recipe, prompt, seed, samples)):
         told = told._replace(at_once=told.at_once + (len(turn) if len(turn) > samples else 0))
         for done in turn:
             told.rounds[done.sample].append(_of(done))
     return told._replace(fault=getattr(parts.drafter, "fault", None))
+
+
+def _begun(recipe: Recipe, prompt: Sequence[int], seed: int, samples: int) -> list[Begun]:
+    begun = recipe.begun(prompt, seed, samples)
+    laws: list[Any] = [law for law, _ in begun]  # SamplingLaws: see Subject.law
+    return [
+        (law.tempered(WARMER) if k == 1 else law, own)
+        for k, (law, (_, own)) in enumerate(zip(laws, begun, strict=True))
+    ]
 
 
 def _of(done: Round) -> tuple[tuple[int, ...], tuple[float, ...], tuple[float, ...], int]:
