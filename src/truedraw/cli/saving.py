@@ -97,7 +97,7 @@ def save_draft(model: Model, path: Path) -> None:
     try:
         learnt = model.save_draft(path)
     except BadParameter as error:
-        typer.echo(f"{FLAG}: nothing is written: {error}", err=True)
+        typer.echo(f"truedraw: notice: {FLAG}: nothing is written: {error}", err=True)
         return
     before, after = learnt.acceptance
     said = f"kept {after:.3f} of what it drafted at {learnt.places} places, {before:.3f} without what it learnt"

@@ -127,11 +127,8 @@ class ChainJob:
 
     def end(self, rounds: Sequence[tuple[Sequence[int], Proposal]], scores: Scores, is_last: bool) -> None:
         """See DraftJob."""
-        first, counts, (chains, number) = (
-            len(self.state.rows.tokens),
-            [len(tokens) for tokens, _ in rounds],
-            self._own(),
-        )
+        first, counts = len(self.state.rows.tokens), [len(tokens) for tokens, _ in rounds]
+        chains, number = self._own()
         chains.calls.texts[number].end(first + sum(counts[:-1]))
         said = (self._reading, chains.calls.said(number)) if is_last else None
         self.state.drew(rounds, scores, said)

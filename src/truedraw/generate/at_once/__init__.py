@@ -6,6 +6,6 @@ machine.py   rounds that compiled code runs, all that Python does for them behin
 loop.py      that code
 abreast.py   the same of several texts; side.py: one of them; telling.py: behind them
 plainly.py   where nothing is drafted, plainly_loop.py
-drafted.py   where some draft, or a law edits logits, drafted_loop.py; chains.py: who draws them
+drafted.py   where some draft, or a law edits logits, drafted_loop.py; companies.py: who draws together
 hearing.py   drafters that hear of rounds once these are over
 """

@@ -100,14 +100,13 @@ class Abreast:
         passes = None if drawn is None else self._passes(samples, rounds, [stand.tokens for stand in stands])
         if drawn is None or passes is None:
             return None
-        way = (
-            known if known is not None and known.serves(passes.job) else Drafted(drawn, passes.job, self._means.judges)
-        )
-        self._drafted = *kind, way
-        rounds = way.begin(drawn, rounds) if way.desks else 0
+        if known is None or not known.serves(passes.job):
+            known = Drafted(drawn, passes.job, self._means.judges)
+        self._drafted = *kind, known
+        rounds = known.begin(drawn, rounds) if known.desks else 0
         crew: Any = self._engine.crew  # type: ignore[attr-defined] # as `take` has seen
-        ran = way.run(crew, self._limits(samples, rounds)) if rounds else None
-        return None if ran is None else (way, passes, ran)
+        ran = known.run(crew, self._limits(samples, rounds)) if rounds else None
+        return None if ran is None else (known, passes, ran)
 
     def _drawn(self, samples: Sequence[Sample], stands: Sequence[p.Stand]) -> list[Drawn] | None:
         """Who drafts, and how much; None where that has to be found out."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from truedraw import protocol as p
 from truedraw.compiled import later
-from truedraw.generate.at_once.chains import Chains
+from truedraw.generate.at_once.companies import Companies
 from truedraw.generate.at_once.drafted_loop import BEGUN, ENDED, LINES, SCORED
 from truedraw.generate.at_once.machine import A_SECOND, NO_JOB, NOT_SHOWN, Drafting
 from truedraw.generate.at_once.machines import IS_COUPLED, drafting_of, tallies_of
@@ -65,8 +65,8 @@ class Drafted:
                 self.desks = []
                 break
             self.desks.append(desk)
-        self._chains = Chains.of([desk.drafting for desk in self.desks])
-        if self._chains is None:
+        self._companies = Companies.of([desk.drafting for desk in self.desks])
+        if self._companies is None:
             self.desks = []
         if self.desks:
             rules = [addresses([desk.rules[place] for desk in self.desks]) for place in range(len(judges))]
@@ -113,11 +113,11 @@ class Drafted:
 
     def run(self, crew: Crew, limits: tuple[int, float, p.Ints]) -> Ran | None:
         """As many rounds, within so many seconds, as come; None where none did. The third: tokens that end a text."""
-        (rounds, seconds, ends), texts, job, chains = limits, len(self.desks), self._job, self._chains
-        assert chains is not None
+        (rounds, seconds, ends), texts, job, companies = limits, len(self.desks), self._job, self._companies
+        assert companies is not None
         told, numbers = np.empty((rounds, len(self._told))), np.empty((rounds, texts, SIZE), np.int64)
         tokens, sure = np.empty((rounds, len(self._tokens)), np.int64), np.empty((rounds, len(self._sure)))
-        moments = np.zeros((rounds, BEGUN + 1 + len(chains.members)), np.int64)
+        moments = np.zeros((rounds, BEGUN + 1 + len(companies.members)), np.int64)
         hidden: Any = NOT_SHOWN if job.hidden is None else job.hidden
         shown = np.empty((rounds, *hidden.shape), np.float32)
         slates = self._numbers, self._last, self._tokens, self._sure, np.array(self._begins, np.int64)
@@ -128,13 +128,13 @@ class Drafted:
         crew.wake()
         given = (
             slates,
-            chains.addresses,
+            companies.addresses,
             target,
             (rules, np.array(joins, np.int64), self._told),
             (rounds, int(seconds * A_SECOND), ends),
         )
         count, is_last = RUN()(crew.board, (*given, self._kept, (hidden, shown)))
-        times = [times_of(each, chains.shares) for each in (moments[:count] / A_SECOND).tolist()]
+        times = [times_of(each, companies.shares) for each in (moments[:count] / A_SECOND).tolist()]
         self._is_short = count < rounds
         return Ran(times, shown, job.logits, job.hidden, self._begins, is_last) if count else None
 
@@ -166,7 +166,7 @@ class Drafted:
 
 
 def times_of(moments: Sequence[float], shares: Sequence[Sequence[float]]) -> Times:
-    """Of a round, see drafted_loop.py; shares: see Chains."""
+    """Of a round, see drafted_loop.py; shares: see Companies."""
     own = moments[BEGUN:]
     took = [end - begin for begin, end in pairwise(own)]
     drafts = [sum(map(mul, took, share)) for share in shares]

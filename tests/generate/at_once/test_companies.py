@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from truedraw.generate.at_once.chains import Chains
+from truedraw.generate.at_once.companies import Companies
 from truedraw.generate.at_once.hearing import Hearers
 from truedraw.generate.at_once.machine import Drafting
 
@@ -39,7 +39,7 @@ def drafting(job: Job | None, fails: bool = False) -> Drafting:
 
 
 def test_those_of_one_kin_are_one_job() -> None:
-    one = Chains.of(
+    one = Companies.of(
         [drafting(job) for job in (Job(1, "a"), None, Job(2), Job(3, "b"), Job(4, "a"), Job(5), Job(6, "a"))]
     )
     assert one is not None
@@ -50,10 +50,10 @@ def test_those_of_one_kin_are_one_job() -> None:
 
 
 def test_nobody_drafts() -> None:
-    one = Chains.of([drafting(None)] * 3)
+    one = Companies.of([drafting(None)] * 3)
     assert one is not None
     assert (one.addresses.shape, one.shares) == ((0, 2), [[]] * 3)
 
 
 def test_where_a_drafter_has_failed_there_is_none() -> None:
-    assert Chains.of([drafting(Job(1)), drafting(Job(2), fails=True)]) is None
+    assert Companies.of([drafting(Job(1)), drafting(Job(2), fails=True)]) is None

@@ -11,7 +11,7 @@ from truedraw import protocol as p
 from truedraw.generate.at_once.machine import Drafting
 
 
-class Chains(NamedTuple):
+class Companies(NamedTuple):
     """Jobs, to be held as long as they run, their addresses [jobs, 2], whose chains each draws, and of each text which
     part it has of what each job takes."""
 
