@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from truedraw.draft.torch_file import read_torch
 from truedraw.errors import BadFile
-from truedraw.models.safetensors_file import DTYPES, INTEGERS, StoredTensor
+from truedraw.models.safetensors_file import DTYPES, INTEGERS
 from truedraw.models.safetensors_weights import read_headers
 from truedraw.protocol import Ints, Logits
 
@@ -16,18 +19,40 @@ TO_TARGET, TO_DRAFT = "d2t", "t2d"
 """Maps of tokens: what is added to an id of the draft to get the target's, and which of the target's are drafted."""
 
 
+WHOLE = "pytorch_model.bin"
+
+
+class Tensor(Protocol):
+    """A tensor of a file."""
+
+    @property
+    def dtype(self) -> str:
+        """As safetensors calls it."""
+        ...
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its sizes."""
+        ...
+
+    def dense(self) -> NDArray[np.float32]:
+        """Its numbers."""
+        ...
+
+    def integers(self) -> Ints:
+        """Those of a map of tokens."""
+        ...
+
+
 class FolderTensors:
-    """Of all safetensors files of a folder, by name; raises BadFile for what is missing, cut or something else."""
+    """Of all safetensors files of a folder, or of its pytorch_model.bin, by name.
+
+    Raises BadFile for what is missing, cut or something else.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        pickles = sorted(each.name for each in path.glob("*.bin"))
-        if pickles and not [*path.glob("*.safetensors")]:
-            raise BadFile(
-                f"{path} has its weights in {pickles[0]}, a pickle, which can run code when it is opened and is never "
-                "read here; convert it to safetensors (load it with torch, then safetensors.torch.save_file)"
-            )
-        self._stored = read_headers(path, integers=True)
+        self._stored = dict(_stored(path))
 
     def __contains__(self, name: str) -> bool:
         return name in self._stored
@@ -96,7 +121,20 @@ class FolderTensors:
         if known < 1 or len(ids) != known or len(np.unique(ids)) != known or ids.min() < 0 or ids.max() >= vocab_size:
             raise BadFile(f"{self.path} is damaged: {name} does not name {known} different tokens of {vocab_size}")
 
-    def _found(self, name: str) -> StoredTensor:
+    def _found(self, name: str) -> Tensor:
         if name not in self._stored:
             raise BadFile(f"{self.path} lacks the tensor {name}; fetch or train it again")
         return self._stored[name]
+
+
+def _stored(path: Path) -> Mapping[str, Tensor]:
+    """Those of torch's file are read only where there are no safetensors."""
+    files = sorted(each.name for each in path.glob("*.bin"))
+    if not files or [*path.glob("*.safetensors")]:
+        return read_headers(path, integers=True)
+    if WHOLE not in files:
+        raise BadFile(
+            f"{path} has its weights in {files[0]}; of torch's files only {WHOLE} is read, with all tensors in it: "
+            "convert others to safetensors (load them with torch, then safetensors.torch.save_file)"
+        )
+    return read_torch(path / WHOLE, integers=True)

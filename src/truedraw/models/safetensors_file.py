@@ -37,7 +37,7 @@ DTYPES: dict[str, tuple[str, Callable[[NDArray[Any]], NDArray[np.float32]]]] = {
     "BF16": ("<u2", _from_bfloat16),
 }
 SAME_NUMBERS = 1 << 20  # compared at once
-INTEGERS = {"I64": "<i8", "I32": "<i4", "BOOL": "?"}
+INTEGERS = {"I64": "<i8", "I32": "<i4", "U8": "|u1", "BOOL": "?"}
 """What maps of tokens are stored as, beside the weights of a draft."""
 Line = tuple[str, Shape, int, int]
 """Of a header: dtype, shape, first byte within the data and the one behind the last."""
@@ -89,10 +89,15 @@ def read_header(path: Path, *, integers: bool = False) -> dict[str, StoredTensor
     `integers`: there may be some beside the floats.
     """
     lines, span = _lines(path)
-    known = {name: number for name, (number, _) in DTYPES.items()} | (INTEGERS if integers else {})
+    known = known_kinds(integers=integers)
     found = {name: _place(path, name, line, span, known) for name, line in lines.items()}
     _check_length(path, lines, span)
     return found
+
+
+def known_kinds(*, integers: bool) -> dict[str, str]:
+    """Kinds of numbers that are read, and what numpy calls them."""
+    return {name: kind for name, (kind, _) in DTYPES.items()} | (INTEGERS if integers else {})
 
 
 def check_length(path: Path) -> None:

@@ -192,12 +192,6 @@ def test_something_else(folder, data) -> None:
         EagleFolder(folder)
 
 
-def test_a_pickle(folder) -> None:
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(BadFile, match=r"pytorch_model\.bin, a pickle, .*; convert it to safetensors"):
-        EagleFolder(folder)
-
-
 def test_no_weights_and_no_config(folder) -> None:
     (folder / "model.safetensors").unlink()
     with pytest.raises(BadFile, match=r"holds no \*\.safetensors"):

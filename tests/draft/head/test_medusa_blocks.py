@@ -11,6 +11,7 @@ from safetensors.numpy import save_file
 
 from draft.head.random_heads import silu
 from draft.head.test_medusa_folder import hidden_of, near
+from draft.torch_files import torch_file
 from models.tiny_models import random_tensors, tiny_config, write_folder
 from truedraw import load
 from truedraw.draft.eagle.checkpoint import is_eagle
@@ -271,14 +272,23 @@ def test_maps_that_name_something_else(tmp_path, maps, said) -> None:
         open_medusa(write(tmp_path / "m", VLLM, held, **FEWER), VOCAB)
 
 
-def test_a_folder_without_weights_and_one_with_a_pickle(tmp_path) -> None:
+def test_a_folder_without_weights_and_one_with_something_else(tmp_path) -> None:
     folder = write(tmp_path / "m", VLLM, {})
     (folder / "model.safetensors").unlink()
     with pytest.raises(BadFile, match=r"holds no \*\.safetensors"):
         open_medusa(folder, VOCAB)
     (folder / "pytorch_model.bin").write_bytes(b"PK")
-    with pytest.raises(BadFile, match=r"pytorch_model\.bin, a pickle, .* convert it to safetensors"):
+    with pytest.raises(BadFile, match=r"pytorch_model\.bin cannot be read without torch .*convert it in its folder"):
         open_medusa(folder, VOCAB)
+
+
+def test_a_folder_whose_weights_are_a_file_of_torch(tmp_path) -> None:
+    folder, held = write(tmp_path / "m", VLLM, {}, **FEWER), tensors(rows=len(KNOWN))
+    (folder / "model.safetensors").unlink()
+    torch_file(folder / "pytorch_model.bin", {**held, "token_map": KNOWN})
+    file = open_medusa(folder, VOCAB)
+    np.testing.assert_array_equal(file.tokens, KNOWN)
+    check(file, held, lambda head: held[f"lm_heads.{head}.weight"])
 
 
 # ---------------------------------------------------------------------------------------------------- with a model

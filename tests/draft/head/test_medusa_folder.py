@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import pickle
-import zipfile
-from collections import OrderedDict
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,13 +10,13 @@ import pytest
 from safetensors.numpy import save_file
 
 from draft.head.random_heads import silu
+from draft.torch_files import torch_file
 from models.tiny_models import random_tensors, tiny_config, write_folder
 from truedraw import load
-from truedraw.draft.head.card import UNKNOWN
+from truedraw.draft.head.card import MOST_HEADS, UNKNOWN
 from truedraw.draft.head.compiled import TargetRows
 from truedraw.draft.head.kinds import cell_of
 from truedraw.draft.head.medusa.folder import is_medusa, open_medusa
-from truedraw.draft.head.medusa.torch_file import read_torch
 from truedraw.draft.head.opening import layers_of, open_head
 from truedraw.engine.constants.matrix import Matrix
 from truedraw.errors import BadFile, BadParameter, UnsupportedModel
@@ -108,144 +104,35 @@ def test_without_rows_of_its_own_it_writes_with_the_targets_output(tmp_path) -> 
         assert near(logits, by_definition(held, hidden_of(), head, output))
 
 
-def test_the_config_says_how_many_heads_are_taken(tmp_path) -> None:
-    assert open_medusa(write(tmp_path / "m", medusa_num_heads=2), VOCAB).card.heads == 2
-
-
-# ----------------------------------------------------------------------------------------------- files of torch.save
-
-
-class Made:
-    """What a pickle of torch calls: pickled as that, without torch."""
-
-    def __init__(self, name, args) -> None:
-        self.name, self.args = name, args
-
-
-class Writer(pickle._Pickler):
-    """Pickles as torch does."""
-
-    def save(self, thing, save_persistent_id=True):
-        if isinstance(thing, Made):
-            self._named(*thing.name.rsplit(".", 1))
-            super().save(thing.args)
-            self.write(pickle.REDUCE)
-        elif isinstance(thing, type) and thing.__module__ == "torch":
-            self._named("torch", thing.__name__)
-        else:
-            super().save(thing, save_persistent_id)
-
-    def _named(self, module, name):
-        self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
-
-    def persistent_id(self, thing):
-        return thing.pid if isinstance(thing, Stored) else None
-
-
-class Stored:
-    def __init__(self, kind, key, count) -> None:
-        self.pid = ("storage", type(kind, (), {"__module__": "torch"}), key, "cpu", count)
-
-
-def torch_file(path, held, folder="archive", kind="FloatStorage", spoil=None, **entry):
-    """As torch.save writes a state dict."""
-    said, numbers = OrderedDict(), {}
-    for key, (name, values) in enumerate(held.items()):
-        strides = tuple(np.array(values.strides) // values.itemsize)
-        shared = (Stored(kind, str(key), values.size), 0, values.shape, tuple(map(int, strides)), False, OrderedDict())
-        said[name] = Made("torch._utils._rebuild_tensor_v2", shared)
-        numbers[f"data/{key}"] = values.astype("<f2") if kind == "HalfStorage" else values
-    said = spoil(said) if spoil else said
-    stream = io.BytesIO()
-    Writer(stream, 2).dump(said)
-    with zipfile.ZipFile(path, "w", entry.get("compression", zipfile.ZIP_STORED)) as archive:
-        archive.writestr(f"{folder}/data.pkl", stream.getvalue())
-        for name, values in numbers.items():
-            archive.writestr(f"{folder}/{name}", values.tobytes())
-    return path
-
-
-@pytest.mark.parametrize("kind", ["FloatStorage", "HalfStorage"])
-def test_a_file_of_torch_is_read_without_torch(tmp_path, kind) -> None:
-    folder, held = tmp_path / "m", tensors()
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_a_file_of_torch_is_read_without_torch(tmp_path, dtype) -> None:
+    folder, held = tmp_path / "m", {name: values.astype(dtype) for name, values in tensors().items()}
     config(folder)
-    torch_file(folder / "medusa_lm_head.pt", held, folder="medusa_lm_head", kind=kind)
-    file = open_medusa(folder, VOCAB)
-    for name, tensor in read_torch(folder / "medusa_lm_head.pt").items():
-        np.testing.assert_allclose(tensor.dense(), held[name], atol=0 if kind == "FloatStorage" else 0.01)
-    for head, logits in enumerate(said_by(file, hidden_of())):
+    torch_file(folder / "medusa_lm_head.pt", held, folder="medusa_lm_head")
+    for head, logits in enumerate(said_by(open_medusa(folder, VOCAB), hidden_of())):
         assert near(logits, by_definition(held, hidden_of(), head))
 
 
-@pytest.mark.parity
-def test_torch_writes_such_files(tmp_path) -> None:
-    import torch
-
-    held = tensors()
-    for dtype in (torch.float32, torch.float16, torch.bfloat16):
-        whole = torch.zeros(3, VOCAB, WIDTH, dtype=dtype)  # a view into a larger storage
-        said = {name: torch.from_numpy(values).to(dtype) for name, values in held.items()}
-        whole[1] = said[f"0.{LAYERS}.weight"]
-        said[f"0.{LAYERS}.weight"] = whole[1]
-        said["1.0.linear.bias"] = torch.nn.Parameter(said["1.0.linear.bias"])
-        torch.save(OrderedDict(said), tmp_path / "x.pt")
-        for name, tensor in read_torch(tmp_path / "x.pt").items():
-            np.testing.assert_array_equal(tensor.dense(), said[name].detach().float().numpy())
+@pytest.mark.parametrize("rows", [True, False])
+def test_whole_heads_behind_those_of_the_config_are_taken(tmp_path, rows) -> None:
+    """The config of a published folder says two, and its file has five."""
+    held, output = tensors(rows=rows), np.random.default_rng(2).normal(size=(VOCAB, WIDTH)).astype(np.float32)
+    file = open_medusa(write(tmp_path / "m", held, medusa_num_heads=1), VOCAB)
+    assert file.card.heads == HEADS
+    for head, logits in enumerate(said_by(file, hidden_of(), output)):
+        assert near(logits, by_definition(held, hidden_of(), head, None if rows else output))
 
 
-class Evil:
-    def __reduce__(self):
-        import os
-
-        return os.mkdir, (str(self.path),)
-
-
-CONVERT = r"cannot be read without torch .*convert it in its folder: python -c .*save_file.*medusa_lm_head\.safetensors"
+@pytest.mark.parametrize("missing", ["2.1.linear.bias", "2.2.weight", "1.0.linear.weight"])
+def test_a_part_of_a_head_is_none(tmp_path, missing) -> None:
+    held = {name: values for name, values in tensors().items() if name != missing}
+    assert open_medusa(write(tmp_path / "m", held, medusa_num_heads=1), VOCAB).card.heads == int(missing[0])
 
 
-def test_nothing_that_a_file_names_is_run(tmp_path) -> None:
-    Evil.path = tmp_path / "made by a pickle"
-    path = torch_file(tmp_path / "medusa_lm_head.pt", {}, spoil=lambda said: {"0.0.linear.weight": Evil()})
-    with pytest.raises(BadFile, match=r"it names posix\.mkdir.*" + CONVERT.partition(".*")[2]):
-        read_torch(path)
-    assert not Evil.path.exists()
-
-
-@pytest.mark.parametrize("spoil", [
-    lambda said: [1, 2], lambda said: {"a": 3}, lambda said: {"a": OrderedDict()},
-    lambda said: {"a": Made("torch._utils._rebuild_tensor_v2", (3, 0, (2,), (1,)))},
-    lambda said: {"a": Made("torch._utils._rebuild_tensor_v2", ())},
-    lambda said: {"a": Made("torch._utils._rebuild_tensor_v2", (Stored("FloatStorage", "9", 4), 0, (2,), (1,)))},
-    lambda said: {"a": Made("torch._utils._rebuild_tensor_v2", (Stored("FloatStorage", "0", 4), 10**9, (2,), (1,)))},
-    lambda said: {"a": Made("torch._utils._rebuild_tensor_v2", (Stored("FloatStorage", "0", 4), -1, (2,), (1,)))},
-    lambda said: {"a": Made("torch._utils._rebuild_tensor_v2", (Stored("FloatStorage", "0", 4), 0, (2, 2), (1, 2)))},
-    lambda said: {"a": Made("torch._utils._rebuild_tensor_v2", (Stored("FloatStorage", "0", 4), 0, (-1,), (1,)))},
-    lambda said: {"a": Made("torch._utils._rebuild_tensor_v2", (Stored("LongStorage", "0", 4), 0, (2,), (1,)))},
-    lambda said: {"a": Made("builtins.eval", ("1",))},
-    lambda said: {"a": Made("torch._utils._rebuild_tensor_v3", ())},
-], ids=range(13))  # fmt: skip
-def test_a_pickle_that_says_something_else(tmp_path, spoil) -> None:
-    path = torch_file(tmp_path / "medusa_lm_head.pt", {"a": np.zeros(4, np.float32)}, spoil=spoil)
-    with pytest.raises(BadFile, match=CONVERT):
-        read_torch(path)
-
-
-@pytest.mark.parametrize("data", [b"", b"\x80\x02}q\x00.", b"PK\x03\x04" + b"\0" * 40, "ein Text ✂".encode()])
-def test_no_such_file_at_all(tmp_path, data) -> None:
-    path = tmp_path / "medusa_lm_head.pt"
-    path.write_bytes(data)
-    with pytest.raises(BadFile, match=CONVERT):
-        read_torch(path)
-
-
-@pytest.mark.parametrize("share", [0.3, 0.9, 0.999])
-def test_a_cut_file_and_a_compressed_one(tmp_path, share) -> None:
-    path = torch_file(tmp_path / "medusa_lm_head.pt", tensors())
-    path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
-    with pytest.raises(BadFile, match=CONVERT):
-        read_torch(path)
-    with pytest.raises(BadFile, match="is compressed, which torch does not do"):
-        read_torch(torch_file(path, tensors(), compression=zipfile.ZIP_DEFLATED))
+def test_no_more_heads_are_taken_than_a_draft_has_tokens(tmp_path) -> None:
+    own = [name for name in tensors() if name.startswith("0.")]
+    many = {f"{head}{name[1:]}": tensors()[name] for head in range(20) for name in own}
+    assert open_medusa(write(tmp_path / "m", many, medusa_num_heads=2), VOCAB).card.heads == MOST_HEADS
 
 
 # ------------------------------------------------------------------------------------------------------- what is wrong

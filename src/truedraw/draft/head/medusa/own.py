@@ -7,20 +7,22 @@
 
 Head number k from 0 was trained on the token k + 2 places behind the row it reads. The target itself draws the first
 one, so that it is our level k + 1. Nothing in such a folder says which tokenizer it is for but the name of its model.
+Published ones have more heads than their config says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import takewhile
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.draft.head.card import MEDUSA, UNKNOWN, Card
+from truedraw.draft.folder_tensors import Tensor
+from truedraw.draft.head.card import MEDUSA, MOST_HEADS, UNKNOWN, Card
 from truedraw.draft.head.medusa.names import check_heads, place
-from truedraw.draft.head.medusa.torch_file import read_torch
+from truedraw.draft.torch_file import read_torch
 from truedraw.engine.constants.matrix import Matrix
 from truedraw.engine.constants.rounding import codes_of
 from truedraw.errors import BadFile
@@ -33,19 +35,6 @@ SHOWN = 3  # names in a message
 OUTER = "medusa_head."  # before the names of some conversions
 
 
-class Tensor(Protocol):
-    """A tensor of a file."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Its sizes."""
-        ...
-
-    def dense(self) -> NDArray[np.float32]:
-        """Its numbers."""
-        ...
-
-
 class MedusaFolder:
     """draft.head.file.Numbers of such a folder, matrices as int8, for a target of `vocab_size` rows; raises BadFile."""
 
@@ -55,6 +44,7 @@ class MedusaFolder:
         heads, self._layers = check_heads(path, said.positive(HEADS)), said.positive(LAYERS, 1)
         self._tensors = _tensors(path)
         width = self._shape("0.0.linear.weight")[0]
+        heads += self._further(heads)
         own = [self.has(f"rows.{level}") for level in range(1, heads + 1)]
         if any(own) and not all(own):
             raise BadFile(f"{path} has output rows for some of its {heads} heads only; fetch it again")
@@ -62,6 +52,12 @@ class MedusaFolder:
         known = self._shape(f"0.{self._layers}.weight")[0] if all(own) else vocab_size
         self.card = Card(MEDUSA, str(said.get(BASE, path.name)), UNKNOWN, known, width, (), known, heads=heads)
         self.tokens = np.arange(known)
+
+    def _further(self, said: int) -> int:
+        """Whole heads right behind those of the settings, which say too few in some published folders."""
+        parts = [name.removeprefix("0.") for name in self._tensors if name.startswith("0.")]
+        whole = (all(f"{head}.{part}" in self._tensors for part in parts) for head in range(said, MOST_HEADS))
+        return sum(takewhile(bool, whole))
 
     def _check_all_known(self) -> None:
         """Raises BadFile where heads have more than their settings say; there may be more heads."""

@@ -10,22 +10,24 @@ import math
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.draft.head.medusa.torch_pickle import Said, Storage, read_pickle
+from truedraw.draft.torch_pickle import Said, Storage, read_pickle
 from truedraw.errors import BadFile
-from truedraw.models.safetensors_file import DTYPES
+from truedraw.models.safetensors_file import DTYPES, INTEGERS, known_kinds
+from truedraw.protocol import Ints
 
 PICKLE = "data.pkl"
 MOST_PICKLE_BYTES = 1 << 20  # of what only lists tensors
 MOST_AXES = 8
 CONVERT = (
     'python -c "import torch, safetensors.torch as s; s.save_file({name: each.contiguous().clone() for name, each in '
-    "torch.load('{name}.pt', map_location='cpu', weights_only=True).items()}, '{name}.safetensors')\""
+    "torch.load('{file}', map_location='cpu', weights_only=True).items()}, '{name}.safetensors')\""
 )
 
 
@@ -35,26 +37,34 @@ class TorchTensor:
 
     path: Path
     entry: str  # of the archive
-    dtype: str  # "F32", "F16" or "BF16"
+    dtype: str  # "F32", "F16" or "BF16"; where they were asked for, one of INTEGERS
     shape: tuple[int, ...]
     offset: int  # numbers before it
 
     def dense(self) -> NDArray[np.float32]:
         """Its numbers; raises BadFile."""
         kind, convert = DTYPES[self.dtype]
+        return convert(self._raw(kind))
+
+    def integers(self) -> Ints:
+        """The numbers of one of INTEGERS; raises BadFile."""
+        return self._raw(INTEGERS[self.dtype]).astype(np.int64)
+
+    def _raw(self, kind: str) -> NDArray[Any]:
+        """Its own numbers alone, as they are stored; their checksum is looked at."""
         try:
             with zipfile.ZipFile(self.path) as archive:
                 raw = np.frombuffer(archive.read(self.entry), kind)
-        except (OSError, ValueError, zipfile.BadZipFile) as error:
+            return raw[self.offset : self.offset + math.prod(self.shape)].reshape(self.shape)
+        except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
             raise _damaged(self.path, error) from error
-        return convert(raw[self.offset : self.offset + math.prod(self.shape)].reshape(self.shape))
 
 
-def read_torch(path: Path) -> dict[str, TorchTensor]:
-    """By their names; raises BadFile with what to do instead."""
+def read_torch(path: Path, *, integers: bool = False) -> dict[str, TorchTensor]:
+    """By their names; raises BadFile with what to do instead. `integers`: there may be some beside the floats."""
     try:
         with zipfile.ZipFile(path) as archive:
-            sizes = {info.filename: _stored_bytes(info) for info in archive.infolist()}
+            sizes = {info.filename: _stored_bytes(info, path.stat().st_size) for info in archive.infolist()}
             (listed,) = (name for name in sizes if name == PICKLE or name.endswith(f"/{PICKLE}"))
             if sizes[listed] > MOST_PICKLE_BYTES:
                 raise ValueError(f"{listed} has {sizes[listed]} bytes")
@@ -62,30 +72,35 @@ def read_torch(path: Path) -> dict[str, TorchTensor]:
         if not isinstance(found, Mapping):
             raise TypeError(f"it holds a {type(found).__name__}")
         folder = listed.removesuffix(PICKLE)
-        return {str(name): _placed(path, f"{folder}data/", each, sizes) for name, each in found.items()}
+        place = partial(_placed, path, f"{folder}data/", sizes, known_kinds(integers=integers))
+        return {str(name): place(each) for name, each in found.items()}
     except Exception as error:  # a pickle can go wrong in any way
         raise _damaged(path, error) from error
 
 
-def _stored_bytes(info: zipfile.ZipInfo) -> int:
-    if info.compress_type != zipfile.ZIP_STORED:
+def _stored_bytes(info: zipfile.ZipInfo, total: int) -> int:
+    if info.header_offset + info.file_size > total:
+        raise ValueError(f"{info.filename} is said to have {info.file_size} bytes, more than are there")
+    if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
         raise ValueError(f"{info.filename} is compressed, which torch does not do")
     return info.file_size
 
 
-def _placed(path: Path, folder: str, tensor: Any, sizes: Mapping[str, int]) -> TorchTensor:
+def _placed(path: Path, folder: str, sizes: Mapping[str, int], kinds: Mapping[str, str], tensor: Any) -> TorchTensor:
     if not isinstance(tensor, Said) or not isinstance(tensor.storage, Storage):
         raise TypeError(f"a {type(tensor).__name__} among its tensors")
     if not _is_small(tensor.shape) or not _is_small(tensor.strides) or not _is_small((tensor.offset,)):
         raise TypeError("a tensor whose shape is no list of a few whole numbers")
-    entry, (kind, _) = folder + tensor.storage.key, DTYPES[tensor.storage.dtype]
-    shape, numbers = tensor.shape, sizes[entry] // np.dtype(kind).itemsize
+    entry, dtype, shape = folder + tensor.storage.key, tensor.storage.dtype, tensor.shape
+    if dtype not in kinds:
+        raise TypeError(f"a tensor of {dtype} among its floats")
+    numbers = sizes[entry] // np.dtype(kinds[dtype]).itemsize
     whole = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
     if min(shape, default=1) < 1 or list(tensor.strides) != whole:
         raise ValueError(f"a tensor of the shape {shape} whose numbers do not lie in a row")
     if not 0 <= tensor.offset <= numbers - math.prod(shape):
         raise ValueError(f"a tensor of the shape {shape} that does not lie in {entry}")
-    return TorchTensor(path, entry, tensor.storage.dtype, shape, tensor.offset)
+    return TorchTensor(path, entry, dtype, shape, tensor.offset)
 
 
 def _is_small(numbers: Any) -> bool:
@@ -97,6 +112,6 @@ def _is_small(numbers: Any) -> bool:
 
 
 def _damaged(path: Path, error: Exception) -> BadFile:
-    how = CONVERT.replace("{name}", path.with_suffix("").name)
+    how = CONVERT.replace("{file}", path.name).replace("{name}", path.stem)
     reason = "it ends too early" if isinstance(error, EOFError) else str(error) or type(error).__name__
     return BadFile(f"{path} cannot be read without torch ({reason}); where torch is, convert it in its folder: {how}")

@@ -10,8 +10,8 @@ from collections import OrderedDict
 import numpy as np
 import pytest
 
-from draft.head.test_medusa_folder import Made, Stored, torch_file
-from truedraw.draft.head.medusa.torch_file import read_torch
+from draft.torch_files import Made, Stored, torch_file
+from truedraw.draft.torch_file import read_torch
 from truedraw.errors import BadFile
 
 TOWER = b")" + b"2\x86" * 40  # a tuple of a tuple twice, and so on: a hash, or a repr, of it takes 2**40 steps
@@ -21,7 +21,7 @@ NAME = b"X\x01\x00\x00\x00a"
 READ = """
 import sys
 from pathlib import Path
-from truedraw.draft.head.medusa.torch_file import read_torch
+from truedraw.draft.torch_file import read_torch
 from truedraw.errors import BadFile
 try:
     read_torch(Path(sys.argv[1]))

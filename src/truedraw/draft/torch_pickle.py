@@ -13,8 +13,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from truedraw.models.safetensors_file import DTYPES
-
 OPCODES = (
     *(pickle.PROTO, pickle.FRAME, pickle.STOP, pickle.MARK, pickle.NONE, pickle.NEWTRUE, pickle.NEWFALSE),
     *(pickle.BININT, pickle.BININT1, pickle.BININT2, pickle.LONG1, pickle.BINFLOAT),
@@ -24,7 +22,16 @@ OPCODES = (
     *(pickle.BINPUT, pickle.LONG_BINPUT, pickle.MEMOIZE, pickle.BINGET, pickle.LONG_BINGET),
 )
 """Those that torch writes; the reader adds its own for keys and for attributes."""
-STORAGES = {"FloatStorage": "F32", "HalfStorage": "F16", "BFloat16Storage": "BF16"}
+STORAGES = {
+    "FloatStorage": "F32",
+    "HalfStorage": "F16",
+    "BFloat16Storage": "BF16",
+    "LongStorage": "I64",
+    "IntStorage": "I32",
+    "ByteStorage": "U8",
+    "BoolStorage": "BOOL",
+}
+"""Kinds of numbers, by the names that safetensors has for them."""
 
 
 class Storage(NamedTuple):
@@ -118,7 +125,7 @@ class _Reader(pickle._Unpickler):  # in Python: the one in C reserves as much me
         if not isinstance(pid, tuple) or not all(isinstance(each, str) for each in pid[:3]):
             raise pickle.UnpicklingError("it names a storage by something else than text")
         _, dtype, key = pid[:3]
-        if dtype not in DTYPES:
+        if dtype not in STORAGES.values():
             raise pickle.UnpicklingError(f"a storage of {dtype!r:.40}")
         return Storage(dtype, key)
 
