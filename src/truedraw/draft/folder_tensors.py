@@ -97,8 +97,13 @@ class FolderTensors:
         return stored.integers()
 
     def drafted(self, known: int, vocab_size: int, *others: str) -> Ints:
-        """[known] the target's ids of the draft's own tokens, by the maps TO_TARGET and TO_DRAFT, if there are any;
-        they may be missing where all are drafted. `others`: what else could have named them."""
+        """[known] the target's ids of the draft's own tokens, by the maps TO_TARGET and TO_DRAFT, if there are any.
+
+        They may be missing where all are drafted, or be left as they were made, zeros. `others`: what else could have
+        named them.
+        """
+        if known == vocab_size and TO_TARGET in self and not self.integers(TO_TARGET, known).any():
+            return np.arange(known)
         named = np.flatnonzero(self.integers(TO_DRAFT, vocab_size)) if TO_DRAFT in self else None
         if TO_TARGET not in self and named is None and known != vocab_size:
             *some, last = TO_TARGET, TO_DRAFT, *others

@@ -1,4 +1,4 @@
-"""A folder with a draft: config.json and safetensors, as EAGLE's repository or speculators write them, or a model."""
+"""A folder with a draft: config.json and weights, as EAGLE's repository or speculators write them, or a model."""
 
 from __future__ import annotations
 
@@ -6,16 +6,27 @@ from pathlib import Path
 
 from truedraw.draft.eagle.names import (
     EMBEDDING,
+    FUSIONS,
     HEAD,
     MTP,
     MTP_NAMES,
+    OUTER,
     THIRD,
     UNREAD,
     Names,
     find_names,
 )
-from truedraw.draft.eagle.parts import check_parts
-from truedraw.draft.eagle.settings import CONFIG, layer_config, mtp_config, speculators_type
+from truedraw.draft.eagle.parts import check_parts, check_widths
+from truedraw.draft.eagle.settings import (
+    CONFIG,
+    DRAFTED,
+    drafts_fewer,
+    eagle_config,
+    layer_config,
+    mtp_config,
+    speculators_type,
+    told_layers,
+)
 from truedraw.draft.folder_tensors import TO_DRAFT, TO_TARGET, FolderTensors
 from truedraw.draft.head.medusa.folder import is_medusa
 from truedraw.errors import BadFile, BadParameter
@@ -23,8 +34,6 @@ from truedraw.models.fields import Fields, read_json
 from truedraw.models.mtp import check_layers, declared_layers
 from truedraw.protocol import Ints, Logits, ModelConfig
 
-LAYER_IDS = "eagle_aux_hidden_state_layer_ids"
-DRAFTED = "draft_vocab_size"
 LAYERS_OF_A_MODEL = "model.layers."  # a draft has one layer, of another name
 
 
@@ -38,7 +47,7 @@ def holds_eagle(path: Path) -> bool:
 
     Raises BadFile where they cannot be read.
     """
-    return is_eagle(path) and find_names([*FolderTensors(path)], None) is not None
+    return is_eagle(path) and find_names([*_tensors(path)], None) is not None
 
 
 class EagleFolder:
@@ -52,7 +61,7 @@ class EagleFolder:
         self._values = Fields(path / CONFIG, read_json(path / CONFIG))
         if self._values.get("hydra_num_heads") is not None:
             raise BadFile(f"{path} holds heads of Hydra's own repository, which are not read; train some: --kind hydra")
-        self._tensors = FolderTensors(path)
+        self._tensors = _tensors(path)
         if count := declared_layers(self._values):
             self._take_mtp(count)
         else:
@@ -113,7 +122,7 @@ class EagleFolder:
         """
         if not self.is_third:
             return (num_layers - 1,)
-        ids = self._told_layers() or [2, num_layers // 2, num_layers - 3]
+        ids = told_layers(self._values) or [2, num_layers // 2, num_layers - 3]
         if len({*ids}) != len(ids) or not all(1 <= each <= num_layers for each in ids):
             raise BadParameter(
                 "draft",
@@ -124,19 +133,6 @@ class EagleFolder:
             raise BadFile(f"{self.path} is damaged: its {self.names.fusion} does not read {len(ids)} hidden states")
         return tuple(sorted(each - 1 for each in ids))
 
-    def _told_layers(self) -> list[int]:
-        """Numbers of layers that the streams enter: 2 is what layer 1, counted from 0, puts out; none are not said.
-
-        Those in `eagle_config` (SpecForge, SGLang) number the layers that put them out.
-        """
-        found: list[list[int]] = []
-        for values in (self._values, _eagle_config(self._values)):
-            ids = values.get(LAYER_IDS, [])
-            if not isinstance(ids, list) or not all(type(each) is int for each in ids):
-                raise BadFile(f"{self.path / CONFIG}: {LAYER_IDS} is {ids!r:.80}; it should list numbers of layers")
-            found.append(ids)
-        return found[0] or [each + 1 for each in found[1]]
-
     def check_all_read(self, read: set[str]) -> None:
         """Raises BadFile where there are tensors that nobody has read: the network would be another one."""
         known = read | {*UNREAD, EMBEDDING, TO_TARGET, TO_DRAFT}
@@ -144,7 +140,8 @@ class EagleFolder:
             raise BadFile(f"{self.path} holds {', '.join(left[:3])}, which no EAGLE draft that is known here has")
 
     def _take_eagle(self) -> None:
-        names = find_names([*self._tensors], speculators_type(self.path, self._values.values))
+        said = speculators_type(self.path, self._values.values)
+        names = find_names([*self._tensors], said, fewer=drafts_fewer(self._values))
         if names is None:
             is_model = any(name.startswith(LAYERS_OF_A_MODEL) for name in self._tensors)
             hint = (
@@ -165,14 +162,10 @@ class EagleFolder:
     def _check(self) -> None:
         for key in ("norm_output", "parallel_drafting", "fc_norm"):
             self._values.refuse(key)
-        own = _eagle_config(self._values)
+        own = eagle_config(self._values)
         own.refuse("use_aux_hidden_state", (None, self.is_third))
         own.refuse("use_last_layernorm", (None, True) if self.is_third else (None, False, True))
-        if not self.is_third and self.target_width != self.config.hidden_size:
-            raise BadFile(
-                f"{self.path / CONFIG}: target_hidden_size is {self.target_width} and hidden_size "
-                f"{self.config.hidden_size}; a draft of this kind reads states as wide as its own"
-            )
+        check_widths(self.names, self._values, self.target_width, self.config.hidden_size, self.has)
         heads, shared, width = self.config.num_heads, self.config.num_kv_heads, self.config.head_dim
         if heads % shared or width % 2:
             raise BadFile(
@@ -192,9 +185,9 @@ class EagleFolder:
             raise BadFile(f"{self.path / CONFIG}: {DRAFTED} is {said}, and {HEAD} has {found} rows; fetch it again")
 
 
-def _eagle_config(values: Fields) -> Fields:
-    """Settings that some trainers keep apart; none where they are not there."""
-    found = values.get("eagle_config", {})
-    if not isinstance(found, dict):
-        raise BadFile(f"{values.where}: eagle_config is {found!r:.60}, not an object")
-    return Fields(values.where, found)
+def _tensors(path: Path) -> FolderTensors:
+    """Those of the draft by their own names."""
+    found = FolderTensors(path)
+    if any(f"{OUTER}{fusion}.weight" in found for fusion in FUSIONS):
+        found.rename(OUTER)
+    return found

@@ -6,7 +6,8 @@
     "eagle3"         fc, layers.0.*, norm, lm_head, d2t, t2d, input_norm or not      (speculators)
     MTP              model.mtp_layers.0.*, with the fusion input_proj and three more norms, beside the model (MiMo)
 
-Whether the repository's own EAGLE-3 calls its layer midlayer or layers.0 depends on who converted it.
+Whether the repository's own EAGLE-3 calls its layer midlayer or layers.0, and whether model. stands in front of names,
+depends on who converted it.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
+from truedraw.draft.folder_tensors import TO_TARGET
 from truedraw.models.mtp import PREFIX
 
 FIRST, THIRD, MTP = 1, 3, 0  # versions; EAGLE-2 is another tree over a draft of the first, 0 is none of EAGLE
-LAYERS = ("midlayer.", "layers.0.", "transformer.")
+OF_THIRD = "midlayer."
+LAYERS = (OF_THIRD, "layers.0.", "transformer.")
+OUTER = "model."  # before the names of some conversions
 FUSIONS = ("fc", "fusion_fc")
 EMBEDDING, HEAD, NORM = "embed_tokens.weight", "lm_head.weight", "norm.weight"
 TEXT_NORM, READ_NORM, LAST_NORM = "embedding_layernorm.weight", "input_norm.weight", "pre_lm_head_layernorm.weight"
@@ -40,11 +44,12 @@ class Names(NamedTuple):
 MTP_NAMES = Names(MTP, f"{PREFIX}0.", f"{PREFIX}0.input_proj")
 
 
-def find_names(present: Collection[str], said: str | None) -> Names | None:
-    """`said` is speculators_model_type; None: these are not the tensors of an EAGLE draft."""
+def find_names(present: Collection[str], said: str | None, *, fewer: bool = False) -> Names | None:
+    """`said` is speculators_model_type, `fewer` that not all tokens are drafted; None: no tensors of an EAGLE draft."""
     layer = next((each for each in LAYERS if each + "self_attn.q_proj.weight" in present), None)
     fusion = next((each for each in FUSIONS if each + ".weight" in present), None)
     if layer is None or fusion is None:
         return None
-    third = said == "eagle3" if said is not None else layer + "hidden_norm.weight" in present
+    own = fewer or layer == OF_THIRD or layer + "hidden_norm.weight" in present or TO_TARGET in present
+    third = own if said is None else said == "eagle3"
     return Names(THIRD if third else FIRST, layer, fusion)

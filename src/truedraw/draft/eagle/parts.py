@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from truedraw.draft.eagle.names import LAST_NORM, READ_NORM, TEXT_NORM, THIRD, Names
+from truedraw.draft.eagle.names import EMBEDDING, LAST_NORM, READ_NORM, TEXT_NORM, THIRD, Names
 from truedraw.draft.eagle.settings import LAYER_CONFIG, SPECULATORS
 from truedraw.errors import BadFile
 from truedraw.models.fields import Fields
@@ -21,6 +21,22 @@ def check_parts(names: Names, said: Fields, has: Has) -> None:
     if said.get(SPECULATORS) == "eagle":
         _check_all(said, "layernorms", [TEXT_NORM, names.of("input_layernorm.weight"), LAST_NORM], has)
         _check_all(said, "fusion_bias", [names.fusion + ".bias"], has)
+
+
+def check_widths(names: Names, said: Fields, target: int, width: int, has: Has) -> None:
+    """Of the target's states and of the draft's own; raises BadFile."""
+    if target == width:
+        return
+    if names.version != THIRD:
+        raise BadFile(
+            f"{said.where}: target_hidden_size is {target} and hidden_size {width}; a draft of this kind reads states "
+            "as wide as its own"
+        )
+    if not has(EMBEDDING):
+        raise BadFile(
+            f"{said.where.parent} lacks {EMBEDDING}, which a draft of another width needs: its hidden_size is {width}, "
+            f"and target_hidden_size {target}; fetch or train it again"
+        )
 
 
 def _check_head_norms(names: Names, said: Fields, has: Has) -> None:

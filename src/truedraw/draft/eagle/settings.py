@@ -14,6 +14,7 @@ from truedraw.protocol import ModelConfig
 
 CONFIG = "config.json"
 SPECULATORS, LAYER_CONFIG = "speculators_model_type", "transformer_layer_config"
+LAYER_IDS, DRAFTED = "eagle_aux_hidden_state_layer_ids", "draft_vocab_size"
 TYPES = ("eagle", "eagle3")
 SWITCHED = ("qwen2", "qwen3")  # whose windows are off unless they are switched on
 SILENT = {"num_hidden_layers": 1, "max_position_embeddings": 2048}
@@ -34,6 +35,33 @@ def speculators_type(path: Path, values: Mapping[str, Any]) -> str | None:
     if said is not None and said not in TYPES:
         raise BadFile(f"{path / CONFIG}: {SPECULATORS} is {said!r:.60}; an EAGLE draft is one of: {', '.join(TYPES)}")
     return None if said is None else str(said)
+
+
+def eagle_config(values: Fields) -> Fields:
+    """Settings that some trainers keep apart; none where they are not there."""
+    found = values.get("eagle_config", {})
+    if not isinstance(found, dict):
+        raise BadFile(f"{values.where}: eagle_config is {found!r:.60}, not an object")
+    return Fields(values.where, found)
+
+
+def told_layers(values: Fields) -> list[int]:
+    """Numbers of layers that the streams enter: 2 is what layer 1, counted from 0, puts out; none are not said.
+
+    Those in `eagle_config` (SpecForge, SGLang) number the layers that put them out.
+    """
+    found: list[list[int]] = []
+    for said in (values, eagle_config(values)):
+        ids = said.get(LAYER_IDS, [])
+        if not isinstance(ids, list) or not all(type(each) is int for each in ids):
+            raise BadFile(f"{values.where}: {LAYER_IDS} is {ids!r:.80}; it should list numbers of layers")
+        found.append(ids)
+    return found[0] or [each + 1 for each in found[1]]
+
+
+def drafts_fewer(values: Fields) -> bool:
+    """Whether it says that not all of the target's tokens are drafted."""
+    return values.get(DRAFTED) not in (None, values.get("vocab_size"))
 
 
 def layer_config(values: Fields) -> ModelConfig:
