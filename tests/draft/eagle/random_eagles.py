@@ -31,6 +31,8 @@ class Shape:
     extra_norms: bool = False  # of speculators' "eagle"
     norm_before_residual: bool = False
     norm_before_fc: bool = False
+    fc_norm: bool = False  # with norm_output what makes it EAGLE-3.1
+    norm_output: bool = False
     own_embedding: bool = True
     rope_scaling: dict | None = None
     more: dict = field(default_factory=dict)  # of the config
@@ -56,7 +58,8 @@ def config(shape: Shape) -> dict:
              "hidden_act": "silu", "num_hidden_layers": 1, "max_position_embeddings": 64}  # fmt: skip
     ids = {"eagle_aux_hidden_state_layer_ids": shape.layer_ids}
     wide = {"target_hidden_size": shape.target} if shape.target != shape.width else {}
-    third = {"draft_vocab_size": shape.known, **wide, "norm_before_residual": shape.norm_before_residual}
+    third = {"draft_vocab_size": shape.known, **wide, "norm_before_residual": shape.norm_before_residual,
+             "fc_norm": shape.fc_norm, "norm_output": shape.norm_output}  # fmt: skip
     if shape.format == "EAGLE":
         return {"architectures": ["LlamaForCausalLM"], "model_type": "llama", **layer, **shape.more}
     if shape.format == "EAGLE-3":
@@ -86,6 +89,8 @@ def tensors(shape: Shape, seed: int = 0) -> dict[str, np.ndarray]:
         norms |= {f"{layer}hidden_norm.weight": width, f"{layer}input_layernorm.weight": width, "norm.weight": width}
     if shape.norm_before_fc:
         norms["input_norm.weight"] = fused
+    if shape.fc_norm:
+        norms |= {f"fc_norm.{number}.weight": shape.target for number in range(shape.streams)}
     if shape.extra_norms:
         norms |= {"embedding_layernorm.weight": width, f"{layer}input_layernorm.weight": width,
                   "pre_lm_head_layernorm.weight": width}  # fmt: skip
@@ -138,7 +143,7 @@ class PlainEagle:
         for number in range(len(drafted) + 1):
             z = self.layer(np.array(h), tokens, np.array(places))
             if number < len(drafted):
-                h.append(z)
+                h.append(self.norm(z, "norm") if self.shape.norm_output else z)
                 tokens.append(drafted[number])
                 places.append(places[-1] + 1)
         last = self.norm(z, "norm") if self.shape.third else z
@@ -150,6 +155,9 @@ class PlainEagle:
     def start(self, features):
         if not self.shape.third:
             return features
+        if self.shape.fc_norm:
+            streams = np.split(features, self.shape.streams)
+            features = np.concatenate([self.norm(each, f"fc_norm.{number}") for number, each in enumerate(streams)])
         return self.linear(self.norm(features, "input_norm") if self.shape.norm_before_fc else features, "fc")
 
     def layer(self, h, tokens, places):
@@ -211,5 +219,7 @@ def shapes() -> dict[str, Shape]:
         "speculators, eagle with norms": replace(spec, extra_norms=True, biases=True),
         "speculators, eagle3": replace(spec3, kv_heads=4, head_dim=16),
         "speculators, eagle3, other norms": replace(spec3, norm_before_residual=True, norm_before_fc=True),
+        "EAGLE-3.1": replace(third, target=40, fc_norm=True, norm_output=True),
+        "speculators, eagle3 with normed states": replace(spec3, norm_output=True, norm_before_fc=True),
         "speculators, eagle3 of qwen3": replace(spec3, head_norms=True, biases=True, rope_scaling=scaling),
     }

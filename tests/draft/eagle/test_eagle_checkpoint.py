@@ -253,6 +253,7 @@ def test_without_its_fusion_it_is_no_draft(tmp_path, shape) -> None:
     ("embed_tokens__weight", np.ones((59, 32), np.float32), r"embed_tokens.weight is \(59, 32\)"),
     ("surplus__weight", np.ones(3, np.float32), "holds surplus.weight, which no EAGLE draft that is known here has"),
     ("input_norm__weight", np.ones(96, np.float32), "norm_before_fc and the tensor input_norm.weight contradict"),
+    ("fc_norm__0__weight", np.ones(32, np.float32), "fc_norm and the tensor fc_norm.0.weight contradict each other"),
     ("layers__1__mlp__up_proj__weight", np.ones((2, 2), np.float32), "holds layers.1.mlp.up_proj.weight"),
 ])  # fmt: skip
 def test_parts_of_the_third(tmp_path, name, value, said) -> None:
@@ -276,7 +277,8 @@ def test_parts_of_the_third(tmp_path, name, value, said) -> None:
     ({"eagle_aux_hidden_state_layer_ids": [2, 4, 9]}, "a target of 8 layers cannot show that"),
     ({"eagle_aux_hidden_state_layer_ids": [2, 4]}, "fc does not read 2 hidden states"),
     ({"target_hidden_size": 0}, "target_hidden_size is 0"),
-    ({"norm_output": True}, "norm_output = True is not supported"),
+    ({"norm_output": "yes"}, "norm_output is 'yes', not true or false"),
+    ({"parallel_drafting": True}, "parallel_drafting = True is not supported"),
     ({"layer": {"hidden_size": 33}}, "is .* and its settings say|fc does not read"),
     ({"layer": {"hidden_size": None}}, "hidden_size"),
     ({"layer": {"vocab_size": -1}}, "vocab_size is -1"), ({"layer": {"num_hidden_layers": 2}}, "has 2 layers"),
@@ -357,3 +359,29 @@ def test_a_whole_model_is_no_draft(tmp_path) -> None:
     folder = write_folder(tmp_path / "model", tiny_config(), random_tensors(tiny_config()))
     with pytest.raises(BadFile, match="holds no EAGLE draft"):
         EagleFolder(folder)
+
+
+THIRD_ONE = replace(SHAPES["EAGLE-3"], fc_norm=True, norm_output=True)
+
+
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"fc_norm__0__weight": None}, r"fc_norm and the tensor fc_norm\.0\.weight contradict each other"),
+    ({"fc_norm__2__weight": None}, r"lacks the tensor fc_norm\.2\.weight"),
+    ({"fc_norm__1__weight": np.ones(31, np.float32)}, r"fc_norm\.1\.weight is \(31,\)"),
+    ({"fc_norm__3__weight": np.ones(32, np.float32)}, r"holds fc_norm\.3\.weight, which no EAGLE draft"),
+])  # fmt: skip
+def test_a_norm_for_each_stream(tmp_path, changes, said) -> None:
+    assert whole(write(tmp_path / "whole", THIRD_ONE))
+    with pytest.raises(BadFile, match=said):
+        whole(write(tmp_path / "eagle", THIRD_ONE, **changes))
+
+
+def test_streams_are_normed_once(tmp_path) -> None:
+    with pytest.raises(BadFile, match="norm_before_fc and fc_norm are both true"):
+        EagleFolder(write(tmp_path / "eagle", replace(SHAPES["eagle3"], fc_norm=True, norm_before_fc=True)))
+
+
+@pytest.mark.parametrize("key", ["norm_output", "fc_norm"])
+def test_a_first_draft_has_none_of_these_norms(tmp_path, key) -> None:
+    with pytest.raises(BadInput, match=f"{key} = True is not supported"):
+        EagleFolder(write(tmp_path / "eagle", replace(SHAPES["EAGLE"], more={key: True})))

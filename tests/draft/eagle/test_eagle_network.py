@@ -97,6 +97,8 @@ def test_rounded_matrices_are_near(tmp_path) -> None:
 
 WRONG = {
     "the residual": ("speculators, eagle3", {"norm_before_residual": True}),
+    "states that are fed back": ("EAGLE-3.1", {"norm_output": False}),
+    "streams": ("EAGLE-3.1", {"fc_norm": False}),
     "places": ("speculators, eagle3 of qwen3", {"rope_scaling": None}),
     "heads": ("EAGLE", {"heads": 2, "kv_heads": 1, "head_dim": 16}),
 }

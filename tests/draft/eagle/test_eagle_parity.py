@@ -66,3 +66,29 @@ def test_the_formulas_of_these_tests_are_those_of_the_papers(tmp_path, kind) -> 
             ids = np.arange(shape.known) + load_file(folder / "model.safetensors")["d2t"]
             said[ids] = (norm(z, "norm") @ held["lm_head.weight"].T).numpy()
     np.testing.assert_allclose(found, said, atol=CLOSE)
+
+
+@pytest.mark.parametrize("norm_output", [False, True])
+@pytest.mark.parametrize("fc_norm", [False, True])
+def test_norms_of_streams_and_of_states_that_are_fed_back(tmp_path, fc_norm, norm_output) -> None:
+    """EAGLE-3.1, behind two drafted tokens."""
+    shape = Shape("eagle3", layer_ids=(1, 2, 3), fc_norm=fc_norm, norm_output=norm_output)
+    folder = write(tmp_path / "eagle", shape, seed=8)
+    stored = load_file(folder / "model.safetensors")
+    held = {name.removeprefix(LAYER["eagle3"]): torch.tensor(value).double() for name, value in stored.items()}
+    rng = np.random.default_rng(2)
+    hidden, tokens = rng.normal(size=(ROWS, shape.streams, shape.target)), [*rng.integers(0, shape.vocab, ROWS)]
+    drafted, rows = [5, 17], np.zeros((shape.vocab, shape.width))
+    found = PlainEagle(folder, shape, rows, rows).logits(hidden, tokens, drafted)
+    norm = lambda x, name: torch.nn.functional.rms_norm(x, x.shape[-1:], held[f"{name}.weight"], EPSILON)  # noqa: E731
+    chunks = torch.tensor(hidden).reshape(ROWS, -1).chunk(shape.streams, dim=-1)
+    chunks = [norm(each, f"fc_norm.{number}") for number, each in enumerate(chunks)] if fc_norm else chunks
+    with torch.no_grad():
+        h, layer = torch.cat(chunks, -1) @ held["fc.weight"].T, Layer(shape, held)
+        for token in [*drafted, None]:
+            e = norm(held["embed_tokens.weight"][tokens], "input_layernorm")
+            z = layer(torch.cat([e, norm(h, "hidden_norm")], 1), h[-1], range(len(h)))
+            said = norm(z, "norm")
+            h, tokens = torch.cat([h, (said if norm_output else z)[None]]), [*tokens, token]
+    ids = np.arange(shape.known) + stored["d2t"]
+    np.testing.assert_allclose(found[ids], (said @ held["lm_head.weight"].T).numpy(), atol=CLOSE)

@@ -88,6 +88,11 @@ class EagleFolder:
         """EAGLE-3: whether what is added to the attention's output was normed before."""
         return self._values.switch("norm_before_residual")
 
+    @property
+    def norm_output(self) -> bool:
+        """EAGLE-3.1: whether it goes on with its own states behind the last norm, as an MTP layer does."""
+        return self.is_mtp or self._values.switch("norm_output")
+
     def has(self, name: str) -> bool:
         """Whether there is such a tensor."""
         return name in self._tensors
@@ -160,7 +165,7 @@ class EagleFolder:
         self._tensors.keep(MTP_NAMES.layer)
 
     def _check(self) -> None:
-        for key in ("norm_output", "parallel_drafting", "fc_norm"):
+        for key in ("parallel_drafting", *(() if self.is_third else ("norm_output", "fc_norm"))):
             self._values.refuse(key)
         own = eagle_config(self._values)
         own.refuse("use_aux_hidden_state", (None, self.is_third))

@@ -8,7 +8,7 @@ import numpy as np
 
 from truedraw.draft.eagle.checkpoint import EagleFolder
 from truedraw.draft.eagle.constants import Constants
-from truedraw.draft.eagle.names import EMBEDDING, HEAD, LAST_NORM, NORM, READ_NORM, TEXT_NORM
+from truedraw.draft.eagle.names import EMBEDDING, HEAD, LAST_NORM, NORM, READ_NORM, STREAM_NORM, TEXT_NORM
 from truedraw.engine.constants.matrix import Matrix
 from truedraw.engine.openvino.nodes import (
     Node,
@@ -45,11 +45,9 @@ class Graphs:
         """features [n, streams * width of the target] -> states [n, width]: F f of EAGLE-3."""
         ov = openvino()
 
-        fusion = self._names.fusion + ".weight"
-        wide = self._folder.width(fusion)
+        wide = self._folder.width(f"{self._names.fusion}.weight")
         features = parameter("features", [-1, wide], np.float32)
-        x = self._normed(features, READ_NORM) if self._folder.has(READ_NORM) else features
-        return ov.Model([named(self._fused(x, wide), "states")], [features], "start")
+        return ov.Model([named(self._fused(self._read(features, wide), wide), "states")], [features], "start")
 
     def before(self) -> Any:
         """states [n, width], tokens [n] -> residual [n, width]; q, k, v [n, their heads * head_dim], not rotated.
@@ -84,8 +82,21 @@ class Graphs:
         z = op.add(y, self._layer(op.multiply(op.swish(gate), up), ["mlp.down_proj"], inner, [self._width]))
         said = self._said(z)
         logits = linear(said, dequantised(self._head, stored(self._head)))
-        state = said if self._folder.is_mtp else z
+        state = said if self._folder.norm_output else z
         return ov.Model([_copied(state, "after"), named(logits, "logits")], [mixed, residual], "after")
+
+    def _read(self, features: Node, wide: int) -> Node:
+        """What F reads: normed as a whole, stream by stream, or as it is."""
+        op = operations()
+
+        if self._folder.has(READ_NORM):
+            return self._normed(features, READ_NORM)
+        if not self._folder.has(STREAM_NORM.format(0)):
+            return features
+        size = self._folder.target_width
+        streams = enumerate(split(features, [size] * (wide // size)))
+        gains = self._constants.vector
+        return op.concat([rms_norm(x, gains(STREAM_NORM.format(i), size)[None], self._eps) for i, x in streams], 1)
 
     def _said(self, z: Node) -> Node:
         """What the head reads."""

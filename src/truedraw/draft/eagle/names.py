@@ -4,6 +4,7 @@
     EAGLE-3          fc, midlayer.*, norm, lm_head, d2t, t2d                         (the same)
     "eagle"          fusion_fc, transformer.*, with three more norms or without      (speculators)
     "eagle3"         fc, layers.0.*, norm, lm_head, d2t, t2d, input_norm or not      (speculators)
+    EAGLE-3.1        as these, with fc_norm.0, fc_norm.1 and so on                   (SpecForge, speculators)
     MTP              model.mtp_layers.0.*, with the fusion input_proj and three more norms, beside the model (MiMo)
 
 Whether the repository's own EAGLE-3 calls its layer midlayer or layers.0, and whether model. stands in front of names,
@@ -25,6 +26,7 @@ OUTER = "model."  # before the names of some conversions
 FUSIONS = ("fc", "fusion_fc")
 EMBEDDING, HEAD, NORM = "embed_tokens.weight", "lm_head.weight", "norm.weight"
 TEXT_NORM, READ_NORM, LAST_NORM = "embedding_layernorm.weight", "input_norm.weight", "pre_lm_head_layernorm.weight"
+STREAM_NORM = "fc_norm.{}.weight"  # of one of the streams, from 0
 UNREAD = ("verifier_norm.weight", "verifier_lm_head.weight")
 """Copies of the target's that training leaves there."""
 

@@ -11,10 +11,11 @@ norms with gains of their own. A row of the draft stands for token j and what is
                                        logits = H z_j, and H n(z_j) in EAGLE-3 and MTP
 
 h_j is what the target knows of token j, and behind drafted tokens the draft's own z of the row before: EAGLE reads the
-final norm's output, EAGLE-3 F f_j of several layers' streams. The first has the target's own H, the third one for fewer
-tokens. An MTP layer is a part of its target, whose e and H it shares: h_j is the last layer's stream before the final
-norm, n(z) of the row before behind drafted tokens, and the row of a text's first token reads 0 for e(t_1), as the
-model's authors have it in their fork of vLLM.
+final norm's output, EAGLE-3 F f_j of several layers' streams. EAGLE-3.1 (2605.09992) norms each of these streams
+before F, with a gain of its own, and goes on with n(z) of the row before. The first has the target's own H, the third
+one for fewer tokens. An MTP layer is a part of its target, whose e and H it shares: h_j is the last layer's stream
+before the final norm, n(z) of the row before behind drafted tokens, and the row of a text's first token reads 0 for
+e(t_1), as the model's authors have it in their fork of vLLM.
 
 Both rows and columns of attention are rows of the draft, so keys and values of the text are kept, and nothing of the
 text but its last row goes through the rest of the layer. EAGLE-2 (2406.16858) is the first under other trees.

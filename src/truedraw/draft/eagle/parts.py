@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from truedraw.draft.eagle.names import EMBEDDING, LAST_NORM, READ_NORM, TEXT_NORM, THIRD, Names
+from truedraw.draft.eagle.names import EMBEDDING, LAST_NORM, READ_NORM, STREAM_NORM, TEXT_NORM, THIRD, Names
 from truedraw.draft.eagle.settings import LAYER_CONFIG, SPECULATORS
 from truedraw.errors import BadFile
 from truedraw.models.fields import Fields
@@ -15,8 +15,12 @@ NORMED_HEADS = "qwen3"  # the type of layers that norm each head
 
 def check_parts(names: Names, said: Fields, has: Has) -> None:
     """Raises BadFile where the tensors contradict what the config of the folder says, or one another."""
-    if said.switch("norm_before_fc") != has(READ_NORM):
-        raise BadFile(f"{said.where}: norm_before_fc and the tensor {READ_NORM} contradict each other")
+    norms = {"norm_before_fc": READ_NORM, "fc_norm": STREAM_NORM.format(0)}
+    for switch, norm in norms.items():
+        if said.switch(switch) != has(norm):
+            raise BadFile(f"{said.where}: {switch} and the tensor {norm} contradict each other")
+    if all(map(has, norms.values())):
+        raise BadFile(f"{said.where}: {' and '.join(norms)} are both true; streams are normed once, fetch it again")
     _check_head_norms(names, said, has)
     if said.get(SPECULATORS) == "eagle":
         _check_all(said, "layernorms", [TEXT_NORM, names.of("input_layernorm.weight"), LAST_NORM], has)
