@@ -11,6 +11,8 @@ from inspect import getargvalues
 from types import FrameType
 from typing import TypeGuard
 
+from truedraw.errors import in_words
+
 
 def pass_on(error: BaseException) -> None:
     """Raise it anew, or what it was made of, where a handler of signals raised that; else nothing happens.
@@ -29,6 +31,17 @@ def is_of_handler(error: BaseException) -> bool:
 def is_mistake(error: BaseException) -> TypeGuard[Exception]:
     """Whether the code that raised it is at fault: not where a handler did, or where it is no Exception, as ctrl-C."""
     return isinstance(error, Exception) and not is_of_handler(error)
+
+
+def fault_of(error: BaseException) -> str:
+    """In words, what a call of somebody else's code ended in, be it meant to end the program (SystemExit).
+
+    Raises it anew where it is not that code's: ctrl-C, and what a handler of signals raises.
+    """
+    pass_on(error)
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    return in_words(error)
 
 
 def _of_handler(error: BaseException) -> BaseException | None:

@@ -12,8 +12,8 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from truedraw.errors import UnknownName, in_words
-from truedraw.handlers import pass_on
+from truedraw.errors import UnknownName
+from truedraw.handlers import fault_of
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "engines": {
@@ -62,10 +62,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
 def names(kind: str) -> list[str]:
     """The registered names of one kind, a key of BUILT_IN; plug-ins last."""
     built_in = BUILT_IN[kind]
-    return [
-        *built_in,
-        *sorted(p.name for p in entry_points(group=f"truedraw.{kind}") if p.name not in built_in),
-    ]
+    return [*built_in, *sorted({p.name for p in entry_points(group=f"truedraw.{kind}")} - {*built_in})]
 
 
 def usable_names(kind: str) -> Iterator[str]:
@@ -79,19 +76,32 @@ def usable_names(kind: str) -> Iterator[str]:
 
 
 def find(kind: str, name: str) -> Any:
-    """The class behind a name; raises UnknownName with the list of valid ones, and for a plug-in that is broken."""
+    """The class behind a name.
+
+    Raises UnknownName with the list of valid ones, for a plug-in that is broken, and where two packages have the name.
+    """
     if name in BUILT_IN[kind]:
         module, _, attribute = BUILT_IN[kind][name].partition(":")
         return getattr(import_module(module), attribute)
-    for point in entry_points(group=f"truedraw.{kind}", name=name):
-        return _loaded(point)
-    raise UnknownName(f"no {kind[:-1].replace('_', ' ')} is called {name!r}; choose one of: {', '.join(names(kind))}")
+    called = kind[:-1].replace("_", " ")
+    points = [*entry_points(group=f"truedraw.{kind}", name=name)]
+    if not points:
+        raise UnknownName(f"no {called} is called {name!r}; choose one of: {', '.join(names(kind))}")
+    if len(points) > 1 and len({point.value for point in points}) > 1:  # else it is one package, found twice
+        having = " and ".join(dict.fromkeys(map(_origin, points)))
+        raise UnknownName(f"the {called} {name!r} is registered by {having}; remove all but one of these packages")
+    return _loaded(points[0])
+
+
+def _origin(point: EntryPoint) -> str:
+    """The package of a plug-in, and what it names there."""
+    package = getattr(point.dist, "name", None) or "a package without a name"
+    return f"{package} ({point.value})"
 
 
 def _loaded(point: EntryPoint) -> Any:
     try:
         return point.load()
-    except Exception as error:  # of somebody else's code
-        pass_on(error)
-        what = f"the plug-in {point.name!r} ({point.value}) cannot be loaded: {in_words(error)}"
+    except BaseException as error:
+        what = f"the plug-in {point.name!r} ({point.value}) cannot be loaded: {fault_of(error)}"
         raise UnknownName(f"{what}; mend its package, or remove it") from error
