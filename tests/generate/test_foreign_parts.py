@@ -148,10 +148,10 @@ def test_a_verdict_of_numpys_numbers_can_be_written() -> None:
 
 
 @pytest.mark.parametrize(("name", "said"), [
-    ("ClaimsFifty", r"the rule accepted 50 of \d+ drafts and gave \d+ tokens"),
-    ("NoNumbers", r"the rule gave Verdict\(tokens=\(0\.5,\).*; give a Verdict of whole numbers"),
-    ("Nothing", "the rule gave None; give a Verdict"),
-    ("OutsideTheVocabulary", r"the rule gave the tokens \(-1,\); the target's are 0 to"),
+    ("ClaimsFifty", r"the rule 'ClaimsFifty' accepted 50 of \d+ drafts and gave \d+ tokens"),
+    ("NoNumbers", r"the rule 'NoNumbers' gave Verdict\(tokens=\(0\.5,\).*; give a Verdict of whole numbers"),
+    ("Nothing", "the rule 'Nothing' gave None; give a Verdict"),
+    ("OutsideTheVocabulary", r"the rule 'OutsideTheVocabulary' gave the tokens \(-1,\); the target's are 0 to"),
 ])  # fmt: skip
 def test_a_verdict_that_cannot_be(name, said) -> None:
     with load("tabular") as model, pytest.raises(TruedrawError, match=said):

@@ -45,7 +45,7 @@ def judged(
 
 def _by_rule(sample: Sample, proposal: p.Proposal, rows: LawRows, position: int) -> p.Verdict:
     decided = sample.parts.verifier(proposal, rows, sample.randomness, position)
-    return rows.reached(believed(decided, proposal, rows.vocab_size))
+    return rows.reached(believed(decided, proposal, rows.vocab_size, sample.parts.verifier))
 
 
 def round_of(

@@ -8,13 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from truedraw.draft.several import SeveralDrafters, Source
-from truedraw.errors import BadParameter, TruedrawError, in_words
 from truedraw.generate.calls import Calls
 from truedraw.generate.draft_model import DraftModels
+from truedraw.generate.foreign import asked
 from truedraw.generate.foreign_drafter import ForeignDrafter
+from truedraw.generate.foreign_rule import ForeignRule
 from truedraw.generate.guarded_drafter import GuardedDrafter
 from truedraw.generate.keys import DRAFTING, OF_THE_WHOLE, OFF, arguments, given_by_run, refuse_shared
-from truedraw.handlers import pass_on
 from truedraw.protocol import Drafter, Verifier
 from truedraw.registry import BUILT_IN, find
 
@@ -81,19 +81,16 @@ class Maker:
 def made_of(method: str, given: Mapping[str, Any]) -> Drafter:
     """A drafter by its constructor; raises BadParameter where somebody else's fails."""
     kind = find("drafters", method)
-    try:
-        drafter: Drafter = kind(**given)
-    except Exception as error:
-        pass_on(error)
-        if method in BUILT_IN["drafters"] or isinstance(error, TruedrawError):
-            raise
-        said = f"the plug-in {method!r} cannot be made with {sorted(given)}: {in_words(error)}"
-        raise BadParameter("method", said) from error
+    if method in BUILT_IN["drafters"]:
+        return kind(**given)  # type: ignore[no-any-return]
+    what = f"the plug-in {method!r} cannot be made with {sorted(given)}"
+    drafter: Drafter = asked("method", what, lambda: kind(**given))
     return drafter
 
 
 def takes_trees(judge: Verifier) -> bool:
     """Whether a rule takes more than chains: by its `trees`, or of ours all but CHAINS; others are not known to."""
+    judge = judge.rule if isinstance(judge, ForeignRule) else judge
     modules = {kind.__module__ for kind in type(judge).__mro__}
     ours = any(module.startswith(RULES) for module in modules)
     said: bool = getattr(judge, "trees", ours and modules.isdisjoint(f"{RULES}{name}" for name in CHAINS))
