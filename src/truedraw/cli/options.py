@@ -125,12 +125,12 @@ def law_of(flags: ModelFlags) -> dict[str, Any]:
 
 def files_of(model: str | None, flags: ModelFlags) -> Checkpoint | None:
     """A model's files, fetched with a progress bar if need be; None for no model and for the toy."""
-    from truedraw.generate.engine_choice import find_checkpoint, find_engine
+    from truedraw.generate.engine_choice import find_checkpoint
 
     if model is None or model == TOY_MODEL:
         return None
     with progress_bar() as progress:
-        return find_checkpoint(model, find_engine(flags.engine), cache=flags.cache, progress=progress)
+        return find_checkpoint(model, flags.engine, cache=flags.cache, progress=progress)
 
 
 def contents_of(found: Checkpoint | None) -> str | None:

@@ -56,12 +56,12 @@ def require_torch() -> None:
 def chosen_layers(layers: tuple[int, ...] | None, flags: ModelFlags, head: HeadPlan) -> tuple[int, ...]:
     """As asked for, or as this kind of draft has them in a model of this depth; raises BadParameter."""
     from truedraw.distill.plan import checked_layers, default_layers
-    from truedraw.generate.engine_choice import find_checkpoint, find_engine
+    from truedraw.generate.engine_choice import find_checkpoint
     from truedraw.models.toy import TOY_MODEL
 
     if flags.model == TOY_MODEL:
         raise BadParameter("--model", f"{TOY_MODEL} is a table without hidden states; give a model of files")
-    count = find_checkpoint(flags.model, find_engine(flags.engine), cache=flags.cache).config.num_layers
+    count = find_checkpoint(flags.model, flags.engine, cache=flags.cache).config.num_layers
     if layers is None:
         return default_layers(count, head.kind)
     if head.further and max(layers) >= count:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from inspect import signature
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truedraw.errors import BadParameter, UnknownName
-from truedraw.registry import find, names
+from truedraw.generate.foreign import asked
+from truedraw.registry import BUILT_IN, find, names
 from truedraw.sampling.values import shown
 
 if TYPE_CHECKING:
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 
 USUAL = {"weights": "auto"}
 """What an engine that has no such setting need not be told."""
+ALWAYS_ASKED = ("vocab_size", "context_length", "open", "forward")
+"""What no text can do without, of protocol.Engine."""
 
 
 def find_engine(name: str) -> Any:
@@ -37,16 +42,45 @@ def reads_files(engine: str) -> bool:
 
 def find_checkpoint(
     name: str | Path,
-    kind: Any,
+    engine: str,
     *,
     cache: Path | None = None,
     progress: Callable[[str, int, int | None], None] | None = None,
 ) -> Checkpoint:
-    """The model as an engine of this class wants it: one that runs more architectures reads folders by itself."""
+    """The model as the engine of this name wants it: one that runs more architectures reads folders by itself."""
     from truedraw.models import open_checkpoint
 
-    reading = {"open_folder": kind.open_folder} if hasattr(kind, "open_folder") else {}
-    return open_checkpoint(name, cache=cache, progress=progress, **reading)
+    own = getattr(find_engine(engine), "open_folder", None)
+    if own is None:
+        return open_checkpoint(name, cache=cache, progress=progress)
+    reader = own if engine in BUILT_IN["engines"] else partial(_read, engine, own)
+    return open_checkpoint(name, cache=cache, progress=progress, open_folder=reader)
+
+
+def _read(engine: str, open_folder: Callable[[str, Path], Any], name: str, path: Path) -> Checkpoint:
+    """What a plug-in's engine makes of a folder; raises BadParameter where that fails, or is no checkpoint."""
+    from truedraw.models import Checkpoint
+
+    found = asked("engine", f"the plug-in {engine!r} cannot open {name}", lambda: open_folder(name, path))
+    if not isinstance(found, Checkpoint):
+        said = f"the plug-in {engine!r} opened {name} and gave {shown(found)}; open_folder has to give a Checkpoint"
+        raise BadParameter("engine", said)
+    if not isinstance(length := getattr(found.config, "context_length", None), Integral):
+        said = f"the plug-in {engine!r} opened {name} with a context_length of {shown(length)}; give a whole number"
+        raise BadParameter("engine", said)
+    return found
+
+
+def loaded_by(engine: str, kind: Any, checkpoint: Checkpoint, options: Mapping[str, Any]) -> Any:
+    """The engine, with the model in it; raises BadParameter where a plug-in fails at that, or gives none."""
+    if engine in BUILT_IN["engines"]:
+        return kind.load(checkpoint, **options)
+    what = f"the plug-in {engine!r} cannot load {checkpoint.name}"
+    found = asked("engine", what, lambda: kind.load(checkpoint, **options))
+    if missing := [each for each in ALWAYS_ASKED if not hasattr(found, each)]:
+        said = f"the plug-in {engine!r} loaded {checkpoint.name} and gave {shown(found)}, which has no "
+        raise BadParameter("engine", f"{said}{', '.join(missing)}; load has to give an engine, see protocol.Engine")
+    return found
 
 
 def told(name: str, kind: Any, given: Mapping[str, Any], cache: Path | None) -> dict[str, Any]:
@@ -55,7 +89,8 @@ def told(name: str, kind: Any, given: Mapping[str, Any], cache: Path | None) -> 
     Raises BadParameter for an option that the engine does not have.
     """
     wanted = {option: value for option, value in given.items() if value is not None}
-    known = signature(kind.load).parameters
+    what = f"the plug-in {name!r} does not say which options its load has"
+    known = asked("engine", what, lambda: signature(kind.load)).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
         return {**wanted, "cache": cache}
     for option in [option for option in wanted if option not in known]:

@@ -16,7 +16,7 @@ from truedraw.engine import DEFAULT_ENGINE, DEFAULT_NUMERICS
 from truedraw.errors import BadParameter, NotInvariant
 from truedraw.generate.contrast import check_contrast, contrast
 from truedraw.generate.draft_head import HIDDEN, NO_HEAD, head_for, options_for
-from truedraw.generate.engine_choice import find_checkpoint, find_engine, told
+from truedraw.generate.engine_choice import find_checkpoint, find_engine, loaded_by, told
 from truedraw.generate.first_start import kernels
 from truedraw.generate.means import warm_up
 from truedraw.generate.model import Model
@@ -140,13 +140,14 @@ def open_model(
         return _toy({"engine": engine, "draft": None if draft == NO_HEAD else draft, **engine_options})
     kind = find_engine(engine)
     given = told(engine, kind, engine_options, cache)
-    checkpoint = find_checkpoint(name, kind, cache=cache, progress=progress)
+    checkpoint = find_checkpoint(name, engine, cache=cache, progress=progress)
     tokenizer = Tokenizer.of(checkpoint)
     wanted = _draft_beside(given, draft)
     with ExitStack() as undo:
         with kernels() as compiling:
             head = head_for(wanted, checkpoint, tokenizer, kind)
-            loaded = kind.load(checkpoint, **{**options_for(head, checkpoint.config.num_layers, kind), **given})
+            heard = options_for(head, checkpoint.config.num_layers, kind)
+            loaded = loaded_by(engine, kind, checkpoint, {**heard, **given})
             model = Model(checkpoint.name, loaded, tokenizer, checkpoint.sampling_defaults)
             undo.callback(model.close)
             model.drafts.files, model.drafts.head_path = checkpoint.path, head
