@@ -9,12 +9,15 @@ from inspect import signature
 from truedraw.draft.knobs import GUMBEL, Knobs
 from truedraw.draft.model import ModelDrafter
 from truedraw.engine.tabular import TabularEngine
-from truedraw.errors import BadProposal
+from truedraw.errors import BadInput, BadProposal, TruedrawError, place_of
+from truedraw.generate.fence import rule as rule_called
 from truedraw.generate.fence import says_exact
 from truedraw.generate.keys import usable_methods
+from truedraw.generate.making import takes_trees
 from truedraw.generate.speculation import CHAINS
+from truedraw.handlers import fault_of
 from truedraw.protocol import Drafter, Verifier
-from truedraw.registry import find, usable_names
+from truedraw.registry import BUILT_IN, find, usable_names
 from truedraw.stats.check.records import Finding
 from truedraw.testing.checks import completed_round
 from truedraw.testing.enumeration import KeyReused, law_of, total_variation
@@ -25,6 +28,7 @@ from truedraw.testing.trees import SHAPES, TREES, Shape, TreeDrafter
 Make = Callable[[], Drafter]
 
 ROUNDING = 1e-12
+SAMPLED, BY_MODEL = "sampled draft", "model draft"  # what drafts beside registered drafters
 PROMPT = (0, 1, 0, 0, 1)  # holds what prompt lookup finds
 SHORT = [
     replace(scenario, draft_tokens=min(scenario.draft_tokens, 2), max_tokens=min(scenario.max_tokens, 3))
@@ -39,12 +43,12 @@ def enumeration(full: bool, knobs: Knobs | None = None) -> list[Finding]:
 
     A shape of trees that a rule refuses is left out of its laws, and counted. `knobs`: how a draft model drafts, which
     is enumerated too. A coupled rule gets the short scenarios: its draft and its target draw apart here, which squares
-    the branches.
+    the branches. A plug-in that fails has a finding that says so, and the others go on.
     """
-    return [
-        _judged(name, SCENARIOS if full and not find("verifiers", name).coupled else SHORT, knobs)
-        for name in exact_verifiers()
-    ]
+    faults: dict[str, str] = {}
+    found = [_finding(name, full, knobs, faults) for name in exact_verifiers()]
+    drafting = [Finding(f"drafter {name}", False, f"the plug-in {name!r} {fault}") for name, fault in faults.items()]
+    return [*found, *drafting]
 
 
 def exact_verifiers() -> list[str]:
@@ -59,20 +63,70 @@ def distance_of(verifier: Verifier, make: Make, scenario: Scenario) -> float:
     name, or a draft is one that no rule can verify.
     """
     try:
-        law = law_of(lambda walker: run(scenario, walker, verifier, make(), prompt=PROMPT)[0])
+        return _distance(verifier, make, scenario)
     except (KeyReused, BadProposal):
         return 1.0
+
+
+def _distance(verifier: Verifier, make: Make, scenario: Scenario) -> float:
+    law = law_of(lambda walker: run(scenario, walker, verifier, make(), prompt=PROMPT)[0])
     return total_variation(law, text_law(scenario, PROMPT))
 
 
-def _judged(name: str, scenarios: Sequence[Scenario], knobs: Knobs | None) -> Finding:
-    rule = find("verifiers", name)()
+def _finding(name: str, full: bool, knobs: Knobs | None, faults: dict[str, str]) -> Finding:
+    """Of a rule; `faults` is what plug-ins that draft did wrong, which are left out from there on."""
+    try:
+        rule = rule_called(name, False, None)
+        scenarios = SCENARIOS if full and not rule.coupled else SHORT
+        return _judged(name, rule, _over_texts(name, rule, scenarios, knobs, faults))
+    except BaseException as error:
+        if name in BUILT_IN["verifiers"]:
+            raise
+        return Finding(name, False, f"the plug-in {name!r} {_said(error)}")
+
+
+def _over_texts(
+    name: str, rule: Verifier, scenarios: Sequence[Scenario], knobs: Knobs | None, faults: dict[str, str]
+) -> dict[str, float]:
+    """The total variation of the law of every scenario's texts, with every kind of draft."""
+    found: dict[str, float] = {}
+    for scenario in scenarios:
+        for kind, make in (*drafters(scenario), *_model(scenario, knobs, name)):
+            if kind in faults:
+                continue
+            doubted = name in BUILT_IN["verifiers"] and kind not in (*BUILT_IN["drafters"], SAMPLED, BY_MODEL)
+            distance = _tried(kind, rule, make, scenario, faults) if doubted else distance_of(rule, make, scenario)
+            if distance is not None:
+                found[f"{scenario}, {kind}"] = distance
+    return found
+
+
+def _tried(kind: str, rule: Verifier, make: Make, scenario: Scenario, faults: dict[str, str]) -> float | None:
+    """`distance_of` with drafts of a plug-in: where a built-in rule has no sound text with them, that is its fault.
+
+    None where it is, and for trees that the rule does not take.
+    """
+    try:
+        distance = _distance(rule, make, scenario)
+    except BaseException as error:
+        if not isinstance(error, BadInput) or takes_trees(rule):
+            faults[kind] = _said(error)
+        return None
+    if distance < ROUNDING:
+        return distance
+    faults[kind] = f"bends the law: texts with its drafts are {distance:.1e} away from it in total variation"
+    return None
+
+
+def _said(error: BaseException) -> str:
+    """What a plug-in did; raises the error anew where that is not its own."""
+    said = fault_of(error)
+    return f"failed: {error}" if isinstance(error, TruedrawError) else f"raised {said} ({place_of(error)})"
+
+
+def _judged(name: str, rule: Verifier, texts: dict[str, float]) -> Finding:
     trees, refused = _over_trees(rule)
-    found = trees | {
-        f"{scenario}, {kind}": distance_of(rule, make, scenario)
-        for scenario in scenarios
-        for kind, make in (*drafters(scenario), *_model(scenario, knobs, name))
-    }
+    found = trees | texts
     worst = max(found, key=lambda case: found[case])
     says = f"largest total variation {found[worst]:.1e} over {len(found)} laws, {len(trees)} of them of drawn trees"
     if refused:
@@ -106,7 +160,7 @@ def round_distance(verifier: Verifier, shape: Shape, scenario: Scenario) -> floa
 
 def drafters(scenario: Scenario) -> Iterator[tuple[str, Make]]:
     """A draft that is sampled from a table, and every registered drafter that needs nothing but a text."""
-    yield "sampled draft", lambda: TableDrafter(scenario.draft)
+    yield SAMPLED, lambda: TableDrafter(scenario.draft)
     for name in usable_methods():
         kind = find("drafters", name)
         if all(each.default is not each.empty for each in signature(kind).parameters.values()):
@@ -121,4 +175,4 @@ def _model(scenario: Scenario, knobs: Knobs | None, rule: str) -> Iterator[tuple
         knobs = replace(knobs, draft_siblings=None)
     if knobs.draft_sample_method == GUMBEL:
         knobs = replace(knobs, draft_sample_method=None)
-    yield "model draft", lambda: ModelDrafter(TabularEngine(scenario.draft), knobs=knobs)
+    yield BY_MODEL, lambda: ModelDrafter(TabularEngine(scenario.draft), knobs=knobs)

@@ -1,0 +1,128 @@
+"""A plug-in that nobody named fails by its name in a certificate, and all that is not its own goes on."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+import truedraw.registry as registered
+from truedraw.draft.ngram import NgramDrafter
+from truedraw.draft.none import NoDrafter
+from truedraw.errors import TruedrawError
+from truedraw.protocol import Proposal
+from truedraw.registry import BUILT_IN
+from truedraw.stats.check import enumerated
+from truedraw.stats.check.enumerated import SHORT, enumeration
+from truedraw.testing.scenarios import Scenario
+from truedraw.testing.trees import SHAPES, TREES
+from truedraw.verify.token import TokenVerifier
+
+
+class NeedsArgument(TokenVerifier):
+    def __init__(self, licence):
+        raise AssertionError
+
+
+class Nothing(TokenVerifier):
+    def __call__(self, *given):
+        return None
+
+
+class Exits(TokenVerifier):
+    def __call__(self, *given):
+        raise SystemExit("no licence")
+
+
+class CannotBeMade(NoDrafter):
+    def __init__(self):
+        raise RuntimeError("no licence")
+
+
+class CannotBegin(NoDrafter):
+    def open(self, tokens, law):
+        raise KeyError("text")
+
+
+class Leaves(NoDrafter):
+    def propose(self, states, budgets, randomness):
+        raise SystemExit
+
+
+class Junk(NoDrafter):
+    def propose(self, states, budgets, randomness):
+        return [None for _ in states]
+
+
+class Outside(NoDrafter):
+    def propose(self, states, budgets, randomness):
+        return [Proposal.chain([99]) for _ in states]
+
+
+class Sound(NgramDrafter):
+    pass
+
+
+RULES = (NeedsArgument, Nothing, Exits)
+DRAFTERS = (CannotBeMade, CannotBegin, Leaves, Junk, Outside, Sound)
+SAID = {
+    "NeedsArgument": "the plug-in 'NeedsArgument' failed: .* cannot be made: TypeError: .*licence",
+    "Nothing": "the plug-in 'Nothing' failed: the rule 'Nothing' gave None; give a Verdict",
+    "Exits": "the plug-in 'Exits' failed: the rule 'Exits': a call ended in SystemExit: no licence",
+    "drafter CannotBeMade": r"raised RuntimeError: no licence \(in test_check_plugins.py, line .*, CannotBeMade",
+    "drafter CannotBegin": "the plug-in 'CannotBegin' raised KeyError: 'text'",
+    "drafter Leaves": "the plug-in 'Leaves' raised SystemExit",
+    "drafter Junk": "the plug-in 'Junk' ",
+    "drafter Outside": "the plug-in 'Outside' failed: draft node 0 is token 99",
+}
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few laws, and two built-in rules: one for trees and one for chains."""
+    for name, value in {"SHAPES": SHAPES[:1], "TREES": TREES[:1], "SHORT": SHORT[:2]}.items():
+        monkeypatch.setattr(enumerated, name, value)
+    rules = {name: BUILT_IN["verifiers"][name] for name in ("traversal", "token")}
+    monkeypatch.setitem(BUILT_IN, "verifiers", rules)
+
+
+@pytest.fixture
+def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = {"truedraw.verifiers": RULES, "truedraw.drafters": DRAFTERS}
+
+    def entry_points(group, name=None):
+        points = [SimpleNamespace(name=kind.__name__, value="test", load=lambda kind=kind: kind)
+                  for kind in groups.get(group, ())]  # fmt: skip
+        return [each for each in points if name in (None, each.name)]
+
+    monkeypatch.setattr(registered, "entry_points", entry_points)
+
+
+@pytest.mark.usefixtures("plugins")
+def test_each_broken_plug_in_has_a_finding_of_its_own() -> None:
+    found = {each.name: each for each in enumeration(False)}
+    assert {*found} == {"traversal", "token", *SAID}
+    assert all(found[name].passed for name in ("traversal", "token"))
+    assert found["traversal"].figures["laws"] > 2
+    for name, said in SAID.items():
+        assert found[name].passed is False
+        with pytest.raises(TruedrawError, match=said):
+            raise TruedrawError(found[name].says)
+
+
+def test_a_built_in_part_that_fails_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TokenVerifier, "__call__", lambda *given: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        enumeration(False)
+
+
+class Interrupts(NoDrafter):
+    def propose(self, states, budgets, randomness):
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_is_no_fault_of_a_plug_in() -> None:
+    rule, scenario = TokenVerifier(), SHORT[0]
+    assert isinstance(scenario, Scenario)
+    with pytest.raises(KeyboardInterrupt):
+        enumerated._tried("interrupts", rule, Interrupts, scenario, {})
