@@ -15,11 +15,11 @@ from truedraw.protocol import NOTHING, Choice, Controller, Drafter, Work
 from truedraw.sampling.values import shown
 from truedraw.sampling.working_time import working_seconds
 
-Begins = Callable[[Guess, Choice], bool]
-"""Whether somebody else goes on from what was decided for a text that is alone."""
+Begins = Callable[[Sequence[Guess], Sequence[Choice]], bool]
+"""Whether somebody else goes on from what was decided for some texts."""
 
 
-def never(_guess: Guess, _choice: Choice) -> bool:
+def never(_guesses: Sequence[Guess], _choices: Sequence[Choice]) -> bool:
     """Whatever was decided."""
     return False
 
@@ -96,7 +96,7 @@ class Guessing:
         wishes = zip(self._guesses, budgets, strict=True)
         self._draft([Order(each, name, tokens) for each, wish in wishes for name, tokens in wish.items()])
         choices = self._controller.choose(askers, [each.offers for each in self._guesses], dict(self._seconds))
-        if self._may_begin(choices) and begins(self._guesses[0], choices[0]):
+        if self._may_begin(choices) and begins(self._guesses, choices):
             return True
         choices = self._asked_late(choices)
         for each, choice in zip(self._guesses, choices, strict=True):
@@ -105,9 +105,11 @@ class Guessing:
         return False
 
     def _may_begin(self, choices: Sequence[Choice]) -> bool:
-        """Whether what was decided for a text, the only one, can be drafted."""
-        first = Order(self._guesses[0], choices[0].source, choices[0].tokens)
-        return len(choices) == 1 and first.tokens > 0 and not first.guess.failed and self._has_room(first)
+        """Whether what was decided is drafts for some of them, that all can be drafted."""
+        pairs = zip(self._guesses, choices, strict=True)
+        orders = [Order(each, choice.source, choice.tokens) for each, choice in pairs]
+        able = (not order.guess.failed and (not order.tokens or self._has_room(order)) for order in orders)
+        return any(order.tokens for order in orders) and all(able)
 
     def _asked_late(self, choices: Sequence[Choice]) -> list[Choice]:
         """The choices, of those who name several sources with the first that has something, or the last."""

@@ -8,6 +8,7 @@ compiled code, or it finds no token, all are left to Python.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence, Set
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ from truedraw.generate.at_once.machines import HAS_CLOCK
 from truedraw.generate.at_once.plainly import Plainly
 from truedraw.generate.at_once.plan import source_of, stands_of
 from truedraw.generate.at_once.side import Ran, edits, suits
-from truedraw.generate.at_once.telling import Telling, Way
-from truedraw.generate.guess import fresh_guesses
+from truedraw.generate.at_once.telling import Decided, Telling, Way
+from truedraw.generate.guess import Guess, fresh_guesses
 from truedraw.generate.guesses import grouped
 from truedraw.generate.means import Means
 from truedraw.generate.sample import Sample, Schedule, Turn
@@ -49,15 +50,26 @@ class Abreast:
         stands = None if crew is None or self._open is None else self._stands(samples)
         if stands is None or not all(map(suits, samples)):
             return None
-        rounds = min(self._most, *(stand.rounds for stand in stands))
-        rounds = min(
-            rounds, *(one.ending.room // (1 + stand.tokens) for one, stand in zip(samples, stands, strict=True))
-        )
+        rounds = self._num_rounds(samples, stands)
         if rounds < 2:
             return None
         is_plain = not any(stand.tokens for stand in stands) and not any(map(edits, samples))
         found = self._run_plainly(samples, rounds) if is_plain else self._run_by_rules(samples, stands, rounds)
         return None if found is None else self._telling.over(*found, since)
+
+    def begin_with(self, guesses: Sequence[Guess], choices: Sequence[p.Choice], since: float) -> list[p.Round] | None:
+        """The same, beginning with a turn that was just decided, all of it since then; None where that cannot be."""
+        began, samples = working_seconds(), [guess.sample for guess in guesses]
+        crew: Any = getattr(self._engine, "crew", None)
+        if crew is None or self._open is None or self._most < 2 or not all(map(suits, samples)):
+            return None
+        stands = self._stands_behind(guesses, choices)
+        rounds = 0 if stands is None else self._num_rounds(samples, stands)
+        if stands is None or rounds < 2:
+            return None
+        decided = Decided(began - since, [sample.draft_seconds for sample in samples])
+        found = self._run_by_rules(samples, stands, rounds, drawn_by(guesses, stands))
+        return None if found is None else self._telling.over(*found, since, decided)
 
     def keep(self, samples: Sequence[Sample]) -> None:
         """What was made for these alone: of a text that has ended nothing stays."""
@@ -80,6 +92,21 @@ class Abreast:
             found |= {sample.number: stand for sample, stand in zip(own, told, strict=True)}
         return [found[sample.number] for sample in samples]
 
+    def _stands_behind(self, guesses: Sequence[Guess], choices: Sequence[p.Choice]) -> list[p.Stand] | None:
+        """What was decided for one round more than it stands for; None where it does not stand, or is not so simple."""
+        (judge, samples), *others = grouped([guess.sample for guess in guesses], self._controller)
+        behind = None if others else stands_of(judge, samples)
+        if behind is None or any(each.certain for each in guesses) or any(choice.then for choice in choices):
+            return None
+        pairs = [*zip(behind, choices, strict=True)]
+        if any((stand.source, stand.tokens) != (choice.source, choice.tokens) for stand, choice in pairs):
+            return None
+        return [replace(stand, rounds=1 + stand.rounds) for stand in behind]
+
+    def _num_rounds(self, samples: Sequence[Sample], stands: Sequence[p.Stand]) -> int:
+        rooms = (one.ending.room // (1 + stand.tokens) for one, stand in zip(samples, stands, strict=True))
+        return min(self._most, *(stand.rounds for stand in stands), *rooms)
+
     def _run_plainly(self, samples: Sequence[Sample], rounds: int) -> tuple[Way, p.Abreast, Ran] | None:
         way = Plainly.of(samples)
         passes = None if way is None else self._passes(samples, rounds, [0] * len(samples))
@@ -90,13 +117,14 @@ class Abreast:
         return None if ran is None else (way, passes, ran)
 
     def _run_by_rules(
-        self, samples: Sequence[Sample], stands: Sequence[p.Stand], rounds: int
+        self, samples: Sequence[Sample], stands: Sequence[p.Stand], rounds: int, drawn: list[Drawn] | None = None
     ) -> tuple[Way, p.Abreast, Ran] | None:
+        """drawn: where that is known, who drafts."""
         kind = [sample.number for sample in samples], [(stand.source, stand.tokens) for stand in stands]
         known = self._drafted[2] if self._drafted is not None and self._drafted[:2] == kind else None
         if known is not None and not known.desks:  # Python has to draw
             return None
-        drawn = self._drawn(samples, stands)
+        drawn = drawn or self._drawn(samples, stands)
         passes = None if drawn is None else self._passes(samples, rounds, [stand.tokens for stand in stands])
         if drawn is None or passes is None:
             return None
@@ -111,12 +139,7 @@ class Abreast:
     def _drawn(self, samples: Sequence[Sample], stands: Sequence[p.Stand]) -> list[Drawn] | None:
         """Who drafts, and how much; None where that has to be found out."""
         guesses = [*fresh_guesses(self._schedule, samples, dict.fromkeys(samples, ()))]
-        if len(guesses) < len(samples):
-            return None
-        both = zip(guesses, stands, strict=True)
-        found = [Drawn(guess, source, stand.tokens, bool(stand.source)) for guess, stand in both
-                 if (source := source_of(guess, stand)) is not None]  # fmt: skip
-        return found if len(found) == len(samples) else None
+        return drawn_by(guesses, stands) if len(guesses) == len(samples) else None
 
     def _passes(self, samples: Sequence[Sample], rounds: int, drafts: Sequence[int]) -> p.Abreast | None:
         assert self._open is not None
@@ -126,6 +149,14 @@ class Abreast:
     @staticmethod
     def _limits(samples: Sequence[Sample], rounds: int) -> tuple[int, float, p.Ints]:
         return rounds, LONGEST, ends([sample.ending.end_ids for sample in samples])
+
+
+def drawn_by(guesses: Sequence[Guess], stands: Sequence[p.Stand]) -> list[Drawn] | None:
+    """Who drafts, and how much; None where that has to be found out."""
+    both = zip(guesses, stands, strict=True)
+    found = [Drawn(guess, source, stand.tokens, bool(stand.source)) for guess, stand in both
+             if (source := source_of(guess, stand)) is not None]  # fmt: skip
+    return found if len(found) == len(guesses) else None
 
 
 def ends(ids: Sequence[Collection[int]]) -> p.Ints:

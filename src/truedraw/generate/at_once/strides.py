@@ -7,6 +7,7 @@ text. What else belongs to a round is done for all of them together.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from truedraw import protocol as p
@@ -37,6 +38,8 @@ class Strides:
         self._alone: Sample | None = None  # whose rounds may begin with the present one, once that is decided
         self._since = 0.0  # the turn came
         self._decided: Plan | None = None
+        self._several: list[Sample] | None = None  # likewise of those that are computed together
+        self._begun: list[p.Round] | None = None
 
     def take(self, turn: Turn) -> list[p.Round] | None:
         """Rounds of a turn, in their order, as far as they came; None where it has to be taken as a single one.
@@ -44,12 +47,13 @@ class Strides:
         Raises what the engine did, once rounds before are handed out.
         """
         self._raise()
-        self._since, self._alone = working_seconds(), None
+        self._since, self._alone, self._several = working_seconds(), None, None
         self._machines.keep(turn.samples[0] if len(turn.samples) == 1 else None)
         self._abreast.keep(turn.samples)
         if turn.fills or turn.scores is not None:
             return None
         if len(turn.samples) > 1:
+            self._several = [*turn.samples]
             return self._abreast.take(turn)
         if self._stride is None or not turn.samples:
             return None
@@ -59,8 +63,14 @@ class Strides:
         plan, self._alone = self._plan(sample), sample
         return None if plan is None else self._ran(plan)
 
-    def begins_with(self, guess: Guess, choice: p.Choice) -> bool:
-        """Whether rounds begin with the turn that was just decided; they run with `take_decided`."""
+    def begins_with(self, guesses: Sequence[Guess], choices: Sequence[p.Choice]) -> bool:
+        """Whether rounds begin with the turn that was just decided for these; `take_decided` has them."""
+        if [each.sample for each in guesses] == self._several:
+            self._begun = self._abreast.begin_with(guesses, choices, self._since)
+            return self._begun is not None
+        return len(guesses) == 1 and self._alone_begins_with(guesses[0], choices[0])
+
+    def _alone_begins_with(self, guess: Guess, choice: p.Choice) -> bool:
         began, sample = working_seconds(), guess.sample
         if sample is not self._alone or not choice.tokens or choice.then or guess.certain:
             return False
@@ -76,8 +86,8 @@ class Strides:
 
     def take_decided(self) -> list[p.Round] | None:
         """Rounds of a turn that was decided, as `take`; None where they do not begin with it."""
-        plan, self._decided = self._decided, None
-        return None if plan is None else self._ran(plan)
+        plan, begun, self._decided, self._begun = self._decided, self._begun, None, None
+        return begun if plan is None else self._ran(plan)
 
     def _ran(self, plan: Plan) -> list[p.Round]:
         ran = self._run(plan)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from truedraw import protocol as p
 from truedraw.generate.at_once.plan import ask
@@ -37,19 +38,29 @@ class Way(Protocol):
         ...
 
 
+class Decided(NamedTuple):
+    """What it took within the first of the rounds to decide for all texts, and of that who drafted to be weighed, by
+    text."""
+
+    seconds: float
+    drafting: Sequence[float]
+
+
 class Telling:
     """Of one loop."""
 
     def __init__(self, controller: p.Controller, schedule: Schedule) -> None:
         self._controller, self._schedule = controller, schedule
 
-    def over(self, way: Way, passes: p.Abreast, ran: Ran, since: float) -> list[p.Round]:
+    def over(
+        self, way: Way, passes: p.Abreast, ran: Ran, since: float, decided: Decided | None = None
+    ) -> list[p.Round]:
         """The texts go on, and all hear of it; an interruption leaves what is over to the schedule."""
         done: list[p.Round] = []
         try:
             self._enter(way, ran)
             passes.end([side.tokens for side in way.sides])
-            self._tell(way, ran, since, done)
+            self._tell(way, ran, since, done, decided)
         except BaseException as error:
             if not is_mistake(error):
                 self._schedule.rescue(done + untold(way.sides, ran, done))
@@ -69,16 +80,20 @@ class Telling:
                 raise
             self._schedule.failed(side.sample, error)
 
-    def _tell(self, way: Way, ran: Ran, since: float, done: list[p.Round]) -> None:
-        """Of rounds in their order, each with its share of what was done for all since the turn came."""
-        own = working_seconds() - since - sum(times.whole for times in ran.times)
+    def _tell(self, way: Way, ran: Ran, since: float, done: list[p.Round], decided: Decided | None) -> None:
+        """Of rounds in their order, each with its share of what was done for all since the turn came; what it took to
+        decide is the first one's."""
+        own = (
+            working_seconds() - since - sum(times.whole for times in ran.times) - (decided.seconds if decided else 0.0)
+        )
         more = own / max(1, sum(len(side.found) for side in way.sides))
         for number, times in enumerate(ran.times):
             start = working_seconds()
             present = [side for side in way.sides if len(side.found) > number]
             if not present:
                 break
-            dozing = self._ask(way, present)
+            is_decided = decided is not None and not number
+            dozing = {side.place: way.dozes(side, 0) for side in present} if is_decided else self._ask(way, present)
             for side in present:
                 if len(side.found) == number + 1:  # its last one
                     dozes = number + 1 < len(ran.times) or dozing[side.place]
@@ -86,6 +101,8 @@ class Telling:
             whole = times.whole + working_seconds() - start - sum(side.drafting(times) for side in present)
             shared = more + whole / len(present)
             told = [side.round(number, times, shared, ran, len(present)) for side in present]
+            if decided is not None and not number:
+                told = [with_deciding(each, decided, side.place) for side, each in zip(present, told, strict=True)]
             done += told
             self._controller.observe(told)
 
@@ -100,6 +117,12 @@ class Telling:
             rests = ask(judge, askers, are_all=len(own) == whole[judge])
             found |= {side.place: way.dozes(side, rest) for side, rest in zip(own, rests, strict=True)}
         return found
+
+
+def with_deciding(done: p.Round, decided: Decided, place: int) -> p.Round:
+    """The first round of a text bears its part of what it took to decide."""
+    share, drafting = decided.seconds / len(decided.drafting), decided.drafting[place]
+    return replace(done, seconds=done.seconds + share, draft_seconds=done.draft_seconds + drafting)
 
 
 def untold(sides: Sequence[Side], ran: Ran, done: Sequence[p.Round]) -> list[p.Round]:

@@ -1,0 +1,175 @@
+"""Rounds of several texts that begin with the one in which they were decided."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from generate.one_text import beside_a_head, opened
+from truedraw import Model
+from truedraw.draft.head.chain_job import ChainJob
+from truedraw.engine.cpu.paged_engine import PagedEngine
+from truedraw.errors import TruedrawError
+from truedraw.generate import seeds
+from truedraw.generate.at_once import abreast
+from truedraw.generate.at_once.abreast import Abreast
+from truedraw.generate.at_once.side import Side
+from truedraw.generate.speculation import Speculation
+from truedraw.protocol import Choice, Stand
+
+PROMPT = "once upon a time there was"
+SETTINGS = {"max_tokens": 40, "ignore_eos": True, "seed": 3, "n": 3}
+CHAINS = {"method": "head", "adaptive": False, "num_speculative_tokens": 2, "draft_temperature": 1.0,
+          "draft_siblings": 1}  # fmt: skip
+TRAVERSAL = CHAINS | {"rejection_sample_method": "traversal"}
+
+
+class Deciding:
+    """protocol.Controller and Stands: chains of two for all texts but, in some rounds, the second; decided in every
+    fourth round."""
+
+    def __init__(self, spares: bool = False) -> None:
+        self.calls, self.left, self.spares, self.sources = [], 0, spares, {}
+
+    def budget(self, askers):
+        self.calls.append("budget")
+        return [{} for _ in askers]
+
+    def choose(self, askers, offers, seconds):
+        self.calls.append("decide" if not self.left else "stand")
+        self.left = self.left - 1 if self.left else 3
+        self.sources = {asker.sample: asker.sources[0] for asker in askers if asker.sources}
+        return [self._choice(asker.sample) if asker.room > 1 else Choice() for asker in askers]
+
+    def _choice(self, sample):
+        spared = self.spares and sample == min(self.sources, default=0)
+        return Choice() if spared or sample not in self.sources else Choice(self.sources[sample], tokens=2)
+
+    def stands(self, samples):
+        if not self.left or not {*samples} <= {*self.sources}:
+            return None
+        found = map(self._choice, samples)
+        return [Stand(self.left, each.source, each.tokens) for each in found]
+
+    def observe(self, rounds):
+        """Whoever decides for all jobs learns."""
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Model:
+    place = beside_a_head(tmp_path_factory.mktemp("decided"), kind="attentive")
+    with opened(place, draft=place.head, numerics="native") as loaded:
+        yield loaded
+
+
+@pytest.fixture(params=[False, True], ids=["all", "not all"])
+def deciding(monkeypatch, request) -> list[Deciding]:
+    """The controllers of all runs that draft."""
+    found: list[Deciding] = []
+
+    def controller(self):
+        if self.method == "none":
+            return made(self)
+        found.append(Deciding(request.param))
+        return found[-1]
+
+    made = Speculation.controller
+    monkeypatch.setattr(Speculation, "controller", controller)
+    monkeypatch.setattr(abreast, "LONGEST", 1e6)
+    monkeypatch.setattr(seeds.Seeds, "next", lambda _, seed: seed)
+    return found
+
+
+@pytest.fixture
+def begun(monkeypatch) -> list[int]:
+    """How many rounds came at once so, each time that some did."""
+    found, begin = [], Abreast.begin_with
+
+    def watched(self, *given):
+        rounds = begin(self, *given)
+        found.extend([max(sum(done.sample == one.sample for done in rounds) for one in rounds)] if rounds else [])
+        return rounds
+
+    monkeypatch.setattr(Abreast, "begin_with", watched)
+    return found
+
+
+def drawn(model: Model, **settings) -> list[list]:
+    """All that is known of the rounds, by sample, but for what they took."""
+    rounds = defaultdict(list)
+    times = {"draft_seconds": 0.0, "engine_seconds": 0.0, "seconds": 0.0, "late_seconds": None}
+    for step in model.start(PROMPT, **SETTINGS | settings):
+        for done in step:
+            rounds[done.sample].append(replace(done, sample=0, **times))
+    return [*rounds.values()]
+
+
+@pytest.mark.parametrize("drafting", [CHAINS, TRAVERSAL], ids=["coupled", "traversal"])
+def test_they_are_the_rounds_that_come_one_by_one(model, begun, deciding, monkeypatch, drafting) -> None:
+    """The controller is asked and told of each as if they did."""
+    several = drawn(model, speculative=drafting)
+    assert begun.count(4) > 2
+    begun.clear()
+    monkeypatch.setattr(Abreast, "begin_with", lambda *_: None)
+    assert drawn(model, speculative=drafting) == several
+    assert deciding[0].calls == deciding[1].calls
+    assert deciding[0].calls.count("decide") > 4
+    monkeypatch.setattr(PagedEngine, "abreast", lambda *_: None)
+    assert drawn(model, speculative=drafting) == several
+    assert deciding[0].calls == deciding[2].calls
+
+
+def test_the_first_of_them_bears_what_it_took_to_decide(model, begun, deciding, monkeypatch) -> None:
+    choose = Deciding.choose
+
+    def slow(self, *given):
+        time.sleep(0.0 if self.left else 0.2)
+        return choose(self, *given)
+
+    monkeypatch.setattr(Deciding, "choose", slow)
+    rounds = [done for step in model.start(PROMPT, speculative=CHAINS, **SETTINGS) for done in step]
+    own = {done.sample: [each.seconds for each in rounds if each.sample == done.sample] for done in rounds}
+    asked = [call for call in deciding[0].calls if call in ("decide", "stand")]
+    assert begun
+    for seconds in own.values():
+        long = [each > 0.05 for each in seconds]
+        assert long == [call == "decide" for call in asked[: len(long)]]
+
+
+@pytest.mark.parametrize("at", [1, 4, 9, 14])
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+@pytest.mark.parametrize(("part", "name"), [(Side, "enter"), (Side, "round"), (ChainJob, "end"), (Deciding, "observe")])
+def test_whatever_stops_them_texts_keep_what_they_have(model, begun, deciding, monkeypatch, part, name, error, at):
+    plain = [each.tokens for each in model.generate(PROMPT, speculative=False, **SETTINGS).choices]
+    act, calls = getattr(part, name), []
+
+    def broken(self, *given, **more):
+        calls.append(1)
+        if len(calls) == at and begun is not None:
+            raise error("out of order")
+        return act(self, *given, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(part, name, broken)
+        run = model.start(PROMPT, speculative=CHAINS, **SETTINGS)
+        with suppress(error, TruedrawError):
+            list(run)
+    found = run.result().choices
+    assert [each.tokens for each in found] == [own[: len(one.tokens)] for own, one in zip(plain, found, strict=True)]
+    assert [each.tokens for each in model.generate(PROMPT, speculative=False, **SETTINGS).choices] == plain
+
+
+@pytest.mark.parametrize("fails", ["begin", "run"])
+def test_where_they_cannot_begin_the_round_is_python_s(model, begun, deciding, monkeypatch, fails) -> None:
+    several = drawn(model, speculative=TRAVERSAL)
+    begun.clear()
+    if fails == "begin":
+        monkeypatch.setattr(ChainJob, "begin", lambda *_: 0)
+    else:
+        monkeypatch.setattr(Abreast, "_passes", lambda *_: None)
+    assert drawn(model, speculative=TRAVERSAL) == several
+    assert not begun
