@@ -93,10 +93,10 @@ def run_job(job: Job, output: OutputFlags) -> None:
     job.check_files()
     with _input(job.source) as lines, records_to(job.files, job.settings()) as out:
         done = Done(out.records(), job.files.path)
-        _look_ahead(lines, done)
+        some_left = _look_ahead(lines, done)
         out.drop(may_pass)
         run.tally.before, run.tally.before_failed = done.count, done.failed
-        if done.count:
+        if done.count and some_left:
             notice_drawn_anew(job.files.path, job.speculation)
         with opened(job.model) as loaded:
             notice_lossy([job.speculation])  # a line of the input may bring another rule, and its record says so
@@ -129,17 +129,18 @@ def defaults(model: Model, job: Job) -> Defaults:
     return Defaults(job.given, job.speculation, job.seed, model.chat_prompt, job.chat)
 
 
-def _look_ahead(lines: Lines, done: Done) -> None:
-    """What has changed since is said before the work, where the lines can be read twice; raises BadFile."""
+def _look_ahead(lines: Lines, done: Done) -> bool:
+    """What has changed since is said before the work, where the lines can be read twice; raises BadFile. Whether any
+    are left, as far as that is known."""
     from truedraw.generate.offline.lines import numbered
 
     if not done.count or isinstance(lines, ArrivingLines) or not lines.seekable():
-        return
+        return True
     start = lines.tell()
-    for _ in done.remaining(numbered(lines)):
-        pass
+    left = sum(line is not None for line in done.remaining(numbered(lines)))
     done.check_all_met()
     lines.seek(start)
+    return left > 0
 
 
 @contextmanager

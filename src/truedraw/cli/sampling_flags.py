@@ -133,7 +133,7 @@ class SamplingFlags:
         float | None,
         flag(
             "--repetition-penalty",
-            help="On tokens of prompt and output; 1, which is off, if not given.",
+            help="On tokens of prompt and output; 1 is off.",
             rich_help_panel=LAW,
         ),
     ] = None

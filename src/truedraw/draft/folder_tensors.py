@@ -134,12 +134,12 @@ class FolderTensors:
 
 def _stored(path: Path) -> Mapping[str, Tensor]:
     """Those of torch's file are read only where there are no safetensors."""
-    files = sorted(each.name for each in path.glob("*.bin"))
+    files = sorted(each.name for each in path.glob(f"{Path(WHOLE).stem}*.bin"))  # others are what training leaves
     if not files or [*path.glob("*.safetensors")]:
         return read_headers(path, integers=True)
     if WHOLE not in files:
         raise BadFile(
-            f"{path} has its weights in {files[0]}; of torch's files only {WHOLE} is read, with all tensors in it: "
+            f"{path} has its weights in {files[0]} and others; of torch's files only {WHOLE} is read, with all in it: "
             "convert others to safetensors (load them with torch, then safetensors.torch.save_file)"
         )
     return read_torch(path / WHOLE, integers=True)

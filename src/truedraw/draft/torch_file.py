@@ -7,7 +7,9 @@ The format from before torch 1.6 is refused.
 from __future__ import annotations
 
 import math
+import pickle
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +27,8 @@ from truedraw.protocol import Ints
 PICKLE = "data.pkl"
 MOST_PICKLE_BYTES = 1 << 20  # of what only lists tensors
 MOST_AXES = 8
+ORDER = "byteorder"
+DAMAGE = OSError, EOFError, KeyError, zlib.error, zipfile.BadZipFile
 CONVERT = (
     'python -c "import torch, safetensors.torch as s; s.save_file({name: each.contiguous().clone() for name, each in '
     "torch.load('{file}', map_location='cpu', weights_only=True).items()}, '{name}.safetensors')\""
@@ -56,8 +60,8 @@ class TorchTensor:
             with zipfile.ZipFile(self.path) as archive:
                 raw = np.frombuffer(archive.read(self.entry), kind)
             return raw[self.offset : self.offset + math.prod(self.shape)].reshape(self.shape)
-        except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
-            raise _damaged(self.path, error) from error
+        except Exception as error:  # whoever has changed the file meanwhile
+            raise _refused(self.path, error) from error
 
 
 def read_torch(path: Path, *, integers: bool = False) -> dict[str, TorchTensor]:
@@ -68,21 +72,26 @@ def read_torch(path: Path, *, integers: bool = False) -> dict[str, TorchTensor]:
             (listed,) = (name for name in sizes if name == PICKLE or name.endswith(f"/{PICKLE}"))
             if sizes[listed] > MOST_PICKLE_BYTES:
                 raise ValueError(f"{listed} has {sizes[listed]} bytes")
-            found = read_pickle(archive.read(listed))
+            found, folder = read_pickle(archive.read(listed)), listed.removesuffix(PICKLE)
+            _check_order(archive, f"{folder}{ORDER}", sizes)
         if not isinstance(found, Mapping):
             raise TypeError(f"it holds a {type(found).__name__}")
-        folder = listed.removesuffix(PICKLE)
         place = partial(_placed, path, f"{folder}data/", sizes, known_kinds(integers=integers))
         return {str(name): place(each) for name, each in found.items()}
     except Exception as error:  # a pickle can go wrong in any way
-        raise _damaged(path, error) from error
+        raise _refused(path, error) from error
+
+
+def _check_order(archive: zipfile.ZipFile, entry: str, sizes: Mapping[str, int]) -> None:
+    if entry in sizes and archive.read(entry) != b"little":
+        raise ValueError("its numbers are in big-endian order")
 
 
 def _stored_bytes(info: zipfile.ZipInfo, total: int) -> int:
     if info.header_offset + info.file_size > total:
-        raise ValueError(f"{info.filename} is said to have {info.file_size} bytes, more than are there")
+        raise zipfile.BadZipFile(f"{info.filename!r:.80} is said to have {info.file_size} bytes, more than are there")
     if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
-        raise ValueError(f"{info.filename} is compressed, which torch does not do")
+        raise ValueError(f"{info.filename!r:.80} is compressed, which torch does not do")
     return info.file_size
 
 
@@ -94,12 +103,14 @@ def _placed(path: Path, folder: str, sizes: Mapping[str, int], kinds: Mapping[st
     entry, dtype, shape = folder + tensor.storage.key, tensor.storage.dtype, tensor.shape
     if dtype not in kinds:
         raise TypeError(f"a tensor of {dtype} among its floats")
+    if entry not in sizes:
+        raise zipfile.BadZipFile(f"{entry!r:.80} is missing")
     numbers = sizes[entry] // np.dtype(kinds[dtype]).itemsize
     whole = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
     if min(shape, default=1) < 1 or list(tensor.strides) != whole:
         raise ValueError(f"a tensor of the shape {shape} whose numbers do not lie in a row")
     if not 0 <= tensor.offset <= numbers - math.prod(shape):
-        raise ValueError(f"a tensor of the shape {shape} that does not lie in {entry}")
+        raise zipfile.BadZipFile(f"a tensor of the shape {shape} does not lie in {entry!r:.80}")
     return TorchTensor(path, entry, dtype, shape, tensor.offset)
 
 
@@ -107,11 +118,23 @@ def _is_small(numbers: Any) -> bool:
     return (
         isinstance(numbers, tuple)
         and len(numbers) <= MOST_AXES
-        and all(isinstance(each, int) and abs(each) < 1 << 63 for each in numbers)
+        and all(type(each) is int and abs(each) < 1 << 63 for each in numbers)
     )
 
 
-def _damaged(path: Path, error: Exception) -> BadFile:
-    how = CONVERT.replace("{file}", path.name).replace("{name}", path.stem)
+def _refused(path: Path, error: Exception) -> BadFile:
+    """Damage is not to be converted: where torch does not see it, it would stay, unseen."""
     reason = "it ends too early" if isinstance(error, EOFError) else str(error) or type(error).__name__
+    if isinstance(error, DAMAGE) and not _is_of_old(path):
+        return BadFile(f"{path} is damaged, or no file of torch's ({reason}); fetch it again")
+    how = CONVERT.replace("{file}", path.name).replace("{name}", path.stem)
     return BadFile(f"{path} cannot be read without torch ({reason}); where torch is, convert it in its folder: {how}")
+
+
+def _is_of_old(path: Path) -> bool:
+    """Whether it is in the format that torch wrote before 1.6."""
+    try:
+        with path.open("rb") as file:
+            return file.read(1) == pickle.PROTO
+    except OSError:
+        return False

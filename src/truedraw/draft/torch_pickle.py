@@ -118,7 +118,7 @@ class _Reader(pickle._Unpickler):  # in Python: the one in C reserves as much me
             **{("torch", storage): dtype for storage, dtype in STORAGES.items()},
         }
         if (module, name) not in known:
-            raise pickle.UnpicklingError(f"it names {module}.{name}")
+            raise pickle.UnpicklingError(f"it names {module:.40}.{name:.40}")
         return known[module, name]
 
     def persistent_load(self, pid: Any) -> Storage:

@@ -27,7 +27,7 @@ from truedraw.models.gguf_cursor import Cursor
 
 MAGIC = b"GGUF"
 VERSIONS, VERSION_BYTES = (2, 3), 4
-NEVER_VERSION = NEVER_TYPE = 100  # what is no version, no type, but damage
+NEVER_VERSION, NEVER_TYPE = 100, 1 << 10  # what is no version, no type, but damage
 ALIGNMENT = 32  # bytes, where the metadata are silent
 MAX_DIMENSIONS = 4  # of a ggml tensor
 LEAST_PAIR_BYTES, LEAST_TENSOR_BYTES = 13, 24  # an empty name and the smallest entry
@@ -35,6 +35,10 @@ LEAST_PAIR_BYTES, LEAST_TENSOR_BYTES = 13, 24  # an empty name and the smallest 
 Found = TypeVar("Found")
 Line = tuple[str, tuple[int, ...], int, int]
 """Name, shape, type number, offset within the data."""
+
+
+class _UnknownType(Exception):
+    """Of a tensor: newer than the installed package, or of another program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,10 @@ def read_gguf(path: Path) -> GGUFFile:
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 _check_version(path, data)
                 metadata, tensors = _whole_head(Cursor(data, len(MAGIC) + VERSION_BYTES))
+    except _UnknownType as error:
+        raise UnsupportedModel(
+            f"{path}: {error}, which the installed gguf package does not know; convert the model anew, as to Q8_0"
+        ) from error
     except OSError as error:
         raise BadModelFile(f"{path} cannot be read: {error.strerror or error}") from error
     except ValueError as error:
@@ -168,8 +176,5 @@ def _storage(name: str, kind: int) -> Storage:
     if storage is None and kind >= NEVER_TYPE:
         raise ValueError(f"tensor {name!r} has type {kind}")
     if storage is None:
-        raise UnsupportedModel(
-            f"tensor {name!r} has type {kind}, which the installed gguf package does not know; convert the model anew, "
-            "for instance to Q8_0"
-        )
+        raise _UnknownType(f"tensor {name!r} has type {kind}")
     return storage

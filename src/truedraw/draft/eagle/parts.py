@@ -20,7 +20,7 @@ def check_parts(names: Names, said: Fields, has: Has) -> None:
         if said.switch(switch) != has(norm):
             raise BadFile(f"{said.where}: {switch} and the tensor {norm} contradict each other")
     if all(map(has, norms.values())):
-        raise BadFile(f"{said.where}: {' and '.join(norms)} are both true; streams are normed once, fetch it again")
+        raise BadFile(f"{said.where}: {' and '.join(norms)} are both true, which no draft that is known here has")
     _check_head_norms(names, said, has)
     if said.get(SPECULATORS) == "eagle":
         _check_all(said, "layernorms", [TEXT_NORM, names.of("input_layernorm.weight"), LAST_NORM], has)

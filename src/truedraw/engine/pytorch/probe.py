@@ -31,10 +31,10 @@ def looks_at_length(network: Network, vocab_size: int, context_length: int) -> b
     """
     text = meaningless(min(ROOM, context_length), vocab_size).tolist()
     whole, alone = network.text(text, len(text)).logits[:1], network.text(text[:1], 1).logits
+    if np.isnan(alone).any() or np.isposinf(alone).any():
+        raise BadModelFile("the logits of this model are no numbers, as those of damaged weights; fetch it again")
     if close(whole, alone):
         return False
-    if np.isnan(alone).any():
-        raise BadModelFile("the logits of this model are no numbers, as those of damaged weights; fetch it again")
     other = [text[0], *((token + 1) % vocab_size for token in text[1:])]
     if not close(whole, network.text(other, len(text)).logits[:1]):
         raise UnsupportedModel(
