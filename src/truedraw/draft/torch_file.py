@@ -135,6 +135,7 @@ def _is_of_old(path: Path) -> bool:
     """Whether it is in the format that torch wrote before 1.6."""
     try:
         with path.open("rb") as file:
-            return file.read(1) == pickle.PROTO
+            start = file.read(2)
+            return start[:1] == pickle.PROTO and start[1:] <= bytes([pickle.HIGHEST_PROTOCOL])
     except OSError:
         return False
