@@ -135,7 +135,7 @@ def _is_of_old(path: Path) -> bool:
     """Whether it is in the format that torch wrote before 1.6."""
     try:
         with path.open("rb") as file:
-            start = file.read(2)
-            return start[:1] == pickle.PROTO and start[1:] <= bytes([pickle.HIGHEST_PROTOCOL])
+            start = file.read(3)  # a protocol, and then its magic number
+            return start[:1] == pickle.PROTO and start[2:] in (pickle.LONG1, pickle.FRAME)
     except OSError:
         return False
