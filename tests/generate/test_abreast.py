@@ -22,7 +22,7 @@ from truedraw.engine.cpu.paged_engine import PagedEngine
 from truedraw.engine.paged.abreast import PagedAbreast
 from truedraw.errors import TruedrawError
 from truedraw.generate import seeds
-from truedraw.generate.at_once import abreast
+from truedraw.generate.at_once import abreast, drafted
 from truedraw.generate.at_once.abreast import Abreast
 from truedraw.generate.at_once.hearing import Hearers
 from truedraw.generate.at_once.side import Side
@@ -151,6 +151,17 @@ def test_each_text_has_its_own_law_and_rule(model, taken, monkeypatch) -> None:
     assert max(taken, default=0) > 4
     without(monkeypatch)
     assert mixed(model) == several
+
+
+def test_a_call_for_all_texts_takes_no_longer_than_a_drafter_may(model, taken, monkeypatch) -> None:
+    """Whatever each text's part of it is."""
+    honest = drafted.times_of
+    monkeypatch.setattr(drafted, "times_of", lambda moments, shares: honest([*moments[:-1], moments[-1] + 1.0], shares))
+    for texts, limit in ((2, 0.9), (5, 0.9), (5, 40.0)):
+        result = model.generate(PROMPT, n=texts, speculative=CHAINS | {"draft_timeout": limit}, **SETTINGS)
+        assert taken
+        assert (result.fallback is None) == (limit > 1.0)
+        assert limit > 1.0 or "a call took 1" in result.fallback
 
 
 @pytest.mark.parametrize("speculative", [None, CHAINS, {"method": "suffix"}])

@@ -8,7 +8,7 @@ import pytest
 
 from truedraw.threads.board import share
 from truedraw.threads.crew import crew_of
-from truedraw.threads.each import Each, addresses, each
+from truedraw.threads.each import Each, each
 from truedraw.threads.jobs import this_call
 from truedraw.threads.kept import Kept
 
@@ -30,16 +30,16 @@ def mark(board, given, takes_part):
     found[number] += place if total > 0 else -1
 
 
-def made(places: int, poor: int = -1) -> tuple[Each, np.ndarray, list[list[Kept]]]:
+def made(places: int, poor: int = -1) -> tuple[Each, np.ndarray]:
     found = np.zeros(JOBS, np.int64)
     jobs = [[Kept(mark, (k, 1 + 100 * place, found, poor)) for k in range(JOBS)] for place in range(places)]
-    return Each(np.stack([addresses(own) for own in jobs])), found, jobs
+    return Each(jobs), found
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("places", [1, 2, PLACES])
 def test_each_is_done_once_by_one_that_has_a_place(places, threads) -> None:
-    one, found, _held = made(places)
+    one, found = made(places)
     crew = crew_of(threads)
     for _ in range(20):
         found[:], one.counters[:] = 0, 0
@@ -49,7 +49,7 @@ def test_each_is_done_once_by_one_that_has_a_place(places, threads) -> None:
 
 
 def test_one_that_raises_is_told_and_the_others_are_done() -> None:
-    one, found, _held = made(1, poor=7)
+    one, found = made(1, poor=7)
     crew_of(1).run(each, one.given)
     assert one.failed[0] == 1
     assert found.tolist() == [int(k != 7) for k in range(JOBS)]

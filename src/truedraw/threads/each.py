@@ -19,13 +19,13 @@ STAGES = 2
 
 
 class Each:
-    """Jobs by their addresses [places, jobs, 2], those of one place work in the same memory; `job` is all of them.
-    Before each call `counters` are set to 0; behind it `failed` is not 0 where one has raised."""
+    """Jobs of each place, whose jobs work in the same memory; `job` is all of them. Before each call `counters` are set
+    to 0; behind it `failed` is not 0 where one has raised."""
 
-    def __init__(self, jobs: NDArray[np.int64]) -> None:
+    def __init__(self, places: Sequence[Sequence[Kept]]) -> None:
         self.counters, self.failed = counters(STAGES), np.zeros(1, np.int64)
-        self.given = jobs, self.counters, self.failed
-        self.job = Kept(each, self.given)
+        self.given = np.stack([addresses(jobs) for jobs in places]), self.counters, self.failed
+        self.job = Kept(each, self.given, places)
 
 
 def addresses(jobs: Sequence[Kept]) -> NDArray[np.int64]:

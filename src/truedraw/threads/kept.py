@@ -16,12 +16,13 @@ MOST_WORDS = 1 << 12  # that a job is given: 500 arrays of two axes
 
 
 class Kept:
-    """A job as board.py has them, `given` that; `addresses` are what board.together takes, while this is held."""
+    """A job as board.py has them, `given` that; `addresses` are what board.together takes, while this is held, and with
+    it others that the job calls by their addresses."""
 
-    def __init__(self, job: Callable[[Any, Any, bool], None], given: tuple[Any, ...]) -> None:
+    def __init__(self, job: Callable[[Any, Any, bool], None], given: tuple[Any, ...], others: object = None) -> None:
         self._board: NDArray[np.int64] = np.zeros(AWAKE + MOST_WORDS, np.int64)
         self._board[OWNER] = KEEPS
-        self._given = given
+        self._given, self._others = given, others
         job(self._board, given, False)
         words = int(self._board[GIVEN])
         if words > MOST_WORDS:

@@ -14,7 +14,7 @@ from truedraw.generate.at_once.plainly_loop import PLACE
 from truedraw.generate.at_once.plainly_loop import run as run_plainly
 from truedraw.protocol.slate import COUNT, POSITION, SIZE
 from truedraw.threads.board import board, share
-from truedraw.threads.each import Each, addresses
+from truedraw.threads.each import Each
 from truedraw.threads.jobs import this_call
 from truedraw.threads.kept import Kept
 from truedraw.verify.fused.plainly import POSITION as NAMED_AT
@@ -88,7 +88,7 @@ class Setting:
             mark = lawless if text == 1 else -1, np.zeros(1, int)
             self._held.append(Kept(rule, (ids[first:end], self.numbers[text], mine, mark)))
             rules.append(self._held[-1])
-        self._each = Each(addresses(rules)[None])
+        self._each = Each([rules])
         deciding = self._each.job.addresses, self._each.counters, self._each.failed
         drawn, moments = (ROUNDS, rows - texts), np.zeros((ROUNDS, BEGUN + 1 + len(drafts)), int)
         kept, numbers = np.zeros((ROUNDS, LINES * rows)), np.zeros((ROUNDS, texts, SIZE), int)

@@ -145,13 +145,12 @@ class Chains:
     def __init__(self, make: MakeCalls, jobs: Sequence[ChainJob]) -> None:
         drafts = len(jobs[0].slate.tokens)
         self.calls = make([job.state.rows.memory for job in jobs], 1 + drafts)
-        self._heard, self._drawn = [], []
+        heard, drawn = list[Kept](), list[Kept]()
         for number, job in enumerate(jobs):
-            self._heard.append(Kept(HEAR(), (*job.heard(), *self.calls.heard(number))))
+            heard.append(Kept(HEAR(), (*job.heard(), *self.calls.heard(number))))
             slate, law = job.drawn()
             said, behind = self.calls.drawn(number)
-            self._drawn.append(Kept(DRAW(), (slate, said, *law, behind, NOBODY)))
-        hears, draws = addresses(self._heard), addresses(self._drawn)
-        self._at_once = Each(np.stack([draws] * num_threads(self.calls.board)))
-        given = self.calls.board, hears, draws, self._at_once.job.addresses, self._at_once.counters, drafts
-        self.job = Kept(DRAFT(), (given, self.calls.given))
+            drawn.append(Kept(DRAW(), (slate, said, *law, behind, NOBODY)))
+        at_once = Each([drawn] * num_threads(self.calls.board))
+        given = self.calls.board, addresses(heard), addresses(drawn), at_once.job.addresses, at_once.counters, drafts
+        self.job = Kept(DRAFT(), (given, self.calls.given), (heard, drawn, at_once, self.calls))

@@ -21,7 +21,7 @@ from truedraw.generate.guess import Guess
 from truedraw.protocol.slate import COUNT, POSITION, SIZE, Slate
 from truedraw.sampling.tallies import NO_EDITS, Tallies
 from truedraw.threads.crew import Crew
-from truedraw.threads.each import Each, addresses
+from truedraw.threads.each import Each
 from truedraw.threads.kept import Kept
 from truedraw.verify.fused.judge import Judge, decided
 
@@ -69,8 +69,7 @@ class Drafted:
         if self._companies is None:
             self.desks = []
         if self.desks:
-            rules = [addresses([desk.rules[place] for desk in self.desks]) for place in range(len(judges))]
-            self._rules = Each(np.stack(rules))
+            self._rules = Each([[desk.rules[place] for desk in self.desks] for place in range(len(judges))])
         self.sides: list[Side] = []
         self._kept: tuple[Any, ...] = ()
         self._is_short = False  # whether fewer rounds came than there were to be
@@ -162,7 +161,7 @@ class Drafted:
         tokens, is_last = [own for own, _ in rounds], ran.is_last and len(rounds) == len(ran.times)
         drafting.hearers.listen(tokens, scores)
         drafting.hearers.follow(tokens, scores[-1], dozing=dozing or not is_last)
-        drafting.end(rounds, scores[-1], is_last, max(times.drafts[side.place] for times in ran.times))
+        drafting.end(rounds, scores[-1], is_last, max(times.calls[side.place] for times in ran.times))
 
 
 def times_of(moments: Sequence[float], shares: Sequence[Sequence[float]]) -> Times:
@@ -170,7 +169,8 @@ def times_of(moments: Sequence[float], shares: Sequence[Sequence[float]]) -> Tim
     own = moments[BEGUN:]
     took = [end - begin for begin, end in pairwise(own)]
     drafts = [sum(map(mul, took, share)) for share in shares]
-    return Times(moments[SCORED] - own[-1], moments[ENDED] - moments[BEGUN], drafts)
+    calls = [max((each for each, part in zip(took, share, strict=True) if part), default=0.0) for share in shares]
+    return Times(moments[SCORED] - own[-1], moments[ENDED] - moments[BEGUN], drafts, calls)
 
 
 def begun(side: Side, desk: Desk, rounds: int, texts: int) -> int:

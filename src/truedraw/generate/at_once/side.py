@@ -22,11 +22,13 @@ from truedraw.verify.fused.judge import Decided
 
 
 class Times(NamedTuple):
-    """What a round took, in seconds: its pass, all of it, and the drafts of each text."""
+    """What a round took, in seconds: its pass, all of it, the drafts of each text, its part of a call for several, and
+    that call."""
 
     engine: float
     whole: float
     drafts: Sequence[float] = ()
+    calls: Sequence[float] = ()
 
 
 class Ran(NamedTuple):

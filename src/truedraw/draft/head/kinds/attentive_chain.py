@@ -41,7 +41,8 @@ def draft(board, given, takes_part):  # type: ignore[no-untyped-def]
     (crew, hears, draws, at_once, shared, depths), (jobs, counters, rows) = borrowed(given)
     texts, rows[0] = len(hears), 0
     for text in range(texts):
-        call(hears[text, 0], hears[text, 1])
+        if call(hears[text, 0], hears[text, 1]):
+            return
     for depth in range(depths):
         job = step_of(depth, len(jobs)) if depth else rows[0] - texts
         counters[:] = 0
@@ -66,14 +67,13 @@ def hear(board, given, takes_part):  # type: ignore[no-untyped-def]
         share(board, this_call(board, given))
         return
     (numbers, last), hidden, (features, embedded, table, rows), memory = borrowed(given)
-    streams, width, first = hidden.shape[1], hidden.shape[2], rows[0]
+    streams, width, first, numbers[DRAFTED] = hidden.shape[1], hidden.shape[2], rows[0], 0
     for row in range(numbers[COUNT]):
         for stream in range(streams):
             copy(hidden[row, stream], features[first + row, stream * width : (stream + 1) * width])
         look_up(table[0], table[1], last[row], embedded[first + row])
     rows[0] = first + numbers[COUNT]
     remember(memory, numbers[COUNT], rows[0] - 1)
-    numbers[DRAFTED] = 0
 
 
 @compiled(nogil=True, error_model="numpy")
