@@ -106,10 +106,10 @@ class Guessing:
 
     def _may_begin(self, choices: Sequence[Choice]) -> bool:
         """Whether what was decided is drafts for some of them, that all can be drafted."""
-        pairs = zip(self._guesses, choices, strict=True)
-        orders = [Order(each, choice.source, choice.tokens) for each, choice in pairs]
-        able = (not order.guess.failed and (not order.tokens or self._has_room(order)) for order in orders)
-        return any(order.tokens for order in orders) and all(able)
+        orders = [Order(each, choice.source, choice.tokens)
+                  for each, choice in zip(self._guesses, choices, strict=True)]  # fmt: skip
+        able = [not each.guess.failed and (not each.tokens or self._has_room(each)) for each in orders]
+        return max([each.tokens for each in orders]) > 0 and False not in able
 
     def _asked_late(self, choices: Sequence[Choice]) -> list[Choice]:
         """The choices, of those who name several sources with the first that has something, or the last."""

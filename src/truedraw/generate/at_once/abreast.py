@@ -96,10 +96,9 @@ class Abreast:
         """What was decided for one round more than it stands for; None where it does not stand, or is not so simple."""
         (judge, samples), *others = grouped([guess.sample for guess in guesses], self._controller)
         behind = None if others else stands_of(judge, samples)
-        if behind is None or any(each.certain for each in guesses) or any(choice.then for choice in choices):
-            return None
-        pairs = [*zip(behind, choices, strict=True)]
-        if any((stand.source, stand.tokens) != (choice.source, choice.tokens) for stand, choice in pairs):
+        simple = [not guess.certain and not choice.then for guess, choice in zip(guesses, choices, strict=True)]
+        decided = [(choice.source, choice.tokens) for choice in choices]
+        if behind is None or False in simple or decided != [(stand.source, stand.tokens) for stand in behind]:
             return None
         return [replace(stand, rounds=1 + stand.rounds) for stand in behind]
 
