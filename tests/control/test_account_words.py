@@ -7,7 +7,8 @@ import pytest
 from control.worlds import Source, World
 from truedraw.cli.explaining import in_words
 from truedraw.control.account import MEASURING, NOTHING_OFFERED, Account
-from truedraw.control.experience import FIRST, Experience
+from truedraw.control.average import FIRST
+from truedraw.control.experience import Experience
 from truedraw.control.explanation import Explanation, together
 from truedraw.control.payoff import PayoffController
 from truedraw.protocol import Asker, Choice, Proposal, Round

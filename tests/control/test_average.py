@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from truedraw.control.average import FIRST, LARGEST, MEMORY, Average, warmed
-from truedraw.control.experience import Pace
+from truedraw.control.pace import Pace
 from truedraw.control.slope import Slope
 from truedraw.control.upkeep import Upkeep
 

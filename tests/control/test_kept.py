@@ -8,9 +8,11 @@ from math import inf, nan
 import pytest
 
 from control.worlds import Source, World
+from truedraw.control.average import FIRST
 from truedraw.control.costs import PassCosts
-from truedraw.control.experience import FIRST, Before, Experience, Pace, beyond
+from truedraw.control.experience import Experience
 from truedraw.control.kept import DEAREST, ENOUGH, HOPE, LONGEST_NAME, MOST, recalled, remember
+from truedraw.control.pace import Before, Pace, beyond
 from truedraw.control.payoff import LONGEST, SHORTEST, PayoffController
 from truedraw.control.slope import SHARE
 from truedraw.protocol import Asker, DraftCost

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truedraw.control.experience import NODE, Pace, Record, beyond
+from truedraw.control.experience import Record
+from truedraw.control.pace import NODE, Pace, beyond
 from truedraw.control.promise import Promise
 from truedraw.draft.shape import worths
 

@@ -10,7 +10,7 @@ import pytest
 from generate.one_text import CONFIG, likely
 from models.tiny_models import write_folder
 from truedraw import Model, load
-from truedraw.control.experience import FIRST
+from truedraw.control.average import FIRST
 from truedraw.control.payoff import PayoffController
 from truedraw.protocol import KeepsDraftCosts
 

@@ -62,13 +62,13 @@ class Late:
     def _of(self, kind: Kind, askers: Sequence[Asker]) -> Iterator[tuple[Asker, Promise]]:
         """What a source promises to each text that may ask it."""
         record, made = self._known.of(*kind), dict[object, Promise]()
-        for asker in askers:
-            if kind[0] in asker.sources and asker.coupled == kind[1]:
-                worths = asker.worths.get(kind[0])
-                told = None if worths is None else tuple(worths)
-                if told not in made:  # texts that promise the same share it
-                    made[told] = Promise.of(record, told)
-                yield asker, made[told]
+        able = [asker for asker in askers if kind[0] in asker.sources and asker.coupled == kind[1]]
+        for asker in able:
+            worths = asker.worths.get(kind[0])
+            told = None if worths is None else tuple(worths)
+            if told not in made:  # texts that promise the same share it
+                made[told] = Promise.of(record, told, len(able))
+            yield asker, made[told]
 
     def offers(self, asker: Asker) -> list[Offer]:
         """What it would bring to a text."""
@@ -184,7 +184,7 @@ class Late:
         tokens, seconds = sum(done.drafted for done, _ in group), [done.late_seconds or 0.0 for done, _ in group]
         calls = seconds if passes > 1 else [sum(seconds) / len(group)]
         for each, times in entries(calls, is_known=record.pace.is_measured):
-            record.pace.add(each, tokens / len(group), levels, times)
+            record.pace.add(each, tokens / len(group), levels, times, 1 if passes > 1 else len(group))
 
 
 def may(kind: Kind, asker: Asker, made: Mapping[str, Proposal]) -> bool:

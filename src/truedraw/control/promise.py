@@ -17,13 +17,15 @@ class Promise(NamedTuple):
     seconds: Sequence[float]
 
     @classmethod
-    def of(cls, record: Record, worths: Sequence[tuple[float, int]] | None) -> Promise:
-        """By what the drafter says of its trees, or by acceptance at each position of its chains."""
+    def of(cls, record: Record, worths: Sequence[tuple[float, int]] | None, texts: int = 1) -> Promise:
+        """By what the drafter says of its trees, or by acceptance at each position of its chains; of one of so many
+        texts, that draft together or not at all."""
+        part = record.pace.part(texts)
         if worths is None:
             gains = record.acceptance.gains().tolist()
-            return cls(gains, (), [record.pace.chain(n) for n in range(1, len(gains) + 1)])
+            return cls(gains, (), [part * record.pace.chain(n) for n in range(1, len(gains) + 1)])
         depths = list(accumulate((depth for _, depth in worths), max))
-        return cls([gain for gain, _ in worths], depths, record.pace.trees(depths))
+        return cls([gain for gain, _ in worths], depths, [part * each for each in record.pace.trees(depths)])
 
     def gain(self, tokens: int) -> float:
         """Of the first so many."""
