@@ -156,7 +156,7 @@ def test_each_text_has_its_own_law_and_rule(model, taken, monkeypatch) -> None:
 def test_a_call_for_all_texts_takes_no_longer_than_a_drafter_may(model, taken, monkeypatch) -> None:
     """Whatever each text's part of it is."""
     honest = drafted.times_of
-    monkeypatch.setattr(drafted, "times_of", lambda moments, shares: honest([*moments[:-1], moments[-1] + 1.0], shares))
+    monkeypatch.setattr(drafted, "times_of", lambda moments, *of: honest([*moments[:-1], moments[-1] + 1.0], *of))
     for texts, limit in ((2, 0.9), (5, 0.9), (5, 40.0)):
         result = model.generate(PROMPT, n=texts, speculative=CHAINS | {"draft_timeout": limit}, **SETTINGS)
         assert taken

@@ -82,33 +82,31 @@ def another_law(monkeypatch) -> None:
 
 def one_for_all(monkeypatch) -> None:
     """Samples abreast have the noise of the first."""
-    desk = Drafted._desk
-
-    def shared(self, place, drawn, judge):
-        sample, own = drawn.guess.sample, drawn.guess.sample.randomness
-        sample.randomness = type(own)(7, 0)
-        try:
-            return desk(self, place, drawn, judge)
-        finally:
-            sample.randomness = own
-
-    monkeypatch.setattr(Drafted, "_desk", shared)
+    decided_with(monkeypatch, "randomness", lambda own, _: type(own)(7, 0))
 
 
 def law_of_the_first(monkeypatch) -> None:
     """Texts abreast are decided by the law of the first, whatever theirs is."""
-    desk, first = Drafted._desk, {}
+    decided_with(monkeypatch, "law", lambda _, first: first)
 
-    def shared(self, place, drawn, judges):
-        sample, own = drawn.guess.sample, drawn.guess.sample.law
-        sample.law = own if place == 0 else first[self]
-        first[self] = sample.law
+
+def decided_with(monkeypatch, name, other) -> None:
+    """What a sample has under that name is something else where rounds abreast are prepared: of its own, and that of
+    the first text."""
+    desk = Drafted._desk
+
+    def prepared(self, place, drawn, judges):
+        sample = drawn.guess.sample
+        own = getattr(sample, name)
+        if place == 0:
+            self.first = own
+        setattr(sample, name, other(own, self.first))
         try:
             return desk(self, place, drawn, judges)
         finally:
-            sample.law = own
+            setattr(sample, name, own)
 
-    monkeypatch.setattr(Drafted, "_desk", shared)
+    monkeypatch.setattr(Drafted, "_desk", prepared)
 
 
 def failing(monkeypatch) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.compiled import compiled
-from truedraw.threads.board import share
+from truedraw.compiled import compiled, inlined
+from truedraw.threads.board import share, together
 from truedraw.threads.borrowing import borrowed
 from truedraw.threads.jobs import call, this_call
 from truedraw.threads.kept import Kept
@@ -19,18 +19,25 @@ STAGES = 2
 
 
 class Each:
-    """Jobs of each place, whose jobs work in the same memory; `job` is all of them. Before each call `counters` are set
-    to 0; behind it `failed` is not 0 where one has raised."""
+    """Jobs of each place, whose jobs work in the same memory; `asked` is what each_done takes, while this is held."""
 
     def __init__(self, places: Sequence[Sequence[Kept]]) -> None:
-        self.counters, self.failed = counters(STAGES), np.zeros(1, np.int64)
-        self.given = np.stack([addresses(jobs) for jobs in places]), self.counters, self.failed
-        self.job = Kept(each, self.given, places)
+        taken, failed = counters(STAGES), np.zeros(1, np.int64)
+        self._job = Kept(each, (np.stack([addresses(jobs) for jobs in places]), taken, failed), places)
+        self.asked = self._job.addresses, taken, failed
 
 
 def addresses(jobs: Sequence[Kept]) -> NDArray[np.int64]:
     """Of some jobs [jobs, 2]."""
     return np.array([job.addresses for job in jobs], np.int64)
+
+
+@inlined()
+def each_done(board, asked):  # type: ignore[no-untyped-def]
+    """Together with whoever waits at the board; whether one has raised."""
+    job, taken, failed = asked
+    taken[:], failed[0] = 0, 0
+    return together(board, job[0], job[1]) or failed[0] != 0
 
 
 @compiled(nogil=True, error_model="numpy")

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from truedraw.generate.at_once.companies import Companies
+from truedraw.generate.at_once.drafted import times_of
 from truedraw.generate.at_once.hearing import Hearers
 from truedraw.generate.at_once.machine import Drafting
 
@@ -45,14 +46,18 @@ def test_those_of_one_kin_are_one_job() -> None:
     assert one is not None
     assert one.members == [[0, 4, 6], [2], [3], [5]]
     assert one.addresses.tolist() == [[1011, 3], [2, 0], [1003, 1], [5, 0]]
-    assert one.shares == [[1 / 3, 0, 0, 0], [0] * 4, [0, 1, 0, 0], [0, 0, 1, 0], [1 / 3, 0, 0, 0], [0, 0, 0, 1],
-                          [1 / 3, 0, 0, 0]]  # fmt: skip
+    times = times_of([9.0, 12.0, 0.0, 3.0, 4.0, 6.0, 8.5], one.members, 7)
+    assert [*times.drafts] == [1.0, 0.0, 1.0, 2.0, 1.0, 2.5, 1.0]
+    assert [*times.calls] == [3.0, 0.0, 1.0, 2.0, 3.0, 2.5, 3.0]
+    assert (times.engine, times.whole) == (0.5, 12.0)
 
 
 def test_nobody_drafts() -> None:
     one = Companies.of([drafting(None)] * 3)
     assert one is not None
-    assert (one.addresses.shape, one.shares) == ((0, 2), [[]] * 3)
+    assert (one.addresses.shape, one.members) == ((0, 2), [])
+    times = times_of([1.0, 2.0, 0.5], one.members, 3)
+    assert ([*times.drafts], [*times.calls]) == ([0.0] * 3, [0.0] * 3)
 
 
 def test_where_a_drafter_has_failed_there_is_none() -> None:

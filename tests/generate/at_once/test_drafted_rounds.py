@@ -89,13 +89,12 @@ class Setting:
             self._held.append(Kept(rule, (ids[first:end], self.numbers[text], mine, mark)))
             rules.append(self._held[-1])
         self._each = Each([rules])
-        deciding = self._each.job.addresses, self._each.counters, self._each.failed
         drawn, moments = (ROUNDS, rows - texts), np.zeros((ROUNDS, BEGUN + 1 + len(drafts)), int)
         kept, numbers = np.zeros((ROUNDS, LINES * rows)), np.zeros((ROUNDS, texts, SIZE), int)
         self.kept = kept, numbers, np.zeros(drawn, int), np.zeros(drawn), moments
         self.shown = hidden, np.full((ROUNDS, rows, 1, 1), -1, np.float32)
         slates = self.numbers, self.last, tokens, sure, BEGINS
-        self._given = slates, np.array(drafts), target, (deciding, np.zeros((texts, 2), int), told)
+        self._given = slates, np.array(drafts), target, (self._each.asked, np.zeros((texts, 2), int), told)
 
     def run(self, rounds: int = ROUNDS, patience: int = LATER, ends=((-1,),) * 3) -> tuple[int, bool]:
         limits = rounds, patience, np.array(ends, np.int64)

@@ -152,5 +152,5 @@ class Chains:
             said, behind = self.calls.drawn(number)
             drawn.append(Kept(DRAW(), (slate, said, *law, behind, NOBODY)))
         at_once = Each([drawn] * num_threads(self.calls.board))
-        given = self.calls.board, addresses(heard), addresses(drawn), at_once.job.addresses, at_once.counters, drafts
+        given = self.calls.board, addresses(heard), addresses(drawn), at_once.asked, drafts
         self.job = Kept(DRAFT(), (given, self.calls.given), (heard, drawn, at_once, self.calls))

@@ -8,7 +8,6 @@ compiled code, or it finds no token, all are left to Python.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence, Set
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,9 @@ from truedraw.generate.at_once.drafted import Drafted, Drawn
 from truedraw.generate.at_once.machine import MOST
 from truedraw.generate.at_once.machines import HAS_CLOCK
 from truedraw.generate.at_once.plainly import Plainly
-from truedraw.generate.at_once.plan import source_of, stands_of
+from truedraw.generate.at_once.plan import Deciding, source_of, stands_behind, stands_of
 from truedraw.generate.at_once.side import Ran, edits, suits
-from truedraw.generate.at_once.telling import Decided, Telling, Way
+from truedraw.generate.at_once.telling import Telling, Way
 from truedraw.generate.guess import Guess, fresh_guesses
 from truedraw.generate.guesses import grouped
 from truedraw.generate.means import Means
@@ -46,8 +45,7 @@ class Abreast:
         """Rounds of a turn, those of all texts in the first pass, then those in the next; None where it has to be taken
         as a single one."""
         since, samples = working_seconds(), turn.samples
-        crew: Any = getattr(self._engine, "crew", None)
-        stands = None if crew is None or self._open is None else self._stands(samples)
+        stands = None if self._crew is None or self._open is None else self._stands(samples)
         if stands is None or not all(map(suits, samples)):
             return None
         rounds = self._num_rounds(samples, stands)
@@ -60,16 +58,22 @@ class Abreast:
     def begin_with(self, guesses: Sequence[Guess], choices: Sequence[p.Choice], since: float) -> list[p.Round] | None:
         """The same, beginning with a turn that was just decided, all of it since then; None where that cannot be."""
         began, samples = working_seconds(), [guess.sample for guess in guesses]
-        crew: Any = getattr(self._engine, "crew", None)
-        if crew is None or self._open is None or self._most < 2 or not all(map(suits, samples)):
+        if self._crew is None or self._open is None or self._most < 2 or not all(map(suits, samples)):
             return None
-        stands = self._stands_behind(guesses, choices)
+        (judge, _), *others = grouped(samples, self._controller)
+        stands = None if others else stands_behind(judge, guesses, choices)
         rounds = 0 if stands is None else self._num_rounds(samples, stands)
         if stands is None or rounds < 2:
             return None
-        decided = Decided(began - since, [sample.draft_seconds for sample in samples])
+        share = (began - since) / len(samples)
+        decided = [Deciding(share, sample.draft_seconds) for sample in samples]
         found = self._run_by_rules(samples, stands, rounds, drawn_by(guesses, stands))
         return None if found is None else self._telling.over(*found, since, decided)
+
+    @property
+    def _crew(self) -> Any:
+        """The engine's, None where it has none."""
+        return getattr(self._engine, "crew", None)
 
     def keep(self, samples: Sequence[Sample]) -> None:
         """What was made for these alone: of a text that has ended nothing stays."""
@@ -92,16 +96,6 @@ class Abreast:
             found |= {sample.number: stand for sample, stand in zip(own, told, strict=True)}
         return [found[sample.number] for sample in samples]
 
-    def _stands_behind(self, guesses: Sequence[Guess], choices: Sequence[p.Choice]) -> list[p.Stand] | None:
-        """What was decided for one round more than it stands for; None where it does not stand, or is not so simple."""
-        (judge, samples), *others = grouped([guess.sample for guess in guesses], self._controller)
-        behind = None if others else stands_of(judge, samples)
-        simple = [not guess.certain and not choice.then for guess, choice in zip(guesses, choices, strict=True)]
-        decided = [(choice.source, choice.tokens) for choice in choices]
-        if behind is None or False in simple or decided != [(stand.source, stand.tokens) for stand in behind]:
-            return None
-        return [replace(stand, rounds=1 + stand.rounds) for stand in behind]
-
     def _num_rounds(self, samples: Sequence[Sample], stands: Sequence[p.Stand]) -> int:
         rooms = (one.ending.room // (1 + stand.tokens) for one, stand in zip(samples, stands, strict=True))
         return min(self._most, *(stand.rounds for stand in stands), *rooms)
@@ -111,8 +105,7 @@ class Abreast:
         passes = None if way is None else self._passes(samples, rounds, [0] * len(samples))
         if way is None or passes is None:
             return None
-        crew: Any = self._engine.crew  # type: ignore[attr-defined] # as `take` has seen
-        ran = way.run(passes.job, crew, self._means.plain_rounds, self._limits(samples, rounds))
+        ran = way.run(passes.job, self._crew, self._means.plain_rounds, self._limits(samples, rounds))
         return None if ran is None else (way, passes, ran)
 
     def _run_by_rules(
@@ -131,8 +124,7 @@ class Abreast:
             known = Drafted(drawn, passes.job, self._means.judges)
         self._drafted = *kind, known
         rounds = known.begin(drawn, rounds) if known.desks else 0
-        crew: Any = self._engine.crew  # type: ignore[attr-defined] # as `take` has seen
-        ran = known.run(crew, self._limits(samples, rounds)) if rounds else None
+        ran = known.run(self._crew, self._limits(samples, rounds)) if rounds else None
         return None if ran is None else (known, passes, ran)
 
     def _drawn(self, samples: Sequence[Sample], stands: Sequence[p.Stand]) -> list[Drawn] | None:

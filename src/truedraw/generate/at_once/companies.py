@@ -12,13 +12,11 @@ from truedraw.generate.at_once.machine import Drafting
 
 
 class Companies(NamedTuple):
-    """Jobs, to be held as long as they run, their addresses [jobs, 2], whose chains each draws, and of each text which
-    part it has of what each job takes."""
+    """Jobs, to be held as long as they run, their addresses [jobs, 2], and whose chains each draws."""
 
     jobs: list[Any]
     addresses: p.Ints
     members: list[list[int]]
-    shares: list[list[float]]
 
     @classmethod
     def of(cls, drafting: Sequence[Drafting]) -> Self | None:
@@ -28,9 +26,8 @@ class Companies(NamedTuple):
         jobs = [job for job in found if job is not None]
         if len(jobs) < len(found):
             return None
-        shares = [[1 / len(own) if text in own else 0.0 for own in members] for text in range(len(drafting))]
         addresses = np.array([job.addresses for job in jobs], np.int64).reshape(-1, 2)
-        return cls(jobs, addresses, members, shares)
+        return cls(jobs, addresses, members)
 
 
 def companies(drafting: Sequence[Drafting]) -> dict[Hashable, list[int]]:

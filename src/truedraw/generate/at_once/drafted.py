@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,6 +69,8 @@ class Drafted:
             self.desks = []
         if self.desks:
             self._rules = Each([[desk.rules[place] for desk in self.desks] for place in range(len(judges))])
+            joins = [NO_JOB if desk.joining is None else desk.joining.addresses for desk in self.desks]
+            self._deciding = self._rules.asked, np.array(joins, np.int64), self._told
         self.sides: list[Side] = []
         self._kept: tuple[Any, ...] = ()
         self._is_short = False  # whether fewer rounds came than there were to be
@@ -120,20 +121,13 @@ class Drafted:
         hidden: Any = NOT_SHOWN if job.hidden is None else job.hidden
         shown = np.empty((rounds, *hidden.shape), np.float32)
         slates = self._numbers, self._last, self._tokens, self._sure, np.array(self._begins, np.int64)
-        joins = [NO_JOB if desk.joining is None else desk.joining.addresses for desk in self.desks]
-        rules = self._rules.job.addresses, self._rules.counters, self._rules.failed
         target = job.job.addresses, job.counters, job.ids, job.positions, job.past
         self._kept = told, numbers, tokens, sure, moments
         crew.wake()
-        given = (
-            slates,
-            companies.addresses,
-            target,
-            (rules, np.array(joins, np.int64), self._told),
-            (rounds, int(seconds * A_SECOND), ends),
-        )
-        count, is_last = RUN()(crew.board, (*given, self._kept, (hidden, shown)))
-        times = [times_of(each, companies.shares) for each in (moments[:count] / A_SECOND).tolist()]
+        within = rounds, int(seconds * A_SECOND), ends
+        given = slates, companies.addresses, target, self._deciding, within, self._kept, (hidden, shown)
+        count, is_last = RUN()(crew.board, given)
+        times = [times_of(each, companies.members, texts) for each in (moments[:count] / A_SECOND).tolist()]
         self._is_short = count < rounds
         return Ran(times, shown, job.logits, job.hidden, self._begins, is_last) if count else None
 
@@ -164,12 +158,12 @@ class Drafted:
         drafting.end(rounds, scores[-1], is_last, max(times.calls[side.place] for times in ran.times))
 
 
-def times_of(moments: Sequence[float], shares: Sequence[Sequence[float]]) -> Times:
-    """Of a round, see drafted_loop.py; shares: see Companies."""
-    own = moments[BEGUN:]
-    took = [end - begin for begin, end in pairwise(own)]
-    drafts = [sum(map(mul, took, share)) for share in shares]
-    calls = [max((each for each, part in zip(took, share, strict=True) if part), default=0.0) for share in shares]
+def times_of(moments: Sequence[float], members: Sequence[Sequence[int]], texts: int) -> Times:
+    """Of a round, see drafted_loop.py; members: of each job that drafts, see Companies."""
+    own, calls, drafts = moments[BEGUN:], [0.0] * texts, [0.0] * texts
+    for company, (begin, end) in zip(members, pairwise(own), strict=True):
+        for text in company:
+            calls[text], drafts[text] = end - begin, (end - begin) / len(company)
     return Times(moments[SCORED] - own[-1], moments[ENDED] - moments[BEGUN], drafts, calls)
 
 

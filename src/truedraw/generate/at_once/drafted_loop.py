@@ -10,6 +10,7 @@ from truedraw.sampling.kernels.edited import join
 from truedraw.threads.board import share, together
 from truedraw.threads.borrowing import borrowed
 from truedraw.threads.clock import nanoseconds
+from truedraw.threads.each import each_done
 from truedraw.threads.jobs import call, this_call
 
 SCORED, ENDED, BEGUN = range(3)
@@ -23,8 +24,8 @@ def run(board, given):  # type: ignore[no-untyped-def]
 
     given: the slates of all texts, in which rows and drafts stand one text behind the other: numbers [texts, SIZE],
     last [rows], tokens and sure [drafts], and where the rows of each begin [texts + 1]; the jobs that draft [jobs, 2],
-    for all texts that have room for drafts; of the pass its job, counters, ids, positions and past; the rules as one
-    job, its counters and what failed, see threads/each.py, the jobs that count tokens [texts, 2], 0 where nobody does,
+    for all texts that have room for drafts; of the pass its job, counters, ids, positions and past; the rules, as
+    threads/each.py has them, the jobs that count tokens [texts, 2], 0 where nobody does,
     and what each rule tells, one behind the other [LINES rows]; (rounds at most; nanoseconds behind which none begins;
     tokens that end a text [texts, some]); of each round memory for what the rules tell, numbers, tokens and sure, and
     moments [rounds, BEGUN + 1 + jobs]; the pass's hidden states [rows, streams, width], none where nobody wants them,
@@ -47,7 +48,7 @@ def run(board, given):  # type: ignore[no-untyped-def]
         if together(board, target[0][0], target[0][1]):
             return number, False
         moments[SCORED] = nanoseconds()
-        if decide(board, rules[0]) or not all_decided(numbers):
+        if each_done(board, rules[0]) or not all_decided(numbers):
             return number, False
         some_end = write(slates, rules[2], kept, number, ends)
         for text in range(len(numbers)):
@@ -82,14 +83,6 @@ def all_drafted(numbers, begins):  # type: ignore[no-untyped-def]
         few = begins[text + 1] - begins[text] - 1
         drafted &= few == 0 or numbers[text, DRAFTED] >= few
     return drafted
-
-
-@inner(error_model="numpy")
-def decide(board, rules):  # type: ignore[no-untyped-def]
-    """All texts, by their rules; whether one has raised. Threads take whole texts in turn."""
-    job, taken, failed = rules
-    taken[:], failed[0] = 0, 0
-    return together(board, job[0], job[1]) or failed[0] != 0
 
 
 @inner(error_model="numpy")

@@ -86,6 +86,17 @@ def stand_of(judge: p.Controller, sample: Sample) -> p.Stand | None:
     return None if found is None else found[0]
 
 
+def stands_behind(judge: p.Controller, guesses: Sequence[Guess], choices: Sequence[p.Choice]) -> list[p.Stand] | None:
+    """What was just decided for these, for one round more than it stands from here on; None where it does not stand, or
+    more belongs to it than drafts."""
+    behind = stands_of(judge, [guess.sample for guess in guesses])
+    simple = [not guess.certain and not choice.then for guess, choice in zip(guesses, choices, strict=True)]
+    decided = [(choice.source, choice.tokens) for choice in choices]
+    if behind is None or False in simple or decided != [(stand.source, stand.tokens) for stand in behind]:
+        return None
+    return [p.Stand(1 + stand.rounds, stand.source, stand.tokens) for stand in behind]
+
+
 def source_of(guess: Guess, stand: p.Stand) -> str | None:
     """Who drafts, "" for nobody; None where that has to be found out."""
     if not stand.tokens:

@@ -14,7 +14,7 @@ from truedraw import protocol as p
 from truedraw.generate.at_once.abreast import Abreast
 from truedraw.generate.at_once.machine import MOST
 from truedraw.generate.at_once.machines import Machines
-from truedraw.generate.at_once.plan import Deciding, Plan, Ran, ask, is_simple, source_of, stand_of
+from truedraw.generate.at_once.plan import Deciding, Plan, Ran, ask, is_simple, source_of, stand_of, stands_behind
 from truedraw.generate.guess import Guess, fresh_guesses
 from truedraw.generate.judging import Spent, judged, round_of
 from truedraw.generate.means import Means
@@ -72,14 +72,11 @@ class Strides:
 
     def _alone_begins_with(self, guess: Guess, choice: p.Choice) -> bool:
         began, sample = working_seconds(), guess.sample
-        if sample is not self._alone or not choice.tokens or choice.then or guess.certain:
-            return False
         judge = sample.parts.controller or self._controller
-        behind = stand_of(judge, sample)
-        if behind is None or (behind.source, behind.tokens) != (choice.source, choice.tokens):
+        stands = stands_behind(judge, [guess], [choice]) if sample is self._alone else None
+        if stands is None or self._num_rounds(sample, stands[0]) < 2:
             return False
-        stand = p.Stand(1 + behind.rounds, choice.source, choice.tokens)
-        if self._num_rounds(sample, stand) < 2 or (plan := self._planned(guess, judge, stand, began)) is None:
+        if (plan := self._planned(guess, judge, stands[0], began)) is None:
             return False
         self._decided = plan._replace(decided=Deciding(began - self._since, sample.draft_seconds))
         return True

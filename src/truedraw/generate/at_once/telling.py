@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from truedraw import protocol as p
-from truedraw.generate.at_once.plan import ask
+from truedraw.generate.at_once.plan import Deciding, ask
 from truedraw.generate.at_once.side import Ran, Side, Times
 from truedraw.generate.guesses import grouped
 from truedraw.generate.sample import Schedule
@@ -38,14 +38,6 @@ class Way(Protocol):
         ...
 
 
-class Decided(NamedTuple):
-    """What it took within the first of the rounds to decide for all texts, and of that who drafted to be weighed, by
-    text."""
-
-    seconds: float
-    drafting: Sequence[float]
-
-
 class Telling:
     """Of one loop."""
 
@@ -53,9 +45,12 @@ class Telling:
         self._controller, self._schedule = controller, schedule
 
     def over(
-        self, way: Way, passes: p.Abreast, ran: Ran, since: float, decided: Decided | None = None
+        self, way: Way, passes: p.Abreast, ran: Ran, since: float, decided: Sequence[Deciding] = ()
     ) -> list[p.Round]:
-        """The texts go on, and all hear of it; an interruption leaves what is over to the schedule."""
+        """The texts go on, and all hear of it; an interruption leaves what is over to the schedule.
+
+        decided: of each text what it took within the first round, where that was decided just now.
+        """
         done: list[p.Round] = []
         try:
             self._enter(way, ran)
@@ -80,20 +75,19 @@ class Telling:
                 raise
             self._schedule.failed(side.sample, error)
 
-    def _tell(self, way: Way, ran: Ran, since: float, done: list[p.Round], decided: Decided | None) -> None:
+    def _tell(self, way: Way, ran: Ran, since: float, done: list[p.Round], decided: Sequence[Deciding]) -> None:
         """Of rounds in their order, each with its share of what was done for all since the turn came; what it took to
         decide is the first one's."""
-        own = (
-            working_seconds() - since - sum(times.whole for times in ran.times) - (decided.seconds if decided else 0.0)
-        )
+        known = sum(times.whole for times in ran.times) + sum(each.seconds for each in decided)
+        own = working_seconds() - since - known
         more = own / max(1, sum(len(side.found) for side in way.sides))
         for number, times in enumerate(ran.times):
             start = working_seconds()
             present = [side for side in way.sides if len(side.found) > number]
             if not present:
                 break
-            is_decided = decided is not None and not number
-            dozing = {side.place: way.dozes(side, 0) for side in present} if is_decided else self._ask(way, present)
+            asked = () if number else decided
+            dozing = {side.place: way.dozes(side, 0) for side in present} if asked else self._ask(way, present)
             for side in present:
                 if len(side.found) == number + 1:  # its last one
                     dozes = number + 1 < len(ran.times) or dozing[side.place]
@@ -101,8 +95,8 @@ class Telling:
             whole = times.whole + working_seconds() - start - sum(side.drafting(times) for side in present)
             shared = more + whole / len(present)
             told = [side.round(number, times, shared, ran, len(present)) for side in present]
-            if decided is not None and not number:
-                told = [with_deciding(each, decided, side.place) for side, each in zip(present, told, strict=True)]
+            if asked:
+                told = [with_deciding(each, asked[side.place]) for side, each in zip(present, told, strict=True)]
             done += told
             self._controller.observe(told)
 
@@ -119,10 +113,9 @@ class Telling:
         return found
 
 
-def with_deciding(done: p.Round, decided: Decided, place: int) -> p.Round:
+def with_deciding(done: p.Round, took: Deciding) -> p.Round:
     """The first round of a text bears its part of what it took to decide."""
-    share, drafting = decided.seconds / len(decided.drafting), decided.drafting[place]
-    return replace(done, seconds=done.seconds + share, draft_seconds=done.draft_seconds + drafting)
+    return replace(done, seconds=done.seconds + took.seconds, draft_seconds=done.draft_seconds + took.draft_seconds)
 
 
 def untold(sides: Sequence[Side], ran: Ran, done: Sequence[p.Round]) -> list[p.Round]:

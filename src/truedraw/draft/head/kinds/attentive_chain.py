@@ -20,6 +20,7 @@ from truedraw.sampling.names import named
 from truedraw.sampling.transform import Transform
 from truedraw.threads.board import share, together
 from truedraw.threads.borrowing import borrowed
+from truedraw.threads.each import each_done
 from truedraw.threads.jobs import call, this_call
 
 HELD, END = range(2)
@@ -32,13 +33,13 @@ def draft(board, given, takes_part):  # type: ignore[no-untyped-def]
     """Of some texts, behind the rows that the last round brought; a job as threads/board.py has them, that shares out
     no more than the network's calls, and what it calls beside them. What nobody could draw Python may try again.
 
-    given: (board; the jobs that `hear` and those that `draw`, of each text [texts, 2]; these as one and its counters,
-    see threads/each.py; of how many tokens) and calls, see attentive_calls.Calls.
+    given: (board; the jobs that `hear` and those that `draw`, of each text [texts, 2]; these as threads/each.py has
+    them; of how many tokens) and calls, see attentive_calls.Calls.
     """
     if not takes_part:
         share(board, this_call(board, given))
         return
-    (crew, hears, draws, at_once, shared, depths), (jobs, counters, rows) = borrowed(given)
+    (crew, hears, draws, at_once, depths), (jobs, counters, rows) = borrowed(given)
     texts, rows[0] = len(hears), 0
     for text in range(texts):
         if call(hears[text, 0], hears[text, 1]):
@@ -51,8 +52,7 @@ def draft(board, given, takes_part):  # type: ignore[no-untyped-def]
         if texts == 1:
             call(draws[0, 0], draws[0, 1])
         else:
-            shared[:] = 0
-            together(crew, at_once[0], at_once[1])
+            each_done(crew, at_once)
 
 
 @compiled(nogil=True, error_model="numpy")
