@@ -97,7 +97,8 @@ UNNAMED = ["model", {"method": "model"}, "tli", {"method": "string-match"}, {"me
            {"auto_sources": ["model", "ngram"]}, {"method": "auto", "auto_sources": [TUNED]}]  # fmt: skip
 COMPOSED = [{"method": "mix", "sources": ["ngram", "model"]}, {"method": "staged", "stage": "string-match"},
             {"method": "staged", "stage": {"method": "tli"}},
-            {"auto_sources": [{"method": "mix", "sources": [{"method": "model"}, "ngram"]}]}]  # fmt: skip
+            {"adaptive": False, "auto_sources": [{"method": "mix", "sources": [{"method": "model"}, "ngram"]}]},
+            ]  # fmt: skip
 
 
 @pytest.mark.parametrize("given", COMPOSED, ids=str)
