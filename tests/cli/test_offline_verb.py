@@ -82,6 +82,15 @@ def test_run_again_it_does_only_what_is_left_with_the_seed_it_had(cli, source, t
     assert "1 prompt done" in cli("generate", *TOY, "--input", source, "--output", out).err
 
 
+def test_results_that_were_deleted_leave_no_seed_behind(cli, source, tmp_path):
+    out, seeds = tmp_path / "out.jsonl", []
+    for _ in range(2):
+        cli("generate", *TOY, "--input", source, "--output", out)
+        seeds.append([record.get("seed") for record in read(out).values()])
+        out.unlink()
+    assert seeds[0] != seeds[1]
+
+
 @pytest.mark.parametrize(("config", "said"), [
     ({"method": "suffix", "rejection_sample_method": "traversal"}, True), ({"method": "suffix"}, False),
     ({"method": "none"}, False),

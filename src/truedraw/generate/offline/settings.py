@@ -32,7 +32,7 @@ def begin(path: Path, settings: Mapping[str, Any]) -> None:
     A file of results without settings was not begun by us and is refused. Where there are no results, earlier settings
     bind nobody.
     """
-    if not path.exists() or not path.stat().st_size:
+    if not _has_results(path):
         _write(beside(path), settings)
         return
     known = read(path)
@@ -49,9 +49,9 @@ def begin(path: Path, settings: Mapping[str, Any]) -> None:
 
 
 def begun_with(path: Path, name: str) -> Any:
-    """One setting of the run that began `path`; None where there is none."""
+    """One setting of the run that began the results at `path`; None where there are none."""
     known = read(path)
-    return None if known is None else known.get(name)
+    return known.get(name) if known is not None and _has_results(path) else None
 
 
 def read(path: Path) -> dict[str, Any] | None:
@@ -83,6 +83,10 @@ def forget(path: Path) -> None:
         beside(path).unlink(missing_ok=True)
     except OSError as error:
         raise BadFile(f"{beside(path)} cannot be removed: {error.strerror}; give another file") from error
+
+
+def _has_results(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
 
 
 def _write(file: Path, settings: Mapping[str, Any]) -> None:
