@@ -267,6 +267,45 @@ def test_input_and_output_are_two_files(cli, tmp_path):
     assert prompts.read_text() == '{"prompt": "the"}\n'
 
 
+@pytest.fixture
+def streams():
+    """streams(0, path): the descriptor leads to that file until the test is over."""
+    kept = []
+
+    def lead(descriptor, path):
+        kept.append((descriptor, os.dup(descriptor)))
+        file = os.open(path, os.O_RDWR | os.O_APPEND)
+        os.dup2(file, descriptor)
+        os.close(file)
+
+    yield lead
+    for descriptor, before in kept:
+        os.dup2(before, descriptor)
+        os.close(before)
+
+
+@pytest.mark.parametrize("command", [("generate", "--input", "-"), ("sweep", "-", "-t", 1)])
+def test_what_stdin_reads_is_not_written_over(cli, tmp_path, streams, command):
+    prompts = tmp_path / "q.jsonl"
+    prompts.write_text(kept := '{"prompt": "the"}\n')
+    streams(0, prompts)
+    verb, *how = command
+    with prompts.open("rb") as stdin:
+        done = cli(verb, *TOY, *how, "--output", prompts, "--overwrite", stdin=stdin)
+    assert done.code == 2
+    assert "is also the file of" in done.err
+    assert prompts.read_text() == kept
+
+
+def test_results_do_not_go_to_the_end_of_their_own_input(cli, tmp_path, streams):
+    prompts = tmp_path / "q.jsonl"
+    prompts.write_text('{"prompt": "the"}\n')
+    streams(1, prompts)
+    done = cli("generate", *TOY, "--input", prompts)
+    assert done.code == 2
+    assert "is also the file of --input" in done.err
+
+
 def test_a_line_that_had_no_room_is_tried_again(cli, tmp_path):
     out = tmp_path / "out.jsonl"
     command = ("generate", *TOY, "--input", "-", "--output", out, "--seed", 1, "--max-tokens", 3)

@@ -58,9 +58,9 @@ class Job:
 
     def check_files(self) -> None:
         """Raises BadParameter."""
-        from truedraw.cli.record_files import check_apart
+        from truedraw.cli.record_files import STDIN_FILE, check_apart, regular
 
-        check_apart(self.files, {"--input": None if self.source == STDOUT else Path(self.source)})
+        check_apart(self.files, {"--input": regular(STDIN_FILE) if self.source == STDOUT else Path(self.source)})
 
 
 def job_of(

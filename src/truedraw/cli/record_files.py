@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from truedraw.generate.offline.journal import Journal
 
 STDOUT = "-"
+STDIN_FILE, STDOUT_FILE = Path("/dev/stdin"), Path("/dev/stdout")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,9 @@ def check_apart(files: FileFlags, others: Mapping[str, Path | None]) -> None:
     """
     from truedraw.generate.offline.settings import beside
 
-    own = {} if files.path is None else {"--output": files.path, "the settings of --output": beside(files.path)}
+    own: dict[str, Path | None] = {"stdout": regular(STDOUT_FILE)}
+    if files.path is not None:
+        own = {"--output": files.path, "the settings of --output": beside(files.path)}
     seen: dict[object, str] = {}
     for name, path in {**others, **own}.items():
         if path is None:
@@ -73,6 +76,11 @@ def check_apart(files: FileFlags, others: Mapping[str, Path | None]) -> None:
         other = seen.setdefault(identity(path), name)
         if other != name:
             raise BadParameter(name, f"{path} is also the file of {other}; give each a file of its own")
+
+
+def regular(stream: Path) -> Path | None:
+    """The stream where it leads to a file, which others may name as well: not to a pipe, a terminal or nowhere."""
+    return stream if stream.is_file() else None
 
 
 def notice_drawn_anew(path: Path | None, speculation: object) -> None:

@@ -90,13 +90,14 @@ def sweep(
     """
     from truedraw.cli import sweeping
     from truedraw.cli.progress import Tally
-    from truedraw.cli.record_files import check_apart
+    from truedraw.cli.record_files import STDIN_FILE, check_apart, regular
     from truedraw.cli.recording import Recording
     from truedraw.cli.speculating import speculation_of
 
     run = Recording(files, output, Tally("sample"))
     run.check()
-    check_apart(files, {"--prompts": own.prompts, "--html": own.html, "--parquet": own.parquet})
+    stdin = regular(STDIN_FILE) if prompt == "-" else None
+    check_apart(files, {"stdin": stdin, "--prompts": own.prompts, "--html": own.html, "--parquet": own.parquet})
     sweeping.check_reports(files, own.html, own.parquet)
     grid = sweeping.sweep_of(
         sweeping.prompts_of(prompt, own.prompts),
