@@ -121,6 +121,32 @@ def test_the_grid_of_a_sweep_is_a_list_or_a_text(cli, config):
     assert "temperature is [1, True]; give a number, a text or a list of them" in refused.err
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[train.compare]\nlosses = "kl,tv"',
+        "[models.list]\njson = true",
+        '[index.build]\nformat = "text"',
+        "[tune]\nforce = true",
+    ],
+)
+def test_a_flag_is_called_as_it_is_typed(cli, config, text):
+    assert tokens(cli("generate", "the", "--config", config(f"{TOY}max-tokens = 2\n{text}\n"))) == 2
+
+
+def test_the_other_name_of_a_flag_is_the_same_flag(cli, config):
+    for name in ("try", "candidate"):
+        done = cli("tune", "-m", "tabular", "--config", config(f'[tune]\n{name} = \'{{"method": "nobody"}}\''))
+        assert "no drafter is called 'nobody'" in done.err
+    done = cli("tune", "-m", "tabular", "--config", config("[tune]\nforce = true\noverwrite = true"))
+    assert "overwrite stands there twice" in done.err
+
+
+def test_the_losses_of_a_comparison_are_told_as_they_are_typed(cli, config):
+    done = cli("train", "compare", "-m", "tabular", "--config", config("[train.compare]\nloss = 'kl'"))
+    assert "no flag 'loss' (did you mean losses?)" in done.err
+
+
 def test_lists_and_single_values(cli, config):
     for stop in ('" sat"', '[" sat", " ran"]'):
         done = cli("generate", "the cat", "--config", config(TOY + f"stop = {stop}\nmax-tokens = 500\n"))

@@ -22,7 +22,7 @@ NOT_IN_A_FILE = ("config", "help", "version")
 
 
 class Verb(NamedTuple):
-    """Its options by parameter name, and the verbs of a group by name."""
+    """Its options by the names of their flags, and the verbs of a group by name."""
 
     flags: Mapping[str, Option]
     verbs: Mapping[str, Verb]
@@ -84,14 +84,15 @@ def _check_tables(table: Mapping[str, Any], words: Words, verb: Verb, path: Path
 
 
 def _checked(table: Mapping[str, Any], words: Words, flags: Mapping[str, Option], path: Path) -> dict[str, Any]:
-    values = {}
+    values: dict[str, Any] = {}
     for key, value in table.items():
         name = key.replace("-", "_")
         if name not in flags:
             raise _unknown("flag", key, words, flags, path)
-        if name in values:
-            raise BadFile(f"--config {path}: {name} stands there twice, once with a dash; give it once")
-        values[name] = _value(key, value, flags[name], path)
+        option = flags[name]
+        if option.name in values:
+            raise BadFile(f"--config {path}: {name} stands there twice, with a dash or by another name; give it once")
+        values[option.name] = _value(key, value, option, path)
     return values
 
 
@@ -122,5 +123,10 @@ def _words(context: Any) -> Words:
 def _verb(command: Any) -> Verb:
     """A verb, or a group of them, which may have no flags."""
     options = [each for each in command.params if each.param_type_name == "option"]
-    flags = {each.name: each for each in options if each.name not in NOT_IN_A_FILE}
+    flags = {name: each for each in options if each.name not in NOT_IN_A_FILE for name in _names(each)}
     return Verb(flags, {name: _verb(inner) for name, inner in getattr(command, "commands", {}).items()})
+
+
+def _names(option: Option) -> list[str]:
+    """As it is typed, without the dashes: a parameter of Python may be called otherwise."""
+    return [each[2:].replace("-", "_") for each in option.opts if each.startswith("--")]
