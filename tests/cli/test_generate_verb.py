@@ -175,6 +175,13 @@ def test_every_flag_has_its_twin(cli, monkeypatch):
     assert " sat" not in stopped["text"]
 
 
+def test_values_in_the_environment_are_cut_at_line_breaks_alone(cli, monkeypatch):
+    monkeypatch.setenv("TRUEDRAW_SCHEDULE", "temperature=0:1, 2:0.5\r\ntop_p=0:1, 9:0.9\n")
+    monkeypatch.setenv("TRUEDRAW_STOP", "never\u2028 sat\n\f")
+    done = cli("generate", "the cat", *TOY, "--max-tokens", 99, "--seed", 1)
+    assert (done.code, " sat" in done.out) == (0, True), done.err
+
+
 def test_the_best_of_more_come_last_and_the_likeliest_first(cli):
     found = toy(n=2, best_of=9, max_tokens=12)
     done = cli("generate", "the cat", *TOY, "--max-tokens", 12, "-n", 2, "--best-of", 9, "--null")

@@ -424,6 +424,12 @@ def test_features_without_room_are_told_by_their_flag(cli, tmp_path, flags, has_
     assert (tmp_path / "own.work" / "texts.jsonl").stat().st_size > 1000
 
 
+def test_documents_in_the_environment_stand_a_line_each(cli, flags, has_torch, tmp_path, monkeypatch):
+    (tmp_path / "my own: texts.txt").write_text("the cat sat on the dog")
+    monkeypatch.setenv("TRUEDRAW_DOCUMENTS", f"{tmp_path / 'my own: texts.txt'}\n{tmp_path / 'not there.txt'}\n")
+    assert f"{tmp_path / 'not there.txt'} cannot be read" in error(cli("train", "draft", *flags))
+
+
 def test_documents_and_prompts_exclude_each_other(cli, tmp_path, flags, has_torch):
     prompts = tmp_path / "prompts.jsonl"
     prompts.write_text('{"prompt": "hello"}\n')

@@ -17,7 +17,7 @@ from truedraw.errors import BadParameter
 NAMES = ("generate", "chat", "sweep", "tune", "check", "bench", "train", "models", "index", "ngrams")
 MARKUP: Final = "markdown"
 CONFIG = "--config"
-LISTS_OF_TEXTS = ("stop", "bad_words", "candidate")  # a text may hold blanks, at which lists are split
+LISTS_OF_TEXTS = ("stop", "bad_words", "candidate", "documents", "schedule")  # which may hold blanks
 
 
 class Verbs(Mapping[str, Any]):
@@ -76,7 +76,13 @@ def _prepared(command: Any) -> Any:
     command.parse_args = partial(_parsed, command.parse_args)
     for option in command.params:
         if option.name in LISTS_OF_TEXTS:
-            option.split_envvar_value = str.splitlines
+            option.value_from_envvar = partial(_lines, option)
     for below in getattr(command, "commands", {}).values():
         _prepared(below)
     return command
+
+
+def _lines(option: Any, context: Any) -> list[str] | None:
+    """Cut at line breaks alone: typer cuts paths at colons, and what else ends a line in Unicode may be meant."""
+    text = option.resolve_envvar_value(context)
+    return None if text is None else text.replace("\r\n", "\n").removesuffix("\n").split("\n")
