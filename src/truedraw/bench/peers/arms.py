@@ -33,5 +33,7 @@ def peer(name: str) -> Callable[[Checkpoint], Peer]:
     try:
         found: Callable[[Checkpoint], Peer] = getattr(import_module(module), attribute)
     except ImportError as error:
-        raise BadParameter("peers", f"{name} is not installed ({error.name}); run pip install '.[peers]'") from error
+        raise BadParameter(
+            "peers", f"{name} is not installed ({error.name}); run: pip install 'truedraw[peers]'"
+        ) from error
     return found
