@@ -256,6 +256,23 @@ def test_a_part_of_others_looks_ahead_as_far_as_it_can() -> None:
         drafter.close()
 
 
+class ExitsWhenAskedForMore(Answers):
+    """Its states end the program where they are asked whether they look ahead."""
+
+    def open(self, tokens, law):
+        return self
+
+    @property
+    def ahead(self):
+        sys.exit("no licence")
+
+
+def test_a_part_of_others_is_asked_beside_whether_it_looks_ahead() -> None:
+    state = foreign(ExitsWhenAskedForMore()).open([0], None)
+    with pytest.raises(RuntimeError, match="a call ended in SystemExit: no licence"):
+        state.ahead([1])
+
+
 def test_a_mix_with_a_part_that_is_stuck_is_not_handed_out_again(toy: Model, plugins) -> None:
     spec = {"method": "mix", "sources": ["Hangs", "ngram"], "adaptive": False, "draft_timeout": LIMIT}
     with toy.batch() as batch:

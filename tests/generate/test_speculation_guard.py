@@ -149,6 +149,41 @@ def test_it_may_fail_anywhere(where: str) -> None:
     drafter.close()
 
 
+class SaysOfItself(Fails):
+    """One whose states fail where they are asked what they are."""
+
+    def __getattr__(self, name):
+        if name == self.where:
+            raise KeyError(name)
+        raise AttributeError(name)
+
+
+@pytest.mark.parametrize("where", ["dozes", "hears_hidden", "worths"])
+def test_what_its_states_say_of_themselves_ends_drafting_only(where: str) -> None:
+    drafter = GuardedDrafter(SaysOfItself(where), 3)
+    state = drafter.open([0], None)
+    state.commit([1], None)
+    assert state.worths(2) is None
+    assert drafter.propose([state, state.ahead([2])], [3, 3], [None, None]) == [NOTHING, NOTHING]
+    assert drafter.fault == f"open: KeyError: '{where}'"
+
+
+class CannotSayWhetherItLooksAhead(Fails):
+    """A state that fails where it is asked for what it need not have."""
+
+    @property
+    def ahead(self):
+        raise OSError("ahead broke")
+
+
+def test_a_state_that_cannot_say_whether_it_looks_ahead() -> None:
+    drafter = GuardedDrafter(CannotSayWhetherItLooksAhead(""), 3)
+    state = drafter.open([0], None)
+    assert drafter.propose([state], [3], [None]) == [NOTHING]
+    assert drafter.propose([state.ahead([2])], [3], [None]) == [NOTHING]
+    assert drafter.fault == "ahead: OSError: ahead broke"
+
+
 def test_an_interruption_is_no_fault() -> None:
     drafter = guarded(raising(KeyboardInterrupt()))
     state = drafter.open([*PROMPT, 0], None)

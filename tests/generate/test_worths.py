@@ -11,7 +11,8 @@ from truedraw.control.payoff import PayoffController
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.draft.ngram_lm import NgramLMDrafter
 from truedraw.draft.siblings import Siblings
-from truedraw.generate.guarded_drafter import GuardedDrafter, told
+from truedraw.draft.site import told
+from truedraw.generate.guarded_drafter import GuardedDrafter
 from truedraw.protocol import Asker, Choice, Proposal, Round, Shapes
 from truedraw.registry import BUILT_IN
 from truedraw.sampling.law import SamplingLaw

@@ -123,6 +123,23 @@ def worths_of(state: object) -> Callable[[int], Sequence[tuple[float, int]] | No
     return found
 
 
+def told(worths: Sequence[tuple[float, int]] | None, nodes: int) -> list[tuple[float, int]] | None:
+    """What a drafter tells, as far as it can be meant: at most so many shares of a token, none above the one before.
+
+    No level comes before the one above it.
+    """
+    if worths is None:
+        return None
+    found: list[tuple[float, int]] = []
+    least, deepest = 1.0, 0
+    for worth, level in worths[:nodes]:
+        if not (0.0 < float(worth) <= 1.0 and 1 <= int(level) <= deepest + 1):
+            break
+        least, deepest = min(least, float(worth)), max(deepest, int(level))
+        found.append((least, int(level)))
+    return found
+
+
 def close_each(parts: Iterable[object]) -> None:
     """Close all of them, also where one fails; its error is raised when that is done."""
     with ExitStack() as stack:

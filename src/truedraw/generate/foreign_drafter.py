@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from truedraw.draft.behind import look_ahead
 from truedraw.draft.site import close
 from truedraw.generate.calls import Calls
 from truedraw.generate.own_copy import own_copy
-from truedraw.protocol import NOTHING, Drafter, DraftState, Law, LooksAhead, Proposal, Randomness, Scores
+from truedraw.protocol import NOTHING, Drafter, DraftState, Law, Proposal, Randomness, Scores
 
 
 class ForeignState:
@@ -30,9 +31,9 @@ class ForeignState:
     def ahead(self, tokens: Sequence[int]) -> ForeignState:
         """protocol.LooksAhead; a state that cannot look ahead drafts nothing there."""
         inner = self.inner
-        if not isinstance(inner, LooksAhead):
+        if inner is None:
             return ForeignState(self.calls, None)
-        return ForeignState(self.calls, self.calls.timed(lambda: inner.ahead(tokens))[0])
+        return ForeignState(self.calls, self.calls.timed(lambda: look_ahead(inner, tokens))[0])
 
     def close(self) -> None:
         """Give back what the state holds; nothing can be asked of one that is stuck."""

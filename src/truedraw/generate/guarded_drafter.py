@@ -22,12 +22,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from truedraw.draft.site import close, worths_of
+from truedraw.draft.behind import look_ahead
+from truedraw.draft.site import close, told, worths_of
 from truedraw.errors import BadProposal, in_words
 from truedraw.generate.calls import Calls
 from truedraw.generate.own_copy import own_copy
 from truedraw.handlers import pass_on
-from truedraw.protocol import NOTHING, Drafter, DraftState, Law, LooksAhead, Proposal, Randomness, Scores
+from truedraw.protocol import NOTHING, Drafter, DraftState, Law, Proposal, Randomness, Scores
 from truedraw.verify.proposals import check_for, mark_checked
 from truedraw.verify.sound_part import sound_part
 
@@ -35,12 +36,13 @@ Found = TypeVar("Found")
 
 
 class GuardedState:
-    """protocol.DraftState around the drafter's own; None where there is none any more."""
+    """protocol.DraftState around the drafter's own, made in a call of it; None where there is none any more."""
 
     def __init__(self, guard: GuardedDrafter, inner: DraftState | None) -> None:
         self.guard, self.inner = guard, inner
         self.dozes = bool(getattr(inner, "dozes", False))
         self.hears_hidden = bool(getattr(inner, "hears_hidden", False))
+        self._worths = worths_of(inner)
         self._unheard: list[int] = []  # tokens, without their scores
 
     def commit(self, tokens: Sequence[int], scores: Scores) -> None:
@@ -67,15 +69,16 @@ class GuardedState:
 
     def worths(self, nodes: int) -> Sequence[tuple[float, int]] | None:
         """protocol.Shapes, where the drafter's state is one; by what that has heard so far."""
-        worths = worths_of(self.inner)
-        return None if worths is None else self.guard.attempt("worths", lambda: told(worths(nodes), nodes))
+        return (
+            None
+            if (worths := self._worths) is None
+            else self.guard.attempt("worths", lambda: told(worths(nodes), nodes))
+        )
 
     def ahead(self, tokens: Sequence[int]) -> GuardedState:
         """protocol.LooksAhead; a state that cannot look ahead drafts nothing there."""
         inner = self.awake()
-        if not isinstance(inner, LooksAhead):
-            return GuardedState(self.guard, None)
-        return GuardedState(self.guard, self.guard.attempt("ahead", lambda: inner.ahead(tokens)))
+        return self.guard.stated("ahead", lambda: look_ahead(inner, tokens))
 
     def close(self) -> None:
         """Give back what the state holds."""
@@ -95,7 +98,11 @@ class GuardedDrafter:
 
     def open(self, tokens: Sequence[int], law: Law) -> GuardedState:
         """Start on a text."""
-        return GuardedState(self, self.attempt("open", lambda: self.drafter.open(tokens, law)))
+        return self.stated("open", lambda: self.drafter.open(tokens, law))
+
+    def stated(self, what: str, act: Callable[[], DraftState | None]) -> GuardedState:
+        """Around the state that `act` makes, or around none."""
+        return self.attempt(what, lambda: GuardedState(self, act())) or GuardedState(self, None)
 
     def propose(
         self, states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]
@@ -168,23 +175,6 @@ class GuardedDrafter:
         if not self.calls.beside:  # a law may be something else than arrays there
             mark_checked(proposal, self.vocab_size)
         return proposal
-
-
-def told(worths: Sequence[tuple[float, int]] | None, nodes: int) -> list[tuple[float, int]] | None:
-    """What a drafter tells, as far as it can be meant: at most so many shares of a token, none above the one before.
-
-    No level comes before the one above it.
-    """
-    if worths is None:
-        return None
-    found: list[tuple[float, int]] = []
-    least, deepest = 1.0, 0
-    for worth, level in worths[:nodes]:
-        if not (0.0 < float(worth) <= 1.0 and 1 <= int(level) <= deepest + 1):
-            break
-        least, deepest = min(least, float(worth)), max(deepest, int(level))
-        found.append((least, int(level)))
-    return found
 
 
 def check_length(proposal: Proposal, budget: int) -> None:
