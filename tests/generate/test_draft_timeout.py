@@ -367,6 +367,42 @@ def test_a_call_that_is_stuck_ends_drafting_for_all_who_share_it_and_is_never_cl
     assert hanging.closed == 0
 
 
+class OneByOne(Slow):
+    """A generator of proposals, each of which takes its time when it is asked for."""
+
+    where = ""
+
+    def propose(self, states, budgets, randomness):
+        for budget in budgets:
+            self.wait()
+            yield Proposal.chain([2, 1][:budget])
+
+
+class ExitsOnTheWay(OneByOne):
+    wait = staticmethod(lambda: sys.exit("no licence"))
+
+
+class AnswersOneByOne(OneByOne):
+    wait = staticmethod(lambda: None)
+
+
+def test_proposals_that_are_made_one_by_one_are_made_in_the_call() -> None:
+    shared, guards, states = of_requests(OneByOne(), 2, LIMIT)
+    assert proposed(shared, states) == [[2, 1], [2, 1]]
+    assert proposed(shared, states) == [[2, 1], [2, 1]]  # one by one, each of them late
+    assert all("a call took" in guard.fault for guard in guards)
+    shared, guards, states = of_requests(ExitsOnTheWay(), 2, beside=True)
+    assert proposed(shared, states) == [[], []]
+    assert all("a call ended in SystemExit" in guard.fault for guard in guards)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_proposals_that_are_made_one_by_one_are_as_good_alone_as_shared(number: int) -> None:
+    shared, guards, states = of_requests(AnswersOneByOne(), number)
+    alone = [guard.propose([state], [2], [None])[0] for guard, state in zip(guards, states, strict=True)]
+    assert proposed(shared, states) == [each.tokens.tolist() for each in alone] == [[2, 1]] * number
+
+
 def test_a_shared_drafter_that_is_stuck_is_not_handed_out_again() -> None:
     class Drafts:
         vocab_size, head_path, auto_sources = 5, None, ()

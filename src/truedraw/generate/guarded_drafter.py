@@ -155,7 +155,7 @@ class GuardedDrafter:
     def _proposed(
         self, states: Sequence[DraftState], budgets: Sequence[int], randomness: Sequence[Randomness]
     ) -> list[Proposal]:
-        found = self.drafter.propose([*states], [*budgets], [*randomness])  # lists that it may do anything with
+        found = [*self.drafter.propose([*states], [*budgets], [*randomness])]  # lists that it may do anything with
         if len(found) != len(states):
             raise BadProposal(f"{len(states)} texts got {len(found)} proposals; give one each")
         return [self._believed(proposal, budget) for proposal, budget in zip(found, budgets, strict=True)]

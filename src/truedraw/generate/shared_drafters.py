@@ -61,7 +61,9 @@ class SharedDrafter:
             return [NOTHING] * len(states)
         inner, asked = [states[i].awake() for i in able], [budgets[i] for i in able]
         try:
-            found, seconds = self.calls.timed(lambda: self.drafter.propose(inner, asked, [randomness[i] for i in able]))
+            found, seconds = self.calls.timed(
+                lambda: [*self.drafter.propose(inner, asked, [randomness[i] for i in able])]
+            )
             proposals = dict(zip(able, found, strict=True))
         except Exception as error:  # a plug-in may raise anything
             pass_on(error)
