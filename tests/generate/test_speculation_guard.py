@@ -232,6 +232,7 @@ def test_a_run_goes_on_and_tells(toy: Model) -> None:
     assert result.fallback == "propose: ValueError: lost the index"
     assert result.to_dict()["fallback"] == result.fallback
     assert result.to_dict()["stats"]["fallbacks"] == (result.fallback,)
+    assert [choice.stats.fallbacks for choice in result.choices] == [(result.fallback,)] * 2
     assert 0 < result.stats.drafted <= 2 * 2 * 7
     assert plain.fallback is None
     assert "fallback" not in plain.to_dict()

@@ -60,6 +60,11 @@ class Generation(OnePlace):
         """Whether nothing more will come."""
         return self._job.ended_at is not None
 
+    @property
+    def _fault(self) -> str | None:
+        """Why drafting was given up, in words."""
+        return getattr(self._job.parts.drafter, "fault", None)
+
     def __repr__(self) -> str:
         rounds, count = self._job.rounds, len(self._readers)
         state = "ended" if self.ended else "running" if rounds else "not begun"
@@ -95,7 +100,7 @@ class Generation(OnePlace):
         """The samples so far; those that have not ended are marked "interrupted", also where `error` says why."""
         ended, rounds = self.ended, self._job.rounds[:]  # in this order: what has ended is whole
         choices = [self._choice(index, mine, ended) for index, mine in enumerate(self._by_sample(rounds))]
-        rule, fault = self._job.parts.verifier, getattr(self._job.parts.drafter, "fault", None)
+        rule, fault = self._job.parts.verifier, self._fault
         loss = rule.loss() if isinstance(rule, LossyVerifier) else None
         best = tuple(best_first(choices)[: self.params.n]) if len(choices) > self.params.n else tuple(choices)
         why = self.explanation() if self._alone else None
@@ -161,8 +166,7 @@ class Generation(OnePlace):
         return found
 
     def _stats(self, rounds: Sequence[Round], why: Explanation | None) -> Stats:
-        fault = getattr(self._job.parts.drafter, "fault", None)
-        found = summary(rounds, self._job.seconds, self._job.fill_seconds, (fault,))
+        found = summary(rounds, self._job.seconds, self._job.fill_seconds, (self._fault,))
         if why is None:
             return found
         return replace(found, predicted_speedup=why.predicted_speedup, actual_speedup=why.actual_speedup)
@@ -182,7 +186,7 @@ class Generation(OnePlace):
             sampling_logprobs=tuple(x for r in mine for x in r.sampling_logprobs),
             pieces=pieces,
             finish_reason=reason or INTERRUPTED,
-            stats=summary(mine, self._job.seconds if len(self._readers) == 1 else None),
+            stats=summary(mine, self._job.seconds if len(self._readers) == 1 else None, fallbacks=(self._fault,)),
             exact=self._job.parts.verifier.exact,
             top_logprobs=top,
             top_bytes={token: reader.token_bytes(token) for each in top or () for token, _ in each},
