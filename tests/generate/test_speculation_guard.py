@@ -217,6 +217,13 @@ def test_what_was_noted_on_an_error_is_told() -> None:
     assert drafter.fault == "propose: ValueError: lost the index (in a part of it)"
 
 
+def test_what_is_said_in_several_lines_is_told_in_one() -> None:
+    drafter = guarded(raising(ValueError("lost:\n    the index\r\n")))
+    state = drafter.open([*PROMPT, 0], None)
+    assert drafter.propose([state], [0], [None]) == [NOTHING]
+    assert drafter.fault == "propose: ValueError: lost: the index"
+
+
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> Model:
     monkeypatch.setitem(BUILT_IN["drafters"], "faulty", f"{__name__}:FaultyLookup")

@@ -184,5 +184,5 @@ def check_length(proposal: Proposal, budget: int) -> None:
 
 
 def fault(what: str, error: Exception) -> str:
-    """What went wrong, in words."""
-    return f"{what}: {in_words(error)}"
+    """What went wrong, in one line of words."""
+    return " ".join(f"{what}: {in_words(error)}".split())
