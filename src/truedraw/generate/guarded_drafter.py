@@ -69,11 +69,8 @@ class GuardedState:
 
     def worths(self, nodes: int) -> Sequence[tuple[float, int]] | None:
         """protocol.Shapes, where the drafter's state is one; by what that has heard so far."""
-        return (
-            None
-            if (worths := self._worths) is None
-            else self.guard.attempt("worths", lambda: told(worths(nodes), nodes))
-        )
+        worths = self._worths
+        return None if worths is None else self.guard.attempt("worths", lambda: told(worths(nodes), nodes))
 
     def ahead(self, tokens: Sequence[int]) -> GuardedState:
         """protocol.LooksAhead; a state that cannot look ahead drafts nothing there."""
