@@ -517,6 +517,22 @@ def test_a_damaged_row_is_told(cli, tmp_path, flags, has_torch, kind):
     assert f"{path} is damaged: it has token 1073741824, and the voc" in error(cli("train", "draft", *given))
 
 
+@pytest.mark.parametrize("spoilt", ["rows.bin", "texts.jsonl"])
+def test_features_of_other_tokens_than_the_texts_are_not_trained_on(cli, tmp_path, flags, has_torch, spoilt):
+    texts = tmp_path / "own.txt"
+    texts.write_text("hello world, hello 12 wolves. " * 200)
+    given = (*flags, "--documents", texts, "--steps", 3, "--tokens", 2000, "--hidden", 16)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("truedraw.distill.preparing.enough", stop)
+        assert "stopped here" in error(cli("train", "draft", *given))
+    path = tmp_path / "own.work" / spoilt
+    if spoilt == "rows.bin":
+        path.write_bytes(bytes(path.stat().st_size))  # as a loss of power leaves a file
+    else:
+        path.write_text("".join(reversed(path.read_text().splitlines(keepends=True))))
+    assert f"the texts in {path.parent} are not those that its features are of" in error(cli("train", "draft", *given))
+
+
 def stop(*_):
     raise BadFile("stopped here")
 

@@ -15,7 +15,7 @@ from truedraw.distill.plan import FEATURES, SHARES, TEXTS, TRAINING, WHOLE_SHARE
 from truedraw.distill.rows import Rows
 from truedraw.distill.store import Shape, Store
 from truedraw.distill.tables import Tables, tables_of
-from truedraw.distill.texts import NAME, Gathered, Text, prompts_of, read_texts
+from truedraw.distill.texts import NAME, Gathered, Text, check_stored, prompts_of, read_texts
 from truedraw.distill.watching import Keeping
 from truedraw.errors import BadFile, BadParameter
 
@@ -44,7 +44,9 @@ def prepared(model: Model, plan: Plan, tell: Tell) -> Prepared:
     check_readout(model.engine, tables)
     check_init(plan.head, model)
     texts, done = _written_and_seen(model, plan, tell)
-    return enough(Prepared(tables, _rows(plan.work, model, plan, tables), texts, done), plan)
+    data = _rows(plan.work, model, plan, tables)
+    check_stored(plan.work, data.by_text())
+    return enough(Prepared(tables, data, texts, done), plan)
 
 
 def prepared_whole(model: Model, plan: Plan, tell: Tell) -> Prepared:

@@ -107,6 +107,12 @@ class Rows:
                     "give --overwrite to begin anew"
                 )
 
+    def by_text(self) -> list[Ints]:
+        """The tokens of each text's rows."""
+        counts = np.bincount(self.texts, minlength=self.num_texts)
+        ends = np.cumsum(counts)
+        return [self.tokens[end - count : end] for end, count in zip(ends, counts, strict=True)]
+
     def drawn_at(self, temperatures: Sequence[float]) -> list[float]:
         """Those of them that a text was drawn at."""
         found = set(np.unique(self.temperature).tolist())

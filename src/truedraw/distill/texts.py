@@ -53,6 +53,17 @@ def stored_texts(folder: Path, stored: Iterable[Ints], told: Callable[[Text], li
         yield text
 
 
+def answer_rows(text: Text) -> list[int]:
+    """The tokens of the rows behind which the answer's were drawn."""
+    return [text.prompt[-1], *text.answer[:-1]]
+
+
+def check_stored(folder: Path, stored: Iterable[Ints]) -> None:
+    """Raises BadFile where a store of answers has rows of other tokens than the first texts."""
+    for _ in stored_texts(folder, stored, answer_rows):
+        pass
+
+
 def prompts_of(folder: Path) -> list[int]:
     """Which prompt each text answers, numbered as they came; raises BadFile."""
     numbers: dict[tuple[int, ...], int] = {}

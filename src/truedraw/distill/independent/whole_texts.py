@@ -5,7 +5,6 @@ The law behind row i of a text stands in the store; its token is the prompt's la
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.distill.rows import Rows
-from truedraw.distill.texts import stored_texts
+from truedraw.distill.texts import answer_rows, stored_texts
 from truedraw.protocol import Ints
 
 MOST_TOKENS = 1024  # of a text that are read: what stands further before is cut off
@@ -40,10 +39,9 @@ class WholeTexts:
         self.data = data
         counts = np.bincount(data.texts, minlength=data.num_texts)
         starts = np.concatenate([[0], np.cumsum(counts)])
-        stored = [data.tokens[start:end] for start, end in pairwise(starts)]
         self._texts: list[NDArray[np.int32]] = [
             np.array([*text.prompt, *text.answer[:-1]][-MOST_TOKENS:], np.int32)
-            for text in stored_texts(folder, stored, lambda text: [text.prompt[-1], *text.answer[:-1]])
+            for text in stored_texts(folder, data.by_text(), answer_rows)
         ]
         self._starts, self._counts = starts, counts
         held = data.held[starts[:-1]]
