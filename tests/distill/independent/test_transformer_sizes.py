@@ -24,10 +24,23 @@ def test_sizes_follow_the_target():
         96, 4, 24, 100, 3)  # fmt: skip
 
 
-@pytest.mark.parametrize(("width", "heads"), [(96, 5), (96, 32), (7, 7), (33, None)])
+@pytest.mark.parametrize(("width", "heads"), [(96, 5), (96, 32), (7, 7)])
 def test_sizes_that_do_not_go_together(width, heads):
-    with pytest.raises(BadParameter, match=f"heads: got {heads or 1} for a width of {width}; give a number of heads"):
+    with pytest.raises(BadParameter, match=f"heads: got {heads} for a width of {width}; give a number of heads"):
         draft_config(TransformerPlan(width=width, heads=heads), 200, 100, 48)
+
+
+@pytest.mark.parametrize(("width", "heads"), [(130, 1), (200, 2), (300, 3), (500, 5), (2, 1), (640, 10)])
+def test_heads_part_any_even_width_where_nobody_says_how_many(width, heads):
+    config = draft_config(TransformerPlan(width=width), 200, 100, 48)
+    assert (config.num_heads, config.head_dim * config.num_heads) == (heads, width)
+    assert config.head_dim % 2 == 0
+
+
+@pytest.mark.parametrize(("width", "target"), [(33, 48), (None, 33)])
+def test_an_odd_width_is_told_by_its_own_flag(width, target):
+    with pytest.raises(BadParameter, match="--width: 33 numbers cannot be parted"):
+        draft_config(TransformerPlan(width=width), 200, 100, target)
 
 
 def test_the_output_says_what_can_be_said_in_so_few_numbers():

@@ -41,8 +41,10 @@ class TransformerPlan:
 def draft_config(plan: TransformerPlan, vocab_size: int, context_length: int, target_width: int) -> ModelConfig:
     """The draft as a llama model with the target's tokens; raises BadParameter for sizes that do not go together."""
     width = min(WIDTH, target_width) if plan.width is None else plan.width
-    heads = max(1, width // HEAD_DIM) if plan.heads is None else plan.heads
-    if width % heads or width // heads % 2:
+    if plan.heads is None and width % 2:
+        raise BadParameter("--width", f"{width} numbers cannot be parted into even sizes; give an even number")
+    heads = usual_heads(width) if plan.heads is None else plan.heads
+    if not parts_evenly(width, heads):
         raise BadParameter(
             "--attention-heads",
             f"got {heads} for a width of {width}; give a number of heads that parts it into even sizes",
@@ -64,3 +66,13 @@ def draft_config(plan: TransformerPlan, vocab_size: int, context_length: int, ta
         qkv_bias=False,
         qk_norm=False,
     )
+
+
+def usual_heads(width: int) -> int:
+    """One for HEAD_DIM of an even width, or as many fewer as part it into even sizes."""
+    return next(heads for heads in range(max(1, width // HEAD_DIM), 0, -1) if parts_evenly(width, heads))
+
+
+def parts_evenly(width: int, heads: int) -> bool:
+    """Whether each head has as many numbers, which are turned in pairs."""
+    return width % (2 * heads) == 0
