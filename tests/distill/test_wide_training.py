@@ -178,6 +178,10 @@ def test_batches_hold_what_there_is_room_for(model, monkeypatch):
     too_long = Request([1] * 9999, {"temperature": 1.0, "max_tokens": 20, "seed": 0})
     ((_, said),) = writer.generate_many([too_long])
     assert "9,999 tokens" in str(said)
+    endless = {**params, "max_tokens": 10**6}  # a text takes no more room than the context has
+    monkeypatch.setattr(writer, "_columns", 4 * model.engine.context_length)
+    assert len([*writer.generate_many([Request([1] * 5, endless, key=number) for number in range(5)])]) == 5
+    assert sizes[4:] == [4, 1]
 
 
 def test_answers_of_further_rounds_are_others(model):

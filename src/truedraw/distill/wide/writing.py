@@ -70,10 +70,10 @@ class WideModel:
             if self._room(request) < 1:
                 yield request, BadPrompt(f"{len(self._prompt(request)):,} tokens leave no room for an answer")
                 continue
-            more = batch.with_one(request)
+            more = batch.with_one(request, self._columns_of(request))
             if batch.requests and not more.fits(self._texts, self._columns):
                 yield from self._answered(batch.requests)
-                more = _Batch([], 0, 0).with_one(request)
+                more = _Batch([], 0, 0).with_one(request, self._columns_of(request))
             batch = more
         if batch.requests:
             yield from self._answered(batch.requests)
@@ -115,6 +115,10 @@ class WideModel:
         assert not isinstance(request.prompt, str)
         return request.prompt
 
+    def _columns_of(self, request: Request) -> int:
+        """At most, of one of its texts."""
+        return len(self._prompt(request)) + self._wanted(request).most
+
     def _room(self, request: Request) -> int:
         return int(self._longest) - len(self._prompt(request))
 
@@ -132,9 +136,8 @@ class _Batch(NamedTuple):
     texts: int
     longest: int
 
-    def with_one(self, request: Request) -> _Batch:
-        longest = len(request.prompt) + int(request.params["max_tokens"])
-        return _Batch([*self.requests, request], self.texts + _many(request), max(self.longest, longest))
+    def with_one(self, request: Request, columns: int) -> _Batch:
+        return _Batch([*self.requests, request], self.texts + _many(request), max(self.longest, columns))
 
     def fits(self, texts: int, columns: int) -> bool:
         return self.texts <= texts and self.texts * self.longest <= columns
