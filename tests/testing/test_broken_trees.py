@@ -27,6 +27,24 @@ class WrongInWideTrees(TabularEngine):
         return rows
 
 
+class WrongWhereParentsFall(TabularEngine):
+    """Takes nodes for sorted by level."""
+
+    def _rows(self, work):
+        return super()._rows(work) * (HAIR if (np.diff(work.proposal.parents) < 0).any() else 1)
+
+
+class WrongForEqualSiblings(TabularEngine):
+    """From the second of them on."""
+
+    def _rows(self, work):
+        rows, tree = super()._rows(work), work.proposal
+        nodes = list(zip(tree.tokens.tolist(), tree.parents.tolist(), strict=True))
+        for place, node in enumerate(nodes):
+            rows[1 + place] *= HAIR if node in nodes[:place] else 1
+        return rows
+
+
 class Family(TabularSequence):
     generation, astray, drafted = 0, False, None
 
@@ -150,8 +168,8 @@ CAUGHT = {
 }
 
 
-def failing(kind, tolerance) -> set[str]:
-    checks = engine_checks(lambda: kind(TABLE, context_length=128), tolerance)
+def failing(kind, tolerance, table=TABLE) -> set[str]:
+    checks = engine_checks(lambda: kind(table, context_length=128), tolerance)
     return set(failures(checks, AssertionError))
 
 
@@ -159,6 +177,12 @@ def failing(kind, tolerance) -> set[str]:
 def test_broken_engines(kind) -> None:
     name, tolerance = CAUGHT[kind]
     assert failing(kind, tolerance) in ({name}, {name, "any history"})
+
+
+@pytest.mark.parametrize("kind", [WrongWhereParentsFall, WrongForEqualSiblings], ids=lambda kind: kind.__name__)
+def test_wrong_for_trees_that_come_path_by_path(kind) -> None:
+    """Over so many tokens no other tree has equal siblings."""
+    assert failing(kind, 0.0, random_table(40, 1, 1)) == {"trees path by path"}
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.1])

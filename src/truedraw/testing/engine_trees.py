@@ -1,4 +1,4 @@
-"""Checks of an engine: trees that are wide, tokens behind a tree that none of its paths has, forks of forks."""
+"""Checks of an engine: trees that are wide or come path by path, tokens behind one that no path has, forks of forks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numpy as np
 from truedraw.protocol import ROOT, Proposal, Sequence, Work
 from truedraw.testing.bench import Bench, woven_tree
 from truedraw.testing.checks import require
+from truedraw.testing.engine_drafts import path_to
 from truedraw.testing.engine_rows import require_paths
 
 WIDTHS = (16, 9, 5)  # siblings: the most that there is room for
@@ -19,6 +20,20 @@ def wide_tree(vocab_size: int, width: int) -> Proposal:
     parents = [ROOT] * width + list(range(width)) + [width] * width
     tokens = (np.arange(len(parents)) + np.array(parents) // width) % vocab_size
     return Proposal(tokens, np.array(parents), (None,) * len(parents))
+
+
+def path_tree(vocab_size: int) -> Proposal:
+    """Two paths one behind the other, then a sibling of an inner node, and one at the root that equals the first."""
+    tokens = np.array([1, 0, 1, 0, 1, 0, 1, 1, 1]) % vocab_size
+    return Proposal(tokens, np.array([ROOT, 0, 1, ROOT, 3, 4, 0, ROOT, 7]), (None,) * len(tokens))
+
+
+def by_paths(bench: Bench) -> None:
+    """Every row is that of its path, and any path may be committed."""
+    text, tree = bench.text(), path_tree(bench.engine.vocab_size)
+    require_paths(bench, text, tree)
+    for leaf in (2, 5, 8):
+        _commit(bench, text, tree, tree.tokens[path_to(tree, leaf)].tolist())
 
 
 def wide(bench: Bench) -> None:
@@ -35,13 +50,15 @@ def commits(bench: Bench) -> None:
     text, tree = bench.text(), woven_tree(bench.engine.vocab_size)
     first, other = int(tree.tokens[0]), bench.engine.vocab_size - 1
     for tokens in ([other], [first, other], [first, int(tree.tokens[2]), other], [first, first, first, first], []):
-        sequence = bench.engine.open(text)
-        bench.engine.forward([Work(sequence, tree)])
-        sequence.commit(tokens)
-        _require_rows(
-            bench, sequence, [*text, *tokens], f"a commit of {tokens} behind a tree of {tree.tokens.tolist()}"
-        )
-        sequence.close()
+        _commit(bench, text, tree, tokens)
+
+
+def _commit(bench: Bench, text: list[int], tree: Proposal, tokens: list[int]) -> None:
+    sequence = bench.engine.open(text)
+    bench.engine.forward([Work(sequence, tree)])
+    sequence.commit(tokens)
+    _require_rows(bench, sequence, [*text, *tokens], f"a commit of {tokens} behind a tree of {tree.tokens.tolist()}")
+    sequence.close()
 
 
 def forks(bench: Bench) -> None:

@@ -44,6 +44,7 @@ def engine_checks(make: Callable[[], Engine], tolerance: float = 0.0) -> list[Ch
         "chains equal plain decoding": rows.chains,
         "trees equal their paths": rows.trees,
         "wide trees": trees.wide,
+        "trees path by path": trees.by_paths,
         "commit by agreement": rows.commits,
         "commits behind trees": trees.commits,
         "hidden states": hidden.check,
