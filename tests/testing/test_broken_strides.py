@@ -21,9 +21,10 @@ class Stride:
     def __init__(self, engine, sequence, most: int) -> None:
         self.engine, self.sequence, self.most = engine, sequence, most
         (self.twin,) = engine.fork(sequence, 1)
-        self.rounds = 0
+        self.rounds = self.rows = 0
 
     def score(self, proposal) -> Scores:
+        self.rows = 1 + len(proposal)
         return self.engine.forward([Work(self.twin, proposal)])[0]
 
     def keep(self, tokens) -> None:
@@ -60,6 +61,20 @@ class TellsAtOnce(Stride):
         pass
 
 
+class DoesNotCount(Stride):
+    def score(self, proposal):
+        scores = super().score(proposal)
+        del self.rows
+        return scores
+
+
+class CountsOneText(Stride):
+    def score(self, proposal):
+        scores = super().score(proposal)
+        self.rows = 1
+        return scores
+
+
 class SwapsWhatItKeeps(Stride):
     def keep(self, tokens):
         super().keep(tokens[::-1])
@@ -84,6 +99,8 @@ def test_one_that_is_right() -> None:
         (WrongAlone, {"a single round at a stride"}),
         (LosesTheLastToken, {"rounds at a stride", "a single round at a stride"}),
         (SwapsWhatItKeeps, {"rounds at a stride", "a single round at a stride"}),
+        (DoesNotCount, {"rounds at a stride", "a single round at a stride"}),
+        (CountsOneText, {"rounds at a stride", "a single round at a stride"}),
         (TellsAtOnce, {"a stride that is dropped"}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

@@ -25,7 +25,7 @@ def _along(bench: Bench, sequence: Sequence, stride: Stride) -> None:
     chain, tree = Proposal.chain([1, 0, 1]), woven_tree(bench.engine.vocab_size).only(np.arange(DRAFTS))
     said: list[tuple[list[int], Proposal, Logits]] = []
     for number, proposal in enumerate((chain, NOTHING, chain, tree, chain, NOTHING)):
-        said.append((text, proposal, stride.score(proposal).logits.copy()))
+        said.append((text, proposal, _scored(stride, proposal)))
         first = 1 if proposal is tree else 0  # another branch than its first
         kept = [*proposal.tokens[first : first + number % 2].tolist(), number % bench.engine.vocab_size]
         stride.keep(kept)
@@ -41,7 +41,7 @@ def single(bench: Bench) -> None:
     """Of one round: what is left of a decision that stood for some."""
     for sequence, stride in _begun(bench, 1):
         proposal = Proposal.chain([1, 0])
-        scored = stride.score(proposal).logits.copy()
+        scored = _scored(stride, proposal)
         stride.keep([1, 0, 0])
         stride.end()
         _require_rows(bench, sequence, [*bench.text(), 1, 0, 0], "behind a single round at a stride")
@@ -56,6 +56,13 @@ def dropped(bench: Bench) -> None:
             stride.keep(kept)
         require(list(sequence.tokens) == bench.text(), "a text changed at a stride that was not ended")
         _require_rows(bench, sequence, bench.text(), "behind a stride that was not ended")
+
+
+def _scored(stride: Stride, proposal: Proposal) -> Logits:
+    logits, rows = stride.score(proposal).logits.copy(), getattr(stride, "rows", None)
+    said = f"rows of a stride is {rows!r} behind a pass over a token and {len(proposal)} drafts; a run counts with it"
+    require(isinstance(rows, int) and rows > len(proposal), said)
+    return logits
 
 
 def _begun(bench: Bench, rounds: int = ROUNDS) -> Iterator[tuple[Sequence, Stride]]:
