@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from testing.test_plugins_page import NAMES
@@ -186,6 +188,28 @@ class Deep(Drawing):
     def token(self, law, randomness, position, node):
         wrong = self.wrong(node)
         return randomness.choose(law**4 if wrong else law, Purpose.DRAFT, position, node)
+
+
+class Sure(Drawing):
+    """Sure of the likeliest token, whatever comes: right."""
+
+    def token(self, law, randomness, position, node):
+        return randomness.choose(law, Purpose.DRAFT, position, node)
+
+    def chain(self, state, budget, randomness):
+        found = super().chain(state, budget, randomness)
+        pairs = zip(found.laws, found.tokens.tolist(), strict=True)
+        return replace(found, confidence=np.array([self.sure(law, token) for law, token in pairs], np.float64))
+
+    def sure(self, law, token):
+        return law.max()
+
+
+class SureOfWhatCame(Sure):
+    """Its confidence tells what was drawn, and a controller may drop by that."""
+
+    def sure(self, law, token):
+        return law[token]
 
 
 class WrongFromTheFifthOn(Deep):

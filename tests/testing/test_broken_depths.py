@@ -32,6 +32,18 @@ def test_wrong_over_many_tokens(kind) -> None:
     assert " the laws that they came with; " in failing(kind, 12)["draws follow their laws"]
 
 
+def test_a_confidence_that_knows_the_token() -> None:
+    few, many = (failing(mutants.SureOfWhatCame, vocab) for vocab in (3, 12))
+    assert "given its confidence of" in few[LONG]
+    assert "given its confidence of" in few[LAST]
+    assert "a confidence that is known before it is" in many["draws follow their laws"]
+
+
+@pytest.mark.parametrize("vocab", [3, 12])
+def test_a_confidence_that_may_be(vocab) -> None:
+    assert failing(mutants.Sure, vocab) == {}
+
+
 @pytest.mark.parametrize("vocab", [2, 3, 4, 5, 12])
 def test_the_drafter_of_the_page(vocab) -> None:
     assert failing(mutants.Bigrams, vocab) == {}

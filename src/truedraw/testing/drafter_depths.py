@@ -17,7 +17,7 @@ from truedraw.draft.site import close
 from truedraw.protocol import ROOT, Drafter, DraftState, Floats, Proposal, Randomness, SparseLaw
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.testing.checks import Check, fresh, require
-from truedraw.testing.drafter_draws import LAST, Asked, behind, looked
+from truedraw.testing.drafter_draws import LAST, Asked, behind, looked, opinions
 from truedraw.testing.enumeration import Walker, law_of
 
 MOST = 2500  # branches
@@ -28,7 +28,8 @@ OTHERS = (3, 7, 0, 5, 2)  # budgets of the texts before the one that is looked a
 ROUNDING = 1e-9  # of a law, given what was drawn before
 SMALLEST = 1e-9  # chance of a draft, below which its rounding shows
 
-Key = tuple[tuple[int, ...], tuple[int, ...], bytes]  # the path to a draft, its earlier siblings, its law
+Key = tuple[tuple[int, ...], tuple[int, ...], bytes, float | None]
+"""The path to a draft, its earlier siblings, its law, and its confidence, which must be known before it is drawn."""
 Weighed = dict[Key, tuple[Floats, Floats]]  # the law, and the chances of the tokens
 Branches = list[tuple[Proposal, float]]
 
@@ -96,23 +97,25 @@ def _require_laws(budget: int, branches: Branches) -> None:
     for proposal, chance in branches:
         for key, law, token in _drawn(proposal):
             weighed.setdefault(key, (law, np.zeros(len(law))))[1][token] += chance
-    for (path, siblings, _), (law, weights) in weighed.items():
+    for (path, siblings, _, sure), (law, weights) in weighed.items():
         found = weights / max(weights.sum(), SMALLEST)
         wrong = 0.5 * float(np.abs(found - law).sum())
         require(
             wrong < ROUNDING or weights.sum() < SMALLEST,
             f"with a budget of {budget}, draft number {1 + len(path)} of a path, behind the drafts {list(path)} and "
-            f"the siblings {list(siblings)}, is drawn with the law {found.tolist()} and came with {law.tolist()}",
+            f"the siblings {list(siblings)}, is drawn with the law {found.tolist()} and came with {law.tolist()}"
+            + ("" if sure is None else f", given its confidence of {sure:.3g}, in which its token may have no part"),
         )
 
 
 def _drawn(proposal: Proposal) -> Iterator[tuple[Key, Floats, int]]:
     paths: dict[int, tuple[int, ...]] = {ROOT: ()}
     children: dict[int, tuple[int, ...]] = defaultdict(tuple)
+    sure = opinions(proposal)
     nodes = zip(proposal.tokens.tolist(), proposal.parents.tolist(), proposal.laws, strict=True)
     for node, (token, parent, law) in enumerate(nodes):
         if law is not None:
             dense = law.dense() if isinstance(law, SparseLaw) else np.asarray(law, np.float64)
-            yield (paths[parent], children[parent], dense.tobytes()), dense, token
+            yield (paths[parent], children[parent], dense.tobytes(), sure[node]), dense, token
         paths[node] = (*paths[parent], token)
         children[parent] += (token,)

@@ -43,8 +43,9 @@ FEWEST_DRAWS, LEAST_ENTROPY = 500, 0.3  # from laws of at least so many nats
 
 Place = tuple[int, ...]
 AGREEMENT: Place = ()  # where no token is drawn: whether two equal texts of a call have equal first drafts
-Draw = tuple[Place, Floats, int]
-Found = dict[bytes, tuple[Floats, list[int]]]
+Draw = tuple[Place, Floats, int, float | None]
+Found = dict[tuple[bytes, float | None], tuple[Floats, list[int]]]
+"""By law and confidence: whoever knows both knows nothing of the token."""
 
 
 @dataclass(slots=True)
@@ -60,8 +61,8 @@ class Seen:
         self.rounds += STATES
         self.drafted += sum(1 for draws in proposed[:STATES] if draws)
         for draws in proposed:
-            for place, q, token in draws:
-                self.found[place].setdefault(q.tobytes(), (q, []))[1].append(token)
+            for place, q, token, sure in draws:
+                self.found[place].setdefault((q.tobytes(), sure), (q, []))[1].append(token)
 
     def groups(self) -> dict[Place, list[Drawn]]:
         """By place."""
@@ -155,17 +156,24 @@ def _agreement(one: Draw | None, other: Draw | None) -> Iterator[Draw]:
     """As a draw from a law over no and yes: independent tokens of a law are equal with the chance of its squares."""
     if one is not None and other is not None and np.array_equal(one[1], other[1]):
         equal = float((one[1] ** 2).sum())
-        yield AGREEMENT, np.array([1 - equal, equal]), int(one[2] == other[2])
+        yield AGREEMENT, np.array([1 - equal, equal]), int(one[2] == other[2]), None
 
 
 def _drawn(proposal: Proposal) -> Iterator[Draw]:
-    """(place, law, token) of each node that was drawn; a place has one draw a round, whatever else was drawn."""
+    """(place, law, token, confidence) of each node that was drawn; a place has one draw a round, whatever else was."""
     places: dict[int, Place] = {ROOT: ()}
     children: dict[int, int] = defaultdict(int)
+    sure = opinions(proposal)
     for node, (token, parent, law) in enumerate(
         zip(proposal.tokens.tolist(), proposal.parents.tolist(), proposal.laws, strict=True)
     ):
         places[node] = (*places[parent], children[parent])
         children[parent] += 1
         if law is not None:
-            yield places[node], law.dense() if isinstance(law, SparseLaw) else law, token
+            yield places[node], law.dense() if isinstance(law, SparseLaw) else law, token, sure[node]
+
+
+def opinions(proposal: Proposal) -> Sequence[float | None]:
+    """The confidence of each node."""
+    given = proposal.confidence
+    return [None] * len(proposal) if given is None else given.tolist()

@@ -42,7 +42,7 @@ MOST_PLACES = 16  # that are tested, those with the most draws
 ROWS = 64  # of the target's table: contexts with a law of their own
 SAID_OF_A_PLACE = (
     "the tokens drawn at the place {} (which child, from the root down) do not follow the laws that they came with; "
-    "hand over the law that a token was drawn from"
+    "hand over the law that a token was drawn from, and a confidence that is known before it is"
 )
 SAID = (
     "the first drafts of equal texts in one call agree more or less often than independent draws from the laws that "
