@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from threading import Event
 from types import SimpleNamespace
 
 import pytest
@@ -12,11 +14,13 @@ from truedraw.draft.none import NoDrafter
 from truedraw.errors import TruedrawError
 from truedraw.protocol import Proposal
 from truedraw.registry import BUILT_IN
-from truedraw.stats.check import enumerated
+from truedraw.stats.check import beside, enumerated
 from truedraw.stats.check.enumerated import SHORT, enumeration
 from truedraw.testing.scenarios import Scenario
 from truedraw.testing.trees import SHAPES, TREES
 from truedraw.verify.token import TokenVerifier
+
+HELD = Event()
 
 
 class NeedsArgument(TokenVerifier):
@@ -59,19 +63,31 @@ class Outside(NoDrafter):
         return [Proposal.chain([99]) for _ in states]
 
 
+class NeverReturns(NoDrafter):
+    def propose(self, states, budgets, randomness):
+        HELD.wait()
+
+
+class NeverDecides(TokenVerifier):
+    def __call__(self, *given):
+        HELD.wait()
+
+
 class Sound(NgramDrafter):
     pass
 
 
-RULES = (NeedsArgument, Nothing, Exits)
-DRAFTERS = (CannotBeMade, CannotBegin, Leaves, Junk, Outside, Sound)
+RULES = (NeedsArgument, Nothing, Exits, NeverDecides)
+DRAFTERS = (CannotBeMade, CannotBegin, Leaves, Junk, Outside, NeverReturns, Sound)
 SAID = {
     "NeedsArgument": "the plug-in 'NeedsArgument' failed: .* cannot be made: TypeError: .*licence",
     "Nothing": "the plug-in 'Nothing' failed: the rule 'Nothing' gave None; give a Verdict",
     "Exits": "the plug-in 'Exits' failed: the rule 'Exits': a call ended in SystemExit: no licence",
+    "NeverDecides": r"the plug-in 'NeverDecides' raised TimeoutError: a call has not returned within 0.5 s \(",
+    "drafter NeverReturns": "the plug-in 'NeverReturns' raised TimeoutError: a call has not returned within 0.5 s, ",
     "drafter CannotBeMade": r"raised RuntimeError: no licence \(in test_check_plugins.py, line .*, CannotBeMade",
     "drafter CannotBegin": "the plug-in 'CannotBegin' raised KeyError: 'text'",
-    "drafter Leaves": "the plug-in 'Leaves' raised SystemExit",
+    "drafter Leaves": "the plug-in 'Leaves' raised RuntimeError: a call ended in SystemExit",
     "drafter Junk": "the plug-in 'Junk' ",
     "drafter Outside": "the plug-in 'Outside' failed: draft node 0 is token 99",
 }
@@ -82,12 +98,13 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few laws, and two built-in rules: one for trees and one for chains."""
     for name, value in {"SHAPES": SHAPES[:1], "TREES": TREES[:1], "SHORT": SHORT[:2]}.items():
         monkeypatch.setattr(enumerated, name, value)
+    monkeypatch.setattr(beside, "SECONDS", 0.5)
     rules = {name: BUILT_IN["verifiers"][name] for name in ("traversal", "token")}
     monkeypatch.setitem(BUILT_IN, "verifiers", rules)
 
 
 @pytest.fixture
-def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+def plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     groups = {"truedraw.verifiers": RULES, "truedraw.drafters": DRAFTERS}
 
     def entry_points(group, name=None):
@@ -96,6 +113,8 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
         return [each for each in points if name in (None, each.name)]
 
     monkeypatch.setattr(registered, "entry_points", entry_points)
+    yield
+    HELD.set()
 
 
 @pytest.mark.usefixtures("plugins")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from inspect import signature
 
@@ -16,16 +16,15 @@ from truedraw.generate.keys import usable_methods
 from truedraw.generate.making import takes_trees
 from truedraw.generate.speculation import CHAINS
 from truedraw.handlers import fault_of
-from truedraw.protocol import Drafter, Verifier
+from truedraw.protocol import Verifier
 from truedraw.registry import BUILT_IN, find, usable_names
+from truedraw.stats.check.beside import Make, RuleBeside, drafter_beside
 from truedraw.stats.check.records import Finding
 from truedraw.testing.checks import completed_round
 from truedraw.testing.enumeration import KeyReused, law_of, total_variation
 from truedraw.testing.runs import run
 from truedraw.testing.scenarios import SCENARIOS, Scenario, TableDrafter, text_law
 from truedraw.testing.trees import SHAPES, TREES, Shape, TreeDrafter
-
-Make = Callable[[], Drafter]
 
 ROUNDING = 1e-12
 SAMPLED, BY_MODEL = "sampled draft", "model draft"  # what drafts beside registered drafters
@@ -76,13 +75,19 @@ def _distance(verifier: Verifier, make: Make, scenario: Scenario) -> float:
 def _finding(name: str, full: bool, knobs: Knobs | None, faults: dict[str, str]) -> Finding:
     """Of a rule; `faults` is what plug-ins that draft did wrong, which are left out from there on."""
     try:
-        rule = rule_called(name, False, None)
+        rule = _rule(name)
         scenarios = SCENARIOS if full and not rule.coupled else SHORT
         return _judged(name, rule, _over_texts(name, rule, scenarios, knobs, faults))
     except BaseException as error:
         if name in BUILT_IN["verifiers"]:
             raise
         return Finding(name, False, f"the plug-in {name!r} {_said(error)}")
+
+
+def _rule(name: str) -> Verifier:
+    if name in BUILT_IN["verifiers"]:
+        return rule_called(name, False, None)
+    return RuleBeside(name, lambda: rule_called(name, False, None))
 
 
 def _over_texts(
@@ -164,7 +169,10 @@ def drafters(scenario: Scenario) -> Iterator[tuple[str, Make]]:
     for name in usable_methods():
         kind = find("drafters", name)
         if all(each.default is not each.empty for each in signature(kind).parameters.values()):
-            yield name, kind  # any other needs a model of its own: the sampled draft stands for it
+            yield (
+                name,
+                kind if name in BUILT_IN["drafters"] else drafter_beside(kind),
+            )  # any other needs a model of its own: the sampled draft stands for it
 
 
 def _model(scenario: Scenario, knobs: Knobs | None, rule: str) -> Iterator[tuple[str, Make]]:
