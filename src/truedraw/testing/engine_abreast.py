@@ -44,8 +44,8 @@ def _compare(bench: Bench, drafts: Sequence[int], *, is_set_up: bool = False) ->
         for number in range(ROUNDS):
             chains = [[(number + k) % 2 for k in range(count)] for count in drafts]
             if number or not is_set_up:
-                _ask(passes.job, whole, chains)
-            said += _said(bench, passes.job, whole, chains)
+                ask(passes.job, whole, chains)
+            said += said_by(bench, passes.job, whole, chains)
             for place, (text, own) in enumerate(zip(whole, chains, strict=True)):
                 text += [*own[: (number + place) % (1 + len(own))], (number + place) % bench.engine.vocab_size]
         passes.end([text[len(own.tokens) :] for own, text in zip(texts, whole, strict=True)])
@@ -61,8 +61,8 @@ def dropped(bench: Bench) -> None:
     """Passes that nobody ends leave the texts as they were."""
     for texts, passes in _begun(bench, DRAFTS):
         before, chains = _written(bench), [[1] * count for count in DRAFTS]
-        _ask(passes.job, before, chains)
-        _said(bench, passes.job, before, chains)
+        ask(passes.job, before, chains)
+        said_by(bench, passes.job, before, chains)
         _require_as(bench, texts, before, "behind passes abreast that were not ended")
 
 
@@ -86,7 +86,7 @@ def _written(bench: Bench) -> list[list[int]]:
     return [first, *more, [*first]]
 
 
-def _ask(job: PassJob, texts: Sequence[Sequence[int]], drafts: Sequence[Sequence[int]]) -> None:
+def ask(job: PassJob, texts: Sequence[Sequence[int]], drafts: Sequence[Sequence[int]]) -> None:
     """The next pass is about the last token of each, and these behind it."""
     rows = [(token, len(text) - 1 + k)
             for text, own in zip(texts, drafts, strict=True) for k, token in enumerate([text[-1], *own])]  # fmt: skip
@@ -94,7 +94,7 @@ def _ask(job: PassJob, texts: Sequence[Sequence[int]], drafts: Sequence[Sequence
     job.past[:] = [len(text) - 1 for text in texts]
 
 
-def _said(bench: Bench, job: PassJob, texts: Sequence[list[int]], chains: Sequence[list[int]]) -> list[Said]:
+def said_by(bench: Bench, job: PassJob, texts: Sequence[list[int]], chains: Sequence[list[int]]) -> list[Said]:
     """By a pass, of each chain behind its text: copies, as the next pass writes where they lie."""
     crew: Any = bench.engine.crew  # type: ignore[attr-defined] # who runs jobs: an engine with such passes has one
     job.counters[:] = 0

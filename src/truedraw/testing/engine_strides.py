@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from truedraw.protocol import NOTHING, Logits, Proposal, Sequence, Stride, Work
+from truedraw.protocol import NOTHING, KeepsPasses, Logits, Proposal, Sequence, Stride, Work
 from truedraw.testing.bench import Bench, woven_tree
 from truedraw.testing.checks import require
+from truedraw.testing.engine_abreast import Said, ask, said_by
+from truedraw.testing.engine_hidden import require_own
 
 DRAFTS = 3  # in a round at most
 ROUNDS = 6
+SCORED = 3  # of the rounds of compiled code the one that is none
 
 
 def along(bench: Bench) -> None:
@@ -46,6 +50,41 @@ def single(bench: Bench) -> None:
         stride.end()
         _require_rows(bench, sequence, [*bench.text(), 1, 0, 0], "behind a single round at a stride")
         bench.require_equal(scored, bench.rows(bench.text(), proposal), "a single round at a stride")
+
+
+def by_jobs(bench: Bench) -> None:
+    """Of compiled code, where a stride has passes for it (protocol.KeepsPasses), before one of its own and behind."""
+    for sequence, stride in _begun(bench):
+        if isinstance(stride, KeepsPasses):
+            _by_jobs(bench, sequence, stride)
+
+
+def _by_jobs(bench: Bench, sequence: Sequence, stride: Any) -> None:
+    text = bench.text()
+    said: list[Said] = []
+    for number, drafts in enumerate(([1, 0], [], [0, 1, 1], [1], [0, 1, 1])):
+        said += _in_one(bench, stride, text, drafts) if number != SCORED else [_as_scored(stride, text, drafts)]
+        kept = [*drafts[: number % 2], number % bench.engine.vocab_size]
+        stride.keep(kept)
+        text = [*text, *kept]
+    stride.end()
+    require(list(sequence.tokens) == text, "a text does not have what was kept of it at a stride of compiled code")
+    for each in said:
+        bench.require_equal(each.logits, bench.rows(each.text, each.proposal), "a round at a stride of compiled code")
+        if each.hidden is not None:
+            require_own(bench, each.text, each.proposal, each.hidden, "a round at a stride of compiled code")
+
+
+def _in_one(bench: Bench, stride: Any, text: list[int], drafts: list[int]) -> list[Said]:
+    job = stride.job(len(drafts))
+    if job is None:
+        return [_as_scored(stride, text, drafts)]
+    ask(job, [text], [drafts])
+    return said_by(bench, job, [text], [drafts])
+
+
+def _as_scored(stride: Stride, text: list[int], drafts: list[int]) -> Said:
+    return Said(text, Proposal.chain(drafts), _scored(stride, Proposal.chain(drafts)), None)
 
 
 def dropped(bench: Bench) -> None:

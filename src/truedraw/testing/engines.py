@@ -67,6 +67,7 @@ def engine_checks(make: Callable[[], Engine], tolerance: float = 0.0) -> list[Ch
         "a pass without room": room.full,
         "rounds at a stride": strides.along,
         "a single round at a stride": strides.single,
+        "rounds at a stride of compiled code": strides.by_jobs,
         "a stride that is dropped": strides.dropped,
         "rounds abreast": abreast.plain,
         "rounds abreast with drafts": abreast.along,
