@@ -18,7 +18,7 @@ def print_table(found: Mapping[str, Any], color: Literal["auto", "always", "neve
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(stderr=True, no_color=not wants_colour(color, sys.stderr), highlight=False)
+    console = Console(stderr=True, no_color=not wants_colour(color, sys.stderr), highlight=False, markup=False)
     table = Table(title=title(found), title_justify="left", box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
     for name in ("prompts", *COLUMNS):
         table.add_column(name, no_wrap=True)
