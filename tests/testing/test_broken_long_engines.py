@@ -103,6 +103,48 @@ WRONG = {
 }
 
 
+class EndsAtAPage(TabularSequence):
+    """Remembers that a commit filled its last page."""
+
+    at_page = filled = evicted = False
+
+    def commit(self, tokens):
+        super().commit(tokens)
+        self.at_page |= len(self.tokens) % 32 == 0
+
+    def evict(self):
+        super().evict()
+        self.evicted = True
+
+
+class OfEdges(Moving):
+    def open(self, tokens):
+        return EndsAtAPage(super().open(tokens).tokens)
+
+    def fork(self, sequence, n):
+        return [EndsAtAPage(each.tokens, each.cached) for each in super().fork(sequence, n)]
+
+    def forward(self, works, fills=()):
+        for fill in fills:
+            fill.sequence.filled = True
+        return super().forward(works, fills)
+
+
+class BehindFullPages(OfEdges):
+    def wrong(self, work, works, fills):
+        return work.sequence.at_page and len(work.proposal) > 0
+
+
+class TreesBehindOneToken(OfEdges):
+    def wrong(self, work, works, fills):
+        return len(work.sequence.tokens) == 1 and len(work.proposal) > 1
+
+
+class FilledAgain(OfEdges):
+    def wrong(self, work, works, fills):
+        return work.sequence.evicted and work.sequence.filled
+
+
 def failing(make) -> set[str]:
     return set(failures(engine_checks(make), AssertionError, OutOfPages))
 
@@ -110,6 +152,22 @@ def failing(make) -> set[str]:
 @pytest.mark.parametrize(("kind", "most"), [(kind, most) for kind, (_, all_of) in WRONG.items() for most in all_of])
 def test_wrong_beyond_a_size(kind, most) -> None:
     assert WRONG[kind][0] in failing(lambda: kind(most))
+
+
+EDGES = {
+    BehindFullPages: "texts of every length",
+    TreesBehindOneToken: "texts of every length",
+    FilledAgain: "evicted texts come back",
+}
+
+
+@pytest.mark.parametrize("kind", EDGES, ids=lambda kind: kind.__name__)
+def test_wrong_at_an_edge(kind) -> None:
+    assert EDGES[kind] in failing(kind)
+
+
+def test_right_at_every_edge() -> None:
+    assert failing(OfEdges) == set()
 
 
 def test_right_at_every_size() -> None:

@@ -9,6 +9,7 @@ from truedraw.testing.bench import TEXT_TOKENS, Bench
 
 LENGTHS = (700, 300, 100, TEXT_TOKENS)  # of texts that drafts stand behind, as far as there is room
 PAIRS = ((700, 300), (300, 150), (110, 100))  # texts of one pass: the longest that there is room for
+EVERY_LENGTH = 68  # tokens: past a page of most caches, or two
 LEVELS = 7  # of the large tree, as many as a chain has if nothing is said
 LEAVES = 4
 
@@ -79,6 +80,20 @@ def _commit(bench: Bench, text: list[int], tree: Proposal) -> None:
             each.evict()
     for each in texts:
         each.close()
+
+
+def every_length(bench: Bench) -> None:
+    """A text that grows token by token, with a tree behind it each time: wherever its pages end."""
+    text = bench.text(EVERY_LENGTH + 2, seed=6)
+    rows = plainly(bench, text[:1], text[1:])
+    sequence = bench.engine.open(text[:1])
+    for length in range(1, len(text) - 1):
+        coming = text[length : length + 2]
+        tree = Proposal(np.array([1 - min(coming[0], 1), *coming]), np.array([ROOT, ROOT, 1]), (None,) * 3)
+        found = bench.engine.forward([Work(sequence, tree)])[0].logits[[0, 2, 3]].copy()
+        bench.require_equal(found, rows[length - 1 : length + 2], f"a tree behind a text grown to {length} tokens")
+        sequence.commit(coming[:1])
+    sequence.close()
 
 
 def side_by_side(bench: Bench) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from truedraw.errors import OutOfPages
-from truedraw.protocol import Proposal, Sequence, Work
+from truedraw.protocol import Fill, Proposal, Sequence, Work
 from truedraw.testing.bench import Bench
 from truedraw.testing.checks import require
 
@@ -26,9 +26,20 @@ def evictions(bench: Bench) -> None:
     sequence.commit(draft[:2])
     _require_rows(bench, sequence, [*text, *draft[:2]], "evicted between a pass and its commit")
     _require_rows(bench, twin, text, "forked from one that was evicted")
+    _filled_again(bench, {sequence: [*text, *draft[:2]], twin: text})
     for each in (twin, sequence):
         each.evict()
         each.close()
+
+
+def _filled_again(bench: Bench, texts: dict[Sequence, list[int]]) -> None:
+    """In pieces, as texts are that had to wait."""
+    for sequence, text in texts.items():
+        sequence.evict()
+        for _ in range(2):
+            if sequence.num_uncached > 2:
+                bench.engine.forward([], [Fill(sequence, sequence.num_uncached // 2)])
+        _require_rows(bench, sequence, text, "evicted and filled in pieces")
 
 
 def _require_rows(bench: Bench, sequence: Sequence, text: list[int], what: str) -> None:

@@ -55,6 +55,7 @@ def engine_checks(make: Callable[[], Engine], tolerance: float = 0.0) -> list[Ch
         "many texts in one pass": texts.crowds,
         "long texts": texts.long,
         "drafts behind long texts": drafts.behind,
+        "texts of every length": drafts.every_length,
         "long texts in one pass": drafts.side_by_side,
         "pages come back": texts.pages,
         "the context's end": texts.context,
