@@ -25,6 +25,8 @@ CAUGHT = {
     mutants.WithSparseLawsFarDown: "alone: a chain of eight, sparse laws",
     mutants.WithLawsOfBothForms: "alone: four siblings, laws of both forms",
     mutants.WithACertainDraftFirst: "alone: a certain draft before sampled ones, sparse laws",
+    mutants.WithACertainDraftThatCannotCome: "alone: a certain draft that cannot come, dense laws",
+    mutants.WithUnevenSiblingsBelow: "alone: an uneven tree behind a draft, dense laws",
     mutants.WithACertainSiblingBelow: "alone: a certain sibling behind four drafts, dense laws",
     mutants.WithTwoLaws: "alone: siblings from two laws, dense laws",
     mutants.BelievesTheFirstLaw: "alone: four siblings without replacement, dense laws",

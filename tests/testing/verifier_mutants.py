@@ -121,6 +121,22 @@ class WithACertainSiblingBelow(Redrawing):
         return verdict.num_accepted > 0 and len(kinds) > 1
 
 
+class WithACertainDraftThatCannotCome(Redrawing):
+    """Beside others."""
+
+    def wrong(self, proposal, rows, position, verdict, below):
+        certain = [n for n in below if proposal.laws[n] is None]
+        return len(below) > 1 and any(rows[1 + int(proposal.parents[n])][proposal.tokens[n]] == 0 for n in certain)
+
+
+class WithUnevenSiblingsBelow(Redrawing):
+    """Of which one has more behind it than the other."""
+
+    def wrong(self, proposal, rows, position, verdict, below):
+        sizes = {int((proposal.parents == n).sum()) for n in below}
+        return verdict.num_accepted > 0 and verdict.rejected and len(sizes) > 1
+
+
 class WithTwoLaws(Redrawing):
     """Of siblings, none of which excludes a token that another one drew."""
 

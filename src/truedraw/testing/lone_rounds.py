@@ -40,7 +40,8 @@ class LoneRound:
     """A shape and its laws. Sources of a node:
 
     "q" a sample of a law over `drafted` tokens, "w" one without the tokens of earlier siblings, "o" one of another
-    law; "1" a sample of a law with one token; "t" that token as a certain draft, "u" one that is never drafted.
+    law; "1" a sample of a law with one token; "t" that token as a certain draft, "u" one that is never drafted, "x"
+    one that the target may exclude.
     """
 
     name: str
@@ -80,7 +81,7 @@ class LoneRound:
             above = texts[parent] if parent != ROOT else ()
             siblings = [token for token, (other, _) in zip(tokens, self.nodes, strict=False) if other == parent]
             law = self.q(above, source, siblings)
-            certain = source in "tu"
+            certain = source in "tux"
             token = int(law.argmax()) if certain else randomness.choose(law, Purpose.DRAFT, self.position, node)
             laws.append(None if certain else form(node, law))
             tokens.append(token)
@@ -107,6 +108,7 @@ class LoneRound:
         pool = self._tokens(rng)
         weights, law = rng.dirichlet(np.full(len(pool), 0.8), 2) + 0.6 / len(pool), np.zeros(self.vocab)
         few = {"q": pool[: self.drafted], "o": pool[1 : self.drafted + 1], "1": pool[:1], "t": pool[:1], "u": pool[-1:]}
+        few["x"] = pool[1:2]
         if source == "p":
             law[pool] = self._target(rng, weights[0])
         else:

@@ -55,6 +55,8 @@ TREES = (
     LoneRound("three floors", floors("ww", "ww", "qt")),
     LoneRound("five floors", floors("tq", "q", "q", "1", "q"), position=1025),
     LoneRound("siblings that cannot come", siblings("qqqq"), excluding=1.0),
+    LoneRound("a certain draft that cannot come", siblings("qxq"), drafted=3, excluding=1.0),
+    LoneRound("an uneven tree behind a draft", ((ROOT, "q"), (0, "q"), (0, "q"), (1, "q"), (1, "q"))),
     LoneRound("siblings under a certain target", floors("qqq", "qq"), greedy=True),
     LoneRound("siblings over twelve tokens", floors("qqq"), vocab=12, drafted=4, possible=12),
     LoneRound("siblings over 300 tokens", floors("qq", "qt"), vocab=300, drafted=3),
