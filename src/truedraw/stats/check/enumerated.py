@@ -169,10 +169,8 @@ def drafters(scenario: Scenario) -> Iterator[tuple[str, Make]]:
     for name in usable_methods():
         kind = find("drafters", name)
         if all(each.default is not each.empty for each in signature(kind).parameters.values()):
-            yield (
-                name,
-                kind if name in BUILT_IN["drafters"] else drafter_beside(kind),
-            )  # any other needs a model of its own: the sampled draft stands for it
+            # any other needs a model of its own: the sampled draft stands for it
+            yield name, (kind if name in BUILT_IN["drafters"] else drafter_beside(kind))
 
 
 def _model(scenario: Scenario, knobs: Knobs | None, rule: str) -> Iterator[tuple[str, Make]]:
