@@ -37,6 +37,25 @@ def test_an_error_says_where_a_value_stands_that_nobody_typed(cli, config, monke
     assert cli("generate", "the", "--config", path, "--seed", "z").err.rstrip().endswith("(got 'z')")
 
 
+@pytest.mark.parametrize(
+    ("flag", "value"), [("top-p", 0), ("n", 0), ("logit-bias", "1=x"), ("min-tokens", 999), ("cache-bytes", "x")]
+)
+def test_an_error_about_what_a_value_means_says_where_it_stands(cli, config, monkeypatch, flag, value):
+    path = config(f'model = "tabular"\n{flag} = {json.dumps(value)}\n')
+    assert cli("generate", "the", "--config", path).err.rstrip().endswith(f"(from --config {path})")
+    twin = "TRUEDRAW_" + flag.replace("-", "_").upper()
+    monkeypatch.setenv(twin, str(value))
+    assert cli("generate", "the", "--config", path).err.rstrip().endswith(f"(from {twin})")
+    typed = cli("generate", "the", "--config", path, f"--{flag}", value)
+    assert (typed.code, "from" in typed.err) == (2, False)
+
+
+def test_a_key_of_a_speculative_config_is_not_taken_for_the_flag_of_its_name(cli, monkeypatch):
+    monkeypatch.setenv("TRUEDRAW_MODEL", "tabular")
+    done = cli("generate", "the", "--speculative-config", '{"method": "model", "model": 5}')
+    assert (done.code, "TRUEDRAW_MODEL" in done.err) == (2, False)
+
+
 def test_a_byte_order_mark_is_no_part_of_the_file(cli, config):
     assert tokens(cli("generate", "the", "--config", config(f"\ufeff{TOY}max-tokens = 3\n"))) == 3
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, NewType, get_args, get_origin, get_type_hints
 import typer
 
 from truedraw.cli.pipe import quiet_pipe
+from truedraw.cli.places import placed
 from truedraw.cli.written_over import Named, check_inputs_kept
 
 ENVIRONMENT = "TRUEDRAW_"
@@ -71,7 +72,7 @@ def with_flags(verb: Callable[..., None]) -> Callable[..., None]:
         context = values[context_name] if own else values.pop(context_name)
         named = [Named(mark.names[0], values[name], mark.writes_over, mark.reads) for name, mark in marks.items()]
         taken = _grouped(values, groups, context)
-        with quiet_pipe():
+        with quiet_pipe(), placed(context):
             check_inputs_kept(named)
             verb(**taken)
 

@@ -13,9 +13,9 @@ from typing import Annotated, Any
 import typer
 
 from truedraw import TruedrawError, __version__
-from truedraw.cli.config import CONFIG
 from truedraw.cli.exit_codes import ERROR, INTERRUPTED
 from truedraw.cli.pipe import OutputError, quiet_pipe, stdout_to_nowhere
+from truedraw.cli.places import place
 from truedraw.cli.verbs import MARKUP, Program
 from truedraw.errors import OutOfPages
 
@@ -103,10 +103,9 @@ def _from(error: Exception) -> str:
     """Where a value of a flag stands that nobody typed."""
     context: Any = getattr(error, "ctx", None)
     flag: Any = getattr(error, "param", None)
-    source = None if context is None or flag is None else context.get_parameter_source(flag.name)
-    if source is None or source.name not in ("ENVIRONMENT", "DEFAULT_MAP"):
-        return ""
-    return f" (from {flag.envvar if source.name == 'ENVIRONMENT' else context.meta[CONFIG]})"
+    if context is None or flag is None:
+        return "".join(getattr(error, "__notes__", ()))
+    return place(context, flag)
 
 
 def _verbs(error: Exception, said: str) -> str:
