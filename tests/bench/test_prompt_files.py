@@ -91,6 +91,19 @@ def test_a_broken_line_is_named(line, problem):
         list(parse([b'{"prompt": "fine"}', line], "given.jsonl"))
 
 
+@pytest.mark.parametrize(
+    ("entry", "what"),
+    [
+        ({"prompt": "\ud800"}, "the prompt"),
+        ({"turns": ["a\udfff"]}, "the prompt"),
+        ({"prompt": "a", "category": "\ud83d"}, "category"),
+    ],
+)
+def test_half_a_surrogate_pair_is_refused_by_its_line(tmp_path, entry, what):
+    with pytest.raises(BadFile, match=f"line 2: {what} holds half of a surrogate pair"):
+        read_prompts(write(tmp_path / "p.jsonl", {"prompt": "\U0001f600"}, entry))
+
+
 def test_files_that_are_none(tmp_path):
     (tmp_path / "empty").write_bytes(b"\n\n")
     for name, problem in (("missing", "cannot be read"), ("", "cannot be read"), ("empty", "holds no prompt")):

@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 FAST = ("-m", "tabular", "--max-tokens", 12, "--ignore-eos")
 
 
@@ -24,6 +26,15 @@ def test_the_last_line_is_one_object(cli, tmp_path):
     assert [found[name] for name in ("numerics", "weights", "threads", "invariant")] == [None] * 4  # a table has none
     assert "2 dogs" in done.err
     assert "4 at once" in done.err
+
+
+@pytest.mark.parametrize("category", ["[/x]", "[red]x", "a[b]c", ":smile:", "[link=x]"])
+def test_a_category_is_shown_as_it_is(cli, tmp_path, category):
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text(json.dumps({"prompt": "the cat", "category": category}))
+    done = cli("bench", *FAST, "--prompts", prompts)
+    assert (done.code, list(json.loads(done.out)["by_category"])) == (0, [category])
+    assert f"1 {category} " in done.err
 
 
 def test_json_alone_is_quiet(cli):

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from truedraw.errors import BadFile, BadInput
 from truedraw.input_files import opened, readable
 from truedraw.sampling.values import not_json, once_each
-from truedraw.text.characters import decoded
+from truedraw.text.characters import NO_TEXT, decoded, is_text
 
 UNCATEGORISED = "other"
 READ = ("prompt", "turns", "category")
@@ -97,6 +97,9 @@ def _prompt(line: str, name: str, number: int) -> Prompt:
         _bad(name, number, "no prompt; give prompt (a text) or turns (a list that starts with a text)")
     if not isinstance(category, str) or not category:
         _bad(name, number, f"category is {category!r}; give a text, or leave it out")
+    for what, given in (("the prompt", text), ("category", category)):
+        if not is_text(given):
+            _bad(name, number, f"{what} {NO_TEXT}")
     return Prompt(text, category, number)
 
 

@@ -18,8 +18,7 @@ def print_certificate(certificate: Certificate, color: Literal["auto", "always",
     from rich.table import Table
 
     console = Console(stderr=True, no_color=not wants_colour(color, sys.stderr), highlight=False)
-    name = escape(certificate.conditions["model"])
-    table = Table("", "", "", title=f"Exactness of {name}", show_header=False)
+    table = Table("", "", "", title=escape(f"Exactness of {certificate.conditions['model']}"), show_header=False)
     for section in certificate.sections:
         title = f"[bold]({section.key}) {escape(section.title)}[/]"
         table.add_row(title, MARKS[section.passed], f"{section.seconds:.1f} s")

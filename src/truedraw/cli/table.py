@@ -18,7 +18,8 @@ def print_table(found: Mapping[str, Any], color: Literal["auto", "always", "neve
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(stderr=True, no_color=not wants_colour(color, sys.stderr), highlight=False, markup=False)
+    plain = not wants_colour(color, sys.stderr)
+    console = Console(stderr=True, no_color=plain, highlight=False, markup=False, emoji=False)  # names are users'
     table = Table(title=title(found), title_justify="left", box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
     for name in ("prompts", *COLUMNS):
         table.add_column(name, no_wrap=True)

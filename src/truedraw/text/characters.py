@@ -9,6 +9,7 @@ from typing import Any
 from truedraw.errors import BadInput, BadPrompt
 
 NUL = b"\0"
+NO_TEXT = "holds half of a surrogate pair (\\ud800 to \\udfff), which is no character; leave it out"
 
 
 def check_characters(value: Any, what: str) -> None:
@@ -17,9 +18,7 @@ def check_characters(value: Any, what: str) -> None:
     while left:
         each = left.pop()
         if isinstance(each, str) and not is_text(each):
-            raise BadPrompt(
-                f"{what} holds half of a surrogate pair (\\ud800 to \\udfff), which is no character; leave it out"
-            )
+            raise BadPrompt(f"{what} {NO_TEXT}")
         if isinstance(each, Mapping):
             left += [*each, *each.values()]
         elif isinstance(each, list | tuple):
