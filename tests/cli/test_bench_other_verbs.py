@@ -28,6 +28,13 @@ def test_many_with_a_system_that_does_not_exist(cli):
     assert "openvino-genai" in done.err
 
 
+@pytest.mark.parametrize(("flag", "value"), [("--regex", "[a-z]+"), ("--json-schema", "{}"), ("--stop", "a")])
+def test_many_names_the_flag_that_would_end_texts(cli, flag, value):
+    done = cli(*MANY, flag, value)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"truedraw: error: {flag}: every sample has --max-tokens tokens here")
+
+
 def test_reuse(cli, monkeypatch):
     monkeypatch.setattr("truedraw.bench.reuse.QUESTIONS", ("the cat",))
     monkeypatch.setattr(Repetition.__init__, "__defaults__", (("the cat",), *Repetition.__init__.__defaults__[1:]))

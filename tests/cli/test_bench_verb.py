@@ -37,6 +37,21 @@ def test_a_category_is_shown_as_it_is(cli, tmp_path, category):
     assert f"1 {category} " in done.err
 
 
+def test_batches_are_drawn_without_choosing_the_best(cli):
+    done = cli("bench", *FAST, "--limit", 1, "--json", "--best-of", 3, "--batch-sizes", "4")
+    assert done.code == 0, done.err
+    assert [speed["n"] for speed in json.loads(done.out)["batch"]] == [1, 4]
+
+
+@pytest.mark.parametrize(("given", "why"), [(("--regex", "[a-z]+"), "regex ends texts"), ((), "got 70000")])
+def test_batches_that_cannot_be_drawn_are_refused_at_once(cli, monkeypatch, given, why):
+    monkeypatch.setattr("truedraw.generate.loading.load", None)
+    done = cli("bench", *given, "--batch-sizes", "2" if given else "70000")
+    assert done.code == 2
+    assert why in done.err
+    assert done.err.startswith("truedraw: error: --batch-sizes:")
+
+
 def test_json_alone_is_quiet(cli):
     done = cli("bench", *FAST, "--limit", 1, "--json")
     assert done.err == ""

@@ -30,7 +30,7 @@ def batch_speeds(
     """
     alone = None
     for n in sorted({1, *sizes}):
-        speed = _speed(model, tokens, replace(whole(params), n=n), repeats)
+        speed = _speed(model, tokens, replace(whole(params), n=n, best_of=None), repeats)
         alone = speed if alone is None else alone
         yield BatchSpeed(n, speed, speed / alone)
 

@@ -16,7 +16,7 @@ from truedraw.cli.grouping import flag, with_flags
 from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.prompt_flags import MAX_TOKENS, PANEL, SEED, PromptFlags
 from truedraw.cli.sampling_flags import SamplingFlags
-from truedraw.cli.sizes import sizes_of
+from truedraw.cli.sizes import batch_sizes
 from truedraw.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def bench(
     given = {"max_tokens": MAX_TOKENS, "seed": SEED, **sampling.given(), **count.given()}
     sampling_params(given)  # what is wrong should be said before the model is loaded
     sampling.refuse_logprobs()
-    sizes, speculation = sizes_of("--batch-sizes", own.batch_sizes), speculation_of(spec, model.amateur)
+    sizes, speculation = batch_sizes(own.batch_sizes, given), speculation_of(spec, model.amateur)
     prompts = read_prompts(own.prompts, own.limit, own.per_category)
     with opened(model, apart=True, configs=[speculation]) as loaded:
         arms = Arms(loaded, loaded.params(**given), speculation)

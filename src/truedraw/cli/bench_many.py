@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SAMPLES, MAX_TOKENS, SEED, REPEATS = 32, 200, 0, 3
 PROMPT_TOKENS = 200
-ENDS = ("stop", "stop_token_ids", "min_tokens")
+ENDS = ("stop", "stop_token_ids", "min_tokens", "grammar", "json_schema", "regex")
 SHARED = ("temperature", "max_tokens", "seed")
 """What other systems are measured with, too; a seed is ours alone and changes no speed."""
 EPILOG = """Examples:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from truedraw.errors import BadParameter
 from truedraw.sampling.values import shown
@@ -23,6 +25,21 @@ def sizes_of(name: str, text: str | None, least: int = 1, example: str = "1,8,64
     if not all(re.fullmatch(SIZE, part, re.ASCII) and int(part) >= least for part in parts):
         raise BadParameter(name, f"got {shown(text)}; give whole numbers from {least}, as in {example}")
     return [int(part) for part in parts]
+
+
+def batch_sizes(text: str | None, given: Mapping[str, Any]) -> list[int]:
+    """Raises BadParameter, before anything is measured, for batches that cannot be drawn."""
+    from truedraw.sampling.grammar import PARAMETERS
+    from truedraw.sampling.ranges import SAMPLES
+
+    flag_name, sizes = "--batch-sizes", sizes_of("--batch-sizes", text)
+    for size in sizes:
+        SAMPLES.check(flag_name, size)
+    for name in PARAMETERS if sizes else ():
+        if name in given:
+            raise BadParameter(flag_name, f"every sample has --max-tokens tokens there, and {name} ends texts; "
+                                          "leave one of them out")  # fmt: skip
+    return sizes
 
 
 def values_of(name: str, text: str | None, whole: bool = False) -> list[float] | list[int]:
