@@ -37,6 +37,14 @@ def test_a_category_is_shown_as_it_is(cli, tmp_path, category):
     assert f"1 {category} " in done.err
 
 
+def test_a_long_category_takes_no_room_from_the_figures(cli, tmp_path):
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text(json.dumps({"prompt": "the cat", "category": "questions about long texts " * 4}))
+    done = cli("bench", *FAST, "--prompts", prompts)
+    assert all(name in done.err for name in ("speed-up", "95 %", "tokens/s", "a round", "accepted", "same", "1/1"))
+    assert "…" not in done.err
+
+
 def test_batches_are_drawn_without_choosing_the_best(cli):
     done = cli("bench", *FAST, "--limit", 1, "--json", "--best-of", 3, "--batch-sizes", "4")
     assert done.code == 0, done.err

@@ -21,7 +21,8 @@ def print_table(found: Mapping[str, Any], color: Literal["auto", "always", "neve
     plain = not wants_colour(color, sys.stderr)
     console = Console(stderr=True, no_color=plain, highlight=False, markup=False, emoji=False)  # names are users'
     table = Table(title=title(found), title_justify="left", box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
-    for name in ("prompts", *COLUMNS):
+    table.add_column("prompts", overflow="fold")  # names may be long, and figures stay whole
+    for name in COLUMNS:
         table.add_column(name, no_wrap=True)
     for name, section in found["by_category"].items():
         table.add_row(f"{section['prompts']} {name}", *cells(section))
