@@ -24,8 +24,8 @@ def terminal():
     ours, theirs = os.openpty()
     running = []
 
-    def begun(*flags):
-        command, environment = [sys.executable, "-m", "truedraw", "chat", *flags], {**os.environ, "TERM": "xterm"}
+    def begun(*flags, kind="xterm"):
+        command, environment = [sys.executable, "-m", "truedraw", "chat", *flags], {**os.environ, "TERM": kind}
         running.append(subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment))
         os.close(theirs)
         return ours, running[0]
@@ -37,12 +37,18 @@ def terminal():
     os.close(ours)
 
 
-def turns(end: int) -> list[dict]:
-    """What is answered until the next line is asked for."""
+def shown(end: int) -> bytes:
+    """Until the next line is asked for."""
     found, last = b"", time.monotonic() + LONGEST
     while PROMPT not in found and time.monotonic() < last:
         if select.select([end], [], [], 0.1)[0]:
             found += os.read(end, 1 << 16)
+    return found
+
+
+def turns(end: int) -> list[dict]:
+    """What is answered until the next line is asked for."""
+    found = shown(end)
     return [json.loads(line) for line in found.decode().splitlines() if line.startswith("{")]
 
 
@@ -56,5 +62,12 @@ def test_pasted_lines_are_one_turn(terminal) -> None:
     os.write(end, b"one\n")
     (typed,) = turns(end)
     assert pasted["prompt_tokens"] > typed["prompt_tokens"] + 3
+    os.write(end, b"\x04")
+    assert chat.wait(LONGEST) == 0
+
+
+def test_a_terminal_without_control_codes_is_sent_none(terminal) -> None:
+    end, chat = terminal("--no-stats", kind="dumb")
+    assert b"\x1b" not in shown(end)
     os.write(end, b"\x04")
     assert chat.wait(LONGEST) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -66,7 +67,10 @@ def typed() -> Iterator[str]:
     with suppress(ImportError):
         import readline  # importing it gives input() its editing and history
 
-        readline.parse_and_bind("set enable-bracketed-paste on")  # pasted lines are one turn; Python switches it off
+        if os.environ.get("TERM") != "dumb":  # which would show the codes for it
+            readline.parse_and_bind(
+                "set enable-bracketed-paste on"
+            )  # pasted lines are one turn; Python switches it off
     while True:
         try:
             yield input("> ").encode(errors="surrogateescape").decode()
