@@ -68,9 +68,8 @@ def typed() -> Iterator[str]:
         import readline  # importing it gives input() its editing and history
 
         if os.environ.get("TERM") != "dumb":  # which would show the codes for it
-            readline.parse_and_bind(
-                "set enable-bracketed-paste on"
-            )  # pasted lines are one turn; Python switches it off
+            # pasted lines are one turn; Python switches it off
+            readline.parse_and_bind("set enable-bracketed-paste on")
     while True:
         try:
             yield input("> ").encode(errors="surrogateescape").decode()

@@ -100,12 +100,11 @@ def _given(error: Exception) -> str:
 
 
 def _from(error: Exception) -> str:
-    """Where a value of a flag stands that nobody typed."""
+    """What was noted on an error, and where a value of a flag stands that nobody typed."""
     context: Any = getattr(error, "ctx", None)
     flag: Any = getattr(error, "param", None)
-    if context is None or flag is None:
-        return "".join(getattr(error, "__notes__", ()))
-    return place(context, flag)
+    noted = getattr(error, "__notes__", []) if context is None or flag is None else [place(context, flag)]
+    return "".join(f" ({note})" for note in noted if note)
 
 
 def _verbs(error: Exception, said: str) -> str:

@@ -19,7 +19,7 @@ def place(context: Any, flag: Any) -> str:
     source = context.get_parameter_source(flag.name)
     if source is None or source.name not in ("ENVIRONMENT", "DEFAULT_MAP"):
         return ""
-    return f" (from {flag.envvar if source.name == 'ENVIRONMENT' else context.meta[CONFIG]})"
+    return f"from {flag.envvar if source.name == 'ENVIRONMENT' else context.meta[CONFIG]}"
 
 
 @contextmanager
