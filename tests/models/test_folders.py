@@ -260,6 +260,14 @@ def test_broken_json(folder, name, content):
         open_checkpoint(folder)
 
 
+def test_a_tokenizer_at_which_its_own_parser_breaks_down(folder):
+    parts = json.loads((folder / "tokenizer.json").read_text())
+    parts["model"]["continuing_subword_prefix"] = "a prefix longer than any token is"
+    (folder / "tokenizer.json").write_text(json.dumps(parts))
+    with pytest.raises(BadModelFile, match=r"tokenizer\.json is not a tokenizer: .*range"):
+        open_checkpoint(folder).text.load_tokenizer()
+
+
 def test_json_that_is_not_utf8_is_called_so(folder):
     (folder / "config.json").write_bytes(b'{"a": "\xe9"}')
     with pytest.raises(BadModelFile, match=r"not UTF-8 text \(byte 7\)"):

@@ -23,7 +23,7 @@ from tokenizers import AddedToken, decoders
 from tokenizers import Tokenizer as Raw
 from tokenizers import models as kinds
 
-from truedraw.errors import BadInput, BadModelFile, UnsupportedModel
+from truedraw.errors import BadInput, BadModelFile, BadPrompt, UnsupportedModel
 from truedraw.models import open_checkpoint
 from truedraw.models.gguf_file import GGUFFile
 from truedraw.models.gguf_tokenizer import build_tokenizer
@@ -431,3 +431,17 @@ def test_an_id_far_beyond_all_others_takes_no_memory(byte_level):
     raw["model"]["vocab"]["<far>"] = 300_000_000
     with pytest.raises(BadModelFile, match="one of them the id 300000000; fetch it again"):
         Tokenizer(Raw.from_str(json.dumps(raw)))
+
+
+@pytest.mark.parametrize("broken", ["unknown token", "frame"])
+def test_a_text_that_a_tokenizer_has_no_way_to_write_is_refused(broken):
+    parts = json.loads(byte_tokenizer().to_str())
+    if broken == "frame":  # of a token that it does not say the id of
+        single = [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]
+        parts["post_processor"] = {"type": "TemplateProcessing", "single": single, "pair": [], "special_tokens": {}}
+    else:
+        parts["model"]["unk_token"] = "<unk>"
+        parts["pre_tokenizer"] = None
+    tokenizer = Tokenizer(Raw.from_str(json.dumps(parts)))
+    with pytest.raises(BadPrompt, match="cannot read the text: "):
+        tokenizer.encode("hello 世")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from truedraw.errors import BadModelFile, UnsupportedModel
 from truedraw.models.checkpoint import TextParts
 from truedraw.models.fields import read_json, read_json_if_there
+from truedraw.models.tokenizer_errors import raising
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -60,10 +61,8 @@ def load_tokenizer(path: Path) -> Tokenizer:
     from tokenizers import Tokenizer
 
     read_json(path)  # names a broken encoding or syntax better than the parser behind it
-    try:
+    with raising(lambda said: BadModelFile(f"{path} is not a tokenizer: {said}")):
         found = Tokenizer.from_file(str(path))
-    except Exception as error:  # the package raises bare Exception
-        raise BadModelFile(f"{path} is not a tokenizer: {error}") from error
     found.no_truncation()  # what its training was cut and filled up to is no part of the vocabulary
     found.no_padding()
     return found

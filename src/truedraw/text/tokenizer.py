@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from truedraw.errors import BadInput, BadPrompt
 from truedraw.models import Checkpoint
+from truedraw.models.tokenizer_errors import raising
 from truedraw.text.shortening import num_kept_bytes
 from truedraw.text.token_bytes import byte_table, decoding_rule
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 MOST_UTF8_BYTES = 4  # of a character
+TO_DO = "leave out characters that its vocabulary lacks, or fetch the model again"
 
 
 class Tokenizer:
@@ -87,10 +89,11 @@ class Tokenizer:
 
         Control tokens written out in the text become those tokens. A lone surrogate, which is no character,
         becomes U+FFFD. Where a vocabulary lacks a byte (SmolLM2 lacks a few control characters), that byte is
-        left out, as the model's own tokenizer does.
+        left out, as the model's own tokenizer does. Raises BadPrompt where that one has no way to write a text.
         """
         clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return list(self._tokenizer.encode(clean, add_special_tokens=add_special).ids)
+        with raising(lambda said: BadPrompt(f"the model's tokenizer cannot read the text: {said}; {TO_DO}")):
+            return list(self._tokenizer.encode(clean, add_special_tokens=add_special).ids)
 
     def check_length(self, text: str, context: int) -> None:
         """Raises BadPrompt for a text that is certain to have as many tokens as the context, before it is tokenized.
