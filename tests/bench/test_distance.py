@@ -53,6 +53,16 @@ def test_an_engine_whose_pass_fails_is_closed(monkeypatch) -> None:
     assert engine.is_closed
 
 
+def test_a_model_of_a_short_context_is_measured_over_as_many_rows_as_it_has(monkeypatch) -> None:
+    context, text = ROWS_AT_ONCE + 3, [0, 1] * ROWS_AT_ONCE
+    load = lambda *_, **__: TabularEngine(random_table(3, 2, 8), context_length=context)  # noqa: E731
+    monkeypatch.setattr("truedraw.engine.cpu.CPUEngine.load", load)
+    monkeypatch.setattr("truedraw.text.Tokenizer.of", lambda _: None)
+    monkeypatch.setattr("truedraw.bench.distance.sample_text", lambda _: text)
+    found = distances(SimpleNamespace(weights=()))
+    assert [(row["rows"], row["largest_tv"]) for row in found] == [(context - 1, 0.0)] * 3
+
+
 @pytest.mark.slow
 @pytest.mark.model
 def test_show_measures_every_form_of_the_weights_and_the_passes() -> None:

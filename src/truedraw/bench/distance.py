@@ -42,6 +42,7 @@ def distances(checkpoint: Checkpoint, cache: Path | None = None) -> list[dict[st
         raise UnsupportedModel("an OpenVINO IR folder runs as it is: there is no reference to measure it against")
     tokens = sample_text(Tokenizer.of(checkpoint))
     with closing(CPUEngine.load(checkpoint, numerics="reference", weights="stored", cache=cache)) as reference:
+        tokens = tokens[: reference.context_length]
         exact = softmax(np.concatenate([rows.copy() for rows in logits(reference, tokens)]))
     found = []
     for name in WEIGHTS:
