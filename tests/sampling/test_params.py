@@ -72,6 +72,14 @@ def test_an_unknown_parameter_is_an_error_that_lists_the_valid_ones() -> None:
     assert caught.value.parameter == "temprature"
 
 
+def test_an_error_in_a_models_defaults_says_whose_they_are() -> None:
+    with pytest.raises(BadParameter, match=r"top_k: got 50\.0; .*the value is the model's own, of its generation_con"):
+        sampling_params({"temperature": 0.7}, {"top_k": 50.0})
+    with pytest.raises(BadParameter, match=r"top_k: got 51\.0; [^(]*$"):
+        sampling_params({"top_k": 51.0}, {"top_k": 50.0})
+    assert sampling_params({"top_k": 5}, {"top_k": 50.0}).top_k == 5
+
+
 def test_the_request_comes_before_the_models_defaults() -> None:
     defaults = {"temperature": 0.2, "top_p": 0.9, "transformers_version": "5"}
     params = sampling_params({"temperature": 0.7, "top_k": None}, defaults)

@@ -151,6 +151,9 @@ class SamplingParams:
                 check_grammar(name, text)
 
 
+OF_THE_MODEL = "the value is the model's own, of its generation_config.json: correct it there, or give another"
+
+
 def sampling_params(given: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> SamplingParams:
     """SamplingParams from names and values; None = not given; `defaults` (the model's own) apply below `given`.
 
@@ -164,7 +167,12 @@ def sampling_params(given: Mapping[str, Any], defaults: Mapping[str, Any] | None
             raise BadParameter(name, f"no such sampling parameter; valid ones are {', '.join(valid)}")
     gone = overruled(request)
     below = {name: value for name, value in by_our_names(defaults or {}).items() if name in valid and name not in gone}
-    return SamplingParams(**{**below, **request})
+    try:
+        return SamplingParams(**{**below, **request})
+    except BadParameter as error:
+        if error.parameter not in below or error.parameter in request:
+            raise
+        raise BadParameter(error.parameter, f"{error.reason} ({OF_THE_MODEL})") from error
 
 
 def by_our_names(values: Mapping[str, Any]) -> dict[str, Any]:
