@@ -1,4 +1,4 @@
-"""Errors go from one process to another, as those of a pool of workers have to."""
+"""Errors go from one process to another, as those of a pool of workers have to, and say what may have been meant."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pickle
 
 import pytest
 
+import truedraw
 from truedraw import errors
 
 
@@ -32,3 +33,21 @@ def test_an_error_that_fails_to_say_anything() -> None:
     assert errors.in_words(Mute()) == "Mute, which does not say why"
     noted.__notes__ = 3
     assert errors.in_words(noted) == "ValueError, which does not say why"
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ({"temprature": 1}, "temperature"),
+        ({"speculative": "ngrm"}, "ngram"),
+        ({"speculative": {"metod": "ngram"}}, "method"),
+        ({"speculative": {"method": "ngram", "prompt_lookup_mx": 2}}, "prompt_lookup_max"),
+    ],
+)
+def test_who_mistypes_a_name_is_told_what_was_meant(given, meant) -> None:
+    with truedraw.load("tabular") as model, pytest.raises(truedraw.TruedrawError, match=rf"\(did you mean {meant}\?\)"):
+        model.generate("the cat", **given)
+
+
+def test_nothing_is_guessed_where_nothing_is_near() -> None:
+    assert errors.did_you_mean("x", ["temperature", "ngram"]) == ""

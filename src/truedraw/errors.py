@@ -18,6 +18,7 @@ TruedrawError
 A message says what was given, what is allowed and what to do. NotInvariant is a warning, no error.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -93,6 +94,14 @@ def error_of(error: TruedrawError) -> dict[str, str]:
     """An error as JSON: its kind, its text, and the parameter where it is about one."""
     named = {"param": error.parameter} if isinstance(error, BadParameter) else {}
     return {"type": type(error).__name__, "message": str(error), **named}
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Behind the name of nothing, what was meant by it; empty where none of these is near."""
+    from difflib import get_close_matches  # for errors alone
+
+    near = get_close_matches(name, known, n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
 
 
 def in_words(error: BaseException) -> str:

@@ -12,7 +12,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from truedraw.errors import UnknownName
+from truedraw.errors import UnknownName, did_you_mean
 from truedraw.handlers import fault_of
 
 BUILT_IN: dict[str, dict[str, str]] = {
@@ -86,7 +86,10 @@ def find(kind: str, name: str) -> Any:
     called = kind[:-1].replace("_", " ")
     points = [*entry_points(group=f"truedraw.{kind}", name=name)]
     if not points:
-        raise UnknownName(f"no {called} is called {name!r}; choose one of: {', '.join(names(kind))}")
+        known = names(kind)
+        raise UnknownName(
+            f"no {called} is called {name!r}{did_you_mean(name, known)}; choose one of: {', '.join(known)}"
+        )
     if len(points) > 1 and len({point.value for point in points}) > 1:  # else it is one package, found twice
         having = " and ".join(dict.fromkeys(map(_origin, points)))
         raise UnknownName(f"the {called} {name!r} is registered by {having}; remove all but one of these packages")

@@ -27,6 +27,7 @@ def test_parts_are_read() -> None:
     }
     assert SamplingFlags(sampler_order="llama.cpp").given() == {"sampler_order": "llama.cpp"}
     assert SamplingFlags(sampler_order="temperature,").given() == {"sampler_order": ["temperature"]}
+    assert SamplingFlags(sampler_order=",").given() == {"sampler_order": ","}  # an order of nothing, which is refused
 
 
 @pytest.mark.parametrize(

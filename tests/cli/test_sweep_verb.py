@@ -63,7 +63,10 @@ def test_run_again_it_goes_on_with_the_same_samples(cli, tmp_path):
     before = {(*key, r["text"]) for r in map(json.loads, whole.splitlines()) for key in keys([r])}
     assert {(*key, r["text"]) for r in read(out) for key in keys([r])} == before
     assert len(read(out)) == len(before) == 12
-    assert "0 samples done (12 were there already)" in sweep(cli, "the cat", "--output", out).err
+    last = sweep(cli, "the cat", "--output", out).err
+    assert "0 samples done (12 were there already)\n" in last
+    assert "reused" not in last
+    assert "reused" in again.err
 
 
 def test_with_other_settings_it_does_not_go_on(cli, tmp_path):
@@ -253,7 +256,7 @@ def test_half_a_surrogate_pair_is_refused_before_the_work(cli, tmp_path):
     (tmp_path / "p.jsonl").write_bytes(b'{"prompt": "the"}\n{"prompt": "a\\ud800b"}\n')
     done = sweep(cli, "--prompts", tmp_path / "p.jsonl")
     assert (done.code, done.out) == (2, "")
-    assert "prompt 2 holds half of a surrogate pair" in done.err
+    assert "line 2: the prompt holds half of a surrogate pair" in done.err
 
 
 def test_a_bar_counts_tokens_as_they_come_and_has_colours_as_asked(cli, monkeypatch):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
 
-from truedraw.errors import BadFile
+from truedraw.errors import BadFile, did_you_mean
 from truedraw.input_files import opened, readable
 
 Option = Any  # typer's own class for an option is not public
@@ -97,8 +96,7 @@ def _checked(table: Mapping[str, Any], words: Words, flags: Mapping[str, Option]
 
 
 def _unknown(what: str, name: str, words: Words, known: Iterable[str], path: Path) -> BadFile:
-    near = get_close_matches(name.replace("-", "_"), known, n=1)
-    hint, valid = f" (did you mean {near[0]}?)" if near else "", ", ".join(sorted(known)) or "none"
+    hint, valid = did_you_mean(name.replace("-", "_"), known), ", ".join(sorted(known)) or "none"
     return BadFile(
         f"--config {path}: {' '.join(['truedraw', *words])} has no {what} {name!r}{hint}; valid ones are {valid}"
     )

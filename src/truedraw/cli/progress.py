@@ -72,11 +72,12 @@ class Tally:
         bad = f", {self.before_failed} of them failed" if self.before_failed else ""
         kept = f" ({self.before} were there already{bad})" if self.before else ""
         failed = f", {self.failed} of them failed" if self.failed else ""
+        return f"{counted(self.done, self.noun)} done{failed}{kept}{self._speed() if self.done else ''}"
+
+    def _speed(self) -> str:
         seconds = self.seconds
-        return (
-            f"{counted(self.done, self.noun)} done{failed}{kept}; {counted(self.tokens, 'token')} in "
-            f"{seconds:.1f} s: {number(self.tokens / seconds if seconds else None, '.1f')} tokens/s"
-        )
+        speed = number(self.tokens / seconds if seconds else None, ".1f")
+        return f"; {counted(self.tokens, 'token')} in {seconds:.1f} s: {speed} tokens/s"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -85,7 +85,7 @@ class Recording:
             typer.echo(self.tally.line(), err=True)
             if self.tally.first_failure:
                 typer.echo(f"the first that failed: {self.tally.first_failure}", err=True)
-        if self.output.stats and self.tally.reused is not None:
+        if self.output.stats and self.tally.done and self.tally.reused is not None:
             typer.echo(self.tally.reused.line(), err=True)
         if not complete and self.files.path is not None:
             typer.echo(f"interrupted; the same command goes on with {self.files.path}", err=True)

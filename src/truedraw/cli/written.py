@@ -42,7 +42,7 @@ def schedules(lines: Sequence[str]) -> dict[str, list[list[float]]]:
 def order(text: str) -> str | list[str]:
     """A preset, or the steps of "a,b,c"; one name alone is a preset unless a comma follows it."""
     names = [name.strip().replace("-", "_") for name in text.split(",") if name.strip()]
-    return names if "," in text else text.strip()
+    return names if names and "," in text else text.strip()
 
 
 def _point(text: str) -> list[float]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from truedraw.draft.knobs import Knobs
 from truedraw.draft.several import NOBODY
-from truedraw.errors import BadParameter, UnknownName
+from truedraw.errors import BadParameter, UnknownName, did_you_mean
 from truedraw.registry import BUILT_IN, find, names
 from truedraw.sampling.values import shown
 
@@ -157,7 +157,8 @@ def refuse_unused(method: str, given: Mapping[str, Any]) -> None:
         return
     known = every_key()
     if strange := [name for name in others if name not in known]:
-        raise BadParameter(strange[0], f"no such key of the speculative config; with {method}: {', '.join(usable)}")
+        said = f"no such key of the speculative config{did_you_mean(strange[0], usable)}; with {method}"
+        raise BadParameter(strange[0], f"{said}: {', '.join(usable)}")
     if unused := [name for name in others if given[name] is not None]:
         raise BadParameter(
             unused[0], f"the method {method} does not use {', '.join(unused)}; leave that out, or choose another method"

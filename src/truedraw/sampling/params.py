@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from truedraw.errors import BadParameter
+from truedraw.errors import BadParameter, did_you_mean
 from truedraw.sampling.contradictions import check_together, overruled
 from truedraw.sampling.grammar import PARAMETERS as GRAMMARS
 from truedraw.sampling.grammar_text import check_grammar, schema_text
@@ -164,7 +164,9 @@ def sampling_params(given: Mapping[str, Any], defaults: Mapping[str, Any] | None
     request = by_our_names(given)
     for name in request:
         if name not in valid:
-            raise BadParameter(name, f"no such sampling parameter; valid ones are {', '.join(valid)}")
+            raise BadParameter(
+                name, f"no such sampling parameter{did_you_mean(name, valid)}; valid ones are {', '.join(valid)}"
+            )
     gone = overruled(request)
     below = {name: value for name, value in by_our_names(defaults or {}).items() if name in valid and name not in gone}
     try:
