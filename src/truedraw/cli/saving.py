@@ -11,6 +11,7 @@ import typer
 
 from truedraw.errors import BadParameter
 from truedraw.generate.draft_head import NO_HEAD
+from truedraw.home_folder import expanded
 from truedraw.whole_files import check_folder
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ def check_saving(path: Path | None, draft: object, configs: Iterable[object] | N
 
     if path is None:
         return
-    check_folder(path.expanduser(), f"{FLAG} {path}")
-    check_ours(path.expanduser(), FLAG)
+    check_folder(expanded(path), f"{FLAG} {path}")
+    check_ours(expanded(path), FLAG)
     if draft == NO_HEAD:
         raise BadParameter(FLAG, f"no head is loaded here (as with --draft {NO_HEAD}), so none learns; leave it out")
     if configs is None:
@@ -47,7 +48,7 @@ def check_saving(path: Path | None, draft: object, configs: Iterable[object] | N
 
 def check_heads(heads: Sequence[object]) -> None:
     """Raises BadParameter where all that learn are folders."""
-    folders = [each for each in heads if isinstance(each, str | Path) and Path(each).expanduser().is_dir()]
+    folders = [each for each in heads if isinstance(each, str | Path) and expanded(each).is_dir()]
     if folders and len(folders) == len(heads):
         raise BadParameter(
             FLAG,

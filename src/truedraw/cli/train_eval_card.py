@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truedraw.errors import BadFile, BadParameter
+from truedraw.home_folder import expanded
 from truedraw.whole_files import check_folder
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def card_of(plan: Plan) -> Mapping[str, Any] | None:
 
     if plan.speculation.method != HEAD:
         return None
-    path = Path(plan.speculation.settings.get("head_path") or plan.model.drafts.head_path or "").expanduser()
+    path = expanded(plan.speculation.settings.get("head_path") or plan.model.drafts.head_path or "")
     card = plan.model.drafts.head(path).card
     files = [path] if path.is_file() else [each for each in path.iterdir() if each.is_file()]
     return {"file": str(path), "bytes": sum(each.stat().st_size for each in files), "card": card and asdict(card)}
@@ -39,7 +40,7 @@ def check_card(path: Path, draft: str | Path | None, speculation: Speculation) -
     if speculation.method != HEAD:
         raise BadParameter(FLAG, f"{speculation.method} has no card; leave it out, or evaluate a head")
     given = speculation.settings.get("head_path") or draft
-    head = Path(given).expanduser() if isinstance(given, str | Path) else None
+    head = expanded(given) if isinstance(given, str | Path) else None
     if head is not None and head.is_dir():
         raise BadParameter(FLAG, f"{head} is a folder, which has no card to write to; leave it out")
     if path.exists() and (path.is_dir() or head is None or not head.exists() or not path.samefile(head)):

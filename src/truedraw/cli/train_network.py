@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from truedraw.cli.train_flags import HeadFlags
 from truedraw.errors import BadParameter
+from truedraw.home_folder import expanded
 
 if TYPE_CHECKING:
     from truedraw.distill.plan import HeadPlan
@@ -44,7 +44,7 @@ def _further(flags: HeadFlags, name: str, seed: int) -> Chosen:
     from truedraw.draft.head.file import read_card
     from truedraw.draft.head.opening import ANY_LAYER
 
-    path = shipped_head() if name == SHIPPED else Path(name).expanduser()
+    path = shipped_head() if name == SHIPPED else expanded(name)
     card = read_card(path)
     kind = flags.kind if flags.kind and GROWS_FROM.get(flags.kind) == card.kind else card.kind
     _check_as_it_is(flags, name, grows=kind != card.kind)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from truedraw.home_folder import expanded
 
 if TYPE_CHECKING:
     from truedraw.generate.model import Model
@@ -24,7 +25,7 @@ class Lent:
     def add(self, name: str, model: Model) -> None:
         """From now on it drafts under this name, which means the same file when the process changes its folder."""
         self._models[name] = model
-        self._places[name] = str(Path(name).expanduser().absolute())
+        self._places[name] = str(expanded(name).absolute())
 
     def find(self, name: str) -> Model | None:
         """The model of this name, or of another name of its file."""
@@ -37,5 +38,5 @@ def is_same(name: str, other: str) -> bool:
     """Whether two names are those of one model: equal ones, or ones of one file or folder."""
     if name == other:
         return True
-    here, there = Path(name).expanduser(), Path(other).expanduser()
+    here, there = expanded(name), expanded(other)
     return here.exists() and there.exists() and here.samefile(there)

@@ -26,6 +26,7 @@ from truedraw.generate.shared_drafters import SharedDrafters
 from truedraw.generate.speculation import Speculation, speculation
 from truedraw.generate.stream import Stream
 from truedraw.generate.taking_turns import TakingTurns
+from truedraw.home_folder import expanded
 from truedraw.protocol import Engine, KnowsCosts, Observer
 from truedraw.sampling.params import SamplingParams, sampling_params
 from truedraw.sampling.values import plain_number, shown
@@ -157,7 +158,7 @@ class Model(OnePlace):
         """
         if not isinstance(path, str | Path):
             raise BadParameter("path", f"got {shown(path)}; give the file to write")
-        return self.drafts.save_refit(Path(path).expanduser(), head_path)
+        return self.drafts.save_refit(expanded(path), head_path)
 
     def chat_prompt(self, messages: Sequence[Mapping[str, Any]]) -> list[int]:
         """Token ids of a conversation by the model's chat template; messages have "role" and "content"."""

@@ -10,7 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from truedraw.errors import PullError
+from truedraw.errors import BadFile, PullError
+from truedraw.home_folder import expanded
 from truedraw.whole_files import FULL
 
 STAGING = ".staging"  # unfinished work; nothing in it is ever read
@@ -21,12 +22,15 @@ RETRY_SECONDS = 0.5  # between two looks at a lock on systems that cannot wait f
 
 
 def cache_root(cache: Path | None) -> Path:
-    """The given folder, or the user's own."""
+    """The given folder, or the user's own; raises BadFile where that takes a home folder that is not known."""
     if cache is not None:
-        return cache.expanduser()
+        return expanded(cache)
     from platformdirs import user_cache_path
 
-    return user_cache_path("truedraw")
+    try:
+        return expanded(user_cache_path("truedraw"))
+    except RuntimeError as error:
+        raise BadFile(f"your cache folder is not known ({error}); {ELSEWHERE}") from error
 
 
 def models_folder(cache: Path | None) -> Path:

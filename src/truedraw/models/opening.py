@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeGuard
 
 from truedraw.errors import BadFile, BadModelFile, UnknownModel, UnsupportedModel
+from truedraw.home_folder import expanded
 from truedraw.models.catalogue import CATALOGUE
 from truedraw.models.checkpoint import Checkpoint, LacksWeights, Progress
 from truedraw.models.folder_text import load_tokenizer
@@ -56,7 +57,7 @@ def locate(
         raise UnknownModel(f"the model's name is empty; the catalogue has {', '.join(CATALOGUE)}")
     if is_entry(name):
         return pull(CATALOGUE[name], cache=cache, progress=progress, verify=verify)
-    path = _path_of(name)
+    path = expanded(name)
     if _is_there(path):
         return path
     if isinstance(name, str) and is_hub_name(name) and path.suffix != ".gguf":
@@ -120,16 +121,6 @@ def _opened(path: Path, named: str, open_folder: OpenFolder) -> Checkpoint:
         f"{path} is not a model folder: it has neither config.json nor {GRAPH}"
         + (f"; it holds {len(files)} GGUF files, name one of them" if files else "")
     )
-
-
-def _path_of(name: str | Path) -> Path:
-    """With the home folder that a ~ stands for; raises BadFile where there is none."""
-    try:
-        return Path(name).expanduser()
-    except RuntimeError as error:
-        raise BadFile(
-            f"{str(name)!r} begins with a home folder that is not known ({error}); write the path out"
-        ) from error
 
 
 def _is_there(path: Path) -> bool:

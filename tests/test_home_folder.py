@@ -1,0 +1,36 @@
+"""Paths that begin with a ~."""
+
+from pathlib import Path
+
+import pytest
+
+import truedraw
+from truedraw.errors import BadFile
+from truedraw.home_folder import expanded
+from truedraw.models.cache import cache_root
+
+NOBODY = "~nobody-of-this-name/x"
+
+
+def test_the_home_folder_is_put_in_its_place(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert expanded("~/x") == tmp_path / "x"
+    assert expanded("a/~b") == Path("a/~b")
+
+
+def test_a_home_folder_of_nobody_is_refused_by_load():
+    with pytest.raises(BadFile, match=f"'{NOBODY}' begins with a home folder that is not known"):
+        truedraw.load("tabular", cache=NOBODY)
+
+
+@pytest.mark.parametrize("unknown", [RuntimeError("no home"), Path("~nobody-of-this-name/.cache/truedraw")])
+def test_an_unknown_cache_folder_is_told_of(monkeypatch, unknown):
+    def user_cache_path(_name):
+        if isinstance(unknown, Exception):
+            raise unknown
+        return unknown
+
+    monkeypatch.setattr("platformdirs.user_cache_path", user_cache_path)
+    with pytest.raises(BadFile, match=r"cache folder is not known|home folder that is not known"):
+        cache_root(None)
