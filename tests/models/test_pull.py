@@ -18,6 +18,7 @@ import pytest
 from truedraw.errors import PullError
 from truedraw.models.cache import STAGING, folder_name, models_folder, staging
 from truedraw.models.catalogue import CATALOGUE, DEFAULT_MODEL, Entry
+from truedraw.models.describe import known_models
 from truedraw.models.pull import _reason, _refused_by_disk, pull, pulled_file
 
 CONTENT = b"GGUF" + bytes(range(256)) * 9000  # more than two chunks
@@ -197,6 +198,18 @@ def test_a_folder_that_may_not_be_written_to_is_not_said_to_be_full(tmp_path):
     words = r"Permission denied; choose a cache folder that you may write to \(--cache FOLDER; cache= in Python\)"
     with pytest.raises(PullError, match=words), disk_errors("tiny", tmp_path):
         raise PermissionError(errno.EACCES, "Permission denied")
+
+
+def test_a_cache_that_this_user_may_not_look_into(entry, cache, monkeypatch):
+    def refuse(*_given, **_more):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    assert pulled_file(entry, cache) is None
+    assert [each["path"] for each in known_models(cache)] == [None] * len(CATALOGUE)
+    with pytest.raises(PullError, match=r"could not be stored in .*: Permission denied; choose a cache folder"):
+        pull(entry, cache=cache)
 
 
 def flip(path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,9 @@ def known_models(cache: Path | None) -> list[dict[str, Any]]:
 def _hub_folders(cache: Path | None) -> list[Path]:
     own = {folder_name(name) for name in CATALOGUE} | {STAGING}
     models = models_folder(cache)
-    return sorted(path for path in models.glob("*") if path.name not in own and is_fetched(path))
+    with suppress(OSError):  # nobody lets this user look there
+        return sorted(path for path in models.glob("*") if path.name not in own and is_fetched(path))
+    return []
 
 
 def _fetched(folder: Path) -> dict[str, Any]:

@@ -47,9 +47,11 @@ def silent(_what: str, _done: int, _total: int | None) -> None:
 
 
 def pulled_file(entry: Entry, cache: Path | None) -> Path | None:
-    """The entry's file where it is in the cache already."""
+    """The entry's file where it is in the cache already; None, too, where nobody lets this user look."""
     path = models_folder(cache) / folder_name(entry.name) / entry.file_name
-    return path if path.is_file() and path.stat().st_size == entry.file_bytes else None
+    with suppress(OSError):
+        return path if path.is_file() and path.stat().st_size == entry.file_bytes else None
+    return None
 
 
 def pull(entry: Entry, *, cache: Path | None = None, progress: Progress | None = None, verify: bool = False) -> Path:
