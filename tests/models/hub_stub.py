@@ -22,6 +22,7 @@ class Hub(BaseHTTPRequestHandler):
     log: list
     broken: set
     refusals: list  # (status, headers) of the next requests of lists of files
+    instead: dict  # by how a path begins or ends: a status, or the page that is served there
     commits = count(1)
 
     def do_HEAD(self):
@@ -33,7 +34,12 @@ class Hub(BaseHTTPRequestHandler):
     def answer(self, body):
         path = self.path.partition("?")[0]
         self.log.append(path)
-        if path.startswith("/api/models/org/tiny") and self.refusals:
+        found = [what for part, what in self.instead.items() if path.startswith(part) or path.endswith(part)]
+        if found and isinstance(found[0], bytes):
+            self.send(found[0], body, "text/html")
+        elif found:
+            self.refuse("Forbidden", found[0])
+        elif path.startswith("/api/models/org/tiny") and self.refusals:
             self.refuse("Busy", *self.refusals.pop(0))
         elif path.startswith("/api/models/org/tiny/tree/"):
             self.send(json.dumps([self.listed(f) for f in self.files()]).encode(), body, "application/json")

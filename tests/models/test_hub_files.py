@@ -263,3 +263,20 @@ def test_what_the_hub_package_logs_is_not_seen(hub, tmp_path):
         huggingface_hub.snapshot_download = chatty"""
     found, stderr = fetch(hub, "org/tiny", tmp_path, prepare)
     assert (found[:5], stderr) == ("found", "")
+
+
+@pytest.mark.parametrize(
+    ("instead", "said"),
+    [
+        ({"/model.safetensors": 403}, "403 Forbidden"),
+        ({"/config.json": 451}, "451"),
+        ({"/api/models/org/tiny": b"<html>Log in</html>"}, "it answers with no JSON"),
+    ],
+)
+def test_what_the_hub_said_is_told(hub, tmp_path, instead, said):
+    Hub.instead = instead
+    found, _ = fetch(hub, "org/tiny", tmp_path)
+    assert found.startswith("PullError org/tiny could not be fetched from the hub: ")
+    assert said in found
+    assert "check your connection" not in found
+    assert not model(tmp_path).exists()

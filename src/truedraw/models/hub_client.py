@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from glob import escape
 from io import StringIO
+from json import JSONDecodeError
 from logging import CRITICAL
 from pathlib import Path
 from socket import gaierror
@@ -21,6 +22,7 @@ from truedraw.whole_files import FULL
 MAX_REASON = 300  # characters of an error from below that a message repeats
 OF_THE_DISK = (*FULL, errno.EROFS, errno.EACCES, errno.EIO, errno.EFBIG, errno.ENAMETOOLONG)
 INSTEAD = "try again, or give a file or folder that is on this machine"
+NO_JSON = "it answers with no JSON, as the login page of a network or a mirror (HF_ENDPOINT) may"
 NEVER = 1e9  # seconds between two drawings of a bar that nobody sees
 PAUSES = (1.0, 2.0)  # seconds before the second and the third time that the hub is asked
 LONGEST_PAUSE = 60.0  # that the hub may ask for
@@ -110,11 +112,21 @@ def _quiet() -> Iterator[None]:
 
 
 def _not_fetched(name: str, error: Exception) -> PullError:
-    return PullError(f"{name} could not be fetched from the hub: {_in_one_line(error)}; {INSTEAD}")
+    return PullError(f"{name} could not be fetched from the hub: {_in_one_line(_cause(error))}; {INSTEAD}")
 
 
-def _in_one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:MAX_REASON] or type(error).__name__
+def _cause(error: BaseException) -> BaseException:
+    """What the hub or the network said, where the package says no more than that a file is not here."""
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    while isinstance(error, LocalEntryNotFoundError) and error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+def _in_one_line(error: BaseException) -> str:
+    said = " ".join(str(error).split())[:MAX_REASON] or type(error).__name__
+    return f"{NO_JSON} ({said})" if isinstance(error, JSONDecodeError) else said
 
 
 def _bars(what: str, tell: Progress) -> type[Any]:
