@@ -280,3 +280,17 @@ def test_what_the_hub_said_is_told(hub, tmp_path, instead, said):
     assert said in found
     assert "check your connection" not in found
     assert not model(tmp_path).exists()
+
+
+def test_a_hub_that_answers_no_more_before_the_weights_is_no_model_without_weights(hub, tmp_path):
+    prepare = """
+        import huggingface_hub
+        once, asked = huggingface_hub.snapshot_download, []
+        def forgetful(*given, **more):
+            asked.append(given)
+            return str(more["local_dir"]) if len(asked) > 1 else once(*given, **more)
+        huggingface_hub.snapshot_download = forgetful"""
+    said = "PullError org/tiny could not be fetched from the hub: model.safetensors did not come; try again"
+    found, _ = fetch(hub, "org/tiny", tmp_path, prepare)
+    assert found.startswith(said)
+    assert not model(tmp_path).exists()

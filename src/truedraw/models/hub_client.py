@@ -46,6 +46,9 @@ def fetch(name: str, commit: str | None, files: Sequence[str], folder: Path, tel
             allow_patterns=[escape(file) for file in files],
             tqdm_class=_bars(f"fetching {name}", tell),
         )
+        for file in files:  # earlier versions of the package take what is there for all, where the hub answers no more
+            if not (folder / file).is_file():
+                raise FileNotFoundError(f"{file} did not come")
 
 
 def _patiently(ask: Callable[[], Any], refusal: type[Exception]) -> Any:
