@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from truedraw.engine.tabular import TabularEngine
 from truedraw.generate.ending import Ending
 from truedraw.generate.loop import rounds
 from truedraw.generate.sample import Parts, Sample, Together
-from truedraw.protocol import ROOT, Proposal
+from truedraw.protocol import ROOT, Proposal, Verdict
 from truedraw.registry import find, names
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
@@ -76,6 +77,30 @@ def test_exact_sampling_raises_no_alarm_over_many_texts() -> None:
     short = Scenario("short", LONG.target, LONG.draft, draft_tokens=3, max_tokens=100)
     alarms = [watched(short, TokenVerifier(), PhiloxRandomness(seed)).evidence.alarm(0.05) for seed in range(60)]
     assert sum(alarms) < 9
+
+
+class KeepsAll(TokenVerifier):
+    """Whatever p says."""
+
+    def __call__(self, proposal, rows, randomness, position):
+        bare = Proposal.chain(())
+        last = super().__call__(bare, [rows[len(proposal)]], randomness, position).tokens
+        return Verdict((*proposal.tokens.tolist(), *last), len(proposal), rejected=False)
+
+
+@pytest.mark.parametrize("params", [{"temperature": 0.0}, {"top_k": 1}], ids=str)
+@pytest.mark.parametrize("drafter", [None, NgramDrafter(1, 2)], ids=["sampled", "certain"])
+def test_a_draft_that_p_excludes_is_an_alarm_at_once_where_no_bet_can_be_placed(params, drafter) -> None:
+    """Every event has probability 0 or 1 there."""
+    sure = replace(LONG, params=params, max_tokens=200)
+    kept = watched(sure, KeepsAll(), PhiloxRandomness(0), drafter or TableDrafter(LONG.draft)).evidence
+    assert kept.alarm(1e-300)
+    assert math.isfinite(kept.value)
+    for _ in range(50):
+        kept.add(False, 0.5)
+    assert kept.value == kept.largest
+    right = watched(sure, TokenVerifier(), PhiloxRandomness(0), drafter or TableDrafter(LONG.draft)).evidence
+    assert (right.count, right.value) == (0, 1.0)
 
 
 def coins(chance: float, true_chance: float, count: int) -> Iterator[tuple[bool, float]]:

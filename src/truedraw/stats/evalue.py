@@ -7,7 +7,8 @@ bettor is multiplied by
 
 which is the likelihood ratio of a coin whose odds are e^s times those under p; lambda_t is known before x_t, so each
 wealth is a martingale of mean 1 under exact sampling, and so is M_t, the mean over bettors of different s. By Ville's
-inequality P(M_t >= 1 / delta for some t) <= delta: an alarm may be looked for after every token, for ever.
+inequality P(M_t >= 1 / delta for some t) <= delta: an alarm may be looked for after every token, for ever. A token
+that p excludes never comes under exact sampling, so where one has come every wealth is without bounds.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from __future__ import annotations
 import math
 
 from truedraw.protocol import Proposal, Rows, Verdict
-from truedraw.stats.leaning import observed
+from truedraw.stats.leaning import is_possible, observed
 
 TILTS = tuple(sign * 2.0**power for power in range(-6, 2) for sign in (1, -1))
 """s of each bettor: from a bias too small to see in a million tokens to one seen in twenty."""
+MOST = 700.0  # of the logarithm of a value: near the largest a double's exponent takes
 
 
 class RunningEvidence:
@@ -39,12 +41,19 @@ class RunningEvidence:
             self._log_wealths[bettor] += gain - math.log1p(chance * math.expm1(tilt))
         self.largest = max(self.largest, self.value)
 
+    def refute(self) -> None:
+        """What p excludes has come."""
+        self._log_wealths = [math.inf] * len(TILTS)
+        self.largest = self.value
+
     @property
     def value(self) -> float:
         """M_t, 1 at the start."""
         top = max(self._log_wealths)
+        if top == math.inf:
+            return math.exp(MOST)
         scaled = math.fsum(math.exp(each - top) for each in self._log_wealths) / len(TILTS)
-        return math.exp(min(top + math.log(scaled), 700.0))  # 700: near the largest a double's exponent takes
+        return math.exp(min(top + math.log(scaled), MOST))
 
     @property
     def p_value(self) -> float:
@@ -66,3 +75,5 @@ class ExactnessWatch:
         """Bet on every token of the round that had a draft."""
         for happened, chance in observed(proposal, rows, verdict):
             self.evidence.add(happened, chance)
+        if not is_possible(proposal, rows, verdict):
+            self.evidence.refute()

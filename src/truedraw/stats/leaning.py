@@ -91,6 +91,12 @@ def observed(proposal: Proposal, rows: Rows, verdict: Verdict) -> Iterator[tuple
                 yield token in known.others, instead(float(p[list(known.others)].sum()), chance)
 
 
+def is_possible(proposal: Proposal, rows: Rows, verdict: Verdict) -> bool:
+    """Whether p allows each token of a verdict that had a draft."""
+    found = places(proposal, verdict.tokens)
+    return all(draft is None or bool(rows[row][token] > 0.0) for row, token, draft in found)
+
+
 def instead(others: float, first: float) -> float:
     """The probability of one of the other siblings, given that the first did not come, by those under p."""
     return min(1.0, others / max(1.0 - first, TINY))
