@@ -93,8 +93,8 @@ def observed(proposal: Proposal, rows: Rows, verdict: Verdict) -> Iterator[tuple
 
 def is_possible(proposal: Proposal, rows: Rows, verdict: Verdict) -> bool:
     """Whether p allows each token of a verdict that had a draft."""
-    found = places(proposal, verdict.tokens)
-    return all(draft is None or bool(rows[row][token] > 0.0) for row, token, draft in found)
+    shares = [rows[row][token] for row, token, draft in places(proposal, verdict.tokens) if draft is not None]
+    return not shares or bool(min(shares) > 0.0)
 
 
 def instead(others: float, first: float) -> float:
