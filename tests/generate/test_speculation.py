@@ -214,3 +214,18 @@ def test_a_key_that_no_method_knows_is_refused_with_nothing_in_it() -> None:
     with pytest.raises(BadParameter, match="foo: no such key"):
         speculation({"method": "ngram", "foo": None})
     assert speculation({"method": "ngram", "draft_top_k": None, "head_depth": None}).method == "ngram"
+
+
+TREES = ["mix", {"method": "recycle", "recycle_tree": True}, {"method": "staged", "model": "tabular", "stage": "mix"}]
+
+
+@pytest.mark.parametrize("stage", TREES, ids=str)
+def test_a_stage_drafts_trees_whatever_the_rule_takes(toy: Model, stage) -> None:
+    """The rule sees the chain of the middle model alone."""
+    config = {"method": "staged", "model": "tabular", "stage": stage, "adaptive": False}
+    for rule in ("token", "block", "kseq", "multipath"):
+        result = toy.generate(PROMPT, speculative={**config, "rejection_sample_method": rule}, max_tokens=20)
+        assert result.fallback is None
+        assert result.stats.drafted
+    with pytest.raises(BadParameter, match="the method mix drafts trees"):
+        toy.generate(PROMPT, speculative={"method": "mix", "rejection_sample_method": "block"})

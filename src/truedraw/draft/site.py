@@ -96,7 +96,10 @@ def runs_chains(target: Engine | None) -> bool:
 
 
 class Inner(Protocol):
-    """Makes the drafters of which a drafter is composed, for the same target and the same rule."""
+    """Makes the drafters of which a drafter is composed, for the same target and the same rule.
+
+    Those of one that `judges_parts` itself may draft trees whatever the rule takes.
+    """
 
     def __call__(self, config: Mapping[str, Any] | str) -> Drafter:
         """From a method's name or a speculative config with a `method` and its settings; raises BadParameter."""

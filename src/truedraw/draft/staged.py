@@ -54,6 +54,8 @@ class StagedDrafter:
     takes. `knobs` say how the middle model draws, as for the method model.
     """
 
+    judges_parts = True  # the stage's drafts are seen by the inner rule alone, which takes trees
+
     def __init__(
         self, model: Engine, inner: Inner, *, stage: Mapping[str, Any] | str = "ngram",
         staged_passes: int | None = None, vocab_size: int | None = None, knobs: Knobs | None = None,

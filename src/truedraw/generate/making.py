@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -30,13 +30,15 @@ LEARNT = "tempering", "siblings", "blending"
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """Where drafters are made: for whose judgement, with which models, how the configs of their parts are read, and
-    whether they learn from what they draft for all texts of the model."""
+    """Where drafters are made: for whose judgement, with which models, how the configs of their parts are read, whether
+    they learn from what they draft for all texts of the model, and whether they are parts of one that itself judges
+    what they draft, by rules that take trees."""
 
     verifier: Verifier | None
     drafts: DraftModels | None
     read: Callable[[Mapping[str, Any] | str], Speculation]
     learns: bool = True
+    judged_inside: bool = False
 
     def drafter(self, spec: Speculation, limit_seconds: float | None = None) -> Drafter:
         """A new drafter of the method, unguarded where there is no run; None: its own draft_timeout holds."""
@@ -65,7 +67,7 @@ class Maker:
         if name == "coupled":
             return self.verifier is not None and self.verifier.coupled
         if name == "trees":
-            return takes_trees(self.verifier or spec.verifier(None))
+            return self.judged_inside or takes_trees(self.verifier or spec.verifier(None))
         if name == "knobs":
             return spec.knobs()
         if name == "model_name":
@@ -74,8 +76,13 @@ class Maker:
             coupled = self.verifier is not None and self.verifier.coupled
             return None if self.drafts is None else partial(self.drafts.siblings, (spec.name, coupled))
         if name == "inner":
-            return None if self.drafts is None else Composed(self, limit_seconds)
+            return None if self.drafts is None else Composed(self._for_parts(spec.method), limit_seconds)
         return None if self.drafts is None else of_run(name, spec, self.drafts)
+
+    def _for_parts(self, method: str) -> Maker:
+        """Of drafters that one of this method is made of."""
+        judges = getattr(find("drafters", method), "judges_parts", False)
+        return replace(self, judged_inside=True) if judges else self
 
 
 def made_of(method: str, given: Mapping[str, Any]) -> Drafter:
