@@ -9,6 +9,7 @@ preparing.py    those before training
 stages.py       what a training begins and ends with, whatever its kind
 outcome.py      what came of it
 asking.py       what a user says, as the model gets it
+further.py      a head that is trained further; before.py  as it was when its plan was made
 own_texts.py    texts that the target writes for itself
 documents.py    texts of files
 texts.py        the texts of a run, in a journal
@@ -23,6 +24,7 @@ known.py        the tokens that a head knows, and the target's law of them
 network.py      what a head's network in torch is
 kinds/          the kinds of networks, a file each
 head.py         a head while it learns: a network and what it works with
+rounding.py     it learns as it will be read, with some matrices in codes of four bits
 looking_back.py what rows look back at, of a kind that does
 losses.py       what is minimised: values and gradients
 windows.py      the rows of one step
@@ -33,6 +35,7 @@ read_values.py  whether what was read of JSON is what a training writes
 state.py        where a training is, as its checkpoint says
 outputs.py      whether what is written at the end can be written
 starting.py     a head and its optimiser out of arrays
+learning.py     what the loop asks of whatever learns
 training.py     the loop, whatever learns
 learner.py      a head that learns
 evaluation.py   acceptance on held-out text
@@ -46,6 +49,7 @@ report.py       the page about a training
 comparison/     losses beside one another
 eagle/          an EAGLE-3 draft, which reads whole texts: its own network, gradient and folder
 independent/    a transformer of its own instead of a head: its own network, gradient and folder
+wide/           the same training where torch runs the target
 
 Torch is needed from known.py on, and imported by functions alone.
 """

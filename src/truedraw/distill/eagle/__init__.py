@@ -7,7 +7,7 @@ unrolling.py   drafts behind every row of a batch, each made of the network's ow
 starting.py    where a training begins
 gradients.py   the gradient of one step
 evaluation.py  acceptance on held-out text
-learner.py     all of these, as training.py wants them
+learner.py     all of these, as ../training.py wants them
 export.py      the folder that `--draft` opens
 stage.py       training and writing, one after the other
 

@@ -3,6 +3,7 @@
 settings.py    what a folder's config.json says
 checkpoint.py  a folder's settings and tensors, in the formats that such drafts are published in
 names.py       what its tensors are called, format by format
+parts.py       tensors that a draft may have or lack
 constants.py   the numbers of the graphs
 graphs.py      the graphs
 network.py     the layer as OpenVINO graphs around its attention, and the formulas

@@ -10,6 +10,7 @@ recurrent_step.py    its step in compiled code
 attentive.py         the same, which looks back at what the target knew at the rows before
 attentive_memory.py  what is kept of a text for that
 attentive_step.py    its step in compiled code
+attentive_calls.py   its calls for some texts; attentive_chain.py  whole chains of them in compiled code
 medusa.py            a head a level over the target's last state alone, in one call
 parallel.py          one trunk over the streams and t_1, a head a level, in one call
 hydra.py             a head a level, which reads all the tokens before it
