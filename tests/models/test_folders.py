@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 
 import numpy as np
 import pytest
@@ -266,6 +267,21 @@ def test_a_tokenizer_at_which_its_own_parser_breaks_down(folder):
     (folder / "tokenizer.json").write_text(json.dumps(parts))
     with pytest.raises(BadModelFile, match=r"tokenizer\.json is not a tokenizer: .*range"):
         open_checkpoint(folder).text.load_tokenizer()
+
+
+def test_a_folder_whose_name_is_no_utf8(folder):
+    try:
+        moved = folder.rename(folder.with_name(os.fsdecode(b"model\xff")))
+    except OSError:
+        pytest.skip("this system has no such names")
+    assert open_checkpoint(moved).text.load_tokenizer().get_vocab_size() > 0
+
+
+def test_a_tokenizer_behind_a_byte_order_mark(folder):
+    """As the other JSON of a folder is read."""
+    file = folder / "tokenizer.json"
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    assert open_checkpoint(folder).text.load_tokenizer().get_vocab_size() > 0
 
 
 def test_json_that_is_not_utf8_is_called_so(folder):

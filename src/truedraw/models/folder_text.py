@@ -62,7 +62,7 @@ def load_tokenizer(path: Path) -> Tokenizer:
 
     read_json(path)  # names a broken encoding or syntax better than the parser behind it
     with raising(lambda said: BadModelFile(f"{path} is not a tokenizer: {said}")):
-        found = Tokenizer.from_file(str(path))
+        found = Tokenizer.from_str(path.read_text("utf-8-sig"))  # of a path, names that are no UTF-8 are refused
     found.no_truncation()  # what its training was cut and filled up to is no part of the vocabulary
     found.no_padding()
     return found
