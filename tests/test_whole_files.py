@@ -14,7 +14,7 @@ from time import time
 import pytest
 
 from truedraw.errors import BadFile
-from truedraw.whole_files import STALE_SECONDS, check_folder, replacing
+from truedraw.whole_files import STALE_SECONDS, check_folder, replacing, write_text
 
 unix = pytest.mark.skipif(os.name == "nt", reason="needs pipes and links")
 
@@ -171,3 +171,9 @@ def test_two_processes_do_not_write_one_file(tmp_path, monkeypatch) -> None:
             second.write_text("second")
         monkeypatch.undo()
     assert (tmp_path / "a").read_text() == "first"
+
+
+def test_half_a_surrogate_pair_in_a_text_loses_nothing_else(tmp_path) -> None:
+    """As a model's name has where its file's is no UTF-8."""
+    write_text(tmp_path / "page.html", "a \udcff b")
+    assert (tmp_path / "page.html").read_bytes() == b"a ? b"

@@ -61,6 +61,12 @@ def replacing(path: Path, named: str = "", then: str = "", anew: bool = False) -
             to_disk(target.parent, os.O_RDONLY)
 
 
+def write_text(path: Path, text: str, named: str = "", then: str = "") -> None:
+    """As `replacing`, in UTF-8; half a surrogate pair, which that cannot hold, becomes a question mark."""
+    with replacing(path, named, then) as fresh:
+        fresh.write_text(text, encoding="utf-8", errors="replace")
+
+
 def keep_mode(target: Path, fresh: Path, more: int = 0) -> None:
     """What takes the place of a file may be read by the same people, from its beginning on; `more` is allowed too."""
     if target.exists():

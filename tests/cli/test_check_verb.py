@@ -28,6 +28,16 @@ def prompts(tmp_path):
     return file
 
 
+def test_a_report_about_a_model_whose_file_has_no_name_in_utf8(tmp_path):
+    """It is written behind minutes of work."""
+    from truedraw.cli.check import _write_report
+    from truedraw.stats.check import Certificate
+
+    page = tmp_path / "report.html"
+    _write_report(Certificate((), {"model": "m\udcff.gguf", "alpha": 0.01}, {}, 1.0), page)
+    assert "Exactness of m?.gguf" in page.read_text(encoding="utf-8")
+
+
 def test_a_certificate_for_people_and_programs(cli, prompts, tmp_path):
     page = tmp_path / "report.html"
     done = cli("check", *FAST, "--prompts", prompts, "--html", page, "--temperature", 1.2, "--spec-tokens", 2)

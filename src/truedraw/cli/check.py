@@ -19,7 +19,7 @@ from truedraw.cli.sampling_flags import SamplingFlags
 from truedraw.engine import DEFAULT_ENGINE
 from truedraw.errors import BadParameter
 from truedraw.models.toy import TOY_MODEL
-from truedraw.whole_files import check_folder, replacing
+from truedraw.whole_files import check_folder, write_text
 
 if TYPE_CHECKING:
     from truedraw.generate.model import Model
@@ -190,8 +190,7 @@ def _write_report(certificate: Certificate, path: Path) -> None:
     """Whole or not at all."""
     from truedraw.stats.check.html import to_html
 
-    with replacing(path, f"--html {path}") as fresh:
-        fresh.write_text(to_html(certificate), encoding="utf-8")
+    write_text(path, to_html(certificate), f"--html {path}")
 
 
 def _print(certificate: Certificate, output: OutputFlags) -> None:

@@ -20,7 +20,7 @@ from truedraw.generate.offline.sweep import Sweep, drawn, run_sweep
 from truedraw.generate.speculation import Speculation
 from truedraw.sampling.order import OFF
 from truedraw.text.characters import check_characters
-from truedraw.whole_files import check_folder, replacing
+from truedraw.whole_files import check_folder, write_text
 
 if TYPE_CHECKING:
     from truedraw.generate.model import Model
@@ -134,9 +134,7 @@ def write_reports(files: FileFlags, html: Path | None, parquet: Path | None) -> 
     if files.path is not None and parquet is not None:
         write_parquet(read_records(files.path), parquet)
     if files.path is not None and html is not None:
-        page = _page(files.path)
-        with replacing(html, f"--html {html}") as fresh:
-            fresh.write_text(page, encoding="utf-8", errors="replace")
+        write_text(html, _page(files.path), f"--html {html}")
 
 
 def summary(plan: Plan) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import typer
 from truedraw.cli.model_flags import ModelFlags
 from truedraw.errors import BadFile
 from truedraw.models.toy import TOY_MODEL
-from truedraw.whole_files import check_folder, replacing
+from truedraw.whole_files import check_folder, write_text
 
 if TYPE_CHECKING:
     from truedraw.bench.tune import Tuning
@@ -38,8 +38,7 @@ def refuse(path: Path, overwrite: bool) -> None:
 def write(path: Path, text: str, overwrite: bool) -> None:
     """Whole or not at all; raises BadFile, also where something has come there meanwhile."""
     refuse(path, overwrite)
-    with replacing(path, f"--output {path}") as fresh:
-        fresh.write_text(text, encoding="utf-8", errors="replace")
+    write_text(path, text, f"--output {path}")
 
 
 def paragraphs(found: Verdict, lines: Sequence[str], tuning: Tuning, where: Mapping[str, Any]) -> list[list[str]]:

@@ -13,7 +13,7 @@ from truedraw.distill.outcome import Outcome
 from truedraw.distill.plan import Plan, Tell
 from truedraw.distill.preparing import Prepared, left
 from truedraw.errors import TrainingError
-from truedraw.whole_files import replacing
+from truedraw.whole_files import write_text
 
 if TYPE_CHECKING:
     from truedraw.distill.state import State
@@ -104,5 +104,4 @@ def _write_page(path: Path, facts: Mapping[str, Any], state: State) -> None:
     """The report; raises BadFile."""
     from truedraw.distill.report import to_html
 
-    with replacing(path, then="give another --output") as fresh:
-        fresh.write_text(to_html(facts, state.curve, state.looks), encoding="utf-8", errors="replace")
+    write_text(path, to_html(facts, state.curve, state.looks), then="give another --output")
