@@ -151,6 +151,31 @@ def test_what_broke_off_before_any_look_was_kept_goes_on(data, tmp_path):
     assert len(trained(data, tmp_path, 5).state.looks) == 6
 
 
+@pytest.mark.parametrize("place", ["before", "behind"])
+def test_ctrl_c_within_a_step_leaves_whole_steps(data, tmp_path, monkeypatch, place):
+    """Half a step that was kept would be taken twice, and the run be another one."""
+    import torch
+
+    (tmp_path / "whole").mkdir()
+    one = trained(data, tmp_path / "whole", 20)
+    step, count = torch.optim.AdamW.step, iter(range(20))
+
+    def broken_off(optimiser, *args):
+        if next(count) != 9:
+            return step(optimiser, *args)
+        if place == "behind":
+            step(optimiser, *args)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(torch.optim.AdamW, "step", broken_off)
+        with pytest.raises(KeyboardInterrupt):
+            trained(data, tmp_path, 20)
+    other = trained(data, tmp_path, 20)
+    for name, values in one.learner.head.weights.items():
+        assert torch.equal(values, other.learner.head.weights[name])
+
+
 def test_it_learns(data, tmp_path, plan):
     found = trained(data, tmp_path, 150, plan=plan).state
     first, last = found.looks[0], found.looks[-1]

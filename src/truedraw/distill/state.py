@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,8 @@ from truedraw.distill.read_values import LARGEST, are_numbers, is_number, is_who
 from truedraw.distill.windows import POSITIONS
 
 KEPT_AT_FIRST = 0.4  # acceptance, before any was seen
+SMOOTH = 0.9  # of what was seen before
+POINTS = 100  # of the curves
 LATER = {"held_out": "", "since": 0, "of_steps": None, "of_seconds": None, "gave_up": False}
 """Facts that checkpoints of earlier versions lack."""
 
@@ -39,6 +41,15 @@ class State:
     pointed: int = -1  # which point of the curves
     curve: list[dict[str, Any]] = field(default_factory=list)
     looks: list[dict[str, Any]] = field(default_factory=list)
+
+    def saw(self, loss: float, acceptance: Sequence[float], done: float) -> None:
+        """What a step has found, behind this share of all of them."""
+        part = SMOOTH if self.step else 0.0
+        self.loss = part * self.loss + (1 - part) * loss
+        self.kept = [part * old + (1 - part) * new for old, new in zip(self.kept, acceptance, strict=True)]
+        if int(done * POINTS) != self.pointed:
+            self.pointed = int(done * POINTS)
+            self.curve.append({"tokens": self.tokens, "loss": self.loss, "acceptance": list(self.kept)})
 
 
 def state_of(facts: object, path: Path) -> State:

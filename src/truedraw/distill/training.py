@@ -22,7 +22,7 @@ from truedraw.distill.checkpoint import (
 )
 from truedraw.distill.clock import Clock
 from truedraw.distill.evaluation import Measured
-from truedraw.distill.gradients import Blend, Seen, survival_of
+from truedraw.distill.gradients import Blend, survival_of
 from truedraw.distill.learning import Course, Learner
 from truedraw.distill.plan import TRAINING, Limits, Tell
 from truedraw.distill.schedule import fallen, share_of, warmth
@@ -34,8 +34,6 @@ LOOKS = 20  # at held-out text
 PATIENT_UNTIL = 0.5  # of a training that goes on from another one: a high rate takes back at first what that learnt
 PROGRESS = 1e-4  # tokens a round that count as such
 SEEN_EVERY = 20  # steps
-SMOOTH = 0.9  # of what was seen before
-POINTS = 100  # of the curves
 CHECKPOINT_SECONDS = 30.0
 STEADY = 1.05  # times as much time as before: what is left of a budget is not the same in every run
 
@@ -55,7 +53,7 @@ class Training(Generic[Learns]):
         if overwrite:
             forget_checkpoints(self.path)
             forget_checkpoints(self.best_path)
-        self._course = course
+        self._course, self._is_whole = course, True  # unless weights have gone on and the count of steps has not
         found = read_checkpoint(path)
         known = None if found is None else state_of(found[1], path)
         self.learner = opened(None if found is None else found[0], known.step if known else 0)
@@ -66,8 +64,8 @@ class Training(Generic[Learns]):
     def run(self, limits: Limits, seconds: float | None, tell: Tell, until: float = 1.0) -> None:
         """Until time or steps are over, or nothing gets better; or until this share of them, to go on later.
 
-        Raises TrainingError where the loss is no number any more; the checkpoint before it stays. What else ends it,
-        ctrl-C for instance, leaves a checkpoint of the last step.
+        Raises TrainingError where the loss is no number any more; the checkpoint before it stays. Ctrl-C leaves a
+        checkpoint of the last step, or the one before where it comes within a step.
         """
         clock, saved = Clock(self.state.seconds, seconds), monotonic()
         self._note_limits(limits.steps, seconds)
@@ -85,7 +83,8 @@ class Training(Generic[Learns]):
                     self._save()
                     saved = monotonic()
         except KeyboardInterrupt:
-            self._save()
+            if self._is_whole:
+                self._save()
             raise
         self._save()
 
@@ -130,19 +129,11 @@ class Training(Generic[Learns]):
                 f"the loss is no number any more after step {state.step}; give a lower --learning-rate and another "
                 f"--work, or --overwrite; the last good checkpoint is {self.path}"
             )
+        self._is_whole = False
         learner.optimiser.step()
         if seen is not None:
-            self._saw(seen, done)
-        state.step, state.tokens = state.step + 1, state.tokens + count
-
-    def _saw(self, seen: Seen, done: float) -> None:
-        state = self.state
-        part = SMOOTH if state.step else 0.0
-        state.loss = part * state.loss + (1 - part) * seen.loss
-        state.kept = [part * old + (1 - part) * new for old, new in zip(state.kept, seen.acceptance, strict=True)]
-        if int(done * POINTS) != state.pointed:
-            state.pointed = int(done * POINTS)
-            state.curve.append({"tokens": state.tokens, "loss": state.loss, "acceptance": list(state.kept)})
+            state.saw(seen.loss, seen.acceptance, done)
+        state.step, state.tokens, self._is_whole = state.step + 1, state.tokens + count, True
 
     def _look(self, done: float, clock: Clock) -> None:
         """At held-out text, if it is time and there is anything new; the best weights are kept.
