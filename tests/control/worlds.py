@@ -16,7 +16,6 @@ from truedraw.protocol import NOTHING, Asker, Choice, Controller, Proposal, Rest
 Cost = Callable[[int], float]
 MOST = 15
 table = PassCosts().table
-PROMPT_ROWS = 200
 LIKELY = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)  # confidences that a drafter tells apart
 
 

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 from truedraw.draft.automaton import SuffixAutomaton
 
-ANYTHING = 100  # nodes; more than a small text can give
-
 
 class Scan:
     """Texts behind one prompt, as plain lists; the prompt occurs once, whatever is behind it."""

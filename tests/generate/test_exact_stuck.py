@@ -61,9 +61,7 @@ def test_plain_sampling_has_that_law_and_is_stuck_sometimes(case: Scenario) -> N
     assert 0.01 < stuck(plain) <= 1
 
 
-@pytest.mark.parametrize(
-    "rule", [*(find("verifiers", name)() for name in EXACT), *LOSSY], ids=lambda r: type(r).__name__
-)
+@pytest.mark.parametrize("rule", EXACT_AND_LOSSY, ids=lambda rule: type(rule).__name__)
 @pytest.mark.parametrize("kind", DRAFTERS)
 @pytest.mark.parametrize(("case", "ending"), NEVER_STUCK, ids=["an end token", "a stop string"])
 def test_what_stands_behind_the_end_of_a_text_raises_nothing(case: Scenario, ending, kind: str, rule) -> None:
