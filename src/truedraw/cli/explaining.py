@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from truedraw.cli.statistics import counted, number
+from truedraw.cli.statistics import counted
+from truedraw.sampling.values import number
 
 if TYPE_CHECKING:
     from truedraw.control.explanation import Explanation

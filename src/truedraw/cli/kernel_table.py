@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from truedraw.cli.colour import wants_colour
-from truedraw.cli.statistics import UNKNOWN
+from truedraw.sampling.values import UNKNOWN
 
 OTHERS = ("numpy", "torch")
 ROUND = 99.95  # from here on without decimals

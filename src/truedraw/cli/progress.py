@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from truedraw.cli.colour import wants_colour
 from truedraw.cli.reused import Reused, prompt_tokens
-from truedraw.cli.statistics import counted, number
+from truedraw.cli.statistics import counted
+from truedraw.sampling.values import number
 
 if TYPE_CHECKING:
     from truedraw.generate.batch import Batch

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from truedraw.generate.result import Result
+from truedraw.sampling.values import UNKNOWN, number
 from truedraw.stats.summary import Stats
 
-UNKNOWN = "–"
 MOST_POSITIONS = 8  # in one line
 
 
@@ -77,11 +77,6 @@ def positions(stats: Stats) -> str:
 def share(seconds: float, stats: Stats) -> str:
     """Of the whole time."""
     return f"{seconds / stats.seconds:.1%}" if stats.seconds else UNKNOWN
-
-
-def number(value: float | None, layout: str) -> str:
-    """A number, or a dash where there is none."""
-    return UNKNOWN if value is None else format(value, layout)
 
 
 def gained(gain: Mapping[str, Any]) -> str:

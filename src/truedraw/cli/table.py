@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from truedraw.cli.colour import wants_colour
-from truedraw.cli.statistics import UNKNOWN, number
+from truedraw.sampling.values import UNKNOWN, number
 
 COLUMNS = ("speed-up", "95 %", "tokens/s", "a round", "accepted", "same")
 

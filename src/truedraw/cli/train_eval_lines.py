@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from truedraw.cli.statistics import UNKNOWN, counted, number
+from truedraw.cli.statistics import counted
+from truedraw.sampling.values import UNKNOWN, number
 
 LABEL, CELL = 34, 8  # characters
 

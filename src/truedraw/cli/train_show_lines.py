@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from truedraw.cli.statistics import UNKNOWN
 from truedraw.cli.train_eval_lines import means, row, share, shares
 from truedraw.draft.eagle.card import FORMAT
 from truedraw.draft.head.card import called
+from truedraw.sampling.values import UNKNOWN
 
 MEGABYTE = 1e6
 MOST_LOOKS = 12  # lines of the curve

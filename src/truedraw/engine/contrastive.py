@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from truedraw.engine.drafted import DraftingEngine, ScoringEngine
-from truedraw.engine.texts import check_fill
+from truedraw.engine.texts import FOREIGN, check_fill
 from truedraw.errors import BadInput, EngineError, TruedrawError
 from truedraw.protocol import Engine, Fill, Logits, Scores, Sequence, Work
 from truedraw.sampling.ranges import MASS, Numbers
@@ -182,5 +182,5 @@ def _fills(wanted: Iterable[tuple[Sequence, int]]) -> list[Fill]:
 
 def _own(sequence: Sequence) -> ContrastiveSequence:
     if not isinstance(sequence, ContrastiveSequence):
-        raise EngineError("a sequence can only be run by the engine that opened it")
+        raise EngineError(FOREIGN)
     return sequence

@@ -8,6 +8,9 @@ from typing import NamedTuple
 from truedraw.errors import BadPrompt, EngineError
 from truedraw.protocol import Fill
 
+FOREIGN = "a sequence can only be run by the engine that opened it"
+CLOSED = "the engine is closed; load the model again"
+
 
 class Limits(NamedTuple):
     """What a text must keep to."""
@@ -43,6 +46,12 @@ def continuation(tokens: Seq[int], length: int, limits: Limits) -> list[int]:
         )
     check_tokens(fresh, limits.vocab_size)
     return fresh
+
+
+def check_open(closed: bool) -> None:
+    """Raises EngineError for a sequence that is closed."""
+    if closed:
+        raise EngineError("the sequence is closed; open the text again")
 
 
 def check_tokens(tokens: Seq[int], vocab_size: int) -> None:

@@ -6,6 +6,7 @@ from html import escape
 from itertools import zip_longest
 
 from truedraw.generate.result import Choice, Result
+from truedraw.sampling.values import number
 
 BACKGROUNDS = {"draft": "#c8f0c8", "bonus": "#cfe3ff", "residual": "#ffe0c0", "plain": "transparent",
                "forced": "#e4d8f4"}  # fmt: skip
@@ -18,7 +19,7 @@ def to_html(result: Result) -> str:
     texts = "".join(f"<p>{_text(choice)}</p>" for choice in result.choices)
     rate = result.stats.tokens_per_round
     mark = "" if result.exact else " · <b>lossy: not the model's distribution</b>"
-    round_length = "–" if rate is None else f"{rate:.2f}"
+    round_length = number(rate, ".2f")
     return f"<div>{texts}<small>{legend} · {round_length} tokens a round{mark}</small></div>"
 
 

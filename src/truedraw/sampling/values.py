@@ -15,6 +15,7 @@ LONGEST_SHOWN = 60  # characters of a value that a message repeats
 PLAIN = frozenset({int, float, str, bool, type(None)})
 DEEPEST = 4  # lists in lists: a schedule is a mapping to lists of pairs
 BYTES = bytes | bytearray | memoryview  # of a text that nobody has decoded: no list of numbers
+UNKNOWN = "–"
 MOST_DIGITS = 400  # of a whole number: no float is as large
 
 
@@ -80,6 +81,11 @@ def shortest(number: int | float) -> str:
     if isinstance(number, int):  # of any length
         return str(number)
     return str(int(number)) if number.is_integer() else repr(number)
+
+
+def number(value: float | None, layout: str) -> str:
+    """A number, or a dash where there is none."""
+    return UNKNOWN if value is None else format(value, layout)
 
 
 def parsed(text: str | bytes) -> Any:

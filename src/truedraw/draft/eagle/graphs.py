@@ -13,6 +13,7 @@ from truedraw.engine.constants.matrix import Matrix
 from truedraw.engine.openvino.nodes import (
     Node,
     constant,
+    copied,
     dequantised,
     integers,
     linear,
@@ -65,7 +66,7 @@ class Graphs:
         residual, read = self._entered(states, e)
         q, k, v = self._projected(read)
         outputs = {"residual": residual, "q": q, "k": k, "v": v}
-        return ov.Model([_copied(node, name) for name, node in outputs.items()], asked, "before")
+        return ov.Model([copied(node, name) for name, node in outputs.items()], asked, "before")
 
     def after(self) -> Any:
         """mixed [n, heads * head_dim], residual [n, width] -> after [n, width], logits [n, known]."""
@@ -83,7 +84,7 @@ class Graphs:
         said = self._said(z)
         logits = linear(said, dequantised(self._head, stored(self._head)))
         state = said if self._folder.norm_output else z
-        return ov.Model([_copied(state, "after"), named(logits, "logits")], [mixed, residual], "after")
+        return ov.Model([copied(state, "after"), named(logits, "logits")], [mixed, residual], "after")
 
     def _read(self, features: Node, wide: int) -> Node:
         """What F reads: normed as a whole, stream by stream, or as it is."""
@@ -191,10 +192,3 @@ class Graphs:
         order = np.argsort(tokens)
         rows = self._constants.numbers(HEAD, (len(tokens), self._width))
         return tokens[order], self._constants.kept(np.ascontiguousarray(rows[order]))
-
-
-def _copied(node: Node, name: str) -> Node:
-    """An output of its own: a node may be another one's input, or a part of one, and have no name then."""
-    op = operations()
-
-    return named(op.add(node, constant(0.0, np.float32)), name)

@@ -23,7 +23,6 @@ from truedraw.engine.openvino.nodes import (
     dequantised,
     linear,
     looked_up,
-    named,
     parameter,
     rms_norm,
     split,
@@ -116,13 +115,6 @@ def rows_of(matrix: Matrix, tokens: Ints | slice) -> Matrix:
     """The rows of some tokens, a copy; of a slice no copy."""
     scales, least = (None if some is None else some[tokens] for some in (matrix.scales, matrix.least))
     return Matrix(matrix.values[tokens], scales, matrix.zero, least)
-
-
-def copied(x: Node, name: str) -> Node:
-    """A node as an output of its own, where it is an inner one as well."""
-    op = operations()
-
-    return named(op.add(x, constant(0.0, np.float32)), name)
 
 
 def token_ids() -> Node:

@@ -16,7 +16,7 @@ from truedraw.engine.paged.runs import Runs, RunsAbreast, RunsAlong
 from truedraw.engine.paged.sequence import PagedSequence
 from truedraw.engine.paged.stride import PagedStride, has_pages
 from truedraw.engine.paged.tasks import unfinished
-from truedraw.engine.texts import Limits
+from truedraw.engine.texts import CLOSED, Limits
 from truedraw.errors import EngineError
 from truedraw.protocol import Fill, ModelConfig, Scores, Sequence, Work
 
@@ -155,5 +155,5 @@ class PagedEngine:
 
     def _live(self) -> Passes:
         if self._passes is None:
-            raise EngineError("the engine is closed; load the model again")
+            raise EngineError(CLOSED)
         return self._passes

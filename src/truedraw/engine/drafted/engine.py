@@ -20,6 +20,7 @@ from typing import Any
 from truedraw.engine.drafted.passes import Pass
 from truedraw.engine.drafted.reading import DraftText
 from truedraw.engine.drafted.texts import ScoredText, Texts
+from truedraw.engine.texts import FOREIGN
 from truedraw.errors import EngineError
 from truedraw.protocol import Engine, Fill, Scores, Sequence, Work
 
@@ -82,7 +83,7 @@ class ScoringEngine:
 
     def _own(self, sequence: Sequence) -> ScoredText:
         if not isinstance(sequence, ScoredText) or not sequence.is_of(self._texts):
-            raise EngineError("a sequence can only be run by the engine that opened it")
+            raise EngineError(FOREIGN)
         return sequence
 
 
@@ -136,6 +137,6 @@ class DraftingEngine:
 
     def _own(self, sequence: Sequence) -> DraftText:
         if not isinstance(sequence, DraftText) or not sequence.is_of(self._texts):
-            raise EngineError("a sequence can only be run by the engine that opened it")
+            raise EngineError(FOREIGN)
         sequence.check_open()
         return sequence

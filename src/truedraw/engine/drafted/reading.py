@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from truedraw.engine.drafted.behind import Behind, Path
 from truedraw.engine.drafted.texts import ScoredText, Texts
-from truedraw.engine.texts import continuation
-from truedraw.errors import EngineError
+from truedraw.engine.texts import check_open, continuation
 from truedraw.protocol import Sequence
 
 FARTHEST = 256
@@ -77,8 +76,7 @@ class DraftText:
 
     def check_open(self) -> None:
         """Raises EngineError for a closed text."""
-        if self._closed:
-            raise EngineError("the sequence is closed; open the text again")
+        check_open(self._closed)
 
     def place(self) -> Place | None:
         """Behind the text that it was forked from, as long as that has not gone on; else behind an equal one."""

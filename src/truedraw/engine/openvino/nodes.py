@@ -42,6 +42,13 @@ def named(node: Node, name: str) -> Node:
     return node
 
 
+def copied(node: Node, name: str) -> Node:
+    """A node as an output of its own: it may be another one's input, or a part of one, and have no name then."""
+    op = operations()
+
+    return named(op.add(node, constant(0.0, np.float32)), name)
+
+
 def take_rows(x: Node, rows: Node) -> Node:
     """x[rows] along the first axis."""
     op = operations()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from truedraw.engine.paged.pages import PagePool
 from truedraw.engine.paged.sequence import PagedSequence
 from truedraw.engine.paged.tasks import Filling, Scoring, Task, most_needed, needs, unfinished
-from truedraw.engine.texts import Limits, beginning
+from truedraw.engine.texts import FOREIGN, Limits, beginning
 from truedraw.engine.works import checked
 from truedraw.errors import EngineError, OutOfPages
 from truedraw.protocol import Fill, Sequence, Work
@@ -69,7 +69,7 @@ class Admission:
     def own(self, sequence: Sequence) -> PagedSequence:
         """The sequence, if it is one of this cache and open; raises EngineError."""
         if not isinstance(sequence, PagedSequence) or sequence.pool is not self._pool:
-            raise EngineError("a sequence can only be run by the engine that opened it")
+            raise EngineError(FOREIGN)
         sequence.check_open()
         return sequence
 

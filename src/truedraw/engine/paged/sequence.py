@@ -8,8 +8,7 @@ from truedraw.engine.paged.ledger import Holder
 from truedraw.engine.paged.pages import PagePool
 from truedraw.engine.paged.prefixes import Block
 from truedraw.engine.shown import Shown
-from truedraw.engine.texts import Limits, check_tokens, continuation
-from truedraw.errors import EngineError
+from truedraw.engine.texts import Limits, check_open, check_tokens, continuation
 
 
 class PagedSequence(Holder):
@@ -70,8 +69,7 @@ class PagedSequence(Holder):
 
     def check_open(self) -> None:
         """Raises EngineError for a closed sequence."""
-        if self.closed:
-            raise EngineError("the sequence is closed; open the text again")
+        check_open(self.closed)
 
     def forked(self) -> PagedSequence:
         """An equal sequence that shares the pages."""

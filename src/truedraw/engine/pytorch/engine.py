@@ -18,7 +18,7 @@ from truedraw.engine.pytorch.running import running
 from truedraw.engine.pytorch.sequence import TorchSequence
 from truedraw.engine.pytorch.tables import Tables
 from truedraw.engine.pytorch.ways import Ways
-from truedraw.engine.texts import Limits, beginning
+from truedraw.engine.texts import CLOSED, FOREIGN, Limits, beginning
 from truedraw.engine.works import checked
 from truedraw.errors import EngineError
 from truedraw.models import Checkpoint
@@ -179,11 +179,11 @@ class PyTorchEngine:
 
     def _own(self, sequence: Sequence) -> TorchSequence:
         if not isinstance(sequence, TorchSequence) or sequence not in self._texts:
-            raise EngineError("a sequence can only be run by the engine that opened it")
+            raise EngineError(FOREIGN)
         sequence.check_open()
         return sequence
 
     def _live(self) -> Ways:
         if self._ways is None:
-            raise EngineError("the engine is closed; load the model again")
+            raise EngineError(CLOSED)
         return self._ways

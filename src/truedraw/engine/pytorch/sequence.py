@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from truedraw.engine.pytorch.kept import Kept
 from truedraw.engine.shown import Shown
-from truedraw.engine.texts import Limits, continuation
-from truedraw.errors import EngineError
+from truedraw.engine.texts import Limits, check_open, continuation
 from truedraw.protocol import NOTHING, ROOT, Proposal
 
 
@@ -88,8 +87,7 @@ class TorchSequence:
 
     def check_open(self) -> None:
         """Raises EngineError for a closed sequence."""
-        if self.closed:
-            raise EngineError("the sequence is closed; open the text again")
+        check_open(self.closed)
 
     def forked(self) -> TorchSequence:
         """An equal sequence that shares what is kept."""

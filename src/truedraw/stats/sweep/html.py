@@ -10,11 +10,10 @@ from typing import Any
 
 from truedraw.page.document import document
 from truedraw.page.svg import Axes, key, plot, rounded, ticks, trace
-from truedraw.sampling.values import shortest
+from truedraw.sampling.values import number, shortest
 from truedraw.stats.diversity import Mean
 from truedraw.stats.sweep.points import ORDERS, PointReport, Values
 
-UNKNOWN = "–"
 LONGEST_EXAMPLE = 400  # characters
 Metric = Callable[[PointReport], float | None]
 
@@ -102,10 +101,10 @@ def _row(point: PointReport) -> str:
     cells = [
         *(shortest(value) for _, value in point.values),
         f"{point.samples}{failed}",
-        _number(point.tokens, ".1f"),
-        _number(point.stopped, ".0%"),
-        *(_number(point.distinct[n], ".3f") for n in ORDERS),
-        _number(point.self_bleu, ".3f"),
+        number(point.tokens, ".1f"),
+        number(point.stopped, ".0%"),
+        *(number(point.distinct[n], ".3f") for n in ORDERS),
+        number(point.self_bleu, ".3f"),
         _with_error(point.logprob),
         _with_error(point.entropy),
     ]
@@ -131,9 +130,5 @@ def _place(point: PointReport, across: str) -> float:
     return float(min(dict(point.values)[across], float_info.max))
 
 
-def _number(value: float | None, layout: str) -> str:
-    return UNKNOWN if value is None else format(value, layout)
-
-
 def _with_error(mean: Mean) -> str:
-    return _number(mean.value, ".3f") + ("" if mean.error is None else f" ± {mean.error:.3f}")
+    return number(mean.value, ".3f") + ("" if mean.error is None else f" ± {mean.error:.3f}")

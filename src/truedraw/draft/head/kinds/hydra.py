@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.draft.head.cell import States
-from truedraw.draft.head.compiled import Parts, TargetRows, copied, flat, request_of, run, token_ids
+from truedraw.draft.head.compiled import Parts, TargetRows, flat, request_of, run, token_ids
 from truedraw.draft.head.file import Numbers
-from truedraw.engine.openvino.nodes import Node, named, parameter, split
+from truedraw.engine.openvino.nodes import Node, copied, named, parameter, split
 from truedraw.protocol import Ints, Logits
 from truedraw.silent_openvino import operations
 
