@@ -30,11 +30,11 @@ def prompts(tmp_path):
 
 def test_a_report_about_a_model_whose_file_has_no_name_in_utf8(tmp_path):
     """It is written behind minutes of work."""
-    from truedraw.cli.check import _write_report
+    from truedraw.cli.certificate import write_report
     from truedraw.stats.check import Certificate
 
     page = tmp_path / "report.html"
-    _write_report(Certificate((), {"model": "m\udcff.gguf", "alpha": 0.01}, {}, 1.0), page)
+    write_report(Certificate((), {"model": "m\udcff.gguf", "alpha": 0.01}, {}, 1.0), page)
     assert "Exactness of m?.gguf" in page.read_text(encoding="utf-8")
 
 

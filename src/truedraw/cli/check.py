@@ -19,7 +19,6 @@ from truedraw.cli.sampling_flags import SamplingFlags
 from truedraw.engine import DEFAULT_ENGINE
 from truedraw.errors import BadParameter
 from truedraw.models.toy import TOY_MODEL
-from truedraw.whole_files import check_folder, write_text
 
 if TYPE_CHECKING:
     from truedraw.generate.model import Model
@@ -84,6 +83,7 @@ def check(
     and when too little was looked at to see a large bias: then nothing was proven.
     """
     from truedraw.bench.prompts import read_prompts
+    from truedraw.cli.certificate import check_report, write_report
     from truedraw.cli.options import opened
     from truedraw.cli.speculating import speculation_of
     from truedraw.sampling.params import sampling_params
@@ -95,7 +95,7 @@ def check(
     sampling.refuse_logprobs("no law depends on them, so there is nothing to check; leave it out")
     prompts = spread(read_prompts(own.prompts), settings.prompts)
     if own.html is not None:
-        _check_report(own.html)
+        check_report(own.html)
     with opened(model, configs=[speculation], **_from_the_start(model)) as loaded:
         from truedraw.bench.pairs import tasks
         from truedraw.stats.check import Subject
@@ -104,7 +104,7 @@ def check(
         subject = Subject(loaded, loaded.params(**sampling.given()), speculation, texts)
         certificate = _with_conditions(_checked(subject, settings, model), subject, settings, model)
     if own.html is not None:
-        _write_report(certificate, own.html)
+        write_report(certificate, own.html)
     _print(certificate, output)
     if not certificate.passed:
         raise typer.Exit(FAILED)
@@ -175,22 +175,6 @@ def _with_conditions(found: Certificate, subject: Subject, settings: Settings, f
         **machine(),
     }
     return replace(found, conditions=conditions)
-
-
-def _check_report(path: Path) -> None:
-    """Raises BadFile where none can be written, or something else would be lost."""
-    from truedraw.page.document import check_ours
-    from truedraw.stats.check.html import TITLE
-
-    check_folder(path, f"--html {path}")
-    check_ours(path, TITLE, "give another --html")
-
-
-def _write_report(certificate: Certificate, path: Path) -> None:
-    """Whole or not at all."""
-    from truedraw.stats.check.html import to_html
-
-    write_text(path, to_html(certificate), f"--html {path}")
 
 
 def _print(certificate: Certificate, output: OutputFlags) -> None:

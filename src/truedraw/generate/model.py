@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from truedraw.control.experience import Experience
 from truedraw.control.kept import remember
 from truedraw.control.payoff import PayoffController
-from truedraw.engine.texts import CLOSED
 from truedraw.errors import BadParameter, EngineError, TruedrawError
 from truedraw.generate.draft_model import DraftModels
 from truedraw.generate.generation import Generation
@@ -169,7 +168,7 @@ class Model(OnePlace):
 
     def _check_open(self) -> None:
         if self._closed:
-            raise EngineError(CLOSED)
+            raise EngineError("the engine is closed; load the model again")
 
     def close(self) -> None:
         """Free the engine, and those of draft models.
