@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from generate.one_text import beside_a_head, opened
 from truedraw import load
 from truedraw.bench.counted import Counted, counted
 from truedraw.engine.tabular import TabularEngine
@@ -42,3 +43,23 @@ def test_what_only_this_engine_has_is_still_there():
     assert engine.vocab_size == 6
     with pytest.raises(AttributeError, match="invariance"):
         _ = engine.invariance
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A model whose rounds of several texts compiled code runs."""
+    place = beside_a_head(tmp_path_factory.mktemp("counted"), kind="attentive")
+    with opened(place, draft=place.head, numerics="native") as loaded:
+        yield loaded
+
+
+@pytest.mark.parametrize("speculative", [False, {"method": "head", "adaptive": False, "num_speculative_tokens": 2}])
+def test_passes_that_compiled_code_runs_count_like_any_others(small, speculative, monkeypatch):
+    found = []
+    for run in range(2):
+        if run:
+            monkeypatch.setattr(Counted, "abreast", None, raising=False)
+        watched, engine = counted(small)
+        drawn = watched.generate("once upon", seed=1, n=3, max_tokens=30, speculative=speculative)
+        found.append((engine.passes, engine.rows, [choice.tokens for choice in drawn.choices]))
+    assert found[0] == found[1]

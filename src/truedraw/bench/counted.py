@@ -7,14 +7,14 @@ from typing import Any
 
 from truedraw.bench.pairs import apart
 from truedraw.generate.model import Model
-from truedraw.protocol import Engine, Fill, Scores, Sequence, Work
+from truedraw.protocol import Abreast, Engine, Fill, Scores, Sequence, Work
 
 
 class Counted:
     """protocol.Engine around another, which it does not close.
 
-    `passes` counts calls of forward, through which all come; `rows` the tokens of text and of drafts that they had to
-    compute.
+    `passes` counts calls of forward, and those that compiled code runs for texts abreast; `rows` the tokens of text and
+    of drafts that they had to compute. All others come through forward.
     """
 
     stride = None
@@ -53,8 +53,27 @@ class Counted:
         self.rows += rows
         return scores
 
+    def abreast(self, sequences: Seq[Sequence], rounds: int, drafts: Seq[int]) -> CountedAbreast | None:
+        """As the engine; none with drafts, of which nobody says afterwards how many rows they took."""
+        opens = getattr(self._engine, "abreast", None)
+        found = None if opens is None or any(drafts) else opens(sequences, rounds, drafts)
+        return None if found is None else CountedAbreast(found, self)
+
     def close(self) -> None:
         """Nothing: the engine belongs to whoever opened it."""
+
+
+class CountedAbreast:
+    """protocol.Abreast around another, without drafts: each text has a row in every pass until it ends."""
+
+    def __init__(self, passes: Abreast, engine: Counted) -> None:
+        self._passes, self._engine, self.job = passes, engine, passes.job
+
+    def end(self, kept: Seq[Seq[int]]) -> None:
+        """As the other, counted."""
+        self._passes.end(kept)
+        self._engine.passes += max(map(len, kept), default=0)
+        self._engine.rows += sum(map(len, kept))
 
 
 def counted(model: Model) -> tuple[Model, Counted]:
