@@ -35,6 +35,13 @@ def test_many_names_the_flag_that_would_end_texts(cli, flag, value):
     assert done.err.startswith(f"truedraw: error: {flag}: every sample has --max-tokens tokens here")
 
 
+def test_many_refuses_texts_that_the_context_would_end(cli):
+    done = cli(*MANY, "--prompt-tokens", 2**20 - 4)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("truedraw: error: --max-tokens: 5 behind a prompt of 1048572 are more than the model's")
+    assert cli(*MANY, "--prompt-tokens", 2**20 - 5, "--max-tokens", 6).code == 2
+
+
 def test_reuse(cli, monkeypatch):
     monkeypatch.setattr("truedraw.bench.reuse.QUESTIONS", ("the cat",))
     monkeypatch.setattr(Repetition.__init__, "__defaults__", (("the cat",), *Repetition.__init__.__defaults__[1:]))

@@ -64,6 +64,7 @@ def many(
     speculation = speculation_of(spec, model.amateur)
     others = model.amateur is not None or speculation.model is not None  # what they keep is not forgotten between runs
     with opened(model, apart=others, configs=[speculation]) as loaded:
+        check_room(own.prompt_tokens, given["max_tokens"], loaded.engine.context_length)
         peers = peers_of(own.peers, model)
         plan = Many(loaded, prompt_of(loaded.tokenizer.encode, own.prompt_tokens), loaded.params(**given), speculation,
                     peers)  # fmt: skip
@@ -79,6 +80,15 @@ def refuse_unused(given: Mapping[str, Any], peers: str) -> None:
     for name in given if peers.strip() else ():
         if name not in SHARED:
             raise BadParameter(f"--{name.replace('_', '-')}", "the other systems would not sample by it; leave it out")
+
+
+def check_room(prompt: int, new: int, context: int) -> None:
+    """Raises BadParameter where the context would end texts before they have all their tokens."""
+    if prompt + new > context:
+        raise BadParameter(
+            "--max-tokens",
+            f"{new} behind a prompt of {prompt} are more than the model's context of {context}; give fewer of either",
+        )
 
 
 def peers_of(names: str, model: ModelFlags) -> dict[str, Peer]:
