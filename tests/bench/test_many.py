@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from bench.compiling import COMPILING, compile_in_a_pass
 from truedraw import load
 from truedraw.bench.many import ALONE, SPECULATIVE, TOGETHER, Many, Run, measured, report
 from truedraw.bench.peers.arms import PEERS, peer
@@ -34,6 +35,12 @@ def test_everyone_runs_in_turn_and_draws_as_many_tokens():
         ALONE: [60, 60], TOGETHER: [60, 60], SPECULATIVE: [60, 60], "other": [60, 60],
     }  # fmt: skip
     assert other.asked == [((0, 1), 3, 16, 1.0), *[((0, 1), 3, 20, 1.0)] * 2]
+
+
+def test_what_the_compiler_takes_is_no_part_of_a_run(monkeypatch):
+    compile_in_a_pass(monkeypatch, of=30)
+    runs = measured(plan(), repeats=1)
+    assert all(run.seconds < COMPILING for each in runs.values() for run in each)
 
 
 def test_behind_the_last_seed_comes_the_first():

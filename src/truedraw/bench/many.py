@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 from truedraw.bench.bootstrap import median_interval
@@ -16,6 +15,7 @@ from truedraw.generate.derived_seeds import seed_after
 from truedraw.generate.model import Model
 from truedraw.generate.speculation import Speculation
 from truedraw.sampling.params import SamplingParams
+from truedraw.sampling.working_time import working_seconds
 from truedraw.stats.summary import Stats
 
 ALONE, TOGETHER, SPECULATIVE = "one after the other", "together", "together, speculative"
@@ -68,18 +68,18 @@ class Many:
     def _own(self, n: int, repeat: int, speculation: Speculation) -> Run:
         forget_closed(self.model.engine)
         params = replace(whole(self.params), n=n, seed=seed_after(self.params.seed or 0, repeat))
-        start, pages = perf_counter(), 0
+        start, pages = working_seconds(), 0
         run = self.model.start(self.tokens, params, speculative=speculation)
         for _ in run:
             pages = max(pages, held_pages(self.model.engine))
         result = run.result()
-        return Run(result.stats.tokens, perf_counter() - start, result.stats, pages)
+        return Run(result.stats.tokens, working_seconds() - start, result.stats, pages)
 
     def _peer(self, peer: Peer, repeat: int) -> Run:
         params = self.params
-        start = perf_counter()
+        start = working_seconds()
         tokens = peer.sample(self.tokens, params.n, params.max_tokens, params.temperature)
-        return Run(tokens, perf_counter() - start)
+        return Run(tokens, working_seconds() - start)
 
 
 def forget_closed(engine: Any) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
-from time import perf_counter
 from typing import Any
 
 from truedraw.bench.bootstrap import median_interval
@@ -21,6 +20,7 @@ from truedraw.generate.derived_seeds import seed_after
 from truedraw.generate.model import Model
 from truedraw.generate.planning import LOGITS_CACHE_BYTES
 from truedraw.generate.speculation import Speculation
+from truedraw.sampling.working_time import working_seconds
 
 QUESTIONS = (
     "Is this review positive or negative? Answer with one word. The soup was cold and the waiter forgot us twice.",
@@ -130,7 +130,7 @@ def _run(model: Model, plan: Repetition, cache_bytes: int, repeat: int, speculat
     prompts = [Prompt(text, "repetitive", line) for line, text in enumerate(plan.questions, start=1)]
     todo = tasks(model, prompts)
     watched, engine = counted(model)
-    start = perf_counter()
+    start = working_seconds()
     with watched.batch(max_running=plan.max_running, logits_cache_bytes=cache_bytes) as batch:
         added = [
             batch.add(todo[question].tokens, speculative=speculative, **sampling)
@@ -139,7 +139,7 @@ def _run(model: Model, plan: Repetition, cache_bytes: int, repeat: int, speculat
         for run in batch.completed():
             if run.error is not None:
                 raise run.error
-        seconds = perf_counter() - start
+        seconds = working_seconds() - start
         use = batch.logits_cache_use
     texts = tuple(choice.tokens for run in added for choice in run.result().choices)
     return ArmRun(texts, engine.passes, engine.rows, seconds, use)
