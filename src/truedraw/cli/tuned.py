@@ -24,7 +24,7 @@ HEAD = (
 )
 ALL = (
     "All that was measured, as multiples of plain sampling's speed: the median of the prompts and the interval that "
-    "holds it in 95 of 100 cases, in fewer with fewer than six prompts."
+    "holds it in about 95 of 100 cases, in fewer with fewer than eight prompts."
 )
 
 
