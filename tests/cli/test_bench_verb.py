@@ -1,6 +1,10 @@
 import json
+from itertools import islice
 
 import pytest
+
+import truedraw.bench.pairs
+from truedraw.errors import OutOfPages
 
 FAST = ("-m", "tabular", "--max-tokens", 12, "--ignore-eos")
 
@@ -75,6 +79,22 @@ def test_flags_reach_the_measurement(cli):
     assert (found["sampling"]["temperature"], found["sampling"]["n"], found["sampling"]["seed"]) == (0.5, 2, 9)
     assert found["speculation"]["method"] == "none"
     assert found["tokens_per_round"] == 1.0
+
+
+@pytest.mark.parametrize("flags", [("--batch-sizes", "2"), ()])
+def test_an_error_keeps_the_pairs_before_it(cli, monkeypatch, flags):
+    def failing(*_):
+        if not flags:
+            yield from islice(pairs(*_), 1)
+        raise OutOfPages("no page is free")
+
+    pairs = truedraw.bench.pairs.pairs
+    where = "truedraw.bench.batch.batch_speeds" if flags else "truedraw.bench.pairs.pairs"
+    monkeypatch.setattr(where, failing)
+    done = cli("bench", *FAST, "--limit", 2, "--json", *flags)
+    found = json.loads(done.out)
+    assert (done.code, found["complete"], found["prompts"]) == (2, False, 2 if flags else 1)
+    assert "error: no page is free" in done.err
 
 
 def test_an_interruption_of_the_batches_keeps_the_pairs(cli, monkeypatch):

@@ -17,7 +17,7 @@ from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.prompt_flags import MAX_TOKENS, PANEL, SEED, PromptFlags
 from truedraw.cli.sampling_flags import SamplingFlags
 from truedraw.cli.sizes import batch_sizes
-from truedraw.errors import BadParameter
+from truedraw.errors import BadParameter, TruedrawError
 
 if TYPE_CHECKING:
     from truedraw.bench.pairs import Arms, Pair, Task
@@ -76,8 +76,8 @@ def bench(
     """Measure plain against speculative sampling, pair by pair.
 
     Every prompt is sampled in both ways, one right after the other, with the same seed (0 if not given) and 128 tokens
-    at most if not told otherwise. A table goes to stderr (not with --json), one JSON object to stdout. ctrl-C reports
-    the pairs so far.
+    at most if not told otherwise. A table goes to stderr (not with --json), one JSON object to stdout. ctrl-C, or an
+    error, reports the pairs so far.
     """
     if context.invoked_subcommand is not None:
         _nothing_before(context)
@@ -96,16 +96,16 @@ def bench(
     with opened(model, apart=True, configs=[speculation]) as loaded:
         arms = Arms(loaded, loaded.params(**given), speculation)
         todo = tasks(loaded, prompts, own.raw)
-        done, complete = _measured(arms, todo, own.repeats)
-        batch, complete = _batch(arms, todo[0], sizes, own.repeats) if complete else ([], False)
-        conditions = _conditions(arms, model)
+        done, ended = _measured(arms, todo, own.repeats)
+        batch, ended = _batch(arms, todo[0], sizes, own.repeats) if ended is None else ([], ended)
+        conditions, complete = _conditions(arms, model), ended is None
     why = _why(done, speculation) if own.explain else {}
     if done:
         _print(
             {**_report(done), "batch": batch, "complete": complete, "repeats": own.repeats, **why, **conditions}, output
         )
-    if not complete:
-        raise typer.Exit(INTERRUPTED)
+    if ended is not None:
+        raise ended
 
 
 def _nothing_before(context: typer.Context) -> None:
@@ -117,8 +117,8 @@ def _nothing_before(context: typer.Context) -> None:
             raise BadParameter(flag_name, f"stands before {verb}, which has flags of its own; give them after it")
 
 
-def _measured(arms: Arms, todo: Sequence[Task], repeats: int) -> tuple[list[Pair], bool]:
-    """The pairs, and whether they are all there."""
+def _measured(arms: Arms, todo: Sequence[Task], repeats: int) -> tuple[list[Pair], Exception | None]:
+    """The pairs, and what ended them, if they are not all there."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -132,21 +132,28 @@ def _measured(arms: Arms, todo: Sequence[Task], repeats: int) -> tuple[list[Pair
             for pair in pairs(arms, todo, repeats):
                 done.append(pair)
                 bar.advance(task)
-        except KeyboardInterrupt:
-            return done, False
-    return done, True
+        except (KeyboardInterrupt, TruedrawError) as error:
+            return done, _ended_by(error)
+    return done, None
 
 
-def _batch(arms: Arms, task: Task, sizes: Sequence[int], repeats: int) -> tuple[list[dict[str, float]], bool]:
-    """What batches of these sizes gain, and whether ctrl-C left them time for that."""
+def _batch(
+    arms: Arms, task: Task, sizes: Sequence[int], repeats: int
+) -> tuple[list[dict[str, float]], Exception | None]:
+    """What batches of these sizes gain, and what left them no time for that."""
     from truedraw.bench.batch import batch_speeds
 
     if not sizes:
-        return [], True
+        return [], None
     try:
-        return [asdict(speed) for speed in batch_speeds(arms.model, task.tokens, arms.params, sizes, repeats)], True
-    except KeyboardInterrupt:
-        return [], False
+        return [asdict(speed) for speed in batch_speeds(arms.model, task.tokens, arms.params, sizes, repeats)], None
+    except (KeyboardInterrupt, TruedrawError) as error:
+        return [], _ended_by(error)
+
+
+def _ended_by(error: KeyboardInterrupt | TruedrawError) -> Exception:
+    """To be raised behind the report."""
+    return error if isinstance(error, TruedrawError) else typer.Exit(INTERRUPTED)
 
 
 def _report(done: Sequence[Pair]) -> dict[str, Any]:
