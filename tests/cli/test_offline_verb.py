@@ -306,6 +306,18 @@ def test_results_do_not_go_to_the_end_of_their_own_input(cli, tmp_path, streams)
     assert "is also the file of --input" in done.err
 
 
+@pytest.mark.parametrize("command", [("generate", "--input", "-"), ("sweep", "the", "-t", 1)])
+def test_the_summary_is_not_written_over_the_results(cli, tmp_path, streams, command):
+    out = tmp_path / "out.jsonl"
+    out.touch()
+    streams(1, out)
+    verb, *how = command
+    done = cli(verb, *TOY, *how, "--output", out, "--json")
+    assert (done.code, out.read_text()) == (2, "")
+    assert "--output: " in done.err
+    assert "is also the file of stdout" in done.err
+
+
 def test_a_line_that_had_no_room_is_tried_again(cli, tmp_path):
     out = tmp_path / "out.jsonl"
     command = ("generate", *TOY, "--input", "-", "--output", out, "--seed", 1, "--max-tokens", 3)

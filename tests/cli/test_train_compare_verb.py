@@ -46,6 +46,11 @@ def test_flags_name_the_losses_that_there_are():
     assert get_args(LossName) == tuple(LOSSES)
 
 
+def test_losses_that_there_are_not_and_where_they_stand(cli, flags, monkeypatch):
+    monkeypatch.setenv("TRUEDRAW_LOSSES", "zz")
+    assert cli("train", "compare", *flags).err.rstrip().endswith("(from TRUEDRAW_LOSSES)")
+
+
 @parity
 def test_losses_beside_one_another(cli, tmp_path, flags):
     prompts = tmp_path / "prompts.jsonl"

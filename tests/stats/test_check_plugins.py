@@ -84,7 +84,7 @@ SAID = {
     "Nothing": "the plug-in 'Nothing' failed: the rule 'Nothing' gave None; give a Verdict",
     "Exits": "the plug-in 'Exits' failed: the rule 'Exits': a call ended in SystemExit: no licence",
     "NeverDecides": r"the plug-in 'NeverDecides' raised TimeoutError: a call has not returned within 0.5 s \(",
-    "drafter NeverReturns": "the plug-in 'NeverReturns' raised TimeoutError: a call has not returned within 0.5 s, ",
+    "drafter NeverReturns": r"the plug-in 'NeverReturns' raised TimeoutError: a call has not returned within 0.5 s \(",
     "drafter CannotBeMade": r"raised RuntimeError: no licence \(in test_check_plugins.py, line .*, CannotBeMade",
     "drafter CannotBegin": "the plug-in 'CannotBegin' raised KeyError: 'text'",
     "drafter Leaves": "the plug-in 'Leaves' raised RuntimeError: a call ended in SystemExit",

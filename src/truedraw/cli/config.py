@@ -121,10 +121,10 @@ def _words(context: Any) -> Words:
 def _verb(command: Any) -> Verb:
     """A verb, or a group of them, which may have no flags."""
     options = [each for each in command.params if each.param_type_name == "option"]
-    flags = {name: each for each in options if each.name not in NOT_IN_A_FILE for name in _names(each)}
+    flags = {name: each for each in options if each.name not in NOT_IN_A_FILE for name in typed_names(each)}
     return Verb(flags, {name: _verb(inner) for name, inner in getattr(command, "commands", {}).items()})
 
 
-def _names(option: Option) -> list[str]:
+def typed_names(option: Option) -> list[str]:
     """As it is typed, without the dashes: a parameter of Python may be called otherwise."""
     return [each[2:].replace("-", "_") for each in option.opts if each.startswith("--")]

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from truedraw.cli.config import CONFIG
+from truedraw.cli.config import CONFIG, typed_names
 from truedraw.errors import BadParameter
 
 KEYS = ("model",)  # also what speculative configs call something else
@@ -29,7 +29,7 @@ def placed(context: typer.Context) -> Iterator[None]:
         yield
     except BadParameter as error:
         name = error.parameter.removeprefix("--").replace("-", "_")
-        for flag in context.command.params:
-            if flag.name == name and error.parameter not in KEYS and (where := place(context, flag)):
+        for flag in context.command.params if error.parameter not in KEYS else ():
+            if name in (flag.name, *typed_names(flag)) and (where := place(context, flag)):
                 error.add_note(where)
         raise

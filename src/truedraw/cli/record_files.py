@@ -68,7 +68,7 @@ def check_apart(files: FileFlags, others: Mapping[str, Path | None]) -> None:
 
     own: dict[str, Path | None] = {"stdout": regular(STDOUT_FILE)}
     if files.path is not None:
-        own = {"--output": files.path, "the settings of --output": beside(files.path)}
+        own |= {"--output": files.path, "the settings of --output": beside(files.path)}
     seen: dict[object, str] = {}
     for name, path in {**others, **own}.items():
         if path is None:

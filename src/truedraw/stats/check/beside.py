@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 from truedraw.generate.calls import SECONDS, Calls
 from truedraw.generate.foreign_drafter import ForeignDrafter
 from truedraw.protocol import Drafter, Proposal, Randomness, Rows, Verdict, Verifier
 
 Make = Callable[[], Drafter]
-Found = TypeVar("Found")
+
+
+class OwnCalls(Calls):
+    """Of a check, which has a limit of its own, whatever the draft_timeout."""
+
+    def _late(self) -> str:
+        return f"a call has not returned within {self.limit_seconds:g} s"
 
 
 def drafter_beside(make: Make) -> Make:
     """Makes the same drafters; once a call has not returned in time all others raise TimeoutError, as it does."""
-    calls = Calls(SECONDS, beside=True)
+    calls = OwnCalls(SECONDS, beside=True)
     return lambda: ForeignDrafter(calls.timed(make)[0], calls)
 
 
@@ -26,18 +32,10 @@ class RuleBeside:
     coupled: ClassVar[bool] = False
 
     def __init__(self, name: str, make: Callable[[], Verifier]) -> None:
-        self.name, self._calls = name, Calls(SECONDS, beside=True)
-        self._rule = self._called(make)
+        self.name, self._calls = name, OwnCalls(SECONDS, beside=True)
+        self._rule, _ = self._calls.timed(make)
         self.coupled = self._rule.coupled  # type: ignore[misc] # of this rule
 
     def __call__(self, proposal: Proposal, rows: Rows, randomness: Randomness, position: int) -> Verdict:
         """The other's verdict; raises TimeoutError where none comes."""
-        return self._called(lambda: self._rule(proposal, rows, randomness, position))
-
-    def _called(self, act: Callable[[], Found]) -> Found:
-        try:
-            return self._calls.timed(act)[0]
-        except TimeoutError:
-            if self._calls.stuck:
-                raise TimeoutError(f"a call has not returned within {self._calls.limit_seconds:g} s") from None
-            raise
+        return self._calls.timed(lambda: self._rule(proposal, rows, randomness, position))[0]
