@@ -1,5 +1,6 @@
 """Paths that begin with a ~."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,21 @@ def test_the_home_folder_is_put_in_its_place(monkeypatch, tmp_path):
 def test_a_home_folder_of_nobody_is_refused_by_load():
     with pytest.raises(BadFile, match=f"'{NOBODY}' begins with a home folder that is not known"):
         truedraw.load("tabular", cache=NOBODY)
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [{"method": "suffix", "suffix_decoding_index": "{}"}, {"method": "ngram-lm", "ngram_lm_path": "{}"}],
+    ids=lambda draft: draft["method"],
+)
+def test_files_of_drafts_may_be_in_a_home_folder(monkeypatch, tmp_path, draft):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    (tmp_path / "x").touch()
+    model = truedraw.load("tabular")
+    for path, said in ((NOBODY, "home folder that is not known"), ("~/x", "^" + re.escape(str(tmp_path / "x")))):
+        with pytest.raises(BadFile, match=said):
+            model.generate("the", speculative={key: value.format(path) for key, value in draft.items()})
 
 
 @pytest.mark.parametrize("unknown", [RuntimeError("no home"), Path("~nobody-of-this-name/.cache/truedraw")])

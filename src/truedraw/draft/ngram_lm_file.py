@@ -27,6 +27,7 @@ import numpy as np
 from truedraw.draft.ngram_lm_counts import NgramCounts
 from truedraw.draft.site import Models
 from truedraw.errors import BadFile, BadParameter
+from truedraw.home_folder import expanded
 from truedraw.text import Tokenizer
 from truedraw.whole_files import replacing
 
@@ -94,10 +95,10 @@ def counts_for(path: str | Path, vocab_size: int, models: Models | None) -> Ngra
 
     A file that has not changed is not read again. Raises BadFile, and BadParameter for counts of other tokens.
     """
+    file = expanded(path)
     try:
-        file = Path(path).expanduser()
         facts = file.stat()
-    except (OSError, ValueError, RuntimeError) as error:  # or no file's name, or a home folder that nobody knows
+    except (OSError, ValueError) as error:  # or no file's name
         why = getattr(error, "strerror", None) or error
         raise BadFile(f"{str(path)!r} cannot be read: {why}; `truedraw ngrams build` makes such a file") from error
     counts, origin = _opened(file, (facts.st_ino, facts.st_size, facts.st_mtime_ns))

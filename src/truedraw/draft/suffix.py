@@ -23,6 +23,7 @@ import numpy as np
 from truedraw.draft.shared_index import Shelf, Source, View, fingerprint
 from truedraw.draft.site import Models
 from truedraw.draft.suffix_settings import ALL, CACHED_BYTES, CACHED_TEXTS, PROMPT, TEXT, check
+from truedraw.home_folder import expanded
 from truedraw.protocol import NOTHING, Floats, Ints, Law, Proposal, Randomness, Scores
 
 if TYPE_CHECKING:
@@ -105,7 +106,9 @@ class SuffixDrafter:
         self._factor, self._floor = suffix_decoding_max_spec_factor, suffix_decoding_min_token_prob
         self._is_tree, self._scope = suffix_decoding_tree, suffix_decoding_scope
         self._prompts, self._everyone = Shelf(self._depth, *bounds), Shelf(self._depth, *bounds)
-        self._index = None if suffix_decoding_index is None else known(Path(suffix_decoding_index), self._depth, models)
+        self._index = (
+            None if suffix_decoding_index is None else known(expanded(suffix_decoding_index), self._depth, models)
+        )
 
     @property
     def num_bytes(self) -> int:
