@@ -96,11 +96,11 @@ def error_of(error: TruedrawError) -> dict[str, str]:
     return {"type": type(error).__name__, "message": str(error), **named}
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Behind the name of nothing, what was meant by it; empty where none of these is near."""
     from difflib import get_close_matches  # for errors alone
 
-    near = get_close_matches(name, known, n=1)
+    near = get_close_matches(str(name), known, n=1)
     return f" (did you mean {near[0]}?)" if near else ""
 
 

@@ -12,6 +12,4 @@ def expanded(path: str | Path) -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
-        raise BadFile(
-            f"{str(path)!r} begins with a home folder that is not known ({error}); write the path out"
-        ) from error
+        raise BadFile(f"{str(path)!r} begins with a home folder that is not known; write the path out") from error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import numpy as np
 import pytest
 
@@ -152,20 +154,35 @@ def test_it_may_fail_anywhere(where: str) -> None:
 class SaysOfItself(Fails):
     """One whose states fail where they are asked what they are."""
 
+    closed = 0
+
     def __getattr__(self, name):
         if name == self.where:
             raise KeyError(name)
         raise AttributeError(name)
 
+    def close(self):
+        self.closed += 1
+        raise OSError("close broke, too")
+
 
 @pytest.mark.parametrize("where", ["dozes", "hears_hidden", "worths"])
 def test_what_its_states_say_of_themselves_ends_drafting_only(where: str) -> None:
-    drafter = GuardedDrafter(SaysOfItself(where), 3)
+    drafter = GuardedDrafter(inner := SaysOfItself(where), 3)
     state = drafter.open([0], None)
+    assert inner.closed == 1
     state.commit([1], None)
     assert state.worths(2) is None
     assert drafter.propose([state, state.ahead([2])], [3, 3], [None, None]) == [NOTHING, NOTHING]
     assert drafter.fault == f"open: KeyError: '{where}'"
+
+
+def test_no_more_proposals_are_made_than_are_asked_for() -> None:
+    drafter = guarded(raising(ValueError("never")))
+    drafter.drafter.propose = lambda states, budgets, randomness: (NOTHING for _ in count())
+    state = drafter.open([*PROMPT, 0], None)
+    assert drafter.propose([state], [3], [None]) == [NOTHING]
+    assert drafter.fault == "propose: BadProposal: 1 texts got 2 proposals; give one each"
 
 
 class CannotSayWhetherItLooksAhead(Fails):

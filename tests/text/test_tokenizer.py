@@ -28,6 +28,7 @@ from truedraw.models import open_checkpoint
 from truedraw.models.gguf_file import GGUFFile
 from truedraw.models.gguf_tokenizer import build_tokenizer
 from truedraw.models.gguf_tokens import ending_ids, token_fields, token_id
+from truedraw.models.tokenizer_errors import raising
 from truedraw.text import Tokenizer
 
 ODD = [
@@ -445,3 +446,10 @@ def test_a_text_that_a_tokenizer_has_no_way_to_write_is_refused(broken):
     tokenizer = Tokenizer(Raw.from_str(json.dumps(parts)))
     with pytest.raises(BadPrompt, match="cannot read the text: "):
         tokenizer.encode("hello 世")
+
+
+def test_no_memory_is_no_fault_of_a_text() -> None:
+    with pytest.raises(MemoryError), raising(BadPrompt):
+        raise MemoryError
+    with pytest.raises(BadPrompt, match="RuntimeError"), raising(BadPrompt):
+        raise RuntimeError

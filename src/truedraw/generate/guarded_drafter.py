@@ -20,6 +20,8 @@ never return, it is lost: once a request, and nothing can be done about it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import islice
 from typing import Any, TypeVar
 
 from truedraw.draft.behind import look_ahead
@@ -99,7 +101,15 @@ class GuardedDrafter:
 
     def stated(self, what: str, act: Callable[[], DraftState | None]) -> GuardedState:
         """Around the state that `act` makes, or around none."""
-        return self.attempt(what, lambda: GuardedState(self, act())) or GuardedState(self, None)
+        return self.attempt(what, lambda: self._stated(act())) or GuardedState(self, None)
+
+    def _stated(self, inner: DraftState | None) -> GuardedState:
+        try:
+            return GuardedState(self, inner)
+        except BaseException:
+            with suppress(Exception):  # what it says of itself has failed, and is told
+                close(inner)
+            raise
 
     def propose(
         self, states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]
@@ -152,7 +162,8 @@ class GuardedDrafter:
     def _proposed(
         self, states: Sequence[DraftState], budgets: Sequence[int], randomness: Sequence[Randomness]
     ) -> list[Proposal]:
-        found = [*self.drafter.propose([*states], [*budgets], [*randomness])]  # lists that it may do anything with
+        made = self.drafter.propose([*states], [*budgets], [*randomness])  # lists that it may do anything with
+        found = [*islice(made, len(states) + 1)]
         if len(found) != len(states):
             raise BadProposal(f"{len(states)} texts got {len(found)} proposals; give one each")
         return [self._believed(proposal, budget) for proposal, budget in zip(found, budgets, strict=True)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from truedraw.draft.several import SeveralDrafters, Source
@@ -62,7 +63,7 @@ class SharedDrafter:
         inner, asked = [states[i].awake() for i in able], [budgets[i] for i in able]
         try:
             found, seconds = self.calls.timed(
-                lambda: [*self.drafter.propose(inner, asked, [randomness[i] for i in able])]
+                lambda: [*islice(self.drafter.propose(inner, asked, [randomness[i] for i in able]), len(able) + 1)]
             )
             proposals = dict(zip(able, found, strict=True))
         except Exception as error:  # a plug-in may raise anything

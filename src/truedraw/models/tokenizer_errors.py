@@ -16,8 +16,10 @@ def raising(refusal: Callable[[str], TruedrawError]) -> Iterator[None]:
     """Raises the refusal that is made of the package's own words, be it a bare Exception or a panic."""
     try:
         yield
+    except MemoryError:
+        raise
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != PANIC:
             raise
         pass_on(error)
-        raise refusal(str(error)) from error
+        raise refusal(str(error) or type(error).__name__) from error
