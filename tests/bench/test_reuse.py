@@ -8,7 +8,7 @@ from inspect import signature
 
 import pytest
 
-from bench.compiling import COMPILING, compile_in_a_pass
+from bench.compiling import compile_in_a_pass
 from truedraw import Model, load
 from truedraw.bench import reuse as measure
 from truedraw.bench.reuse import ArmRun, Repetition, lines, report, reuse
@@ -85,7 +85,7 @@ def test_both_arms_on_the_toy():
 def test_what_the_compiler_takes_is_no_part_of_an_arm(monkeypatch):
     compile_in_a_pass(monkeypatch, of=6)
     found = reuse(load("tabular"), replace(SMALL, rounds=1, n=1), repeats=1)
-    assert all(run["seconds"] < COMPILING for run in (*found["without"], *found["with"]))
+    assert any(run["seconds"] < 0 for run in (*found["without"], *found["with"]))
 
 
 def test_arms_take_turns_and_the_cache_is_in_one_of_them(monkeypatch):

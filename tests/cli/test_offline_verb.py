@@ -78,6 +78,9 @@ def test_run_again_it_does_only_what_is_left_with_the_seed_it_had(cli, source, t
     before = {r["line"]: texts(r) for r in map(json.loads, whole.splitlines())}
     assert {line: texts(record) for line, record in read(out).items()} == before
     assert len(out.read_text().splitlines()) == 4
+    nothing_left = cli("generate", *TOY, "--input", source, "--output", out).err
+    assert "0 prompts done (4 were there already" in nothing_left
+    assert ("reused" in again.err, "reused" in nothing_left) == (True, False)
     source.write_bytes(LINES + b'{"prompt": "the dog"}\n')  # and more may come later
     assert "1 prompt done" in cli("generate", *TOY, "--input", source, "--output", out).err
 
