@@ -76,8 +76,8 @@ def bench(
     """Measure plain against speculative sampling, pair by pair.
 
     Every prompt is sampled in both ways, one right after the other, with the same seed (0 if not given) and 128 tokens
-    at most if not told otherwise. A table goes to stderr (not with --json), one JSON object to stdout. ctrl-C, or an
-    error, reports the pairs so far.
+    at most if not told otherwise. A table goes to stderr (not with --json), one JSON object to stdout. After ctrl-C
+    or an error the pairs so far are reported.
     """
     if context.invoked_subcommand is not None:
         _nothing_before(context)

@@ -71,7 +71,7 @@ class Tally:
     def line(self) -> str:
         """For people."""
         bad = f", {self.before_failed} of them failed" if self.before_failed else ""
-        kept = f" ({self.before} were there already{bad})" if self.before else ""
+        kept = f" ({self.before} {'was' if self.before == 1 else 'were'} there already{bad})" if self.before else ""
         failed = f", {self.failed} of them failed" if self.failed else ""
         return f"{counted(self.done, self.noun)} done{failed}{kept}{self._speed() if self.done else ''}"
 
