@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SAMPLES, MAX_TOKENS, SEED, REPEATS = 32, 200, 0, 3
 PROMPT_TOKENS = 200
-ENDS = ("stop", "stop_token_ids", "min_tokens", "grammar", "json_schema", "regex")
+ENDS = ("stop", "stop_token_ids", "min_tokens")  # and grammars
 SHARED = ("temperature", "max_tokens", "seed")
 """What other systems are measured with, too; a seed is ours alone and changes no speed."""
 EPILOG = """Examples:
@@ -74,7 +74,9 @@ def many(
 
 def refuse_unused(given: Mapping[str, Any], peers: str) -> None:
     """Raises BadParameter for what ends texts, which all have one length, and for what other systems are not given."""
-    for name in ENDS:
+    from truedraw.sampling.grammar import PARAMETERS
+
+    for name in (*ENDS, *PARAMETERS):
         if name in given:
             raise BadParameter(f"--{name.replace('_', '-')}", "every sample has --max-tokens tokens here; leave it out")
     for name in given if peers.strip() else ():

@@ -28,8 +28,14 @@ def placed(context: typer.Context) -> Iterator[None]:
     try:
         yield
     except BadParameter as error:
-        name = error.parameter.removeprefix("--").replace("-", "_")
-        for flag in context.command.params if error.parameter not in KEYS else ():
-            if name in (flag.name, *typed_names(flag)) and (where := place(context, flag)):
+        for flag in _flags(context, error.parameter):
+            if where := place(context, flag):
                 error.add_note(where)
         raise
+
+
+def _flags(context: typer.Context, parameter: str) -> list[Any]:
+    """Those that may have set a parameter, by its name or their own."""
+    name = parameter.removeprefix("--").replace("-", "_")
+    named = [flag for flag in context.command.params if name in (flag.name, *typed_names(flag))]
+    return [] if parameter in KEYS else named

@@ -38,15 +38,20 @@ class Prepared(NamedTuple):
 
 
 def prepared(model: Model, plan: Plan, tell: Tell) -> Prepared:
-    """All that comes before training."""
+    """All that comes before training. Raises BadFile, among others, where features are of other tokens than texts."""
+    found = not_compared(model, plan, tell)
+    check_stored(plan.work, found.data.by_text())
+    return found
+
+
+def not_compared(model: Model, plan: Plan, tell: Tell) -> Prepared:
+    """The same for who compares rows with their texts while these are read."""
     tables = tables_of(model.engine, model.name)
     make_work(plan.work)
     check_readout(model.engine, tables)
     check_init(plan.head, model)
     texts, done = _written_and_seen(model, plan, tell)
-    data = _rows(plan.work, model, plan, tables)
-    check_stored(plan.work, data.by_text())
-    return enough(Prepared(tables, data, texts, done), plan)
+    return enough(Prepared(tables, _rows(plan.work, model, plan, tables), texts, done), plan)
 
 
 def prepared_whole(model: Model, plan: Plan, tell: Tell) -> Prepared:

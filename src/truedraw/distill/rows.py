@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -107,11 +108,15 @@ class Rows:
                     "give --overwrite to begin anew"
                 )
 
+    @property
+    def bounds(self) -> Ints:
+        """[texts + 1]: where the rows of each text begin, and where those of the last one end."""
+        counts = np.bincount(self.texts, minlength=self.num_texts)
+        return np.concatenate([[0], np.cumsum(counts)])
+
     def by_text(self) -> list[Ints]:
         """The tokens of each text's rows."""
-        counts = np.bincount(self.texts, minlength=self.num_texts)
-        ends = np.cumsum(counts)
-        return [self.tokens[end - count : end] for end, count in zip(ends, counts, strict=True)]
+        return [self.tokens[start:end] for start, end in pairwise(self.bounds)]
 
     def drawn_at(self, temperatures: Sequence[float]) -> list[float]:
         """Those of them that a text was drawn at."""

@@ -46,12 +46,16 @@ class Calls:
     """Makes calls that may take `limit_seconds` each; `beside` in a thread of their own.
 
     `stuck` says that a call never returned: nothing else can be asked of its code, which answers one call at a time.
-    `within` are the calls of what the called code is composed of.
+    `within` are the calls of what the called code is composed of. `limit` is what a user calls the limit, "" where it
+    is no setting.
     """
 
-    def __init__(self, limit_seconds: float = SECONDS, beside: bool = False, within: Collection[Calls] = ()) -> None:
+    def __init__(
+        self, limit_seconds: float = SECONDS, beside: bool = False, within: Collection[Calls] = (),
+        limit: str = "draft_timeout",
+    ) -> None:  # fmt: skip
         self.limit_seconds, self.beside, self.stuck = limit_seconds, beside, False
-        self._within = within
+        self._within, self._limit = within, limit
         self._server: Server | None = None
 
     @property
@@ -90,7 +94,8 @@ class Calls:
         raise TimeoutError(self._late())
 
     def _late(self) -> str:
-        return f"a call has not returned within {self.limit_seconds:g} s, the draft_timeout"
+        named = f", the {self._limit}" if self._limit else ""
+        return f"a call has not returned within {self.limit_seconds:g} s{named}"
 
     def _queue(self) -> SimpleQueue[Order | None]:
         """Of the thread, which begins with the first call and ends when nobody can call any more.

@@ -13,6 +13,7 @@ from truedraw.draft.behind import look_ahead
 from truedraw.draft.site import close
 from truedraw.generate.calls import Calls
 from truedraw.generate.own_copy import own_copy
+from truedraw.generate.proposals_of import proposals_of
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, Proposal, Randomness, Scores
 
 
@@ -60,7 +61,7 @@ class ForeignDrafter:
             return [NOTHING] * len(states)
         inner, asked = [states[i].inner for i in able], [budgets[i] for i in able]
         chances = [randomness[i] for i in able]
-        found, _ = self.calls.timed(lambda: [*map(own_copy, self.drafter.propose(inner, asked, chances))])
+        found, _ = self.calls.timed(lambda: [*map(own_copy, proposals_of(self.drafter, inner, asked, chances))])
         proposals = dict(zip(able, found, strict=True))
         return [proposals.get(i, NOTHING) for i in range(len(states))]
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from itertools import islice
 from typing import Any, TypeVar
 
 from truedraw.draft.behind import look_ahead
@@ -29,6 +28,7 @@ from truedraw.draft.site import close, told, worths_of
 from truedraw.errors import BadProposal, in_words
 from truedraw.generate.calls import Calls
 from truedraw.generate.own_copy import own_copy
+from truedraw.generate.proposals_of import proposals_of
 from truedraw.handlers import pass_on
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, Proposal, Randomness, Scores
 from truedraw.verify.proposals import check_for, mark_checked
@@ -162,8 +162,7 @@ class GuardedDrafter:
     def _proposed(
         self, states: Sequence[DraftState], budgets: Sequence[int], randomness: Sequence[Randomness]
     ) -> list[Proposal]:
-        made = self.drafter.propose([*states], [*budgets], [*randomness])  # lists that it may do anything with
-        found = [*islice(made, len(states) + 1)]
+        found = proposals_of(self.drafter, states, budgets, randomness)
         if len(found) != len(states):
             raise BadProposal(f"{len(states)} texts got {len(found)} proposals; give one each")
         return [self._believed(proposal, budget) for proposal, budget in zip(found, budgets, strict=True)]

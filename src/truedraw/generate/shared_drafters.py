@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from itertools import islice
 from typing import Any
 
 from truedraw.draft.several import SeveralDrafters, Source
@@ -16,6 +15,7 @@ from truedraw.generate.calls import Calls
 from truedraw.generate.draft_model import DraftModels
 from truedraw.generate.guarded_drafter import GuardedDrafter
 from truedraw.generate.keys import OFF, arguments, given_by_run
+from truedraw.generate.proposals_of import proposals_of
 from truedraw.generate.speculation import Speculation
 from truedraw.handlers import pass_on
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, Proposal, Randomness, Verifier
@@ -61,10 +61,9 @@ class SharedDrafter:
         if not able:
             return [NOTHING] * len(states)
         inner, asked = [states[i].awake() for i in able], [budgets[i] for i in able]
+        chances = [randomness[i] for i in able]
         try:
-            found, seconds = self.calls.timed(
-                lambda: [*islice(self.drafter.propose(inner, asked, [randomness[i] for i in able]), len(able) + 1)]
-            )
+            found, seconds = self.calls.timed(lambda: proposals_of(self.drafter, inner, asked, chances))
             proposals = dict(zip(able, found, strict=True))
         except Exception as error:  # a plug-in may raise anything
             pass_on(error)

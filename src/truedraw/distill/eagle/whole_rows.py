@@ -49,11 +49,8 @@ class WholeRows:
 
     def __init__(self, folder: Path, data: Rows) -> None:
         self.data = data
-        counts = np.bincount(data.texts, minlength=data.num_texts)
-        self._ends = np.cumsum(counts)
-        starts = self._ends - counts
-        stored = [data.tokens[start:end] for start, end in zip(starts, self._ends, strict=True)]
-        texts = stored_texts(folder, stored, lambda text: [*text.prompt, *text.answer[:-1]])
+        starts, self._ends = data.bounds[:-1], data.bounds[1:]
+        texts = stored_texts(folder, data.by_text(), lambda text: [*text.prompt, *text.answer[:-1]])
         self.firsts = np.array(
             [start + len(text.prompt) - 1 for start, text in zip(starts, texts, strict=True)], np.int64
         )

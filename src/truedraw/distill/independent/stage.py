@@ -18,7 +18,7 @@ from truedraw.distill.independent.whole_texts import WholeTexts
 from truedraw.distill.independent.words import Folded
 from truedraw.distill.outcome import Outcome
 from truedraw.distill.plan import TRANSFORMER, Plan, Tell
-from truedraw.distill.preparing import Prepared, prepared
+from truedraw.distill.preparing import Prepared, not_compared
 from truedraw.distill.stages import begin_checkpoint, facts_of, run_to_end, written
 from truedraw.distill.training import Training
 from truedraw.errors import TrainingError
@@ -41,7 +41,7 @@ def train_transformer(model: Model, plan: Plan, tell: Tell) -> Outcome:
     how = TransformerPlan.of(plan.head, plan.sizes)
     config = draft_config(how, engine.vocab_size, engine.context_length, engine.hidden_size)
     told = replace(plan, head=replace(plan.head, hidden=config.intermediate_size))
-    found = prepared(model, told, tell)
+    found = not_compared(model, told, tell)
     with running(plan.limits.threads):
         training, failed = _trained(found, told, how, config, tell)
         outcome = _written(model, told, training, found, config)

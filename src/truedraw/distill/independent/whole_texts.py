@@ -36,17 +36,15 @@ class WholeTexts:
     """The texts of a store, prompts included; raises BadFile where the journal of texts is not the store's."""
 
     def __init__(self, folder: Path, data: Rows) -> None:
-        self.data = data
-        counts = np.bincount(data.texts, minlength=data.num_texts)
-        starts = np.concatenate([[0], np.cumsum(counts)])
+        self.data, self._bounds = data, data.bounds
+        self._counts = np.diff(self._bounds)
         self._texts: list[NDArray[np.int32]] = [
             np.array([*text.prompt, *text.answer[:-1]][-MOST_TOKENS:], np.int32)
             for text in stored_texts(folder, data.by_text(), answer_rows)
         ]
-        self._starts, self._counts = starts, counts
-        held = data.held[starts[:-1]]
+        held = data.held[self._bounds[:-1]]
         self.held, self.learnt = np.flatnonzero(held), np.flatnonzero(~held)
-        rows = max(1.0, float(counts[self.learnt].mean()))
+        rows = max(1.0, float(self._counts[self.learnt].mean()))
         self.at_once = min(max(1, round(ROWS_A_STEP / rows)), len(self.learnt))
 
     def step(self, seed: int, number: int) -> Batch:
@@ -59,7 +57,7 @@ class WholeTexts:
         tokens = np.zeros((len(numbers), length), np.int64)
         at, rows = [], []
         for place, number in enumerate(numbers):
-            text, end = self._texts[number], self._starts[number + 1]
+            text, end = self._texts[number], self._bounds[number + 1]
             tokens[place, : len(text)] = text
             count = min(int(self._counts[number]), len(text))
             at.append(place * length + np.arange(len(text) - count, len(text)))

@@ -10,18 +10,12 @@ from truedraw.generate.foreign_drafter import ForeignDrafter
 from truedraw.protocol import Drafter, Proposal, Randomness, Rows, Verdict, Verifier
 
 Make = Callable[[], Drafter]
-
-
-class OwnCalls(Calls):
-    """Of a check, which has a limit of its own, whatever the draft_timeout."""
-
-    def _late(self) -> str:
-        return f"a call has not returned within {self.limit_seconds:g} s"
+NO_SETTING = ""  # a check has a limit of its own, whatever the draft_timeout
 
 
 def drafter_beside(make: Make) -> Make:
     """Makes the same drafters; once a call has not returned in time all others raise TimeoutError, as it does."""
-    calls = OwnCalls(SECONDS, beside=True)
+    calls = Calls(SECONDS, beside=True, limit=NO_SETTING)
     return lambda: ForeignDrafter(calls.timed(make)[0], calls)
 
 
@@ -32,7 +26,7 @@ class RuleBeside:
     coupled: ClassVar[bool] = False
 
     def __init__(self, name: str, make: Callable[[], Verifier]) -> None:
-        self.name, self._calls = name, OwnCalls(SECONDS, beside=True)
+        self.name, self._calls = name, Calls(SECONDS, beside=True, limit=NO_SETTING)
         self._rule, _ = self._calls.timed(make)
         self.coupled = self._rule.coupled  # type: ignore[misc] # of this rule
 
