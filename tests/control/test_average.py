@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from truedraw.control.average import FIRST, LARGEST, MEMORY, Average, warmed
+from truedraw.control.average import FIRST, LARGEST, MEMORY, Average, TwoKinds, warmed
 from truedraw.control.pace import Pace
 from truedraw.control.slope import Slope
 from truedraw.control.upkeep import Upkeep
@@ -32,6 +32,14 @@ def test_what_is_held_up_now_and_then_is_a_part_of_what_calls_take() -> None:
     mean = mean_of(*[1.0] * 200, *([3.0] + [1.0] * 9) * 30)
     assert mean.value == pytest.approx(1.2, abs=0.1)
     assert mean_of(*[1.0] * 200, *[LARGEST * 9] * 40).value > 3.0
+
+
+def test_calls_of_a_longer_kind_count_as_often_as_they_come() -> None:
+    price = TwoKinds()
+    for number in range(400):
+        price.add(0.7 if number % 20 == 0 else 0.001, is_longer=number % 20 == 0)
+    assert price.value == pytest.approx(0.035, rel=0.5)
+    assert mean_of(*([0.7] + [0.001] * 19) * 20).value < 0.01  # as if one in twenty were held up
 
 
 def test_what_has_faded_gives_way_to_a_few_new_values() -> None:

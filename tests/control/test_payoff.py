@@ -87,6 +87,13 @@ def test_next_to_nothing_is_lost_where_nothing_is_kept(samples: int) -> None:
     assert np.mean(speeds) > 0.98
 
 
+def test_offers_that_are_rare_and_dear_to_make_are_charged_for() -> None:
+    """A call in twenty took .7 of a pass and the others nothing: the mean had left it out as an accident, and .91 of
+    plain sampling was all that came."""
+    rare = Source(lambda _step, _sample, likely: 0.3 * likely, found=0.05, seconds=0.1)
+    assert reached(World({"it": rare}, noise=0.02), warm=400) > 0.97
+
+
 def test_it_recovers_when_the_text_changes_its_nature() -> None:
     changing = Source(lambda step, *_: 0.9 if 300 <= step < 600 else 0.02, has_opinion=False)
     world = World({"it": changing})
@@ -356,7 +363,8 @@ def test_a_cheap_drafter_is_not_forgotten_beside_a_costly_one_that_does_not_pay(
     assert np.mean(np.array(world.chosen)[500:]) > 3
 
 
-def test_one_text_is_enough_for_a_look() -> None:
+def test_one_text_is_enough_for_a_look(monkeypatch) -> None:
+    monkeypatch.setattr("truedraw.control.payoff.perf_counter", lambda: 0.0)
     world = World({"dear": Source(lambda *_: 0.0, seconds=0.4, is_certain=False)}, 16)
     world.run(PayoffController(), 400)
     assert max(sum(row) for row in world.chosen[60:]) == 1

@@ -184,7 +184,7 @@ def likely_to_pay() -> PayoffController:
 def test_what_would_pay_wakes_all_and_they_listen_first() -> None:
     controller = likely_to_pay()
     controller._width.glance, controller._pause._last = lambda *_: 1.5, 32
-    controller._pause._weighing = Average(1.0, 99)  # a long pause would follow
+    controller._pause._weighing.add(1.0, is_longer=False)  # a long pause would follow
     assert weighed(controller) == [0, 1, 2, 3]
     assert controller.rest(MANY) == [1] * len(MANY)
     assert controller.rest(MANY) == [0] * len(MANY)

@@ -36,6 +36,27 @@ def warmed(mean: Average, seconds: float, times: int = 1) -> Average:
     return mean
 
 
+class TwoKinds:
+    """A mean of times, one kind of which may be much longer: a rare call that drafts is no accident to be left out."""
+
+    def __init__(self) -> None:
+        self._usual, self._longer, self._often = Average(), Average(), Average()
+
+    def add(self, seconds: float, *, is_longer: bool) -> None:
+        """One more, of the kind that may be longer or of the other."""
+        self._often.add(float(is_longer))
+        if is_longer:
+            self._longer = warmed(self._longer, seconds)
+        else:
+            self._usual = warmed(self._usual, seconds)
+
+    @property
+    def value(self) -> float:
+        """Each kind counts as often as it comes."""
+        often = self._often.value
+        return often * self._longer.value + (1.0 - often) * self._usual.value
+
+
 def entries(values: Sequence[float], *, is_known: bool) -> list[tuple[float, int]]:
     """How values that belong together are entered, and how often: until something is known each by itself, since the
     first ones load and warm up; then the median for all of them, which one that was held up does not move."""

@@ -5,7 +5,7 @@ To ask them, and to have them hear every round until then, is to take a small pa
 
 from __future__ import annotations
 
-from truedraw.control.average import Average, warmed
+from truedraw.control.average import TwoKinds
 from truedraw.control.experience import Experience
 from truedraw.control.late import Late
 from truedraw.control.listening import Listening
@@ -26,13 +26,14 @@ class Pause:
     def __init__(self, width: Width, known: Experience, watch: Watch, late: Late) -> None:
         self._width, self._costs, self._watch, self._late = width, known.costs, watch, late
         self._before, self.listening = known.pauses, Listening()
-        self._weighing = Average()  # seconds a round, of drafters that are asked and of weighing what they offer
+        self._weighing = TwoKinds()  # seconds a round, of drafters that are asked and of weighing what they offer
         self._last: int | None = None
 
-    def rounds(self, weighing: float, samples: int, share: float, most: int = LONGEST) -> int:
+    def rounds(self, weighing: float, samples: int, share: float, most: int = LONGEST, *, found: bool = False) -> int:
         """From the present round, in which weighing took so many seconds, to the next one in which drafters are asked:
-        at most so many. Others than those of this round have to listen to one before that."""
-        self._weighing = warmed(self._weighing, weighing)
+        at most so many. Others than those of this round have to listen to one before that. found: whether they had
+        anything to offer, which may take them longer."""
+        self._weighing.add(weighing, is_longer=found)
         if self._watch.is_alarmed:
             return HEARING
         if self._late.looked_at is not None:

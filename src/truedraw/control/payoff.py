@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from time import perf_counter
 
 from truedraw.control.account import MEASURING, NO_ROOM, NOT_WORTH_IT, NOTHING_OFFERED, PAUSING, WAITING, Account
-from truedraw.control.average import Average, warmed
+from truedraw.control.average import Average, TwoKinds, warmed
 from truedraw.control.experience import Experience
 from truedraw.control.late import Late
 from truedraw.control.lessons import Lessons, Seen, Stood, is_urgent
@@ -43,7 +43,7 @@ class PayoffController:
         self._width = Width(self._known, LONGEST)
         self._account = Account(self._known)
         self._texts = Texts(self._known)
-        self._asking, self._deciding = Average(), Average()  # seconds of a round in which that is done
+        self._asking, self._deciding = TwoKinds(), Average()  # seconds of a round in which that is done
         self._own = 0.0  # of these, what the present round took to decide
         self._step = self._weighed_at = 0  # rounds; the last that weighed offers
         self._next = 0  # the next that is to
@@ -122,14 +122,16 @@ class PayoffController:
         self._why = WAITING if self._waiting.is_on or not self._costs.is_known else PAUSING
         self._account.begin(self._present, askers, offers, seconds)
         if any(offers):
-            self._asking = warmed(self._asking, sum(seconds.values()) / share)
+            self._asking.add(sum(seconds.values()) / share, is_longer=_is_any(offers))
             self._known.timed(askers, offers, seconds)
         choices = self._weighed(askers, offers, share)
         self._own += perf_counter() - start
         self._deciding = warmed(self._deciding, self._own / share)
         self._late.deciding = self._deciding.value
         weighing = sum(seconds.values()) + self._own
-        self._next = self._step + self._pause.rounds(weighing, len(self._present), share, self._waiting.left)
+        self._next = self._step + self._pause.rounds(
+            weighing, len(self._present), share, self._waiting.left, found=_is_any(offers)
+        )
         if self._why == MEASURING:  # as plain sampling goes: rounds that nobody listens to may be run at once
             self._next = self._step + 1 + ENOUGH
         return choices
@@ -210,3 +212,8 @@ class PayoffController:
         worths = {offer.source: offer.worth for offer in offers}
         self._account.weighed(worths)
         return max(offers, key=lambda offer: worths[offer.source], default=None)
+
+
+def _is_any(offers: Sequence[Mapping[str, Proposal]]) -> bool:
+    """Whether somebody offers a token."""
+    return any(len(made) for offer in offers for made in offer.values())
