@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from draft.eagle.random_mtp import CONFIG, PREFIX, SHAPES, Mistakes, PlainMtp, mtp_tensors, write_mimo
-from draft.eagle.showing import TREE, Shown, ancestors, law, text
+from draft.eagle.showing import CLOSE, ROUGH, TREE, Rounds, Shown
 from draft.given_trees import Given
-from engine.decoder import softmax
 from truedraw.draft.eagle.checkpoint import EagleFolder
 from truedraw.draft.eagle.drafter import EagleDrafter
 from truedraw.draft.eagle.mtp import MtpDrafter
@@ -19,15 +18,9 @@ from truedraw.draft.eagle.opening import streams_of
 from truedraw.draft.eagle.settings import is_mtp
 from truedraw.engine.constants.matrix import Matrix
 from truedraw.errors import BadFile
-from truedraw.protocol import NOTHING
-from truedraw.sampling.randomness import PhiloxRandomness
-
-CLOSE = 2e-4  # total variation
-ROUGH = 0.12  # of int8 matrices and activations, over random numbers
-NODES, TEMPERATURE = 7, 0.8
 
 
-class Case:
+class Case(Rounds):
     """A layer over a target that shows its last stream, and its final norm, which must not be read."""
 
     def __init__(self, folder, config=CONFIG, arithmetic: str = "reference", wrong: Mistakes | None = None) -> None:
@@ -36,36 +29,9 @@ class Case:
         found = EagleFolder(folder)
         streams = streams_of(found, config.num_layers, found.layers(config.num_layers))
         network = CompiledNetwork(found, (Matrix(rows[0]), Matrix(rows[1])), streams, 1, arithmetic)
-        self.vocab, self.shown = config.vocab_size, Shown(1, config.hidden_size)
+        self.vocab, self.streams, self.shown = config.vocab_size, 0, Shown(1, config.hidden_size)
         self.plain = PlainMtp(config, mtp_tensors(config), *rows, wrong)
         self.drafter = EagleDrafter.over(network, Given(TREE), self.vocab)
-
-    def start(self, length: int, seed: int = 0, first: int | None = 0):
-        """A state after its first round, which drafted nothing."""
-        state = self.drafter.open(text(length, self.vocab, seed), law(self.vocab, temperature=TEMPERATURE))
-        self.commit(state, [seed % self.vocab], NOTHING, first)
-        return state
-
-    def commit(self, state, tokens, proposal, first=None) -> None:
-        state.commit(tokens, self.shown.scores(state.tokens, proposal, first))
-
-    def propose(self, states, seed: int = 1):
-        chances = [PhiloxRandomness(seed, number) for number in range(len(states))]
-        return self.drafter.propose(states, [NODES] * len(states), chances)
-
-    def off(self, state, proposal, first: int = 0) -> float:
-        """Largest total variation between a node's law and that of the formulas."""
-        hidden, known = self.shown.rows(state.tokens)[first:-1, 0], state.tokens[first:]
-        worst, drawn = 0.0, {}
-        assert len(proposal) == NODES
-        for node, q in enumerate(proposal.laws):
-            path = ancestors(proposal, node)
-            p = softmax(self.plain.logits(hidden, known[1:], path, range(first, first + len(hidden))) / TEMPERATURE)
-            before = drawn.setdefault(int(proposal.parents[node]), [])
-            p[before] = 0.0
-            before.append(int(proposal.tokens[node]))
-            worst = max(worst, float(np.abs(q.dense() - p / p.sum()).sum()) / 2)
-        return worst
 
 
 @pytest.fixture(scope="module", params=SHAPES)
@@ -83,14 +49,7 @@ def folder(tmp_path_factory):
 
 
 def test_every_node_has_the_law_of_the_formulas(case) -> None:
-    """Texts of different lengths in one call, round after round."""
-    states = [case.start(length, seed) for seed, length in enumerate((5, 1, 23))]
-    for number in range(3):
-        proposals = case.propose(states, seed=number)
-        assert max(map(case.off, states, proposals)) < CLOSE
-        for state, proposal in zip(states, proposals, strict=True):
-            path = [*ancestors(proposal, NODES - 1), int(proposal.tokens[NODES - 1])][: number + 1]
-            case.commit(state, [*path, 3], proposal)
+    assert case.worst() < CLOSE
 
 
 def test_rows_that_were_never_shown_are_left_out(folder) -> None:
