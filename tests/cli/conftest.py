@@ -47,3 +47,9 @@ def interrupted_in_pass(monkeypatch):
         monkeypatch.setattr(TabularEngine, "forward", counted)
 
     return begin
+
+
+@pytest.fixture
+def has_torch(monkeypatch):
+    """What is wrong is said before torch is needed, so that these need none."""
+    monkeypatch.setattr("truedraw.cli.train_plan.require_torch", lambda: None)

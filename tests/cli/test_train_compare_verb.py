@@ -10,8 +10,8 @@ from typing import get_args
 
 import pytest
 
-from models.tiny_models import random_tensors, tiny_config, write_gguf
-from training import error, is_quiet
+from models.tiny_models import tiny_config, write_gguf
+from training import error, is_quiet, some_tensors
 from truedraw.cli.train_flags import LossName
 from truedraw.distill.comparison.page import to_html
 from truedraw.distill.losses import LOSSES
@@ -26,15 +26,9 @@ STEPS = (*SMALL, "--steps", 24)
 def flags(tmp_path):
     """What all runs share."""
     config = tiny_config()
-    tensors = {key: values * (0.3 if values.ndim == 2 else 1) for key, values in random_tensors(config).items()}
+    tensors = some_tensors(config)
     return ("-m", write_gguf(tmp_path / "tiny.gguf", config, tensors), "--cache", tmp_path / "cache",
             "-o", tmp_path / "losses.html", "--threads", 1)  # fmt: skip
-
-
-@pytest.fixture
-def has_torch(monkeypatch):
-    """What is wrong is said before torch is needed, so that these need none."""
-    monkeypatch.setattr("truedraw.cli.train_plan.require_torch", lambda: None)
 
 
 def results(folder):

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from models.tiny_models import random_tensors, tiny_config, write_gguf
-from training import error, is_quiet
+from models.tiny_models import tiny_config, write_gguf
+from training import error, is_quiet, some_tensors
 from truedraw.distill.folders import worked_in
 from truedraw.distill.store import ROW
 from truedraw.draft.head.file import read_card
@@ -27,7 +27,7 @@ AS_TRAINED = {"draft_temperature": 1.0}  # without it is tuned, and twice as man
 
 def write_model(folder, name="tiny.gguf", **changes):
     config = tiny_config(**changes)
-    tensors = {key: values * (0.3 if values.ndim == 2 else 1) for key, values in random_tensors(config).items()}
+    tensors = some_tensors(config)
     return write_gguf(folder / name, config, tensors)
 
 
@@ -36,12 +36,6 @@ def flags(tmp_path):
     """What all runs share."""
     return ("-m", write_model(tmp_path), "--cache", tmp_path / "cache", "-o", tmp_path / "own.safetensors",
             "--threads", 1)  # fmt: skip
-
-
-@pytest.fixture
-def has_torch(monkeypatch):
-    """What is wrong is said before torch is needed, so that these need none."""
-    monkeypatch.setattr("truedraw.cli.train_plan.require_torch", lambda: None)
 
 
 def contents(path):

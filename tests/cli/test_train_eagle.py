@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from models.tiny_models import random_tensors, tiny_config, write_folder, write_gguf, write_openvino
-from training import error, is_quiet
+from models.tiny_models import tiny_config, write_folder, write_gguf, write_openvino
+from training import error, is_quiet, some_tensors
 from truedraw.distill.folders import is_ours
 from truedraw.draft.eagle.card import KIND
 from truedraw.generate.loading import load
@@ -20,10 +20,6 @@ from truedraw.generate.loading import load
 parity = pytest.mark.parity
 SMALL = ("--kind", "eagle3", "--tokens", 1500, "--steps", 30, "--hidden", 32, "--vocabulary", 200,
          "--answer-tokens", 40, "--learning-rate", 0.01, "--patience", 99, "--json")  # fmt: skip
-
-
-def some_tensors(config):
-    return {key: values * (0.3 if values.ndim == 2 else 1) for key, values in random_tensors(config).items()}
 
 
 def flags_for(model, folder):
@@ -35,12 +31,6 @@ def flags(tmp_path):
     """What all runs on a GGUF file share."""
     config = tiny_config()
     return flags_for(write_gguf(tmp_path / "tiny.gguf", config, some_tensors(config)), tmp_path)
-
-
-@pytest.fixture
-def has_torch(monkeypatch):
-    """What is wrong is said before torch is needed, so that these need none."""
-    monkeypatch.setattr("truedraw.cli.train_plan.require_torch", lambda: None)
 
 
 @parity

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from models.tiny_models import random_tensors, tiny_config, write_folder, write_gguf
-from training import error, is_quiet
+from models.tiny_models import tiny_config, write_folder, write_gguf
+from training import error, is_quiet, some_tensors
 from truedraw.distill.folders import is_ours
 from truedraw.distill.independent.export import KIND
 from truedraw.generate.loading import load
@@ -18,10 +18,6 @@ from truedraw.generate.loading import load
 parity = pytest.mark.parity
 SMALL = ("--kind", "transformer", "--tokens", 2500, "--steps", 60, "--width", 32, "--attention-heads", 2,
          "--vocabulary", 200, "--answer-tokens", 40, "--learning-rate", 0.01, "--patience", 99, "--json")  # fmt: skip
-
-
-def some_tensors(config):
-    return {key: values * (0.3 if values.ndim == 2 else 1) for key, values in random_tensors(config).items()}
 
 
 def flags_for(model, folder):
@@ -33,12 +29,6 @@ def flags(tmp_path):
     """What all runs on a GGUF file share."""
     config = tiny_config()
     return flags_for(write_gguf(tmp_path / "tiny.gguf", config, some_tensors(config)), tmp_path)
-
-
-@pytest.fixture
-def has_torch(monkeypatch):
-    """What is wrong is said before torch is needed, so that these need none."""
-    monkeypatch.setattr("truedraw.cli.train_plan.require_torch", lambda: None)
 
 
 @parity
