@@ -120,19 +120,29 @@ def fused(sizes: Sizes) -> Tensor:
     return found
 
 
-def say_again(weights: Weights, matrix: Tensor, last_scale: float) -> None:
-    """Network.bridge where logits are made of O (g * n(x))."""
-    import torch
+class Fused(Network):
+    """Features come in through `input` [width, streams * width], and logits are made of O (g * n(x))."""
 
-    with torch.no_grad():
-        weights["output"].copy_(matrix)
-        weights[GAIN].fill_(1 / last_scale)
+    reads_streams = True
 
+    def bridge(self, weights: Weights, matrix: Tensor, last_scale: float) -> None:
+        """See Network."""
+        import torch
 
-def folded_input(arrays: Numbers, scale: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
-    """Network.folded where features come in through `input` [width, streams * width]."""
-    width = arrays[INPUT].shape[1] // len(scale)
-    return {**arrays, INPUT: np.asarray(arrays[INPUT] * np.repeat(scale, width)[None], np.float32)}
+        with torch.no_grad():
+            weights["output"].copy_(matrix)
+            weights[GAIN].fill_(1 / last_scale)
+
+    def begin(self, weights: Weights, features: Tensor) -> Tensor:
+        """x, in which all streams are."""
+        from torch.nn.functional import linear
+
+        return linear(features, weights[INPUT])
+
+    def folded(self, arrays: Numbers, scale: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+        """See Network."""
+        width = arrays[INPUT].shape[1] // len(scale)
+        return {**arrays, INPUT: np.asarray(arrays[INPUT] * np.repeat(scale, width)[None], np.float32)}
 
 
 def inverse(scale: NDArray[np.float32]) -> NDArray[np.float32]:

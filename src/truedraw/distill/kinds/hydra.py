@@ -4,32 +4,15 @@ heads."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from truedraw.distill.kinds.recurrent import written
-from truedraw.distill.network import (
-    GAIN,
-    INPUT,
-    START,
-    Network,
-    Numbers,
-    Sizes,
-    Tensor,
-    Weights,
-    fed,
-    folded_input,
-    fused,
-    normed,
-    say_again,
-)
+from truedraw.distill.network import GAIN, INPUT, START, Fused, Sizes, Tensor, Weights, fed, fused, normed
 from truedraw.draft.head.card import HYDRA
 
 
-class Hydra(Network):
+class Hydra(Fused):
     """`heads` positions, each with weights of its own. A state is x and the embedded tokens so far."""
 
-    kind, reads_streams = HYDRA, True
+    kind = HYDRA
 
     def __init__(self, heads: int) -> None:
         self.levels, self.positions = heads, heads
@@ -50,16 +33,6 @@ class Hydra(Network):
             found[f"down.{level}"] = torch.zeros(width, inner)
         return found
 
-    def bridge(self, weights: Weights, matrix: Tensor, last_scale: float) -> None:
-        """See Network."""
-        say_again(weights, matrix, last_scale)
-
-    def begin(self, weights: Weights, features: Tensor) -> Tensor:
-        """x."""
-        from torch.nn.functional import linear
-
-        return linear(features, weights[INPUT])
-
     def step(self, weights: Weights, state: Tensor, embedded: Tensor, position: int) -> Tensor:
         """The state with one token more."""
         import torch
@@ -76,7 +49,3 @@ class Hydra(Network):
         u = torch.cat([normed(x), tokens], -1)
         own = linear(tokens[..., -width:], weights[f"token.{position}"])
         return written(weights, x + own + fed(u, weights[f"up.{position}"], weights[f"down.{position}"]))
-
-    def folded(self, arrays: Numbers, scale: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
-        """See Network."""
-        return folded_input(arrays, scale)

@@ -3,28 +3,15 @@ width is the trunk's by the number of heads."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from truedraw.distill.kinds.recurrent import Recurrent, block, moved, written
-from truedraw.distill.network import (
-    Network,
-    Numbers,
-    Sizes,
-    Tensor,
-    Weights,
-    fed,
-    folded_input,
-    normed,
-    say_again,
-)
+from truedraw.distill.network import Fused, Sizes, Tensor, Weights, fed, normed
 from truedraw.draft.head.card import PARALLEL
 
 
-class Parallel(Network):
+class Parallel(Fused):
     """One trunk, `heads` positions of it."""
 
-    kind, reads_streams = PARALLEL, True
+    kind = PARALLEL
 
     def __init__(self, heads: int) -> None:
         self.levels, self.positions = heads, heads
@@ -42,16 +29,6 @@ class Parallel(Network):
             found[f"down.{level}"] = torch.zeros(sizes.width, inner)
         return found
 
-    def bridge(self, weights: Weights, matrix: Tensor, last_scale: float) -> None:
-        """See Network."""
-        say_again(weights, matrix, last_scale)
-
-    def begin(self, weights: Weights, features: Tensor) -> Tensor:
-        """x_0."""
-        from torch.nn.functional import linear
-
-        return linear(features, weights["input"])
-
     def step(self, weights: Weights, state: Tensor, embedded: Tensor, position: int) -> Tensor:
         """z, of the first token alone."""
         return moved(weights, state, embedded) if position == 1 else state
@@ -60,7 +37,3 @@ class Parallel(Network):
         """O (g * n(y_k))."""
         own = fed(normed(state), weights[f"up.{position}"], weights[f"down.{position}"])
         return written(weights, state + own)
-
-    def folded(self, arrays: Numbers, scale: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
-        """See Network."""
-        return folded_input(arrays, scale)

@@ -3,32 +3,15 @@ output [width, width], gain [width]."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from truedraw.distill.network import (
-    GAIN,
-    INPUT,
-    START,
-    Network,
-    Numbers,
-    Sizes,
-    Tensor,
-    Weights,
-    fed,
-    folded_input,
-    fused,
-    normed,
-    say_again,
-)
+from truedraw.distill.network import GAIN, INPUT, START, Fused, Sizes, Tensor, Weights, fed, fused, normed
 from truedraw.distill.windows import POSITIONS
 from truedraw.draft.head.card import RECURRENT
 
 
-class Recurrent(Network):
+class Recurrent(Fused):
     """One step for all positions."""
 
-    kind, levels, positions, reads_streams = RECURRENT, None, POSITIONS, True
+    kind, levels, positions = RECURRENT, None, POSITIONS
     matrices: tuple[str, ...] = (INPUT, "token", "up", "down", "output")
     vectors: tuple[str, ...] = (GAIN,)
 
@@ -38,16 +21,6 @@ class Recurrent(Network):
 
         return block(sizes, torch.Generator().manual_seed(seed))
 
-    def bridge(self, weights: Weights, matrix: Tensor, last_scale: float) -> None:
-        """See Network."""
-        say_again(weights, matrix, last_scale)
-
-    def begin(self, weights: Weights, features: Tensor) -> Tensor:
-        """x_0."""
-        from torch.nn.functional import linear
-
-        return linear(features, weights[INPUT])
-
     def step(self, weights: Weights, state: Tensor, embedded: Tensor, position: int) -> Tensor:
         """x_i from x_{i-1}."""
         return moved(weights, state, embedded)
@@ -55,10 +28,6 @@ class Recurrent(Network):
     def read(self, weights: Weights, state: Tensor, position: int) -> Tensor:
         """O (g * n(x))."""
         return written(weights, state)
-
-    def folded(self, arrays: Numbers, scale: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
-        """See Network."""
-        return folded_input(arrays, scale)
 
 
 def block(sizes: Sizes, chance: Tensor) -> Weights:
