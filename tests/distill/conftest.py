@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from truedraw.distill.checkpoint import read_checkpoint, write_checkpoint
+from truedraw.distill.plan import Limits
 from truedraw.distill.store import ROW, Shape, Store
+from truedraw.distill.tables import Tables
 
 VOCAB = 12
 SHAPE = Shape(2, 8)
@@ -19,6 +21,35 @@ def text_of(number, rows):
     laws["token"] = chance.integers(0, VOCAB, rows)
     laws["top"] = chance.integers(0, VOCAB, rows)
     return features, laws, (1.0, 0.7, 1.0)[number % 3]
+
+
+def tables(tied=True):
+    chance = np.random.default_rng(9)
+    embedding, output = chance.normal(size=(2, VOCAB, SHAPE.width)).astype(np.float32)
+    return Tables(embedding, embedding if tied else output)
+
+
+def quiet(*_):
+    """Nobody is told."""
+
+
+def run(training, steps, of=None):
+    """It, after `steps` of a run that is to have `of` of them."""
+    limits = Limits(seconds=None, steps=of or steps, patience=1000)
+    if of is None:
+        training.run(limits, None, quiet)
+        return training
+    count = 0
+
+    def stop(*_):
+        nonlocal count
+        count += 1
+        if count == steps:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        training.run(limits, None, stop)
+    return training
 
 
 @pytest.fixture

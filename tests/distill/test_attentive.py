@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from distill.test_training import PLAN, exported, opened, quiet, shaken, tables, trained, untrained
+from distill.conftest import quiet, tables
+from distill.test_training import PLAN, exported, opened, shaken, trained, untrained
 from distill.test_wide_training import on_device
 from training import as_written
 from truedraw.distill import evaluation, learner, looking_back

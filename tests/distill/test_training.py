@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from distill.conftest import SHAPE, VOCAB
+from distill.conftest import SHAPE, VOCAB, quiet, run, tables
 from training import as_written
 from truedraw.distill import learner, starting
 from truedraw.distill import training as loop
@@ -16,7 +16,6 @@ from truedraw.distill.learner import head_training
 from truedraw.distill.plan import HeadPlan, Limits
 from truedraw.distill.rows import Rows
 from truedraw.distill.schedule import MOST_BLENDED
-from truedraw.distill.tables import Tables
 from truedraw.draft.head.file import HeadFile
 from truedraw.engine.constants.matrix import Matrix
 from truedraw.errors import BadFile, TrainingError
@@ -64,12 +63,6 @@ def one_thread():
         yield
 
 
-def tables(tied=True):
-    chance = np.random.default_rng(9)
-    embedding, output = chance.normal(size=(2, VOCAB, SHAPE.width)).astype(np.float32)
-    return Tables(embedding, embedding if tied else output)
-
-
 @pytest.fixture
 def data(fill):
     return opened(fill(30, 12))
@@ -84,28 +77,9 @@ def opened(folder):
     return data
 
 
-def quiet(*_):
-    """Nobody is told."""
-
-
 def trained(data, folder, steps, of=None, plan=PLAN):
     """`steps` of a run that is to have `of` of them."""
-    training = head_training(data, tables(), plan, folder / "lk.checkpoint")
-    limits = Limits(seconds=None, steps=of or steps, patience=99)
-    if of is None:
-        training.run(limits, None, quiet)
-        return training
-    count = 0
-
-    def stop(*_):
-        nonlocal count
-        count += 1
-        if count == steps:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        training.run(limits, None, stop)
-    return training
+    return run(head_training(data, tables(), plan, folder / "lk.checkpoint"), steps, of)
 
 
 def test_a_run_that_goes_on_is_the_run_it_would_have_been(data, tmp_path, plan):

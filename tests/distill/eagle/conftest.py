@@ -6,27 +6,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from distill.conftest import SETTINGS, VOCAB
+from distill.conftest import SETTINGS, VOCAB, tables
 from truedraw.distill.eagle.layer import layer_config
 from truedraw.distill.eagle.learner import Material
 from truedraw.distill.eagle.whole_rows import WholeRows
 from truedraw.distill.rows import Rows
 from truedraw.distill.store import ROW, TEMPERATURES, Shape, Store
-from truedraw.distill.tables import Tables
 
 SHAPE = Shape(3, 8)  # two layers' streams, and the final state
 CONFIG = replace(layer_config(VOCAB, 100, SHAPE.width, 6), num_heads=4, num_kv_heads=2, head_dim=4)
 
 
-def some_tables(tied=True):
-    chance = np.random.default_rng(9)
-    embedding, output = chance.normal(size=(2, VOCAB, SHAPE.width)).astype(np.float32)
-    return Tables(embedding, embedding if tied else output)
-
-
 def write_whole(folder, lengths, tied=True):
     """Texts of so many (prompt, answer) tokens; the target goes by the last two tokens, and its streams show both."""
-    chance, output = np.random.default_rng(2), some_tables(tied).output
+    chance, output = np.random.default_rng(2), tables(tied).output
     before, last = chance.normal(size=(2, VOCAB, SHAPE.width))
     lines = []
     with Store(folder, SHAPE, SETTINGS) as store:
@@ -62,9 +55,9 @@ def material(request, tmp_path):
     folder = tmp_path / "either"
     folder.mkdir()
     lengths = [(1 + number % 4, 9 + number % 7) for number in range(53)]
-    return Material(write_whole(folder, lengths, request.param), some_tables(request.param))
+    return Material(write_whole(folder, lengths, request.param), tables(request.param))
 
 
 @pytest.fixture
 def tied(texts):
-    return Material(texts, some_tables())
+    return Material(texts, tables())

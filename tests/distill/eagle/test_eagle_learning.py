@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from distill.conftest import VOCAB, without_an_array
+from distill.conftest import VOCAB, quiet, run, without_an_array
 from distill.eagle.conftest import CONFIG, SHAPE
 from draft.eagle.showing import law
 from draft.given_trees import Given
@@ -156,28 +156,9 @@ def test_every_loss_trains(tied, tmp_path, loss):
     assert all(values.isfinite().all() for values in found.learner.weights.values())
 
 
-def quiet(*_):
-    """Nobody is told."""
-
-
 def trained(material, folder, steps, of=None, plan=PLAN):
     """`steps` of a run that is to have `of` of them."""
-    training = eagle_training(material, CONFIG, plan, folder / "lk.checkpoint")
-    limits = Limits(seconds=None, steps=of or steps, patience=1000)
-    if of is None:
-        training.run(limits, None, quiet)
-        return training
-    count = 0
-
-    def stop(*_):
-        nonlocal count
-        count += 1
-        if count == steps:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        training.run(limits, None, stop)
-    return training
+    return run(eagle_training(material, CONFIG, plan, folder / "lk.checkpoint"), steps, of)
 
 
 def test_a_run_that_goes_on_is_the_run_it_would_have_been(tied, tmp_path):

@@ -5,22 +5,15 @@ import json
 import numpy as np
 import pytest
 
-from distill.conftest import SETTINGS, SHAPE, VOCAB
+from distill.conftest import SETTINGS, SHAPE, VOCAB, tables
 from truedraw.distill.independent.whole_texts import WholeTexts
 from truedraw.distill.rows import Rows
 from truedraw.distill.store import ROW, TEMPERATURES, Store
-from truedraw.distill.tables import Tables
-
-
-def some_tables(tied=True):
-    chance = np.random.default_rng(9)
-    embedding, output = chance.normal(size=(2, VOCAB, SHAPE.width)).astype(np.float32)
-    return Tables(embedding, embedding if tied else output)
 
 
 def write_texts(folder, lengths, tied=True):
     """Texts of so many (prompt, answer) tokens; what the target says depends on the last two tokens."""
-    chance, output = np.random.default_rng(2), some_tables(tied).output
+    chance, output = np.random.default_rng(2), tables(tied).output
     before, last = chance.normal(size=(2, VOCAB, SHAPE.width))
     lines = []
     with Store(folder, SHAPE, SETTINGS) as store:

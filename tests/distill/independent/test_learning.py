@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from distill.conftest import SHAPE, VOCAB, without_an_array
-from distill.independent.conftest import some_tables
+from distill.conftest import SHAPE, VOCAB, quiet, run, tables, without_an_array
 from engine.decoder import Decoder, RandomWeights, softmax
 from truedraw.distill.checkpoint import read_checkpoint
 from truedraw.distill.independent import words as columns_of
@@ -38,12 +37,12 @@ def one_thread_in_full(monkeypatch):
 
 @pytest.fixture(params=[True, False], ids=["tied", "untied"])
 def material(request, texts):
-    return Material(texts, some_tables(tied=request.param))
+    return Material(texts, tables(tied=request.param))
 
 
 @pytest.fixture
 def tied(texts):
-    return Material(texts, some_tables())
+    return Material(texts, tables())
 
 
 def shaken(learner):
@@ -142,7 +141,7 @@ def test_acceptance_is_that_of_both_laws(tied):
         for number in tied.texts.held.tolist():
             batch = tied.texts.batch([number])
             said = written(batch.tokens[0].tolist())[batch.at]
-            final = data.features[batch.rows, -1].astype(np.float64) @ some_tables().output.T.astype(np.float64)
+            final = data.features[batch.rows, -1].astype(np.float64) @ tables().output.T.astype(np.float64)
             if temperature:
                 expected += np.minimum(softmax(said / temperature), softmax(final / temperature)).sum(1).tolist()
             else:
@@ -153,28 +152,9 @@ def test_acceptance_is_that_of_both_laws(tied):
     assert 1 < measured.tokens < 5
 
 
-def quiet(*_):
-    """Nobody is told."""
-
-
 def trained(material, folder, steps, of=None, plan=PLAN):
     """`steps` of a run that is to have `of` of them."""
-    training = transformer_training(material, CONFIG, plan, folder / "lk.checkpoint")
-    limits = Limits(seconds=None, steps=of or steps, patience=1000)
-    if of is None:
-        training.run(limits, None, quiet)
-        return training
-    count = 0
-
-    def stop(*_):
-        nonlocal count
-        count += 1
-        if count == steps:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        training.run(limits, None, stop)
-    return training
+    return run(transformer_training(material, CONFIG, plan, folder / "lk.checkpoint"), steps, of)
 
 
 def test_a_run_that_goes_on_is_the_run_it_would_have_been(tied, tmp_path):

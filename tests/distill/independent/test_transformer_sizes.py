@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from distill.conftest import SHAPE, VOCAB
-from distill.independent.conftest import some_tables
+from distill.conftest import SHAPE, VOCAB, tables
 from truedraw.distill.independent.plan import TransformerPlan, draft_config
 from truedraw.distill.independent.starting import first_weights, input_matrix, names_of, output_matrix
 from truedraw.errors import BadParameter
@@ -72,7 +71,7 @@ def test_the_input_keeps_the_main_directions():
 @pytest.mark.parametrize("width", [4, 8, 20])
 def test_a_draft_may_be_wider_than_its_target(texts, width):
     config = draft_config(TransformerPlan(width=width, heads=2), VOCAB, 100, SHAPE.width)
-    found = first_weights(config, some_tables(), texts.data, np.arange(7), seed=1)
+    found = first_weights(config, tables(), texts.data, np.arange(7), seed=1)
     assert set(found) == set(names_of(config))
     shapes = expected_shapes(config)
     assert {name: values.shape for name, values in found.items() if name in shapes} == {
@@ -81,7 +80,7 @@ def test_a_draft_may_be_wider_than_its_target(texts, width):
     assert found["embedding"].shape == found["output"].shape == (SHAPE.width, width)
     assert found["embedding.own"].shape == found["output.own"].shape == (7, width)
     assert all(np.isfinite(values).all() and values.dtype == np.float32 for values in found.values())
-    again = first_weights(config, some_tables(), texts.data, np.arange(7), seed=1)
+    again = first_weights(config, tables(), texts.data, np.arange(7), seed=1)
     assert all((again[name] == values).all() for name, values in found.items())
-    other = first_weights(replace(config), some_tables(), texts.data, np.arange(7), seed=2)
+    other = first_weights(replace(config), tables(), texts.data, np.arange(7), seed=2)
     assert (other["model.layers.0.mlp.up_proj.weight"] != found["model.layers.0.mlp.up_proj.weight"]).any()
