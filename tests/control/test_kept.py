@@ -62,7 +62,7 @@ def test_what_was_kept_is_believed_before_the_first_call() -> None:
     assert pace.is_known
     assert not pace.is_measured
     assert pace.call == pytest.approx(0.3 * PASS)
-    assert pace.token == pytest.approx(0.1 * PASS)
+    assert pace.rates.token == pytest.approx(0.1 * PASS)
     assert pace.chain(5) == pytest.approx(0.5 * PASS)
     assert pace.tree(2, 5) == pytest.approx(PASS * (0.2 + 0.05 * beyond(2, 5)))
 

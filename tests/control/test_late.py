@@ -228,7 +228,7 @@ def test_what_cheap_drafters_took_is_theirs():
         controller.observe([drafted(0, choice.tokens, choice.tokens, late, cheap=0.005)])
     assert asked > 20
     assert 5 <= offered < 40
-    assert known.of("it").pace.token == pytest.approx(0.1)
+    assert known.of("it").pace.rates.token == pytest.approx(0.1)
     drafters = controller.account.explanation().drafters
     assert drafters["it"].seconds == pytest.approx(0.1 * asked)
     assert drafters["cheap"].seconds == pytest.approx(offered * 0.005)

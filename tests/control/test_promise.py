@@ -56,7 +56,7 @@ def test_a_chain_is_told_by_position() -> None:
     promise = Promise.of(record, None)
     assert promise.levels(3) == 0
     assert promise.gains == record.acceptance.gains().tolist()
-    np.testing.assert_allclose(np.diff([0.0, *promise.seconds]), record.pace.token)
+    np.testing.assert_allclose(np.diff([0.0, *promise.seconds]), record.pace.rates.token)
 
 
 def test_what_nobody_tells_is_worth_nothing() -> None:

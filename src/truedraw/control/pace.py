@@ -66,11 +66,6 @@ class Pace:
         """Seconds of a call, 0 before anything was measured."""
         return self.rates.call
 
-    @property
-    def token(self) -> float:
-        """Seconds of a draft token."""
-        return self.rates.token
-
     def chain(self, tokens: int) -> float:
         """Seconds of a chain; 0 until that is known: what was measured so far is mostly the warming up."""
         return self.rates.token * tokens if self.is_known else 0.0

@@ -82,11 +82,6 @@ class RecycleDrafter:
         self._floor = recycle_min_token_prob
         self._tables = HandedDown(RecycleTable(recycle_top_k, recycle_max_tokens), RecycleTable.copy, recycle_scope)
 
-    @property
-    def num_bytes(self) -> int:
-        """Memory kept for texts to come."""
-        return self._tables.latest.num_bytes
-
     def open(self, tokens: Sequence[int], law: Law) -> RecycleState:
         """A text behind its prompt."""
         table, is_new = self._tables.open(tokens)

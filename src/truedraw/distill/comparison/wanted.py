@@ -31,12 +31,6 @@ class Wanted:
     losses: tuple[str, ...]
     prompts: tuple[str, ...] | None = None
 
-    def check(self) -> None:
-        """Raises BadParameter for what is wrong before a model is loaded."""
-        self.plan.check()
-        if self.prompts is not None and not self.prompts:
-            raise BadParameter("--test-prompts", "there is no prompt; leave it out, or give prompts")
-
 
 def losses_of(text: str) -> tuple[str, ...]:
     """The names of "kl,lk", in this order; raises BadParameter that lists all that are unknown."""

@@ -35,8 +35,8 @@ class Outcome(NamedTuple):
 class Adam:
     """The means behind the steps of one correction."""
 
-    def __init__(self, of: Correction, rates: tuple[float, float, float] | None = None) -> None:
-        self._rates, self._steps = rates or RATES, 0
+    def __init__(self, of: Correction) -> None:
+        self._steps = 0
         self._means = [np.zeros_like(part) for part in of]
         self._squares = [np.zeros_like(part) for part in of]
 
@@ -49,7 +49,7 @@ class Adam:
             mean, square = self._means[number], self._squares[number]
             mean += (1 - FIRST) * (slope - mean)
             square += (1 - SECOND) * (slope * slope - square)
-            parts.append(part - self._rates[number] / first * mean / (np.sqrt(square / second) + LEAST))
+            parts.append(part - RATES[number] / first * mean / (np.sqrt(square / second) + LEAST))
         return Correction(*parts)
 
 
