@@ -7,6 +7,8 @@ import pytest
 
 from truedraw.distill.comparison.intervals import RESAMPLES, best_of, less, means_of, told
 from truedraw.distill.comparison.page import to_html
+from truedraw.distill.comparison.results import checked
+from truedraw.distill.comparison.running import Begun
 from truedraw.distill.comparison.seen import Sums
 from truedraw.distill.comparison.told import HELD_OUT, PROMPTS, sections, trainings
 from truedraw.distill.comparison.wanted import folder_of, losses_of
@@ -143,3 +145,35 @@ def test_the_same_settings_find_the_same_folder(tmp_path):
     assert one == folder_of(tmp_path, "comparison", {"seed": 0, "steps": 3})
     assert one != folder_of(tmp_path, "comparison", {"seed": 1, "steps": 3})
     assert one.is_dir()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("loss", None),
+        ("steps", 1.5),
+        ("seconds", "1"),
+        ("final_loss", float("inf")),
+        ("stopped", 3),
+        ("looks", []),
+        ("looks", [{"tokens": 1}]),
+        ("measured", {}),
+        ("measured", {HELD_OUT: {"1": {}}}),
+        ("measured", {HELD_OUT: {each: {"rows": [float("inf")], "values": [[1, 1]]} for each in ("1", "0.7", "0")}}),
+        ("measured", {HELD_OUT: {each: {"rows": [10**400], "values": [[1, 1]]} for each in ("1", "0.7", "0")}}),
+    ],
+)
+def test_a_line_that_is_no_result_is_named(name, value):
+    whole = json.loads(json.dumps(record("kl", 0.5)))
+    assert [*checked([whole], "results.jsonl")] == [whole]
+    for wrong in (whole | {name: value}, {each: whole[each] for each in whole if each != name}):
+        with pytest.raises(BadFile, match=r"results\.jsonl holds a line that is no result of ours"):
+            [*checked([wrong], "results.jsonl")]
+
+
+@pytest.mark.parametrize("wrong", [{"tokens": 1.5}, {"rows": None}, {"rows": 10**400}, {"seconds": "8"}])
+def test_a_beginning_that_no_comparison_wrote_is_named(wrong):
+    begun = {"tokens": 9, "rows": 8, "seconds": None}
+    assert Begun.found(begun, "results.jsonl") == Begun(9, 8, None)
+    with pytest.raises(BadFile, match=r"results\.jsonl holds a line that is not ours"):
+        Begun.found(begun | wrong, "results.jsonl")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from truedraw.distill.checkpoint import forget_checkpoints
 from truedraw.distill.comparison.prompts import test_rows
+from truedraw.distill.comparison.results import checked
 from truedraw.distill.comparison.seen import by_temperature
 from truedraw.distill.comparison.told import HELD_OUT, PROMPTS
 from truedraw.distill.comparison.wanted import Wanted, all_alike, folder_of, settings_of
@@ -16,6 +17,7 @@ from truedraw.distill.folders import worked_in
 from truedraw.distill.learner import HeadLearner, head_training
 from truedraw.distill.plan import Plan, Tell
 from truedraw.distill.preparing import Prepared, left, prepared
+from truedraw.distill.read_values import is_number, is_whole
 from truedraw.distill.rows import Rows
 from truedraw.distill.store import Shape
 from truedraw.distill.training import Training
@@ -40,10 +42,10 @@ class Begun(NamedTuple):
     @classmethod
     def found(cls, record: Mapping[str, Any], path: Path) -> Begun:
         """Raises BadFile."""
-        try:
-            return cls(int(record["tokens"]), int(record["rows"]), record["seconds"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise BadFile(f"{path} holds a line that is not ours; give --overwrite, or another --work") from error
+        counted = is_whole(record.get("tokens")) and is_whole(record.get("rows")) and "seconds" in record
+        if not counted or not (record["seconds"] is None or is_number(record["seconds"])):
+            raise BadFile(f"{path} holds a line that is not ours; give --overwrite, or another --work")
+        return cls(record["tokens"], record["rows"], record["seconds"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +79,13 @@ def _compared(model: Model, wanted: Wanted, tell: Tell) -> Compared:
         journal.renew()  # before the texts are: these are results of theirs
         there = list(journal.records())
         begun = Begun.found(there[0], path) if there else None
+        done = {record["loss"]: record for record in checked(there[1:], path)}
         ready = prepared(model, _as_begun(plan, model, begun), tell)
         if begun is None:
             begun = Begun(ready.texts.tokens, ready.data.count, _seconds(ready, wanted))
             journal.append(begun._asdict())
         _check_same(begun, ready.data, plan.work)
         tests = None if wanted.prompts is None else test_rows(model, wanted, ready.data.shape, tell)
-        done = {record.get("loss"): record for record in there[1:]}
         todo = [loss for loss in wanted.losses if loss not in done]
         with running(plan.limits.threads):
             for record in Turns(ready, plan, begun.seconds, folder).run(todo, tests, tell):

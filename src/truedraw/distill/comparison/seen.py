@@ -41,10 +41,10 @@ class Sums(NamedTuple):
         """Raises BadFile for what is no such thing."""
         try:
             rows, values = np.array(found["rows"], np.float64), np.array(found["values"], np.float64)
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, OverflowError, TypeError, ValueError):
             rows, values = np.zeros(0), np.zeros((0, 0))
         shaped = rows.ndim == 1 and values.ndim == 2 and len(values) == len(rows) and values.shape[1] in COLUMNS
-        right = shaped and len(rows) and np.isfinite(values).all() and (rows > 0).all()
+        right = shaped and len(rows) and np.isfinite(values).all() and np.isfinite(rows).all() and (rows > 0).all()
         if not right:
             raise BadFile(f"{path} holds a line that is no result of ours; give --overwrite, or another --work")
         return cls(rows, values)
