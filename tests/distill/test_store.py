@@ -51,6 +51,29 @@ def test_a_text_counts_once_its_rows_are_on_the_disk(tmp_path, monkeypatch):
     store.close()
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(errno.ENOSPC, "No space left on device")])
+def test_a_line_that_was_not_written_leaves_no_line_behind_it(tmp_path, monkeypatch, error):
+    """Later lines would be of the rows of the text before."""
+    monkeypatch.setattr(stores, "SYNC_SECONDS", 1e9)
+    append, calls = stores.Journal.append, []
+
+    def broken(journal, record):
+        calls.append(record)
+        if len(calls) == 2:
+            raise error
+        append(journal, record)
+
+    monkeypatch.setattr(stores.Journal, "append", broken)
+    store = Store(tmp_path, SHAPE, SETTINGS)
+    for number in range(4):
+        store.append(*text_of(number, 5 + number), seconds=1.0)
+    with pytest.raises(type(error)):
+        store.sync()
+    store.close()
+    with Store(tmp_path, SHAPE, SETTINGS) as store:
+        assert (store.texts, store.rows) == (1, 5)
+
+
 def test_files_that_are_shorter_than_their_index_are_refused(fill):
     folder = fill(2, 5)
     (folder / ROWS).write_bytes((folder / ROWS).read_bytes()[:-3])

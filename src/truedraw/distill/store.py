@@ -99,12 +99,13 @@ class Store:
             raise _full(self.folder, error) from error
 
     def sync(self) -> None:
-        """Rows first, then the lines that say that they are there."""
+        """Rows first, then the lines that say that they are there; behind one that fails none is written any more."""
         for file in self._files:
             file.flush()
             os.fsync(file.fileno())
-        while self._waiting:
-            self._index.append(self._waiting.pop(0))
+        waiting, self._waiting = self._waiting, []
+        for line in waiting:
+            self._index.append(line)
         self._index.sync()
         self._synced = monotonic()
 
