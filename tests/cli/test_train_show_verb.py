@@ -138,6 +138,10 @@ def test_a_draft_that_is_a_folder(cli, tmp_path, kind, name):
     assert json.loads(cli("train", "show", tmp_path, "--json").out)["training"] == card["training"]
     (tmp_path / "training.json").write_text(json.dumps({"format": kind, "training": 3}))
     assert "has a card that says nonsense" in cli("train", "show", tmp_path).err
+    (tmp_path / "training.json").write_text(json.dumps({"format": kind, "training": {"final_loss": float("inf")}}))
+    done = cli("train", "show", tmp_path, "--json")
+    assert (done.code, done.out) == (2, "")
+    assert "has a card that says nonsense" in done.err
     (tmp_path / "training.json").write_text('{"format": "another"}')
     assert "cannot be read as a draft head: it is a folder" in cli("train", "show", tmp_path).err
 

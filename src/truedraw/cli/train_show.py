@@ -37,7 +37,7 @@ def show(head: Argument = None, as_json: Json = False) -> None:
     path = head if head is not None else shipped_head()
     found = facts(path)
     if as_json:
-        typer.echo(json.dumps(found))
+        typer.echo(strict(found, path))
         return
     try:
         said = lines(found)
@@ -46,6 +46,14 @@ def show(head: Argument = None, as_json: Json = False) -> None:
             f"{path} has a card that says nonsense ({type(error).__name__}: {error}); see it by --json"
         ) from error
     typer.echo("\n".join(said))
+
+
+def strict(found: dict[str, Any], path: Path) -> str:
+    """As JSON; raises BadFile for a number that this has no word for."""
+    try:
+        return json.dumps(found, allow_nan=False)
+    except ValueError as error:
+        raise BadFile(f"{path} has a card that says nonsense ({error}); train it anew") from error
 
 
 def facts(path: Path) -> dict[str, Any]:

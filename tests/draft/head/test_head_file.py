@@ -236,3 +236,11 @@ def test_a_card_with_a_figure_that_is_no_number_is_not_written(tmp_path, figure)
     said = card(training={"held_out": {"1": {"tokens_a_round": figure}}})
     with pytest.raises(BadFile, match="has a figure that is no finite number; train it anew"):
         said.to_metadata()
+
+
+@pytest.mark.parametrize("figure", ["NaN", "Infinity", "-1e400"])
+def test_nor_is_it_read(path, figure):
+    """A long evaluation would have nothing to tell in the end."""
+    text = card(training={"final_loss": 7.25}).to_metadata()["card"].replace("7.25", figure)
+    with pytest.raises(BadFile, match=r"a card that says nonsense \(ValueError: Out of range"):
+        read_card(changed(path, {"card": text}))

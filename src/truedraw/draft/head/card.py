@@ -81,6 +81,7 @@ class Card:
             raise BadFile(f"{path} has version {found.get('version')} of the format, and this is {VERSION}; train anew")
         try:
             facts = json.loads(found["card"])
+            json.dumps(facts, allow_nan=False)  # as whoever tells of it will
             card = cls(**{**facts, **{name: tuple(facts[name]) for name in ("layers", "siblings")}})
         except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise BadFile(f"{path} has a card that says nonsense ({type(error).__name__}: {error})") from error
