@@ -176,6 +176,18 @@ def test_test_prompts_that_no_context_holds(cli, tmp_path, flags):
 
 
 @parity
+def test_test_prompts_whose_answers_have_no_room(cli, tmp_path, flags):
+    """The short ones end first, and would be measured without the others."""
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text("".join(json.dumps({"prompt": f"hello {number}"}) + "\n" for number in range(20)))
+    some = ("--prompts", prompts, "--limit", 15, "--tokens", 400, "--steps", 3)
+    given = ("train", "compare", *flags, *SMALL[2:], *some, "--losses", "kl", "--test-prompts", prompts)
+    said = error(cli(*given, "--feature-bytes", 136_000))
+    assert "--feature-bytes: 136,000 bytes do not hold the answers to --test-prompts; give 1M or more" in said
+    assert json.loads(cli(*given, "--feature-bytes", "1M", "--json").out)["sections"][3]["texts"] > 10
+
+
+@parity
 def test_heads_of_another_kind_with_fewer_drafts(cli, flags):
     kind = ("--kind", "parallel", "--heads", 2)
     told = json.loads(cli("train", "compare", *flags, *STEPS, *kind, "--losses", "kl,js", "--json").out)

@@ -9,14 +9,14 @@ from truedraw.distill.asking import answered, opening
 from truedraw.distill.clock import Clock
 from truedraw.distill.comparison.told import PROMPTS
 from truedraw.distill.comparison.wanted import Wanted, folder_of
-from truedraw.distill.computing import compute
+from truedraw.distill.computing import Computed, compute
 from truedraw.distill.evaluation import CHAIN, MEASURED
 from truedraw.distill.plan import Tell
-from truedraw.distill.preparing import text_settings
+from truedraw.distill.preparing import MEGABYTE, text_settings
 from truedraw.distill.rows import Rows
 from truedraw.distill.store import Shape, Store
 from truedraw.distill.texts import NAME, Record, checked, read_texts
-from truedraw.errors import BadPrompt
+from truedraw.errors import BadParameter, BadPrompt
 from truedraw.generate.derived_seeds import seed_after
 from truedraw.generate.offline.journal import Journal
 from truedraw.generate.request import Request
@@ -30,7 +30,8 @@ SEEDS = 1 << 48  # test texts are this far from those that are trained on
 def test_rows(model: Model, wanted: Wanted, shape: Shape, tell: Tell) -> Rows:
     """All texts that came to the chain that is measured, of each prompt at each temperature.
 
-    What was written and computed before a kill is kept. Raises BadPrompt where no text is long enough.
+    What was written and computed before a kill is kept. Raises BadPrompt where no text is long enough, BadParameter
+    where there is no room for all: those that end first are the short ones.
     """
     plan, engine = wanted.plan, model.engine
     asked = list(wanted.prompts or ())
@@ -45,12 +46,22 @@ def test_rows(model: Model, wanted: Wanted, shape: Shape, tell: Tell) -> Rows:
     layers = {**settings, "kind": "draft test features", "layers": list(getattr(engine, "hidden_layers", None) or ())}
     with Store(folder, shape, layers, plan.overwrite) as store:
         tokens = sum(len(text.answer) for text in read_texts(folder))
-        compute(engine, read_texts(folder), store, (plan.limits.disk_bytes, Clock(0.0, None), tell, tokens))
+        limit = (plan.limits.disk_bytes, Clock(0.0, None), tell, tokens)
+        _check_all(compute(engine, read_texts(folder), store, limit), plan.limits.disk_bytes)
     found = Rows(folder, shape, all_held=True)
     found.check_tokens(engine.vocab_size)
     if not found.followed(CHAIN).any():
         raise BadPrompt(f"no text to the prompts of --test-prompts came to more than {CHAIN} tokens; give others")
     return found
+
+
+def _check_all(found: Computed, most: int) -> None:
+    if found.needed_bytes is not None:
+        raise BadParameter(
+            "--feature-bytes",
+            f"{most:,} bytes do not hold the answers to --test-prompts; give {-(-found.needed_bytes // MEGABYTE)}M or "
+            "more, or fewer prompts; what is there is kept",
+        )
 
 
 def _written(model: Model, wanted: Wanted, done: set[tuple[int, int]], tell: Tell) -> Iterator[Record]:
