@@ -17,6 +17,7 @@ def kinds(base=errors.TruedrawError):
 @pytest.mark.parametrize("kind", sorted(kinds(), key=lambda kind: kind.__name__))
 def test_what_was_pickled_says_the_same(kind) -> None:
     error = kind("n", "give 1 or more") if issubclass(kind, errors.BadParameter) else kind("give 1 or more")
+    error.add_note("in the third request")
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again), vars(again)) == (kind, str(error), vars(error))
 

@@ -20,6 +20,7 @@ A message says what was given, what is allowed and what to do. NotInvariant is a
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 
 class TruedrawError(Exception):
@@ -37,9 +38,9 @@ class BadParameter(BadInput):
         super().__init__(f"{parameter}: {message}")
         self.parameter, self.reason = parameter, message
 
-    def __reduce__(self) -> tuple[type, tuple[str, str]]:
-        """As it was made: an error may have to go from one process to another."""
-        return type(self), (self.parameter, self.reason)
+    def __reduce__(self) -> tuple[type, tuple[str, str], dict[str, Any]]:
+        """As it was made, with its notes: an error may have to go from one process to another."""
+        return type(self), (self.parameter, self.reason), vars(self)
 
 
 class BadPrompt(BadInput):
