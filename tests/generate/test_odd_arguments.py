@@ -25,6 +25,30 @@ def test_what_is_no_name_and_no_path(option: str, value) -> None:
         load(**{"name": "tabular", option: value})
 
 
+@pytest.mark.parametrize(("option", "value"), [
+    *((option, value) for option in ("engine", "numerics", "weights")
+      for value in (0, False, [], {}, np.array([1, 2]))),
+    ("engine", None), ("numerics", b"native"),
+])  # fmt: skip
+@pytest.mark.parametrize("name", ["tabular", "smollm2-135m"])
+def test_what_is_no_name_of_a_choice(name: str, option: str, value) -> None:
+    with pytest.raises(BadParameter, match=f"^{option}: got .*; give a name"):
+        load(name, **{option: value})
+
+
+@pytest.mark.parametrize("name", ["tabular", "smollm2-135m"])
+def test_an_empty_name_is_not_left_out(name: str) -> None:
+    with pytest.raises(BadParameter, match=r"^numerics: "):
+        load(name, numerics="")
+
+
+@pytest.mark.parametrize("option", ["device", "draft", "threads", "speed"])
+@pytest.mark.parametrize("name", ["tabular", "smollm2-135m"])
+def test_an_array_as_an_option(name: str, option: str) -> None:
+    with pytest.raises(BadParameter, match=f"^{option}: "):
+        load(name, **{option: np.array([1, 2])})
+
+
 def test_a_folder_may_be_a_text(tmp_path) -> None:
     for cache in (str(tmp_path), tmp_path, np.str_(tmp_path), "~"):
         with load("tabular", cache=cache) as loaded:

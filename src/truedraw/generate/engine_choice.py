@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from truedraw.errors import BadParameter, UnknownName
 from truedraw.generate.foreign import asked
 from truedraw.registry import BUILT_IN, find, names
-from truedraw.sampling.values import shown
+from truedraw.sampling.values import differs, shown
 
 if TYPE_CHECKING:
     from truedraw.models import Checkpoint
@@ -95,6 +95,6 @@ def told(name: str, kind: Any, given: Mapping[str, Any], cache: Path | None) -> 
         return {**wanted, "cache": cache}
     for option in [option for option in wanted if option not in known]:
         value = wanted.pop(option)
-        if value != USUAL.get(option):
+        if differs(value, USUAL.get(option)):
             raise BadParameter(option, f"got {shown(value)}, but the engine {name} has no such setting; leave it out")
     return {**wanted, "cache": cache} if "cache" in known else wanted

@@ -23,7 +23,7 @@ from truedraw.generate.model import Model
 from truedraw.models.cache import cache_root
 from truedraw.models.catalogue import DEFAULT_MODEL
 from truedraw.models.toy import TOY_MODEL, TOY_TABLE, toy_text
-from truedraw.sampling.values import plain_number, shown
+from truedraw.sampling.values import differs, plain_number, shown
 from truedraw.text import Tokenizer
 
 FOR_DRAFTS = ("fixed_after",)  # options of the target's engine that draft models have, too
@@ -64,13 +64,14 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
     Raises UnknownModel, UnsupportedModel, BadModelFile, PullError, BadFile or BadParameter; warns NotInvariant where
     the engine found on this machine that a row's bits do depend on the batch.
     """
-    _check_kinds({"name": name, "cache": cache, "amateur": amateur}, progress)
+    paths = {"name": name, "cache": cache, "draft": draft, "amateur": amateur}
+    _check_kinds(paths, {"engine": engine, "numerics": numerics, "weights": weights}, progress)
     strength, head = check_contrast(amateur, contrastive_alpha, contrastive_beta), _head_beside(amateur, draft)
     own = {option: plain_number(value) for option, value in engine_options.items()}
     options: dict[str, Any] = {
         "engine": engine,
         "device": device,
-        "numerics": numerics or SPELLED_OUT.get(engine),
+        "numerics": SPELLED_OUT.get(engine) if numerics is None else numerics,
         "weights": weights,
         "threads": plain_number(threads),
         "cache": None if cache is None else cache_root(Path(cache)).absolute(),
@@ -96,11 +97,14 @@ def _warn(model: Model) -> None:
         warnings.warn(f"{report.says}; numerics='reference' is slower and far closer", NotInvariant, stacklevel=3)
 
 
-def _check_kinds(paths: Mapping[str, Any], progress: Any) -> None:
+def _check_kinds(paths: Mapping[str, Any], names: Mapping[str, Any], progress: Any) -> None:
     """Of what is given by hand; raises BadParameter."""
     for option, value in paths.items():
         if not isinstance(value, str | PathLike) and (value is not None or option == "name"):
             raise BadParameter(option, f"got {shown(value)}; give a text or a path")
+    for option, value in names.items():
+        if not isinstance(value, str) and (value is not None or option == "engine"):
+            raise BadParameter(option, f"got {shown(value)}; give a name")
     if progress is not None and not callable(progress):
         raise BadParameter("progress", f"got {shown(progress)}; give a function of (what, bytes done, bytes in all)")
 
@@ -187,7 +191,7 @@ def _refuse_options(given: Mapping[str, Any]) -> None:
         "threads": None,
     }
     for option, value in given.items():
-        if option not in usual or value != usual[option]:
+        if option not in usual or differs(value, usual[option]):
             raise BadParameter(
                 option, f"got {shown(value)}, but the model {TOY_MODEL!r} is a table and has no such setting"
             )

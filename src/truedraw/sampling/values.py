@@ -62,6 +62,11 @@ def hash_of(value: Any) -> int:
         return 0
 
 
+def differs(value: object, usual: object) -> bool:
+    """Whether it is something else, also where it is an array, which has no one answer to that."""
+    return not isinstance(value, type(usual)) or value != usual
+
+
 def is_one_of(value: object, names: Iterable[str]) -> bool:
     """Whether it is a text, and one of these."""
     return isinstance(value, str) and value in names
