@@ -40,6 +40,13 @@ def test_what_they_show() -> None:
     assert repr(model).endswith(", closed>")
 
 
+def test_what_a_stream_shows() -> None:
+    with load("tabular") as model, model.stream("the cat", max_tokens=3, ignore_eos=True) as stream:
+        assert repr(stream) == "<truedraw.Stream 1 sample of 'tabular', not begun, 0 tokens>"
+        next(stream)
+        assert repr(stream) == "<truedraw.Stream 1 sample of 'tabular', running, 1 tokens>"
+
+
 def test_what_a_run_that_failed_shows(monkeypatch) -> None:
     with load("tabular") as model:
         run = model.start("the cat")
@@ -61,7 +68,8 @@ def test_no_copies(act) -> None:
     with load("tabular") as model, model.batch() as batch:
         run = model.start("the cat", max_tokens=3)
         next(iter(run))
-        for each in (model, run, batch):
+        stream = model.stream("the cat", max_tokens=3)
+        for each in (model, run, batch, stream):
             with pytest.raises(TypeError, match=r"^<truedraw\.\w+ .*> cannot be copied or pickled; \w+"):
                 act(each)
         assert act(run.result())

@@ -7,12 +7,15 @@ from threading import Lock
 from typing import Self
 
 from truedraw.generate.generation import Generation
+from truedraw.generate.one_place import OnePlace
 from truedraw.generate.pieces import Piece
 
 
-class Stream(Iterator[Piece]):
+class Stream(OnePlace, Iterator[Piece]):
     """Threads that share it get a piece each, in turn; any of them may close it, a signal handler too, and so does the
     end of a `with` block."""
+
+    instead = "open another one with model.stream()"
 
     def __init__(self, run: Generation) -> None:
         self._run, self._pieces = run, run.pieces()
@@ -21,6 +24,9 @@ class Stream(Iterator[Piece]):
     def __next__(self) -> Piece:
         with self._reading:
             return next(self._pieces)
+
+    def __repr__(self) -> str:
+        return repr(self._run).replace(type(self._run).__name__, type(self).__name__, 1)
 
     def __enter__(self) -> Self:
         return self
