@@ -28,6 +28,18 @@ def test_requests_are_equal_however_their_ids_are_held() -> None:
     assert len({*requests, Request(IDS[2], params)}) == 2
 
 
+@pytest.mark.parametrize("ids", [[1, 2], np.array([1, 2])])
+def test_requests_stay_as_they_were_made(ids) -> None:
+    params, config = {"max_tokens": 6, "ignore_eos": True, "seed": 0}, {"method": "ngram"}
+    requests = [Request(ids, params, config)]
+    before, number = Request(tuple(ids), dict(params), dict(config)), hash(requests[0])
+    params["seed"], ids[0], config["method"] = 1, 2, "suffix"
+    requests.append(Request(ids, params, config))
+    assert (requests[0], hash(requests[0])) == (before, number)
+    with load("tabular") as model:
+        assert {r.params["seed"]: found.seed for r, found in model.generate_many(requests)} == {0: 0, 1: 1}
+
+
 @pytest.mark.parametrize("change", [
     {"prompt": [1, 2]}, {"prompt": "123"}, {"params": {"seed": 2}}, {"speculative": False}, {"key": np.array([1])},
     {"observer": print},

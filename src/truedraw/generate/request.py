@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+import numpy as np
+
 from truedraw.errors import BadParameter
 from truedraw.generate.speculation import Speculation
 from truedraw.protocol import Observer
@@ -19,7 +21,8 @@ NO_PARAMETERS = ("prompt", "params", "speculative", "observer")
 class Request:
     """A prompt and how to sample it. `params` by name as in SamplingParams, `speculative` as Model.generate takes it.
 
-    Two are equal where all of that is, whether ids stand in a list, a tuple or an array.
+    It stays as it was made, whatever becomes of the list or mapping that was given. Two are equal where all of that
+    is, whether ids stand in a list, a tuple or an array.
     observer: sees every verdict while it is made. key: whatever tells the request from others, handed back untouched.
     Raises BadParameter where `params` are no names and values of sampling parameters; what the values may be is checked
     when the request is added.
@@ -41,6 +44,8 @@ class Request:
                 raise BadParameter("params", f"the key {name!r:.60} is no name; give names of sampling parameters")
             if name in NO_PARAMETERS:
                 raise BadParameter(name, "is no sampling parameter; params hold nothing else")
+        for name in ("prompt", "params", "speculative"):
+            object.__setattr__(self, name, _own(getattr(self, name)))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Request):
@@ -50,6 +55,13 @@ class Request:
     def __hash__(self) -> int:
         """Of what is sampled, and how."""
         return hash_of((frozen(self.prompt), frozen(self.params)))
+
+
+def _own(given: Any) -> Any:
+    """The same, which whoever gave it cannot change any more."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    return given.copy() if isinstance(given, list | np.ndarray) else given
 
 
 NAMES = tuple(each.name for each in fields(Request))
