@@ -66,3 +66,15 @@ def test_it_counts_what_a_cache_would_hold() -> None:
     for count in (0, 8):
         with pytest.raises(EngineError, match="a fill of"):
             engine.forward([], [Fill(sequence, count)])
+
+
+def test_a_pass_reads_no_more_of_a_text_than_its_end() -> None:
+    class Long(list):
+        def __iter__(self):
+            raise AssertionError("all of the text was read")
+
+    engine = TabularEngine(random_table(3, 2, 2))
+    sequence = engine.open([0, 1, 2, 0])
+    expected = engine.forward([Work(sequence)])[0].logits
+    sequence._tokens = Long(sequence.tokens)
+    assert (engine.forward([Work(sequence)])[0].logits == expected).all()

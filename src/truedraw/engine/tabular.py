@@ -102,7 +102,7 @@ class TabularEngine:
         """Nothing to free."""
 
     def _rows(self, work: Work) -> Any:
-        contexts = [tuple(work.sequence.tokens)[-self._order :] if self._order else ()]  # by row: that of ROOT is 0
+        contexts = [tuple(work.sequence.tokens[-self._order :]) if self._order else ()]  # by row: that of ROOT is 0
         for token, parent in zip(work.proposal.tokens.tolist(), work.proposal.parents.tolist(), strict=True):
             contexts.append((*contexts[1 + parent], token)[-self._order :] if self._order else ())
         return np.array([self._lookup(context) for context in contexts])  # [1 + nodes, vocab]
