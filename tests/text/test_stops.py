@@ -1,5 +1,6 @@
 """Stop strings: cut before, hold back no more than needed, whatever the pieces."""
 
+import sys
 from itertools import pairwise
 
 import pytest
@@ -73,3 +74,36 @@ def test_empty_and_odd_stops_are_refused(stops):
     with pytest.raises(BadParameter, match=r"^stop: ") as caught:
         StopStrings(stops)
     assert caught.value.parameter == "stop"
+
+
+def calls_of(stops, text):
+    """How much is called for a text, once the stops are known."""
+    stopper, calls = StopStrings(stops), 0
+
+    def count(frame, event, argument):
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        for letter in text:
+            stopper.push(letter)
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_a_text_costs_the_same_however_many_stops_there_are():
+    few, many = ([f"{i:05d}!" for i in range(count)] for count in (10, 5000))
+    assert calls_of(many, "once 00001 upon 0000" * 5) < 2 * calls_of(few, "once 00001 upon 0000" * 5)
+
+
+def test_a_long_stop_that_a_text_keeps_beginning_costs_no_more_than_the_text():
+    long = "a" * 2000 + "b"
+    assert calls_of([long], "a" * 4000) < 10 * 4000
+
+
+def test_stops_within_stops():
+    assert run(["abcd", "bc"], ["a", "b", "c", "d"]) == (["", "", "a", "", ""], "bc")
+    assert run(["xabcx", "abc", "c"], ["xab", "c"]) == (["", "x", ""], "abc")
+    assert run(["ab\U0001f600"], ["a", "b", "\U0001f600"]) == (["", "", "", ""], "ab\U0001f600")

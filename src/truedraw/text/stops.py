@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from truedraw.errors import BadParameter
+from truedraw.text.stop_automaton import START, stop_automaton
 
 
 class StopStrings:
@@ -19,6 +20,8 @@ class StopStrings:
         for stop in self._stops:
             if not isinstance(stop, str) or not stop:
                 raise BadParameter("stop", f"{stop!r} is not a text of at least one character")
+        self._automaton = stop_automaton(self._stops)
+        self._state = START
         self._held = ""
         self.stopped_by: str | None = None  # the stop string that ended the text
 
@@ -28,23 +31,20 @@ class StopStrings:
             return piece
         if self.stopped_by is not None:
             return ""
-        text = self._held + piece
-        found = [(text.index(stop) + len(stop), text.index(stop), stop) for stop in self._stops if stop in text]
-        if found:
-            _, start, self.stopped_by = min(found)
-            self._held = ""
-            return text[:start]
-        keep = max(_overlap(text, stop) for stop in self._stops)
-        self._held = text[len(text) - keep :]
-        return text[: len(text) - keep]
+        text, read = self._held + piece, len(self._held)
+        for end, character in enumerate(piece, start=read + 1):
+            self._state = self._automaton.step(self._state, character)
+            if length := self._automaton.word_length(self._state):
+                self._held, self.stopped_by = "", text[end - length : end]
+                return text[: end - length]
+        return self._held_back(text, self._automaton.depth[self._state])
 
     def flush(self) -> str:
         """What was held back, when the text ends without the rest of a stop string."""
-        held, self._held = self._held, ""
+        held, self._held, self._state = self._held, "", START
         return held
 
-
-def _overlap(text: str, stop: str) -> int:
-    """Length of the longest end of `text` that begins `stop` without being all of it."""
-    longest = min(len(text), len(stop) - 1)
-    return next((size for size in range(longest, 0, -1) if text.endswith(stop[:size])), 0)
+    def _held_back(self, text: str, count: int) -> str:
+        """The text but for its last characters."""
+        self._held = text[len(text) - count :]
+        return text[: len(text) - count]
