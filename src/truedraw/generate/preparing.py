@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -15,14 +16,18 @@ from truedraw.generate.seeds import judged_seed
 from truedraw.generate.shared_drafters import SharedDrafters
 from truedraw.generate.speculation import OFF, Speculation
 from truedraw.generate.spelling import spelling
-from truedraw.protocol import Engine, Observer, Verifier
+from truedraw.protocol import Engine, Observer, Randomness, Verifier
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness, fresh_seed
 from truedraw.sampling.step import Opening
 from truedraw.sampling.values import shown
+from truedraw.sampling.xtc import xtc
 from truedraw.text import Tokenizer
 from truedraw.text.guided import masks
+
+XTC = "xtc"
+"""The name of a step, the one that asks for a sample's own chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +57,19 @@ def prepare(
         masks=masks(params, tokenizer, engine.vocab_size),
     )
     room = min(params.max_tokens, engine.context_length - len(wish.prompt))
-    starts = []
-    for index, reader in enumerate(readers):
-        chance = PhiloxRandomness(seed, index)
-        law = SamplingLaw(params, replace(opening, randomness=chance))
-        starts.append(Start(law, chance, Ending(end_ids, room, reader)))
+    chances = [PhiloxRandomness(seed, index) for index in range(len(readers))]
+    endings = [Ending(end_ids, room, reader) for reader in readers]
+    starts = [Start(*each) for each in zip(laws(params, opening, chances), chances, endings, strict=True)]
     return Job(wish.prompt, parts(wish, verifier, drafts, shared), starts, told), readers
+
+
+def laws(params: SamplingParams, opening: Opening, chances: Sequence[Randomness]) -> list[SamplingLaw]:
+    """Of each sample: they differ in the coins of xtc alone, and have all else together."""
+    first, *others = (replace(opening, randomness=chance) for chance in chances)
+    law = SamplingLaw(params, first)
+    if XTC not in law.numbers():
+        return [law] * len(chances)
+    return [law, *(law.replacing({XTC: xtc(params, other)}) for other in others)]
 
 
 def seed_of(wish: Wish, verifier: Verifier, drafts: DraftModels) -> tuple[int, int | None]:
