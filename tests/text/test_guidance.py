@@ -14,7 +14,7 @@ from tokenizers import models, pre_tokenizers
 from truedraw.errors import BadParameter
 from truedraw.sampling.grammar import OVER, opened
 from truedraw.sampling.params import SamplingParams
-from truedraw.text import Tokenizer
+from truedraw.text import Tokenizer, guidance
 from truedraw.text.guidance import Vocabulary, continuing
 from truedraw.text.guided import ends_of, masks
 
@@ -96,6 +96,17 @@ def test_the_tokenizer_itself_stays_as_it_was(pieces: Tokenizer) -> None:
     pieces.guidance(pieces.vocab_size, pieces.eos_ids)
     assert pieces.encode(" hello <s>") == before
     assert pieces.guidance(pieces.vocab_size, (2,)) is pieces.guidance(pieces.vocab_size, (2,))
+
+
+def test_only_the_last_few_sets_of_end_tokens_are_remembered(byte_level: Tokenizer, monkeypatch) -> None:
+    made = []
+    monkeypatch.setattr(guidance, "guidance_tokenizer", lambda *given: made.append(given[-1]) or object())
+    first = byte_level.guidance(300, (0,))
+    for end in range(1, 40):
+        byte_level.guidance(300, (0, end))
+        assert byte_level.guidance(300, (0,)) is first
+    assert len(byte_level._guidance) < 10
+    assert len(made) == 40
 
 
 def test_control_tokens_that_stop_are_ends_too(byte_level: Tokenizer) -> None:

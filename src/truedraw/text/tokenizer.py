@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from truedraw.text.template import ChatTemplate
 
-
 MOST_UTF8_BYTES = 4  # of a character
+MOST_ENDS = 4  # sets of end tokens whose guidance is kept: for fifty thousand tokens it takes 30 MB
 TO_DO = "leave out characters that its vocabulary lacks, or fetch the model again"
 
 
@@ -141,13 +141,17 @@ class Tokenizer:
         return self._tokenizer.token_to_id(token)
 
     def guidance(self, vocab_size: int, end_ids: Sequence[int]) -> Any:
-        """This tokenizer as an llguidance.LLTokenizer over `vocab_size` rows, made once for each set of end tokens."""
+        """This tokenizer as an llguidance.LLTokenizer over `vocab_size` rows; those of the last few ends are kept."""
         key = (vocab_size, *end_ids)
-        if key not in self._guidance:
+        made = self._guidance.pop(key, None)
+        if made is None:
             from truedraw.text.guidance import guidance_tokenizer
 
-            self._guidance[key] = guidance_tokenizer(self, self._tokenizer, vocab_size, end_ids)
-        return self._guidance[key]
+            made = guidance_tokenizer(self, self._tokenizer, vocab_size, end_ids)
+        self._guidance[key] = made
+        for oldest in tuple(self._guidance)[:-MOST_ENDS]:
+            self._guidance.pop(oldest, None)
+        return made
 
     def same_ids(self, other: Tokenizer) -> bool:
         """Whether every id stands for the same bytes in both, so that one model's laws speak of the other's tokens."""
