@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -313,3 +316,26 @@ def test_a_grammar_may_name_tokens_which_only_a_model_has(text: str) -> None:
 def test_and_what_would_be_left_out_is_refused_beside_one() -> None:
     with pytest.raises(BadParameter, match=r"left out: Unimplemented keys: .*not.*; take"):
         SamplingParams(grammar='start: <|im_end|> %json {"x-guidance": {"lenient": true}, "not": {}}')
+
+
+CHAIN = 8000
+CHAINS = {
+    "rules": "\n".join(["start: r0", *(f'r{i}: "a" r{i + 1}' for i in range(CHAIN)), f'r{CHAIN}: "b"']),
+    "terminals": "\n".join(["start: R0", *(f'R{i}: "a" R{i + 1}' for i in range(CHAIN)), f'R{CHAIN}: "b"']),
+}
+OPENED = """
+import sys
+from guided import llguidance_step
+from truedraw.sampling.grammar_text import check_grammar
+text = sys.stdin.read()
+check_grammar("grammar", text)
+print(llguidance_step("grammar", text).legal(4).tolist())
+"""
+
+
+@pytest.mark.parametrize("kind", CHAINS)
+def test_a_chain_of_thousands_of_rules_does_not_end_the_process(kind: str) -> None:
+    done = subprocess.run([sys.executable, "-c", OPENED], input=CHAINS[kind], text=True, capture_output=True,
+                          cwd=Path(__file__).parents[1], check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[True, False, False, False]"

@@ -21,7 +21,7 @@ import numpy as np
 from truedraw.errors import BadParameter
 from truedraw.protocol import Floats
 from truedraw.sampling.edits import NOTHING, UNEDITED, Bits, Edits
-from truedraw.sampling.grammar_text import definition, in_one_line, limits
+from truedraw.sampling.grammar_text import compiling, definition, in_one_line, limits
 from truedraw.sampling.row import Row
 from truedraw.sampling.step import FixedEdits, Step
 from truedraw.sampling.truncate import Mask
@@ -138,7 +138,8 @@ def opened(parameter: str, text: str, tokenizer: Any, end_ids: frozenset[int]) -
     """The step before the first token; `tokenizer` is an llguidance.LLTokenizer. Raises BadParameter."""
     from llguidance import LLMatcher
 
-    matcher = LLMatcher(tokenizer, definition(parameter, text), log_level=0, limits=limits())
+    given = definition(parameter, text)
+    matcher = compiling(parameter, given, lambda: LLMatcher(tokenizer, given, log_level=0, limits=limits()))
     if matcher.is_error():
         raise BadParameter(parameter, f"it does not compile: {in_one_line(matcher.get_error())}")
     grammar = Grammar(parameter, matcher, end_ids)

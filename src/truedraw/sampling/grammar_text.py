@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from truedraw.errors import BadInput, BadParameter
 from truedraw.sampling.gbnf import to_lark
 from truedraw.sampling.values import not_json, shown, whole_number
+from truedraw.threads.roomy import with_stack
+
+Found = TypeVar("Found")
 
 MOST = 2**63 - 1  # what llguidance, which reads numbers as float64, writes for all that are larger
 COMPARED = ("const", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 NAMED = ("properties", "patternProperties", "$defs", "definitions")  # with names of the user's for keys
 REMARKS = ("default", "example", "examples", "$comment")  # keywords of a schema that nobody reads
+SHORT = 2048  # characters of a definition, for which any thread's stack is enough
+USUAL_STACK = 8 << 20  # bytes
+STACK_PER_CHARACTER = 1024  # bytes; a rule takes up to 5 kB, and has 8 characters at least
 QUOTED = re.compile(r"\d+ \|")  # a line number and a line of the grammar
 UNCHECKED = "no tokenizer - can't validate"  # of a token that a grammar names
 RULE = re.compile(r"^[ \t]*[\w-]+\s*::=", re.MULTILINE)  # of GBNF
@@ -30,13 +36,28 @@ def check_grammar(parameter: str, text: str) -> None:
     """
     from llguidance import LLMatcher
 
-    failed, messages = LLMatcher.validate_grammar_with_warnings(definition(parameter, text), limits=limits())
+    given = definition(parameter, text)
+    failed, messages = compiling(
+        parameter, given, lambda: LLMatcher.validate_grammar_with_warnings(given, limits=limits())
+    )
     if failed:
         raise BadParameter(parameter, f"it does not compile: {in_one_line(' '.join(messages))}")
     if left_out := [each for each in messages if not each.startswith(UNCHECKED)]:
         raise BadParameter(
             parameter, f"a part of it would be left out: {in_one_line(' '.join(left_out))}; take that out of it"
         )
+
+
+def compiling(parameter: str, given: str, call: Callable[[], Found]) -> Found:
+    """What llguidance makes of a definition: it goes down a chain of rules as deep as that is."""
+    if len(given) <= SHORT:
+        return call()
+    try:
+        return with_stack(USUAL_STACK + len(given) * STACK_PER_CHARACTER, call)
+    except MemoryError as error:
+        raise BadParameter(
+            parameter, f"it does not compile: it has {len(given)} characters, more than there is memory for"
+        ) from error
 
 
 def limits() -> Any:

@@ -8,6 +8,7 @@ kept.py         one that compiled code does again and again
 each.py         several such, one thread each
 stages.py       how they share a job, piece by piece
 atomics.py      counters that they share
+roomy.py        a deep call in a thread with a stack that holds it
 borrowing.py    memory that somebody else holds
 clock.py        what time it is
 """
