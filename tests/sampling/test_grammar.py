@@ -188,6 +188,21 @@ def test_a_text_never_leaves_a_grammar_that_becomes_too_complex(speculative: boo
         toy.generate("the", grammar='start: " cat" start', seed=3, max_tokens=50, speculative=speculative)
 
 
+class TooLarge(Words):
+    """As llguidance is behind a terminal of a million characters, `a{1000000}`."""
+
+    def is_error(self) -> bool:
+        return True
+
+    def get_error(self) -> str:
+        return "lexer error: too many expressions constructed"
+
+
+def test_a_grammar_that_is_too_large_is_not_said_to_have_no_text() -> None:
+    with pytest.raises(BadParameter, match=r"it is too large for the parser to go on \(lexer error: too many exp"):
+        Grammar("regex", TooLarge(((A, END),)), frozenset({END})).legal()
+
+
 class Endless(Words):
     """Its masks never come."""
 

@@ -39,6 +39,7 @@ REASONS = {
 }
 """Names that llguidance gives to what stopped it, in words."""
 AT_A_LIMIT = ("TooComplex", "Too many items", "max is")  # signs that a limit stopped it, see grammar_text.limits
+TOO_LARGE = "too many expressions"  # of another: of what it has put together for its terminals
 
 
 class Matcher(Protocol):
@@ -189,5 +190,7 @@ def stuck(parameter: str, matcher: Matcher) -> BadParameter:
             f"there are too many ways to read the text so far for the parser to go on ({reason}); write what repeats "
             "with * or +, so that each text can be read in one way",
         )
+    if TOO_LARGE in reason:
+        return BadParameter(parameter, f"it is too large for the parser to go on ({reason}); repeat or list less in it")
     words = REASONS.get(reason, reason)
     return BadParameter(parameter, f"no text can satisfy it here: {words}; change the {parameter}")
