@@ -354,3 +354,8 @@ def test_a_chain_of_thousands_of_rules_does_not_end_the_process(kind: str) -> No
                           cwd=Path(__file__).parents[1], check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[True, False, False, False]"
+
+
+def test_a_schema_with_a_key_that_stands_there_twice_is_refused() -> None:
+    with pytest.raises(BadParameter, match=r"^json_schema: properties.a: the key stands there twice"):
+        SamplingParams(json_schema='{"properties": {"a": {"type": "integer"}, "a": {"type": "null"}}}')

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from truedraw.errors import BadInput, BadParameter
 from truedraw.sampling.gbnf import to_lark
-from truedraw.sampling.values import not_json, shown, whole_number
+from truedraw.sampling.values import not_json, once_each, shown, whole_number
 from truedraw.threads.roomy import with_stack
 
 Found = TypeVar("Found")
@@ -94,7 +94,7 @@ def schema_text(schema: Any) -> str:
 def _json(schema: Any) -> str | None:
     """None where it is JSON of something else."""
     try:
-        parsed = json.loads(schema, parse_int=whole_number) if isinstance(schema, str) else schema
+        parsed = once_each(schema) if isinstance(schema, str) else schema
         if isinstance(parsed, Mapping | bool):
             return json.dumps(dict(parsed) if isinstance(parsed, Mapping) else parsed, allow_nan=False)
     except BadInput as error:
