@@ -214,6 +214,11 @@ def test_a_theta_beside_scaling_that_counts_first_is_no_guess(folder):
         {"rope_scaling": {"rope_type": "dynamic", "factor": 4}},
         {"partial_rotary_factor": 0.5},
         {"is_causal": False},
+        {"model_type": "granite"},  # whose network has multipliers besides
+        {"model_type": "qwen2"},
+        {"model_type": ["llama"]},
+        {"model_type": "mistral", "sliding_window": 32},
+        {"model_type": "mistral", "max_position_embeddings": 8192},
         {"quantization_config": {"quant_method": "gptq"}},
     ],
 )
@@ -223,8 +228,9 @@ def test_what_no_graph_honours_is_refused(folder, values):
         open_checkpoint(folder)
 
 
-def test_mistral_without_a_window_is_llama(folder):
-    change(folder, architectures=["MistralForCausalLM"], sliding_window=None)
+@pytest.mark.parametrize("kind", ["llama", "mistral", None])
+def test_mistral_without_a_window_is_llama(folder, kind):
+    change(folder, architectures=["MistralForCausalLM"], model_type=kind, sliding_window=None)
     assert open_checkpoint(folder).config.architecture == "llama"
 
 

@@ -16,6 +16,8 @@ CLASSES = {
     "Qwen3ForCausalLM": "qwen3",
     "MiMoForCausalLM": "qwen2",  # with layers beside it that only draft, see mtp.py
 }
+TYPES = {"llama": "llama", "mistral": "llama", "qwen2": "qwen2", "qwen3": "qwen3", "mimo": "qwen2"}
+"""By model_type, after which transformers chooses its code."""
 DEFAULT_ROPE_THETA = 10_000.0  # of transformers, for a config that is silent
 DEFAULT_EPS = 1e-6
 MISTRAL_WINDOW = 4096
@@ -57,7 +59,18 @@ def _class(fields: Fields) -> str:
             f"{fields.where} is of the class {named!r}; supported: {', '.join(CLASSES)} "
             f"(architectures {', '.join(ARCHITECTURES)}); the engine pytorch runs whatever transformers knows"
         )
+    _check_type(fields, CLASSES[found[0]])
     return str(found[0])
+
+
+def _check_type(fields: Fields, architecture: str) -> None:
+    kind = fields.get("model_type")
+    if kind is not None and (not isinstance(kind, str) or TYPES.get(kind) != architecture):
+        fitting = " or ".join(name for name, each in TYPES.items() if each == architecture)
+        raise UnsupportedModel(
+            f"{fields.where}: model_type is {kind!r:.60}, and its class computes as {fitting}; which of them counts "
+            "cannot be told, correct the one that is wrong"
+        )
 
 
 def _default_head_dim(architecture: str, hidden: int, heads: int) -> int:
@@ -77,7 +90,7 @@ def _refuse_the_rest(fields: Fields, kind: str) -> None:
         raise BadModelFile(f"{fields.where}: layer_types is {kinds!r}, not a list")
     if "sliding_attention" in kinds:
         raise UnsupportedModel(f"{fields.where}: layers with sliding attention are not supported")
-    if kind == "MistralForCausalLM":
+    if kind == "MistralForCausalLM" or fields.get("model_type") == "mistral":
         fields.refuse_window("sliding_window", fields.positive("max_position_embeddings"), MISTRAL_WINDOW)
 
 

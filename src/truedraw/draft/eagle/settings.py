@@ -72,7 +72,7 @@ def layer_config(values: Fields) -> ModelConfig:
     kind = "Qwen3ForCausalLM" if layer.get("model_type") == "qwen3" else "LlamaForCausalLM"
     given = {key: value for key, value in layer.items() if value is not None}
     _refuse_the_rest(Fields(values.where, {**SILENT, **given}))
-    told = {**SILENT, **given, "architectures": [kind], "attention_bias": None}
+    told = {**SILENT, **given, "architectures": [kind], "model_type": None, "attention_bias": None}
     return huggingface_config(Fields(values.where, told))
 
 
