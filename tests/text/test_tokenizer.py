@@ -19,7 +19,7 @@ from tiny_models import (
     write_folder,
     write_gguf,
 )
-from tokenizers import AddedToken, decoders
+from tokenizers import AddedToken, decoders, normalizers
 from tokenizers import Tokenizer as Raw
 from tokenizers import models as kinds
 
@@ -104,6 +104,18 @@ def test_added_tokens_of_sentence_piece_are_written_in_its_spaces(space):
     ids = [0, 2, 1, 0]
     assert tokenizer.decode(ids) == raw.decode(ids) == f"a{space.replace('▁', ' ')} a"
     assert tokenizer.token_bytes(3) == "<▁>".encode()
+
+
+def test_an_added_token_keeps_the_space_that_a_normalizer_reads_as_its_part():
+    raw = Raw(kinds.BPE({letter: i for i, letter in enumerate("▁abt<>")}, []))
+    raw.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    raw.decoder = decoders.Sequence(steps)
+    raw.add_tokens(["<tab>"])
+    tokenizer = Tokenizer(raw)
+    for text in ("a <tab>b", "<tab> a", "a<tab>"):
+        ids = tokenizer.encode(text)
+        assert tokenizer.decode(ids) == raw.decode(ids) == text
 
 
 def test_a_folder_that_cuts_and_fills_up_texts_does_neither_here(tmp_path):

@@ -55,12 +55,13 @@ def decoding_rule(tokenizer: tokenizers.Tokenizer) -> DecodingRule:
 
 
 def byte_table(tokenizer: tokenizers.Tokenizer, rule: DecodingRule) -> list[bytes]:
-    """The bytes of every id, [ids]; an added token stands for its own text, or what the rule reads there; a gap for
-    nothing. Raises BadModelFile for gaps that no vocabulary has."""
+    """The bytes of every id, [ids]; an added token stands for its own text, or what the rule reads where it is written,
+    which a normalizer may have put a space before; a gap for nothing. Raises BadModelFile for gaps that no vocabulary
+    has."""
     table = rule.to_bytes(_written(tokenizer))
     for i, added in tokenizer.get_added_tokens_decoder().items():
-        reads = rule.of_added and not added.special
-        table[i] = rule.to_bytes([added.content])[0] if reads else added.content.encode()
+        if added.special or not rule.of_added:
+            table[i] = added.content.encode()
     return table
 
 
