@@ -7,7 +7,7 @@ the text of a seed is the same in any batch, and what is there already is not dr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count, takewhile
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +17,7 @@ from truedraw.distill.texts import WATCH, Record
 from truedraw.errors import BadParameter
 from truedraw.generate.derived_seeds import seed_after
 from truedraw.generate.planning import LIMITS
+from truedraw.generate.prompt_ids import Prompt
 from truedraw.generate.request import Request
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class There(NamedTuple):
                 found.greedy.add(tuple(record["prompt"]))
         return found
 
-    def is_new(self, prompt: Sequence[int] | str, temperature: float) -> bool:
+    def is_new(self, prompt: Prompt, temperature: float) -> bool:
         """Whether the answer may be another one than those before; a prompt of temperature 0 is noted."""
         if temperature:
             return True

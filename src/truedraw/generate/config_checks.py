@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from truedraw.draft.knobs import GUMBEL
 from truedraw.errors import BadParameter
 from truedraw.generate.making import CHAINS
 from truedraw.sampling.ranges import POSITIVE, Wholes
-from truedraw.sampling.values import shown
+from truedraw.sampling.values import plain_number, shown
 
 if TYPE_CHECKING:
     from truedraw.generate.speculation import Speculation
@@ -41,3 +41,12 @@ def check_kinds(of: Speculation) -> None:
             raise BadParameter(name, f"got {shown(getattr(of, name))}; give true or false")
     if not isinstance(of.lossy_options, Mapping | None):
         raise BadParameter("lossy_options", f"got {shown(of.lossy_options)}; give names and numbers")
+
+
+def told(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that are given; dataclasses.replace hands them over under their field's name."""
+    whole = settings.get("settings")
+    found = {**whole, **settings} if isinstance(whole, Mapping) else {**settings}
+    if isinstance(whole, Mapping):
+        del found["settings"]
+    return {name: plain_number(value) for name, value in found.items() if value is not None}

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from numbers import Integral
+from typing import Any
+
+from numpy.typing import NDArray
 
 from truedraw.errors import BadPrompt
 from truedraw.protocol import Engine
@@ -11,7 +14,7 @@ from truedraw.sampling.values import BYTES, shown
 from truedraw.text import Tokenizer
 from truedraw.text.characters import check_characters
 
-Prompt = str | Sequence[int]
+Prompt = str | Sequence[int] | NDArray[Any]
 
 
 def prompt_ids(prompt: Prompt, tokenizer: Tokenizer, engine: Engine) -> tuple[int, ...]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
 from truedraw.errors import BadParameter
+from truedraw.generate.prompt_ids import Prompt
 from truedraw.generate.speculation import Speculation
 from truedraw.protocol import Observer
 from truedraw.sampling.values import frozen, hash_of, shown
@@ -28,7 +29,7 @@ class Request:
     when the request is added.
     """
 
-    prompt: str | Sequence[int]
+    prompt: Prompt
     params: Mapping[str, Any] = field(default_factory=dict)
     speculative: Speculation | Mapping[str, Any] | str | bool | None = None
     key: Any = None

@@ -14,7 +14,7 @@ from truedraw.draft.knobs import TARGET, Knobs
 from truedraw.draft.several import ALWAYS_GOOD, name_of, named
 from truedraw.errors import BadParameter
 from truedraw.generate.calls import SECONDS
-from truedraw.generate.config_checks import check_kinds, check_rule
+from truedraw.generate.config_checks import check_kinds, check_rule, told
 from truedraw.generate.draft_model import DraftModels
 from truedraw.generate.fence import rule
 from truedraw.generate.keys import (
@@ -35,7 +35,8 @@ from truedraw.generate.keys import (
 from truedraw.generate.making import CHAINS, Maker
 from truedraw.protocol import Controller, Drafter, Verifier
 from truedraw.registry import BUILT_IN
-from truedraw.sampling.values import plain, plain_number, shown
+from truedraw.sampling.fixed_dict import FixedDict
+from truedraw.sampling.values import plain, shown
 
 __all__ = ["AUTO", "CHAINS", "OFF", "Speculation", "speculation"]
 
@@ -89,7 +90,9 @@ class Speculation:
         given["method"] = meant(model, settings) if method is None else method
         given["model"] = str(model) if isinstance(model, Path) else model
         given = {name: plain(value) for name, value in given.items()}
-        given["settings"] = {name: plain_number(value) for name, value in settings.items() if value is not None}
+        given["settings"] = FixedDict(told(settings))
+        if isinstance(lossy_options, Mapping):
+            given["lossy_options"] = FixedDict(given["lossy_options"])
         for name, value in given.items():
             object.__setattr__(self, name, value)
         self._check()

@@ -8,6 +8,7 @@ from typing import Any
 
 from truedraw.errors import BadParameter, did_you_mean
 from truedraw.sampling.contradictions import check_together, overruled
+from truedraw.sampling.fixed_dict import FixedDict
 from truedraw.sampling.grammar import PARAMETERS as GRAMMARS
 from truedraw.sampling.grammar_text import check_grammar, schema_text
 from truedraw.sampling.order import DEFAULT_ORDER
@@ -122,13 +123,13 @@ class SamplingParams:
         return self.n if self.best_of is None else self.best_of
 
     def _set_lists(self) -> None:
-        """Lists become tuples, so that nobody changes them later."""
+        """Lists become tuples, and mappings fixed ones, so that nobody changes them later."""
         order, allowed = self.sampler_order, self.allowed_token_ids
         checked = {
-            "logit_bias": biases(self.logit_bias),
+            "logit_bias": FixedDict(biases(self.logit_bias)),
             "bad_words": words(self.bad_words),
             "allowed_token_ids": None if allowed is None else ids("allowed_token_ids", allowed),
-            "schedule": schedules(self.schedule),
+            "schedule": FixedDict(schedules(self.schedule)),
             "sampler_order": order if isinstance(order, str) else a_list("sampler_order", order, ordered=True),
             "stop": strings("stop", self.stop),
             "stop_token_ids": ids("stop_token_ids", self.stop_token_ids),

@@ -112,6 +112,7 @@ class WideModel:
         return Choice(tuple(tokens), "stop" if ended else "length", self.tokenizer)
 
     def _prompt(self, request: Request) -> Sequence[int]:
+        assert isinstance(request.prompt, Sequence)
         assert not isinstance(request.prompt, str)
         return request.prompt
 
