@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from truedraw.distill.checkpoint import before, forget_checkpoints, read_beside, read_checkpoint, write_checkpoint
+from truedraw.distill.stages import begin_checkpoint
 from truedraw.errors import BadFile
 
 ARRAYS = {"weight.up": np.arange(6, dtype=np.float32).reshape(2, 3), "tokens": np.array([1, 5])}
@@ -81,3 +82,10 @@ def test_one_that_cannot_be_written_leaves_what_was_there(path, monkeypatch):
         write_checkpoint(path, ARRAYS, {"step": 2})
     assert read_checkpoint(path)[1] == {"step": 1}
     assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_one_of_other_settings_is_named_and_the_texts_stay(path):
+    begin_checkpoint(path, {"learning_rate": 1.0}, overwrite=False)
+    path.write_bytes(b"state")
+    with pytest.raises(BadFile, match=r"learning_rate was 1.0, is 2.0; give another --work, or remove .*lk.checkpoint"):
+        begin_checkpoint(path, {"learning_rate": 2.0}, overwrite=False)

@@ -359,3 +359,9 @@ def test_a_chain_of_thousands_of_rules_does_not_end_the_process(kind: str) -> No
 def test_a_schema_with_a_key_that_stands_there_twice_is_refused() -> None:
     with pytest.raises(BadParameter, match=r"^json_schema: properties.a: the key stands there twice"):
         SamplingParams(json_schema='{"properties": {"a": {"type": "integer"}, "a": {"type": "null"}}}')
+
+
+def test_a_long_source_is_not_repeated_whole() -> None:
+    with pytest.raises(BadParameter, match=r"^regex: it does not compile: .* … .*nested parentheses") as told:
+        SamplingParams(regex="(" * 5000 + "a" + ")" * 5000)
+    assert len(str(told.value)) < 500

@@ -28,7 +28,7 @@ def begin_checkpoint(path: Path, settings: Mapping[str, Any], overwrite: bool) -
     if overwrite:
         forget(path)
         path.unlink(missing_ok=True)
-    begin(path, settings)
+    begin(path, settings, f"give another --work, or remove {path}: the texts stay, and the training begins anew")
 
 
 def run_to_end(training: Training[Any], plan: Plan, found: Prepared, tell: Tell) -> TrainingError | None:

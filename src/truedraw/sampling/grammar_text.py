@@ -18,6 +18,7 @@ MOST = 2**63 - 1  # what llguidance, which reads numbers as float64, writes for 
 COMPARED = ("const", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 NAMED = ("properties", "patternProperties", "$defs", "definitions")  # with names of the user's for keys
 REMARKS = ("default", "example", "examples", "$comment")  # keywords of a schema that nobody reads
+LONGEST_SAID = 400  # characters of a message
 SHORT = 2048  # characters of a definition, for which any thread's stack is enough
 USUAL_STACK = 8 << 20  # bytes
 STACK_PER_CHARACTER = 1024  # bytes; a rule takes up to 5 kB, and has 8 characters at least
@@ -107,10 +108,12 @@ def _json(schema: Any) -> str | None:
 
 
 def in_one_line(message: str) -> str:
-    """llguidance's message without its internal state, the quoted source and the carets below that."""
+    """llguidance's message without its internal state, the quoted source and the carets below that; of one that
+    repeats a long source, beginning and end."""
     said = message.partition("<state>")[0].partition("<backtrace>")[0]
     lines = [line.strip() for line in said.splitlines()]
-    return " ".join(line for line in lines if line.strip("^ ") and not QUOTED.match(line))
+    whole = " ".join(line for line in lines if line.strip("^ ") and not QUOTED.match(line))
+    return whole if len(whole) <= LONGEST_SAID else f"{whole[: LONGEST_SAID // 2]} … {whole[-LONGEST_SAID // 2 :]}"
 
 
 def _check_integers(parameter: str, schema: Any) -> None:

@@ -15,6 +15,7 @@ SUFFIX = ".settings.json"
 LONGEST_SHOWN = 60  # characters of a value that a message repeats
 MOST_SHOWN = 3  # settings that a message names
 ABSENT = "not given"
+ANEW = "give another file, or --overwrite to begin anew"
 CONTENTS = "contents"
 """The setting {name of another setting: digest of what it names, or None}: names of equal contents are not compared."""
 
@@ -26,8 +27,8 @@ def beside(path: Path) -> Path:
     return path.with_name(path.name + SUFFIX)
 
 
-def begin(path: Path, settings: Mapping[str, Any]) -> None:
-    """Write the settings down, or find the same ones there; raises BadFile naming what differs.
+def begin(path: Path, settings: Mapping[str, Any], instead: str = ANEW) -> None:
+    """Write the settings down, or find the same ones there; raises BadFile naming what differs, and what to do instead.
 
     A file of results without settings was not begun by us and is refused. Where there are no results, earlier settings
     bind nobody.
@@ -37,7 +38,7 @@ def begin(path: Path, settings: Mapping[str, Any]) -> None:
         return
     known = read(path)
     if known is None:
-        raise BadFile(f"{path} is there already and was not begun by a run like this; {_what_to_do()}")
+        raise BadFile(f"{path} is there already and was not begun by a run like this; {instead}")
     now = _as_json(settings)
     moved = _same_contents(known, now)
     before, after = ({name: each[name] for name in each if name not in moved} for each in (known, now))
@@ -45,7 +46,7 @@ def begin(path: Path, settings: Mapping[str, Any]) -> None:
     if differing:
         more = f"; and {len(differing) - MOST_SHOWN} more" if len(differing) > MOST_SHOWN else ""
         shown = "; ".join(differing[:MOST_SHOWN]) + more
-        raise BadFile(f"{path} was begun with other settings: {shown}; {_what_to_do()}")
+        raise BadFile(f"{path} was begun with other settings: {shown}; {instead}")
 
 
 def begun_with(path: Path, name: str) -> Any:
@@ -66,7 +67,7 @@ def read(path: Path) -> dict[str, Any] | None:
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise BadFile(f"{file} is not what a run wrote; {_what_to_do()}")
+        raise BadFile(f"{file} is not what a run wrote; {ANEW}")
     return found
 
 
@@ -133,7 +134,3 @@ def _short(value: Any, other: Any) -> str:
 
 def _text(value: Any) -> str:
     return ABSENT if value == ABSENT else json.dumps(value, ensure_ascii=False)
-
-
-def _what_to_do() -> str:
-    return "give another file, or --overwrite to begin anew"
