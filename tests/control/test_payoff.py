@@ -94,6 +94,15 @@ def test_offers_that_are_rare_and_dear_to_make_are_charged_for() -> None:
     assert reached(World({"it": rare}, noise=0.02), warm=400) > 0.97
 
 
+def test_a_drafter_that_brings_nothing_beside_another_is_asked_seldom() -> None:
+    """Both are cheap, so both were asked in every round in which one of them drafted."""
+    useful = Source(lambda _step, _sample, likely: 0.8 * likely, found=0.3)
+    useless = Source(lambda *_: 0.05, found=0.1, seconds=0.1, has_opinion=False)
+    alone = reached(World({"useful": useful}, 4), warm=200)
+    assert alone > 1.1
+    assert reached(World({"useful": useful, "useless": useless}, 4), warm=200) > 0.95 * alone
+
+
 def test_it_recovers_when_the_text_changes_its_nature() -> None:
     changing = Source(lambda step, *_: 0.9 if 300 <= step < 600 else 0.02, has_opinion=False)
     world = World({"it": changing})

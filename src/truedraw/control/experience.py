@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from truedraw.control.acceptance import Acceptance
+from truedraw.control.bringing import Bringing
 from truedraw.control.costs import PassCosts
 from truedraw.control.opinion import Opinion
 from truedraw.control.pace import Before, Pace
@@ -27,6 +28,7 @@ class Record:
     opinion: Opinion = field(default_factory=Opinion)
     acceptance: Acceptance = field(default_factory=Acceptance)
     pace: Pace = field(default_factory=Pace)
+    bringing: Bringing = field(default_factory=Bringing)
     is_certain: bool = True  # whether nothing that it ever offered had a law
     drafted_at: int | None = None  # the round of the experience in which it drafted last, asked by a decision
 
@@ -63,8 +65,9 @@ class Experience:
         """Whether a drafter's offers are made to be weighed."""
         return record.is_certain and record.pace.call < CHEAP * self.costs.seconds(1)
 
-    def wanted(self, asker: Asker, length: int) -> dict[str, int]:
-        """Draft tokens that cheap drafters are to offer a text; one of those whose price is not known yet."""
+    def wanted(self, asker: Asker, length: int, rate: Callable[[], float]) -> dict[str, int]:
+        """Draft tokens that cheap drafters are to offer a text; one of those whose price is not known yet. Of several,
+        some rest that are not worth asking, where time is worth that `rate` of tokens a second."""
         tokens = {}
         for source in asker.sources:
             record = self.of(source, asker.coupled)
@@ -72,7 +75,12 @@ class Experience:
                 tokens[source] = min(asker.room, 1)
             elif self.is_cheap(record):
                 tokens[source] = min(asker.room, length)
-        return {source: each for source, each in tokens.items() if each}
+        asked = {source: each for source, each in tokens.items() if each}
+        if len(asked) > 1:
+            for source in tuple(asked):
+                if len(asked) > 1 and self.of(source, asker.coupled).bringing.rests(self.rounds, rate()):
+                    del asked[source]
+        return asked
 
     def timed(
         self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]
@@ -83,7 +91,16 @@ class Experience:
                     if source in offer]  # fmt: skip
             for coupled in {kind for kind, _ in made}:
                 drafted = sum(tokens for _, tokens in made) / len(made)
-                self.of(source, coupled).pace.add(took / len(made), drafted)
+                record = self.of(source, coupled)
+                record.pace.add(took / len(made), drafted)
+                record.bringing.took(took / len(made), self.rounds, found=drafted > 0.0)
+
+    def weighed(self, asker: Asker, made: Mapping[str, Proposal], worths: Mapping[str, float]) -> None:
+        """What the drafters that were asked for a text offered it is worth, and others promise."""
+        if len(made) > 1:
+            for source in made:
+                others = max((worth for other, worth in worths.items() if other != source), default=0.0)
+                self.of(source, asker.coupled).bringing.saw(worths.get(source, 0.0), others)
 
     def of(self, source: str, coupled: bool = False) -> Record:
         """What is known about a drafter, by its name in a job, under a coupled rule or another."""

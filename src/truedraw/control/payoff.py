@@ -13,6 +13,7 @@ are asked seldom (pause.py).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence, Set
+from functools import partial
 from time import perf_counter
 
 from truedraw.control.account import MEASURING, NO_ROOM, NOT_WORTH_IT, NOTHING_OFFERED, PAUSING, WAITING, Account
@@ -79,7 +80,8 @@ class PayoffController:
         self._learn(askers)
         self._texts.among(self._present)
         offered = min(LONGEST, max(SHORTEST, 2 * self._width.rows // len(askers) + 1))
-        wanted = [self._known.wanted(asker, offered) for asker in askers]
+        rate = partial(self._width.rate, len(self._present))
+        wanted = [self._known.wanted(asker, offered, rate) for asker in askers]
         self._own = perf_counter() - start
         return wanted
 
@@ -211,6 +213,7 @@ class PayoffController:
         offers += [offer for offer in self._late.offers(asker) if offer.source not in made]
         worths = {offer.source: offer.worth for offer in offers}
         self._account.weighed(worths)
+        self._known.weighed(asker, made, worths)
         return max(offers, key=lambda offer: worths[offer.source], default=None)
 
 
