@@ -52,7 +52,7 @@ def row(option: Any) -> str:
     default = option.default
     told = (
         f" Default: {default}."
-        if isinstance(default, str | int) and not isinstance(default, bool) and default != ""
+        if isinstance(default, str | int | float | Path) and not isinstance(default, bool) and default != ""
         else ""
     )
     environment = f"`{option.envvar}`" if option.envvar else ""

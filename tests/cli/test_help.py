@@ -28,6 +28,16 @@ def test_the_page_of_the_command_line_is_current():
     assert page.PAGE.read_text(encoding="utf-8") == page.page(), "run: python tools/cli_page.py"
 
 
+@pytest.mark.parametrize(
+    ("flag", "default"), [("`--alpha`", "0.01"), ("tune, `--output`", "truedraw.toml"), ("`--least`", "1")]
+)
+def test_the_page_says_defaults_of_any_type(flag, default):
+    verb, _, name = flag.rpartition(", ")
+    _, _, section = cli_page().page().partition(f"## truedraw {verb}")
+    (row, *_) = [line for line in section.splitlines() if line.startswith(f"| {name}")]
+    assert row.endswith(f" Default: {default}. |")
+
+
 @pytest.mark.parametrize("verb", ["generate", "chat", "sweep", "bench", "tune"])
 def test_every_flag_has_an_environment_twin_and_a_help(verb):
     options = [each for each in command().commands[verb].params if each.param_type_name == "option"]
