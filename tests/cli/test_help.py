@@ -8,6 +8,7 @@ import pytest
 from truedraw import __version__, load
 from truedraw.cli.main import command
 from truedraw.cli.options import notice_invariance, notice_threads
+from truedraw.engine.constants.weights import WEIGHTS
 from truedraw.engine.cpu import InvarianceReport
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import NotInvariant
@@ -36,6 +37,13 @@ def test_the_page_says_defaults_of_any_type(flag, default):
     _, _, section = cli_page().page().partition(f"## truedraw {verb}")
     (row, *_) = [line for line in section.splitlines() if line.startswith(f"| {name}")]
     assert row.endswith(f" Default: {default}. |")
+
+
+def test_help_says_by_which_weights_the_default_numerics_are_native():
+    options = {each.name: each for each in command().commands["generate"].params}
+    assert "AVX2 and weights are auto or int8, else runtime" in options["numerics"].help
+    for name in WEIGHTS:
+        assert f"{name}: " in options["weights"].help
 
 
 @pytest.mark.parametrize("verb", ["generate", "chat", "sweep", "bench", "tune"])

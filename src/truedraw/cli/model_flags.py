@@ -43,7 +43,7 @@ class ModelFlags:
         flag(
             "--numerics",
             help="invariant: fast, same bits in any batch, what openvino does if not told: native where the processor "
-            "has AVX2 and weights are not stored, else runtime. native: kernels of truedraw. runtime: those of "
+            "has AVX2 and weights are auto or int8, else runtime. native: kernels of truedraw. runtime: those of "
             "OpenVINO, with other bits. rowwise: these for many texts at once. reference: float32, what pytorch does.",
             rich_help_panel=MODEL,
         ),
@@ -52,8 +52,8 @@ class ModelFlags:
         Literal["auto", "stored", "int8", "int4"],
         flag(
             "--weights",
-            help="stored: as in the file. auto: as stored or int8, whichever is better. int4: the fewest bytes, more "
-            "rounded.",
+            help="stored: as in the file. int8: rounded to 8 bits. auto: as stored or int8, whichever is better. int4: "
+            "the fewest bytes, more rounded.",
             rich_help_panel=MODEL,
         ),
     ] = "auto"
