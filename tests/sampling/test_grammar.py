@@ -365,3 +365,8 @@ def test_a_long_source_is_not_repeated_whole() -> None:
     with pytest.raises(BadParameter, match=r"^regex: it does not compile: .* … .*nested parentheses") as told:
         SamplingParams(regex="(" * 5000 + "a" + ")" * 5000)
     assert len(str(told.value)) < 500
+
+
+def test_nor_is_one_within_lark() -> None:
+    with pytest.raises(BadParameter, match=r"^grammar: properties.a: the key stands there twice"):
+        SamplingParams(grammar='start: %json {"properties": {"a": {"type": "integer"}, "a": {"type": "null"}}} "x"')

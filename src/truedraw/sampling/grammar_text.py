@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from truedraw.errors import BadInput, BadParameter
 from truedraw.sampling.gbnf import to_lark
-from truedraw.sampling.values import not_json, once_each, shown, whole_number
+from truedraw.sampling.values import not_json, once_each, once_each_at, shown
 from truedraw.threads.roomy import with_stack
 
 Found = TypeVar("Found")
@@ -160,7 +160,7 @@ def _schemas(lark: str) -> Iterator[Any]:
         at = found.end()
         if found["json"]:
             try:
-                schema, at = json.JSONDecoder(parse_int=whole_number).raw_decode(lark, at)
+                schema, at = once_each_at(lark, at)
             except BadInput as error:
                 raise BadParameter("grammar", str(error)) from error
             except (ValueError, RecursionError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ DEEPEST = 4  # lists in lists: a schedule is a mapping to lists of pairs
 BYTES = bytes | bytearray | memoryview  # of a text that nobody has decoded: no list of numbers
 UNKNOWN = "–"
 MOST_DIGITS = 400  # of a whole number: no float is as large
+Lost = tuple[dict[str, Any], str]  # an object, and a key that stood there twice
 
 
 def plain(value: Any, depth: int = DEEPEST) -> Any:
@@ -118,19 +119,34 @@ def once_each(text: str | bytes) -> Any:
 
     Raises BadParameter for such a key, by its path, BadInput for a number of too many digits, and as json.loads.
     """
-    twice: list[tuple[dict[str, Any], str]] = []
+    twice: list[Lost] = []
+    whole = json.loads(text, object_pairs_hook=_kept(twice), parse_int=whole_number)
+    _check_once(twice, whole)
+    return whole
 
+
+def once_each_at(text: str, at: int) -> tuple[Any, int]:
+    """The same of JSON that begins there, and where it ends."""
+    twice: list[Lost] = []
+    whole, end = json.JSONDecoder(object_pairs_hook=_kept(twice), parse_int=whole_number).raw_decode(text, at)
+    _check_once(twice, whole)
+    return whole, end
+
+
+def _kept(twice: list[Lost]) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
     def kept(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
             twice.append((found, Counter(name for name, _ in pairs).most_common(1)[0][0]))
         return found
 
-    whole = json.loads(text, object_pairs_hook=kept, parse_int=whole_number)
+    return kept
+
+
+def _check_once(twice: Sequence[Lost], whole: object) -> None:
     if twice:
         inside, name = twice[-1]  # nothing around it has lost a key, so it is in the whole
         raise BadParameter(".".join([*_path(inside, whole), name]), "the key stands there twice; give it once")
-    return whole
 
 
 def _path(wanted: object, whole: object) -> list[str]:
