@@ -15,7 +15,7 @@ import pytest
 from guided import END, TOKENS, Words, legal_after, llguidance_step
 from truedraw import load
 from truedraw.errors import BadParameter
-from truedraw.sampling import grammar
+from truedraw.sampling import grammar, grammar_text
 from truedraw.sampling.grammar import OVER, Grammar
 from truedraw.sampling.grammar_text import check_grammar
 from truedraw.sampling.law import SamplingLaw
@@ -354,6 +354,23 @@ def test_a_chain_of_thousands_of_rules_does_not_end_the_process(kind: str) -> No
                           cwd=Path(__file__).parents[1], check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[True, False, False, False]"
+
+
+NESTED = "\n".join(["start: r0", *(f"r{i}: {'(' * 20}r{i + 1}{')?' * 20}" for i in range(CHAIN)), f'r{CHAIN}: "b"'])
+
+
+def test_nor_does_a_chain_of_nested_groups() -> None:
+    check = "import sys; from truedraw.sampling.grammar_text import check_grammar as check"
+    done = subprocess.run([sys.executable, "-c", f"{check}; check('grammar', sys.stdin.read())"], input=NESTED,
+                          text=True, capture_output=True, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_long_remark_in_a_schema_asks_for_no_deep_stack(monkeypatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(grammar_text, "with_stack", lambda num_bytes, call: asked.append(num_bytes) or call())
+    SamplingParams(json_schema={"type": "integer", "description": "x" * 3_000_000})
+    assert max(asked) < 16 << 20
 
 
 def test_a_schema_with_a_key_that_stands_there_twice_is_refused() -> None:

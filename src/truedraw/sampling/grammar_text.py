@@ -22,6 +22,8 @@ LONGEST_SAID = 400  # characters of a message
 SHORT = 2048  # characters of a definition, for which any thread's stack is enough
 USUAL_STACK = 8 << 20  # bytes
 STACK_PER_CHARACTER = 1024  # bytes; a rule takes up to 5 kB, and has 8 characters at least
+DEEPER = ":([{"  # each rule, group and object of a schema that holds another has one of these at least
+STACK_PER_DEPTH = 8192  # bytes
 QUOTED = re.compile(r"\d+ \|")  # a line number and a line of the grammar
 UNCHECKED = "no tokenizer - can't validate"  # of a token that a grammar names
 RULE = re.compile(r"^[ \t]*[\w-]+\s*::=", re.MULTILINE)  # of GBNF
@@ -54,11 +56,16 @@ def compiling(parameter: str, given: str, call: Callable[[], Found]) -> Found:
     if len(given) <= SHORT:
         return call()
     try:
-        return with_stack(USUAL_STACK + len(given) * STACK_PER_CHARACTER, call)
+        return with_stack(USUAL_STACK + _stack_for(given), call)
     except MemoryError as error:
         raise BadParameter(
             parameter, f"it does not compile: it has {len(given)} characters, more than there is memory for"
         ) from error
+
+
+def _stack_for(given: str) -> int:
+    """Bytes at most: long lists and remarks are not deep."""
+    return min(len(given) * STACK_PER_CHARACTER, sum(map(given.count, DEEPER)) * STACK_PER_DEPTH)
 
 
 def limits() -> Any:
