@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
+from collections import deque
+from copy import deepcopy
+
 import numpy as np
 import pytest
 
@@ -38,6 +42,20 @@ def test_requests_stay_as_they_were_made(ids) -> None:
     assert (requests[0], hash(requests[0])) == (before, number)
     with load("tabular") as model:
         assert {r.params["seed"]: found.seed for r, found in model.generate_many(requests)} == {0: 0, 1: 1}
+
+
+def test_requests_keep_what_stands_in_lists_and_mappings() -> None:
+    bias, stop, order = {1: 2.0}, ["a"], {"min_p": [[4, 0.1]]}
+    request = Request(deque([1, 2]), {"logit_bias": bias, "stop": stop, "schedule": order}, {"of": [{"ngram": 1}]})
+    given = request.prompt, request.params, request.speculative
+    before = deepcopy(given)
+    bias[1], order["min_p"][0][1] = 3.0, 0.2
+    stop.append("b")
+    assert given == before
+    prompt, config = array("i", [1, 2]), {"of": [{"ngram": 1}]}
+    request = Request(prompt, {}, config)
+    prompt[0], config["of"][0]["ngram"] = 2, 2
+    assert (list(request.prompt), request.speculative) == ([1, 2], {"of": [{"ngram": 1}]})
 
 
 @pytest.mark.parametrize("change", [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableSequence, MutableSet
+from copy import copy
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -12,17 +13,18 @@ from truedraw.errors import BadParameter
 from truedraw.generate.prompt_ids import Prompt
 from truedraw.generate.speculation import Speculation
 from truedraw.protocol import Observer
-from truedraw.sampling.values import frozen, hash_of, shown
+from truedraw.sampling.values import PLAIN, frozen, hash_of, shown
 
 NO_PARAMETERS = ("prompt", "params", "speculative", "observer")
 """What a request says beside its sampling parameters, or cannot say."""
+DEEPEST = 100  # lists and mappings in one another, more than a schema may have
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
     """A prompt and how to sample it. `params` by name as in SamplingParams, `speculative` as Model.generate takes it.
 
-    It stays as it was made, whatever becomes of the list or mapping that was given. Two are equal where all of that
+    It stays as it was made, whatever becomes of the lists and mappings that were given. Two are equal where all of that
     is, whether ids stand in a list, a tuple or an array.
     observer: sees every verdict while it is made. key: whatever tells the request from others, handed back untouched.
     Raises BadParameter where `params` are no names and values of sampling parameters; what the values may be is checked
@@ -58,11 +60,15 @@ class Request:
         return hash_of((frozen(self.prompt), frozen(self.params)))
 
 
-def _own(given: Any) -> Any:
-    """The same, which whoever gave it cannot change any more."""
+def _own(given: Any, depth: int = DEEPEST) -> Any:
+    """The same, which whoever gave it cannot change any more; in lists and mappings, too."""
+    if type(given) in PLAIN or not depth:
+        return given
     if isinstance(given, Mapping):
-        return dict(given)
-    return given.copy() if isinstance(given, list | np.ndarray) else given
+        return {name: _own(each, depth - 1) for name, each in given.items()}
+    if type(given) in (list, tuple):
+        return type(given)([each if type(each) in PLAIN else _own(each, depth - 1) for each in given])
+    return copy(given) if isinstance(given, MutableSequence | MutableSet | np.ndarray) else given
 
 
 NAMES = tuple(each.name for each in fields(Request))
