@@ -1,7 +1,9 @@
 """Stop strings: cut before, hold back no more than needed, whatever the pieces."""
 
+import gc
 import sys
 from itertools import pairwise
+from weakref import ref
 
 import pytest
 from hypothesis import given
@@ -107,3 +109,12 @@ def test_stops_within_stops():
     assert run(["abcd", "bc"], ["a", "b", "c", "d"]) == (["", "", "a", "", ""], "bc")
     assert run(["xabcx", "abc", "c"], ["xab", "c"]) == (["", "x", ""], "abc")
     assert run(["ab\U0001f600"], ["a", "b", "\U0001f600"]) == (["", "", "", ""], "ab\U0001f600")
+
+
+def test_samples_with_the_same_stops_share_what_finds_them_and_nobody_keeps_it():
+    one, other = StopStrings(("ab", "c")), StopStrings(("ab", "c"))
+    assert one._automaton is other._automaton
+    automaton = ref(one._automaton)
+    del one, other
+    gc.collect()
+    assert automaton() is None

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from functools import lru_cache
+from weakref import WeakValueDictionary
 
 START = 0
 CODE_BITS = 21  # of a character
-KEPT = 4  # sets of words: samples of a request, and requests of a batch, mostly have the same
 
 
 class StopAutomaton:
@@ -58,7 +57,13 @@ class StopAutomaton:
             self._length[state] = self._length[state] or self._length[shorter]
 
 
-@lru_cache(KEPT)
+_KEPT: WeakValueDictionary[tuple[str, ...], StopAutomaton] = WeakValueDictionary()
+
+
 def stop_automaton(words: tuple[str, ...]) -> StopAutomaton:
-    """The one of these words."""
-    return StopAutomaton(words)
+    """The one of these words: samples of a request, and requests of a batch, mostly have the same, and share it as long
+    as any of them is there."""
+    found = _KEPT.get(words)
+    if found is None:
+        found = _KEPT.setdefault(words, StopAutomaton(words))
+    return found
