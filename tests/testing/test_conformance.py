@@ -10,7 +10,8 @@ from engine.decoder import PLAIN, tiny_checkpoint, tiny_engine
 from engine.pages import exact_engine, recorded
 from truedraw import load
 from truedraw.engine.pytorch import PyTorchEngine
-from truedraw.engine.tabular import TabularEngine
+from truedraw.engine.tabular import TabularEngine, TabularSequence
+from truedraw.errors import EngineError
 from truedraw.registry import find, names
 from truedraw.testing import drafter_checks, engine_checks, random_table, verifier_checks
 
@@ -30,6 +31,25 @@ MARKS = {
 @pytest.fixture(autouse=True, scope="module")
 def cache(tmp_path_factory):
     PLACE["cache"] = tmp_path_factory.mktemp("converted")
+
+
+class NothingKept(TabularSequence):
+    num_uncached = 1
+
+
+class WithoutACache(TabularEngine):
+    """Computes each text anew and takes no fill, as docs/plugins.md has it."""
+
+    def open(self, tokens):
+        return NothingKept(super().open(tokens).tokens)
+
+    def fork(self, sequence, n):
+        return [NothingKept(sequence.tokens) for _ in range(n)]
+
+    def forward(self, works, fills=()):
+        if fills:
+            raise EngineError("there is nothing to fill")
+        return super().forward(works)
 
 
 def drafters(name):
@@ -66,6 +86,13 @@ def test_a_drafter_over_a_large_vocabulary(check) -> None:
 
 @pytest.mark.parametrize("check", every("engines", lambda name: engine_checks(ENGINES[name], TOLERANCE[name])))
 def test_engines(check) -> None:
+    check()
+
+
+@pytest.mark.parametrize(
+    "check", engine_checks(lambda: WithoutACache(random_table(4, 2, 1), context_length=64)), ids=str
+)
+def test_an_engine_without_a_cache(check) -> None:
     check()
 
 

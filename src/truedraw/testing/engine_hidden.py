@@ -32,7 +32,8 @@ def prompts(bench: Bench) -> None:
     """A text's first scores, and no later ones, bring the rows before; nothing of engines that are not asked for it."""
     engine, text = bench.engine, bench.text(9, seed=2)
     whole, pieces, parent = (engine.open(text) for _ in range(3))
-    engine.forward([], [Fill(pieces, 4)])
+    if (count := min(4, pieces.num_uncached - 1)) > 0:
+        engine.forward([], [Fill(pieces, count)])
     sequences = {"a text": whole, "a text computed in pieces": pieces}
     sequences |= dict(zip(("a fork", "another fork"), engine.fork(parent, 2), strict=True))
     works = [Work(sequence) for sequence in sequences.values()]
