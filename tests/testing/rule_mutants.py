@@ -103,3 +103,33 @@ class Shifted:
 
     def choose(self, weights, purpose, position, node=0):
         return self.inner.choose(weights, purpose, position, node + self.node)
+
+
+class TakesNearLawsForEqual(TokenVerifier):
+    """Keeps a draft whose ratio is almost 1, as if it were."""
+
+    least = 0.995
+
+    def __call__(self, proposal, rows, randomness, position):
+        return super().__call__(proposal, rows, NearlyCertain(randomness, self.least), position)
+
+
+class NearlyCertain:
+    def __init__(self, inner, least):
+        self.choose, self._accept, self._least = inner.choose, inner.accept, least
+
+    def accept(self, p, q, purpose, position, node=0):
+        return self._accept(q if p > self._least * q else p, q, purpose, position, node)
+
+
+class NeverDrawsFaintTokens(TokenVerifier):
+    def __call__(self, proposal, rows, randomness, position):
+        return super().__call__(proposal, rows, WithoutFaintTokens(randomness), position)
+
+
+class WithoutFaintTokens:
+    def __init__(self, inner):
+        self._choose, self.accept = inner.choose, inner.accept
+
+    def choose(self, weights, purpose, position, node=0):
+        return self._choose(np.where(weights < 1e-5 * weights.sum(), 0.0, weights), purpose, position, node)

@@ -34,6 +34,8 @@ CAUGHT = {
     mutants.WhereTheTargetExcludesADraft: "alone: siblings that cannot come, dense laws",
     mutants.UnderACertainTarget: "alone: siblings under a certain target, dense laws",
     mutants.WithConfidence: "alone: seven siblings, dense laws",
+    others.TakesNearLawsForEqual: "alone: a chain by laws all but the target's, dense laws",
+    others.NeverDrawsFaintTokens: "alone: a chain under a target of faint tokens, dense laws",
     others.OneCoinForTwo: "alone: a chain of eight, dense laws",
     others.DrawsAsDraftersDo: "alone: a chain of eight, dense laws",
     others.NamesByThePlaceInTheText: NAMES,

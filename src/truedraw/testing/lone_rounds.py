@@ -25,6 +25,9 @@ FORMS: dict[str, Form] = {
 }
 EDGES = (0, 1, 7, 8, 9, 63, 64, 65, 127, 128, 129, 255, 256, 257, 32767, 32768, 65535, 65536)
 """Tokens about which a vocabulary may end that a rule has room for."""
+APART = 1e-4, 1e-6, 1e-8
+"""By which share a law that is all but the target's differs from it, by the number of tokens before it."""
+FAINT = 2e-3  # of the chance of a token, that of the next one
 WIDE = 16  # tokens of a vocabulary, from which on the edges alone are drafted
 
 
@@ -39,9 +42,9 @@ class Drawn:
 class LoneRound:
     """A shape and its laws. Sources of a node:
 
-    "q" a sample of a law over `drafted` tokens, "w" one without the tokens of earlier siblings, "o" one of another
-    law; "1" a sample of a law with one token; "t" that token as a certain draft, "u" one that is never drafted, "x"
-    one that the target may exclude.
+    "q" a sample of a law over `drafted` tokens, "w" one without the tokens of earlier siblings, "o" one of another law,
+    "n" one of a law that is all but the target's; "1" a sample of a law with one token; "t" that token as a certain
+    draft, "u" one that is never drafted, "x" one that the target may exclude.
     """
 
     name: str
@@ -52,6 +55,7 @@ class LoneRound:
     position: int = 3
     greedy: bool = False  # the target is certain
     excluding: float = 0.2  # share of laws of the target that exclude a token which may be drafted
+    faint: bool = False  # tokens of the target get rarer by orders of magnitude
     alike: bool = False  # all texts of one length have one law
     _known: dict[tuple[Text, str], Floats] = field(default_factory=dict, repr=False, compare=False)
 
@@ -104,6 +108,9 @@ class LoneRound:
         return self._known[known, source]
 
     def _made(self, text: Text, source: str) -> Floats:
+        if source == "n":
+            near = self._law(text, "p") * (1 + APART[len(text) % len(APART)] * np.cos(np.arange(self.vocab)))
+            return np.asarray(near / near.sum())
         rng = np.random.default_rng([len(self.nodes), self.vocab, *text])
         pool = self._tokens(rng)
         weights, law = rng.dirichlet(np.full(len(pool), 0.8), 2) + 0.6 / len(pool), np.zeros(self.vocab)
@@ -126,6 +133,8 @@ class LoneRound:
         """What is drafted is likely, so that long chains are kept, and now and then one of it cannot come."""
         weights[: self.drafted] *= 2
         weights[0] += 0.5 * weights.sum()
+        if self.faint:
+            weights *= FAINT ** np.arange(len(weights))
         if self.greedy:
             only = rng.choice(len(weights), p=weights / weights.sum())
             return np.asarray(np.arange(len(weights)) == only, np.float64)
