@@ -19,7 +19,7 @@ from testing.failures import fails, failures
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.engine.tabular import TabularEngine, TabularSequence
 from truedraw.protocol import Proposal, Purpose, Verdict
-from truedraw.testing import TableDrafter, drafter_checks, engine_checks, random_table, verifier_checks
+from truedraw.testing import TableDrafter, drafter_checks, engine_checks, law_of, random_table, verifier_checks
 from truedraw.testing.scenarios import TableState
 from truedraw.testing.trees import SHAPES, TreeDrafter
 from truedraw.verify.coupled import CoupledVerifier
@@ -409,3 +409,14 @@ def test_engines_of_which_too_little_could_be_seen() -> None:
             check()
     assert failing(engine_checks(lambda: TabularEngine(TABLE, context_length=32))) == set()
     assert failing(engine_checks(lambda: RoomForFour(TABLE, context_length=64))) >= {"many texts in one pass"}
+
+
+def test_what_remembers_earlier_runs_is_told_so() -> None:
+    calls = []
+
+    def forgets_a_token(walker):
+        calls.append(walker)
+        return walker.sample(0).choose(np.ones(2 if len(calls) == 1 else 1), Purpose.DRAFT, 0)
+
+    with pytest.raises(AssertionError, match="something remembers what was run before"):
+        law_of(forgets_a_token)

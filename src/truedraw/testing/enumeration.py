@@ -18,6 +18,11 @@ Outcome = TypeVar("Outcome", bound=Hashable)
 
 PART_OF_THE_LAW = (Purpose.XTC,)
 
+OTHERWISE = (
+    "the same draws, made once more, were asked for with other weights: something remembers what was run before, or "
+    "has randomness of its own"
+)
+
 
 class KeyReused(AssertionError):
     """Two draws had the same name: with real randomness they would be one number, and dependent."""
@@ -49,6 +54,8 @@ class Walker:
             raise KeyReused(str(name))
         step = len(self.taken)
         choice = self.script[step] if step < len(self.script) else 0
+        if choice >= len(options):
+            raise AssertionError(OTHERWISE)
         self.taken.append(choice)
         self.options.append(options)
         value, probability = options[choice]
