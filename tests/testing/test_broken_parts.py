@@ -18,7 +18,7 @@ from generate.mutants import (
 from testing.failures import fails, failures
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.engine.tabular import TabularEngine, TabularSequence
-from truedraw.protocol import Proposal, Purpose, Verdict
+from truedraw.protocol import Proposal, Purpose, Scores, Verdict
 from truedraw.testing import TableDrafter, drafter_checks, engine_checks, law_of, random_table, verifier_checks
 from truedraw.testing.scenarios import TableState
 from truedraw.testing.trees import SHAPES, TreeDrafter
@@ -420,3 +420,13 @@ def test_what_remembers_earlier_runs_is_told_so() -> None:
 
     with pytest.raises(AssertionError, match="something remembers what was run before"):
         law_of(forgets_a_token)
+
+
+class SaysLists(TabularEngine):
+    def forward(self, works, fills=()):
+        return [Scores(scores.logits.tolist()) for scores in super().forward(works, fills)]
+
+
+def test_logits_that_are_no_array_are_told_so() -> None:
+    sizes = [check for check in engine_checks(lambda: SaysLists(TABLE, context_length=64)) if check.name == "sizes"]
+    assert failures(sizes, AssertionError) == {"sizes": "logits are a list; give an array of numpy"}

@@ -20,6 +20,7 @@ def sizes(bench: Bench) -> None:
     require(engine.vocab_size > 1, f"vocab_size is {engine.vocab_size}")
     require(engine.context_length > 1, f"context_length is {engine.context_length}")
     logits = bench.rows(bench.text(), Proposal.chain([0, 1]))
+    require(isinstance(logits, np.ndarray), f"logits are a {type(logits).__name__}; give an array of numpy")
     require(logits.dtype in (np.float32, np.float64), f"logits are {logits.dtype}; give float32 or float64")
     require(logits.shape == (3, engine.vocab_size), f"2 draft tokens gave logits {logits.shape}")
     require(bool(np.isfinite(logits.max(-1)).all()), "a row has no finite logit")
