@@ -14,6 +14,7 @@ from truedraw.stats.check.family import holm, smallest_visible
 from truedraw.stats.check.hypotheses import (
     Sample,
     coincidences,
+    copies,
     impossible,
     run_tests,
     surprise,
@@ -216,3 +217,27 @@ def test_rare_events_are_judged_by_the_law_of_rare_events() -> None:
     found = toward("rare", happened, np.full(8192, 7e-4))
     assert found.p_value == pytest.approx(2 * stats.binom.sf(21, 8192, 7e-4), rel=1e-3)
     assert found.p_value > 6 * math.erfc(abs(found.score) / math.sqrt(2))
+
+
+def texts_of(tokens, chance) -> Sample:
+    places = np.zeros(np.shape(tokens), PLACE)
+    places["chance"] = np.asarray(chance)[np.asarray(tokens)]
+    return Sample(Drawn([0], [], [list(text) for text in tokens]), places, np.asarray(chance))
+
+
+def test_copies_of_texts_that_stand_apart_are_seen() -> None:
+    tokens = np.random.default_rng(5).integers(0, 4, (16, 24))
+    fair = np.full(4, 0.25)
+    assert copies([texts_of(tokens, fair)]).p_value == 1.0
+    tokens[8:] = tokens[:8]
+    assert copies([texts_of(tokens, fair)]).p_value < 1e-10
+    assert copies([texts_of(np.zeros((16, 24), int), [1.0, 0.0, 0.0, 0.0])]).p_value == 1.0
+
+
+def test_copies_are_weighed_by_an_e_value() -> None:
+    """Over every pair of texts of two tokens its mean is 1."""
+    chance, pairs = np.array([0.5, 0.3, 0.2]), list(itertools.product(itertools.product(range(3), repeat=2), repeat=2))
+    weight = [np.prod(chance[list(one)]) * np.prod(chance[list(other)]) for one, other in pairs]
+    value = [1 / np.prod(chance[list(one)]) if one == other else 0.0 for one, other in pairs]
+    assert np.dot(weight, value) == pytest.approx(1.0)
+    assert copies([texts_of([(2, 2), (2, 2)], chance)]).p_value == pytest.approx(0.04)

@@ -17,7 +17,7 @@ import numpy as np
 
 from truedraw.protocol import Floats, Ints
 from truedraw.stats.check.drawing import Drawn
-from truedraw.stats.check.replay import Table
+from truedraw.stats.check.replay import Table, copied
 from truedraw.stats.evalue import RunningEvidence
 from truedraw.stats.leaning import instead
 
@@ -64,6 +64,7 @@ def run_tests(samples: Sequence[Sample]) -> list[Test]:
         surprise(places),
         running("running e-value", evidence(places)),
         coincidences(samples),
+        copies(samples),
         neighbours("samples side by side", [(pit[:-1], pit[1:]) for pit in pits], joint=True),
     ]
 
@@ -139,6 +140,15 @@ def coincidences(samples: Sequence[Sample]) -> Test:
     others = sum(_simulated(len(sample.drawn.texts), sample.first, chance) for sample in samples if sample.first.size)
     above, below = int((others >= excess).sum()), int((others <= excess).sum())
     return replace(found, p_value=min(1.0, 2 * (1 + min(above, below)) / (1 + SIMULATIONS)))
+
+
+def copies(samples: Sequence[Sample]) -> Test:
+    """Pairs of equal texts, each weighed by 1 / the chance of its text: the mean over all pairs is an e-value."""
+    shared = [sample for sample in samples if sample.first.size]
+    pairs = sum(len(sample.places) * (len(sample.places) - 1) // 2 for sample in shared)
+    weights = [weight for sample in shared for weight in copied(sample.drawn.texts, sample.places)]
+    mean = float(np.sum(weights)) / pairs if pairs else 0.0
+    return Test("equal texts", 1 / max(mean, 1.0), len(weights), pairs, joint=True)
 
 
 def _simulated(n: int, p: Floats, chance: np.random.Generator) -> Floats:

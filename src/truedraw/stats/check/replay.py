@@ -6,7 +6,9 @@ follows p under exact sampling, given everything before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,7 @@ from truedraw.generate.rows import LawRows
 from truedraw.protocol import Engine, Floats, Proposal, Work
 from truedraw.stats.check.drawing import Drawn, Note, forks
 
+LARGEST_LOG = 600.0  # of 1 / the chance of a text; more is no more telling
 LEAST_LOG = -8.0  # of p: rarer tokens count as these, or one of them would decide over a text of sure ones
 ROWS_AT_ONCE = 256  # rows of logits in memory: 50 MB at a vocabulary of 49152
 
@@ -116,3 +119,11 @@ def _ratio(p: Floats, log_q: NDArray[np.float16]) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.log(p) - log_q
     return np.where(p > 0, ratio, -np.inf)
+
+
+def copied(texts: Sequence[Sequence[int]], table: Table) -> Iterator[float]:
+    """1 / the chance of a text, for each pair of equal ones; `table` [texts, length] as `replay` has it."""
+    logs = np.log(np.maximum(table["chance"], np.finfo(np.float64).tiny)).sum(1).tolist()
+    for (one, log), (other, _) in combinations(zip(texts, logs, strict=True), 2):
+        if one == other:
+            yield math.exp(min(-log, LARGEST_LOG))
