@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from truedraw.cli.written_over import Named, check_inputs_kept, identity
+from truedraw.draft.eagle.card import CARD
 from truedraw.errors import BadParameter
 
 
@@ -144,3 +145,43 @@ def test_an_output_that_is_only_ever_a_folder(cli, tmp_path, name):
     assert "which is a folder; give a file" in done.err
     assert os.listdir(tmp_path) == ["in.jsonl"]
     assert Path(tmp_path / "in.jsonl").stat().st_size
+
+
+@pytest.mark.parametrize("kind", ["recurrent", "transformer", "eagle3"])
+@pytest.mark.parametrize("read", ["--prompts", "--config", "--model"])
+@pytest.mark.parametrize("output", ["mine", None])
+def test_the_report_of_a_training_keeps_what_is_read(cli, tmp_path, monkeypatch, has_torch, kind, read, output):
+    monkeypatch.chdir(tmp_path)
+    usual = {"recurrent": "head", "transformer": "draft-model", "eagle3": "eagle-draft"}[kind]
+    mine = Path(f"{output or usual}.html")
+    text = '{"prompt": "the cat"}\n' if read == "--prompts" else ""
+    mine.write_text(text)
+    given = ("--kind", kind, *(() if output is None else ("--output", output)), read, mine, "--overwrite")
+    given += () if read == "--model" else ("--model", "tabular")
+    done = cli("train", "draft", *given)
+    assert (done.code, done.out) == (2, "")
+    assert f"--output: {mine} would write over what {read} {mine} reads" in done.err
+    assert mine.read_text() == text
+
+
+def test_a_draft_that_is_replaced_holds_no_prompts(cli, tmp_path, has_torch):
+    folder = tmp_path / "eagle"
+    folder.mkdir()
+    (folder / CARD).write_text("{}")
+    (folder / "mine.jsonl").write_text('{"prompt": "the cat"}\n')
+    done = cli("train", "draft", "--kind", "eagle3", "-o", folder, "--prompts", folder / "mine.jsonl")
+    assert done.code == 2
+    assert "would write over what --prompts" in done.err
+
+
+@pytest.mark.parametrize("verb", ["generate", "sweep"])
+@pytest.mark.parametrize("read", ["--grammar", "--config"])
+def test_the_settings_beside_results_keep_what_is_read(cli, tmp_path, verb, read):
+    mine = tmp_path / "own.jsonl.settings.json"
+    mine.write_text("")
+    (tmp_path / "in.jsonl").write_text('{"prompt": "the cat"}\n')
+    given = ("--input",) if verb == "generate" else ("--temperature", "0.5,1", "--prompts")
+    done = cli(verb, *given, tmp_path / "in.jsonl", "-m", "tabular", "-o", tmp_path / "own.jsonl", read, mine)
+    assert (done.code, done.out) == (2, "")
+    assert f"--output: {mine} would write over what {read} {mine} reads" in done.err
+    assert mine.read_text() == ""

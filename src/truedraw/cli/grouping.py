@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from inspect import Parameter, Signature, signature
+from pathlib import Path
 from typing import Annotated, Any, NewType, get_args, get_origin, get_type_hints
 
 import typer
@@ -17,6 +18,8 @@ from truedraw.cli.written_over import Named, check_inputs_kept
 ENVIRONMENT = "TRUEDRAW_"
 Sources = NewType("Sources", Mapping[str, str])
 """A field of this type is no option: it says of the others where they are from, as one of ORDER, or "DEFAULT"."""
+Beside = Callable[[Mapping[str, Any]], Sequence[Path]]
+"""From the values of all flags, by the names of their fields, to files that are written beside the one of a flag."""
 ORDER = ("COMMANDLINE", "ENVIRONMENT", "DEFAULT_MAP")
 """typer's names for the places that a value may be given in, what counts first before the others; the last: a file."""
 
@@ -32,6 +35,7 @@ class Flag:
     names: tuple[str, ...]
     help: str
     writes_over: tuple[str, ...] | None
+    beside: Beside | None
     more: dict[str, Any]
 
     @property
@@ -40,12 +44,15 @@ class Flag:
         return any(word in str(self.more.get("metavar", "")) for word in NAMES)
 
 
-def flag(*names: str, help: str, writes_over: tuple[str, ...] | None = None, **more: Any) -> Flag:
+def flag(
+    *names: str, help: str, writes_over: tuple[str, ...] | None = None, beside: Beside | None = None, **more: Any
+) -> Flag:
     """An option; its environment twin is TRUEDRAW_ and the first name in capitals.
 
-    One that names a file to write says in `writes_over` of which other flags it may write over the files.
+    One that names a file to write says in `writes_over` of which other flags it may write over the files, and what is
+    written `beside` that file.
     """
-    return Flag(names, help, writes_over, more)
+    return Flag(names, help, writes_over, beside, more)
 
 
 def report(name: str, help: str, panel: str) -> Flag:
@@ -70,7 +77,7 @@ def with_flags(verb: Callable[..., None]) -> Callable[..., None]:
 
     def command(**values: Any) -> None:
         context = values[context_name] if own else values.pop(context_name)
-        named = [Named(mark.names[0], values[name], mark.writes_over, mark.reads) for name, mark in marks.items()]
+        named = [each for name, mark in marks.items() for each in _files(name, mark, values)]
         taken = _grouped(values, groups, context)
         with quiet_pipe(), placed(context):
             check_inputs_kept(named)
@@ -79,6 +86,13 @@ def with_flags(verb: Callable[..., None]) -> Callable[..., None]:
     plain = _plain(verb, {name: hint for name, hint in hints.items() if name not in groups})
     in_order = dict.fromkeys(each[0] for group in groups.values() for each in _options(group))
     return _named_as(verb, command, [*plain, *(_parameter(*described[name]) for name in in_order)])
+
+
+def _files(name: str, mark: Flag, values: Mapping[str, Any]) -> list[Named]:
+    """What the flag names, and what is written beside it."""
+    paths = [] if mark.beside is None else mark.beside(values)
+    own = Named(mark.names[0], values[name], mark.writes_over, mark.reads)
+    return [own, *(own._replace(value=path) for path in paths)]
 
 
 def _grouped(values: dict[str, Any], groups: Mapping[str, Any], context: typer.Context) -> dict[str, Any]:

@@ -24,6 +24,14 @@ STDOUT = "-"
 STDIN_FILE, STDOUT_FILE = Path("/dev/stdin"), Path("/dev/stdout")
 
 
+def _settings_file(values: Mapping[str, Any]) -> list[Path]:
+    """Beside --output."""
+    from truedraw.generate.offline.settings import beside
+
+    path = Path(values["output"] or "")
+    return [beside(path)] if path.name and values["output"] != STDOUT else []
+
+
 @dataclass(frozen=True, slots=True)
 class FileFlags:
     """The output, and how much is computed at once."""
@@ -35,6 +43,7 @@ class FileFlags:
             "-o",
             metavar="FILE",
             writes_over=(),
+            beside=_settings_file,
             help="JSON lines as they are done; run again, it goes on where it was. - is stdout.",
             rich_help_panel=OUTPUT,
         ),

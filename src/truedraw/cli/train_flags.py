@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from truedraw.cli.flags import OUTPUT
 from truedraw.cli.grouping import flag
+from truedraw.cli.train_outputs import written_too
 
 TEXT, HEAD, LIMITS = "Text", "Head", "Limits"
 LossName = Literal["kl", "rkl", "js", "tv", "tvd++", "lk"]
@@ -160,6 +161,7 @@ class LimitFlags:
             "-o",
             metavar="FILE",
             writes_over=(),
+            beside=written_too,
             help="The head, or the folder of a transformer or an eagle3 draft, with a report beside it; "
             "head.safetensors, draft-model or eagle-draft if not given.",
             rich_help_panel=OUTPUT,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.train_flags import LimitFlags, TextFlags
+from truedraw.cli.train_outputs import default_output
 from truedraw.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 BUDGET = "60m"  # where nothing else says when to end
 NO_OPENERS = "none"
-HEAD_FILE = "head.safetensors"
-OUTPUTS = {"transformer": "draft-model", "eagle3": "eagle-draft"}  # of other kinds
 
 
 def plan_of(own: LimitFlags, text: TextFlags, head: HeadPlan, model: ModelFlags, sizes: Sizes | None = None) -> Plan:
@@ -36,7 +34,7 @@ def plan_of(own: LimitFlags, text: TextFlags, head: HeadPlan, model: ModelFlags,
         )
     if head.kind in FOLDERS and sizes is None:
         raise BadParameter("--kind", f"{head.kind} is no head; choose another kind")
-    output = own.output or Path(OUTPUTS.get(head.kind, HEAD_FILE))
+    output = own.output or default_output(head.kind)
     if not output.name:
         raise BadParameter("--output", f"{output} is a folder that is there already; give another name")
     work, limits = own.work or beside(output, WORK), _limits(own, text, model.threads)
