@@ -333,3 +333,18 @@ def test_settings_that_cannot_be_replaced_are_said_before_anything_is_lost(path)
     with pytest.raises(BadFile, match=r"settings\.json is no regular file"):
         Journal(path, SETTINGS, overwrite=True)
     assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("what", ["removed", "moved", "replaced", "folder"])
+def test_results_that_are_gone_are_not_said_to_be_there(tmp_path, what):
+    path, elsewhere = tmp_path / "folder" / "out.jsonl", tmp_path / "elsewhere"
+    path.parent.mkdir()
+    journal = Journal(path, {})
+    journal.append({"line": 1})
+    (path.parent if what == "folder" else path).rename(elsewhere)
+    if what == "removed":
+        elsewhere.unlink()
+    if what == "replaced":
+        path.write_text("")
+    with pytest.raises(BadFile, match=r"out\.jsonl was removed or moved"):
+        journal.close()

@@ -85,8 +85,9 @@ class Journal:
             self._write_without(unwanted, fresh)
 
     def sync(self) -> None:
-        """Wait until everything is on the disk."""
+        """Wait until everything is on the disk; raises BadFile where that is no longer at `path`."""
         os.fsync(self._file)
+        self._check_there()
         self._synced = monotonic()
 
     def close(self) -> None:
@@ -103,6 +104,14 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _check_there(self) -> None:
+        """What is written to a file that was removed is lost with the end of the process."""
+        if not (self.path.exists() and os.path.samestat(os.fstat(self._file), self.path.stat())):
+            raise BadFile(
+                f"{self.path} was removed or moved while results were written to it, and they went with it; run the "
+                "same command again, with the file in its place if it is still somewhere"
+            )
 
     def _write_without(self, unwanted: Callable[[Mapping[str, Any]], bool], fresh: Path) -> None:
         with self.path.open("rb") as lines, fresh.open("wb") as out:
