@@ -87,7 +87,7 @@ def prompts_of(prompt: str | None, path: Path | None) -> list[str]:
 def draw(plan: Plan, run: Recording) -> bool:
     """Draw what is not there yet; whether that came to its end."""
     with records_to(plan.files, plan.settings()) as out:
-        done = drawn(out.records(), plan.files.path)
+        done = drawn(out.records(), plan.files.path, plan.sweep)
         out.drop(may_pass)
         run.tally.before, run.tally.before_failed = len(done), sum(done.values())
         if len(done) >= len(plan.sweep):

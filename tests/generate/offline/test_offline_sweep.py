@@ -108,3 +108,32 @@ def test_lines_of_another_kind():
 
 def test_a_record_tells_its_point():
     assert point_of({"top_k": 5, "temperature": 0.5, "text": ""}) == Point((("temperature", 0.5), ("top_k", 5)))
+
+
+def sample(**changes):
+    whole = {"text": "a", "finish_reason": "stop", "token_ids": [1], "logprobs": [-1.0], "sampling_logprobs": [-1.0]}
+    return {"prompt": 0, "sample": 0, **SWEEP.points[0].params(), **whole, **changes}
+
+
+def test_a_part_of_a_sample_is_none():
+    assert len(drawn([sample()], Path("out"), SWEEP)) == 1
+    first = next(iter(SWEEP.points[0].params()))
+    lacking = [{k: v for k, v in sample().items() if k != name} for name in ("text", "token_ids", "sampling_logprobs")]
+    for record in (*lacking, sample(logprobs=None), sample(error="no"), sample(prompt=True), sample(**{first: "x"})):
+        with pytest.raises(BadFile, match="out holds a line that is no sample of a sweep"):
+            drawn([record], Path("out"), SWEEP)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, "twice"),
+        ({"sample": SWEEP.n}, "none of this sweep"),
+        ({"prompt": len(SWEEP.prompts)}, "none of this sweep"),
+        ({"sample": -1}, "none of this sweep"),
+        ({"temperature": 0.123}, "none of this sweep"),
+    ],
+)
+def test_a_sample_that_is_there_twice_or_of_another_sweep(more, said):
+    with pytest.raises(BadFile, match=f"out holds sample .* of prompt .* {said}"):
+        drawn([sample(), sample(**more)], Path("out"), SWEEP)

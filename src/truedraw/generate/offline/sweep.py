@@ -12,13 +12,15 @@ from truedraw.errors import BadFile, BadParameter, TruedrawError, error_of
 from truedraw.generate.batch import Batch
 from truedraw.generate.offline.batch import Emit
 from truedraw.generate.offline.done import may_pass
-from truedraw.generate.offline.grid import AXES, Draw, Point, draws, point_of
+from truedraw.generate.offline.grid import Draw, Point, draws, point_of
 from truedraw.generate.prompt_ids import Prompt
 from truedraw.generate.request import Request
 from truedraw.generate.requests import generate_many
 from truedraw.generate.result import Result
 from truedraw.sampling.params import sampling_params
 from truedraw.sampling.values import shown
+
+LISTS = "token_ids", "logprobs", "sampling_logprobs"  # of a sample, a value a token
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +88,47 @@ def sample_record(request: Request, outcome: Result | TruedrawError) -> dict[str
     }
 
 
-def drawn(records: Iterable[Mapping[str, Any]], path: Path | None) -> dict[Draw, bool]:
+def drawn(records: Iterable[Mapping[str, Any]], path: Path | None, sweep: Sweep | None = None) -> dict[Draw, bool]:
     """The samples that are there already, and whether each has failed; those that may yet succeed are left out.
 
-    Raises BadFile for a record that is no sample of a sweep.
+    Raises BadFile for a record that is no sample of a sweep, or of another one than `sweep`, and for one that is there
+    twice.
     """
-    return {draw_of(record, path): "error" in record for record in records if not may_pass(record)}
+    found: dict[Draw, bool] = {}
+    points_of = None if sweep is None else frozenset(sweep.points)
+    for record in records:
+        if may_pass(record):
+            continue
+        draw = draw_of(record, path)
+        if draw in found:
+            raise _misplaced(draw, path, "twice")
+        if sweep is not None and not _is_of(draw, sweep, points_of or ()):
+            raise _misplaced(draw, path, "which is none of this sweep")
+        found[draw] = "error" in record
+    return found
 
 
 def draw_of(record: Mapping[str, Any], path: Path | None) -> Draw:
-    """Which sample a record is."""
-    prompt, sample = record.get("prompt"), record.get("sample")
-    if not isinstance(prompt, int) or not isinstance(sample, int) or not any(axis in record for axis in AXES):
+    """Which sample a record is; raises BadFile for what is none, or only a part of one."""
+    prompt, sample, values = record.get("prompt"), record.get("sample"), point_of(record).params().values()
+    are_numbers = bool(values) and all(type(value) in (int, float) for value in values)
+    if type(prompt) is not int or type(sample) is not int or not are_numbers or not _whole(record):
         raise BadFile(f"{path} holds a line that is no sample of a sweep; give another file for the output")
     return Draw(prompt, point_of(record), sample)
+
+
+def _misplaced(draw: Draw, path: Path | None, what: str) -> BadFile:
+    where = f"sample {draw.sample} of prompt {draw.prompt} at {draw.point.name}"
+    return BadFile(f"{path} holds {where} {what}; take the line out, or give another file for the output")
+
+
+def _is_of(draw: Draw, sweep: Sweep, at: Container[Point]) -> bool:
+    return 0 <= draw.prompt < len(sweep.prompts) and 0 <= draw.sample < sweep.n and draw.point in at
+
+
+def _whole(record: Mapping[str, Any]) -> bool:
+    """Whether it has what reports are made of."""
+    if "error" in record:
+        return isinstance(record["error"], Mapping) and isinstance(record["error"].get("message"), str)
+    is_text = isinstance(record.get("text"), str) and isinstance(record.get("finish_reason"), str)
+    return is_text and all(isinstance(record.get(name), list) for name in LISTS)
