@@ -185,3 +185,19 @@ def test_the_settings_beside_results_keep_what_is_read(cli, tmp_path, verb, read
     assert (done.code, done.out) == (2, "")
     assert f"--output: {mine} would write over what {read} {mine} reads" in done.err
     assert mine.read_text() == ""
+
+
+@pytest.mark.parametrize("verb", ["draft", "compare"])
+@pytest.mark.parametrize("read", ["--prompts", "--documents"])
+def test_what_is_read_is_not_begun_anew_with_the_folder_that_is_worked_in(
+    cli, tmp_path, monkeypatch, has_torch, verb, read
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ("texts.jsonl", "mine.jsonl"):
+        Path(name).write_text('{"prompt": "the cat"}\n')
+    given = ("train", verb, "-m", "tabular", "--work", ".", "--overwrite", read)
+    done = cli(*given, "texts.jsonl")
+    assert (done.code, done.out) == (2, "")
+    assert f"--work: texts.jsonl would write over what {read} texts.jsonl reads" in done.err
+    assert "tabular is a table" in cli(*given, "mine.jsonl").err
+    assert Path("texts.jsonl").stat().st_size

@@ -9,6 +9,7 @@ from typing import Annotated, get_args
 from truedraw.cli.flags import OUTPUT
 from truedraw.cli.grouping import flag
 from truedraw.cli.train_flags import LossName
+from truedraw.cli.train_outputs import worked_on
 
 LOSSES, LIMITS, TEXT = "Losses", "Limits", "Text"
 ALL = ",".join(get_args(LossName))
@@ -66,6 +67,7 @@ class CompareFlags:
             "--work",
             metavar="DIR",
             writes_over=(),
+            beside=worked_on,
             help="Where texts, features and results lie, from which the same command goes on; beside --output if not "
             "given. That of a `truedraw train draft` of the same text is welcome: its texts and features are used.",
             rich_help_panel=OUTPUT,

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from truedraw.cli.flags import OUTPUT
 from truedraw.cli.grouping import flag
-from truedraw.cli.train_outputs import written_too
+from truedraw.cli.train_outputs import worked_on, written_too
 
 TEXT, HEAD, LIMITS = "Text", "Head", "Limits"
 LossName = Literal["kl", "rkl", "js", "tv", "tvd++", "lk"]
@@ -173,6 +173,7 @@ class LimitFlags:
             "--work",
             metavar="DIR",
             writes_over=(),
+            beside=worked_on,
             help="Where texts, features and checkpoints lie, from which the same command goes on; beside --output if "
             "not given.",
             rich_help_panel=OUTPUT,

@@ -9,6 +9,9 @@ from typing import Any
 HEAD_FILE = "head.safetensors"
 OUTPUTS = {"transformer": "draft-model", "eagle3": "eagle-draft"}  # of other kinds
 
+WORKED_ON = "texts.jsonl", "features.*", "rows.bin", "*.checkpoint", "*.settings.json"
+"""What files are called that are written in --work itself."""
+
 
 def default_output(kind: str | None) -> Path:
     """Of a draft of this kind, None for the usual one."""
@@ -25,3 +28,9 @@ def written_too(values: Mapping[str, Any]) -> list[Path]:
         return []
     inside = output.rglob("*") if (output / CARD).is_file() else ()
     return [beside(output, PAGE), *(each for each in inside if each.is_file())]
+
+
+def worked_on(values: Mapping[str, Any]) -> list[Path]:
+    """What is there in --work that --overwrite begins anew."""
+    work = values["work"]
+    return [] if work is None else [each for pattern in WORKED_ON for each in work.glob(pattern) if each.is_file()]
