@@ -360,7 +360,7 @@ def test_the_settings_beside_the_output_are_no_input(cli, tmp_path):
     prompts.write_text('{"prompt": "the"}\n')
     done = cli("generate", *TOY, "--input", prompts, "--output", tmp_path / "out.jsonl")
     assert (done.code, done.out) == (2, "")
-    assert "the settings of --output" in done.err
+    assert "settings.json would write over what --input" in done.err
     assert prompts.read_text() == '{"prompt": "the"}\n'
 
 
