@@ -14,6 +14,7 @@ import pytest
 
 from truedraw import load
 from truedraw.draft.none import NoDrafter
+from truedraw.engine.logits_cache import LogitsCache
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadFile, BadParameter, BadPrompt
 from truedraw.generate.speculation import Speculation, speculation
@@ -252,6 +253,13 @@ def test_an_engine_whose_rows_depend_on_their_company_breaks_seed_equality() -> 
     assert "differ" in finding.says
 
 
+def test_rows_that_are_kept_and_taken_for_others_break_equality_in_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    step = LogitsCache.step
+    monkeypatch.setattr(LogitsCache, "step", lambda self, node, token: step(self, node, token - token % 2))
+    findings = by_key(check(subject(), SMALL))["b"].findings
+    assert [finding.name for finding in findings if not finding.passed] == ["in a batch"]
+
+
 def blind(samples):
     return [Hypothesis("blind", 1.0, 0.0, 1), Hypothesis("blind too", 0.9, 0.0, 1, joint=True)]
 
@@ -361,7 +369,7 @@ def test_drafts_that_no_rule_can_verify_have_no_law() -> None:
 def test_plain_sampling_can_be_checked_too() -> None:
     found = check(subject({"method": "none"}), SMALL)
     assert found.passed, [each for section in found.sections for each in section.findings if each.passed is False]
-    assert [finding.name for finding in by_key(found)["b"].findings] == ["0 draft tokens"]
+    assert [finding.name for finding in by_key(found)["b"].findings] == ["0 draft tokens", "in a batch"]
 
 
 REGEX = r"[a-z ]{12,300}"  # three words at least

@@ -1,4 +1,5 @@
-"""(b) With a seed the text is one and the same, speculative or plain: compared token by token on the user's model."""
+"""(b) With a seed the text is one and the same, speculative or plain, alone or in a batch: compared
+token by token on the user's model."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from truedraw.stats.check.settings import Settings, spread
 from truedraw.stats.check.subject import Subject
 
 PLAIN = Speculation(method="none")
-SAMPLES = 4  # of each prompt, so that batches are compared too
+SAMPLES = 4  # of each prompt
+TWICE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +32,31 @@ class Difference:
 
 
 def seed_equality(subject: Subject, settings: Settings) -> list[Finding]:
-    """One finding a draft length."""
+    """One finding a draft length, and one of all texts in a batch."""
     prompts = spread(subject.prompts, settings.equality_prompts)
     params = _asked(subject.params, settings)
     if not subject.guided:  # a grammar ends its texts
         params = replace(params, ignore_eos=True, stop_token_ids=())
     plain = [subject.model.generate(prompt, params, speculative=PLAIN) for prompt in prompts]
-    return [
-        _judged(subject, length, plain, [
+    lengths = draft_lengths(subject.speculation)
+    alone = [
+        _judged(subject, f"{length} draft tokens", plain, [
             subject.model.generate(prompt, params, speculative=_coupled(subject, length)) for prompt in prompts
         ])
-        for length in draft_lengths(subject.speculation)
+        for length in lengths
     ]  # fmt: skip
+    together = _together(subject, prompts, params, lengths[len(lengths) // 2])
+    return [*alone, _judged(subject, "in a batch", plain * TWICE, together)]
+
+
+def _together(subject: Subject, prompts: Sequence[Sequence[int]], params: SamplingParams, length: int) -> list[Result]:
+    """All at once, each of them twice, so that rows which are kept serve again."""
+    speculation = _coupled(subject, length)
+    with subject.model.batch() as batch:
+        runs = [batch.add(prompt, params, speculative=speculation) for _ in range(TWICE) for prompt in prompts]
+        while batch.step():
+            pass
+    return [run.result() for run in runs]
 
 
 def _asked(params: SamplingParams, settings: Settings) -> SamplingParams:
@@ -63,7 +78,7 @@ def _coupled(subject: Subject, length: int) -> Speculation:
     return subject.drafting(length).but(rejection_sample_method="coupled")
 
 
-def _judged(subject: Subject, length: int, plain: Sequence[Result], fast: Sequence[Result]) -> Finding:
+def _judged(subject: Subject, name: str, plain: Sequence[Result], fast: Sequence[Result]) -> Finding:
     found = [
         _difference(subject.model.engine, index, *pair) for index, pair in enumerate(zip(plain, fast, strict=True))
     ]
@@ -79,9 +94,7 @@ def _judged(subject: Subject, length: int, plain: Sequence[Result], fast: Sequen
             f"{len(differences)} of {texts} texts differ, the earliest at token {first.token}, where the logits of the "
             f"two tokens are {first.logit_margin:.3g} apart"
         )
-    return Finding(
-        f"{length} draft tokens", None if differences and not subject.equal_bits else not differences, says, figures
-    )
+    return Finding(name, None if differences and not subject.equal_bits else not differences, says, figures)
 
 
 def _difference(engine: Engine, prompt: int, plain: Result, fast: Result) -> list[Difference]:
