@@ -183,7 +183,10 @@ def test_lines_that_are_gone_are_one_error(model, tmp_path):
             done.check_all_met()
 
 
-@pytest.mark.parametrize("record", [{}, {"line": 1}, {"line": 1, "digest": "x"}, {"line": 0, "digest": "ff"}])
+@pytest.mark.parametrize("record", [
+    {}, {"line": 1}, {"line": 1, "digest": "x"}, {"line": 0, "digest": "ff"}, {"line": 1.5, "digest": "ff"},
+    {"line": True, "digest": "ff"}, {"line": "1", "digest": "ff"},
+])  # fmt: skip
 def test_records_of_another_kind(record):
     with pytest.raises(BadFile, match="without a line of prompts"):
         Done([record])
@@ -207,3 +210,9 @@ def test_half_a_surrogate_pair_is_refused_in_a_message_as_in_a_prompt():
     assert found[1]["id"] == 1
     assert "choices" in found[3]
     assert sorted(found) == [1, 2, 3, 4]
+
+
+def test_two_results_of_a_line_are_refused(tmp_path):
+    record = {"line": 2, "digest": "ff"}
+    with pytest.raises(BadFile, match=r"out\.jsonl holds two results of line 2 of the prompts"):
+        Done([record, record], tmp_path / "out.jsonl")

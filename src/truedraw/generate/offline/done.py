@@ -68,7 +68,8 @@ class Done:
 
     def _add(self, record: Mapping[str, Any]) -> None:
         try:
-            number, digest = int(record["line"]), int(record["digest"], 16)
+            number = record["line"] if type(record["line"]) is int else 0
+            digest = int(record["digest"], 16)
         except (KeyError, TypeError, ValueError, OverflowError):
             number = digest = 0
         if not (1 <= number <= MOST_LINES and 1 <= digest < 1 << 8 * DIGEST_BYTES):
@@ -77,6 +78,10 @@ class Done:
             return
         if number > len(self._digests):
             self._digests.extend([0] * (number - len(self._digests)))
-        self.count += not self._digests[number - 1]
+        if self._digests[number - 1]:
+            raise BadFile(
+                f"{self._path} holds two results of line {number} of the prompts; take one out, or give another file"
+            )
+        self.count += 1
         self.failed += "error" in record
         self._digests[number - 1] = digest
