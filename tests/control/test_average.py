@@ -42,6 +42,14 @@ def test_calls_of_a_longer_kind_count_as_often_as_they_come() -> None:
     assert mean_of(*([0.7] + [0.001] * 19) * 20).value < 0.01  # as if one in twenty were held up
 
 
+def test_a_first_call_of_the_longer_kind_may_be_an_accident() -> None:
+    """One text in three had been drawn plainly for a first offer that had to be loaded."""
+    price = TwoKinds()
+    for number in range(12):
+        price.add(20.0 if number == 3 else 0.03, is_longer=number == 3)
+    assert price.value < 0.05
+
+
 def test_what_has_faded_gives_way_to_a_few_new_values() -> None:
     old, faded = mean_of(*[2.0] * 100), mean_of(*[2.0] * 100)
     faded.fade(0.1)

@@ -37,7 +37,10 @@ def warmed(mean: Average, seconds: float, times: int = 1) -> Average:
 
 
 class TwoKinds:
-    """A mean of times, one kind of which may be much longer: a rare call that drafts is no accident to be left out."""
+    """A mean of times, one kind of which may be much longer: a rare call that drafts is no accident to be left out.
+
+    Until a few of that kind were seen, they may be: then they count as the others.
+    """
 
     def __init__(self) -> None:
         self._usual, self._longer, self._often = Average(), Average(), Average()
@@ -47,13 +50,13 @@ class TwoKinds:
         self._often.add(float(is_longer))
         if is_longer:
             self._longer = warmed(self._longer, seconds)
-        else:
+        if not is_longer or self._longer.count <= FIRST:
             self._usual = warmed(self._usual, seconds)
 
     @property
     def value(self) -> float:
         """Each kind counts as often as it comes."""
-        often = self._often.value
+        often = self._often.value if self._longer.count >= FIRST else 0.0
         return often * self._longer.value + (1.0 - often) * self._usual.value
 
 
