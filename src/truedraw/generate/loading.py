@@ -15,7 +15,7 @@ from truedraw.control.kept import recalled
 from truedraw.engine import DEFAULT_ENGINE, DEFAULT_NUMERICS
 from truedraw.errors import BadParameter, NotInvariant
 from truedraw.generate.contrast import check_contrast, contrast
-from truedraw.generate.draft_head import HIDDEN, NO_HEAD, head_for, options_for
+from truedraw.generate.draft_head import HIDDEN, NO_HEAD, check_draft, head_for, options_for
 from truedraw.generate.engine_choice import find_checkpoint, find_engine, loaded_by, told
 from truedraw.generate.first_start import kernels
 from truedraw.generate.means import warm_up
@@ -64,7 +64,8 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
     Raises UnknownModel, UnsupportedModel, BadModelFile, PullError, BadFile or BadParameter; warns NotInvariant where
     the engine found on this machine that a row's bits do depend on the batch.
     """
-    paths = {"name": name, "cache": cache, "draft": draft, "amateur": amateur}
+    check_draft(draft)
+    paths = {"name": name, "cache": cache, "amateur": amateur}
     _check_kinds(paths, {"engine": engine, "numerics": numerics, "weights": weights}, progress)
     strength, head = check_contrast(amateur, contrastive_alpha, contrastive_beta), _head_beside(amateur, draft)
     own = {option: plain_number(value) for option, value in engine_options.items()}
