@@ -33,6 +33,11 @@ def check_folder(path: Path, named: str) -> None:
         check_kind(path, named)
 
 
+def is_at(file: int, path: Path) -> bool:
+    """Whether an open file is still the one of that name: it may have been removed, or replaced, since."""
+    return path.exists() and os.path.samestat(os.fstat(file), path.stat())
+
+
 @contextmanager
 def replacing(path: Path, named: str = "", then: str = "", anew: bool = False) -> Iterator[Path]:
     """A path beside this one, to be written to; once that is on the disk it takes this one's place.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -76,11 +76,15 @@ class Experience:
             elif self.is_cheap(record):
                 tokens[source] = min(asker.room, length)
         asked = {source: each for source, each in tokens.items() if each}
-        if len(asked) > 1:
-            for source in tuple(asked):
-                if len(asked) > 1 and self.of(source, asker.coupled).bringing.rests(self.rounds, rate()):
-                    del asked[source]
+        for source in self._resting(asker, asked, rate) if len(asked) > 1 else ():
+            del asked[source]
         return asked
+
+    def _resting(self, asker: Asker, asked: Collection[str], rate: Callable[[], float]) -> list[str]:
+        """Whose offers bring less than it takes to ask for them, but for one that is asked in any case."""
+        worth = rate()
+        found = [each for each in asked if self.of(each, asker.coupled).bringing.rests(self.rounds, worth)]
+        return found[: len(asked) - 1]
 
     def timed(
         self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], seconds: Mapping[str, float]

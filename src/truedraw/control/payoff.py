@@ -123,17 +123,16 @@ class PayoffController:
         start, share = perf_counter(), self._watch.share(askers, self._present)
         self._why = WAITING if self._waiting.is_on or not self._costs.is_known else PAUSING
         self._account.begin(self._present, askers, offers, seconds)
+        asking, found = sum(seconds.values()), _is_any(offers)
         if any(offers):
-            self._asking.add(sum(seconds.values()) / share, is_longer=_is_any(offers))
+            self._asking.add(asking / share, is_longer=found)
             self._known.timed(askers, offers, seconds)
         choices = self._weighed(askers, offers, share)
         self._own += perf_counter() - start
         self._deciding = warmed(self._deciding, self._own / share)
         self._late.deciding = self._deciding.value
-        weighing = sum(seconds.values()) + self._own
-        self._next = self._step + self._pause.rounds(
-            weighing, len(self._present), share, self._waiting.left, found=_is_any(offers)
-        )
+        rounds = self._pause.rounds(asking + self._own, len(self._present), share, self._waiting.left, found=found)
+        self._next = self._step + rounds
         if self._why == MEASURING:  # as plain sampling goes: rounds that nobody listens to may be run at once
             self._next = self._step + 1 + ENOUGH
         return choices

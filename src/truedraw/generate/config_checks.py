@@ -46,7 +46,6 @@ def check_kinds(of: Speculation) -> None:
 def told(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Those that are given; dataclasses.replace hands them over under their field's name."""
     whole = settings.get("settings")
-    found = {**whole, **settings} if isinstance(whole, Mapping) else {**settings}
     if isinstance(whole, Mapping):
-        del found["settings"]
-    return {name: plain_number(value) for name, value in found.items() if value is not None}
+        settings = {**whole, **{name: value for name, value in settings.items() if name != "settings"}}
+    return {name: plain_number(value) for name, value in settings.items() if value is not None}

@@ -27,7 +27,7 @@ from truedraw.draft.index.header import (
 from truedraw.draft.index.layout import CHUNK_BYTES, WORD_BYTES, Words, check_regular, check_segments
 from truedraw.draft.index.segments import Feed, Means, append, append_merged, mapped
 from truedraw.errors import BadFile
-from truedraw.whole_files import check_kind, replacing
+from truedraw.whole_files import check_kind, is_at, replacing
 
 GROWTH = 2
 MOST_SEGMENTS = 8  # a look-up asks each of them
@@ -146,7 +146,7 @@ def _replacing(path: Path, anew: bool = False) -> Iterator[BinaryIO]:
 
 def _check_at(file: BinaryIO, path: Path) -> None:
     """Raises BadFile where an open file is no longer the one of that name."""
-    if not (path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())):
+    if not is_at(file.fileno(), path):
         raise BadFile(f"{path} was just replaced by another process; try again")
 
 

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 from truedraw.errors import BadFile
 from truedraw.generate.offline.locking import has_locks, opened
 from truedraw.generate.offline.settings import begin, check_removable, forget
-from truedraw.whole_files import replacing
+from truedraw.whole_files import is_at, replacing
 
 SYNC_SECONDS = 1.0  # between two waits for the disk
 LONGEST_SHOWN = 40  # characters of a line that a message repeats
@@ -107,7 +107,7 @@ class Journal:
 
     def _check_there(self) -> None:
         """What is written to a file that was removed is lost with the end of the process."""
-        if not (self.path.exists() and os.path.samestat(os.fstat(self._file), self.path.stat())):
+        if not is_at(self._file, self.path):
             raise BadFile(
                 f"{self.path} was removed or moved while results were written to it, and they went with it; run the "
                 "same command again, with the file in its place if it is still somewhere"

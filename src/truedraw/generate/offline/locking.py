@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from truedraw.errors import BadFile
+from truedraw.whole_files import is_at
 
 WRITABLE_FOLDER = "give a file in a folder that exists and may be written to"
 BINARY = getattr(os, "O_BINARY", 0)  # line breaks stay what they are, where that has to be said
@@ -22,7 +23,7 @@ def opened(path: Path, otherwise: str = "give another file") -> int:
         raise BadFile(f"{path} cannot be written: {error.strerror}; {WRITABLE_FOLDER}") from error
     try:
         _lock(file)
-        if not os.path.samestat(os.fstat(file), path.stat()):
+        if not is_at(file, path):
             raise BlockingIOError  # another process has put another file there since
     except OSError as error:
         os.close(file)

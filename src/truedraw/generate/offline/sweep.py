@@ -95,14 +95,14 @@ def drawn(records: Iterable[Mapping[str, Any]], path: Path | None, sweep: Sweep 
     twice.
     """
     found: dict[Draw, bool] = {}
-    points_of = None if sweep is None else frozenset(sweep.points)
+    points = frozenset[Point]() if sweep is None else frozenset(sweep.points)
     for record in records:
         if may_pass(record):
             continue
         draw = draw_of(record, path)
         if draw in found:
             raise _misplaced(draw, path, "twice")
-        if sweep is not None and not _is_of(draw, sweep, points_of or ()):
+        if sweep is not None and not _is_of(draw, sweep, points):
             raise _misplaced(draw, path, "which is none of this sweep")
         found[draw] = "error" in record
     return found
