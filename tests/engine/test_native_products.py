@@ -15,7 +15,16 @@ from truedraw.engine.constants.matrix import Matrix, dense
 from truedraw.engine.constants.rounding import quantise, quantise4
 from truedraw.engine.constants.weights import from_packed
 from truedraw.engine.native import grids
-from truedraw.engine.native.adders import SHORTS, adders, brief_pairs, pairs, quads, short_quads
+from truedraw.engine.native.adders import (
+    SHORTS,
+    adders,
+    brief_pairs,
+    pairs,
+    quads,
+    short_quads,
+    signed_quads,
+    small_quads,
+)
 from truedraw.engine.native.blocks import (
     BESIDE,
     FACTORS,
@@ -36,6 +45,7 @@ from truedraw.engine.native.products import looked_up
 from truedraw.engine.native.sums import ALL, MOST_ROWS, block_adder
 from truedraw.engine.native.together import Ways, multiply, round_here
 from truedraw.models.gguf_packed import READERS
+from truedraw.sampling.kernels import bits
 from truedraw.sampling.kernels.bits import CACHE_LINE
 from truedraw.threads.stages import counters
 
@@ -589,7 +599,15 @@ def test_each_way_is_the_instruction_that_it_says() -> None:
     assert machine_code(brief_pairs, "haswell", SHORTS).count("vpmaddubsw") == 2
 
 
-def machine_code(add, processor: str, kind: ir.VectorType = SUMS) -> str:
+@pytest.mark.parametrize("triple", ["aarch64-unknown-linux-gnu", "arm64-apple-darwin", "aarch64-pc-windows-msvc"])
+def test_each_way_is_the_instruction_of_arms_processors(triple: str, monkeypatch) -> None:
+    """Also where the compiler takes a processor for one that has it not, like this one."""
+    monkeypatch.setattr(bits, "COMPILED_FOR", "")
+    for add in (signed_quads, small_quads):
+        assert machine_code(add, "generic", triple=triple).count("\tsdot") == 4
+
+
+def machine_code(add, processor: str, kind: ir.VectorType = SUMS, triple: str = "x86_64-unknown-linux-gnu") -> str:
     module = ir.Module()
     form = ir.FunctionType(ir.VoidType(), [each.as_pointer() for each in (kind, SUMS, SUMS)])
     function = ir.Function(module, form, "added")
@@ -598,5 +616,7 @@ def machine_code(add, processor: str, kind: ir.VectorType = SUMS) -> str:
     builder.ret_void()
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    target = llvm.Target.from_triple("x86_64-unknown-linux-gnu").create_target_machine(cpu=processor)
-    return target.emit_assembly(llvm.parse_assembly(str(module)))
+    target = llvm.Target.from_triple(triple).create_target_machine(cpu=processor)
+    parsed = llvm.parse_assembly(str(module))
+    assert target.emit_object(parsed)
+    return target.emit_assembly(parsed)

@@ -38,7 +38,7 @@ def _compiler() -> list[str]:
 
     from truedraw.compiled import sources
     from truedraw.engine.native import machine
-    from truedraw.sampling.kernels.bits import FEATURES
+    from truedraw.sampling.kernels.processor import FEATURES
 
     kernels = sources(Path(machine.__file__).parent)
     return [numba.__version__, llvmlite.__version__, *sorted(FEATURES), kernels]

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from truedraw.engine.native.blocks import ZERO
-from truedraw.engine.native.instructions import BYTES, I16, I32, LINE, SHORTS, SUMS, WIDE, called
+from truedraw.engine.native.instructions import BYTES, I8, I16, I32, LINE, SHORTS, SUMS, WIDE, called
 from truedraw.engine.native.machine import ROOM
-from truedraw.sampling.kernels.bits import FEATURES
+from truedraw.sampling.kernels.bits import take_feature
+from truedraw.sampling.kernels.processor import FEATURES
 
 Add = Callable[[Any, Any, Any, Any], Any]
 """Sums + the products of four codes and four numbers each, of (builder, sums, codes, numbers)."""
@@ -40,6 +41,7 @@ def adders() -> dict[str, Adder]:
         ("VPDPBUSD of 512 bits", {"avx512f", "avx512vnni"}, _alike(ROOM, quads)),
         ("VPDPBUSD of 256 bits", {"avxvnni"}, _alike(short, short_quads)),
         ("VPMADDUBSW", {"avx2"}, Adder(beside, pairs, False, brief_pairs, SHORTS, joined)),
+        ("SDOT", {"dotprod"}, Adder(ROOM, signed_quads, False, small_quads, SUMS, lambda _, sums: sums)),
         ("any", set(), _alike(ROOM, one_by_one)),
     )
     return {name: adder for name, needs, adder in ways if needs <= FEATURES}
@@ -60,6 +62,21 @@ def short_quads(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
     name, kind = "llvm.x86.avx512.vpdpbusd.256", ir.VectorType(I32, WIDE // 2)
     parts = zip(*(_halves(builder, each) for each in (whole, codes, numbers)), strict=True)
     return _together(builder, [called(builder, name, kind, *part) for part in parts])
+
+
+def signed_quads(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
+    """Codes - ZERO, which ARM's processors multiply."""
+    return small_quads(builder, whole, builder.xor(codes, SUMS([ZERO * 0x01010101] * WIDE)), numbers)
+
+
+def small_quads(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
+    """Codes below ZERO, by four of their instructions."""
+    take_feature(builder, "dotprod")
+    name, kind = "llvm.aarch64.neon.sdot.v4i32.v16i8", ir.VectorType(I8, LINE // 4)
+    added = []
+    for some, *both in zip(*(_quarters(builder, each) for each in (whole, codes, numbers)), strict=True):
+        added.append(called(builder, name, some.type, some, *(builder.bitcast(each, kind) for each in both)))
+    return _together(builder, [_together(builder, added[:2]), _together(builder, added[2:])])
 
 
 def pairs(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
@@ -118,6 +135,10 @@ def _pairs(builder: Any, codes: Any, numbers: Any) -> Any:
 def _halves(builder: Any, vector: Any) -> list[Any]:
     half = vector.type.count // 2
     return [_places(builder, vector, range(begin, begin + half)) for begin in (0, half)]
+
+
+def _quarters(builder: Any, vector: Any) -> list[Any]:
+    return [part for half in _halves(builder, vector) for part in _halves(builder, half)]
 
 
 def _together(builder: Any, halves: list[Any]) -> Any:

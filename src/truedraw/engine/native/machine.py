@@ -4,23 +4,22 @@
 
 from __future__ import annotations
 
-import platform
 from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from truedraw.sampling.kernels.bits import FEATURES
+from truedraw.sampling.kernels.processor import FEATURES, IS_ARM
 
 SHORT, WORD, SINGLE = ir.IntType(16), ir.IntType(32), ir.FloatType()
 
 
-HAS_PRODUCTS = {"avx512f", "avx512vnni"} <= FEATURES or {"avx2", "fma"} <= FEATURES
+HAS_PRODUCTS = any(needed <= FEATURES for needed in ({"avx512f", "avx512vnni"}, {"avx2", "fma"}, {"dotprod"}))
 """Whether it has instructions that add products of 8 bits, and such that multiply and add float32."""
 ROOM = 24 if "avx512f" in FEATURES else 6
 """Vectors of 512 bits, or as much in shorter ones, that its registers hold beside what they are made of."""
-HAS_HALVES = "f16c" in FEATURES or platform.machine() in ("aarch64", "arm64")
+HAS_HALVES = "f16c" in FEATURES or IS_ARM
 """Whether it turns float16 into float32 and back by itself."""
 
 

@@ -8,27 +8,16 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils, config
-from numba.core.codegen import get_host_cpu_features
+from numba.core import cgutils
 from numba.extending import intrinsic
+
+from truedraw.sampling.kernels.processor import COMPILED_FOR, HAS_LONG_VECTORS
 
 FETCHED = 16  # values at a time: a cache line of float32
 CACHE_LINE, BYTE = 64, 8  # bytes; bits
 FREE = ("nnan", "nsz")  # no NaN, and the sign of 0 does not matter
 FOR_READING, DATA = 0, 1  # arguments of LLVM's prefetch
 FIRST_CACHE, SECOND_CACHE = 3, 2  # and of these one: where to
-
-
-def _features() -> set[str]:
-    """What the processor has and numba compiles for."""
-    if config.CPU_NAME not in (None, "host") or config.CPU_FEATURES is not None:
-        return {name[1:] for name in (config.CPU_FEATURES or "").split(",") if name.startswith("+")}
-    return {name[1:] for name in get_host_cpu_features().split(",") if name.startswith("+")}
-
-
-FEATURES = _features()
-HAS_LONG_VECTORS = "avx512vbmi2" in FEATURES
-"""Whether its vectors have 512 bits and it is not slowed down by them: those that have them without this are."""
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -46,6 +35,12 @@ def take_long_vectors(builder: Any) -> None:
     """The same of a function that is being built."""
     if HAS_LONG_VECTORS:
         set.add(builder.function.attributes, '"prefer-vector-width"="512"')  # which llvmlite has no name for
+
+
+def take_feature(builder: Any, name: str) -> None:
+    """The function that is being built may use what the compiler does not know of this processor."""
+    features = f"{COMPILED_FOR},+{name}".lstrip(",")
+    set.add(builder.function.attributes, f'"target-features"="{features}"')
 
 
 @intrinsic  # type: ignore[untyped-decorator]
