@@ -127,6 +127,8 @@ def test_a_template_that_looks_at_no_parts_is_shown_one_text(source):
     "{%- set c = messages[0]['content'] -%}\n{%- for p in c -%}{{ p.text }};{% endfor %}",
     "{% macro shown(content) %}{% for p in content %}{{ p.text }};{% endfor %}{% endmacro %}"
     "{{ shown(messages[0].content) }}",
+    "{% set c = messages[0].get('content') %}{% for p in c %}{{ p.text }};{% endfor %}",
+    "{% for p in messages[0].get('content', []) %}{{ p.text }};{% endfor %}",
 ])  # fmt: skip
 def test_a_template_that_looks_at_parts_is_shown_them(source):
     assert render(source, text("one", "two"), bos_token="").endswith("one;two;")

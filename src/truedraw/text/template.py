@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeGuard
 
 from jinja2 import TemplateError, UndefinedError, nodes
 from jinja2.ext import Extension
@@ -121,11 +121,17 @@ def _looks_at_parts(tree: nodes.Template) -> bool:
 
 
 def _names_in(expression: nodes.Node) -> set[object]:
-    """Of variables, attributes and items."""
-    found = [expression, *expression.find_all((nodes.Name, nodes.Getattr, nodes.Getitem))]
-    items = {each.arg.value for each in found if isinstance(each, nodes.Getitem) and isinstance(each.arg, nodes.Const)}
+    """Of variables, attributes and items, also those that are asked for by `get`."""
+    found = [expression, *expression.find_all((nodes.Name, nodes.Getattr, nodes.Getitem, nodes.Call))]
+    items = [each.arg for each in found if isinstance(each, nodes.Getitem)]
+    items += [each.args[0] for each in found if _is_get(each)]
+    constants = {each.value for each in items if isinstance(each, nodes.Const)}
     attributes = {each.attr for each in found if isinstance(each, nodes.Getattr)}
-    return items | attributes | {each.name for each in found if isinstance(each, nodes.Name)}
+    return constants | attributes | {each.name for each in found if isinstance(each, nodes.Name)}
+
+
+def _is_get(node: nodes.Node) -> TypeGuard[nodes.Call]:
+    return isinstance(node, nodes.Call) and bool(node.args) and getattr(node.node, "attr", None) == "get"
 
 
 def _is_text(part: Any) -> bool:
