@@ -372,9 +372,13 @@ def test_text_side(folder):
     checkpoint = open_checkpoint(folder)
     assert checkpoint.sampling_defaults == {"temperature": 0.6, "top_p": 0.9}
     assert (checkpoint.text.eos_ids, checkpoint.text.bos_id, checkpoint.text.pad_id) == ((2, 0), 1, 0)
-    assert checkpoint.text.chat_template == "D"
+    assert (checkpoint.text.chat_template, checkpoint.text.tool_template) == ("D", "T")
     (folder / "chat_template.jinja").write_text("J")
-    assert open_checkpoint(folder).text.chat_template == "J"
+    found = open_checkpoint(folder).text
+    assert (found.chat_template, found.tool_template) == ("J", None)
+    (folder / "additional_chat_templates").mkdir()
+    (folder / "additional_chat_templates" / "tool_use.jinja").write_text("U")
+    assert open_checkpoint(folder).text.tool_template == "U"
 
 
 # --------------------------------------------------------------------------------------------------- OpenVINO

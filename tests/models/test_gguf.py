@@ -225,6 +225,7 @@ def test_what_no_graph_honours_is_refused(tmp_path, config, tensors, metadata, m
         {"tokenizer.ggml.eom_token_id": "x"},
         {"tokenizer.ggml.pre": 5},
         {"tokenizer.chat_template": 5},
+        {"tokenizer.chat_template.tool_use": 5},
         {"tokenizer.ggml.token_type": "all"},
         {"llama.rope.scaling.type": "linear", "llama.rope.scaling.factor": "wide"},
         {"llama.attention.sliding_window": "wide"},

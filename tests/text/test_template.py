@@ -67,6 +67,12 @@ def test_templates_that_fail(source, message):
         render(source)
 
 
+def test_a_template_for_tools_is_taken_where_there_are_some(byte_level):
+    tokenizer = Tokenizer(byte_level._tokenizer, chat_template="plain", tool_template="{{ tools[0].name }}")
+    assert (tokenizer.chat(HI), tokenizer.chat(HI, tools=[{"name": "f"}])) == ("plain", "f")
+    assert byte_level.chat(HI, tools=[{"name": "f"}]) == byte_level.chat(HI)
+
+
 def test_a_part_that_is_no_text_is_named():
     parts = [{"type": "text", "text": "Hello"}, {"type": "image_url", "image_url": {}}]
     with pytest.raises(

@@ -29,6 +29,7 @@ class TextParts:
 
     load_tokenizer: Callable[[], Tokenizer] = field(repr=False)  # builds when called; BadModelFile, UnsupportedModel
     chat_template: str | None = None  # jinja source
+    tool_template: str | None = None  # likewise, where a conversation has tools and the model another one for it
     bos_id: int | None = None
     eos_ids: tuple[int, ...] = ()  # any of them ends a text
     pad_id: int | None = None

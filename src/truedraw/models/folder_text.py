@@ -47,7 +47,8 @@ def folder_text(folder: Path, config: dict[str, Any], vocab_size: int) -> TextPa
     )
     return TextParts(
         load_tokenizer=partial(load_tokenizer, folder / "tokenizer.json"),
-        chat_template=_chat_template(folder, tokenizer),
+        chat_template=_chat_template(folder, tokenizer, "default"),
+        tool_template=_chat_template(folder, tokenizer, "tool_use"),
         bos_id=next(iter(special.ids("bos")), None),
         eos_ids=special.ids("eos"),
         pad_id=next(iter(special.ids("pad")), None),
@@ -142,16 +143,23 @@ def _content(token: Any) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def _chat_template(folder: Path, tokenizer: dict[str, Any]) -> str | None:
-    """chat_template.jinja first; of several named templates the default one."""
-    file = folder / "chat_template.jinja"
-    if file.exists():
-        try:
-            return file.read_text("utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadModelFile(f"{file} cannot be read as UTF-8 text: {error}") from error
-    template = tokenizer.get("chat_template")
-    if isinstance(template, list):
-        named = (entry for entry in template if isinstance(entry, dict) and entry.get("name") == "default")
-        template = next(named, {}).get("template")
+def _chat_template(folder: Path, tokenizer: dict[str, Any], name: str) -> str | None:
+    """By its name, of files first; a single one is the default."""
+    files = {
+        "default": folder / "chat_template.jinja",
+        "tool_use": folder / "additional_chat_templates" / "tool_use.jinja",
+    }
+    if files[name].exists():
+        return _text_of(files[name])
+    listed = None if files["default"].exists() else tokenizer.get("chat_template")
+    entries = listed if isinstance(listed, list) else [{"name": "default", "template": listed}]
+    named = (entry for entry in entries if isinstance(entry, dict) and entry.get("name") == name)
+    template = next(named, {}).get("template")
     return template if isinstance(template, str) else None
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadModelFile(f"{file} cannot be read as UTF-8 text: {error}") from error

@@ -58,6 +58,7 @@ def _text(file: GGUFFile, vocab_size: int) -> TextParts:
     return TextParts(
         load_tokenizer=_TokenizerOnce(file),
         chat_template=metadata.get("tokenizer.chat_template"),
+        tool_template=metadata.get("tokenizer.chat_template.tool_use"),
         bos_id=token_id(file, "bos"),
         eos_ids=tuple(ending_ids(token_fields(file))),
         pad_id=token_id(file, "padding"),

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 NAMED = ("bos", *ENDS, "unknown", "padding")  # tokens that have a field of their own
 SWITCHES = ("add_bos_token", "add_eos_token", "add_space_prefix")
-SHAPES = {f"{PREFIX}model": str, f"{PREFIX}pre": str, f"{PREFIX}token_type": list, "tokenizer.chat_template": str} | {
+TEMPLATES = "tokenizer.chat_template", "tokenizer.chat_template.tool_use"
+SHAPES = {f"{PREFIX}model": str, f"{PREFIX}pre": str, f"{PREFIX}token_type": list, **dict.fromkeys(TEMPLATES, str)} | {
     f"{PREFIX}{key}": bool for key in SWITCHES
 }
 """What is looked at without further checks."""

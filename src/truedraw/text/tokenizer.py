@@ -38,14 +38,16 @@ class Tokenizer:
         bos_id: int | None = None,
         pad_id: int | None = None,
         chat_template: str | None = None,
+        tool_template: str | None = None,
         template_names: Mapping[str, str] | None = None,
     ) -> None:
         rule = decoding_rule(tokenizer)
         self._tokenizer = tokenizer
         self._bytes = byte_table(tokenizer, rule)
         self._special = {i for i, token in tokenizer.get_added_tokens_decoder().items() if token.special}
-        self._chat_template, self._template_names = chat_template, template_names or {}
-        self._rendered: ChatTemplate | None = None
+        self._chat_template, self._tool_template = chat_template, tool_template
+        self._template_names = template_names or {}
+        self._compiled: dict[str, ChatTemplate] = {}
         self._guidance: dict[tuple[int, ...], Any] = {}
         self.drops_first_space = rule.drops_first_space
         self.eos_ids = tuple(eos_ids)
@@ -62,6 +64,7 @@ class Tokenizer:
             bos_id=parts.bos_id,
             pad_id=parts.pad_id,
             chat_template=parts.chat_template,
+            tool_template=parts.tool_template,
             template_names=parts.template_names,
         )
 
@@ -171,30 +174,23 @@ class Tokenizer:
         tools: Sequence[Mapping[str, Any]] | None = None,
         **variables: Any,
     ) -> str:
-        """The text of a conversation by the model's own template; encode it with add_special=False.
+        """The text of a conversation by the model's own template, with tools by the one it has for them, if any; encode
+        it with add_special=False.
 
         A message has "role" and "content". `variables` go to the template as well; all are of JSON's kinds. Raises
         BadInput.
         """
-        if self._chat_template is None:
+        source = self._chat_template if tools is None else self._tool_template or self._chat_template
+        if source is None:
             raise BadInput("the model has no chat template; give a plain prompt, or choose an instruct model")
-        if self._rendered is None:
+        if source not in self._compiled:
             from truedraw.text.template import ChatTemplate
 
-            self._rendered = ChatTemplate(self._chat_template)
-        names = {
-            "bos_token": self._text(self.bos_id),
-            "eos_token": self._text(next(iter(self.eos_ids), None)),
-            **self._template_names,
-        }
-        given = {
-            "tools": tools,
-            "documents": None,
-            "add_generation_prompt": add_generation_prompt,
-            **names,
-            **variables,
-        }
-        return self._rendered.render(messages, given)
+            self._compiled[source] = ChatTemplate(source)
+        given = {"tools": tools, "documents": None, "add_generation_prompt": add_generation_prompt}
+        eos = self._text(next(iter(self.eos_ids), None))
+        names = {"bos_token": self._text(self.bos_id), "eos_token": eos, **self._template_names}
+        return self._compiled[source].render(messages, {**given, **names, **variables})
 
     def _text(self, token: int | None) -> str:
         return "" if token is None else self.token_bytes(token).decode("utf-8", "replace")
