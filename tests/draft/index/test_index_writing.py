@@ -184,6 +184,23 @@ def test_a_full_disk_is_an_error_and_changes_nothing(path, monkeypatch) -> None:
     assert [each.name for each in path.parent.iterdir()] == ["x.tdx"]
 
 
+def test_a_disk_too_full_to_write_an_index_anew_keeps_what_was_added(path, monkeypatch) -> None:
+    index_of(path, [TEXT])
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(writing, "_copy", full)
+        added = [add(path, arrays([MORE]), EMPTY.fingerprint, means(path)) for _ in range(4)]
+    assert [header.num_texts for header in added] == [2, 3, 4, 5]
+    assert checked_header(path) == added[-1]
+    assert added[-1].end - FIRST_WORD > 2 * added[-1].num_live_words
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+    later = add(path, arrays([MORE]), EMPTY.fingerprint, means(path))
+    assert (later.num_texts, later.end - FIRST_WORD) == (6, later.num_live_words)
+
+
 def test_no_texts_and_no_new_file(path) -> None:
     for nothing in ([], [[]]):
         with pytest.raises(BadFile, match="holds no text"):

@@ -60,9 +60,7 @@ def add(path: Path, arrays: Iterable[Words], fingerprint: str, means: Means) -> 
             file.truncate(before.end * WORD_BYTES)
             raise
         header = _said(file, replace(header, sequence=before.sequence + 1))  # from here on it may count
-        if header.end - FIRST_WORD > 2 * header.num_live_words:
-            header = _compacted(path, file, header)
-        return header
+        return _kept_small(path, file, header)
 
 
 def _appended(file: BinaryIO, header: Header, feed: Feed, means: Means) -> Header:
@@ -111,6 +109,16 @@ def _said(file: BinaryIO, header: Header) -> Header:
 def _to_disk(file: BinaryIO) -> None:
     file.flush()
     os.fsync(file.fileno())
+
+
+def _kept_small(path: Path, file: BinaryIO, header: Header) -> Header:
+    """Written anew where half of it is left over, if there is room: what was added counts without that, too."""
+    try:
+        if header.end - FIRST_WORD > 2 * header.num_live_words:
+            return _compacted(path, file, header)
+    except BadFile:
+        _check_at(file, path)
+    return header
 
 
 def _compacted(path: Path, old: BinaryIO, header: Header) -> Header:
