@@ -22,6 +22,7 @@ class Hub(BaseHTTPRequestHandler):
     log: list
     broken: set
     refusals: list  # (status, headers) of the next requests of lists of files
+    busy: dict  # by the name of a file: the same, of the next requests of what it holds
     instead: dict  # by how a path begins or ends: a status, or the page that is served there
     commits = count(1)
 
@@ -39,6 +40,8 @@ class Hub(BaseHTTPRequestHandler):
             self.send(found[0], body, "text/html")
         elif found:
             self.refuse("Forbidden", found[0])
+        elif body and "/resolve/" in path and self.busy.get(path.rpartition("/")[2]):
+            self.refuse("Busy", *self.busy[path.rpartition("/")[2]].pop(0))
         elif path.startswith("/api/models/org/tiny") and self.refusals:
             self.refuse("Busy", *self.refusals.pop(0))
         elif path.startswith("/api/models/org/tiny/tree/"):

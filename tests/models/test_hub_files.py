@@ -253,6 +253,23 @@ def test_a_hub_that_is_busy_is_asked_again(hub, tmp_path, refusals, waited, said
     assert Hub.refusals == []
 
 
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+@pytest.mark.parametrize(
+    ("refusals", "waited", "said"),
+    [
+        ([(503, {}), (502, {})], "1 2 ", "found"),
+        ([(500, {})] * 3, "1 2 ", "PullError org/tiny could not be fetched from the hub: "),
+        ([(400, {})], "", "PullError org/tiny could not be fetched from the hub: "),
+    ],
+)
+def test_a_hub_that_is_busy_is_asked_again_for_a_file(hub, tmp_path, name, refusals, waited, said):
+    Hub.busy = {name: list(refusals)}
+    found, stderr = fetch(hub, "org/tiny", tmp_path, PATIENT)
+    assert found.startswith(said)
+    assert stderr == waited
+    assert Hub.busy == {name: []}
+
+
 def test_what_the_hub_package_logs_is_not_seen(hub, tmp_path):
     prepare = """
         import huggingface_hub

@@ -33,37 +33,34 @@ def listed(name: str) -> Repository:
     """What the hub has of that name now; raises PullError and UnknownModel."""
     with _speaking(name) as hub:
         ask = hub.HfApi().model_info
-        return Repository.of(_patiently(lambda: ask(name, files_metadata=True), hub.errors.HfHubHTTPError))
+        return Repository.of(_patiently(lambda: ask(name, files_metadata=True), (hub.errors.HfHubHTTPError,)))
 
 
 def fetch(name: str, commit: str | None, files: Sequence[str], folder: Path, tell: Progress) -> None:
     """These files of that state of it; raises PullError and UnknownModel."""
     with _speaking(name) as hub:
-        hub.snapshot_download(
-            name,
-            revision=commit,
-            local_dir=folder,
-            allow_patterns=[escape(file) for file in files],
-            tqdm_class=_bars(f"fetching {name}", tell),
-        )
+        bars, wanted = _bars(f"fetching {name}", tell), [escape(file) for file in files]
+        how: dict[str, Any] = {"local_dir": folder, "allow_patterns": wanted, "tqdm_class": bars}
+        refusals = hub.errors.HfHubHTTPError, hub.errors.LocalEntryNotFoundError
+        _patiently(lambda: hub.snapshot_download(name, revision=commit, **how), refusals)  # goes on with what came
         for file in files:  # earlier versions of the package take what is there for all, where the hub answers no more
             if not (folder / file).is_file():
                 raise FileNotFoundError(f"{file} did not come")
 
 
-def _patiently(ask: Callable[[], Any], refusal: type[Exception]) -> Any:
+def _patiently(ask: Callable[[], Any], refusals: tuple[type[Exception], ...]) -> Any:
     for pause in PAUSES:
         try:
             return ask()
-        except refusal as error:
-            seconds = _pause(error, pause)
+        except refusals as error:
+            seconds = _pause(_cause(error), pause)
             if seconds is None:
                 raise
             time.sleep(seconds)
     return ask()
 
 
-def _pause(error: Exception, usual: float) -> float | None:
+def _pause(error: BaseException, usual: float) -> float | None:
     """Seconds until it may be otherwise; None: it will not."""
     response = getattr(error, "response", None)
     status = getattr(response, "status_code", None)
