@@ -290,6 +290,26 @@ def test_what_is_built_while_an_index_is_written_anew_is_kept(path, monkeypatch)
     assert path.read_bytes() == whole
 
 
+@pytest.mark.parametrize(
+    ("happens", "said"),
+    [
+        (lambda path: path.unlink(), "just removed by another process"),
+        (lambda path: path.rename(path.with_name("away.tdx")), "just removed by another process"),
+        (lambda path: index_of(path.with_name("other.tdx"), [TEXT]) and path.with_name("other.tdx").replace(path),
+         "just replaced by another process"),
+    ],
+)  # fmt: skip
+def test_texts_for_an_index_that_is_no_longer_there_are_not_said_to_be_in_it(path, happens, said) -> None:
+    index_of(path, [TEXT])
+
+    def late():
+        yield from arrays([MORE])
+        happens(path)
+
+    with pytest.raises(BadFile, match=said):
+        add(path, late(), EMPTY.fingerprint, means(path))
+
+
 def test_a_file_that_is_called_like_a_part_of_it_stays(path) -> None:
     part = path.with_name(f"{path.name}.part")
     part.write_bytes(b"a text")

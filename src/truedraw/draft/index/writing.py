@@ -60,6 +60,7 @@ def add(path: Path, arrays: Iterable[Words], fingerprint: str, means: Means) -> 
             file.truncate(before.end * WORD_BYTES)
             raise
         header = _said(file, replace(header, sequence=before.sequence + 1))  # from here on it may count
+        _check_at(file, path)
         return _kept_small(path, file, header)
 
 
@@ -155,7 +156,8 @@ def _replacing(path: Path, anew: bool = False) -> Iterator[BinaryIO]:
 def _check_at(file: BinaryIO, path: Path) -> None:
     """Raises BadFile where an open file is no longer the one of that name."""
     if not is_at(file.fileno(), path):
-        raise BadFile(f"{path} was just replaced by another process; try again")
+        what = "replaced" if path.exists() else "removed"
+        raise BadFile(f"{path} was just {what} by another process; try again")
 
 
 @contextmanager
