@@ -270,12 +270,13 @@ def test_a_hub_that_is_busy_is_asked_again_for_a_file(hub, tmp_path, name, refus
     assert Hub.busy == {name: []}
 
 
-def test_what_the_hub_package_logs_is_not_seen(hub, tmp_path):
+def test_what_the_hub_package_logs_and_warns_of_is_not_seen(hub, tmp_path):
     prepare = """
-        import huggingface_hub
+        import huggingface_hub, warnings
         once = huggingface_hub.snapshot_download
         def chatty(*given, **more):
             huggingface_hub.logging.get_logger("huggingface_hub.utils._http").warning("Retrying")
+            warnings.warn_explicit("Not enough space", UserWarning, "a.py", 1, "huggingface_hub.file_download")
             return once(*given, **more)
         huggingface_hub.snapshot_download = chatty"""
     found, stderr = fetch(hub, "org/tiny", tmp_path, prepare)

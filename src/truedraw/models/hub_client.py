@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from glob import escape
@@ -100,13 +101,15 @@ def _speaking(name: str) -> Iterator[Any]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the lines that it logs each time it tries again."""
+    """Without the lines that it logs each time it tries again, and its warnings of a full disk."""
     from huggingface_hub.utils import logging
 
     before = logging.get_verbosity()
     logging.set_verbosity(CRITICAL)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="huggingface_hub")
+            yield
     finally:
         logging.set_verbosity(before)
 
