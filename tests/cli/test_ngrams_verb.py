@@ -73,6 +73,12 @@ def test_nothing_is_lost_by_mistake(cli, tmp_path, texts):
     assert out.read_bytes() != whole
 
 
+def test_counts_that_could_not_be_written_are_refused_before_the_texts_are_read(cli, tmp_path):
+    refused = cli("ngrams", "build", tmp_path / "lacking" / "own.tdn", tmp_path / "absent.txt", *TOY)
+    assert refused.code == 2
+    assert "own.tdn cannot be written: give a file in a folder that exists" in refused.err
+
+
 @pytest.mark.parametrize(("data", "words"), [
     (b"", "no text"), (b"\xff", "not UTF-8"), (None, "cannot be read"),
 ], ids=repr)  # fmt: skip

@@ -12,6 +12,7 @@ from truedraw.cli.bar import progress_bar
 from truedraw.cli.index import Cache, Files, Format, Json, Model, Overwrite, check_own, print_facts, tokenizer_of
 from truedraw.errors import BadFile, BadParameter
 from truedraw.models.catalogue import DEFAULT_MODEL
+from truedraw.whole_files import check_folder
 
 if TYPE_CHECKING:
     from truedraw.draft.ngram_lm_counts import NgramCounts
@@ -67,12 +68,13 @@ def info(counts: Counts, as_json: Json = False) -> None:
 
 
 def refuse(counts: Path, files: Sequence[Path], overwrite: bool) -> None:
-    """Raises BadParameter, BadFile where something would be lost."""
+    """Raises BadParameter, BadFile where something would be lost, and where nothing could be written."""
     from truedraw.draft.ngram_lm_file import check_ours
 
     if counts.exists() and not overwrite:
         raise BadParameter("COUNTS", f"{counts} is there already; give another file, or --overwrite")
     check_own("COUNTS", counts, files)
+    check_folder(counts, str(counts))
     check_ours(counts)
 
 
