@@ -9,7 +9,7 @@ import pytest
 from sentence_piece import tokenizer_of
 from tiny_models import byte_tokenizer
 from tokenizers import Tokenizer as Raw
-from tokenizers import models, pre_tokenizers
+from tokenizers import decoders, models, pre_tokenizers
 
 from truedraw.errors import BadParameter
 from truedraw.sampling.grammar import OVER, opened
@@ -81,6 +81,17 @@ def test_a_metaspace_puts_no_space_before_a_continuation() -> None:
     raw.pre_tokenizer = pre_tokenizers.Metaspace()
     assert raw.encode("a").tokens == ["▁a"]
     assert continuing(raw).encode("a").tokens == ["a"]
+
+
+def test_a_vocabulary_that_has_no_way_to_write_most_texts_is_guided_all_the_same() -> None:
+    raw = Raw(models.Unigram([("▁", -1.0), ("a", -2.0), ("b", -2.0), ("ab", -1.5)], None, False))
+    raw.pre_tokenizer, raw.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+    raw.add_special_tokens(["</s>"])
+    tokenizer = Tokenizer(raw, eos_ids=(4,))
+    assert legal(step_of(tokenizer, "regex", "[ab]+"), 5) == {1, 2, 3}
+    assert legal(step_of(tokenizer, "regex", "ab"), 5) == {3}
+    with pytest.raises(BadParameter, match="no token that goes on with it"):
+        step_of(tokenizer, "regex", "é")
 
 
 def test_every_end_token_may_end(byte_level: Tokenizer) -> None:

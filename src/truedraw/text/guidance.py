@@ -10,6 +10,9 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from truedraw.errors import BadPrompt
+from truedraw.models.tokenizer_errors import raising
+
 if TYPE_CHECKING:
     import tokenizers
 
@@ -31,8 +34,16 @@ class Vocabulary:
 
     def __call__(self, data: bytes) -> list[int]:
         """The ids whose bytes are `data`: as the tokenizer writes them, or longest first where it cannot."""
-        ids = self._spelling.encode(data.decode("utf-8", "replace"), add_special_tokens=False).ids
-        return list(ids) if b"".join(self.tokens[i] for i in ids) == data else self._longest_first(data)
+        ids = self._written(data.decode("utf-8", "replace"))
+        return ids if b"".join(self.tokens[i] for i in ids) == data else self._longest_first(data)
+
+    def _written(self, text: str) -> list[int]:
+        """As the tokenizer writes it; nothing where it has no way to."""
+        try:
+            with raising(BadPrompt):
+                return list(self._spelling.encode(text, add_special_tokens=False).ids)
+        except BadPrompt:
+            return []
 
     def _longest_first(self, data: bytes) -> list[int]:
         """Up to the first byte that no token has."""
