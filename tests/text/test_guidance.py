@@ -102,6 +102,13 @@ def test_every_end_token_may_end(byte_level: Tokenizer) -> None:
     assert 1 not in found
 
 
+def test_a_row_without_a_token_may_be_the_end(byte_level: Tokenizer) -> None:
+    rows = byte_level.vocab_size + 5
+    for ends in [(rows - 2,), (2, rows - 1)]:
+        step = opened("regex", "a?", byte_level.guidance(rows, ends), frozenset(ends))
+        assert legal(step, rows) == {*byte_level.encode("a"), *ends}
+
+
 def test_the_tokenizer_itself_stays_as_it_was(pieces: Tokenizer) -> None:
     before = pieces.encode(" hello <s>")
     pieces.guidance(pieces.vocab_size, pieces.eos_ids)

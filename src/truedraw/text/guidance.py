@@ -23,7 +23,7 @@ class Vocabulary:
     """What llguidance.TokenizerWrapper asks for. `spelling` is the same vocabulary as it encodes a continuation."""
 
     def __init__(self, tokenizer: Tokenizer, spelling: tokenizers.Tokenizer, end_ids: Sequence[int]) -> None:
-        ids = range(tokenizer.vocab_size)
+        ids = range(max(tokenizer.vocab_size, 1 + max(end_ids)))  # a model may end texts with a row without a token
         self.tokens = [tokenizer.token_bytes(i) for i in ids]
         self.special_token_ids = sorted({*end_ids, *(i for i in ids if tokenizer.is_special(i))})
         self.eos_token_id, self.bos_token_id = end_ids[0], tokenizer.bos_id
