@@ -183,3 +183,14 @@ def test_tokens_without_a_row_are_left_out(byte_level, pieces) -> None:
     assert short.text(tokens) == [each for each in way.text(tokens) if each < rows]
     assert rows not in short.text(tokens)
     assert Beginning(respelling(byte_level, pieces, 0), byte_level, tokens).settled == [0]
+
+
+def test_the_name_of_a_control_token_is_text_where_it_was_written_in_letters(byte_level, pieces) -> None:
+    for target, draft in ((byte_level, pieces), (pieces, byte_level)):
+        name = b"hello" + draft.token_bytes(1)
+        written = speller(target)(name + target.token_bytes(2))
+        assert not any(map(target.is_special, written))
+        read = respelling(target, draft).text(written)
+        assert not any(map(draft.is_special, read))
+        assert b"".join(map(draft.token_bytes, read)) == name + target.token_bytes(2)
+        assert respelling(target, draft).text([2]) == list(respelling(target, draft).controls[2])

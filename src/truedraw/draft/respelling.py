@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from truedraw.text import Tokenizer
 
@@ -66,7 +66,17 @@ class Speller:
                 yield whole[len(head) :]
 
     def _encoded(self, text: str) -> list[int]:
-        return self._tokenizer.encode(text, add_special=False)
+        ids = self._tokenizer.encode(text, add_special=False)
+        return self._plain.encode(text, add_special=False) if any(map(self._tokenizer.is_special, ids)) else ids
+
+    @cached_property
+    def _plain(self) -> Tokenizer:
+        """Reads the names of control tokens as text; made where such a name comes, for it takes a while."""
+        from tokenizers import Tokenizer as Backend
+
+        backend = Backend.from_str(self._tokenizer.to_json())
+        backend.encode_special_tokens = True
+        return Tokenizer(backend)
 
 
 class Respelling:
