@@ -81,9 +81,10 @@ def restore(folder: Path) -> None:
 
 
 def _left(folder: Path, what: str) -> list[Path]:
-    """Folders named by `write_folder`, of whatever process."""
-    found = folder.parent.glob(f"{escape(folder.name)}.*{what}")
-    return [each for each in found if each.is_dir() and each.stem.rpartition(".")[2].isdecimal()]
+    """Folders named by `write_folder`, of whatever process; those of eagle.v2 are none of eagle's."""
+    before = f"{folder.name}."
+    found = folder.parent.glob(f"{escape(before)}*{what}")
+    return [each for each in found if each.is_dir() and each.stem.removeprefix(before).isdecimal()]
 
 
 def is_ours(folder: Path, kind: str) -> bool:

@@ -157,3 +157,19 @@ def test_a_process_killed_between_the_two_leaves_the_one_before(targets, tmp_pat
     check_output(out, KIND)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     assert sorted(path.name for path in tmp_path.glob("draft*")) == ["draft", "draft.12.part", "draft.20261124.old"]
+
+
+def test_what_another_draft_left_is_its_own(targets, tmp_path):
+    other, out = tmp_path / "draft.v2", tmp_path / "draft"
+    export(other, CONFIG, some_tensors(), targets["gguf"], FACTS)
+    before = {path.name: path.read_bytes() for path in other.iterdir()}
+    other.rename(tmp_path / "draft.v2.123.truedraw-old")  # as a kill between the two leaves it
+    part = tmp_path / "draft.v2.124.truedraw-part"
+    part.mkdir()
+    os.utime(part, (0, 0))
+    check_output(out, KIND)
+    assert not out.exists()
+    assert part.exists()
+    export(out, CONFIG, some_tensors(1), targets["gguf"], FACTS)
+    check_output(other, KIND)
+    assert {path.name: path.read_bytes() for path in other.iterdir()} == before
