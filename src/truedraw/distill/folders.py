@@ -64,10 +64,15 @@ def _no_work(folder: Path, why: str) -> str:
 
 def check_output(folder: Path, kind: str) -> None:
     """Raises BadFile where something else than a draft of this kind stands there."""
-    restore(folder)
+    restore(_behind_links(folder))
     if not folder.exists() or (folder.is_dir() and (is_ours(folder, kind) or not any(folder.iterdir()))):
         return
     raise BadFile(f"{folder} is there already and is no draft of ours; give another --output, a folder to be made")
+
+
+def _behind_links(folder: Path) -> Path:
+    """Where it lies, or would; of links that lead in a circle one of them."""
+    return Path(os.path.realpath(folder))
 
 
 def restore(folder: Path) -> None:
@@ -97,8 +102,12 @@ def is_ours(folder: Path, kind: str) -> bool:
 
 
 def write_folder(folder: Path, kind: str, write: Callable[[Path], None]) -> None:
-    """`write` puts all files into an empty folder; what was there before stays until then. Raises BadFile."""
+    """`write` puts all files into an empty folder; what was there before stays until then. Raises BadFile.
+
+    A link stays one: the folder that it leads to is replaced.
+    """
     check_output(folder, kind)
+    folder = _behind_links(folder)
     fresh, old = (folder.with_name(f"{folder.name}.{os.getpid()}{what}") for what in (PART, OLD))
     try:
         rmtree(fresh, ignore_errors=True)

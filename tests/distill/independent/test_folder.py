@@ -173,3 +173,18 @@ def test_what_another_draft_left_is_its_own(targets, tmp_path):
     export(out, CONFIG, some_tensors(1), targets["gguf"], FACTS)
     check_output(other, KIND)
     assert {path.name: path.read_bytes() for path in other.iterdir()} == before
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_link_stays_one(targets, tmp_path, is_there):
+    link, disk = tmp_path / "draft", tmp_path / "disk"
+    disk.mkdir()
+    if is_there:
+        export(disk / "v1", CONFIG, some_tensors(), targets["gguf"], FACTS)
+    link.symlink_to(disk / "v1")
+    check_output(link, KIND)
+    export(link, CONFIG, some_tensors(1), targets["gguf"], FACTS)
+    assert link.is_symlink()
+    assert is_ours(disk / "v1", KIND)
+    assert [each.name for each in disk.iterdir()] == ["v1"]
+    assert sorted(each.name for each in tmp_path.glob("draft*")) == ["draft"]
