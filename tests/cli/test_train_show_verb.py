@@ -100,7 +100,16 @@ def test_a_card_of_few_words(cli, head):
     assert "held-out" not in done.out
 
 
-@pytest.mark.parametrize("training", [{"held_out": 3}, {"looks": [{}]}, {"evaluated": {"x": {}}}, {"outlook": {}}])
+@pytest.mark.parametrize(
+    "training",
+    [
+        {"held_out": 3},
+        {"looks": [{}]},
+        {"evaluated": {"x": {}}},
+        {"outlook": {}},
+        {**WHOLE, "seconds": {"texts": 10**400, "features": 1.0, "training": 1.0}},
+    ],
+)
 def test_a_card_that_says_nonsense(cli, head, training):
     done = cli("train", "show", head(training))
     assert (done.code, done.out) == (2, "")

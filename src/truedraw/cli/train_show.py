@@ -41,7 +41,7 @@ def show(head: Argument = None, as_json: Json = False) -> None:
         return
     try:
         said = lines(found)
-    except (TypeError, KeyError, ValueError, AttributeError, IndexError) as error:
+    except (TypeError, KeyError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise BadFile(
             f"{path} has a card that says nonsense ({type(error).__name__}: {error}); see it by --json"
         ) from error
