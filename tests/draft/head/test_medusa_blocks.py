@@ -326,3 +326,13 @@ def test_one_for_another_model_is_refused(place, tmp_path) -> None:
         pytest.raises(BadParameter, match=r"reads hidden states of 32 numbers over 50 tokens .*org/Modell Ω"),
     ):
         model.generate("a", speculative="head")
+
+
+@pytest.mark.parametrize("tokens", [10**10, 10**30])
+def test_one_for_more_tokens_than_any_memory_holds_is_refused(place, tmp_path, tokens) -> None:
+    other = write(tmp_path / "m", VLLM, tensors(), vocab_size=tokens, truncated_vocab_size=None)
+    with (
+        load(place.folder, cache=place.cache, threads=1, draft=other) as model,
+        pytest.raises(BadParameter, match=f"reads hidden states of {WIDTH} numbers over {tokens} tokens"),
+    ):
+        model.generate("a", speculative="head")

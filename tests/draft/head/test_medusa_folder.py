@@ -170,6 +170,7 @@ def test_tensors_that_are_missing_or_others(tmp_path, held, said) -> None:
     ({"medusa_num_layers": 1}, r"holds 0\.1\.linear\.bias, .* a head of medusa_num_layers = 1 has not"),
     ({"logit_scale": 0.5}, "logit_scale = 0.5 is not supported"),
     ({"medusa_num_layers": -1}, "medusa_num_layers is -1"),
+    ({"medusa_num_layers": 10**30}, r"holds 0\.2\.weight, .* a head of medusa_num_layers = 10{30} has not"),
     ({"medusa_num_layers": 3}, r"holds 0\.2\.weight, .* a head of medusa_num_layers = 3 has not"),
 ])  # fmt: skip
 def test_configs_that_cannot_be_meant(tmp_path, changes, said) -> None:

@@ -82,9 +82,10 @@ def says_blocks(values: Any) -> bool:
 
 
 class MedusaBlocks:
-    """draft.head.file.Numbers of such a folder, matrices as int8; raises BadFile."""
+    """draft.head.file.Numbers of such a folder, matrices as int8; raises BadFile. Of one for more tokens than the
+    `vocab_size` of its target, which is not that, only the card can be asked for."""
 
-    def __init__(self, path: Path, fields: Fields) -> None:
+    def __init__(self, path: Path, fields: Fields, vocab_size: int) -> None:
         self._tensors = FolderTensors(path)
         self._tensors.rename(OUTER)
         self._said = said = Said.of(fields, self._tensors)
@@ -92,7 +93,7 @@ class MedusaBlocks:
             raise BadFile(f"{path} holds {', '.join(left[:3])}, which no Medusa draft that is known here has")
         if said.known > said.vocab_size:
             raise BadFile(f"{fields.where}: {said.known} tokens are drafted of a vocabulary of {said.vocab_size}")
-        ids = self._drafted()
+        ids = self._drafted() if said.vocab_size <= vocab_size else np.arange(0)
         self._order = np.argsort(ids)
         self.tokens = ids[self._order]
         self.card = Card(

@@ -25,7 +25,7 @@ def open_medusa(path: Path, vocab_size: int) -> Numbers:
     said = _config(path)
     fields = Fields(path / CONFIG, said)
     if says_blocks(said) and not _is_own(path):
-        return MedusaBlocks(path, fields)
+        return MedusaBlocks(path, fields, vocab_size)
     return MedusaFolder(path, fields, vocab_size)
 
 

@@ -61,7 +61,11 @@ class MedusaFolder:
 
     def _check_all_known(self) -> None:
         """Raises BadFile where heads have more than their settings say; there may be more heads."""
-        layers = [f"{layer}.linear.{part}" for layer in range(self._layers) for part in ("weight", "bias")]
+        layers = [
+            f"{layer}.linear.{part}"
+            for layer in range(min(self._layers, len(self._tensors)))
+            for part in ("weight", "bias")
+        ]
         known = {*layers, f"{self._layers}.weight"}
         strange = [name for name in self._tensors if not name[:1].isdecimal() or name.partition(".")[2] not in known]
         if strange:
