@@ -123,6 +123,17 @@ def test_what_others_decided_is_not_told() -> None:
     assert (found.predicted_speedup, found.actual_speedup) == (None, None)
 
 
+@pytest.mark.parametrize("drafted", [0, 1, 3])
+def test_of_drafts_that_did_not_come_none_was_expected(drafted: int) -> None:
+    account, asker = Account(Experience()), Asker(0, 7, ("it",))
+    account.begin({0}, [asker], [{}], {})
+    account.drafted([asker], [Choice("it", tokens=3)], [(2.5, 0.0)])
+    mine = Round(0, (1,), (), (), (), drafted, 0, seconds=1.0, source="it" if drafted else "", late_seconds=0.1)
+    account.saw([mine], 1 + drafted, 4)
+    use = account.explanation().drafters["it"]
+    assert (use.asked, use.drafted, use.expected) == (1, drafted, min(drafted, 2.5))
+
+
 def test_runs_add_up() -> None:
     found = [told(World({"it": Source(HONEST)}, samples), 100)[1] for samples in (1, 2)]
     both = together([found[0], None, found[1]])

@@ -33,6 +33,7 @@ class Now:
 
     texts: Collection[int] = ()
     late: dict[int, str] = field(default_factory=dict)  # text -> who is asked for its drafts after the decision
+    worths: dict[int, float] = field(default_factory=dict)  # text -> tokens of its drafts that should be kept
     is_drafting: bool = False
     expected: float = 0.0  # tokens of drafts
     draft_seconds: float = 0.0  # that such drafts usually take
@@ -93,14 +94,13 @@ class Account:
         self._sums.plain.setdefault(why, Stay()).add(stay)
 
     def drafted(
-        self, askers: Sequence[Asker], choices: Sequence[Choice], expected: Sequence[tuple[float, float]],
-        rounds: int = 1,
-    ) -> None:  # fmt: skip
+        self, askers: Sequence[Asker], choices: Sequence[Choice], expected: Sequence[tuple[float, float]]
+    ) -> None:
         """What the texts take; of each the draft tokens that should be kept, and the seconds until it is there."""
         self._now.is_drafting = True
         for asker, choice, (worth, seconds) in zip(askers, choices, expected, strict=True):
             if choice.source:
-                self._of(choice.source).expected += rounds * worth
+                self._now.worths[asker.sample] = worth
                 self._now.expected += worth
                 if choice.tokens:
                     self._now.late[asker.sample] = choice.source
@@ -138,6 +138,7 @@ class Account:
                 use = self._of(done.source)
                 use.taken, use.drafted = use.taken + 1, use.drafted + done.drafted
                 use.accepted += done.accepted
+                use.expected += min(now.worths.get(done.sample, 0.0), done.drafted)
             source = now.late.get(done.sample)
             if source is not None and done.late_seconds is not None:
                 self._offered(source, done.drafted)

@@ -126,7 +126,7 @@ class Lessons:
         askers, choices = stood.askers, stood.choices
         self._account.begin({asker.sample for asker in askers}, askers, [{} for _ in askers], {}, rounds)
         late = self._late.chosen(askers, choices, stood.step, stood.at)
-        self._account.drafted(askers, choices, [late.get(place, (0.0, 0.0)) for place in range(len(askers))], rounds)
+        self._account.drafted(askers, choices, [late.get(place, (0.0, 0.0)) for place in range(len(askers))])
         if rounds > 1:
             self._late.chosen(askers, choices, stood.step + rounds - 1, stood.at + rounds - 1)
 
