@@ -96,6 +96,18 @@ def test_what_looks_ahead_is_refused(tmp_path) -> None:
     open_family(decoder).close()
 
 
+@pytest.mark.parametrize(("kind", "expected"), [("Roberta", 14), ("Data2VecText", 14), ("Bert", 16), ("OPT", 16)])
+def test_a_text_ends_with_the_table_of_positions(kind, expected, tmp_path) -> None:
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32,
+             "max_position_embeddings": 16, "pad_token_id": 1}  # fmt: skip
+    name = {"Bert": "BertLMHeadModel"}.get(kind, f"{kind}ForCausalLM")
+    engine = open_family(written(tmp_path / "m", name, is_decoder=True, **sizes))
+    assert engine.context_length == expected
+    text = engine.open(TEXT[: expected - 2])
+    assert engine.forward([Work(text, Proposal.chain([5, 6]))])[0].logits.shape == (3, VOCAB)
+    engine.close()
+
+
 def test_an_encoder_with_a_decoder_is_named(tmp_path) -> None:
     sizes = {"d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32,
              "encoder_attention_heads": 2, "decoder_attention_heads": 2}  # fmt: skip

@@ -12,7 +12,7 @@ from truedraw.engine.pytorch.network import Network
 from truedraw.engine.pytorch.options import Options, check_device
 from truedraw.engine.pytorch.passes import CachedPasses, ReplayedPasses
 from truedraw.engine.pytorch.probe import batches_hold, compute_some, looks_at_length
-from truedraw.engine.pytorch.reach import is_sparse, reach
+from truedraw.engine.pytorch.reach import is_sparse, places, reach
 from truedraw.engine.pytorch.room import Room
 from truedraw.engine.pytorch.running import running
 from truedraw.engine.pytorch.sequence import TorchSequence
@@ -51,7 +51,7 @@ class PyTorchEngine:
         with running(options.threads):
             network = Network(model, options.hidden_layers, hidden_text=options.hidden_text)
             self.vocab_size = int(network.text([0], 1).logits.shape[1])
-            self.context_length = context_length(model.config)
+            self.context_length = places(model, context_length(model.config))
             sizes = model.config.get_text_config()
             self.num_layers, self.hidden_size = int(sizes.num_hidden_layers), int(sizes.hidden_size)
             by_length = looks_at_length(network, self.vocab_size, self.context_length)

@@ -10,6 +10,7 @@ MASK_AXES = 4  # texts, heads, rows, slots
 OF_LAYERS = ("pattern", "layers")  # settings with these in their names count layers, not tokens
 SPARSE = ("index_topk", "keep_window_size")
 """How many rows are seen of those that a layer chooses: which they are can depend on rows behind."""
+POSITIONS = "position_embeddings"  # what tables of positions are called
 BY_SLOT = "attn_temperature_tuning"  # queries are scaled by their slots in the cache, whatever their positions are
 
 
@@ -27,6 +28,15 @@ def reach(model: Any, context_length: int) -> int:
     if window is None:
         return context_length
     return 0 if _has_masks(model) else min(window, context_length)
+
+
+def places(model: Any, context_length: int) -> int:
+    """Tokens of a text that a table of positions has rows for: in some they begin behind the row of the padding."""
+    from torch.nn import Embedding
+
+    found = (each for name, each in model.named_modules() if name.endswith(POSITIONS) and isinstance(each, Embedding))
+    ends = [int(each.num_embeddings) - int(each.padding_idx) - 1 for each in found if each.padding_idx is not None]
+    return min([context_length, *ends])
 
 
 def is_sparse(model: Any) -> bool:
