@@ -146,6 +146,22 @@ def test_a_model_whose_streams_differ_in_width_is_refused() -> None:
         PyTorchEngine(network, Options(hidden_layers=(0,), cache_bytes=1 << 20))
 
 
+def test_a_model_whose_layers_have_several_streams_is_refused() -> None:
+    from transformers import Gemma3nForCausalLM, Gemma3nTextConfig
+
+    from truedraw.engine.pytorch.engine import PyTorchEngine
+    from truedraw.engine.pytorch.options import Options
+
+    sizes = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
+             "head_dim": 16, "num_key_value_heads": 1, "vocab_size": 50, "vocab_size_per_layer_input": 50,
+             "laurel_rank": 8, "hidden_size_per_layer_input": 8, "num_kv_shared_layers": 0,
+             "layer_types": ["full_attention"] * 2, "activation_sparsity_pattern": [0.0] * 2,
+             "max_position_embeddings": 64}  # fmt: skip
+    network = Gemma3nForCausalLM(Gemma3nTextConfig(**sizes)).eval()
+    with pytest.raises(BadParameter, match="hidden_layers: the layers of this model have several streams each"):
+        PyTorchEngine(network, Options(hidden_layers=(0,), cache_bytes=1 << 20))
+
+
 def test_a_texts_first_scores_bring_all_of_it(place) -> None:
     with opened(place, engine="pytorch", draft=place.drafts["eagle3"]) as model:
         engine = model.engine

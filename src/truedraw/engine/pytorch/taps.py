@@ -9,6 +9,8 @@ from truedraw.errors import BadParameter
 if TYPE_CHECKING:
     from torch import Tensor
 
+STREAM_AXES = 3  # texts, rows, width
+
 
 class Taps:
     """Reads the streams behind some layers and what the head is given: the final norm's output.
@@ -38,13 +40,14 @@ class Taps:
     def read(self, keep: int) -> Tensor:
         """Of the last `keep` rows of the last run, [parts, keep, layers + 1, width]; nothing of it stays here.
 
-        Raises BadParameter where streams differ in their widths.
+        Raises BadParameter where streams differ in their widths, or a layer has several.
         """
         import torch
 
         assert self._final is not None
         final = self._final if keep <= self._final.shape[1] else self._returned
         found = [*(self._streams[layer] for layer in self._order), final]
+        _check_axes([stream.ndim for stream in found])
         _check_widths([stream.shape[-1] for stream in found])
         self._streams, self._final, self._returned = {}, None, None
         return torch.stack([stream[:, -keep:] for stream in found], 2)
@@ -67,6 +70,14 @@ class Taps:
 def _ends_in(whole: Tensor | None, rows: Tensor) -> bool:
     """Whether these are its last rows."""
     return whole is not None and whole.shape[-1] == rows.shape[-1] and bool((whole[:, -rows.shape[1] :] == rows).all())
+
+
+def _check_axes(axes: list[int]) -> None:
+    if any(count != STREAM_AXES for count in axes):
+        raise BadParameter(
+            "hidden_layers",
+            "the layers of this model have several streams each, and what drafts reads one; leave it out",
+        )
 
 
 def _check_widths(widths: list[int]) -> None:
