@@ -13,8 +13,16 @@ from truedraw.protocol import Work
 
 def test_what_a_processor_has_no_instructions_for_is_float32(monkeypatch):
     monkeypatch.setattr(module, "computes", lambda precision: False)
+    monkeypatch.setattr(module, "IS_ARM", False)
     assert {numerics(name).inference for name in NUMERICS} == {"f32"}
     assert numerics("runtime").cache == "f16"
+
+
+def test_the_runtimes_cache_is_float32_on_arm(monkeypatch):
+    monkeypatch.setattr(module, "IS_ARM", True)
+    assert {name: numerics(name).cache for name in NUMERICS} == {
+        "native": "f16", "runtime": "f32", "rowwise": "f32", "reference": "f32"
+    }  # fmt: skip
 
 
 def test_what_it_has_is_used(monkeypatch):

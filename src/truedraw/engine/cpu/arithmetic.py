@@ -7,6 +7,7 @@ from dataclasses import replace
 from truedraw.engine.numerics import FLOAT32, INVARIANT, NUMERICS, Numerics
 from truedraw.engine.openvino.core import computes
 from truedraw.errors import BadParameter
+from truedraw.threads.processors import IS_ARM
 
 
 def numerics(name: str) -> Numerics:
@@ -14,4 +15,6 @@ def numerics(name: str) -> Numerics:
     if name not in NUMERICS:
         raise BadParameter("numerics", f"{name!r} is not one of {', '.join((INVARIANT, *NUMERICS))}")
     found = NUMERICS[name]
+    if IS_ARM and not found.native:  # on which the runtime keeps keys and values in float32, or in 8 bits
+        found = replace(found, cache=FLOAT32)
     return found if found.inference == FLOAT32 or computes(found.inference) else replace(found, inference=FLOAT32)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-import platform
 import sys
 from contextlib import suppress
 
 from numba.core import config
 from numba.core.codegen import get_host_cpu_features
 
+from truedraw.threads.processors import IS_ARM
+
 HARDWARE, DOT_PRODUCTS = 16, 1 << 20  # Linux: AT_HWCAP, and of it HWCAP_ASIMDDP
 PRODUCTS_OF_WINDOWS = 43  # PF_ARM_V82_DP_INSTRUCTIONS_AVAILABLE
-IS_ARM = platform.machine().lower() in ("aarch64", "arm64")
 
 
 IS_OTHER = config.CPU_NAME not in (None, "host") or config.CPU_FEATURES is not None  # than this one: it was said which
