@@ -11,7 +11,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from truedraw.sampling.kernels.processor import COMPILED_FOR, HAS_LONG_VECTORS
+from truedraw.sampling.kernels.processor import HAS_LONG_VECTORS
 
 FETCHED = 16  # values at a time: a cache line of float32
 CACHE_LINE, BYTE = 64, 8  # bytes; bits
@@ -35,12 +35,6 @@ def take_long_vectors(builder: Any) -> None:
     """The same of a function that is being built."""
     if HAS_LONG_VECTORS:
         set.add(builder.function.attributes, '"prefer-vector-width"="512"')  # which llvmlite has no name for
-
-
-def take_feature(builder: Any, name: str) -> None:
-    """The function that is being built may use what the compiler does not know of this processor."""
-    features = f"{COMPILED_FOR},+{name}".lstrip(",")
-    set.add(builder.function.attributes, f'"target-features"="{features}"')
 
 
 @intrinsic  # type: ignore[untyped-decorator]

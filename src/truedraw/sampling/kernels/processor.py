@@ -16,13 +16,12 @@ PRODUCTS_OF_WINDOWS = 43  # PF_ARM_V82_DP_INSTRUCTIONS_AVAILABLE
 
 
 IS_OTHER = config.CPU_NAME not in (None, "host") or config.CPU_FEATURES is not None  # than this one: it was said which
-COMPILED_FOR: str = (config.CPU_FEATURES or "") if IS_OTHER else get_host_cpu_features()
-"""As LLVM takes them; it does not tell all of those that ARM's processors have."""
 
 
 def _features() -> set[str]:
-    """By their names in LLVM."""
-    told = {name[1:] for name in COMPILED_FOR.split(",") if name.startswith("+")}
+    """By their names in LLVM, which does not tell all of those that ARM's processors have."""
+    listed: str = (config.CPU_FEATURES or "") if IS_OTHER else get_host_cpu_features()
+    told = {name[1:] for name in listed.split(",") if name.startswith("+")}
     return told | {"dotprod"} if IS_ARM and not IS_OTHER and _has_dot_products() else told
 
 
