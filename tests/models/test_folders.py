@@ -271,7 +271,7 @@ def test_a_tokenizer_at_which_its_own_parser_breaks_down(folder):
     parts = json.loads((folder / "tokenizer.json").read_text())
     parts["model"]["continuing_subword_prefix"] = "a prefix longer than any token is"
     (folder / "tokenizer.json").write_text(json.dumps(parts))
-    with pytest.raises(BadModelFile, match=r"tokenizer\.json is not a tokenizer: .*range"):
+    with pytest.raises(BadModelFile, match=r"tokenizer\.json is not a tokenizer: .*(range|bounds)"):
         open_checkpoint(folder).text.load_tokenizer()
 
 
