@@ -7,7 +7,9 @@ from truedraw.engine.cpu import CPUEngine
 from truedraw.engine.cpu import arithmetic as module
 from truedraw.engine.cpu.arithmetic import numerics
 from truedraw.engine.numerics import NUMERICS
+from truedraw.engine.openvino import compiling
 from truedraw.engine.openvino.core import computes, core
+from truedraw.errors import EngineError
 from truedraw.protocol import Work
 
 
@@ -43,3 +45,13 @@ def test_a_model_runs_on_a_processor_without_bfloat16(monkeypatch, tmp_path, nam
     engine = CPUEngine.load(tiny_checkpoint(), cache=tmp_path, cache_bytes=8 << 20, numerics=name)
     assert engine.forward([Work(engine.open([1, 2, 3]))])[0].logits.shape[0] == 1
     engine.close()
+
+
+def test_a_processor_for_which_the_runtime_has_no_attention_is_told(monkeypatch, tmp_path):
+    class Without:
+        def compile_model(self, *given):
+            raise RuntimeError("Exception from core.cpp:117:\nAttentionExecutor creation fails with precision f32\n\n")
+
+    monkeypatch.setattr(compiling, "core", Without)
+    with pytest.raises(EngineError, match=r"on this processor \(Att.*precision f32\); take native numerics"):
+        CPUEngine.load(tiny_checkpoint(), cache=tmp_path, cache_bytes=8 << 20, numerics="runtime")

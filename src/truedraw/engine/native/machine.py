@@ -16,8 +16,9 @@ from truedraw.threads.processors import IS_ARM
 SHORT, WORD, SINGLE = ir.IntType(16), ir.IntType(32), ir.FloatType()
 
 
-HAS_PRODUCTS = any(needed <= FEATURES for needed in ({"avx512f", "avx512vnni"}, {"avx2", "fma"}, {"dotprod"}))
-"""Whether it has instructions that add products of 8 bits, and such that multiply and add float32."""
+HAS_PRODUCTS = IS_ARM or {"avx512f", "avx512vnni"} <= FEATURES or {"avx2", "fma"} <= FEATURES
+"""Whether it has instructions that add products of 8 bits, and such that multiply and add float32; ARM's without the
+former have nothing better."""
 ROOM = 24 if "avx512f" in FEATURES else 6
 """Vectors of 512 bits, or as much in shorter ones, that its registers hold beside what they are made of."""
 HAS_HALVES = "f16c" in FEATURES or IS_ARM

@@ -15,7 +15,7 @@ from truedraw.engine.openvino.graph import build, fix_rows
 from truedraw.engine.openvino.ir import read_ir
 from truedraw.engine.openvino.stateful import reason
 from truedraw.engine.options import Options
-from truedraw.errors import BadModelFile
+from truedraw.errors import BadModelFile, EngineError
 from truedraw.models import Checkpoint
 from truedraw.protocol import ModelConfig
 
@@ -43,13 +43,22 @@ def _compiled(checkpoint: Checkpoint, model: Any, properties: dict[str, Any]) ->
 def compile_graph(
     config: ModelConfig, constants: MappedConstants, options: Options, shape: tuple[int, int] | None = None
 ) -> Any:
-    """A compiled graph over these constants, for passes of one shape, see graph.fix_rows; None: of any."""
+    """A compiled graph over these constants, for passes of one shape, see graph.fix_rows; None: of any.
+
+    Raises EngineError where the runtime has no attention for this processor, as for ARM's without SVE.
+    """
     model = build(config, constants, options.hidden_layers, options.hidden_text, options.arithmetic.inference)
     properties = options.arithmetic.properties(options.threads)
     if shape is not None:
         fix_rows(model, *shape)
         properties |= STEP_BY_STEP
-    compiled = core().compile_model(model, "CPU", properties)
+    try:
+        compiled = core().compile_model(model, "CPU", properties)
+    except RuntimeError as error:
+        raise EngineError(
+            f"OpenVINO cannot run this model's passes on this processor ({reason(error)}); take native numerics, with "
+            "weights auto or int8, or the engine pytorch"
+        ) from error
     constants.forget()
     drop_code()  # before the constants are packed, which is when most memory is held
     return compiled
