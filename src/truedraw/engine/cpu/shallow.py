@@ -54,7 +54,7 @@ class Layers:
         try:
             with self.constants.forgetting():  # where shapes are fixed they are packed now
                 return whole.beside(compile_graph(self.config, self.constants, self.options, shape))
-        except (RuntimeError, MemoryError):
+        except (EngineError, RuntimeError, MemoryError):
             return None
 
     def first(self, layers: int, whole: Runs) -> tuple[Runs, ModelConfig]:
