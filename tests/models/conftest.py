@@ -13,7 +13,7 @@ def hub(tmp_path):
     config = tiny_config("qwen2")
     Hub.folder = write_folder(tmp_path / "served", config, random_tensors(config))
     (Hub.folder / "README.md").write_text("not needed")
-    Hub.log, Hub.broken, Hub.refusals, Hub.busy, Hub.instead = [], set(), [], {}, {}
+    Hub.log, Hub.broken, Hub.refusals, Hub.busy, Hub.instead, Hub.stored = [], set(), [], {}, {}, {}
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()

@@ -24,6 +24,7 @@ class Hub(BaseHTTPRequestHandler):
     refusals: list  # (status, headers) of the next requests of lists of files
     busy: dict  # by the name of a file: the same, of the next requests of what it holds
     instead: dict  # by how a path begins or ends: a status, or the page that is served there
+    stored: dict  # by the name of a file: how the hub says that it stores it apart
     commits = count(1)
 
     def do_HEAD(self):
@@ -47,14 +48,14 @@ class Hub(BaseHTTPRequestHandler):
         elif path.startswith("/api/models/org/tiny/tree/"):
             self.send(json.dumps([self.listed(f) for f in self.files()]).encode(), body, "application/json")
         elif path.startswith("/api/models/org/tiny"):
-            siblings = [{"rfilename": str(file.name), "size": size(file)} for file in self.files()]
+            siblings = [self.told(file) for file in self.files()]
             _, _, asked = path.partition("/revision/")
             commit = asked or format(next(self.commits), "040x")
             listing = {"_id": "1", "id": "org/tiny", "modelId": "org/tiny", "sha": commit, "siblings": siblings}
             self.send(json.dumps(listing).encode(), body, "application/json")
         elif path.startswith("/org/tiny/resolve/"):
             self.send(
-                (self.folder / path.rpartition("/")[2]).read_bytes(),
+                (self.folder / path.split("/", 5)[5]).read_bytes(),
                 body,
                 broken=path.rpartition("/")[2] in self.broken,
             )
@@ -62,12 +63,19 @@ class Hub(BaseHTTPRequestHandler):
             self.refuse("GatedRepo" if "gated" in path else "RepoNotFound", 403 if "gated" in path else 404)
 
     def files(self):
-        return sorted(self.folder.iterdir())
+        return sorted(each for each in self.folder.rglob("*") if not each.is_dir())
+
+    def name_of(self, file):
+        return file.relative_to(self.folder).as_posix() if file.is_absolute() else file.as_posix()
+
+    def told(self, file):
+        name = self.name_of(file)
+        return {"rfilename": name, "size": size(file), "lfs": self.stored.get(name)}
 
     def listed(self, file):
         data = file.read_bytes()
         oid = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
-        return {"type": "file", "oid": oid, "size": len(data), "path": file.name}
+        return {"type": "file", "oid": oid, "size": len(data), "path": self.name_of(file)}
 
     def send(self, data, body, kind="application/octet-stream", broken=False):
         self.send_response(200)

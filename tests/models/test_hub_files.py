@@ -10,6 +10,7 @@ from safetensors.numpy import save_file
 from tiny_models import random_tensors, tiny_config, write_openvino
 
 from truedraw.models import hub as hub_module
+from truedraw.models import open_checkpoint
 from truedraw.models.sums import SUMS, keep_others
 
 pytest.importorskip("huggingface_hub")
@@ -127,6 +128,32 @@ def test_too_little_room_is_said_before_the_weights_are_fetched(hub, tmp_path):
     assert said.startswith("PullError org/tiny needs 5 MiB to be fetched")
     assert "has 3 MiB free" in said
     assert "model.safetensors" not in resolved()
+
+
+def test_the_template_for_tools_is_part_of_a_model(hub, tmp_path):
+    """As long as the model has it, and with what somebody wrote beside it or into it."""
+    templates = Hub.folder / "additional_chat_templates"
+    templates.mkdir()
+    (templates / "tool_use.jinja").write_text("tools")
+    (templates / "old").mkdir()
+    for other in ("README.md", "old/tool_use.jinja"):
+        (templates / other).write_text("not needed")
+    fetch(hub, "org/tiny", tmp_path)
+    here, verify = model(tmp_path) / templates.name, "verify=True, notice=lambda said: sys.stderr.write(said)"
+    assert [(each.name, each.read_text()) for each in here.iterdir()] == [("tool_use.jinja", "tools")]
+    assert open_checkpoint(model(tmp_path)).text.tool_template == "tools"
+    (here / "mine.jinja").write_text("mine")
+    (here / "tool_use.jinja").write_text("edited")
+    said = fetch(hub, "org/tiny", tmp_path, options=verify)[1]
+    assert said.endswith("what it held is kept in additional_chat_templates/tool_use.jinja.edited")
+    assert {each.name: each.read_text() for each in here.iterdir()} == {
+        "mine.jinja": "mine", "tool_use.jinja": "tools", "tool_use.jinja.edited": "edited",
+    }  # fmt: skip
+    shutil.rmtree(templates)
+    (model(tmp_path) / "config.json").write_text("{}")
+    fetch(hub, "org/tiny", tmp_path, options=verify)
+    assert open_checkpoint(model(tmp_path)).text.tool_template is None
+    assert (here / "mine.jinja").read_text() == "mine"
 
 
 def test_a_file_that_somebody_edited_is_kept_and_told_of(hub, tmp_path):

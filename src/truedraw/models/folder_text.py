@@ -20,6 +20,7 @@ MANY = 1 << 31
 LONGEST_ID = 12  # digits
 SPECIAL = "special_tokens_map.json"  # of older transformers; tokenizer_config.json counts first
 GENERATION = "generation_config.json"
+TEMPLATES = "additional_chat_templates"  # the one folder within a model's that belongs to it
 NAMED = tuple(
     f"{kind}_token" for kind in ("bos", "eos", "pad", "unk", "cls", "sep", "mask")
 )  # special tokens that chat templates write
@@ -147,7 +148,7 @@ def _chat_template(folder: Path, tokenizer: dict[str, Any], name: str) -> str | 
     """By its name, of files first; a single one is the default."""
     files = {
         "default": folder / "chat_template.jinja",
-        "tool_use": folder / "additional_chat_templates" / "tool_use.jinja",
+        "tool_use": folder / TEMPLATES / "tool_use.jinja",
     }
     if files[name].exists():
         return _text_of(files[name])

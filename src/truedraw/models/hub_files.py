@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from truedraw.errors import BadModelFile, UnsupportedModel
+from truedraw.models.folder_text import TEMPLATES
 from truedraw.models.openvino_ir import GRAPH, WEIGHTS
 from truedraw.models.safetensors_weights import weight_names
 
@@ -37,7 +38,8 @@ class Repository(NamedTuple):
 
     def settings(self) -> list[str]:
         """What can be checked before there are weights."""
-        return [name for name in self.top if name.endswith(SETTINGS) or (self.is_graph and name == GRAPH)]
+        found = [name for name in self.top if name.endswith(SETTINGS) or (self.is_graph and name == GRAPH)]
+        return found + [name for name in self.sizes if name.rpartition("/")[0] == TEMPLATES and name.endswith(".jinja")]
 
     def weights(self, folder: Path) -> list[str]:
         """Those that will be opened; `folder` holds the settings. Raises BadModelFile where they are not there."""

@@ -10,6 +10,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from truedraw.models.fingerprint import digest_of
+from truedraw.models.folder_text import TEMPLATES
 from truedraw.models.hub_files import SETTINGS
 from truedraw.models.openvino_ir import GRAPH, WEIGHTS
 from truedraw.models.safetensors_weights import WHOLE
@@ -21,7 +22,7 @@ BY_NAME = (WHOLE, GRAPH, WEIGHTS)  # of weights, that a folder is opened by
 
 
 def write_sums(folder: Path) -> None:
-    """Of all files at its top."""
+    """Of all files at its top, and of the templates beside them."""
     (folder / SUMS).write_text(json.dumps(_sums(folder)), encoding="utf-8")
 
 
@@ -48,7 +49,17 @@ def _known(folder: Path) -> dict[str, str] | None:
 
 
 def _sums(folder: Path) -> dict[str, str]:
-    return {file.name: digest_of(file) for file in sorted(folder.iterdir()) if file.is_file() and file.name != SUMS}
+    return {name: digest_of(file) for name, file in _entries(folder).items() if file.is_file()}
+
+
+def _entries(folder: Path) -> dict[str, Path]:
+    """What lies at its top, but for the sums, by name; the folder of templates is there as what it holds."""
+    found = {each.name: each for each in sorted(folder.iterdir()) if each.name != SUMS}
+    within = found.get(TEMPLATES)
+    if within is None or within.is_symlink() or not within.is_dir():
+        return found
+    del found[TEMPLATES]
+    return found | {f"{TEMPLATES}/{each.name}": each for each in sorted(within.iterdir())}
 
 
 def keep_others(old: Path, new: Path, changed: Collection[str]) -> list[str]:
@@ -57,25 +68,22 @@ def keep_others(old: Path, new: Path, changed: Collection[str]) -> list[str]:
     What was fetched is not, as it would be read with the new files, nor what is called so where nobody knows. Of texts
     among these that are not as they were fetched there is a copy by another name; returns those names.
     """
-    known = _known(old) or {}
-    others = [each for each in sorted(old.iterdir()) if each.name != SUMS]
-    theirs = [each for each in others if each.name not in known and (known or not _is_read(each))]
-    for other in theirs:
-        if not os.path.lexists(new / other.name):
-            _lay(other, new / other.name)
-    texts = [
-        each for each in others if each.name.endswith(SETTINGS) and (each.name not in known or each.name in changed)
-    ]
-    edited = [each for each in texts if each.is_file() and not _holds_the_same(new / each.name, each)]
-    places = [_free(new / f"{file.name}{EDITED}") for file in edited]
-    for file, place in zip(edited, places, strict=True):
-        _lay(file, place)
-    return [place.name for place in places]
+    known, others = _known(old) or {}, _entries(old)
+    theirs = [name for name in others if name not in known and (known or not _is_read(name))]
+    for name in theirs:
+        if not os.path.lexists(new / name):
+            _lay(others[name], new / name)
+    texts = [name for name in others if name.endswith(SETTINGS) and (name not in known or name in changed)]
+    edited = [name for name in texts if others[name].is_file() and not _holds_the_same(new / name, others[name])]
+    places = [_free(new / f"{name}{EDITED}") for name in edited]
+    for name, place in zip(edited, places, strict=True):
+        _lay(others[name], place)
+    return [place.relative_to(new).as_posix() for place in places]
 
 
-def _is_read(file: Path) -> bool:
+def _is_read(name: str) -> bool:
     """Whether a folder is opened by a file of such a name."""
-    return file.name.endswith(SETTINGS) or file.name in BY_NAME
+    return name.endswith(SETTINGS) or name in BY_NAME
 
 
 def _holds_the_same(file: Path, other: Path) -> bool:
@@ -90,6 +98,7 @@ def _free(path: Path) -> Path:
 
 def _lay(source: Path, place: Path) -> None:
     """The same file or folder in a second place."""
+    place.parent.mkdir(exist_ok=True)
     if source.is_dir() and not source.is_symlink():
         shutil.copytree(source, place, symlinks=True)
     elif source.is_symlink():
