@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,23 @@ def test_where_there_is_a_graph_nothing_else_is_fetched(hub, tmp_path):
 def test_all_files_are_of_one_commit(hub, tmp_path):
     fetch(hub, "org/tiny", tmp_path)
     assert len({path.split("/")[4] for path in Hub.log if "/resolve/" in path}) == 1
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
+def test_what_holds_something_else_than_the_hub_says_is_not_kept(hub, tmp_path, name):
+    """As long as it should be, and no less readable."""
+    whole = (Hub.folder / name).read_bytes()
+    told = {"size": len(whole), "sha256": sha256(whole).hexdigest(), "pointerSize": 130}
+    Hub.stored = {name: told}
+    (Hub.folder / name).write_bytes(
+        whole[:-9] + b" " * 9 if name.startswith("model") else whole.replace(b" ", b"\t", 1)
+    )
+    said = fetch(hub, "org/tiny", tmp_path)[0]
+    assert said.startswith(f"PullError org/tiny: {name} has the sha256 ")
+    assert said.endswith(f", and the hub says {told['sha256']}; nothing was kept, try again")
+    assert not model(tmp_path).exists()
+    (Hub.folder / name).write_bytes(whole)
+    assert fetch(hub, "org/tiny", tmp_path)[0].startswith("found")
 
 
 def test_too_little_room_is_said_before_the_weights_are_fetched(hub, tmp_path):

@@ -60,7 +60,6 @@ def pull_from_hub(
         if not there or (verify and (changed != [] or not _opens(home, checks.whole))):
             folder = work / "model"
             _download(name, folder, checks, progress or silent)
-            write_sums(folder)
             said = _keep_others(home, folder, changed or []) if there else ""
             _put_in_place(folder, home, old)
             if said:
@@ -77,7 +76,7 @@ def _opens(folder: Path, check: Check) -> bool:
 
 
 def _download(name: str, folder: Path, checks: Checks, tell: Progress) -> None:
-    """The weights once nothing can be said against the rest."""
+    """The weights once nothing can be said against the rest, and the sums of all files."""
     there = listed(name)
     there.check_kind(name)
     fetch(name, there.commit, there.settings(), folder, tell)
@@ -85,6 +84,7 @@ def _download(name: str, folder: Path, checks: Checks, tell: Progress) -> None:
     weights = _check(name, folder, there.weights)
     require_room(name, sum(there.sizes[each] for each in weights), folder.parent.parent)
     fetch(name, there.commit, weights, folder, tell)
+    there.check_contents(name, write_sums(folder))
     _check(name, folder, checks.whole)
 
 

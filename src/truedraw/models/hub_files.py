@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from truedraw.errors import BadModelFile, UnsupportedModel
+from truedraw.errors import BadModelFile, PullError, UnsupportedModel
 from truedraw.models.folder_text import TEMPLATES
 from truedraw.models.openvino_ir import GRAPH, WEIGHTS
 from truedraw.models.safetensors_weights import weight_names
@@ -20,11 +20,14 @@ class Repository(NamedTuple):
 
     commit: str | None
     sizes: Mapping[str, int]  # bytes of its files; 0 where the hub does not say
+    sums: Mapping[str, str | None]  # the sha256 of its files; None where the hub does not say, as of small ones
 
     @classmethod
     def of(cls, info: Any) -> Repository:
         """As huggingface_hub tells of it."""
-        return cls(info.sha, {file.rfilename: file.size or 0 for file in info.siblings or ()})
+        files = info.siblings or ()
+        sums = {file.rfilename: getattr(getattr(file, "lfs", None), "sha256", None) for file in files}
+        return cls(info.sha, {file.rfilename: file.size or 0 for file in files}, sums)
 
     @property
     def top(self) -> list[str]:
@@ -48,6 +51,15 @@ class Repository(NamedTuple):
         if lacking:
             raise BadModelFile(f"{folder} lacks {lacking[0]}, which its index names; choose another model")
         return names
+
+    def check_contents(self, name: str, found: Mapping[str, str]) -> None:
+        """Raises PullError where a file that came has another sha256 than the hub says."""
+        for file, sha256 in found.items():
+            expected = self.sums.get(file)
+            if expected and sha256 != expected:
+                raise PullError(
+                    f"{name}: {file} has the sha256 {sha256}, and the hub says {expected}; nothing was kept, try again"
+                )
 
     def check_kind(self, name: str) -> None:
         """Raises UnsupportedModel for a model that no engine here could open."""

@@ -21,9 +21,11 @@ EDITED = ".edited"  # behind the name of a file that somebody may have changed
 BY_NAME = (WHOLE, GRAPH, WEIGHTS)  # of weights, that a folder is opened by
 
 
-def write_sums(folder: Path) -> None:
-    """Of all files at its top, and of the templates beside them."""
-    (folder / SUMS).write_text(json.dumps(_sums(folder)), encoding="utf-8")
+def write_sums(folder: Path) -> dict[str, str]:
+    """Of all files at its top, and of the templates beside them; they are returned, too."""
+    found = _sums(folder)
+    (folder / SUMS).write_text(json.dumps(found), encoding="utf-8")
+    return found
 
 
 def changed_files(folder: Path) -> list[str] | None:
