@@ -78,6 +78,8 @@ FAULTS = {
         answering(lambda found: [Proposal(np.array([0]), np.array([1]), (None,)) for _ in found]), "has parent 1"),
     "laws are missing": (
         answering(lambda found: [Proposal(np.array([0]), np.array([ROOT]), ()) for _ in found]), "0 laws"),
+    "tokens in a list": (answering(lambda found: [Proposal([0], [ROOT], (None,))]), "tokens are a list"),
+    "q in a list": (laws_of(lambda q, t: q.tolist()), "node 0 is a list; give an array"),
     "no proposals": (answering(lambda found: []), "1 texts got 0 proposals"),
     "something else": (answering(lambda found: [None]), "TypeError"),
 }  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from truedraw.errors import BadInput, BadProposal
-from truedraw.protocol import ROOT, Proposal
+from truedraw.protocol import ROOT, Proposal, SparseLaw
 from truedraw.registry import find, names
 
 VOCAB = 4
@@ -59,6 +59,25 @@ def test_a_token_outside_the_vocabulary_is_refused(rule: str, token: int) -> Non
 def test_a_tree_out_of_order_is_refused(rule: str, parents: list[int]) -> None:
     with pytest.raises(BadProposal, match="parent"):
         verify(rule, Proposal(np.array([0, 1]), np.array(parents), (None, None)))
+
+
+IDS = np.array([0, 1])
+LISTS = {
+    "tokens are a list and their parents int64": Proposal([0, 1], IDS - 1, (None, None)),
+    "tokens are int64 and their parents a tuple": Proposal(IDS, (ROOT, 0), (None, None)),
+    "tokens are a list and their parents a list": Proposal([], [], ()),
+    r"tokens are int64 of shape \(1, 2\)": Proposal(IDS[None], IDS[None], (None,)),
+    "law of draft node 1 is a list": Proposal.chain([0, 0], [GOOD, GOOD.tolist()]),
+    "law of draft node 1 is a float": Proposal.chain([0, 0], [GOOD, 0.5]),
+    "law of draft node 1 are a list and its weights a list": Proposal.chain([0, 0], [GOOD, SparseLaw([0], [1.0], 4)]),
+}
+
+
+@pytest.mark.parametrize("rule", ["traversal", "recursive"])
+@pytest.mark.parametrize("message", LISTS)
+def test_what_is_no_array_is_refused_in_words(rule: str, message: str) -> None:
+    with pytest.raises(BadProposal, match=f"{message}.*give"):
+        verify(rule, LISTS[message])
 
 
 def test_every_illegal_proposal_is_a_value_error() -> None:

@@ -67,9 +67,8 @@ def check_tree(proposal: Proposal) -> None:
         return
     n = len(proposal)
     if not has_ids(proposal):
-        raise BadProposal(
-            f"draft tokens are {proposal.tokens.dtype} and their parents {proposal.parents.dtype}; give int64 arrays"
-        )
+        tokens, parents = kind_of(proposal.tokens), kind_of(proposal.parents)
+        raise BadProposal(f"draft tokens are {tokens} and their parents {parents}; give int64 arrays")
     if len(proposal.parents) != n or len(proposal.laws) != n:
         raise BadProposal(
             f"{n} draft tokens came with {len(proposal.parents)} parents and {len(proposal.laws)} laws; give one each"
@@ -80,8 +79,18 @@ def check_tree(proposal: Proposal) -> None:
 
 
 def has_ids(proposal: Proposal) -> bool:
-    """Whether its tokens and parents are whole numbers."""
-    return not len(proposal) or (proposal.tokens.dtype.kind in "iu" and proposal.parents.dtype.kind in "iu")
+    """Whether its tokens and parents are arrays [n] of whole numbers."""
+    parts = proposal.tokens, proposal.parents
+    if not all(isinstance(each, np.ndarray) and each.ndim == 1 for each in parts):
+        return False
+    return not len(proposal) or all(each.dtype.kind in "iu" for each in parts)
+
+
+def kind_of(part: object) -> str:
+    """Of numbers, in a word or two."""
+    if not isinstance(part, np.ndarray):
+        return f"a {type(part).__name__}"
+    return str(part.dtype) if part.ndim == 1 else f"{part.dtype} of shape {part.shape}"
 
 
 def check_law(law: DraftLaw, vocab: int, token: int, node: int) -> None:
@@ -90,6 +99,8 @@ def check_law(law: DraftLaw, vocab: int, token: int, node: int) -> None:
         if not is_sound(law, vocab):  # nearly always it is
             check_support(law, vocab, node)
             check_weights(law.weights, node)
+    elif not isinstance(law, np.ndarray):
+        raise BadProposal(f"the law of draft node {node} is {kind_of(law)}; give an array, a SparseLaw or None")
     elif law.shape != (vocab,):
         raise BadProposal(f"the law of draft node {node} has shape {law.shape}; the target's vocabulary is ({vocab},)")
     else:
@@ -104,6 +115,8 @@ def check_law(law: DraftLaw, vocab: int, token: int, node: int) -> None:
 def is_sound(law: SparseLaw, vocab: int) -> bool:
     """Whether compiled code found nothing wrong with a law over `vocab` tokens; False where it has not looked."""
     tokens, weights = law.tokens, law.weights
+    if not (isinstance(tokens, np.ndarray) and isinstance(weights, np.ndarray)):
+        return False
     if law.vocab_size != vocab or tokens.ndim != 1 or tokens.shape != weights.shape or not len(tokens):
         return False
     if not (fits(tokens, np.int64) and fits(weights, np.float64)):
@@ -118,6 +131,9 @@ def check_support(law: SparseLaw, vocab: int, node: int) -> None:
         raise BadProposal(
             f"the law of draft node {node} is over {law.vocab_size} tokens; the target's vocabulary has {vocab}"
         )
+    if not (isinstance(tokens, np.ndarray) and isinstance(weights, np.ndarray)):
+        found = f"the tokens of the law of draft node {node} are {kind_of(tokens)} and its weights {kind_of(weights)}"
+        raise BadProposal(f"{found}; give arrays")
     if tokens.ndim != 1 or tokens.shape != weights.shape or tokens.dtype != np.int64 or not len(tokens):
         raise BadProposal(
             f"the law of draft node {node} has tokens {tokens.shape} {tokens.dtype} and weights {weights.shape}; "
@@ -155,7 +171,7 @@ def check_chain(proposal: Proposal) -> None:
     """Raises BadInput unless every draft token follows the one before."""
     if not np.array_equal(proposal.parents, np.arange(-1, len(proposal) - 1)):
         raise BadInput(
-            f"this rule verifies chains; the proposal's parents are {proposal.parents.tolist()}. "
+            f"this rule verifies chains; the proposal's parents are {np.asarray(proposal.parents).tolist()}. "
             'Draft a chain, or verify with "traversal", which takes every tree'
         )
 
