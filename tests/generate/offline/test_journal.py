@@ -151,6 +151,21 @@ def test_broken_settings_are_named(path):
         Journal(path, SETTINGS)
 
 
+@pytest.mark.parametrize("make", [lambda path, place: None, lambda path, place: path.symlink_to(place)])
+def test_where_no_settings_can_be_written_no_file_is_left(tmp_path, make):
+    """The name that theirs is made of was nearly as long as one may be."""
+    path, place = tmp_path / ("a" * 245), tmp_path / ("b" * 245)
+    make(path, place)
+    before = sorted(os.listdir(tmp_path))
+    with pytest.raises(BadFile, match="cannot be written: File name too long"):
+        Journal(path, SETTINGS)
+    assert sorted(os.listdir(tmp_path)) == before
+    place.touch()
+    with pytest.raises(BadFile, match="cannot be written: File name too long"):
+        Journal(place, SETTINGS)
+    assert place.exists()
+
+
 def test_two_at_once(path):
     pytest.importorskip("fcntl")
     with Journal(path, SETTINGS) as journal:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
@@ -39,6 +39,7 @@ class Journal:
         self.path = path
         if path.exists() and not path.is_file():
             raise BadFile(f"{path} is no regular file; give a file for the output, or - for stdout")
+        is_new = not path.exists()
         self._file = opened(path)
         self._settings, self._is_old = settings, overwrite
         try:
@@ -49,6 +50,9 @@ class Journal:
                 self._cut()
         except BaseException:
             os.close(self._file)
+            if is_new:
+                with suppress(OSError):
+                    path.resolve().unlink()  # of a link what it leads to: the link was there
             raise
         self._synced = monotonic()
 
