@@ -76,10 +76,15 @@ def _behind_links(folder: Path) -> Path:
 
 
 def restore(folder: Path) -> None:
-    """What a process left that was killed while it put a new draft in place of an old one: the old one comes back."""
+    """What a process left that was killed while it put a new draft in place of an old one: the old one comes back.
+
+    Where the new one was there already, it goes: removed later, the draft would come back as what it was before.
+    """
     for old in _left(folder, OLD):
         if not folder.exists():
             old.rename(folder)
+        elif (folder / CARD).is_file():  # whole, for it was moved there
+            rmtree(old, ignore_errors=True)
     for part in _left(folder, PART):
         if time() - part.stat().st_mtime > STALE_SECONDS:
             rmtree(part, ignore_errors=True)

@@ -4,12 +4,14 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from shutil import rmtree
 
 import numpy as np
 import pytest
 
 from engine.decoder import Decoder, RandomWeights, tv
 from models.tiny_models import TEMPLATE, byte_tokens, random_tensors, tiny_config, write_folder, write_gguf
+from truedraw.distill import folders
 from truedraw.distill.folders import check_output, is_ours
 from truedraw.distill.independent.export import KIND, export
 from truedraw.errors import BadFile
@@ -131,6 +133,21 @@ def test_numbers_that_are_too_large_for_half_precision_are_cut(targets, tmp_path
     found = open_checkpoint(tmp_path / "draft").weights.dense("model.norm.weight")
     assert found[3] == np.finfo(np.float16).max
     assert replace(CONFIG) == open_checkpoint(tmp_path / "draft").config
+
+
+def test_what_a_killed_process_had_replaced_does_not_come_back(targets, tmp_path, monkeypatch):
+    """Killed with the new draft in its place and the old one beside it."""
+    out = tmp_path / "draft"
+    export(out, CONFIG, some_tensors(), targets["gguf"], FACTS)
+    monkeypatch.setattr(folders, "rmtree", lambda *_, **__: None)
+    export(out, CONFIG, some_tensors(1), targets["gguf"], FACTS)
+    monkeypatch.undo()
+    (old,) = tmp_path.glob("draft.*.truedraw-old")
+    check_output(out, KIND)
+    assert not old.exists()
+    rmtree(out)
+    check_output(out, KIND)
+    assert not out.exists()
 
 
 def test_a_process_killed_between_the_two_leaves_the_one_before(targets, tmp_path, monkeypatch):
