@@ -1,13 +1,18 @@
 import importlib.util
+import os
+import subprocess
+import sys
 import warnings
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+import truedraw
 from truedraw import __version__, load
 from truedraw.cli.main import command
 from truedraw.cli.options import notice_invariance, notice_threads
+from truedraw.cli.verbs import STRIPPED
 from truedraw.engine.constants.weights import WEIGHTS
 from truedraw.engine.cpu import InvarianceReport
 from truedraw.engine.tabular import TabularEngine
@@ -65,6 +70,17 @@ def test_help_and_version(cli):
         assert (help_page.code, help_page.err) == (0, "")
         assert "Usage: truedraw" in help_page.out
     assert cli("models").code == 2
+
+
+@pytest.mark.parametrize("verb", ["", "models", "generate", "train show"])
+def test_a_python_that_leaves_docstrings_out_is_told_of(verb):
+    def said(*how):
+        words = [sys.executable, *how, "-m", "truedraw", *verb.split(), "--help"]
+        surroundings = {**os.environ, "PYTHONPATH": str(Path(truedraw.__file__).parents[1])}
+        return subprocess.run(words, capture_output=True, text=True, check=True, env=surroundings).stdout
+
+    assert STRIPPED.partition(":")[0] in said("-OO")
+    assert STRIPPED.partition(":")[0] not in said()
 
 
 def test_more_threads_than_processors_are_told_what_that_means(capsys, monkeypatch):

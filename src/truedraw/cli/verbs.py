@@ -5,6 +5,7 @@ A start pays for the one verb that was typed; only the page of help needs all.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib import import_module
@@ -16,6 +17,7 @@ from truedraw.errors import BadParameter
 
 NAMES = ("generate", "chat", "sweep", "tune", "check", "bench", "train", "models", "index", "ngrams")
 MARKUP: Final = "markdown"
+STRIPPED = "What the verbs do is not told here: Python was started with -OO, which leaves such texts out."
 CONFIG = "--config"
 LISTS_OF_TEXTS = ("stop", "bad_words", "candidate", "documents", "schedule")  # which may hold blanks
 
@@ -45,6 +47,7 @@ class Program(typer.core.TyperGroup):
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         self.commands: Any = Verbs()
+        _tell_of_stripping(self)
 
 
 def _command(name: str) -> Any:
@@ -74,12 +77,19 @@ def _times(flag: str, context: Any, args: list[str]) -> int:
 def _prepared(command: Any) -> Any:
     """The command, and those below it: lists of texts in the environment are taken a line each, and one --config."""
     command.parse_args = partial(_parsed, command.parse_args)
+    _tell_of_stripping(command)
     for option in command.params:
         if option.name in LISTS_OF_TEXTS:
             option.value_from_envvar = partial(_lines, option)
     for below in getattr(command, "commands", {}).values():
         _prepared(below)
     return command
+
+
+def _tell_of_stripping(command: Any) -> None:
+    """Below its help, whose texts are docstrings."""
+    if sys.flags.optimize > 1:
+        command.epilog = "\n\n".join(filter(None, (STRIPPED, command.epilog)))
 
 
 def _lines(option: Any, context: Any) -> list[str] | None:
