@@ -108,6 +108,15 @@ def test_a_text_ends_with_the_table_of_positions(kind, expected, tmp_path) -> No
     engine.close()
 
 
+def test_what_transformers_makes_but_cannot_run_is_refused(tmp_path) -> None:
+    """Layers that take their number of heads from two settings, which differ here."""
+    sizes = {"hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 2,
+             "intermediate_size": 32, "q_lora_rank": 16, "kv_lora_rank": 16, "qk_rope_head_dim": 8,
+             "qk_nope_head_dim": 8, "v_head_dim": 16, "bos_token_id": 1, "eos_token_id": 2}  # fmt: skip
+    with pytest.raises(UnsupportedModel, match=r"^transformers cannot run .*m: The size of tensor a"):
+        open_family(written(tmp_path / "m", "YoutuForCausalLM", **sizes))
+
+
 def test_an_encoder_with_a_decoder_is_named(tmp_path) -> None:
     sizes = {"d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32,
              "encoder_attention_heads": 2, "decoder_attention_heads": 2}  # fmt: skip

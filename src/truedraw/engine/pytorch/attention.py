@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from truedraw.engine.pytorch.asking import reason
 from truedraw.engine.pytorch.loading import EAGER, load_model
 from truedraw.engine.pytorch.network import Network
 from truedraw.engine.pytorch.probe import close, last_rows
 from truedraw.engine.pytorch.running import quiet
+from truedraw.errors import UnsupportedModel
 from truedraw.models import Checkpoint
 
 
@@ -30,6 +32,18 @@ def as_usual(checkpoint: Checkpoint, model: Any) -> tuple[Any, bool]:
         return model, False
     model.set_attn_implementation(EAGER)
     return model, True
+
+
+def check_runs(checkpoint: Checkpoint, model: Any) -> None:
+    """Raises UnsupportedModel where transformers has made a model of the files that it cannot run."""
+    import torch
+
+    try:
+        last_rows(Network(model), checkpoint.config.context_length)
+    except (torch.OutOfMemoryError, MemoryError):
+        raise
+    except Exception as error:  # whatever a layer does with sizes that it was not made for
+        raise UnsupportedModel(f"transformers cannot run {checkpoint.path}: {reason(error)}") from error
 
 
 def _usual(model: Any) -> str:
