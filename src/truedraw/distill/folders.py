@@ -29,6 +29,7 @@ PART, OLD = (
     ".truedraw-part",
     ".truedraw-old",
 )  # behind a folder's name and a process: the new one so far, and the one before
+LONGEST_NAME = 230  # bytes, which leaves room for what stands behind it meanwhile
 LOCK = "lock"  # the file in --work that a training holds; it stays
 
 
@@ -63,7 +64,9 @@ def _no_work(folder: Path, why: str) -> str:
 
 
 def check_output(folder: Path, kind: str) -> None:
-    """Raises BadFile where something else than a draft of this kind stands there."""
+    """Raises BadFile where something else than a draft of this kind stands there, or its name is too long for one."""
+    if len(os.fsencode(folder.name)) > LONGEST_NAME:
+        raise BadFile(f"{folder} cannot be written: its name has more than {LONGEST_NAME} bytes; give a shorter one")
     restore(_behind_links(folder))
     if not folder.exists() or (folder.is_dir() and (is_ours(folder, kind) or not any(folder.iterdir()))):
         return

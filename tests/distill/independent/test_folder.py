@@ -99,6 +99,15 @@ def test_an_empty_folder_will_do(tmp_path):
     check_output(tmp_path / "not there", KIND)
 
 
+def test_a_name_too_long_to_be_written_beside_is_refused_before_the_work(targets, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "getpid", lambda: 1 << 22)  # the largest of Linux
+    longest = tmp_path / ("ä" * 115)
+    export(longest, CONFIG, some_tensors(), targets["gguf"], FACTS)
+    for much in (115, 200):
+        with pytest.raises(BadFile, match="cannot be written: its name has more than 230 bytes; give a shorter one"):
+            check_output(tmp_path / ("ä" * much + "b"), KIND)
+
+
 def test_where_nothing_can_be_written_the_one_before_stays(targets, tmp_path, monkeypatch):
     out = tmp_path / "draft"
     export(out, CONFIG, some_tensors(), targets["gguf"], FACTS)
