@@ -49,10 +49,10 @@ class Journal:
                 begin(path, settings)
                 self._cut()
         except BaseException:
-            os.close(self._file)
-            if is_new:
+            if is_new and not os.fstat(self._file).st_size:
                 with suppress(OSError):
                     path.resolve().unlink()  # of a link what it leads to: the link was there
+            os.close(self._file)
             raise
         self._synced = monotonic()
 
