@@ -16,7 +16,7 @@ from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.sizes import bytes_of
 from truedraw.engine import DEFAULT_ENGINE, DEFAULT_NUMERICS
 from truedraw.errors import BadParameter, NotInvariant
-from truedraw.generate.offline.settings import CONTENTS
+from truedraw.generate.offline.settings import CONTENTS, TEXT_FILES
 from truedraw.models.toy import TOY_MODEL
 from truedraw.sampling.working_time import COMPILER
 
@@ -118,9 +118,10 @@ def law_of(flags: ModelFlags) -> dict[str, Any]:
     names = ("model", "engine", "weights", "amateur", "contrastive_alpha", "contrastive_beta")
     files = {name: files_of(getattr(flags, name), flags) for name in ("model", "amateur")}
     contents = {name: contents_of(found) for name, found in files.items()}
+    texts = {name: text_contents_of(found) for name, found in files.items()}
     given = {name: getattr(flags, name) for name in names}
     device = {} if flags.device is None else {"device": flags.device}  # earlier files without one go on
-    return {**given, **device, "numerics": computed_in(flags, files["model"]), CONTENTS: contents}
+    return {**given, **device, "numerics": computed_in(flags, files["model"]), CONTENTS: contents, TEXT_FILES: texts}
 
 
 def files_of(model: str | None, flags: ModelFlags) -> Checkpoint | None:
@@ -140,6 +141,15 @@ def contents_of(found: Checkpoint | None) -> str | None:
     if found is None:
         return None
     return fingerprint([found.path], named=False) if found.path.is_file() else found.fingerprint
+
+
+def text_contents_of(found: Checkpoint | None) -> str | None:
+    """The same of what a folder has for texts; None where all is in one file."""
+    from truedraw.models.fingerprint import fingerprint
+    from truedraw.models.folder_text import text_files
+
+    files = [] if found is None else text_files(found.path)
+    return fingerprint(files) if files else None
 
 
 def computed_in(flags: ModelFlags, found: Checkpoint | None) -> str | None:

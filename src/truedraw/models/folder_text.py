@@ -144,6 +144,13 @@ def _content(token: Any) -> str | None:
     return text if isinstance(text, str) else None
 
 
+def text_files(folder: Path) -> list[Path]:
+    """Of a model's folder, those that say how a text becomes tokens, and tokens a text; none of a file."""
+    names = "tokenizer.json", "tokenizer_config.json", SPECIAL, GENERATION, "chat_template.jinja"
+    found = [*(folder / name for name in names), *(folder / TEMPLATES).glob("*.jinja")]
+    return [file for file in found if file.is_file()]
+
+
 def _chat_template(folder: Path, tokenizer: dict[str, Any], name: str) -> str | None:
     """By its name, of files first; a single one is the default."""
     files = {

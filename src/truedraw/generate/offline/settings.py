@@ -18,6 +18,8 @@ ABSENT = "not given"
 ANEW = "give another file, or --overwrite to begin anew"
 CONTENTS = "contents"
 """The setting {name of another setting: digest of what it names, or None}: names of equal contents are not compared."""
+TEXT_FILES = "text_files"
+"""Likewise {name: digest of a model's tokenizer and templates, or None}; results that were begun without it go on."""
 
 
 def beside(path: Path) -> Path:
@@ -40,6 +42,7 @@ def begin(path: Path, settings: Mapping[str, Any], instead: str = ANEW) -> None:
     if known is None:
         raise BadFile(f"{path} is there already and was not begun by a run like this; {instead}")
     now = _as_json(settings)
+    now = now if TEXT_FILES in known else {name: now[name] for name in now if name != TEXT_FILES}
     moved = _same_contents(known, now)
     before, after = ({name: each[name] for name in each if name not in moved} for each in (known, now))
     differing = _differing(before, after)
