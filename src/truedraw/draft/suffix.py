@@ -36,24 +36,6 @@ Views = Sequence[tuple[Source, Any]]
 """What a text looks up and where it stands there, the nearest first."""
 
 
-class SuffixState:
-    """protocol.DraftState: where the text stands in each source that it reads."""
-
-    dozes = True  # see protocol.Dozes
-
-    def __init__(self, views: Views) -> None:
-        self.views = views
-
-    def commit(self, tokens: Sequence[int], scores: Scores | None = None) -> None:
-        """Append; the others see it from now on."""
-        for source, cursor in self.views:
-            source.write(cursor, tokens)
-
-    def ahead(self, tokens: Sequence[int]) -> Glance:
-        """protocol.LooksAhead: the same sources, which the tokens do not enter."""
-        return Glance([(source, source.behind(cursor, tokens)) for source, cursor in self.views])
-
-
 class Glance:
     """protocol.DraftState of a text that is only tried out: it reads the sources and enters nothing."""
 
@@ -65,8 +47,19 @@ class Glance:
         self.views = self.ahead(tokens).views
 
     def ahead(self, tokens: Sequence[int]) -> Glance:
-        """protocol.LooksAhead."""
+        """protocol.LooksAhead: the same sources, which the tokens do not enter."""
         return Glance([(source, source.behind(cursor, tokens)) for source, cursor in self.views])
+
+
+class SuffixState(Glance):
+    """protocol.DraftState: where the text stands in each source that it reads."""
+
+    dozes = True  # see protocol.Dozes
+
+    def commit(self, tokens: Sequence[int], scores: Scores | None = None) -> None:
+        """Append; the others see it from now on."""
+        for source, cursor in self.views:
+            source.write(cursor, tokens)
 
 
 class SuffixDrafter:
