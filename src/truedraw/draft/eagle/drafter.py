@@ -75,19 +75,12 @@ class EagleDrafter:
 
     @classmethod
     def over(
-        cls,
-        network: Network,
-        trees: Trees,
-        vocab_size: int,
-        knobs: Knobs | None = None,
-        coupled: bool = False,
-        *,
-        tempering: Tempering | None = None,
+        cls, network: Network, trees: Trees, vocab_size: int, knobs: Knobs | None = None, coupled: bool = False
     ) -> EagleDrafter:
         """Over a network that exists."""
         drafter = cls.__new__(cls)
         drafter._set(network, trees, vocab_size, knobs or Knobs(), coupled)
-        drafter._tempering = tempering
+        drafter._tempering = None
         return drafter
 
     def _set(self, network: Network, trees: Trees, vocab_size: int, knobs: Knobs, coupled: bool) -> None:

@@ -8,23 +8,18 @@ by the first, the only one that implementations of this model run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from truedraw.draft.eagle.drafter import EagleDrafter
-from truedraw.draft.eagle.state import EagleState
 from truedraw.draft.knobs import Knobs
 from truedraw.draft.siblings import Known, Settled
 from truedraw.draft.site import Models, unrolls
 from truedraw.draft.tempering import Tempering
 from truedraw.draft.trees import Trees
-from truedraw.protocol import Law, Proposal, Randomness
 from truedraw.sampling.ranges import Wholes
 
 DEEPEST = 3  # levels: what such layers are trained further for, where they are at all; the first is what they are for
 
 
-class MtpDrafter:
+class MtpDrafter(EagleDrafter):
     """protocol.Drafter for the target `models.target`, which was loaded for its MTP layers.
 
     mtp_depth: levels of the tree at most. `siblings`: what is known of how often candidates are kept. `trees`: whether
@@ -47,14 +42,5 @@ class MtpDrafter:
         draft, own = models.mtp(), knobs or Knobs()
         known, narrow = siblings(draft.siblings), unrolls(models.target)
         shapes = Trees(known, mtp_depth, own.draft_siblings, chains=not trees, narrow=narrow)
-        self._drafter = EagleDrafter.over(draft.network, shapes, vocab_size, own, coupled, tempering=tempering)
-
-    def open(self, tokens: Sequence[int], law: Law) -> EagleState:
-        """Nothing is drafted before the target's first pass over the text."""
-        return self._drafter.open(tokens, law)
-
-    def propose(
-        self, states: Sequence[Any], budgets: Sequence[int], randomness: Sequence[Randomness]
-    ) -> list[Proposal]:
-        """A tree of at most `budget` tokens a state; two calls of the layer a level for all of them."""
-        return self._drafter.propose(states, budgets, randomness)
+        self._set(draft.network, shapes, vocab_size, own, coupled)
+        self._tempering = tempering
