@@ -142,21 +142,11 @@ def _checked(subject: Subject, settings: Settings, flags: ModelFlags) -> Certifi
 
 def _reference(flags: ModelFlags) -> Model:
     """The same model, of which nothing but laws is asked."""
+    from truedraw.cli.options import said
     from truedraw.generate.draft_head import NO_HEAD
     from truedraw.generate.loading import load
 
-    return load(
-        flags.model,
-        engine=flags.engine,
-        device=flags.device,
-        numerics="reference",
-        threads=flags.threads,
-        cache=flags.cache,
-        draft=NO_HEAD,
-        amateur=flags.amateur,
-        contrastive_alpha=flags.contrastive_alpha,
-        contrastive_beta=flags.contrastive_beta,
-    )
+    return load(flags.model, numerics="reference", draft=NO_HEAD, **said(flags))
 
 
 def _with_conditions(found: Certificate, subject: Subject, settings: Settings, flags: ModelFlags) -> Certificate:

@@ -58,19 +58,14 @@ def _loaded(flags: ModelFlags, more: Mapping[str, Any]) -> Model:
     with progress_bar() as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NotInvariant)  # see notice_invariance
         return load(
-            flags.model,
-            engine=flags.engine,
-            device=flags.device,
-            numerics=flags.numerics,
-            weights=flags.weights,
-            threads=flags.threads,
-            cache=flags.cache,
-            progress=progress,
-            amateur=flags.amateur,
-            contrastive_alpha=flags.contrastive_alpha,
-            contrastive_beta=flags.contrastive_beta,
-            **more,
+            flags.model, numerics=flags.numerics, weights=flags.weights, progress=progress, **said(flags), **more
         )
+
+
+def said(flags: ModelFlags) -> dict[str, Any]:
+    """What `load` takes by the names of the flags, for whatever arithmetic and weights."""
+    names = ("engine", "device", "threads", "cache", "amateur", "contrastive_alpha", "contrastive_beta")
+    return {name: getattr(flags, name) for name in names}
 
 
 def memory_of(flags: ModelFlags, apart: bool = False) -> dict[str, Any]:
