@@ -138,7 +138,6 @@ class HeadNgramDrafter:
     def _set(self, head: HeadDrafter, texts: CountedTexts, weights: Weights | None) -> None:
         blender = Blender(head.reading.tokens, head.reading.vocab_size)
         self._head, self._parts = head, Parts(texts, blender, weights or Fixed())
-        self.method = head.method
 
     def open(self, tokens: Sequence[int], law: Law) -> HeadNgramState:
         """A text behind its prompt, which is counted; nothing is drafted before the target's first pass over it."""
