@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from truedraw import protocol as p
-from truedraw.generate.at_once.abreast import Abreast
+from truedraw.generate.at_once.abreast import LONGEST, Abreast
 from truedraw.generate.at_once.machine import MOST
 from truedraw.generate.at_once.machines import Machines
 from truedraw.generate.at_once.plan import Deciding, Plan, Ran, ask, is_simple, source_of, stand_of, stands_behind
@@ -21,8 +21,6 @@ from truedraw.generate.means import Means
 from truedraw.generate.sample import Sample, Schedule, Turn
 from truedraw.handlers import is_mistake
 from truedraw.sampling.working_time import working_seconds
-
-LONGEST = 0.04  # seconds, beside what it took to decide, behind which no more rounds begin: somebody may wait, or read
 
 
 class Strides:
