@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import typer
+
 from truedraw.cli.config import from_file
 from truedraw.cli.grouping import Sources, flag
 from truedraw.cli.sampling_flags import SAMPLING
@@ -73,6 +75,10 @@ class SpeculationFlags:
     sources: Sources = field(default_factory=lambda: Sources({}))
 
 
+Prompt = Annotated[
+    str | None,
+    typer.Argument(metavar="PROMPT", help="The text to continue; - reads it from stdin.", show_default=False),
+]
 Explain = Annotated[
     bool,
     flag(

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
-
-from truedraw.cli.flags import OUTPUT, CountFlags, Explain, OutputFlags, SpeculationFlags
+from truedraw.cli.flags import OUTPUT, CountFlags, Explain, OutputFlags, Prompt, SpeculationFlags
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.offline import job_of, refuse_without_input, run_job
@@ -29,11 +27,6 @@ truedraw generate --input prompts.jsonl --output samples.jsonl --seed 1
 Every flag has a twin in the environment: --max-tokens is TRUEDRAW_MAX_TOKENS. (That of a flag that may be given several
 times holds one value a line: TRUEDRAW_STOP.)
 """
-
-Prompt = Annotated[
-    str | None,
-    typer.Argument(metavar="PROMPT", help="The text to continue; - reads it from stdin.", show_default=False),
-]
 
 
 @dataclass(frozen=True, slots=True)

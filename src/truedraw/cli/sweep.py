@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from truedraw.cli.flags import OutputFlags, SpeculationFlags
+from truedraw.cli.flags import OutputFlags, Prompt, SpeculationFlags
 from truedraw.cli.grouping import flag, report, with_flags
 from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.record_files import FileFlags
@@ -22,11 +20,6 @@ truedraw sweep "Once upon a time" --temperature 0.3,0.7,1 --top-p 0.9,1 -n 16 --
 
 truedraw sweep --prompts questions.jsonl --chat --temperature 0.5,1 --min-p 0,0.05 --output sweep.jsonl
 """
-
-Argument = Annotated[
-    str | None,
-    typer.Argument(metavar="PROMPT", help="The text to continue; - reads it from stdin.", show_default=False),
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +67,7 @@ def sweep(
     sampling: SamplingFlags,
     spec: SpeculationFlags,
     output: OutputFlags,
-    prompt: Argument = None,
+    prompt: Prompt = None,
 ) -> None:
     """Sample prompts at every point of a grid, all in one batch.
 
