@@ -5,7 +5,6 @@ import json
 import pytest
 
 TOY = ("-m", "tabular")
-METHOD = ("--spec-method", "ngram-lm")
 
 
 def config(path, **more):

@@ -1,4 +1,4 @@
-"""What the tests of suffix decoding share: a text and what is drafted for it."""
+"""A text, and the certain tokens that are drafted for it."""
 
 from __future__ import annotations
 

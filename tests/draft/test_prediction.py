@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from suffix_drafts import drafts
 
 from known_laws import SCENARIOS
 from truedraw.draft.prediction import LONGEST, TRUSTED, PredictionDrafter, found
@@ -35,12 +36,6 @@ def models(vocab=10) -> SimpleNamespace:
 
 def make(prediction, vocab=10) -> PredictionDrafter:
     return PredictionDrafter(models(vocab), prediction=prediction)
-
-
-def drafts(drafter, state, budget=3):
-    (proposal,) = drafter.propose([state], [budget], [None])
-    assert proposal.laws == (None,) * len(proposal)
-    return proposal.tokens.tolist()
 
 
 def behind(prediction, *rounds, budget=3):
@@ -152,10 +147,10 @@ def test_a_look_ahead_leaves_everything_as_it_is() -> None:
     drafter = make([5, 6, 7, 8, 5, 9])
     state = drafter.open(PROMPT, None)
     state.commit([5])
-    assert drafts(drafter, state.ahead([6, 7])) == [8, 5, 9]
-    assert drafts(drafter, state.ahead([4])) == []
-    assert drafts(drafter, state.ahead([4]).ahead([8])) == [5, 9]
-    assert drafts(drafter, state) == [6, 7, 8]
+    assert drafts(drafter, state.ahead([6, 7]), 3) == [8, 5, 9]
+    assert drafts(drafter, state.ahead([4]), 3) == []
+    assert drafts(drafter, state.ahead([4]).ahead([8]), 3) == [5, 9]
+    assert drafts(drafter, state, 3) == [6, 7, 8]
 
 
 def test_only_the_end_of_a_text_is_kept() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from suffix_drafts import drafts
 
 from truedraw import load
 from truedraw.draft.none import NoDrafter
@@ -45,12 +46,6 @@ def rows(*best: dict[int, float]) -> Scores:
         table.append(p)
     with np.errstate(divide="ignore"):
         return Scores(np.log(table).astype(np.float32))
-
-
-def drafts(drafter, state, budget=4):
-    (proposal,) = drafter.propose([state], [budget], [None])
-    assert proposal.laws == (None,) * len(proposal)
-    return proposal.tokens.tolist()
 
 
 @pytest.mark.parametrize("check", CHECKS)
