@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from truedraw.cli.bar import progress_bar
-from truedraw.cli.index import Cache, Json
+from truedraw.cli.index import Cache, Json, print_facts
 from truedraw.errors import BadParameter
 from truedraw.models import open_checkpoint
 from truedraw.models.catalogue import DEFAULT_MODEL
@@ -74,12 +74,7 @@ def show(model: Name = DEFAULT_MODEL, cache: Cache = None, measure: Measure = Fa
 
         facts["distance_from_reference"] = distances(checkpoint, cache)
         facts["pass_seconds"] = pass_seconds(checkpoint, cache)
-    if as_json:
-        typer.echo(json.dumps(facts))
-        return
-    width = max(map(len, facts))
-    for key, value in facts.items():
-        typer.echo(f"{key.replace('_', ' '):<{width}}  {_readable(key, value)}")
+    print_facts(facts if as_json else {key: _readable(key, value) for key, value in facts.items()}, as_json, str)
 
 
 def refuse_toy(model: str) -> None:
