@@ -6,6 +6,7 @@ import pytest
 
 from truedraw.cli.certificate import print_certificate
 from truedraw.cli.table import print_table
+from truedraw.cli.train_compare_table import print_tables
 from truedraw.stats.check import Certificate, Finding, Section
 
 NAME = "[/x][q8]"
@@ -32,3 +33,8 @@ def test_the_benchmark(capsys, color) -> None:
     found = {**SECTION, "model": NAME, "speculation": {"method": "ngram"}, "by_category": {NAME: SECTION}}
     print_table(found, color)
     assert capsys.readouterr().err.count(NAME) == 2
+
+
+def test_the_comparison(capsys) -> None:
+    print_tables({"sections": [], "trainings": {}, "report": f"{NAME}.html"})
+    assert capsys.readouterr().err == f"written: {NAME}.html\n"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from truedraw.cli.colour import wants_colour
+from truedraw.cli.table import show, titled
 from truedraw.sampling.values import UNKNOWN
 
 OTHERS = ("numpy", "torch")
@@ -16,24 +15,14 @@ COLUMNS = ("µs a row", "passes", "numpy (95 %)", "torch (95 %)")
 
 def print_kernels(found: Mapping[str, Any], color: Literal["auto", "always", "never"]) -> None:
     """A row a case and how far the goals are met; to stderr."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(stderr=True, no_color=not wants_colour(color, sys.stderr), highlight=False)
-    title = "fused kernels on one thread, and how many times longer others take"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
-    table.add_column("work", overflow="fold")
-    for name in COLUMNS:
-        table.add_column(name, no_wrap=True)
+    table = titled("fused kernels on one thread, and how many times longer others take", COLUMNS, "work")
     for shape in dict.fromkeys(map(shape_of, found["cases"])):
         table.add_section()
         table.add_row(shape)
         for case in found["cases"]:
             if shape_of(case) == shape:
                 table.add_row(case["work"], *cells(case))
-    console.print(table)
-    console.print("\n".join(remarks(found)))
+    show([table], remarks(found), color)
 
 
 def shape_of(case: Mapping[str, Any]) -> str:

@@ -1,9 +1,9 @@
-"""A benchmark as a table for people."""
+"""A benchmark as a table for people, and how all such tables are set."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from truedraw.cli.colour import wants_colour
@@ -14,22 +14,36 @@ COLUMNS = ("speed-up", "95 %", "tokens/s", "a round", "accepted", "same")
 
 def print_table(found: Mapping[str, Any], color: Literal["auto", "always", "never"]) -> None:
     """A row a category, one for all, and what truedraw itself costs; to stderr."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
-    plain = not wants_colour(color, sys.stderr)
-    console = Console(stderr=True, no_color=plain, highlight=False, markup=False, emoji=False)  # names are users'
-    table = Table(title=title(found), title_justify="left", box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
-    table.add_column("prompts", overflow="fold")  # names may be long, and figures stay whole
-    for name in COLUMNS:
-        table.add_column(name, no_wrap=True)
+    table = titled(title(found), COLUMNS, "prompts")
     for name, section in found["by_category"].items():
         table.add_row(f"{section['prompts']} {name}", *cells(section))
     table.add_section()
     table.add_row(f"{found['prompts']} in all", *cells(found))
-    console.print(table)
-    console.print("\n".join(remarks(found)))
+    show([table], remarks(found), color)
+
+
+def titled(title: str, columns: Sequence[str], first: str | None = None) -> Any:
+    """A table of rich without rows; names in its `first` column may be long, and figures stay whole."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
+    if first is not None:
+        table.add_column(first, overflow="fold")
+    for name in columns:
+        table.add_column(name, no_wrap=True)
+    return table
+
+
+def show(tables: Sequence[Any], lines: Sequence[str], color: Literal["auto", "always", "never"]) -> None:
+    """Tables and the lines below them; to stderr."""
+    from rich.console import Console
+
+    plain = not wants_colour(color, sys.stderr)
+    console = Console(stderr=True, no_color=plain, highlight=False, markup=False, emoji=False)  # names are users'
+    for table in tables:
+        console.print(table)
+    console.print("\n".join(lines))
 
 
 def title(found: Mapping[str, Any]) -> str:

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 
-from truedraw.cli.colour import wants_colour
 from truedraw.cli.statistics import counted
+from truedraw.cli.table import show, titled
 
 SHORT = ".3f"
 
 
 def print_tables(found: Mapping[str, Any]) -> None:
     """A table for each kind of texts and temperature; to stderr."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(stderr=True, no_color=not wants_colour("auto", sys.stderr), highlight=False)
+    tables = []
     for section in found["sections"]:
-        table = Table(
-            title=title(section), title_justify="left", box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False
-        )
-        for name in columns(section):
-            table.add_column(name, no_wrap=True)
+        tables.append(titled(title(section), columns(section)))
         for loss, each in section["losses"].items():
-            table.add_row(*cells(loss, each, loss == section["best"]))
-        console.print(table)
-    console.print("\n".join(remarks(found)))
+            tables[-1].add_row(*cells(loss, each, loss == section["best"]))
+    show(tables, remarks(found), "auto")
 
 
 def title(section: Mapping[str, Any]) -> str:
