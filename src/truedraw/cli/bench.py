@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from truedraw.cli import bench_kernels, bench_many, bench_memory, bench_reuse
+from truedraw.cli.bar import passing_bar
 from truedraw.cli.exit_codes import INTERRUPTED
 from truedraw.cli.flags import CountFlags, Explain, OutputFlags, SpeculationFlags
 from truedraw.cli.grouping import flag, with_flags
@@ -119,14 +120,10 @@ def _nothing_before(context: typer.Context) -> None:
 
 def _measured(arms: Arms, todo: Sequence[Task], repeats: int) -> tuple[list[Pair], Exception | None]:
     """The pairs, and what ended them, if they are not all there."""
-    from rich.console import Console
-    from rich.progress import Progress
-
     from truedraw.bench.pairs import pairs
 
-    console = Console(stderr=True)
     done: list[Pair] = []
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+    with passing_bar() as bar:
         task = bar.add_task("pairs", total=len(todo) * repeats)
         try:
             for pair in pairs(arms, todo, repeats):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from truedraw.cli.bar import passing_bar
 from truedraw.cli.exit_codes import INTERRUPTED
 from truedraw.cli.flags import ReportFlags, SpeculationFlags
 from truedraw.cli.found import print_found
@@ -135,11 +136,7 @@ def measured(plan: Plan, points: list[dict[str, Any]]) -> tuple[list[dict[str, A
 @contextmanager
 def bars(plan: Plan, temperatures: int) -> Iterator[Done]:
     """One for each kind of work, on a terminal."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+    with passing_bar() as bar:
         shown = {name: bar.add_task(name, total=units * temperatures) for name, units in plan.units().items() if units}
         yield lambda name: bar.advance(shown[name])
 

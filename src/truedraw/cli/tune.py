@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from truedraw.cli.bar import passing_bar
 from truedraw.cli.exit_codes import INTERRUPTED
 from truedraw.cli.flags import OUTPUT, CountFlags, ReportFlags
 from truedraw.cli.grouping import flag, with_flags
@@ -163,11 +164,7 @@ def notice_too_few(prompts: int, tried: int) -> None:
 
 def _measured(tuning: Tuning, seconds: float) -> bool:
     """Whether it came to its end."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+    with passing_bar() as bar:
         task = bar.add_task("measuring", total=seconds)
         try:
             for _ in tuning.steps():
