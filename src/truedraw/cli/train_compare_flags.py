@@ -8,7 +8,7 @@ from typing import Annotated, get_args
 
 from truedraw.cli.flags import OUTPUT
 from truedraw.cli.grouping import flag
-from truedraw.cli.train_flags import LossName
+from truedraw.cli.train_flags import LossName, Overwrite
 from truedraw.cli.train_outputs import worked_on
 
 LOSSES, LIMITS, TEXT = "Losses", "Limits", "Text"
@@ -73,11 +73,4 @@ class CompareFlags:
             rich_help_panel=OUTPUT,
         ),
     ] = None
-    overwrite: Annotated[
-        bool,
-        flag(
-            "--overwrite",
-            help="Begin --work anew, whatever is there, and replace what stands in the report's place.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False
+    overwrite: Overwrite = False

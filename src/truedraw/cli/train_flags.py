@@ -12,6 +12,14 @@ from truedraw.cli.train_outputs import worked_on, written_too
 
 TEXT, HEAD, LIMITS = "Text", "Head", "Limits"
 LossName = Literal["kl", "rkl", "js", "tv", "tvd++", "lk"]
+Overwrite = Annotated[
+    bool,
+    flag(
+        "--overwrite",
+        help="Begin --work anew, whatever is there, and replace what stands in the report's place.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +187,4 @@ class LimitFlags:
             rich_help_panel=OUTPUT,
         ),
     ] = None
-    overwrite: Annotated[
-        bool,
-        flag(
-            "--overwrite",
-            help="Begin --work anew, whatever is there, and replace what stands in the report's place.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False
+    overwrite: Overwrite = False
