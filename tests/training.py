@@ -1,6 +1,9 @@
 """What the tests of training have in common."""
 
 import re
+import subprocess
+import sys
+import time
 
 from models.tiny_models import random_tensors
 
@@ -21,6 +24,17 @@ def error(found):
     *told, line = found.err.splitlines()
     assert all(map(is_progress, told))
     return line
+
+
+def kill_once(folder, pattern, words):
+    """Run the command of these words until there is a file of this pattern in the folder."""
+    run = subprocess.Popen(
+        [sys.executable, "-m", "truedraw", *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    while not list(folder.glob(pattern)) and run.poll() is None:
+        time.sleep(0.05)
+    run.kill()
+    run.wait()
 
 
 def as_written(head, best):

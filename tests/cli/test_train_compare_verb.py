@@ -1,17 +1,12 @@
 """truedraw train compare: tables, a kill, what is done stays done, bad input."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from typing import get_args
 
 import pytest
 
 from models.tiny_models import tiny_config, write_gguf
-from training import error, is_quiet, some_tensors
+from training import error, is_quiet, kill_once, some_tensors
 from truedraw.cli.train_flags import LossName
 from truedraw.distill.comparison.page import to_html
 from truedraw.distill.losses import LOSSES
@@ -89,13 +84,7 @@ def test_what_is_done_stays_done(cli, tmp_path, flags, monkeypatch):
 @parity
 def test_a_killed_comparison_is_the_one_it_would_have_been(cli, tmp_path, flags):
     given = ("train", "compare", *flags, *STEPS, "--losses", "rkl,lk", "--json")
-    killed = subprocess.Popen(
-        [sys.executable, "-m", "truedraw", *map(str, given)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    while not list(tmp_path.glob("losses.work/comparison-*/lk.checkpoint")) and killed.poll() is None:
-        time.sleep(0.05)
-    os.kill(killed.pid, signal.SIGKILL)
-    killed.wait()
+    kill_once(tmp_path, "losses.work/comparison-*/lk.checkpoint", given)
     found = cli(*given)
     assert found.code == 0
     whole = cli(*given, "--work", tmp_path / "another")

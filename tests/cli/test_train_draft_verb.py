@@ -1,18 +1,13 @@
 """truedraw train draft: from a model to a head that drafts for it, kills and bad input included."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
 from models.tiny_models import tiny_config, write_gguf
-from training import error, is_quiet, some_tensors
+from training import error, is_quiet, kill_once, some_tensors
 from truedraw.distill.folders import worked_in
 from truedraw.distill.store import ROW
 from truedraw.draft.head.file import read_card
@@ -116,14 +111,8 @@ def test_kinds_train_on_the_same_features_and_none_goes_on_as_another(cli, tmp_p
 @parity
 def test_a_killed_run_goes_on(cli, tmp_path, flags):
     words = [str(each) for each in ("train", "draft", *flags, *SMALL)]
-    killed = subprocess.Popen(
-        [sys.executable, "-m", "truedraw", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
     work = tmp_path / "own.work"
-    while not (work / "recurrent-lk.checkpoint").exists() and killed.poll() is None:
-        time.sleep(0.05)
-    os.kill(killed.pid, signal.SIGKILL)
-    killed.wait()
+    kill_once(work, "recurrent-lk.checkpoint", words)
     before = {name: (work / name).read_bytes() for name in ("texts.jsonl", "features.f16", "rows.bin")}
     found = cli(*words)
     assert found.code == 0

@@ -1,18 +1,13 @@
 """truedraw train draft --kind eagle3: from a model to an EAGLE draft's folder that drafts for it."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
 from models.tiny_models import tiny_config, write_folder, write_gguf, write_openvino
-from training import error, is_quiet, some_tensors
+from training import error, is_quiet, kill_once, some_tensors
 from truedraw.distill.folders import is_ours
 from truedraw.draft.eagle.card import KIND
 from truedraw.generate.loading import load
@@ -74,14 +69,8 @@ def test_a_draft_is_trained_and_drafts(cli, tmp_path, flags):
 @parity
 def test_a_killed_run_goes_on(cli, tmp_path, flags):
     words = [str(each) for each in ("train", "draft", *flags, *SMALL)]
-    killed = subprocess.Popen(
-        [sys.executable, "-m", "truedraw", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
     work = tmp_path / "eagle.work"
-    while not (work / "eagle3-lk.checkpoint").exists() and killed.poll() is None:
-        time.sleep(0.05)
-    os.kill(killed.pid, signal.SIGKILL)
-    killed.wait()
+    kill_once(work, "eagle3-lk.checkpoint", words)
     names = ("texts.jsonl", "whole/features.f16", "whole/rows.bin")
     before = {name: (work / name).read_bytes() for name in names}
     found = cli(*words)

@@ -1,16 +1,11 @@
 """truedraw train draft --kind transformer: from a model to a small model that drafts for it."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 
 import pytest
 
 from models.tiny_models import tiny_config, write_folder, write_gguf
-from training import error, is_quiet, some_tensors
+from training import error, is_quiet, kill_once, some_tensors
 from truedraw.distill.folders import is_ours
 from truedraw.distill.independent.export import KIND
 from truedraw.generate.loading import load
@@ -60,14 +55,8 @@ def test_a_transformer_is_trained_and_drafts(cli, tmp_path, flags):
 @parity
 def test_a_killed_run_goes_on(cli, tmp_path, flags):
     words = [str(each) for each in ("train", "draft", *flags, *SMALL)]
-    killed = subprocess.Popen(
-        [sys.executable, "-m", "truedraw", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
     work = tmp_path / "small.work"
-    while not (work / "transformer-lk.checkpoint").exists() and killed.poll() is None:
-        time.sleep(0.05)
-    os.kill(killed.pid, signal.SIGKILL)
-    killed.wait()
+    kill_once(work, "transformer-lk.checkpoint", words)
     before = {name: (work / name).read_bytes() for name in ("texts.jsonl", "features.f16", "rows.bin")}
     found = cli(*words)
     assert found.code == 0
