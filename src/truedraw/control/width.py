@@ -16,10 +16,8 @@ MEMORY = 24  # rounds that the mean worth reaches back
 FEW = (1, 3, 7)  # tokens a text that are weighed where the ladder's steps are longer than all drafts together
 STAYS = 8  # rounds that a width is tried for, about
 STEADY = 1.015  # a width must be this much faster than the present one; plain sampling need not be
-NEAR, AGE = (
-    0.05,
-    64,
-)  # what a width beside the best may lose to be tried, where no pass had it, and none was tried, for so long
+NEAR = 0.05  # what a width beside the best may lose to be tried
+AGE = 64  # passes since one had it, and since any was tried, behind which it may be
 ENOUGH = 3  # passes of a width that say what it takes: the first may be an accident
 SURE = 1.02  # and this much faster than plain sampling: of what is estimated, what looks best is mostly overrated
 

@@ -25,10 +25,8 @@ from truedraw.sampling.values import parsed
 from truedraw.whole_files import STALE_SECONDS, make_room, to_disk
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"  # what others read of it
-PART, OLD = (
-    ".truedraw-part",
-    ".truedraw-old",
-)  # behind a folder's name and a process: the new one so far, and the one before
+PART, OLD = ".truedraw-part", ".truedraw-old"
+"""Behind a folder's name and a process: the new one so far, and the one before."""
 LONGEST_NAME = 230  # bytes, which leaves room for what stands behind it meanwhile
 LOCK = "lock"  # the file in --work that a training holds; it stays
 
