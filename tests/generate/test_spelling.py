@@ -42,6 +42,8 @@ def letters(normalizer: object) -> Tokenizer:
         (normalizers.NFC(), "\u1112\u1161\u11ab", "\ud55c"),
         (normalizers.NFD(), "na\u00efve", "nai\u0308ve"),
         (normalizers.NFKC(), "\ufb01ne", "fine"),
+        (normalizers.NFKC(), "\u00b4tis", " \u0301tis"),
+        (normalizers.NFKC(), "\u00a8", " \u0308"),
         (normalizers.Lowercase(), "Hello", "hello"),
     ],
     ids=ascii,

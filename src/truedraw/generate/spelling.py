@@ -22,4 +22,4 @@ def spelling(tokenizer: Tokenizer, text: str) -> list[int]:
 
 def _alike(text: str) -> str:
     """The same for all that a tokenizer takes for one text."""
-    return normalize("NFKC", text.strip()).casefold()
+    return normalize("NFKC", text).strip().casefold()  # some accents are composed with a space
