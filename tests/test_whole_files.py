@@ -122,6 +122,17 @@ def test_a_link_stays_one_and_its_file_keeps_its_mode(tmp_path) -> None:
     assert (file.read_text(), S_IMODE(file.stat().st_mode)) == ("new", 0o640)
 
 
+def test_a_link_is_looked_at_where_it_leads(tmp_path) -> None:
+    link, circle = tmp_path / "link", tmp_path / "circle"
+    link.symlink_to(tmp_path / "nowhere" / "a.json")
+    circle.symlink_to(circle)
+    with pytest.raises(BadFile, match="link cannot be written: give a file in a folder that exists"):
+        check_folder(link, str(link))
+    check_folder(circle, str(circle))
+    write_text(circle, "whole")
+    assert circle.read_text() == "whole"
+
+
 def test_a_file_that_may_only_be_read_is_replaced(tmp_path) -> None:
     """What takes its place can be written until then, by its owner alone, and has its mode at the end."""
     file = tmp_path / "a"

@@ -27,10 +27,20 @@ STALE_SECONDS = 3600.0  # since anything was written to a part: whoever wrote it
 
 def check_folder(path: Path, named: str) -> None:
     """Before the work whose result it is to hold; raises BadFile where no file could be written there."""
-    if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
-        raise BadFile(f"{named} cannot be written: give a file in a folder that exists and may be written to")
     with _told(named):
         check_kind(path, named)
+    if not is_writable(behind_links(path).parent):
+        raise BadFile(f"{named} cannot be written: give a file in a folder that exists and may be written to")
+
+
+def is_writable(folder: Path) -> bool:
+    """Whether it is a folder in which files may be made."""
+    return folder.is_dir() and os.access(folder, os.W_OK)
+
+
+def behind_links(path: Path) -> Path:
+    """Where it lies, or would; of links that lead in a circle one of them."""
+    return Path(os.path.realpath(path))
 
 
 def is_at(file: int, path: Path) -> bool:
@@ -50,7 +60,7 @@ def replacing(path: Path, named: str = "", then: str = "", anew: bool = False) -
     named = named or str(path)
     with _told(named, then):
         check_kind(path, named)
-        target = path.resolve()
+        target = behind_links(path)
         sweep(target)
         fresh = part_of(target)
         try:

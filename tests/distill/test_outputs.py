@@ -7,7 +7,7 @@ import pytest
 
 from truedraw.distill.folders import CONFIG
 from truedraw.distill.outputs import check_outputs
-from truedraw.distill.plan import HeadPlan, Plan, TextPlan
+from truedraw.distill.plan import FOLDERS, HeadPlan, Plan, TextPlan
 from truedraw.distill.report import to_html
 from truedraw.errors import BadFile, BadParameter
 from truedraw.page.document import document
@@ -38,6 +38,17 @@ def test_an_output_that_cannot_be_written(tmp_path, plan_to):
             check_outputs(plan_to(output))
     with pytest.raises(BadFile, match="own cannot be written; give a file in a folder that exists"):
         check_outputs(plan_to(tmp_path / "nowhere" / "own"))
+
+
+@pytest.mark.parametrize("leads_to", ["nowhere/own", "own"])
+def test_a_link_to_where_nothing_can_be_written(tmp_path, plan_to, leads_to):
+    (tmp_path / "own").symlink_to(tmp_path / leads_to)
+    plan = plan_to(tmp_path / "own")
+    if leads_to == "own" and plan.head.kind not in FOLDERS:  # in a circle: a file takes its place
+        check_outputs(plan)
+        return
+    with pytest.raises(BadFile, match=r"own (cannot be written; give a file in a folder that exists|is there already)"):
+        check_outputs(plan)
 
 
 def test_a_report_that_cannot_be_written(tmp_path, plan_to):

@@ -22,7 +22,7 @@ from truedraw.draft.eagle.card import CARD, FORMAT
 from truedraw.errors import BadFile
 from truedraw.generate.offline.locking import opened
 from truedraw.sampling.values import parsed
-from truedraw.whole_files import STALE_SECONDS, make_room, to_disk
+from truedraw.whole_files import STALE_SECONDS, behind_links, make_room, to_disk
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"  # what others read of it
 PART, OLD = ".truedraw-part", ".truedraw-old"
@@ -63,17 +63,14 @@ def _no_work(folder: Path, why: str) -> str:
 
 def check_output(folder: Path, kind: str) -> None:
     """Raises BadFile where something else than a draft of this kind stands there, or its name is too long for one."""
-    if len(os.fsencode(folder.name)) > LONGEST_NAME:
+    place = behind_links(folder)
+    if len(os.fsencode(place.name)) > LONGEST_NAME:
         raise BadFile(f"{folder} cannot be written: its name has more than {LONGEST_NAME} bytes; give a shorter one")
-    restore(_behind_links(folder))
-    if not folder.exists() or (folder.is_dir() and (is_ours(folder, kind) or not any(folder.iterdir()))):
+    restore(place)
+    is_free = not folder.exists() and not place.is_symlink()  # which is in a circle
+    if is_free or (folder.is_dir() and (is_ours(folder, kind) or not any(folder.iterdir()))):
         return
     raise BadFile(f"{folder} is there already and is no draft of ours; give another --output, a folder to be made")
-
-
-def _behind_links(folder: Path) -> Path:
-    """Where it lies, or would; of links that lead in a circle one of them."""
-    return Path(os.path.realpath(folder))
 
 
 def restore(folder: Path) -> None:
@@ -113,7 +110,7 @@ def write_folder(folder: Path, kind: str, write: Callable[[Path], None]) -> None
     A link stays one: the folder that it leads to is replaced.
     """
     check_output(folder, kind)
-    folder = _behind_links(folder)
+    folder = behind_links(folder)
     fresh, old = (folder.with_name(f"{folder.name}.{os.getpid()}{what}") for what in (PART, OLD))
     try:
         rmtree(fresh, ignore_errors=True)

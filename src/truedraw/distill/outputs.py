@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from truedraw.distill.folders import check_output
 from truedraw.distill.plan import EAGLE3, FOLDERS, PAGE, Plan
 from truedraw.errors import BadFile, BadParameter
-from truedraw.whole_files import check_folder
+from truedraw.whole_files import behind_links, check_folder, is_writable
 
 
 def check_outputs(plan: Plan) -> None:
@@ -30,7 +29,7 @@ def check_outputs(plan: Plan) -> None:
             )
     if any(_is_in(plan.work, each) for each in (output, plan.page)):
         raise BadParameter("--output", f"{output} would stand where {plan.work} is worked in; give another --work")
-    if not (output.parent.is_dir() and os.access(output.parent, os.W_OK)):
+    if not is_writable(behind_links(output).parent):
         raise BadFile(f"--output {output} cannot be written; give a file in a folder that exists and may be written to")
     if plan.head.kind in FOLDERS:
         check_output(output, _folder_kind(plan.head.kind))
@@ -44,7 +43,8 @@ def check_outputs(plan: Plan) -> None:
 
 def _is_in(work: Path, output: Path) -> bool:
     """Whether the folder that is worked in is the output, or inside it."""
-    return output.resolve() in (work.resolve(), *work.resolve().parents)
+    worked = behind_links(work)
+    return behind_links(output) in (worked, *worked.parents)
 
 
 def _folder_kind(kind: str) -> str:
