@@ -1,5 +1,7 @@
 """Arithmetics as a processor has them."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from engine.decoder import tiny_checkpoint
@@ -7,7 +9,6 @@ from truedraw.engine.cpu import CPUEngine
 from truedraw.engine.cpu import arithmetic as module
 from truedraw.engine.cpu.arithmetic import numerics
 from truedraw.engine.numerics import NUMERICS
-from truedraw.engine.openvino import compiling
 from truedraw.engine.openvino.core import computes, core
 from truedraw.errors import EngineError
 from truedraw.protocol import Work
@@ -39,19 +40,23 @@ def test_the_runtime_says_what_it_has():
     assert computes("bf16") == ("BF16" in core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"))
 
 
+def without_attention(*given):
+    """What the runtime does on an ARM processor without SVE."""
+    raise RuntimeError("core.cpp:117:\npaged_attn.cpp:317:\nAttentionExecutor creation fails with precision f32\n")
+
+
+@pytest.mark.parametrize("name", ["runtime", "reference"])
+def test_a_processor_for_which_the_runtime_has_no_attention_is_named(monkeypatch, tmp_path, name):
+    monkeypatch.setattr(
+        "truedraw.engine.openvino.compiling.core", lambda: SimpleNamespace(compile_model=without_attention)
+    )
+    with pytest.raises(EngineError, match="OpenVINO has no attention for this processor"):
+        CPUEngine.load(tiny_checkpoint(), cache=tmp_path, cache_bytes=8 << 20, numerics=name)
+
+
 @pytest.mark.parametrize("name", ["runtime", "rowwise"])
 def test_a_model_runs_on_a_processor_without_bfloat16(monkeypatch, tmp_path, name):
     monkeypatch.setattr(module, "computes", lambda precision: False)
     engine = CPUEngine.load(tiny_checkpoint(), cache=tmp_path, cache_bytes=8 << 20, numerics=name)
     assert engine.forward([Work(engine.open([1, 2, 3]))])[0].logits.shape[0] == 1
     engine.close()
-
-
-def test_a_processor_for_which_the_runtime_has_no_attention_is_told(monkeypatch, tmp_path):
-    class Without:
-        def compile_model(self, *given):
-            raise RuntimeError("Exception from core.cpp:117:\nAttentionExecutor creation fails with precision f32\n\n")
-
-    monkeypatch.setattr(compiling, "core", Without)
-    with pytest.raises(EngineError, match=r"on this processor \(Att.*precision f32\); take native numerics"):
-        CPUEngine.load(tiny_checkpoint(), cache=tmp_path, cache_bytes=8 << 20, numerics="runtime")

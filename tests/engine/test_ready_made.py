@@ -16,7 +16,7 @@ from models.tiny_models import byte_tokenizer, tiny_config
 from truedraw.bench.peers.exported import write_ir
 from truedraw.bench.peers.exported_graph import UNSEEN, Exporter
 from truedraw.engine.cpu import CPUEngine, ready_made
-from truedraw.errors import BadModelFile, UnsupportedModel
+from truedraw.errors import BadModelFile, EngineError, UnsupportedModel
 from truedraw.generate.loading import load
 from truedraw.models import open_checkpoint
 from truedraw.protocol import Work
@@ -42,6 +42,21 @@ def loaded(folder: Path, cache: Path) -> CPUEngine:
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
     return written(tmp_path_factory.mktemp("ir") / "plain")
+
+
+def test_a_processor_for_which_the_runtime_has_no_attention_is_no_fault_of_the_graphs(
+    plain, tmp_path, monkeypatch
+) -> None:
+    once = ov.Core.compile_model
+
+    def refused(*given):
+        if "KV_CACHE_PRECISION" in given[-1]:
+            raise RuntimeError("paged_attn.cpp:317:\nAttentionExecutor creation fails with precision f32\n")
+        return once(*given)
+
+    monkeypatch.setattr(ov.Core, "compile_model", refused)
+    with pytest.raises(EngineError, match="OpenVINO has no attention for this processor"):
+        loaded(plain, tmp_path / "cache")
 
 
 def integers(*numbers: int):

@@ -21,6 +21,7 @@ from truedraw.protocol import ModelConfig
 
 STEP_BY_STEP = {"SNIPPETS_MODE": "DISABLE"}
 """Where shapes are fixed the runtime would join steps whose results are rounded in between elsewhere: other bits."""
+NO_ATTENTION = "AttentionExecutor creation fails"  # what the runtime says of ARM's processors without SVE
 FORM = "graph", 3  # of constants as `write_all` stacks them
 
 
@@ -35,30 +36,34 @@ def compile_checkpoint(checkpoint: Checkpoint, options: Options, folder: Path) -
 
 def _compiled(checkpoint: Checkpoint, model: Any, properties: dict[str, Any]) -> Any:
     try:
-        return core().compile_model(model, "CPU", properties)
+        return _on_this_processor(model, properties)
     except RuntimeError as error:
         raise BadModelFile(f"{checkpoint.path} does not compile: {reason(error)}; export it again") from error
+
+
+def _on_this_processor(model: Any, properties: dict[str, Any]) -> Any:
+    """Raises EngineError where the runtime has no attention for it."""
+    try:
+        return core().compile_model(model, "CPU", properties)
+    except RuntimeError as error:
+        if NO_ATTENTION not in str(error):
+            raise
+        raise EngineError(
+            "OpenVINO has no attention for this processor (an ARM one needs SVE); load a GGUF file or a model folder "
+            "with native numerics, or with the pytorch engine"
+        ) from error
 
 
 def compile_graph(
     config: ModelConfig, constants: MappedConstants, options: Options, shape: tuple[int, int] | None = None
 ) -> Any:
-    """A compiled graph over these constants, for passes of one shape, see graph.fix_rows; None: of any.
-
-    Raises EngineError where the runtime has no attention for this processor, as for ARM's without SVE.
-    """
+    """A compiled graph over these constants, for passes of one shape, see graph.fix_rows; None: of any."""
     model = build(config, constants, options.hidden_layers, options.hidden_text, options.arithmetic.inference)
     properties = options.arithmetic.properties(options.threads)
     if shape is not None:
         fix_rows(model, *shape)
         properties |= STEP_BY_STEP
-    try:
-        compiled = core().compile_model(model, "CPU", properties)
-    except RuntimeError as error:
-        raise EngineError(
-            f"OpenVINO cannot run this model's passes on this processor ({reason(error)}); take native numerics, with "
-            "weights auto or int8, or the engine pytorch"
-        ) from error
+    compiled = _on_this_processor(model, properties)
     constants.forget()
     drop_code()  # before the constants are packed, which is when most memory is held
     return compiled
