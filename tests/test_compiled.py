@@ -35,8 +35,8 @@ def value(x):
 """
 
 
-def run_outer(folder) -> str:
-    command = [sys.executable, "-c", "import outer"]
+def run_outer(folder, name: str = "outer") -> str:
+    command = [sys.executable, "-c", f"import {name}"]
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=folder, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -52,6 +52,17 @@ def test_machine_code_is_made_anew_where_what_is_compiled_into_it_has_changed(tm
 
     assert [said(1), said(1), said(20)] == ["2 0", "2 1", "21 0"]  # longer: Python knows a file by seconds and length
     assert len([*(tmp_path / "__pycache__").glob("outer.asked*.nbc")]) == 1
+
+
+def test_code_is_told_apart_by_what_the_compiler_does_not_know_of_a_processor(tmp_path):
+    """It takes both for the same one; code for the one may not run on the other."""
+    (tmp_path / "beside.py").write_text(BESIDE.format(1))
+    (tmp_path / "outer.py").write_text(OUTER)
+    other = "import truedraw.compiled_cache as each\neach.UNTOLD = ('dotprod',)\n"
+    (tmp_path / "other.py").write_text(f"{other}import outer\n")
+    assert [run_outer(tmp_path), run_outer(tmp_path)] == ["2 0", "2 1"]
+    assert run_outer(tmp_path, "other") == "2 0"
+    assert [run_outer(tmp_path), run_outer(tmp_path, "other")] == ["2 1", "2 1"]
 
 
 @pytest.mark.parametrize("ending", [".nbi", ".nbc"])

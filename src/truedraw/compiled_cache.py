@@ -27,6 +27,8 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime import rtsys
 
+from truedraw.compiled_for import UNTOLD
+
 DIGEST_BYTES = 32  # of sha256, behind what pickle reads
 
 
@@ -37,6 +39,9 @@ class SafeCache(FunctionCache):  # type: ignore[misc]
         super().__init__(function)
         stamp = self._impl.locator.get_source_stamp(), sources
         self._cache_file = SafeFiles(self._cache_path, self._impl.filename_base, stamp)
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return (*super()._index_key(sig, codegen), UNTOLD)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """See FunctionCache, which gets the registries ready first; whoever compiles does that anyway."""

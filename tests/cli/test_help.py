@@ -46,7 +46,7 @@ def test_the_page_says_defaults_of_any_type(flag, default):
 
 def test_help_says_by_which_weights_the_default_numerics_are_native():
     options = {each.name: each for each in command().commands["generate"].params}
-    assert "AVX2 or ARM's dot products and weights are auto or int8, else runtime" in options["numerics"].help
+    assert "AVX2 or is ARM's and weights are auto or int8, else runtime" in options["numerics"].help
     for name in WEIGHTS:
         assert f"{name}: " in options["weights"].help
 

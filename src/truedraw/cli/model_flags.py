@@ -43,7 +43,7 @@ class ModelFlags:
         flag(
             "--numerics",
             help="invariant: fast, same bits in any batch, what openvino does if not told: native where the processor "
-            "has AVX2 or ARM's dot products and weights are auto or int8, else runtime. native: kernels of truedraw. "
+            "has AVX2 or is ARM's and weights are auto or int8, else runtime. native: kernels of truedraw. "
             "runtime: those of OpenVINO, with other bits. rowwise: these for many texts at once. reference: "
             "float32, what pytorch does.",
             rich_help_panel=MODEL,

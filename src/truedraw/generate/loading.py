@@ -51,7 +51,7 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
 
     engine: "openvino" (CPUs), "pytorch" (any architecture that transformers knows, on any `device` of torch, which
     needs the extra "torch") or a plug-in's. numerics: "invariant" (fast, and bit-identical for a row however it was
-    computed: the default of openvino, which is "native" where the processor has AVX2 or ARM's dot products and the
+    computed: the default of openvino, which is "native" where the processor has AVX2 or is ARM's and the
     weights are "auto" or "int8", and "runtime" elsewhere), "native" (kernels of this package), "runtime" (those of
     OpenVINO, with other bits), "rowwise" (these for many texts at once) or "reference" (float32 throughout: that of
     pytorch). weights: "auto", "stored", "int8" or "int4". `cache` is the folder for fetched and converted models;

@@ -1,6 +1,6 @@
 """Threads that do a job together, in machine code.
 
-processors.py   of what kind they are, and how many this process may use
+processors.py   how many this process may use
 crew.py         the caller and its helpers, who look for a job for a while and then sleep
 board.py        where they meet
 jobs.py         a job as two addresses

@@ -1,5 +1,4 @@
-"""Of what kind processors are, and how many this process may use: those of its mask, and no more than the share of
-time it is given.
+"""How many processors this process may use: those of its mask, and no more than the share of time it is given.
 
 A container with a share (docker --cpus, limits of a pod) shows all processors of the machine. Threads that are more
 than its share use it up in the first part of each period and all stand still for the rest of it.
@@ -8,11 +7,9 @@ than its share use it up in the first part of each period and all stand still fo
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-IS_ARM = platform.machine().lower() in ("aarch64", "arm64")
 GROUPS, OWN = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 VERSION_1 = "cpu", "cpu,cpuacct"  # folders that the older hierarchy may stand in
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from truedraw.compiled_for import IS_ARM
 from truedraw.engine.numerics import FLOAT32, INVARIANT, NUMERICS, Numerics
 from truedraw.engine.openvino.core import computes
 from truedraw.errors import BadParameter
-from truedraw.threads.processors import IS_ARM
 
 
 def numerics(name: str) -> Numerics:

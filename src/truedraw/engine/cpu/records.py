@@ -37,8 +37,8 @@ def _compiler() -> list[str]:
     import numba
 
     from truedraw.compiled import sources
+    from truedraw.compiled_for import FEATURES
     from truedraw.engine.native import machine
-    from truedraw.sampling.kernels.processor import FEATURES
 
     kernels = sources(Path(machine.__file__).parent)
     return [numba.__version__, llvmlite.__version__, *sorted(FEATURES), kernels]

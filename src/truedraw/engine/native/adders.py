@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from truedraw.compiled_for import FEATURES
 from truedraw.engine.native.blocks import ZERO
 from truedraw.engine.native.instructions import BYTES, I16, I32, LINE, SHORTS, SUMS, WIDE, called
 from truedraw.engine.native.machine import ROOM
-from truedraw.sampling.kernels.processor import FEATURES
 
 QUARTER = ir.VectorType(I32, WIDE // 4)
 SDOT = ".arch_extension dotprod\nsdot $0.4s, $2.16b, $3.16b"  # of ARM: sums += products

@@ -17,8 +17,8 @@ from numba import types
 from numba.extending import intrinsic, overload
 
 from truedraw.compiled import forwarded
+from truedraw.compiled_for import FEATURES
 from truedraw.engine.native import grid_code, grid_eights, grid_fours
-from truedraw.sampling.kernels.processor import FEATURES
 
 HAS_GRIDS = {"amx-int8", "amx-tile"} <= FEATURES and sys.platform == "linux"
 NEVER = 2**31  # rows

@@ -10,8 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from truedraw.sampling.kernels.processor import FEATURES
-from truedraw.threads.processors import IS_ARM
+from truedraw.compiled_for import FEATURES, IS_ARM
 
 SHORT, WORD, SINGLE = ir.IntType(16), ir.IntType(32), ir.FloatType()
 

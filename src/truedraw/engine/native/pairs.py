@@ -11,9 +11,9 @@ from typing import Any
 
 from llvmlite import ir
 
+from truedraw.compiled_for import FEATURES
 from truedraw.engine.native.instructions import I64, SINGLES, SUMS, WIDE, called, fused, opaque
 from truedraw.engine.native.machine import spread
-from truedraw.sampling.kernels.processor import FEATURES
 
 HAS_PAIRS = {"avx512f", "avx512bf16"} <= FEATURES
 SECOND, BITS = -(2**16), 16  # of a pair's 32 bits, the second number's; what one has

@@ -9,8 +9,7 @@ racing.py            the race that draws; clocks.py: its noise, looking.py, raci
 spans.py, columns.py the vocabulary in spans, and the largest of each; survey.py: what every draw asks of a row
 rowkinds.py          rows whose weights are computed when they are looked at
 softmax.py           weights and their sums; exponential.py, totals.py
-lanes.py             sums in one order; formulas.py: of what, bits.py: operations of the machine,
-processor.py: what it has
+lanes.py             sums in one order; formulas.py: of what, bits.py: operations of the machine
 lawful.py            what is asked of a drafter's law; likeliest.py: the likeliest tokens
 """
 

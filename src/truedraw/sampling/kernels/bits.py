@@ -11,7 +11,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from truedraw.sampling.kernels.processor import HAS_LONG_VECTORS
+from truedraw.compiled_for import HAS_LONG_VECTORS
 
 FETCHED = 16  # values at a time: a cache line of float32
 CACHE_LINE, BYTE = 64, 8  # bytes; bits

@@ -14,8 +14,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from truedraw.compiled_for import HAS_LONG_VECTORS
 from truedraw.sampling.kernels.bits import BYTE
-from truedraw.sampling.kernels.processor import HAS_LONG_VECTORS
 
 
 def can_be_read(row: Any, *memory: Any) -> bool:

@@ -18,9 +18,9 @@ from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
+from truedraw.compiled_for import HAS_LONG_VECTORS
 from truedraw.sampling.kernels.bits import take_long_vectors
 from truedraw.sampling.kernels.formulas import WORD, Formula, Number, constant
-from truedraw.sampling.kernels.processor import HAS_LONG_VECTORS
 
 LANES = 32  # numbers that are added up apart
 AT_ONCE = LANES if HAS_LONG_VECTORS else 8  # of one term: what fits the registers with all that a formula needs

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import ctypes
+import platform
 import sys
 from contextlib import suppress
 
 from numba.core import config
 from numba.core.codegen import get_host_cpu_features
 
-from truedraw.threads.processors import IS_ARM
-
 HARDWARE, DOT_PRODUCTS = 16, 1 << 20  # Linux: AT_HWCAP, and of it HWCAP_ASIMDDP
 PRODUCTS_OF_WINDOWS = 43  # PF_ARM_V82_DP_INSTRUCTIONS_AVAILABLE
-
-
+IS_ARM = platform.machine().lower() in ("aarch64", "arm64")
 IS_OTHER = config.CPU_NAME not in (None, "host") or config.CPU_FEATURES is not None  # than this one: it was said which
 
 
-def _features() -> set[str]:
-    """By their names in LLVM, which does not tell all of those that ARM's processors have."""
+def _told() -> set[str]:
     listed: str = (config.CPU_FEATURES or "") if IS_OTHER else get_host_cpu_features()
-    told = {name[1:] for name in listed.split(",") if name.startswith("+")}
-    return told | {"dotprod"} if IS_ARM and not IS_OTHER and _has_dot_products() else told
+    return {name[1:] for name in listed.split(",") if name.startswith("+")}
 
 
 def _has_dot_products() -> bool:
@@ -38,6 +34,10 @@ def _has_dot_products() -> bool:
     return False
 
 
-FEATURES = _features()
+UNTOLD = ("dotprod",) if IS_ARM and not IS_OTHER and _has_dot_products() else ()
+"""What LLVM does not know of all processors that have it, nor numba, which keeps code for processors that it tells
+apart."""
+FEATURES = {*_told(), *UNTOLD}
+"""By their names in LLVM."""
 HAS_LONG_VECTORS = "avx512vbmi2" in FEATURES
 """Whether its vectors have 512 bits and it is not slowed down by them: those that have them without this are."""
