@@ -37,7 +37,7 @@ def _has_dot_products() -> bool:
 UNTOLD = ("dotprod",) if IS_ARM and not IS_OTHER and _has_dot_products() else ()
 """What LLVM does not know of all processors that have it, nor numba, which keeps code for processors that it tells
 apart."""
-FEATURES = {*_told(), *UNTOLD}
+FEATURES = {*_told(), *UNTOLD, *(["neon"] if IS_ARM else [])}
 """By their names in LLVM."""
 HAS_LONG_VECTORS = "avx512vbmi2" in FEATURES
 """Whether its vectors have 512 bits and it is not slowed down by them: those that have them without this are."""

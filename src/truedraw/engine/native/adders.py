@@ -15,7 +15,7 @@ from llvmlite import ir
 
 from truedraw.compiled_for import FEATURES
 from truedraw.engine.native.blocks import ZERO
-from truedraw.engine.native.instructions import BYTES, I16, I32, LINE, SHORTS, SUMS, WIDE, called
+from truedraw.engine.native.instructions import BYTES, I8, I16, I32, LINE, SHORTS, SUMS, WIDE, called
 from truedraw.engine.native.machine import ROOM
 
 QUARTER = ir.VectorType(I32, WIDE // 4)
@@ -43,7 +43,8 @@ def adders() -> dict[str, Adder]:
         ("VPDPBUSD of 512 bits", {"avx512f", "avx512vnni"}, _alike(ROOM, quads)),
         ("VPDPBUSD of 256 bits", {"avxvnni"}, _alike(short, short_quads)),
         ("VPMADDUBSW", {"avx2"}, Adder(beside, pairs, False, brief_pairs, SHORTS, joined)),
-        ("SDOT", {"dotprod"}, Adder(ROOM, signed_quads, False, small_quads, SUMS, lambda _, sums: sums)),
+        ("SDOT", {"dotprod"}, _signed(small_quads)),
+        ("SMULL", {"neon"}, _signed(widened_quads)),
         ("any", set(), _alike(ROOM, one_by_one)),
     )
     return {name: adder for name, needs, adder in ways if needs <= FEATURES}
@@ -52,6 +53,15 @@ def adders() -> dict[str, Adder]:
 def _alike(room: int, add: Add) -> Adder:
     """The same for codes of 8 bits and of 4."""
     return Adder(room, add, True, add, SUMS, lambda _, sums: sums)
+
+
+def _signed(add: Add) -> Adder:
+    """By a way that takes codes below ZERO: those of 8 bits less ZERO, which have a sign."""
+
+    def less(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
+        return add(builder, whole, builder.xor(codes, SUMS([ZERO * 0x01010101] * WIDE)), numbers)
+
+    return Adder(ROOM, less, False, add, SUMS, lambda _, sums: sums)
 
 
 def quads(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
@@ -66,11 +76,6 @@ def short_quads(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
     return _together(builder, [called(builder, name, kind, *part) for part in parts])
 
 
-def signed_quads(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
-    """Codes - ZERO, which ARM's processors multiply."""
-    return small_quads(builder, whole, builder.xor(codes, SUMS([ZERO * 0x01010101] * WIDE)), numbers)
-
-
 def small_quads(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
     """Codes below ZERO, by four of their instructions: as LLVM does not know of all processors that they have this one,
     it is told in their own words."""
@@ -78,6 +83,20 @@ def small_quads(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
     form = ir.FunctionType(QUARTER, [QUARTER] * 3)
     parts = zip(*(_quarters(builder, each) for each in (whole, codes, numbers)), strict=True)
     added = [builder.asm(form, SDOT, "=w,0,w,w", part, False) for part in parts]
+    return _together(builder, [_together(builder, added[:2]), _together(builder, added[2:])])
+
+
+def widened_quads(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
+    """The same for ARM's processors without that instruction: products in 16 bits, and neighbours added up twice."""
+    bytes_, shorts = (ir.VectorType(kind, LINE // 4) for kind in (I8, I16))
+    added = []
+    for some, *both in zip(*(_quarters(builder, each) for each in (whole, codes, numbers)), strict=True):
+        products = builder.mul(*(builder.sext(builder.bitcast(each, bytes_), shorts) for each in both))
+        twos = [
+            called(builder, "llvm.aarch64.neon.saddlp.v4i32.v8i16", QUARTER, half)
+            for half in _halves(builder, products)
+        ]
+        added.append(builder.add(some, called(builder, "llvm.aarch64.neon.addp.v4i32", QUARTER, *twos)))
     return _together(builder, [_together(builder, added[:2]), _together(builder, added[2:])])
 
 

@@ -17,7 +17,7 @@ SHORT, WORD, SINGLE = ir.IntType(16), ir.IntType(32), ir.FloatType()
 
 HAS_PRODUCTS = IS_ARM or {"avx512f", "avx512vnni"} <= FEATURES or {"avx2", "fma"} <= FEATURES
 """Whether it has instructions that add products of 8 bits, and such that multiply and add float32; ARM's without the
-former have nothing better."""
+former have others for that."""
 ROOM = 24 if "avx512f" in FEATURES else 6
 """Vectors of 512 bits, or as much in shorter ones, that its registers hold beside what they are made of."""
 HAS_HALVES = "f16c" in FEATURES or IS_ARM
