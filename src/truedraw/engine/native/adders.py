@@ -61,7 +61,7 @@ def _signed(add: Add) -> Adder:
     def less(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
         return add(builder, whole, builder.xor(codes, SUMS([ZERO * 0x01010101] * WIDE)), numbers)
 
-    return Adder(ROOM, less, False, add, SUMS, lambda _, sums: sums)
+    return _alike(ROOM, add)._replace(eights=less, counts_from_zero=False)
 
 
 def quads(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
@@ -81,23 +81,20 @@ def small_quads(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
     it is told in their own words."""
     llvm.initialize_native_asmparser()
     form = ir.FunctionType(QUARTER, [QUARTER] * 3)
-    parts = zip(*(_quarters(builder, each) for each in (whole, codes, numbers)), strict=True)
-    added = [builder.asm(form, SDOT, "=w,0,w,w", part, False) for part in parts]
-    return _together(builder, [_together(builder, added[:2]), _together(builder, added[2:])])
+    return _by_quarters(builder, lambda *part: builder.asm(form, SDOT, "=w,0,w,w", part, False), whole, codes, numbers)
 
 
 def widened_quads(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
     """The same for ARM's processors without that instruction: products in 16 bits, and neighbours added up twice."""
-    bytes_, shorts = (ir.VectorType(kind, LINE // 4) for kind in (I8, I16))
-    added = []
-    for some, *both in zip(*(_quarters(builder, each) for each in (whole, codes, numbers)), strict=True):
-        products = builder.mul(*(builder.sext(builder.bitcast(each, bytes_), shorts) for each in both))
-        twos = [
-            called(builder, "llvm.aarch64.neon.saddlp.v4i32.v8i16", QUARTER, half)
-            for half in _halves(builder, products)
-        ]
-        added.append(builder.add(some, called(builder, "llvm.aarch64.neon.addp.v4i32", QUARTER, *twos)))
-    return _together(builder, [_together(builder, added[:2]), _together(builder, added[2:])])
+    kind, wide = (ir.VectorType(each, LINE // 4) for each in (I8, I16))
+
+    def added(some: Any, *both: Any) -> Any:
+        products = builder.mul(*(builder.sext(builder.bitcast(each, kind), wide) for each in both))
+        halves = _halves(builder, products)
+        twos = [called(builder, "llvm.aarch64.neon.saddlp.v4i32.v8i16", QUARTER, half) for half in halves]
+        return builder.add(some, called(builder, "llvm.aarch64.neon.addp.v4i32", QUARTER, *twos))
+
+    return _by_quarters(builder, added, whole, codes, numbers)
 
 
 def pairs(builder: Any, whole: Any, codes: Any, numbers: Any) -> Any:
@@ -158,8 +155,11 @@ def _halves(builder: Any, vector: Any) -> list[Any]:
     return [_places(builder, vector, range(begin, begin + half)) for begin in (0, half)]
 
 
-def _quarters(builder: Any, vector: Any) -> list[Any]:
-    return [part for half in _halves(builder, vector) for part in _halves(builder, half)]
+def _by_quarters(builder: Any, add: Callable[..., Any], *vectors: Any) -> Any:
+    """What `add` makes of a quarter of each of these, four times, side by side."""
+    quarters = [[part for half in _halves(builder, each) for part in _halves(builder, half)] for each in vectors]
+    found = [add(*parts) for parts in zip(*quarters, strict=True)]
+    return _together(builder, [_together(builder, found[:2]), _together(builder, found[2:])])
 
 
 def _together(builder: Any, halves: list[Any]) -> Any:

@@ -15,14 +15,17 @@ from truedraw.engine.pytorch.probe import close, last_rows
 from truedraw.engine.pytorch.running import quiet
 from truedraw.errors import UnsupportedModel
 from truedraw.models import Checkpoint
+from truedraw.protocol import Logits
 
 
 def as_usual(checkpoint: Checkpoint, model: Any) -> tuple[Any, bool]:
-    """The eager model, or one with transformers' own attention where its laws are others; and whether it is eager."""
+    """The eager model, or one with transformers' own attention where its laws are others; and whether it is eager.
+
+    Raises UnsupportedModel where transformers has made a model of the files that it cannot run.
+    """
+    eager, length = _eager_rows(checkpoint, model), checkpoint.config.context_length
     if checkpoint.kind != "huggingface" or (usual := _usual(model)) == EAGER:
         return model, True
-    length = checkpoint.config.context_length
-    eager = last_rows(Network(model), length)
     if not model._can_set_attn_implementation():
         other = load_model(checkpoint, usual)
         return (model, True) if close(eager, last_rows(Network(other), length)) else (other, False)
@@ -34,12 +37,11 @@ def as_usual(checkpoint: Checkpoint, model: Any) -> tuple[Any, bool]:
     return model, True
 
 
-def check_runs(checkpoint: Checkpoint, model: Any) -> None:
-    """Raises UnsupportedModel where transformers has made a model of the files that it cannot run."""
+def _eager_rows(checkpoint: Checkpoint, model: Any) -> Logits:
     import torch
 
     try:
-        last_rows(Network(model), checkpoint.config.context_length)
+        return last_rows(Network(model), checkpoint.config.context_length)
     except (torch.OutOfMemoryError, MemoryError):
         raise
     except Exception as error:  # whatever a layer does with sizes that it was not made for

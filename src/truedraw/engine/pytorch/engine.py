@@ -93,7 +93,7 @@ class PyTorchEngine:
         the tokens before, too. threads: None is torch's own choice. cache_bytes: for the texts that are open; of others
         nothing is kept. Raises UnsupportedModel, BadParameter or BadModelFile.
         """
-        from truedraw.engine.pytorch.attention import as_usual, check_runs
+        from truedraw.engine.pytorch.attention import as_usual
         from truedraw.engine.pytorch.loading import load_model
 
         options = Options(
@@ -101,9 +101,7 @@ class PyTorchEngine:
         )
         check_device(device)
         with running(threads):
-            model = load_model(checkpoint)
-            check_runs(checkpoint, model)
-            model, is_eager = as_usual(checkpoint, model)
+            model, is_eager = as_usual(checkpoint, load_model(checkpoint))
         return cls(model, options, is_eager=is_eager)
 
     def open(self, tokens: Seq[int], *, alone: bool = False) -> TorchSequence:
