@@ -79,6 +79,21 @@ def test_damaged_machine_code_is_made_anew(tmp_path, ending, damage):
     assert [run_outer(tmp_path), run_outer(tmp_path)] == ["2 0", "2 1"]
 
 
+def test_an_index_with_one_bit_changed_is_not_read(tmp_path, capfd):
+    """Python's pickle takes gigabytes for some, and writes of faults of its own for others."""
+    files = SafeFiles(str(tmp_path), "f.py311", ("stamp", 1.5))
+    files._save_index({("(float64,)", "cpu"): "f.nbc"})
+    assert files._load_index() == {("(float64,)", "cpu"): "f.nbc"}
+    (file,) = tmp_path.iterdir()
+    data = file.read_bytes()
+    for bit in range(8 * len(data)):
+        damaged = bytearray(data)
+        damaged[bit // 8] ^= 1 << bit % 8
+        file.write_bytes(damaged)
+        assert files._load_index() == {}
+    assert capfd.readouterr().err == ""
+
+
 LINKED = """
 import sys
 from outer import asked

@@ -135,8 +135,14 @@ class SafeFiles(IndexDataCacheFile):  # type: ignore[misc]
 
     def _load_index(self) -> dict[Any, str]:
         with suppress(Exception):
-            return dict(super()._load_index())
+            made_by, known = whole(Path(self._index_path).read_bytes(), self._index_name)
+            if made_by == (self._version, self._source_stamp):
+                return dict(known)
         return {}
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        with self._open_for_write(self._index_path) as file:
+            file.write(self._dump(((self._version, self._source_stamp), overloads)))
 
     def _load_data(self, name: str) -> Any:
         return whole(Path(self._data_path(name)).read_bytes(), name)
