@@ -304,6 +304,18 @@ def test_in_a_folder_that_may_not_be_written_to_weights_are_converted_for_now(re
     np.testing.assert_array_equal(found, law(tiny_checkpoint(), cache))
 
 
+def test_where_no_temporary_folder_is_either_that_is_said(read_only, monkeypatch):
+    """As in a container with a root folder that is read-only."""
+
+    def none():
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("tempfile._get_default_tempdir", none)
+    with pytest.raises(EngineError, match=r"neither in .*cache.* nor in a temporary folder: No usable temporary"):
+        tiny_engine(read_only)
+
+
 def test_where_no_folder_can_be_written_both_are_named(read_only, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")

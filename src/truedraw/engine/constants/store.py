@@ -65,16 +65,19 @@ def _for_now(write: Write, origin: Origin, why: str) -> MappedConstants:
 
     Raises EngineError.
     """
-    corner = Path(mkdtemp(prefix="truedraw-"))
+    corner = None
     try:
+        corner = Path(mkdtemp(prefix="truedraw-"))
         _write(corner / "entry", write, origin)
         constants = MappedConstants(corner / "entry")
     except BaseException as error:
-        remove(corner)
+        if corner is not None:
+            remove(corner)
         if not isinstance(error, OSError):
             raise
+        where = corner or "a temporary folder"
         raise EngineError(
-            f"the converted weights could not be stored, neither in {why} nor in {corner}: {disk_hint(error)}"
+            f"the converted weights could not be stored, neither in {why} nor in {where}: {disk_hint(error)}"
         ) from error
     constants.not_kept = why
     remove(corner)
