@@ -23,6 +23,7 @@ from truedraw.engine.paged.ledger import Holder
 from truedraw.engine.paged.page_memory import Tensors
 from truedraw.engine.paged.pages import Claim, PagePool
 from truedraw.errors import BadModelFile, BadParameter, BadPrompt, EngineError, OutOfPages, UnsupportedModel
+from truedraw.models.cache import remove
 from truedraw.protocol import NOTHING, Proposal, Work
 
 PAGE_BYTES = 2 * 2 * PLAIN.num_kv_heads * 32 * PLAIN.head_dim * 4  # layers, keys and values, heads, slots, float32
@@ -314,6 +315,19 @@ def test_where_no_temporary_folder_is_either_that_is_said(read_only, monkeypatch
     monkeypatch.setattr("tempfile._get_default_tempdir", none)
     with pytest.raises(EngineError, match=r"neither in .*cache.* nor in a temporary folder: No usable temporary"):
         tiny_engine(read_only)
+
+
+@pytest.mark.parametrize("damage", ["unreadable", "flipped"])
+def test_weights_of_another_user_that_cannot_be_replaced_are_converted_for_now(tmp_path, monkeypatch, damage):
+    first = law(tiny_checkpoint(), tmp_path)
+    (data,) = tmp_path.rglob(DATA)
+    entry, content = data.parent, data.read_bytes()
+    data.write_bytes(content[:-1] + bytes([content[-1] ^ 1]) if damage == "flipped" else b"")
+    monkeypatch.setattr("truedraw.engine.constants.store.remove", lambda path: None if path == entry else remove(path))
+    engine = tiny_engine(tmp_path)
+    assert engine.not_kept == f"{tmp_path / 'converted'}: Permission denied"
+    np.testing.assert_array_equal(engine.forward([Work(engine.open(TEXT[:9]))])[0].logits, first)
+    engine.close()
 
 
 def test_where_no_folder_can_be_written_both_are_named(read_only, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import weakref
@@ -54,10 +55,17 @@ def _stored(folder: Path, key: str, write: Write, origin: Origin) -> MappedConst
     entry = folder / key
     with staging(folder, key) as corner:
         if not whole(entry):  # another process may have been faster
+            _make_way(entry)
             _write(corner / key, write, origin)
-            remove(entry)
             os.replace(corner / key, entry)
         return MappedConstants(entry)
+
+
+def _make_way(entry: Path) -> None:
+    """Remove what is damaged; raises PermissionError where it stays, as another user's does."""
+    remove(entry)
+    if entry.exists():
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(entry))
 
 
 def _for_now(write: Write, origin: Origin, why: str) -> MappedConstants:
