@@ -350,6 +350,17 @@ def test_a_file_is_compared_with_its_checksum_before_it_is_converted_and_not_aga
     law(checkpoint, tmp_path)  # what is converted is good, and the file is not read again
 
 
+def test_a_file_that_the_disk_does_not_give_back_is_named(tmp_path, monkeypatch):
+    def broken(*_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    model = tmp_path / "model.gguf"
+    model.write_bytes(b"weights")
+    monkeypatch.setattr("hashlib.file_digest", broken)
+    with pytest.raises(BadModelFile, match=r"model\.gguf cannot be read: Input/output error"):
+        law(replace(tiny_checkpoint(), path=model), tmp_path)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="POSIX limits")
 def test_memory_that_the_system_does_not_give_is_said_with_what_it_gives():
     code = """

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from time import time
 
+from truedraw.errors import BadModelFile
+
 SAMPLES = 64  # blocks read from a file, evenly spread; the first and the last one always
 BLOCK_BYTES = 1 << 14  # two models that differ only outside one megabyte of samples do not occur by training
 TICK_SECONDS = 2.0  # the coarsest clock of a file system
@@ -38,9 +40,12 @@ def stamp(files: Iterable[Path]) -> str:
 
 
 def digest_of(file: Path) -> str:
-    """The sha256 of all its bytes, hexadecimal."""
-    with file.open("rb") as data:
-        return hashlib.file_digest(data, "sha256").hexdigest()
+    """The sha256 of all its bytes, hexadecimal; raises BadModelFile where they cannot be read."""
+    try:
+        with file.open("rb") as data:
+            return hashlib.file_digest(data, "sha256").hexdigest()
+    except OSError as error:
+        raise BadModelFile(f"{file} cannot be read: {error.strerror or error}") from error
 
 
 def _sample(file: Path, size: int, update: Callable[[bytes], None]) -> None:

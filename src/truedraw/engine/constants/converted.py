@@ -27,7 +27,7 @@ def converted(
     checkpoint: Checkpoint, policy: str, folder: Path, form: Form, write: Callable[[ConvertedConstants, Writing], None]
 ) -> MappedConstants:
     """What `write` makes of the constants, from the folder or written there first; what they are of decides, to the
-    byte. policy: see weights.py."""
+    byte. policy: see weights.py. Raises BadModelFile or EngineError."""
     assert checkpoint.weights is not None
     path, (name, version) = checkpoint.path.resolve(), form
     source, origin = ConvertedConstants(checkpoint.weights, policy), Origin(str(path), f"{policy} {name}", version)
