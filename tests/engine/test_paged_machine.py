@@ -143,3 +143,9 @@ def test_damaged_weights_say_nothing_of_the_machine(tmp_path, recorded):
         report = InvarianceReport(False, math.nan, math.nan, 9, ())
         file.write_text(json.dumps(asdict(report)))
         assert check_once(engine, file) is None
+
+
+def test_a_recorded_number_beyond_every_float_is_found_out_again(tmp_path):
+    first = loaded(tmp_path, numerics="runtime").invariance
+    record(tmp_path).write_text(json.dumps(asdict(first) | {"largest_difference": 10**400}))
+    assert loaded(tmp_path, numerics="runtime").invariance == first

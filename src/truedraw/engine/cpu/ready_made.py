@@ -37,7 +37,7 @@ def check_ready_made(checkpoint: Checkpoint, folder: Path, threads: int | None) 
     options = Options(numerics("reference"), "float32", threads=threads)
     record = folder / f"paged-{record_key(checkpoint, options)}.json"
     lengths = [length for length in LENGTHS if length <= checkpoint.config.context_length]
-    with suppress(OSError, ValueError, TypeError, KeyError):
+    with suppress(OSError, ValueError, TypeError, KeyError, OverflowError):
         known = read_record(record)
         if known["lengths"] == lengths and float(known["largest_tv"]) <= MOST:
             return

@@ -161,7 +161,7 @@ def check_once(engine: PagedEngine, file: Path) -> InvarianceReport | None:
     None, and no record, where the cache has no room for the test, and where rows are no numbers: damaged weights say
     nothing of the machine.
     """
-    with suppress(OSError, ValueError, TypeError, KeyError):
+    with suppress(OSError, ValueError, TypeError, KeyError, OverflowError):
         values = read_record(file)
         recorded = InvarianceReport(**{**values, "differing": tuple(values["differing"])})
         if isfinite(recorded.largest_difference):
