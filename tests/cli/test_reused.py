@@ -4,17 +4,27 @@ from types import SimpleNamespace
 
 import pytest
 
-from truedraw.cli.reused import Reused, computed, prompt_tokens
+from truedraw.cli.reused import Reused, computed, prompt_tokens, use_of
 from truedraw.engine.cache_use import CacheUse
 from truedraw.engine.logits_cache import LogitsCacheUse
 
 LOGITS = LogitsCacheUse(hits=57, misses=100, rows=9, bytes=1000, evicted=1)
 
 
+def use(asked, found):
+    return CacheUse(9, 9, 9, 9, tokens_asked=asked, tokens_found=found)
+
+
 def test_what_an_engine_computed():
-    engine = SimpleNamespace(cache_use=lambda: CacheUse(9, 9, 9, 9, tokens_asked=70, tokens_found=40))
-    assert computed(engine) == 30
-    assert computed(object()) is None
+    engine = SimpleNamespace(cache_use=lambda: use(70, 40))
+    assert computed(use(10, 5), use_of(engine), 60) == 25
+    assert use_of(object()) is None
+    assert computed(None, None, 60) is None
+
+
+def test_an_engine_that_keeps_no_prefixes_counts_nothing():
+    assert computed(use(0, 0), use(0, 0), 242) is None
+    assert computed(use(0, 0), use(0, 0), 0) == 0
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from truedraw.cli.exit_codes import ERROR, INTERRUPTED
 from truedraw.cli.flags import OutputFlags
 from truedraw.cli.progress import Pace, Tally, bar
 from truedraw.cli.record_files import FileFlags, StdoutRecords, written
-from truedraw.cli.reused import Reused, computed
+from truedraw.cli.reused import Reused, computed, use_of
 from truedraw.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Recording:
 
     def drawn(self, model: Model, out: Journal | StdoutRecords, work: Work) -> bool:
         """Let the work emit its records into the file; whether it came to its end, or ctrl-C did."""
-        before, running = computed(model.engine), self.files.running
+        before, running = use_of(model.engine), self.files.running
         with model.batch(max_running=running) as batch:
             pace = Pace(self.tally, batch, work.total, work.longest, running)
             with bar(pace, self.output.color) as add:
@@ -70,8 +70,7 @@ class Recording:
                     complete = True
                 except KeyboardInterrupt:
                     complete = False
-        now = computed(model.engine)
-        anew = None if before is None or now is None else now - before
+        anew = computed(before, use_of(model.engine), self.tally.prompt_tokens)
         self.tally.reused = Reused(self.tally.prompt_tokens, anew, batch.logits_cache_use)
         return complete
 

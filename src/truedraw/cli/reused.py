@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from truedraw.engine.cache_use import CacheUse
     from truedraw.engine.logits_cache import LogitsCacheUse
 
 
@@ -36,13 +37,20 @@ class Reused:
         return {"prefix_cache": prefixes, "logits_cache": asdict(self.logits)}
 
 
-def computed(engine: Any) -> int | None:
-    """Tokens of the texts that an engine opened and whose keys and values it did not have; None where it counts none.
+def use_of(engine: Any) -> CacheUse | None:
+    """What an engine has counted so far; None where it has no pages."""
+    return engine.cache_use() if hasattr(engine, "cache_use") else None
 
-    Forks are no texts that were opened: whatever they share was computed before.
+
+def computed(before: CacheUse | None, now: CacheUse | None, asked: int) -> int | None:
+    """Tokens of the texts opened meanwhile whose keys and values the engine did not have; `asked`: those of prompts.
+
+    Forks are no texts that were opened: whatever they share was computed before. None where the engine counts nothing,
+    as with no room for prefixes.
     """
-    use = engine.cache_use() if hasattr(engine, "cache_use") else None
-    return None if use is None else use.tokens_asked - use.tokens_found
+    if before is None or now is None or (asked and now.tokens_asked == before.tokens_asked):
+        return None
+    return (now.tokens_asked - now.tokens_found) - (before.tokens_asked - before.tokens_found)
 
 
 def prompt_tokens(record: dict[str, Any]) -> int:
