@@ -339,3 +339,9 @@ def test_what_is_varied_follows_no_schedule(cli, tmp_path):
     done = sweep(cli, "the", "--temperature", "1,0.5", "--schedule", "temperature=0:0")
     assert done.code == 2
     assert "temperature is what the sweep varies" in done.err
+
+
+@pytest.mark.parametrize("seed", [-1, 1 << 64])
+def test_a_seed_that_cannot_be_is_refused_before_a_file_is_made(cli, tmp_path, seed):
+    done = cli("sweep", *TOY, *GRID, "the cat", "--seed", seed, "--output", tmp_path / "out.jsonl")
+    assert (done.code, "seed: got" in done.err, list(tmp_path.iterdir())) == (2, True, [])

@@ -18,6 +18,7 @@ from truedraw.generate.request import Request
 from truedraw.generate.requests import generate_many
 from truedraw.generate.result import Result
 from truedraw.sampling.params import sampling_params
+from truedraw.sampling.randomness import check_seed
 from truedraw.sampling.values import shown
 
 LISTS = "token_ids", "logprobs", "sampling_logprobs"  # of a sample, a value a token
@@ -38,7 +39,8 @@ class Sweep:
         return len(self.prompts) * len(self.points) * self.n
 
     def check(self) -> None:
-        """Raises BadParameter for a point that cannot be, and for more samples than can be counted."""
+        """Raises BadParameter for a point or a seed that cannot be, and for more samples than can be counted."""
+        check_seed(self.seed)
         most = maxsize // max(1, len(self.prompts) * len(self.points))
         if self.n > most:
             raise BadParameter("n", f"got {shown(self.n)}; give at most {most:,} samples of each prompt at each point")
