@@ -119,7 +119,15 @@ def test_a_part_of_a_sample_is_none():
     assert len(drawn([sample()], Path("out"), SWEEP)) == 1
     first = next(iter(SWEEP.points[0].params()))
     lacking = [{k: v for k, v in sample().items() if k != name} for name in ("text", "token_ids", "sampling_logprobs")]
-    for record in (*lacking, sample(logprobs=None), sample(error="no"), sample(prompt=True), sample(**{first: "x"})):
+    others = sample(token_ids=["a"]), sample(token_ids=[1.5]), sample(logprobs=[None]), sample(sampling_logprobs=["1"])
+    for record in (
+        *lacking,
+        *others,
+        sample(logprobs=None),
+        sample(error="no"),
+        sample(prompt=True),
+        sample(**{first: "x"}),
+    ):
         with pytest.raises(BadFile, match="out holds a line that is no sample of a sweep"):
             drawn([record], Path("out"), SWEEP)
 

@@ -21,7 +21,8 @@ from truedraw.sampling.params import sampling_params
 from truedraw.sampling.randomness import check_seed
 from truedraw.sampling.values import shown
 
-LISTS = "token_ids", "logprobs", "sampling_logprobs"  # of a sample, a value a token
+LISTS: dict[str, set[type]] = {"token_ids": {int}, "logprobs": {int, float}, "sampling_logprobs": {int, float}}
+"""Of a sample, a value a token, and what kinds it may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,4 +134,6 @@ def _whole(record: Mapping[str, Any]) -> bool:
     if "error" in record:
         return isinstance(record["error"], Mapping) and isinstance(record["error"].get("message"), str)
     is_text = isinstance(record.get("text"), str) and isinstance(record.get("finish_reason"), str)
-    return is_text and all(isinstance(record.get(name), list) for name in LISTS)
+    return is_text and all(
+        isinstance(record.get(name), list) and {*map(type, record[name])} <= LISTS[name] for name in LISTS
+    )
