@@ -156,8 +156,13 @@ def num_tokens(record: dict[str, Any]) -> int:
 
 
 @contextmanager
-def bar(pace: Pace, color: Literal["auto", "always", "never"] = "auto") -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Yields add(record), which counts and shows; drawn on a terminal only, and gone afterwards."""
+def bar(
+    pace: Pace, color: Literal["auto", "always", "never"] = "auto", hidden: bool = False
+) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Yields add(record), which counts and shows; drawn on a terminal only, and gone afterwards.
+
+    `hidden`: nothing is drawn, as where the results themselves come to that terminal, whose lines it would break.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -171,7 +176,7 @@ def bar(pace: Pace, color: Literal["auto", "always", "never"] = "auto") -> Itera
     )
     speed, left = Live(lambda: number(pace.speed, ".1f")), Live(lambda: clock_time(pace.seconds_left))
     tally.start()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
+    with Progress(*columns, console=console, transient=True, disable=hidden or not console.is_terminal) as shown:
         task = shown.add_task("", total=pace.total, completed=tally.before, speed=speed, left=left)
 
         def add(record: dict[str, Any]) -> None:

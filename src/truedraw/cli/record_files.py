@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -59,6 +60,11 @@ class FileFlags:
     def path(self) -> Path | None:
         """None for stdout."""
         return None if self.output in (None, STDOUT) else Path(str(self.output))
+
+    @property
+    def on_terminal(self) -> bool:
+        """Whether the results go where people look."""
+        return self.path is None and sys.stdout.isatty()
 
     @property
     def running(self) -> int:

@@ -57,7 +57,7 @@ class Recording:
         before, running = use_of(model.engine), self.files.running
         with model.batch(max_running=running) as batch:
             pace = Pace(self.tally, batch, work.total, work.longest, running)
-            with bar(pace, self.output.color) as add:
+            with bar(pace, self.output.color, hidden=self.files.on_terminal) as add:
 
                 def emit(record: dict[str, Any]) -> None:
                     with written(self.files):

@@ -1,0 +1,47 @@
+"""Results that come to a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")
+FLAGS = ("-m", "tabular", "--seed", "1", "--max-tokens", "3")
+
+
+def on_terminal(*arguments: str) -> str:
+    """What is seen of stdout and stderr."""
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "truedraw", *arguments]
+    environment = {**os.environ, "TERM": "xterm"}
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=environment):
+        os.close(theirs)
+        seen = b"".join(iter(lambda: _read(ours), b""))
+    os.close(ours)
+    return seen.decode()
+
+
+def _read(end: int) -> bytes:
+    try:
+        return os.read(end, 1 << 16)
+    except OSError:  # of Linux: nobody writes any more
+        return b""
+
+
+def test_no_bar_stands_in_their_lines(tmp_path) -> None:
+    lines = tmp_path / "prompts.jsonl"
+    lines.write_text("".join(json.dumps({"prompt": "the cat", "id": n}) + "\n" for n in range(3)))
+    seen = on_terminal("generate", "--input", str(lines), *FLAGS)
+    assert "\x1b" not in seen
+    records = [json.loads(line) for line in seen.splitlines() if "prompt_token" in line]
+    assert sorted(record["id"] for record in records) == [0, 1, 2]
+
+
+def test_there_is_a_bar_where_they_go_to_a_file(tmp_path) -> None:
+    lines = tmp_path / "prompts.jsonl"
+    lines.write_text(json.dumps({"prompt": "the cat"}) + "\n")
+    assert "1/1" in on_terminal("generate", "--input", str(lines), *FLAGS, "-o", str(tmp_path / "out.jsonl"))
