@@ -73,6 +73,13 @@ def test_a_half_surrogate_pair_and_no_nan():
         to_line({"x": float("nan")})
 
 
+def test_a_record_holds_no_control_characters():
+    record = {"id\x9b": "".join(map(chr, range(0x100)))}
+    line = to_line(record)
+    assert json.loads(line) == record
+    assert all(each.isprintable() or each in "\xa0\xad" for each in line.decode().removesuffix("\n"))
+
+
 def test_other_settings_are_one_error_that_names_them_and_changes_nothing(path):
     whole = written(path)
     path.write_bytes(whole + b'{"half')

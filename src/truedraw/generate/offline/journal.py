@@ -24,6 +24,7 @@ from truedraw.whole_files import is_at, replacing
 
 SYNC_SECONDS = 1.0  # between two waits for the disk
 LONGEST_SHOWN = 40  # characters of a line that a message repeats
+CONTROLS = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}  # which JSON itself would leave as they are
 
 
 class Journal:
@@ -148,9 +149,10 @@ class Journal:
 
 
 def to_line(record: dict[str, Any]) -> bytes:
-    """Strict JSON in UTF-8, and a line break; half a surrogate pair, which UTF-8 cannot hold, is escaped."""
+    """Strict JSON in UTF-8, and a line break; escaped is what UTF-8 cannot hold, half a surrogate pair, and what could
+    command a terminal."""
     try:
-        return json.dumps(record, allow_nan=False, ensure_ascii=False).encode() + b"\n"
+        return json.dumps(record, allow_nan=False, ensure_ascii=False).translate(CONTROLS).encode() + b"\n"
     except UnicodeEncodeError:
         return json.dumps(record, allow_nan=False).encode() + b"\n"
 
