@@ -1,8 +1,12 @@
 import io
+import json
 
 import pytest
 
 from truedraw.cli.colour import coloured, painter, safe, verbatim, wants_colour
+from truedraw.cli.index import print_facts
+
+NASTY = "\x1b]0;title\x07"
 
 
 class Terminal(io.StringIO):
@@ -38,6 +42,24 @@ def test_a_pipe_gets_the_very_text_and_a_terminal_a_safe_one():
 def test_a_models_text_cannot_command_a_terminal():
     nasty = "a\x1b]0;title\x07\x1b[2Jb\x9b31mc\r\x7f\td\né"
     assert safe(nasty, "plain") == "a␛]0;title␇␛[2Jb\ufffd31mc␍␡\td\né"
+
+
+def test_an_error_cannot_either(cli, tmp_path):
+    refused = cli("generate", "the", "-m", "tabular", "--regex", "(" + NASTY)
+    assert refused.code == 2
+    assert "\x1b" not in refused.err
+    assert "␛]0;title␇" in refused.err
+    (tmp_path / "prompts.jsonl").write_text(json.dumps({"prompt": "the", "regex": "(" + NASTY}))
+    failed = cli("generate", "--input", tmp_path / "prompts.jsonl", "-m", "tabular")
+    assert "the first that failed: line 1: " in failed.err
+    assert "\x1b" not in failed.err
+
+
+def test_nor_can_the_facts_of_a_model(monkeypatch):
+    for out, shown in ((Terminal(), "licence  ␛]0;title␇\n"), (io.StringIO(), f"licence  {NASTY}\n")):
+        monkeypatch.setattr("sys.stdout", out)
+        print_facts({"licence": NASTY}, False, str)
+        assert out.getvalue() == shown
 
 
 def test_each_origin_has_its_colour_and_plain_has_none():

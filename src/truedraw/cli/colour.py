@@ -40,9 +40,14 @@ def verbatim(text: str, _origin: str) -> str:
     return text
 
 
-def safe(text: str, _origin: str) -> str:
+def safe(text: str, _origin: str = "") -> str:
     """Control characters made visible."""
     return text.translate(CONTROLS)
+
+
+def shown_safely(text: str, out: TextIO) -> str:
+    """What is told of a model, a draft or a file, whose names and words are other people's: safe on a terminal."""
+    return safe(text) if out.isatty() else text
 
 
 def coloured(text: str, origin: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from truedraw.cli.bar import progress_bar
+from truedraw.cli.colour import shown_safely
 from truedraw.cli.written_over import identity
 from truedraw.errors import BadParameter
 from truedraw.models.catalogue import DEFAULT_MODEL
@@ -146,7 +148,7 @@ def print_facts(facts: dict[str, Any], as_json: bool, readable: Callable[[Any], 
         return
     width = max(map(len, facts))
     for key, value in facts.items():
-        typer.echo(f"{key.replace('_', ' '):<{width}}  {readable(value)}")
+        typer.echo(shown_safely(f"{key.replace('_', ' '):<{width}}  {readable(value)}", sys.stdout))
 
 
 def _readable(value: Any) -> str:

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from truedraw import TruedrawError, __version__
+from truedraw.cli.colour import safe
 from truedraw.cli.exit_codes import ERROR, INTERRUPTED
 from truedraw.cli.pipe import OutputError, quiet_pipe, stdout_to_nowhere
 from truedraw.cli.places import place
@@ -71,7 +72,8 @@ def run(args: Sequence[str]) -> int:
     except OSError as error:
         if error.errno not in NO_NAMES:
             raise
-        typer.echo(f"{PROGRAM}: error: {error.filename}: {error.strerror or error}; give another path", err=True)
+        said = f"{PROGRAM}: error: {error.filename}: {error.strerror or error}; give another path"
+        typer.echo(safe(said), err=True)
         return ERROR
     return code if isinstance(code, int) else 0
 
@@ -87,9 +89,8 @@ def _complain(error: TruedrawError | typer.TyperException) -> int:
         typer.echo(said, err=True)
         return ERROR
     flag = " (the flag is --cache-bytes)" if isinstance(error, OutOfPages) else ""
-    typer.echo(
-        f"{PROGRAM}: error: {' '.join(said.split())}{_given(error)}{_from(error)}{_verbs(error, said)}{flag}", err=True
-    )
+    line = f"{PROGRAM}: error: {' '.join(said.split())}{_given(error)}{_from(error)}{_verbs(error, said)}{flag}"
+    typer.echo(safe(line), err=True)
     return ERROR
 
 

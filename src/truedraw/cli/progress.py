@@ -11,7 +11,7 @@ from math import ceil, inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
-from truedraw.cli.colour import wants_colour
+from truedraw.cli.colour import safe, wants_colour
 from truedraw.cli.reused import Reused, prompt_tokens
 from truedraw.cli.statistics import counted
 from truedraw.sampling.values import number
@@ -145,7 +145,7 @@ def clock_time(seconds: float | None) -> str:
 def failure(record: dict[str, Any]) -> str:
     """Where, and why, on one line."""
     where = f"line {record['line']}: " if "line" in record else ""
-    return where + " ".join(str(record["error"]["message"]).split())
+    return where + safe(" ".join(str(record["error"]["message"]).split()))
 
 
 def num_tokens(record: dict[str, Any]) -> int:

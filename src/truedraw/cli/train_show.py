@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from truedraw.cli.colour import shown_safely
 from truedraw.errors import BadFile
 
 EPILOG = """Examples:
@@ -45,7 +47,7 @@ def show(head: Argument = None, as_json: Json = False) -> None:
         raise BadFile(
             f"{path} has a card that says nonsense ({type(error).__name__}: {error}); see it by --json"
         ) from error
-    typer.echo("\n".join(said))
+    typer.echo(shown_safely("\n".join(said), sys.stdout))
 
 
 def strict(found: dict[str, Any], path: Path) -> str:
