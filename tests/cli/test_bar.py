@@ -15,6 +15,7 @@ from truedraw.cli.bar import progress_bar
 def bars(monkeypatch):
     """Those that were made, each of which takes a while."""
     monkeypatch.setattr(Console, "is_terminal", property(lambda _: True))
+    monkeypatch.setattr(bar, "has_bars", lambda _: True)
     made, usual = [], bar._bar
 
     def slow():
@@ -53,3 +54,10 @@ def test_a_step_that_comes_late_starts_nothing(bars):
     progress("weights", 1, 2)
     assert bars == []
     assert sys.stdout is before
+
+
+def test_a_file_has_none_whatever_the_colours(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with progress_bar() as progress:
+        progress("weights", 1, 2)
+    assert capsys.readouterr().err == ""

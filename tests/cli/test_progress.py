@@ -95,7 +95,8 @@ def test_a_time():
 
 
 def test_the_bar_shows_all_of_it(monkeypatch, capsys):
-    monkeypatch.setenv("FORCE_COLOR", "1")  # draws the bar where there is no terminal
+    monkeypatch.setattr("truedraw.cli.progress.has_bars", lambda _: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "100")
     run = Run(total=24, before=8)
     with bar(run.pace, "never") as add:
@@ -108,6 +109,7 @@ def test_the_bar_shows_all_of_it(monkeypatch, capsys):
 
 
 def test_a_bar_that_runs_out_of_knowledge_does_not_fail(monkeypatch, capsys):
+    monkeypatch.setattr("truedraw.cli.progress.has_bars", lambda _: True)
     monkeypatch.setenv("FORCE_COLOR", "1")
     run = Run(total=2)
     with bar(run.pace) as add:

@@ -257,7 +257,8 @@ def test_half_a_surrogate_pair_is_refused_before_the_work(cli, tmp_path):
 
 
 def test_a_bar_counts_tokens_as_they_come_and_has_colours_as_asked(cli, monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", "1")  # draws the bar where there is no terminal
+    monkeypatch.setattr("truedraw.cli.progress.has_bars", lambda _: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
     shown = {color: sweep(cli, "the cat", "--color", color).err for color in ("always", "never")}
     for text in shown.values():
         assert "tokens/s" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -49,6 +50,11 @@ class _Steps:
                 self._bar.stop()
 
 
+def has_bars(console: Any) -> bool:
+    """Whether one can be drawn: FORCE_COLOR makes rich take any file for a terminal, and a dumb one moves nothing."""
+    return sys.stderr.isatty() and console.is_terminal and not console.is_dumb_terminal
+
+
 def _bar() -> Any:
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
 
@@ -61,4 +67,4 @@ def passing_bar(*columns: Any) -> Any:
     from rich.progress import Progress
 
     console = Console(stderr=True)
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    return Progress(*columns, console=console, transient=True, disable=not has_bars(console))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from truedraw.cli.bar import has_bars
 from truedraw.cli.exit_codes import FAILED
 from truedraw.cli.flags import OutputFlags, SpeculationFlags
 from truedraw.cli.grouping import flag, report, with_flags
@@ -135,7 +136,7 @@ def _checked(subject: Subject, settings: Settings, flags: ModelFlags) -> Certifi
     from truedraw.stats.check import check as look
 
     console = Console(stderr=True)
-    with console.status("checking") if console.is_terminal else nullcontext() as status:
+    with console.status("checking") if has_bars(console) else nullcontext() as status:
         tell = (lambda title: status.update(f"checking: {title}")) if status else str
         return look(subject, settings, lambda: _reference(flags), tell)
 

@@ -11,6 +11,7 @@ from math import ceil, inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
+from truedraw.cli.bar import has_bars
 from truedraw.cli.colour import safe, wants_colour
 from truedraw.cli.reused import Reused, prompt_tokens
 from truedraw.cli.statistics import counted
@@ -176,7 +177,7 @@ def bar(
     )
     speed, left = Live(lambda: number(pace.speed, ".1f")), Live(lambda: clock_time(pace.seconds_left))
     tally.start()
-    with Progress(*columns, console=console, transient=True, disable=hidden or not console.is_terminal) as shown:
+    with Progress(*columns, console=console, transient=True, disable=hidden or not has_bars(console)) as shown:
         task = shown.add_task("", total=pace.total, completed=tally.before, speed=speed, left=left)
 
         def add(record: dict[str, Any]) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from truedraw.cli.bar import has_bars
+
 if TYPE_CHECKING:
     from truedraw.distill.plan import Tell
 
@@ -22,7 +24,7 @@ def bars() -> Iterator[Tell]:
     from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
-    if not console.is_terminal:
+    if not has_bars(console):
         yield Lines().tell
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"), TimeRemainingColumn())
