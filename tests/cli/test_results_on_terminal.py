@@ -1,4 +1,4 @@
-"""Results that come to a terminal."""
+"""Results that come to a terminal, and terminals that go away."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")
 FLAGS = ("-m", "tabular", "--seed", "1", "--max-tokens", "3")
+XTERM = {**os.environ, "TERM": "xterm"}
 
 
 def on_terminal(*arguments: str) -> str:
     """What is seen of stdout and stderr."""
     ours, theirs = os.openpty()
     command = [sys.executable, "-m", "truedraw", *arguments]
-    environment = {**os.environ, "TERM": "xterm"}
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=environment):
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=XTERM):
         os.close(theirs)
         seen = b"".join(iter(lambda: _read(ours), b""))
     os.close(ours)
@@ -45,3 +45,18 @@ def test_there_is_a_bar_where_they_go_to_a_file(tmp_path) -> None:
     lines = tmp_path / "prompts.jsonl"
     lines.write_text(json.dumps({"prompt": "the cat"}) + "\n")
     assert "1/1" in on_terminal("generate", "--input", str(lines), *FLAGS, "-o", str(tmp_path / "out.jsonl"))
+
+
+def test_a_run_that_outlives_its_terminal_ends_well(tmp_path) -> None:
+    output = tmp_path / "out.jsonl"
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "truedraw", "generate", "--input", "-", *FLAGS, "-o", str(output)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=theirs, stderr=theirs, env=XTERM) as run:
+        os.close(theirs)
+        seen = b""
+        while b"tokens/s" not in seen:
+            seen += os.read(ours, 1 << 16)
+        os.close(ours)
+        run.communicate(json.dumps({"prompt": "the cat"}).encode())
+    assert run.returncode == 0
+    assert len(output.read_text().splitlines()) == 1

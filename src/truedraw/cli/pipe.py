@@ -42,13 +42,16 @@ class Remarks(io.FileIO):
 
 
 def mark_output() -> None:
-    """From here on stdout raises OutputError, and stderr no error, unless they are terminals, which are never full."""
-    sys.stdout, sys.stderr = _over(Output, sys.stdout), _over(Remarks, sys.stderr)
+    """From here on stdout raises OutputError, unless it is a terminal, which is never full, and stderr no error: a
+    terminal may be closed while a run that was told not to mind goes on."""
+    if not sys.stdout.isatty():
+        sys.stdout = _over(Output, sys.stdout)
+    sys.stderr = _over(Remarks, sys.stderr)
 
 
 def _over(kind: type[io.FileIO], stream: TextIO) -> TextIO:
     """The same stream over a file of another kind."""
-    if not isinstance(stream, io.TextIOWrapper) or stream.isatty():
+    if not isinstance(stream, io.TextIOWrapper):
         return stream
     with suppress(OSError):
         stream.flush()
