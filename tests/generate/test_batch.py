@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import threading
 from collections import deque
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import count
 
+import numpy as np
 import pytest
 
 from generate.interruptions import between_once, interrupted
@@ -668,6 +670,52 @@ def test_an_observer_that_begins_a_pass_harms_its_own_run_alone(model: Model) ->
     assert isinstance(mine.error, BadInput)
     assert "in the midst of a pass" in str(mine.error)
     assert (other.error, other.result().choices[0].finish_reason) == (None, "length")
+
+
+@pytest.mark.parametrize("what", ["generate", "stream", "batch"])
+def test_an_observer_cannot_have_the_model_write_another_text(model: Model, what: str) -> None:
+    """In the midst of a pass: the scores that the run is still to be judged by would be those of another text."""
+
+    def write() -> None:
+        if what == "generate":
+            model.generate("the cat", **SHORT)
+        elif what == "stream":
+            list(model.stream("the cat", **SHORT))
+        else:
+            with model.batch() as batch:
+                batch.add("the cat", **SHORT)
+                list(batch.completed())
+
+    run = model.start("the dog", **SHORT, observer=lambda *_: write())
+    with pytest.raises(BadInput, match="in the midst of a pass"):
+        list(run)
+    assert model.generate("the cat", **SHORT).text
+
+
+@pytest.mark.parametrize("place", range(0, 400, 13))
+def test_a_handler_that_asks_for_a_text_changes_no_other(model: Model, monkeypatch, place: int) -> None:
+    """An engine may give the scores of every pass in the same memory."""
+    forward, memory = model.engine.forward, np.zeros((64, model.engine.vocab_size), np.float32)
+
+    def in_one_place(works, fills=()):
+        scores, first, found = forward(works, fills), 0, []
+        for each in scores:
+            rows = memory[first : first + len(each.logits)]
+            rows[:] = each.logits
+            first += len(rows)
+            found.append(replace(each, logits=rows))
+        return found
+
+    monkeypatch.setattr(model.engine, "forward", in_one_place)
+    ask = {**SHORT, "n": 3, "speculative": {"method": "suffix", "adaptive": False}}
+    wanted = [choice.tokens for choice in model.generate("the cat", **ask).choices]
+
+    def another() -> None:
+        with suppress(BadInput):
+            model.generate("the dog", **ask, logprobs=3)
+
+    found = between_once(lambda: model.generate("the cat", **ask), place, another, "loop.py", "judging.py")
+    assert [choice.tokens for choice in found.choices] == wanted
 
 
 @pytest.mark.parametrize("given", [{"max_tokens": 3}, "x", 5])

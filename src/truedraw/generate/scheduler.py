@@ -6,13 +6,15 @@ is computed beside it, and noise belongs to (seed, sample, position).
 
 from __future__ import annotations
 
+from weakref import ref
+
 from truedraw.engine.logits_cache import LogitsCache
 from truedraw.errors import BadInput
 from truedraw.generate.job import Job
 from truedraw.generate.jobs import Jobs
 from truedraw.generate.loop import rounds
 from truedraw.generate.planning import LIMITS, Limits
-from truedraw.generate.taking_turns import TakingTurns
+from truedraw.generate.taking_turns import TakingTurns, is_running
 from truedraw.handlers import pass_on
 from truedraw.protocol import Controller, Engine, Round
 
@@ -60,9 +62,9 @@ class Scheduler:
     def step(self) -> bool:
         """One pass, or one round of what needs none; False where nothing is left to do."""
         with self._turns:
-            if self._is_passing:
+            if self._turns.are_passing:
                 raise BadInput(
-                    "the batch is in the midst of a pass, and an observer or a signal handler cannot begin another one"
+                    "the model is in the midst of a pass, and an observer or a signal handler cannot begin another one"
                 )
             more = self._step()
             if self.is_closed:
@@ -108,16 +110,19 @@ class Scheduler:
 
     @property
     def _is_passing(self) -> bool:
-        running: bool = self._passes.gi_running  # type: ignore[attr-defined] # of every generator
-        return running
+        return is_running(self._passes)
 
     def _next(self) -> list[Round] | None:
         try:
-            done = next(self._passes, None)
+            done = self._moved()
             if done is None:  # everything had ended when it was asked last
                 self._passes = rounds(self._engine, self.controller, self.jobs)
-                done = next(self._passes, None)
+                done = self._moved()
             return done
         except Exception as error:
             pass_on(error)
             return [] if self.jobs.engine_failed(error) else None
+
+    def _moved(self) -> list[Round] | None:
+        self._turns.passes = ref(self._passes)
+        return next(self._passes, None)

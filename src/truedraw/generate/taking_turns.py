@@ -12,8 +12,9 @@ from __future__ import annotations
 import os
 from _thread import RLock
 from collections import deque
-from collections.abc import Callable
-from weakref import WeakSet
+from collections.abc import Callable, Generator
+from typing import Any
+from weakref import WeakSet, ref
 
 from truedraw.errors import EngineError
 from truedraw.handlers import pass_on
@@ -31,8 +32,16 @@ class TakingTurns(RLock):  # type: ignore[misc] # final for type checkers only
         self._gate = RLock()
         self.put_off: deque[Callable[[], object]] = deque()
         """What is to be done soon: whoever leaves looks here, and calls catch_up()."""
+        self.passes: ref[Generator[Any]] | None = None
+        """What was moved last, by whoever was inside; see are_passing."""
         self._is_catching_up = self._is_lost = False
         _all.add(self)
+
+    @property
+    def are_passing(self) -> bool:
+        """Whether the one inside is in the midst of a pass: its scores are what the engine gave last."""
+        passes = None if self.passes is None else self.passes()
+        return passes is not None and is_running(passes)
 
     def __enter__(self) -> bool:  # type: ignore[override] # it is always waited for
         if self._is_lost:
@@ -91,6 +100,12 @@ class TakingTurns(RLock):  # type: ignore[misc] # final for type checkers only
                 self.put_off.popleft()
         finally:
             self._is_catching_up = False
+
+
+def is_running(passes: Generator[Any]) -> bool:
+    """Whether it is being moved just now."""
+    running: bool = passes.gi_running  # type: ignore[attr-defined] # of every generator
+    return running
 
 
 _all: WeakSet[TakingTurns] = WeakSet()

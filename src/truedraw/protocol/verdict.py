@@ -64,7 +64,10 @@ class LossyVerifier(Verifier, Protocol):
 
 
 class Observer(Protocol):
-    """Watches verdicts while they are made, for statistics that need the laws; it changes nothing."""
+    """Watches verdicts while they are made, for statistics that need the laws; it changes nothing.
+
+    It is called in the midst of a pass: a text that it asks the model for is refused.
+    """
 
     def __call__(self, sample: int, proposal: Proposal, rows: Rows, verdict: Verdict) -> None:
         """One round of sample number `sample`; the stop rules have not been applied to the verdict."""
