@@ -25,11 +25,13 @@ ALWAYS_ASKED = ("vocab_size", "context_length", "open", "forward")
 
 
 def find_engine(name: str) -> Any:
-    """The class of an engine that runs models from files; raises UnknownName, BadParameter."""
+    """The class of an engine that runs models from files; raises UnknownName, BadParameter (a missing extra, too)."""
     kind = find("engines", name)
     if not hasattr(kind, "load"):
         choices = ", ".join(each for each in names("engines") if reads_files(each))
         raise BadParameter("engine", f"{name!r} runs no model from a file; choose one of: {choices}")
+    if name in BUILT_IN["engines"] and hasattr(kind, "check_installed"):
+        kind.check_installed()
     return kind
 
 

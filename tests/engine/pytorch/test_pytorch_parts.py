@@ -58,6 +58,14 @@ def test_without_torch_the_extra_is_named(monkeypatch) -> None:
         PyTorchEngine.load(tiny_checkpoint())
 
 
+@pytest.mark.parametrize("package", ["torch", "transformers"])
+def test_without_the_extra_no_model_is_fetched(package, tmp_path, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(BadParameter, match=r"needs an extra: pip install 'truedraw\[torch\]'"):
+        load(engine="pytorch", cache=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_importing_it_needs_neither_torch_nor_transformers() -> None:
     code = (
         "import sys; sys.modules.update(torch=None, transformers=None, openvino=None); import truedraw.engine.pytorch"

@@ -9,7 +9,7 @@ from weakref import WeakSet
 from truedraw.engine.pytorch.casting import cast
 from truedraw.engine.pytorch.folders import context_length, open_folder
 from truedraw.engine.pytorch.network import Network
-from truedraw.engine.pytorch.options import Options, check_device
+from truedraw.engine.pytorch.options import Options, check_device, check_installed
 from truedraw.engine.pytorch.passes import CachedPasses, ReplayedPasses
 from truedraw.engine.pytorch.probe import batches_hold, compute_some, looks_at_length
 from truedraw.engine.pytorch.reach import is_sparse, places, reach
@@ -41,6 +41,7 @@ class PyTorchEngine:
     """
 
     open_folder = staticmethod(open_folder)
+    check_installed = staticmethod(check_installed)
 
     def __init__(self, model: Any, options: Options, *, is_eager: bool = True) -> None:
         """`model` in float32 on the CPU, ready to be run, with eager attention or another, which honours no masks.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from truedraw.errors import BadParameter
 from truedraw.sampling.ranges import THREADS
@@ -11,6 +12,7 @@ DTYPES = ("float32", "bfloat16", "float16")
 WEIGHTS = ("auto", "stored")  # both are the file's own values; nothing is rounded to integers here
 REFERENCE = "reference"
 LONGEST_REASON = 160  # characters of what torch says
+PACKAGES = ("torch", "transformers")
 MISSING = "the engine pytorch needs an extra: pip install 'truedraw[torch]'"
 
 
@@ -56,6 +58,12 @@ class Options:
                 f"{self.numerics!r} is not what the engine pytorch computes in {self.dtype}: its rows depend in their "
                 f"last bits on what else is in the pass; give {self.arithmetic!r} or leave it out",
             )
+
+
+def check_installed() -> None:
+    """Raises BadParameter where the extra is missing; nothing is imported for it."""
+    if any(find_spec(package) is None for package in PACKAGES):
+        raise BadParameter("engine", MISSING)
 
 
 def check_device(device: str) -> None:
