@@ -11,6 +11,16 @@ INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet install --no
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test lint bench slow parity clean
+.NOTPARALLEL:  # each would install into the one environment at once
+
+# Where the environment's Python is gone, or has become another version: everything is installed anew.
+ifneq ($(wildcard $(VENV)/pyvenv.cfg),)
+FOUND := $(shell { $(BIN)/python -c 'import os, sysconfig; print(os.path.isdir(sysconfig.get_path("purelib")))'; } 2>/dev/null)
+ifneq ($(FOUND),True)
+CLEAR := --clear
+.PHONY: $(BIN)/python $(VENV)/.run $(VENV)/.test $(VENV)/.lint $(VENV)/.parity
+endif
+endif
 
 demo: $(VENV)/.run
 	$(BIN)/truedraw generate --compare --seed 7 --temperature 0.7 --max-tokens 200 --chat \
@@ -42,7 +52,7 @@ clean:
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "truedraw needs Python 3.11 or later; name one with make PYTHON=/path/to/python" >&2; exit 2; }
-	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+	$(PYTHON) -m venv $(CLEAR) $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/.run: pyproject.toml | $(BIN)/python
 	$(INSTALL) -e .

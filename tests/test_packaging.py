@@ -1,6 +1,8 @@
 """What the package imports is what an installation without extras brings, but for parts that name their extra."""
 
 import ast
+import shutil
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -52,6 +54,33 @@ def test_a_source_distribution_has_what_tests_need():
     told = (root / "MANIFEST.in").read_text(encoding="utf-8").split()
     assert {path.parent.name for path in root.glob("[!.]*/*.py")} <= {*told}
     assert {".ci", "docs", "CHANGELOG.md", "Makefile"} <= {*told}
+
+
+def planned(folder: Path, *arguments: str) -> str:
+    """What make would do where an older environment has everything installed."""
+    folder.joinpath("pyproject.toml").touch()
+    shutil.copy(PROJECT.parent / "Makefile", folder)
+    for name in ("pyvenv.cfg", ".run", ".test"):
+        path = folder / ".venv" / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    told = ["make", "-n", "VENV=.venv", f"PYTHON={sys.executable}", *arguments]
+    return subprocess.run(told, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+needs_make = pytest.mark.skipif(not (PROJECT.is_file() and shutil.which("make")), reason="no make, or no Makefile")
+
+
+@needs_make
+@pytest.mark.parametrize("found", [None, "print(False)", "print(True)"])
+def test_everything_is_installed_anew_where_the_python_of_the_environment_is_gone(found, tmp_path):
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    if found is not None:
+        python.write_text(f"#!{sys.executable}\n{found}\n", encoding="utf-8")
+        python.chmod(0o755)
+    plan = planned(tmp_path, ".venv/.run")
+    assert ("-m venv --clear .venv" in plan, "install --no-compile -e ." in plan) == (found != "print(True)",) * 2
 
 
 def test_what_is_public_is_seen_before_it_is_used():
