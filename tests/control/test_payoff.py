@@ -281,22 +281,33 @@ def test_a_machine_that_becomes_slower_changes_nothing() -> None:
 # ------------------------------------------------------------------------------------------------------- the contract
 
 
-def test_what_was_drawn_is_taken_whole_or_not_at_all() -> None:
+def test_what_was_drawn_to_be_weighed_is_thrown_away() -> None:
     """Weighing drawn tokens by their values would bias the text (algorithm L2)."""
     drawn = Source(lambda *_: 0.5, is_certain=False)
     world = World({"drawn": drawn, "certain": Source(OPINIONS["honest"])})
-    controller = PayoffController()
+    controller, weighed = PayoffController(), []
     choose = controller.choose
 
     def watched(askers, offers, seconds):
         choices = choose(askers, offers, seconds)
-        for offer, choice in zip(offers, choices, strict=True):
-            if choice.source == "drawn" and choice.nodes is not None:
-                assert len(choice.nodes) == len(offer["drawn"])
+        weighed.extend(choice for offer, choice in zip(offers, choices, strict=True) if offer.get("drawn"))
         return choices
 
     controller.choose = watched
     world.run(controller, 200)
+    assert weighed
+    assert all(choice.source != "drawn" or choice.nodes is None for choice in weighed)
+
+
+def test_of_a_long_draft_from_laws_nothing_is_taken() -> None:
+    controller, asker = PayoffController(), Asker(0, 7, ("drawn",), {})
+    for _ in range(20):
+        controller._costs.add(1, 1.0)
+    drawn = Proposal.chain([1] * 7, [np.ones(2) / 2] * 7, np.full(7, 0.99))
+    for _ in range(9):
+        controller.budget([asker])
+        assert controller.choose([asker], [{"drawn": drawn}], {"drawn": 1e-6})[0].nodes is None
+        controller.observe([Round(0, (1,), (), (), (), 0, 0, engine_seconds=1.0, pass_rows=1)])
 
 
 def test_rooms_are_kept() -> None:
