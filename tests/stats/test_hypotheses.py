@@ -78,7 +78,7 @@ def exact_runs():
     return [run_tests([texts(2 * seed), texts(2 * seed + 1)]) for seed in range(100)]
 
 
-@pytest.mark.parametrize("index", range(9))
+@pytest.mark.parametrize("index", range(len(run_tests([texts(0)]))))
 def test_p_values_under_exact_sampling_are_uniform_or_larger(exact_runs, index) -> None:
     values = np.array([tests[index].p_value for tests in exact_runs])
     if exact_runs[0][index].name == "running e-value":
@@ -129,6 +129,44 @@ def test_a_lean_towards_a_later_sibling_is_seen_by_those_who_look_for_it() -> No
     for name in ("text follows a later sibling", "running e-value"):
         assert found[name] < 1e-4, found
     assert found["text follows the draft"] > 1e-3
+
+
+def follow(pit: np.ndarray) -> None:
+    pit[:, 1::2] = pit[:, ::2]
+
+
+def stand_side_by_side(pit: np.ndarray) -> None:
+    pit[1::2] = pit[::2]
+
+
+NEIGHBOURS = {"tokens that follow each other": follow, "samples side by side": stand_side_by_side}
+
+
+@pytest.mark.parametrize("name", NEIGHBOURS)
+def test_neighbours_that_are_alike_are_seen_by_those_who_look_at_them(name) -> None:
+    samples = [texts(seed, 16, 40) for seed in range(2)]
+    for sample in samples:
+        NEIGHBOURS[name](sample.places["pit"])
+    found = {test.name: test.p_value for test in run_tests(samples)}
+    assert found[name] < 1e-4
+    assert [each for each in NEIGHBOURS if found[each] < 1e-3] == [name]
+
+
+@pytest.mark.parametrize("happened", [False, True])
+def test_a_lean_towards_the_likeliest_token_or_away_from_it_is_seen(happened) -> None:
+    sample = texts(0, 16, 40)
+    sample.places["top"][:, ::2] = happened
+    found = {test.name: test.p_value for test in run_tests([sample])}
+    assert found["likeliest token"] < 1e-4
+    assert found["text follows the draft"] > 1e-3
+
+
+@pytest.mark.parametrize(("tokens", "is_seen"), [
+    ([0] * 16, True), (range(16), True), ([0, 0, 0, 0, 1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10], False),
+])  # fmt: skip
+def test_first_tokens_that_are_equal_too_often_or_too_seldom_are_seen(tokens, is_seen) -> None:
+    sample = Sample(Drawn((), [], [[token] for token in tokens]), np.zeros((16, 1), PLACE), np.full(16, 1 / 16))
+    assert (coincidences([sample] * 4).p_value < 2e-4) == is_seen
 
 
 def test_coincidences_have_the_mean_and_the_variance_that_enumeration_gives() -> None:
