@@ -85,6 +85,14 @@ def test_a_row_that_is_stored_again_stays_and_counts_as_passed():
     assert cache.logits(cache.enter([1])).tobytes() == row(1).tobytes()
 
 
+def test_the_value_that_was_given_last_is_that_of_every_further_sample():
+    cache = filled([((1,), 0.1), ((2,), 0.5)], rows=2)
+    cache.store(cache.enter([1]), row(1), 0.3)
+    cache.logits(cache.enter([1]))
+    cache.store(cache.enter([3]), row(3), 0.6)
+    assert kept(cache, [(1,), (2,), (3,)]) == [(1,), (3,)]
+
+
 def test_the_least_value_leaves_first():
     values = {(1,): 0.9, (2,): 0.1, (3,): 0.5, (4,): 0.3}
     cache = filled(values.items(), rows=4)
@@ -94,6 +102,12 @@ def test_the_least_value_leaves_first():
         assert cache.use.rows == 4
     assert kept(cache, values) == [(1,)]
     assert cache.use.evicted == 3
+
+
+def test_of_rows_that_are_worth_the_same_the_oldest_leaves():
+    cache = filled([((1,), 0.5), ((2,), 0.5), ((3,), 0.5)], rows=2)
+    assert kept(cache, [(1,), (2,), (3,)]) == [(2,), (3,)]
+    assert (cache.use.evicted, cache.use.refused) == (1, 0)
 
 
 def test_what_is_worth_less_than_everything_is_refused():
