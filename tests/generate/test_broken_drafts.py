@@ -233,7 +233,10 @@ def test_nodes_without_a_place_or_a_law_are_left_out(parents, laws: int) -> None
     assert found.parents.tolist() == PARENTS[:5].tolist()
 
 
-@pytest.mark.parametrize("opinion", [np.full(3, np.nan), np.full(2, 0.5), np.full(3, 1.5), [0.5] * 3, "sure"], ids=str)
+OPINIONS = [np.full(3, np.nan), np.full(2, 0.5), np.full(3, 1.5), np.array([0.5, 0.5, -0.1]), [0.5] * 3, "sure"]
+
+
+@pytest.mark.parametrize("opinion", OPINIONS, ids=str)
 def test_an_opinion_that_is_none_is_left_out_and_said(opinion) -> None:
     found, fault = kept(Proposal.chain([0, 1, 2], [Q] * 3, opinion), 3)
     assert found.tokens.tolist() == [0, 1, 2]

@@ -66,6 +66,8 @@ LISTS = {
     "tokens are a list and their parents int64": Proposal([0, 1], IDS - 1, (None, None)),
     "tokens are int64 and their parents a tuple": Proposal(IDS, (ROOT, 0), (None, None)),
     "tokens are a list and their parents a list": Proposal([], [], ()),
+    "tokens are float64 and their parents int64": Proposal(np.array([0.0, 1.0]), IDS - 1, (None, None)),
+    "tokens are int64 and their parents float64": Proposal(IDS, np.array([-1.0, 0.0]), (None, None)),
     r"tokens are int64 of shape \(1, 2\)": Proposal(IDS[None], IDS[None], (None,)),
     "law of draft node 1 is a list": Proposal.chain([0, 0], [GOOD, GOOD.tolist()]),
     "law of draft node 1 is a float": Proposal.chain([0, 0], [GOOD, 0.5]),
