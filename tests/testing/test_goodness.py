@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
+from scipy.stats import chi2, ncx2
 
 from testing.drafter_mutants import bent
-from truedraw.testing.goodness import FEWEST, LEVEL, POWER, SUSPICIOUS, Drawn, p_value, placed, visible
+from truedraw.testing import goodness
+from truedraw.testing.goodness import AT_ONCE, FEWEST, LEVEL, POWER, SUSPICIOUS, Drawn, p_value, placed, visible
 from truedraw.testing.tables import random_row
 
 LAW = np.array(random_row(np.random.default_rng(1), 40, 0.0))
@@ -46,6 +47,18 @@ def test_the_stated_power() -> None:
     seen = [p_value([drawn(bent(LAW, distance), seed)]) <= LEVEL for seed in range(20)]
     assert np.mean(seen) >= POWER - 0.05
     assert not any(p_value([drawn(bent(LAW, distance / 3), seed)]) <= LEVEL for seed in range(20))
+
+
+@pytest.mark.parametrize(("draws", "cells"), [(400, 2), (4000, 7), (10**6, 50)])
+def test_what_is_visible_moves_the_statistic_just_far_enough(draws, cells) -> None:
+    moved = 4 * draws * visible(draws, cells) ** 2
+    assert ncx2.sf(chi2.isf(LEVEL, cells - 1), cells - 1, moved) == pytest.approx(POWER)
+
+
+def test_what_no_simulation_reaches_still_has_a_chance(monkeypatch) -> None:
+    monkeypatch.setattr(goodness, "SIMULATED", 2 * AT_ONCE)
+    cells = [(np.array([0.5, 0.5]), np.array([30.0, 10.0]))]
+    assert goodness._counted_out(cells, 1e3, np.random.default_rng(0)) == 1 / (1 + 2 * AT_ONCE)
 
 
 def test_many_small_groups_are_seen_together() -> None:
