@@ -128,6 +128,14 @@ def test_settings_of_a_run_that_got_nowhere_bind_nobody(path):
         Journal(path, SETTINGS)
 
 
+def test_overwrite_takes_a_file_of_somebody_else(path):
+    path.write_text("a line without settings\n")
+    with Journal(path, SETTINGS, overwrite=True) as journal:
+        journal.append(RECORDS[0])
+    with Journal(path, SETTINGS) as journal:
+        assert list(journal.records()) == RECORDS[:1]
+
+
 def test_overwrite_begins_anew(path):
     written(path)
     with Journal(path, {"kind": "test", "seed": 2}, overwrite=True) as journal:
