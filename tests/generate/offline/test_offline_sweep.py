@@ -1,5 +1,6 @@
 from dataclasses import replace
 from pathlib import Path
+from sys import maxsize
 
 import pytest
 
@@ -100,6 +101,13 @@ def test_points_are_checked_before_anything_is_drawn():
         replace(SWEEP, points=points({"temperature": [1], "top_p": [0.5, 2]})).check()
 
 
+def test_more_samples_than_can_be_counted_are_refused_and_one_less_is_not():
+    most = maxsize // (len(SWEEP.prompts) * len(SWEEP.points))
+    replace(SWEEP, n=most).check()
+    with pytest.raises(BadParameter, match=f"n: got .*; give at most {most:,} samples"):
+        replace(SWEEP, n=most + 1).check()
+
+
 def test_lines_of_another_kind():
     for record in ({}, {"prompt": 0, "sample": 1}, {"prompt": "the", "sample": 0, "temperature": 1}):
         with pytest.raises(BadFile, match="no sample of a sweep"):
@@ -113,6 +121,12 @@ def test_a_record_tells_its_point():
 def sample(**changes):
     whole = {"text": "a", "finish_reason": "stop", "token_ids": [1], "logprobs": [-1.0], "sampling_logprobs": [-1.0]}
     return {"prompt": 0, "sample": 0, **SWEEP.points[0].params(), **whole, **changes}
+
+
+@pytest.mark.parametrize(("kind", "found"), [("OutOfPages", []), ("BadPrompt", [True])])
+def test_only_an_error_that_another_try_may_not_meet_leaves_its_sample_to_be_drawn(kind, found):
+    failed = {"prompt": 0, "sample": 0, **SWEEP.points[0].params(), "error": {"type": kind, "message": "no"}}
+    assert list(drawn([failed], Path("out"), SWEEP).values()) == found
 
 
 def test_a_part_of_a_sample_is_none():
@@ -138,6 +152,7 @@ def test_a_part_of_a_sample_is_none():
         ({}, "twice"),
         ({"sample": SWEEP.n}, "none of this sweep"),
         ({"prompt": len(SWEEP.prompts)}, "none of this sweep"),
+        ({"prompt": -1}, "none of this sweep"),
         ({"sample": -1}, "none of this sweep"),
         ({"temperature": 0.123}, "none of this sweep"),
     ],
