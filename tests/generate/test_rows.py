@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
 
+import numpy as np
+import pytest
+
+from generate.paged_table import toy
 from known_laws import random_table
 from truedraw.engine.tabular import TabularEngine
+from truedraw.errors import BadInput
 from truedraw.generate.rows import LawRows
-from truedraw.protocol import NOTHING, ROOT, Proposal, Scores, Work
+from truedraw.protocol import NOTHING, ROOT, Proposal, Rows, Scores, Verdict, Work
 from truedraw.sampling.law import SamplingLaw, softmax
 from truedraw.sampling.params import SamplingParams
 
@@ -30,3 +35,30 @@ def test_no_token_is_more_than_certain() -> None:
     scores = Scores(np.array([[0.0, 40.0]], np.float32))
     rows = LawRows(SamplingLaw(SamplingParams()), NOTHING, scores)
     assert rows.top_logprobs([0], [float(np.nextafter(-40.0, 0.0))], 1) == (((1, 0.0),),)
+
+
+@pytest.mark.parametrize("spec", [False, "suffix"])
+@pytest.mark.parametrize("logits_cache_bytes", [0, 1 << 20])
+def test_rows_that_an_observer_keeps_end_with_their_round(monkeypatch, spec: object, logits_cache_bytes: int) -> None:
+    """An engine may give the scores of every pass in the same memory: they would say something else."""
+    model, looked_at, kept = toy(), list[tuple[Rows, np.ndarray]](), list[Rows]()
+    forward = model.engine.forward
+
+    def in_single_precision(works, fills=()):
+        return [replace(each, logits=each.logits.astype(np.float32)) for each in forward(works, fills)]
+
+    def watch(_sample: int, _proposal: Proposal, rows: Rows, _verdict: Verdict) -> None:
+        if len(kept) > len(looked_at):
+            looked_at.append((rows, rows[0]))
+        else:
+            kept.append(rows)
+
+    monkeypatch.setattr(model.engine, "forward", in_single_precision)
+    with model.batch(logits_cache_bytes=logits_cache_bytes) as batch:
+        run = batch.add("the cat", n=3, seed=1, max_tokens=9, ignore_eos=True, speculative=spec, observer=watch)
+        list(batch.completed())
+    assert run.error is None
+    assert all(rows[0] is law for rows, law in looked_at)
+    for rows in kept:
+        with pytest.raises(BadInput, match="a round that is over"):
+            rows[0]

@@ -138,6 +138,7 @@ def advance(sample: Sample, scores: p.Scores, turn: Turn, means: Means, drawn: D
     if sample.trail is not None:
         known = None if turn.rows == 0 else rows.logits(kept)
         sample.trail.follow(kept, known, found.sampling_logprobs)
+    rows.over()
     sample.sequence.commit(kept)
     sample.finish_reason = found.finish_reason
     told = p.Scores(scores.logits, scores.hidden, proposal, scores.text)

@@ -21,6 +21,7 @@ from truedraw.draft.behind import law_after
 from truedraw.errors import BadParameter, EngineError
 from truedraw.generate.anything import Anything
 from truedraw.generate.means import Means
+from truedraw.generate.over import OVER
 from truedraw.protocol import (
     ROOT,
     Floats,
@@ -61,6 +62,10 @@ class LawRows:
         if row not in self._known:
             self._known[row] = self._p(row)
         return self._known[row]
+
+    def over(self) -> None:
+        """The round is: the engine's memory is for other passes, and what was not looked at can be no longer."""
+        self._logits, self.hidden = OVER, None
 
     def reached(self, verdict: Verdict) -> Verdict:
         """What of a verdict stands before the first row that allows nothing; all of it where there is none.

@@ -66,7 +66,8 @@ class LossyVerifier(Verifier, Protocol):
 class Observer(Protocol):
     """Watches verdicts while they are made, for statistics that need the laws; it changes nothing.
 
-    It is called in the midst of a pass: a text that it asks the model for is refused.
+    It is called in the midst of a pass: a text that it asks the model for is refused. When that is over the rows are
+    gone: a vector that was taken stays, what was not looked at by then raises BadInput.
     """
 
     def __call__(self, sample: int, proposal: Proposal, rows: Rows, verdict: Verdict) -> None:
