@@ -10,7 +10,7 @@ import pytest
 from generate.paged_table import toy
 from known_laws import random_table
 from truedraw.engine.tabular import TabularEngine
-from truedraw.errors import BadInput
+from truedraw.errors import BadInput, TruedrawError
 from truedraw.generate.rows import LawRows
 from truedraw.protocol import NOTHING, ROOT, Proposal, Rows, Scores, Verdict, Work
 from truedraw.sampling.law import SamplingLaw, softmax
@@ -58,7 +58,19 @@ def test_rows_that_an_observer_keeps_end_with_their_round(monkeypatch, spec: obj
         run = batch.add("the cat", n=3, seed=1, max_tokens=9, ignore_eos=True, speculative=spec, observer=watch)
         list(batch.completed())
     assert run.error is None
-    assert all(rows[0] is law for rows, law in looked_at)
+    assert all(np.array_equal(rows[0], law) for rows, law in looked_at)
     for rows in kept:
         with pytest.raises(BadInput, match="a round that is over"):
             rows[0]
+
+
+def test_an_observer_cannot_write_into_the_laws() -> None:
+    """Mirostat goes on by them: what an observer sorted in place made another text."""
+    asked = {"n": 2, "seed": 3, "max_tokens": 40, "ignore_eos": True, "speculative": False, "mirostat": 2}
+
+    def sort(_sample: int, _proposal: Proposal, rows: Rows, _verdict: Verdict) -> None:
+        rows[0].sort()
+
+    run = toy().start("the cat", **asked, observer=sort)
+    with pytest.raises(TruedrawError, match="read-only"):
+        list(run)

@@ -23,7 +23,7 @@ class Watch:
 
     def __call__(self, sample: int, proposal: Proposal, rows: Rows, verdict: Verdict) -> None:
         """See protocol.Observer."""
-        seen: Any = rows  # generate.rows.LawRows
+        seen: Any = rows  # generate.lent_rows.WatchedRows
         self._features.append(halved(seen.hidden[0]))
         self._rows.append(laws_of(seen.logits(verdict.tokens[:1])[0][None]))
 

@@ -8,12 +8,11 @@ from typing import Any, cast
 
 from truedraw.errors import BadParameter, TruedrawError
 from truedraw.generate.foreign import asked
+from truedraw.generate.lent_rows import LentRows
 from truedraw.handlers import fault_of
-from truedraw.protocol import Floats, Loss, LossyVerifier, Proposal, Purpose, Randomness, Rows, Verdict, Verifier
+from truedraw.protocol import Loss, LossyVerifier, Proposal, Randomness, Rows, Verdict, Verifier
 from truedraw.sampling.ranges import Numbers
 from truedraw.sampling.values import plain, shown
-from truedraw.verify.draws import decided, draw
-from truedraw.verify.proposals import vocabulary
 
 METHOD = "rejection_sample_method"
 MOST = 1e300
@@ -42,26 +41,6 @@ class ForeignLossyRule(ForeignRule):
     def loss(self) -> Loss:
         """What the other says; raises BadParameter where that is nothing that can be told."""
         return asked(METHOD, f"the rule {self.name!r} cannot say what it lost", lambda: told(self.rule.loss()))
-
-
-class LentRows:
-    """protocol.DrawingRows, and DecidingRows, around others: the same numbers, not to be written into."""
-
-    def __init__(self, rows: Rows) -> None:
-        self._rows, self.vocab_size = rows, vocabulary(rows)
-
-    def __getitem__(self, row: int) -> Floats:
-        lent = self._rows[row].view()
-        lent.flags.writeable = False
-        return lent
-
-    def draw(self, row: int, randomness: Randomness, purpose: Purpose, position: int, node: int = 0) -> int:
-        """See protocol.DrawingRows."""
-        return draw(self._rows, row, randomness, purpose, position, node)
-
-    def decide(self, coupled: bool, proposal: Proposal, randomness: Randomness, position: int) -> Verdict | None:
-        """See protocol.DecidingRows."""
-        return decided(self._rows, coupled, proposal, randomness, position)
 
 
 def foreign_rule(name: str, kind: Callable[..., Any], options: Mapping[str, Any]) -> Verifier:

@@ -18,6 +18,7 @@ from truedraw.generate.at_once.strides import Strides
 from truedraw.generate.drawn_plainly import Drawn, drawn_plainly
 from truedraw.generate.guesses import guess
 from truedraw.generate.judging import Spent, judged, round_of
+from truedraw.generate.lent_rows import WatchedRows
 from truedraw.generate.means import Means
 from truedraw.generate.sample import Parts, Sample, Schedule, Together, Turn
 from truedraw.handlers import is_mistake
@@ -132,7 +133,7 @@ def advance(sample: Sample, scores: p.Scores, turn: Turn, means: Means, drawn: D
     kept = found.tokens
     if sample.parts.observer is not None:
         seen = replace(found.verdict, coupled=sample.parts.verifier.coupled)
-        sample.parts.observer(sample.number, proposal, rows, seen)
+        sample.parts.observer(sample.number, proposal, WatchedRows(rows), seen)
     top_logprobs = rows.top_logprobs(kept, found.logprobs, sample.parts.top_logprobs)
     sample.law, sample.proposal, sample.forced = rows.law_after(kept), None, 0
     if sample.trail is not None:
