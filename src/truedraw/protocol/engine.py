@@ -70,7 +70,10 @@ class TextRows:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What the target says of one work: row 0 follows the committed text, row 1 + i follows draft node i."""
+    """What the target says of one work: row 0 follows the committed text, row 1 + i follows draft node i.
+
+    Logits and hidden states are in memory that the engine's next pass may write over: who keeps any of them copies it.
+    """
 
     logits: Logits  # [1 + nodes, vocab]
     hidden: NDArray[np.float32] | None = None  # [1 + nodes, layers, width], where the engine was asked for it
