@@ -67,3 +67,11 @@ def test_where_drafts_are_forgotten_for_room_their_rows_are_computed_anew() -> N
     inner.answers = [False]
     np.testing.assert_array_equal(scores(engine, text, 2, 1), alone(2, 1))
     assert not inner.answers
+
+
+def test_what_a_drafter_writes_into_its_scores_the_text_is_not_scored_by() -> None:
+    engine = ScoringEngine(TabularEngine(TABLE))
+    text, draft = engine.open(START), engine.drafting.open(START)
+    for _ in range(2):
+        engine.drafting.forward([Work(draft)])[0].logits[:] = 0.0
+    assert np.array_equal(scores(engine, text), alone())

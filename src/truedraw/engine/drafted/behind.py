@@ -39,9 +39,9 @@ class Behind:
         self.rows[path] = row.copy()
 
     def stacked(self, paths_wanted: Seq[Path]) -> Logits:
-        """[paths, vocab], of rows that are all known."""
-        if len(paths_wanted) == 1:
-            return self.rows[paths_wanted[0]][None]
+        """[paths, vocab], of rows that are all known; a copy, since others are to be told what was computed."""
+        if len(paths_wanted) == 1:  # sooner
+            return self.rows[paths_wanted[0]][None].copy()
         return np.stack([self.rows[path] for path in paths_wanted])
 
     def reach(self, path: Path, text: Sequence, busy: Container[Path] = ()) -> Sequence:
