@@ -11,7 +11,7 @@ from engine.pages import exact_engine, recorded
 from truedraw import load
 from truedraw.engine.pytorch import PyTorchEngine
 from truedraw.engine.tabular import TabularEngine, TabularSequence
-from truedraw.errors import EngineError
+from truedraw.errors import BadParameter, EngineError
 from truedraw.registry import find, names
 from truedraw.testing import drafter_checks, engine_checks, random_table, verifier_checks
 
@@ -117,3 +117,9 @@ def test_the_small_cache_notices_lost_pages() -> None:
 @pytest.mark.parametrize("check", engine_checks(lambda: load("smollm2-135m").engine), ids=str)
 def test_the_default_model_bit_for_bit(check) -> None:
     check()
+
+
+@pytest.mark.parametrize("vocab_size", [0, 1, -1, 2.5, "3", True])
+def test_a_vocabulary_over_which_nothing_is_drawn_is_refused(vocab_size) -> None:
+    with pytest.raises(BadParameter, match=r"vocab_size: got .*; give a whole number, 2 or more"):
+        drafter_checks(find("drafters", "ngram"), vocab_size=vocab_size)

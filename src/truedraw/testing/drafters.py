@@ -14,7 +14,9 @@ from itertools import cycle, islice
 
 import numpy as np
 
+from truedraw.errors import BadParameter
 from truedraw.protocol import Drafter, Proposal
+from truedraw.sampling.values import plain_number, shown
 from truedraw.testing.checks import Check, require, require_exact, require_exact_round
 from truedraw.testing.drafter_depths import depth_checks
 from truedraw.testing.drafter_laws import law_checks
@@ -31,6 +33,7 @@ from truedraw.verify.traversal import TraversalVerifier
 BUDGETS = (0, 1, 4, 7)
 LENGTHS = (12, 30, 4, 17, 1, 40, 9, 23, 6)  # of texts in a larger batch
 STEPS = 4  # rounds that a text is followed
+LEAST_VOCABULARY = 2
 LARGEST_ENUMERATED = 5  # vocabulary, above which the branches are too many
 ROUND_DRAFTS = {2: 4, 3: 4, 4: 3, 5: 2}  # by vocabulary: at most 81 chains of drafts, as each has many branches
 LONGER = {2: (2, 5), 3: (2, 5), 4: (2, 4), 5: (1, 4)}  # by vocabulary: drafts, and tokens of text, as above
@@ -55,8 +58,10 @@ def drafter_checks(make: Callable[[], Drafter], vocab_size: int = 3, context_len
     of up to ten drafts, without a rule that judges them.
     Over more tokens the draws of the drafter, and what comes out, are compared with their laws by statistics. A drafter
     with a model of its own is made over a model of so many tokens here, a tabular one for instance; `context_length` is
-    how long its texts can be, None where there is no limit.
+    how long its texts can be, None where there is no limit. Raises BadParameter for a vocabulary of fewer than two
+    tokens, over which there is nothing to draw.
     """
+    vocab_size = _at_least_two(vocab_size)
     checks = [
         Check("budgets", partial(_budgets, make, vocab_size)),
         Check("legal proposals along a text", partial(_along_a_text, make, vocab_size)),
@@ -76,6 +81,13 @@ def drafter_checks(make: Callable[[], Drafter], vocab_size: int = 3, context_len
     return checks + [
         Check(f"exact rounds, {name}", partial(_exact_rounds, make, vocab_size, name)) for name in SETTINGS
     ]
+
+
+def _at_least_two(vocab_size: int) -> int:
+    given = plain_number(vocab_size)
+    if isinstance(given, bool) or not isinstance(given, int) or given < LEAST_VOCABULARY:
+        raise BadParameter("vocab_size", f"got {shown(given)}; give a whole number, {LEAST_VOCABULARY} or more")
+    return given
 
 
 def _budgets(make: Callable[[], Drafter], vocab_size: int) -> None:
