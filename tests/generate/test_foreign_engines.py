@@ -11,7 +11,7 @@ import truedraw.registry as registered
 from models.tiny_models import random_tensors, tiny_config, write_folder
 from truedraw import load
 from truedraw.engine.cpu import CPUEngine
-from truedraw.errors import BadModelFile, BadParameter
+from truedraw.errors import BadModelFile, BadParameter, UnknownName
 from truedraw.models.huggingface import open_huggingface
 
 
@@ -96,3 +96,9 @@ def test_a_broken_one_is_refused_by_its_name(folder, engine, said) -> None:
 def test_what_it_says_on_purpose_is_passed_on(folder) -> None:
     with pytest.raises(BadModelFile, match=r"^a weight is missing$"):
         opened(folder, "refuses")
+
+
+def test_an_engine_that_is_not_registered_raises_what_load_says_of_it(folder) -> None:
+    with pytest.raises(UnknownName, match="no engine is called 'nobody'"):
+        opened(folder, "nobody")
+    assert UnknownName.__name__ in load.__doc__

@@ -60,8 +60,9 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
     multi-token prediction that its checkpoint carries; None: what comes with truedraw for it or with the checkpoint, if
     anything does, and "none" none. "tabular" is a toy that needs no file. `amateur` names a second model over the same
     vocabulary: the law is then the contrast of the two, of the given alpha (0.1) and beta (0.5), see contrast.py.
-    Raises UnknownModel, UnsupportedModel, BadModelFile, PullError, BadFile or BadParameter; warns NotInvariant where
-    the engine found on this machine that a row's bits do depend on the batch.
+    Raises UnknownModel, UnsupportedModel, BadModelFile, PullError, BadFile, BadParameter, or UnknownName for an engine
+    that is not registered; warns NotInvariant where the engine found on this machine that a row's bits do depend on
+    the batch.
     """
     check_draft(draft)
     paths = {"name": name, "cache": cache, "amateur": amateur}
