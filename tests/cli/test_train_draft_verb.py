@@ -10,6 +10,7 @@ from models.tiny_models import tiny_config, write_gguf
 from training import error, is_quiet, kill_once, some_tensors
 from truedraw.distill.folders import worked_in
 from truedraw.distill.store import ROW
+from truedraw.distill.texts import read_texts
 from truedraw.draft.head.file import read_card
 from truedraw.errors import BadFile
 from truedraw.generate.loading import load
@@ -106,6 +107,31 @@ def test_kinds_train_on_the_same_features_and_none_goes_on_as_another(cli, tmp_p
     assert (work / "features.f16").read_bytes() == features
     assert "heads was 4, is 2" in error(cli("train", "draft", *flags, *given, "--kind", "hydra", "--heads", 2))
     assert {path.name for path in work.glob("*-lk.checkpoint")} == {"recurrent-lk.checkpoint", "hydra-lk.checkpoint"}
+
+
+@parity
+@pytest.mark.parametrize("engine", [(), ("--engine", "pytorch")])
+def test_no_document_is_held_out_of_which_a_copy_is_learnt_from(cli, tmp_path, flags, engine):
+    texts = tmp_path / "texts.jsonl"
+    lines = [json.dumps({"text": f"hello {number} wolves, " * 3}) + "\n" for number in range(10)]
+    texts.write_text("".join(lines * 3))
+    found = cli(
+        "train",
+        "draft",
+        *flags,
+        *engine,
+        "--documents",
+        texts,
+        "--steps",
+        1,
+        "--budget",
+        "60s",
+        "--hidden",
+        16,
+        "--json",
+    )
+    told, (*_, last) = json.loads(found.out), read_texts(tmp_path / "own.work")
+    assert (told["texts"], told["held_out_tokens"]) == (30, 3 * len(last.answer))
 
 
 @parity

@@ -11,7 +11,7 @@ from truedraw.distill import gathering as stage
 from truedraw.distill.documents import document_texts
 from truedraw.distill.gathering import gather
 from truedraw.distill.plan import TextPlan
-from truedraw.distill.texts import NAME, Gathered, read_texts
+from truedraw.distill.texts import NAME, Gathered, prompts_of, read_texts
 from truedraw.errors import BadFile
 from truedraw.generate.loading import load
 
@@ -161,3 +161,16 @@ def test_documents_without_text_are_refused(tmp_path, tokenizer, contents):
     file.write_bytes(contents)
     with pytest.raises(BadFile, match=r"empty\.jsonl: there is no text to train on, zero tokens"):
         list(document_texts(toy(tokenizer, 100), [file]))
+
+
+def test_documents_that_are_the_same_are_one(tmp_path, monkeypatch, told):
+    """So that none is held out that a copy of was learnt from; answers go by their prompts alone."""
+    pieces = [{**record(number % 3), "key": [number, 0], "temperature": None} for number in range(6)]
+    monkeypatch.setattr(stage, "_source", lambda *_: iter(pieces))
+    gather(None, TextPlan(documents=(Path("x"),)), tmp_path, SETTINGS, (None, told))
+    assert prompts_of(tmp_path) == [0, 1, 2, 0, 1, 2]
+
+
+def test_answers_go_by_their_prompts(tmp_path, source, told):
+    gather(None, TextPlan(tokens=35), tmp_path, SETTINGS, (None, told))
+    assert prompts_of(tmp_path) == [0] * 4

@@ -55,6 +55,11 @@ class TextPlan:
     openers: tuple[str, ...] | None = None  # of most prompts that it writes; None: the usual ones
     documents: tuple[Path, ...] = ()  # instead of what the target writes
 
+    @property
+    def are_given(self) -> bool:
+        """Whether some of them may be there several times: prompts, or documents."""
+        return self.prompts is not None or bool(self.documents)
+
 
 @dataclass(frozen=True, slots=True)
 class HeadPlan:

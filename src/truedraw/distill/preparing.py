@@ -71,8 +71,11 @@ def prepared_whole(model: Model, plan: Plan, tell: Tell) -> Prepared:
 
 
 def _rows(folder: Path, model: Model, plan: Plan, tables: Tables) -> Rows:
-    """Of the store in `folder`; given prompts are held out as a whole. Raises BadFile for a damaged store."""
-    prompts = None if plan.texts.prompts is None else prompts_of(plan.work)
+    """Of the store in `folder`; given prompts, and documents that are the same, are held out as a whole.
+
+    Raises BadFile for a damaged store.
+    """
+    prompts = prompts_of(plan.work) if plan.texts.are_given else None
     data = Rows(folder, shape_of(model), prompts=prompts)
     data.check_tokens(len(tables.embedding))
     return data

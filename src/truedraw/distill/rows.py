@@ -29,8 +29,8 @@ LEAST_SIZE = 1e-3  # of a stream
 class Rows:
     """What is in a store. Texts are numbered as they came; when more come, those held out stay so, from EVERY texts on.
 
-    prompts: which one each text answers, numbered as they came; then all answers to a prompt are held out or none is,
-    unless there is one alone. None: each text is held out or not by itself.
+    prompts: which one each text answers, or which text of documents it is, numbered as they came; then all of a number
+    are held out or none is, unless there is one alone. None: each text is held out or not by itself.
     features [rows, streams, width] float16, on disk; tokens, tops, texts [rows]; normaliser [rows, temperatures]; held
     [rows]: whether it is held-out text, as all of it is where `all_held`; temperature [rows], nan where a text was not
     drawn.

@@ -65,9 +65,14 @@ def check_stored(folder: Path, stored: Iterable[Ints]) -> None:
 
 
 def prompts_of(folder: Path) -> list[int]:
-    """Which prompt each text answers, numbered as they came; raises BadFile."""
+    """Which prompt each text answers, numbered as they came, or, of documents, which text it is; raises BadFile."""
     numbers: dict[tuple[int, ...], int] = {}
-    return [numbers.setdefault(tuple(text.prompt), len(numbers)) for text in read_texts(folder)]
+    return [numbers.setdefault(_given(text), len(numbers)) for text in read_texts(folder)]
+
+
+def _given(text: Text) -> tuple[int, ...]:
+    """What of it nobody drew."""
+    return (*text.prompt, *(text.answer if text.temperature is None else ()))
 
 
 def checked(records: Iterable[Record], path: Path) -> Iterator[Record]:
