@@ -169,11 +169,21 @@ def test_test_prompts_whose_answers_have_no_room(cli, tmp_path, flags):
     """The short ones end first, and would be measured without the others."""
     prompts = tmp_path / "prompts.jsonl"
     prompts.write_text("".join(json.dumps({"prompt": f"hello {number}"}) + "\n" for number in range(20)))
+    tests = tmp_path / "tests.jsonl"
+    tests.write_text(prompts.read_text().replace("hello", "world"))
     some = ("--prompts", prompts, "--limit", 15, "--tokens", 400, "--steps", 3)
-    given = ("train", "compare", *flags, *SMALL[2:], *some, "--losses", "kl", "--test-prompts", prompts)
+    given = ("train", "compare", *flags, *SMALL[2:], *some, "--losses", "kl", "--test-prompts", tests)
     said = error(cli(*given, "--feature-bytes", 136_000))
     assert "--feature-bytes: 136,000 bytes do not hold the answers to --test-prompts; give 1M or more" in said
     assert json.loads(cli(*given, "--feature-bytes", "1M", "--json").out)["sections"][3]["texts"] > 10
+
+
+def test_no_test_prompt_is_trained_on(cli, tmp_path, flags, has_torch):
+    prompts, tests = tmp_path / "prompts.jsonl", tmp_path / "tests.jsonl"
+    prompts.write_text('{"prompt": "hello"}\n{"prompt": "world"}\n{"prompt": "a wolf"}\n')
+    tests.write_text('{"prompt": "12"}\n{"turns": ["world"]}\n{"prompt": "a wolf"}\n')
+    given = ("train", "compare", *flags, "--prompts", prompts, "--test-prompts", tests)
+    assert "--test-prompts: 2 of them stand in --prompts, too, and would be trained on" in error(cli(*given))
 
 
 @parity

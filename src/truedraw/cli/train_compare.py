@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from truedraw.cli.train_compare_flags import CompareFlags
 from truedraw.cli.train_flags import HeadFlags, LimitFlags, TextFlags
 from truedraw.cli.train_network import chosen
 from truedraw.cli.train_plan import chosen_layers, plan_of
+from truedraw.errors import BadParameter
 
 if TYPE_CHECKING:
     from truedraw.distill.before import Before
@@ -86,7 +87,17 @@ def wanted_of(own: CompareFlags, text: TextFlags, head: HeadPlan, model: ModelFl
         overwrite=own.overwrite,
     )
     first = replace(head, loss=losses[0])  # a plan has one; which does not matter here
-    return Wanted(plan_of(limits, text, first, model), losses, tests)
+    plan = plan_of(limits, text, first, model)
+    check_apart(tests or (), plan.texts.prompts or ())
+    return Wanted(plan, losses, tests)
+
+
+def check_apart(tests: Sequence[str], prompts: Sequence[str]) -> None:
+    """Raises BadParameter where answers to a test prompt would be trained on."""
+    if both := set(tests) & set(prompts):
+        raise BadParameter(
+            "--test-prompts", f"{len(both)} of them stand in --prompts, too, and would be trained on; give others"
+        )
 
 
 def compared(wanted: Wanted, layers: tuple[int, ...] | None, flags: ModelFlags) -> tuple[str, Compared]:
